@@ -1,0 +1,10 @@
+// The monotonic clock.
+#ifndef GI_BASE_CLOCK_H
+#define GI_BASE_CLOCK_H
+
+#include <stdint.h>
+
+// Nanoseconds since some fixed moment; never goes back.
+uint64_t gi_clock_ns(void);
+
+#endif

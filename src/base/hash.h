@@ -1,0 +1,17 @@
+// A 128-bit hash for cache keys: not against an adversary, only against accidents.
+#ifndef GI_BASE_HASH_H
+#define GI_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gi_hash {
+    uint64_t lo, hi;
+};
+
+void gi_hash_init(struct gi_hash *hash);
+void gi_hash_add(struct gi_hash *hash, const void *data, size_t size);
+// 32 hexadecimal digits and a 0.
+void gi_hash_text(const struct gi_hash *hash, char text[33]);
+
+#endif

@@ -1,0 +1,16 @@
+// Log lines of the library: to the caller's callback, with a level, never to a stream. A NULL log and a
+// log with a NULL function are valid and silent.
+#ifndef GI_BASE_LOG_H
+#define GI_BASE_LOG_H
+
+#include "glinfer.h"
+
+struct gi_log {
+    glinfer_log_fn fn;
+    void *user;
+};
+
+void gi_log_write(const struct gi_log *log, enum glinfer_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

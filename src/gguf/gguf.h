@@ -1,0 +1,99 @@
+// Reader of GGUF files, versions 2 and 3, little-endian: header, metadata, tensor directory. Maps the
+// file and checks every count, length, type and offset before use, so that what it hands out may be
+// used without further checks. Owns the mapping and the directory; strings and tensor data point into
+// the mapping. Knows the format and nothing of models.
+//   https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+#ifndef GI_GGUF_GGUF_H
+#define GI_GGUF_GGUF_H
+
+#include "base/error.h"
+#include "gguf/ggml_type.h"
+
+#include <stdint.h>
+
+struct gi_gguf;
+
+enum gi_gguf_kind {
+    GI_GGUF_KIND_U8 = 0,
+    GI_GGUF_KIND_I8 = 1,
+    GI_GGUF_KIND_U16 = 2,
+    GI_GGUF_KIND_I16 = 3,
+    GI_GGUF_KIND_U32 = 4,
+    GI_GGUF_KIND_I32 = 5,
+    GI_GGUF_KIND_F32 = 6,
+    GI_GGUF_KIND_BOOL = 7,
+    GI_GGUF_KIND_STRING = 8,
+    GI_GGUF_KIND_ARRAY = 9,
+    GI_GGUF_KIND_U64 = 10,
+    GI_GGUF_KIND_I64 = 11,
+    GI_GGUF_KIND_F64 = 12,
+};
+
+// Bytes in the mapping; not ending in 0, any content.
+struct gi_gguf_string {
+    const char *data;
+    size_t size;
+};
+
+struct gi_gguf_tensor {
+    struct gi_gguf_string name;
+    const struct gi_ggml_type_facts *type;
+    uint32_t n_dims;   // 1..4
+    uint64_t dims[4];  // dims[0] is contiguous (columns); 1 past n_dims
+    uint64_t n_elements;
+    uint64_t size;     // bytes
+    const uint8_t *data; // in the mapping
+    uint64_t file_offset; // of data, from the start of the file
+};
+
+// Opens and checks path. Fails with NOT_FOUND, IO, BAD_FILE (what, where in the file, found and
+// expected), UNSUPPORTED (version, big-endian), NO_MEMORY.
+struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err);
+// The same for bytes in memory, borrowed until close; name stands for the path in messages.
+struct gi_gguf *gi_gguf_open_memory(const void *data, size_t size, const char *name,
+                                    struct glinfer_error *err);
+void gi_gguf_close(struct gi_gguf *gguf);
+
+const char *gi_gguf_path(const struct gi_gguf *gguf);
+uint64_t gi_gguf_file_size(const struct gi_gguf *gguf);
+
+size_t gi_gguf_tensor_count(const struct gi_gguf *gguf);
+const struct gi_gguf_tensor *gi_gguf_tensor_at(const struct gi_gguf *gguf, size_t index);
+// Returns NULL if there is no tensor of that name.
+const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, const char *name);
+// Tells the system that the bytes of this tensor were read and may leave memory.
+void gi_gguf_tensor_drop(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                         uint64_t offset, uint64_t size);
+
+bool gi_gguf_has(const struct gi_gguf *gguf, const char *key);
+// Typed look-ups. If the key is absent they set *out to fallback and succeed; a value of another kind,
+// or one that does not fit, is BAD_FILE and names the key. Integers of any width and sign convert
+// where the value fits; f32 accepts f64.
+bool gi_gguf_get_u32(const struct gi_gguf *gguf, const char *key, uint32_t fallback, uint32_t *out,
+                     struct glinfer_error *err);
+bool gi_gguf_get_f32(const struct gi_gguf *gguf, const char *key, float fallback, float *out,
+                     struct glinfer_error *err);
+bool gi_gguf_get_bool(const struct gi_gguf *gguf, const char *key, bool fallback, bool *out,
+                      struct glinfer_error *err);
+// An absent string has data NULL and size 0.
+bool gi_gguf_get_string(const struct gi_gguf *gguf, const char *key, struct gi_gguf_string *out,
+                        struct glinfer_error *err);
+
+// A metadata array. Absent: count 0.
+struct gi_gguf_array {
+    enum gi_gguf_kind kind; // of the elements; never ARRAY
+    uint64_t count;
+    const uint8_t *data;    // elements as in the file, unaligned
+    const struct gi_gguf_string *strings; // count of them when kind is STRING, owned by the gguf
+};
+bool gi_gguf_get_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
+                       struct gi_gguf_array *out, struct glinfer_error *err);
+// Element i of an array of kind F32, I32 or U32.
+float gi_gguf_array_f32(const struct gi_gguf_array *array, uint64_t i);
+int32_t gi_gguf_array_i32(const struct gi_gguf_array *array, uint64_t i);
+
+// Calls each for every key in file order, with a short text of its value: for `info` and messages.
+void gi_gguf_each(const struct gi_gguf *gguf,
+                  void (*each)(void *user, struct gi_gguf_string key, const char *value), void *user);
+
+#endif
