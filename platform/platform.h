@@ -1,7 +1,7 @@
-// A current GLES 3.1 context without a window: on a DRM render node through GBM, on an EGL device, or on
-// Mesa's surfaceless platform. Knows EGL, GBM and DRM and nothing of language models. The display and
-// the context belong to the gi_platform; the caller's current context is saved and put back.
-// One thread at a time per gi_platform.
+// A current GLES 3.1 context without a window: on a DRM render node through GBM, on an EGL device,
+// or on Mesa's surfaceless platform. Knows EGL, GBM and DRM and nothing of language models. The
+// display and the context belong to the gi_platform; the caller's current context is saved and put
+// back. One thread at a time per gi_platform.
 #ifndef GI_PLATFORM_PLATFORM_H
 #define GI_PLATFORM_PLATFORM_H
 
@@ -13,22 +13,23 @@
 struct gi_platform;
 
 struct gi_platform_params {
-    const char *device;  // as glinfer_device_params.device
-    bool allow_software; // accept a renderer that runs on the CPU
-    bool debug;          // ask for a debug context
-    bool low_priority;   // EGL_IMG_context_priority LOW where there is one
+    const char *device;       // as glinfer_device_params.device
+    bool allow_software;      // accept a renderer that runs on the CPU
+    bool debug;               // ask for a debug context
+    bool low_priority;        // EGL_IMG_context_priority LOW where there is one
     const struct gi_log *log; // borrowed, may be NULL
 };
 
 struct gi_platform_info {
-    char device[128];   // what selects this device again: "gbm:/dev/dri/renderD128", "egl:0", "surfaceless"
+    char device[128];   // what selects this device again: "gbm:/dev/dri/renderD128", "egl:0",
+                        // "surfaceless"
     char renderer[128]; // GL_RENDERER
     char vendor[128];   // GL_VENDOR
     char version[128];  // GL_VERSION
     int gles_major, gles_minor;
     int egl_major, egl_minor;
     bool is_software;
-    bool is_robust;     // resets are reported by glGetGraphicsResetStatus
+    bool is_robust; // resets are reported by glGetGraphicsResetStatus
     bool is_debug;
 };
 
@@ -36,12 +37,13 @@ struct gi_platform_info {
 struct gi_platform_candidate {
     char device[128];
 };
-// Fills at most cap candidates in the order in which "auto" tries them and returns how many there are.
+// Fills at most cap candidates in the order in which "auto" tries them and returns how many there
+// are.
 size_t gi_platform_candidates(struct gi_platform_candidate *out, size_t cap);
 
-// Opens params->device; "auto" takes the first hardware renderer that works, then, if allowed, the first
-// software one. Nothing is left current. Fails with NO_DEVICE and each candidate's refusal in one
-// message, INVALID_ARGUMENT for a device name that is not understood, NO_MEMORY.
+// Opens params->device; "auto" takes the first hardware renderer that works, then, if allowed, the
+// first software one. Nothing is left current. Fails with NO_DEVICE and each candidate's refusal in
+// one message, INVALID_ARGUMENT for a device name that is not understood, NO_MEMORY.
 struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
                                      struct glinfer_error *err);
 void gi_platform_close(struct gi_platform *platform);

@@ -1,19 +1,19 @@
 // glinfer: runs GGUF language models on any Linux GPU with OpenGL ES 3.1 compute shaders.
 //
 // This is the whole public interface. Objects form a tree, device > model > session: a child is
-// destroyed before its parent. Nothing is printed, no signal handler is set, no global state is kept;
-// the caller's current EGL context is put back before each function returns.
+// destroyed before its parent. Nothing is printed, no signal handler is set, no global state is
+// kept; the caller's current EGL context is put back before each function returns.
 //
-// Threads: distinct devices may be used from distinct threads. One device and all that belongs to it
-// are used by one thread at a time; glinfer_session_cancel alone may be called from any thread and
-// from a signal handler.
+// Threads: distinct devices may be used from distinct threads. One device and all that belongs to
+// it are used by one thread at a time; glinfer_session_cancel alone may be called from any thread
+// and from a signal handler.
 //
 // Settings: every params struct starts with struct_size, filled by its _init function; a zero field
 // asks for the default. The struct and what it points to need only live until the call returns.
 //
-// Errors: a fallible function returns bool, or a pointer that may be NULL, and fills *err when err is
-// not NULL. After a failure the objects passed in are as usable as before it, unless the status is
-// GLINFER_STATUS_GPU_LOST.
+// Errors: a fallible function returns bool, or a pointer that may be NULL, and fills *err when err
+// is not NULL. After a failure the objects passed in are as usable as before it, unless the status
+// is GLINFER_STATUS_GPU_LOST.
 #ifndef GLINFER_H
 #define GLINFER_H
 
@@ -66,7 +66,8 @@ enum glinfer_status {
 
 struct glinfer_error {
     enum glinfer_status status;
-    char message[1024]; // one sentence: what was wrong, where, what to do; UTF-8, never empty on failure
+    char message[1024]; // one sentence: what was wrong, where, what to do; UTF-8, never empty on
+                        // failure
 };
 
 // Returns the fixed text of a status, "unknown status" for any other number.
@@ -90,8 +91,9 @@ enum glinfer_phase {
     GLINFER_PHASE_PROMPT,  // the prompt is processed
 };
 
-// Called now and then with done of total (bytes, programs, tokens); returning false cancels the call
-// in progress, which then fails with GLINFER_STATUS_CANCELLED. Must not call back into the library.
+// Called now and then with done of total (bytes, programs, tokens); returning false cancels the
+// call in progress, which then fails with GLINFER_STATUS_CANCELLED. Must not call back into the
+// library.
 typedef bool (*glinfer_progress_fn)(void *user, enum glinfer_phase phase, uint64_t done,
                                     uint64_t total);
 
@@ -101,10 +103,12 @@ struct glinfer_device; // an EGL context with its programs; owns no model
 
 struct glinfer_device_params {
     size_t struct_size;
-    const char *device;    // NULL or "auto"; "gbm", "gbm:/dev/dri/renderD128", "egl", "egl:1", "surfaceless"
+    const char
+        *device; // NULL or "auto"; "gbm", "gbm:/dev/dri/renderD128", "egl", "egl:1", "surfaceless"
     bool allow_software;   // accept a renderer that runs on the CPU (llvmpipe, softpipe, lavapipe)
     bool debug;            // ask the driver for debug messages and log them
-    const char *cache_dir; // programs' binaries; NULL: $XDG_CACHE_HOME/glinfer or ~/.cache/glinfer; "": none
+    const char *cache_dir; // programs' binaries; NULL: $XDG_CACHE_HOME/glinfer or ~/.cache/glinfer;
+                           // "": none
     glinfer_log_fn log;    // NULL: silent
     void *log_user;
 };
@@ -123,22 +127,23 @@ struct glinfer_device_info {
     char vendor[128];   // GL_VENDOR
     char version[128];  // GL_VERSION
     bool is_software;
-    bool is_indirect;                  // grids that change are dispatched indirectly
-    bool has_timer_query;              // EXT_disjoint_timer_query
-    bool has_subgroups;                // KHR_shader_subgroup
-    bool has_program_binary;           // compiled programs are cached
-    uint32_t max_storage_blocks;       // a compute shader
-    uint64_t max_storage_block_size;   // bytes
-    uint32_t storage_alignment;        // bytes
-    uint32_t max_invocations;          // a work group
-    uint32_t max_shared_size;          // bytes a work group
-    uint32_t max_uniform_block_size;   // bytes
-    uint32_t uniform_alignment;        // bytes
-    uint32_t max_group_count;          // work groups in x
+    bool is_indirect;                // grids that change are dispatched indirectly
+    bool has_timer_query;            // EXT_disjoint_timer_query
+    bool has_subgroups;              // KHR_shader_subgroup
+    bool has_program_binary;         // compiled programs are cached
+    uint32_t max_storage_blocks;     // a compute shader
+    uint64_t max_storage_block_size; // bytes
+    uint32_t storage_alignment;      // bytes
+    uint32_t max_invocations;        // a work group
+    uint32_t max_shared_size;        // bytes a work group
+    uint32_t max_uniform_block_size; // bytes
+    uint32_t uniform_alignment;      // bytes
+    uint32_t max_group_count;        // work groups in x
 };
 
-// Calls each once for every device that could be opened or was refused, best first. Opens and closes a
-// context for each. Returns the number of usable ones. params may be NULL; its device field selects.
+// Calls each once for every device that could be opened or was refused, best first. Opens and
+// closes a context for each. Returns the number of usable ones. params may be NULL; its device
+// field selects.
 GLINFER_API size_t glinfer_device_list(const struct glinfer_device_params *params,
                                        void (*each)(void *user,
                                                     const struct glinfer_device_info *info),
@@ -165,9 +170,9 @@ enum glinfer_cache_type {
 
 struct glinfer_model_params {
     size_t struct_size;
-    const char *path;         // a GGUF file
-    uint64_t mem_budget;      // bytes for weights, cache and scratch; 0: no limit
-    uint32_t n_ctx;           // context the budget is reckoned with; 0: as glinfer_session_params
+    const char *path;    // a GGUF file
+    uint64_t mem_budget; // bytes for weights, cache and scratch; 0: no limit
+    uint32_t n_ctx;      // context the budget is reckoned with; 0: as glinfer_session_params
     enum glinfer_cache_type type_k, type_v; // likewise
     glinfer_progress_fn progress;
     void *progress_user;
@@ -182,19 +187,19 @@ static inline void glinfer_model_params_init(struct glinfer_model_params *params
 // What a file holds and what running it takes, found without a GPU and without reading the weights.
 struct glinfer_model_info {
     size_t struct_size;
-    char architecture[64]; // general.architecture
-    char name[128];        // general.name, may be empty
-    char description[128]; // as llama-bench prints it, such as "llama 135M Q4_1"
-    char types[256];       // tensor types with their number, such as "210 q4_1, 61 f32, 1 q8_0"
-    char tokenizer[64];    // tokenizer.ggml.model, with tokenizer.ggml.pre after a slash
+    char architecture[64];  // general.architecture
+    char name[128];         // general.name, may be empty
+    char description[128];  // as llama-bench prints it, such as "llama 135M Q4_1"
+    char types[256];        // tensor types with their number, such as "210 q4_1, 61 f32, 1 q8_0"
+    char tokenizer[64];     // tokenizer.ggml.model, with tokenizer.ggml.pre after a slash
     char chat_template[64]; // the recognised template, "none" or "unknown"
-    bool is_supported;     // false: refusal says why it cannot run
+    bool is_supported;      // false: refusal says why it cannot run
     char refusal[512];
-    uint64_t file_size;    // bytes
-    uint64_t weight_size;  // bytes of all tensors in the file
-    uint64_t n_params;     // elements of all tensors
+    uint64_t file_size;   // bytes
+    uint64_t weight_size; // bytes of all tensors in the file
+    uint64_t n_params;    // elements of all tensors
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_vocab;
-    uint32_t n_ctx_train;  // the context the model was trained with
+    uint32_t n_ctx_train; // the context the model was trained with
     // The estimate for the n_ctx and cache types asked for (bytes):
     uint32_t n_ctx;
     uint64_t weights, kv_cache, scratch; // on the GPU
@@ -222,15 +227,15 @@ GLINFER_API void glinfer_model_destroy(struct glinfer_model **model);
 
 //-- tokenizer ---------------------------------------------------------------------------------
 
-// Reads the vocabulary of a GGUF file, which may hold no tensors. Fails with NOT_FOUND, IO, BAD_FILE,
-// UNSUPPORTED (names the tokenizer and what is supported), NO_MEMORY.
+// Reads the vocabulary of a GGUF file, which may hold no tensors. Fails with NOT_FOUND, IO,
+// BAD_FILE, UNSUPPORTED (names the tokenizer and what is supported), NO_MEMORY.
 GLINFER_API struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path,
                                                              struct glinfer_error *err);
 GLINFER_API void glinfer_tokenizer_destroy(struct glinfer_tokenizer **tokenizer);
 
 enum glinfer_tokenize_flags {
-    GLINFER_TOKENIZE_NO_BOS = 1,        // do not add what the file asks to add around a text
-    GLINFER_TOKENIZE_NO_SPECIAL = 2,    // text that spells a special token stays text
+    GLINFER_TOKENIZE_NO_BOS = 1,     // do not add what the file asks to add around a text
+    GLINFER_TOKENIZE_NO_SPECIAL = 2, // text that spells a special token stays text
 };
 
 // Encodes text[0..size) as token ids: any bytes, invalid UTF-8 included. Writes at most cap ids and
@@ -240,8 +245,8 @@ GLINFER_API bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, con
                                   size_t size, unsigned flags, int32_t *ids, size_t cap, size_t *n,
                                   struct glinfer_error *err);
 
-// Returns the bytes of a token (not ending in 0, may be half a character) and their number in *size;
-// control tokens give their name. NULL for an id out of range.
+// Returns the bytes of a token (not ending in 0, may be half a character) and their number in
+// *size; control tokens give their name. NULL for an id out of range.
 GLINFER_API const char *glinfer_token_bytes(const struct glinfer_tokenizer *tokenizer, int32_t id,
                                             size_t *size);
 
@@ -251,8 +256,8 @@ struct glinfer_message {
 };
 
 // Encodes a conversation with the model's chat template, ready for the assistant's next answer.
-// Sizes as in glinfer_tokenize. Fails with UNSUPPORTED if the file has no template or an unknown one,
-// INVALID_ARGUMENT for a role that the template does not know, NO_MEMORY.
+// Sizes as in glinfer_tokenize. Fails with UNSUPPORTED if the file has no template or an unknown
+// one, INVALID_ARGUMENT for a role that the template does not know, NO_MEMORY.
 GLINFER_API bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
                                        const struct glinfer_message *messages, size_t n_messages,
                                        int32_t *ids, size_t cap, size_t *n,
@@ -266,7 +271,7 @@ struct glinfer_session; // one timeline of tokens: KV cache, position, sampler
 
 struct glinfer_session_params {
     size_t struct_size;
-    uint32_t n_ctx;        // tokens; 0: the smaller of the model's and 4096
+    uint32_t n_ctx; // tokens; 0: the smaller of the model's and 4096
     enum glinfer_cache_type type_k, type_v;
     uint32_t n_batch;      // prompt tokens processed together, 1..512; 0: 512
     uint32_t chain_length; // decode steps between two waits for the GPU, 1..256; 0: by max_batch_ms
@@ -283,9 +288,9 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
 
 // Allocates the cache and scratch, compiles and records. After it decoding allocates and compiles
 // nothing. Fails with OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
-GLINFER_API struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
-                                                           const struct glinfer_session_params *params,
-                                                           struct glinfer_error *err);
+GLINFER_API struct glinfer_session *
+glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
+                       struct glinfer_error *err);
 // Accepts NULL and a pointer to NULL; sets *session to NULL.
 GLINFER_API void glinfer_session_destroy(struct glinfer_session **session);
 
@@ -311,13 +316,13 @@ struct glinfer_generate_params {
     size_t struct_size;
     const int32_t *prompt; // ids, appended to what the session already holds
     size_t n_prompt;       // at least 1
-    int32_t n_predict;     // tokens at most; 0: only process the prompt; < 0: to the end of the context
-    bool ignore_eos;       // go on past end-of-text tokens
-    uint32_t n_probs;      // log-probabilities wanted a token, 0..64
-    float temperature;     // <= 0: greedy
-    uint32_t top_k;        // 0: off
-    float top_p;           // 0 or >= 1: off
-    float min_p;           // 0: off
+    int32_t n_predict; // tokens at most; 0: only process the prompt; < 0: to the end of the context
+    bool ignore_eos;   // go on past end-of-text tokens
+    uint32_t n_probs;  // log-probabilities wanted a token, 0..64
+    float temperature; // <= 0: greedy
+    uint32_t top_k;    // 0: off
+    float top_p;       // 0 or >= 1: off
+    float min_p;       // 0: off
     uint64_t seed;
     const char *const *stop; // n_stop strings that end the answer, and are not part of it
     size_t n_stop;
@@ -344,23 +349,23 @@ enum glinfer_stop {
 struct glinfer_stats {
     size_t struct_size;
     enum glinfer_stop stop;
-    uint32_t prompt_n;      // tokens processed
-    uint32_t predicted_n;   // tokens generated
-    double prompt_ms;       // from the call to the first token's logits
-    double predicted_ms;    // from the first token to the last
-    double ttft_ms;         // from the call to the first on_token
-    uint32_t chain_length;  // steps of the longest chain
-    uint32_t gpu_waits;     // times the host waited for the GPU
-    uint32_t dispatches_per_token; // of a decode step
-    uint32_t n_past;        // tokens that the session holds now
-    uint64_t peak_memory;   // bytes: the largest resident size of the process so far
+    uint32_t prompt_n;               // tokens processed
+    uint32_t predicted_n;            // tokens generated
+    double prompt_ms;                // from the call to the first token's logits
+    double predicted_ms;             // from the first token to the last
+    double ttft_ms;                  // from the call to the first on_token
+    uint32_t chain_length;           // steps of the longest chain
+    uint32_t gpu_waits;              // times the host waited for the GPU
+    uint32_t dispatches_per_token;   // of a decode step
+    uint32_t n_past;                 // tokens that the session holds now
+    uint64_t peak_memory;            // bytes: the largest resident size of the process so far
     uint64_t weight_bytes_per_token; // bytes of weights a decode step reads
 };
 
 // Processes the prompt and generates. Blocks until it ends. stats may be NULL.
-// Fails with CONTEXT_FULL (the prompt does not fit; nothing was changed), CANCELLED (the session holds
-// the tokens that were delivered), GPU_LOST, GPU_FAULT (a missing sentinel, NaN, an id out of range),
-// INVALID_ARGUMENT, NO_MEMORY.
+// Fails with CONTEXT_FULL (the prompt does not fit; nothing was changed), CANCELLED (the session
+// holds the tokens that were delivered), GPU_LOST, GPU_FAULT (a missing sentinel, NaN, an id out of
+// range), INVALID_ARGUMENT, NO_MEMORY.
 GLINFER_API bool glinfer_generate(struct glinfer_session *session,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_stats *stats, struct glinfer_error *err);

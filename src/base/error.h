@@ -1,13 +1,14 @@
-// Errors of the world: a status and one sentence, filled once where the failure is found and passed on
-// untouched. The type is the public one, so nothing is translated at the border of the library. Every
-// folder may use it. Mistakes of our own are asserts, not errors.
+// Errors of the world: a status and one sentence, filled once where the failure is found and passed
+// on untouched. The type is the public one, so nothing is translated at the border of the library.
+// Every folder may use it. Mistakes of our own are asserts, not errors.
 #ifndef GI_BASE_ERROR_H
 #define GI_BASE_ERROR_H
 
 #include "glinfer.h"
 
-// Fills *err (which may be NULL) with a status and a sentence made as printf makes it; returns false,
-// so that a caller can `return gi_error_set(...)`. A sentence that is too long is cut at a character.
+// Fills *err (which may be NULL) with a status and a sentence made as printf makes it; returns
+// false, so that a caller can `return gi_error_set(...)`. A sentence that is too long is cut at a
+// character.
 bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
-// Log lines of the library: to the caller's callback, with a level, never to a stream. A NULL log and a
-// log with a NULL function are valid and silent.
+// Log lines of the library: to the caller's callback, with a level, never to a stream. A NULL log
+// and a log with a NULL function are valid and silent.
 #ifndef GI_BASE_LOG_H
 #define GI_BASE_LOG_H
 

@@ -1,5 +1,5 @@
-// The tensor types a GGUF file may name: number, name and block geometry, as the format defines them.
-// Pure facts of the format; what can be computed with is the business of quant/.
+// The tensor types a GGUF file may name: number, name and block geometry, as the format defines
+// them. Pure facts of the format; what can be computed with is the business of quant/.
 //   https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #ifndef GI_GGUF_GGML_TYPE_H
 #define GI_GGUF_GGML_TYPE_H
@@ -49,8 +49,8 @@ enum gi_ggml_type {
 
 struct gi_ggml_type_facts {
     uint32_t type;
-    const char *name;     // "q4_0"
-    uint32_t block_size;  // elements
+    const char *name;    // "q4_0"
+    uint32_t block_size; // elements
     uint32_t block_bytes;
 };
 

@@ -1,7 +1,7 @@
-// Reader of GGUF files, versions 2 and 3, little-endian: header, metadata, tensor directory. Maps the
-// file and checks every count, length, type and offset before use, so that what it hands out may be
-// used without further checks. Owns the mapping and the directory; strings and tensor data point into
-// the mapping. Knows the format and nothing of models.
+// Reader of GGUF files, versions 2 and 3, little-endian: header, metadata, tensor directory. Maps
+// the file and checks every count, length, type and offset before use, so that what it hands out
+// may be used without further checks. Owns the mapping and the directory; strings and tensor data
+// point into the mapping. Knows the format and nothing of models.
 //   https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #ifndef GI_GGUF_GGUF_H
 #define GI_GGUF_GGUF_H
@@ -38,11 +38,11 @@ struct gi_gguf_string {
 struct gi_gguf_tensor {
     struct gi_gguf_string name;
     const struct gi_ggml_type_facts *type;
-    uint32_t n_dims;   // 1..4
-    uint64_t dims[4];  // dims[0] is contiguous (columns); 1 past n_dims
+    uint32_t n_dims;  // 1..4
+    uint64_t dims[4]; // dims[0] is contiguous (columns); 1 past n_dims
     uint64_t n_elements;
-    uint64_t size;     // bytes
-    const uint8_t *data; // in the mapping
+    uint64_t size;        // bytes
+    const uint8_t *data;  // in the mapping
     uint64_t file_offset; // of data, from the start of the file
 };
 
@@ -66,9 +66,9 @@ void gi_gguf_tensor_drop(const struct gi_gguf *gguf, const struct gi_gguf_tensor
                          uint64_t offset, uint64_t size);
 
 bool gi_gguf_has(const struct gi_gguf *gguf, const char *key);
-// Typed look-ups. If the key is absent they set *out to fallback and succeed; a value of another kind,
-// or one that does not fit, is BAD_FILE and names the key. Integers of any width and sign convert
-// where the value fits; f32 accepts f64.
+// Typed look-ups. If the key is absent they set *out to fallback and succeed; a value of another
+// kind, or one that does not fit, is BAD_FILE and names the key. Integers of any width and sign
+// convert where the value fits; f32 accepts f64.
 bool gi_gguf_get_u32(const struct gi_gguf *gguf, const char *key, uint32_t fallback, uint32_t *out,
                      struct glinfer_error *err);
 bool gi_gguf_get_f32(const struct gi_gguf *gguf, const char *key, float fallback, float *out,
@@ -83,7 +83,7 @@ bool gi_gguf_get_string(const struct gi_gguf *gguf, const char *key, struct gi_g
 struct gi_gguf_array {
     enum gi_gguf_kind kind; // of the elements; never ARRAY
     uint64_t count;
-    const uint8_t *data;    // elements as in the file, unaligned
+    const uint8_t *data;                  // elements as in the file, unaligned
     const struct gi_gguf_string *strings; // count of them when kind is STRING, owned by the gguf
 };
 bool gi_gguf_get_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
@@ -94,6 +94,7 @@ int32_t gi_gguf_array_i32(const struct gi_gguf_array *array, uint64_t i);
 
 // Calls each for every key in file order, with a short text of its value: for `info` and messages.
 void gi_gguf_each(const struct gi_gguf *gguf,
-                  void (*each)(void *user, struct gi_gguf_string key, const char *value), void *user);
+                  void (*each)(void *user, struct gi_gguf_string key, const char *value),
+                  void *user);
 
 #endif

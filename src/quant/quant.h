@@ -1,12 +1,14 @@
-// Weight types that glinfer computes with: dequantise (for tests and rows on the CPU) and repack from
-// the file's layout into the GPU's. One file per type; this header is the table. Plain C, no GL.
+// Weight types that glinfer computes with: dequantise (for tests and rows on the CPU) and repack
+// from the file's layout into the GPU's. One file per type; this header is the table. Plain C, no
+// GL.
 //
-// GPU layout, shared by all types and by glsl/lib/quant.glsl. Rows come in tiles of GI_TILE_ROWS = 8,
-// columns in blocks of GI_QUANT_BLOCK = 32 (n_cols is rounded up, the rest is zero weights):
+// GPU layout, shared by all types and by glsl/lib/quant.glsl. Rows come in tiles of GI_TILE_ROWS =
+// 8, columns in blocks of GI_QUANT_BLOCK = 32 (n_cols is rounded up, the rest is zero weights):
 //
 //   quads   uvec4 [n_tile][n_block][n_quad][8 rows]      16-byte words of quants; neighbouring
 //                                                         invocations own neighbouring rows
-//   scales  uint  [n_tile][n_scale][8 rows]               apart; n_scale = ceil(n_block / scale_blocks)
+//   scales  uint  [n_tile][n_scale][8 rows]               apart; n_scale = ceil(n_block /
+//   scale_blocks)
 //                                                         * scale_words
 //
 //   type   n_quad  scale word
@@ -27,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GI_TILE_ROWS 8u
+#define GI_TILE_ROWS   8u
 #define GI_QUANT_BLOCK 32u
 
 struct gi_quant {

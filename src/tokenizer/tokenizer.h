@@ -1,6 +1,6 @@
-// Text <-> token ids for one vocabulary, and the chat template that goes with it. Owns copies of all
-// that it needs. Immutable after creation, so many threads may use one. No GL, no GGUF: the caller
-// hands the vocabulary over as plain arrays.
+// Text <-> token ids for one vocabulary, and the chat template that goes with it. Owns copies of
+// all that it needs. Immutable after creation, so many threads may use one. No GL, no GGUF: the
+// caller hands the vocabulary over as plain arrays.
 #ifndef GI_TOKENIZER_TOKENIZER_H
 #define GI_TOKENIZER_TOKENIZER_H
 
@@ -27,20 +27,20 @@ enum gi_token_type { // tokenizer.ggml.token_type
 
 #define GI_NO_TOKEN (-1)
 
-// What a GGUF file says of its vocabulary; zero or -1 where it says nothing. Needs to live only during
-// gi_tokenizer_create.
+// What a GGUF file says of its vocabulary; zero or -1 where it says nothing. Needs to live only
+// during gi_tokenizer_create.
 struct gi_vocab {
-    struct gi_text model;           // tokenizer.ggml.model: "gpt2", "llama"
-    struct gi_text pre;             // tokenizer.ggml.pre: "smollm", "llama-bpe", ...
-    const struct gi_text *tokens;   // n_tokens
-    const int32_t *types;           // n_tokens of enum gi_token_type, or NULL
-    const float *scores;            // n_tokens, or NULL
+    struct gi_text model;         // tokenizer.ggml.model: "gpt2", "llama"
+    struct gi_text pre;           // tokenizer.ggml.pre: "smollm", "llama-bpe", ...
+    const struct gi_text *tokens; // n_tokens
+    const int32_t *types;         // n_tokens of enum gi_token_type, or NULL
+    const float *scores;          // n_tokens, or NULL
     size_t n_tokens;
-    const struct gi_text *merges;   // n_merges of "left right"
+    const struct gi_text *merges; // n_merges of "left right"
     size_t n_merges;
-    int32_t bos, eos, eot, unk, pad; // GI_NO_TOKEN where absent
+    int32_t bos, eos, eot, unk, pad;        // GI_NO_TOKEN where absent
     int add_bos, add_eos, add_space_prefix; // -1: the file says nothing
-    struct gi_text chat_template;   // Jinja text
+    struct gi_text chat_template;           // Jinja text
 };
 
 // Fails with UNSUPPORTED (names model or pre and what is supported), BAD_FILE (an id out of range,
@@ -61,33 +61,37 @@ struct gi_ids {
 };
 void gi_ids_finish(struct gi_ids *ids);
 
-// Appends the ids of text. add_special: BOS and EOS as the file asks. parse_special: text that spells a
-// control or user-defined token becomes that token. Fails with NO_MEMORY.
-bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text text, bool add_special,
-                         bool parse_special, struct gi_ids *ids, struct glinfer_error *err);
+// Appends the ids of text. add_special: BOS and EOS as the file asks. parse_special: text that
+// spells a control or user-defined token becomes that token. Fails with NO_MEMORY.
+bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                         bool add_special, bool parse_special, struct gi_ids *ids,
+                         struct glinfer_error *err);
 
 // Appends the ids of a conversation in the model's template, ready for the assistant's answer. The
-// contents are data: special tokens spelled in them stay text. Fails with UNSUPPORTED (no template, an
-// unknown one), INVALID_ARGUMENT (a role the template has no place for), NO_MEMORY.
+// contents are data: special tokens spelled in them stay text. Fails with UNSUPPORTED (no template,
+// an unknown one), INVALID_ARGUMENT (a role the template has no place for), NO_MEMORY.
 bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
                               const struct glinfer_message *messages, size_t n_messages,
                               struct gi_ids *ids, struct glinfer_error *err);
 
-// The bytes that a token stands for in text; control tokens give their name. {NULL, 0} out of range.
+// The bytes that a token stands for in text; control tokens give their name. {NULL, 0} out of
+// range.
 struct gi_text gi_tokenizer_bytes(const struct gi_tokenizer *tokenizer, int32_t id);
 bool gi_tokenizer_is_control(const struct gi_tokenizer *tokenizer, int32_t id);
-// Ids that end an answer: EOS, EOT and what the vocabulary spells as an end of turn. Sorted, at most 16.
+// Ids that end an answer: EOS, EOT and what the vocabulary spells as an end of turn. Sorted, at
+// most 16.
 size_t gi_tokenizer_stop_ids(const struct gi_tokenizer *tokenizer, int32_t ids[16]);
 
-// Holds back the bytes of an unfinished UTF-8 character between tokens. Zero-initialised. Bytes that can
-// never become a character come out as U+FFFD.
+// Holds back the bytes of an unfinished UTF-8 character between tokens. Zero-initialised. Bytes
+// that can never become a character come out as U+FFFD.
 struct gi_utf8_stream {
     uint8_t held[4];
     uint32_t n_held;
 };
-// Appends bytes and writes the characters that are complete to out, which has room for 3 * (size + 4)
-// bytes. Returns the number of bytes written, all valid UTF-8.
-size_t gi_utf8_stream_push(struct gi_utf8_stream *stream, const char *bytes, size_t size, char *out);
+// Appends bytes and writes the characters that are complete to out, which has room for 3 * (size +
+// 4) bytes. Returns the number of bytes written, all valid UTF-8.
+size_t gi_utf8_stream_push(struct gi_utf8_stream *stream, const char *bytes, size_t size,
+                           char *out);
 // The end of the text: what is held comes out as one U+FFFD, or nothing. out has room for 3 bytes.
 size_t gi_utf8_stream_flush(struct gi_utf8_stream *stream, char *out);
 

@@ -1,0 +1,31 @@
+# One INTERFACE target carries the language level, warnings and sanitizers of every target of ours.
+add_library(glinfer_options INTERFACE)
+target_compile_features(glinfer_options INTERFACE c_std_11)
+target_compile_definitions(glinfer_options INTERFACE _GNU_SOURCE)
+target_include_directories(glinfer_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+target_compile_options(glinfer_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+    -Wfloat-conversion -Wundef -Wformat=2 -fvisibility=hidden
+    $<$<BOOL:${GLINFER_WERROR}>:-Werror>)
+if(GLINFER_SANITIZE)
+    target_compile_options(glinfer_options INTERFACE
+        -fsanitize=${GLINFER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(glinfer_options INTERFACE -fsanitize=${GLINFER_SANITIZE})
+endif()
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# glinfer_folder(<name> SOURCES <files> LINKS <targets>): a folder's target, a static library;
+# the shared library takes the objects of all of them (global property glinfer_folders).
+function(glinfer_folder name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+    if(arg_SOURCES)
+        add_library(${name} STATIC ${arg_SOURCES})
+        target_link_libraries(${name} PUBLIC glinfer_options ${arg_LINKS})
+        set_property(GLOBAL APPEND PROPERTY glinfer_folders ${name})
+    else()
+        add_library(${name} INTERFACE)
+        target_link_libraries(${name} INTERFACE glinfer_options ${arg_LINKS})
+    endif()
+endfunction()
