@@ -1,0 +1,26 @@
+# cmake -D DIR=<glsl folder> -D LIST=<file with a name a line> -D OUTPUT=<c file> -P embed_glsl.cmake
+#
+# Writes a C file with the text of every listed shader, in the shape that glsl/embedded.h declares.
+# Character constants, one a byte: string literals end at 4095 characters in C11, and a byte over
+# 0x7f would not fit a plain number in a signed char.
+
+function(append_text index name)
+    file(READ ${DIR}/${name} hex HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
+    string(REGEX REPLACE "('\\\\x0a',)" "\\1\n" bytes "${bytes}")
+    file(APPEND ${OUTPUT}.new "static const char text_${index}[] = { // ${name}\n${bytes}0};\n\n")
+endfunction()
+
+file(STRINGS ${LIST} names)
+file(WRITE ${OUTPUT}.new "#include \"glsl/embedded.h\"\n\n")
+set(table "")
+set(index 0)
+foreach(name IN LISTS names)
+    append_text(${index} ${name})
+    string(APPEND table "    {\"${name}\", text_${index}},\n")
+    math(EXPR index "${index} + 1")
+endforeach()
+file(APPEND ${OUTPUT}.new
+    "const struct gi_glsl_file gi_glsl_files[] = {\n${table}    {NULL, NULL},\n};\n"
+    "const size_t gi_glsl_file_count = ${index};\n")
+file(RENAME ${OUTPUT}.new ${OUTPUT})
