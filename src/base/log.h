@@ -10,6 +10,8 @@ struct gi_log {
     void *user;
 };
 
+// Makes a text as printf does, of 2047 bytes at most, and hands it over line by line; empty lines
+// are left out. Bytes that are not UTF-8 and control characters become '?'.
 void gi_log_write(const struct gi_log *log, enum glinfer_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

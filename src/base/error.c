@@ -1,0 +1,46 @@
+#include "base/error.h"
+
+#include "base/printable.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *gi_status_text(enum glinfer_status status)
+{
+    switch (status) {
+#define STATUS_CASE(name, value, text)                                                             \
+    case GLINFER_STATUS_##name:                                                                    \
+        return text;
+        GLINFER_STATUS_MAP(STATUS_CASE)
+#undef STATUS_CASE
+    }
+    return "unknown status";
+}
+
+bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const char *format, ...)
+{
+    if (!err) {
+        return false;
+    }
+    char message[sizeof(err->message)]; // the arguments may point into *err
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+
+    err->status = status;
+    if (length <= 0) {
+        snprintf(err->message, sizeof(err->message), "%s", gi_status_text(status));
+        return false;
+    }
+    size_t size = gi_printable(message, strlen(message));
+    memcpy(err->message, message, size);
+    err->message[size] = 0;
+    return false;
+}
+
+bool gi_error_no_memory(struct glinfer_error *err, size_t size, const char *what)
+{
+    return gi_error_set(err, GLINFER_STATUS_NO_MEMORY, "out of memory: no %zu bytes for %s", size,
+                        what);
+}
