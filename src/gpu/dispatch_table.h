@@ -1,0 +1,87 @@
+// A recorded run of dispatches and its replay. Recording resolves everything: program, storage
+// ranges, parameter block (all blocks of a table lie in one uniform buffer), grid, and the barrier
+// that must follow, which is worked out from what each dispatch reads and writes. Replaying is a
+// few GL calls an entry: no decision but the grid's, no allocation, no look-up.
+//
+// Bindings of every kernel: SSBO 0..3 as recorded, UBO 0 its Params, UBO 1 the step_state.
+#ifndef GI_GPU_DISPATCH_TABLE_H
+#define GI_GPU_DISPATCH_TABLE_H
+
+#include "gpu/buffer.h"
+#include "gpu/program_table.h"
+
+#define GI_MAX_BINDINGS 4
+
+enum gi_grid_rule {
+    GI_GRID_FIXED,  // size as it stands
+    GI_GRID_KEYS,   // size[axis] = ceil((n_past + n_tokens) / divisor)
+    GI_GRID_TOKENS, // size[axis] = ceil(n_tokens / divisor)
+};
+
+struct gi_grid {
+    uint32_t size[3];
+    enum gi_grid_rule rule;
+    uint32_t axis, divisor; // of a rule that is not FIXED
+};
+
+struct gi_dispatch {
+    const char *label; // a literal: "attn_out"; kept
+    uint32_t program;  // from gi_program_table_request
+    struct gi_range bindings[GI_MAX_BINDINGS];
+    uint32_t writes;    // bit i: binding i is written
+    bool writes_state;  // step_state, and the counts of an indirect table, are written (sampling)
+    const void *params; // params_size bytes, copied; a multiple of 16, at most 256
+    uint32_t params_size;
+    struct gi_grid grid;
+    uint64_t weight_bytes; // that it reads: for figures
+};
+
+// Counts of an indirect table: GI_MAX_SLOTS of these, the first three words being what
+// glDispatchComputeIndirect reads. glsl/lib/step.glsl rewrites `count` of each from the rest.
+#define GI_MAX_SLOTS 32
+struct gi_grid_slot {
+    uint32_t count[3];
+    uint32_t rule;
+    uint32_t size[3];
+    uint32_t axis_divisor; // axis in bits 30..31, divisor below
+};
+
+struct gi_dispatch_table_params {
+    struct gi_range state;  // step_state, bound as UBO 1
+    struct gi_range counts; // GI_MAX_SLOTS gi_grid_slot; buffer NULL: the table is always direct
+};
+
+struct gi_dispatch_table;
+
+struct gi_dispatch_table *gi_dispatch_table_create(struct gi_gpu *gpu,
+                                                   const struct gi_program_table *programs,
+                                                   const struct gi_dispatch_table_params *params,
+                                                   struct glinfer_error *err);
+void gi_dispatch_table_destroy(struct gi_dispatch_table *table);
+
+// Appends a dispatch. Fails with NO_MEMORY, UNSUPPORTED (a range over the largest storage block, a
+// grid over the group count, too many slots): both name the label.
+bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                              struct glinfer_error *err);
+// Ends recording: uploads parameter blocks and, for an indirect table, the slots. Needs built
+// programs.
+bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err);
+
+uint32_t gi_dispatch_table_count(const struct gi_dispatch_table *table);
+uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table);
+// Label and program of entry i: for profile, tests.
+const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i);
+
+struct gi_replay {
+    uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
+    uint32_t flush_interval;   // dispatches between flushes; 0: none
+};
+// Submits the table once. In the indirect mode n_past is not looked at. GL errors surface at the
+// next gi_gpu_check.
+void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
+// Rewrites the counts of all slots for n_past from the host: before a chain that follows a host
+// write of step_state.
+bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, uint32_t n_tokens,
+                             struct glinfer_error *err);
+
+#endif

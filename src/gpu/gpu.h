@@ -1,0 +1,94 @@
+// The GL side of a device: limits read once, extension entry points, errors, fences and flushes.
+// Owns nothing of the platform, which is borrowed and must outlive it. Only this folder and
+// platform/ see GL headers; GL names leave it as plain integers inside opaque or documented
+// structs. Every function of gpu/ but create needs the context entered (gi_gpu_enter); one thread
+// at a time.
+#ifndef GI_GPU_GPU_H
+#define GI_GPU_GPU_H
+
+#include "base/error.h"
+#include "base/log.h"
+#include "platform/platform.h"
+
+#include <stdint.h>
+
+struct gi_gpu;
+
+// What the context offers; zero means "not there". Filled at create, under GLINFER_LIMITS=es31 cut
+// down to what OpenGL ES 3.1 promises (4 storage blocks of 128 MiB, 128 invocations, 16 KiB shared,
+// 12 uniform blocks of 16 KiB, 65535 groups, no extensions but debug). No other code asks GL.
+struct gi_limits {
+    uint32_t max_storage_blocks; // of one compute shader
+    uint64_t max_storage_block_size;
+    uint32_t storage_alignment; // of a range's offset, bytes
+    uint32_t max_uniform_blocks;
+    uint32_t max_uniform_block_size;
+    uint32_t uniform_alignment;
+    uint32_t max_invocations; // of a work group
+    uint32_t max_group_size[3];
+    uint32_t max_group_count[3];
+    uint32_t max_shared_size; // bytes
+    uint32_t n_binary_formats;
+    bool has_buffer_storage;
+    bool has_parallel_compile;
+    bool has_timer_query;
+    bool has_subgroups;
+    bool has_texture_buffer;
+    bool has_debug;
+    bool has_reset_status;
+    bool is_indirect; // grids that change are dispatched indirectly: probe, quirk or
+                      // GLINFER_DISPATCH
+};
+
+// How kernels are shaped for a device; a table in quirk.c maps renderer strings to it.
+enum gi_gpu_class {
+    GI_GPU_CLASS_SPLIT, // k split across lanes, shared memory: NVIDIA, AMD, Intel, Apple, unknown
+                        // GPUs
+    GI_GPU_CLASS_ROW,   // a row an invocation, no shared memory: V3D, Mali, Adreno
+    GI_GPU_CLASS_LLVMPIPE, // a row an invocation, straight-line code: llvmpipe and lavapipe
+};
+
+struct gi_gpu_params {
+    const char *cache_dir;    // as glinfer_device_params.cache_dir
+    const struct gi_log *log; // borrowed, may be NULL
+};
+
+// Reads the limits. Fails with UNSUPPORTED (no compute storage blocks: says what to upgrade),
+// DRIVER, NO_MEMORY.
+struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_params *params,
+                             struct glinfer_error *err);
+void gi_gpu_destroy(struct gi_gpu *gpu);
+
+const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
+enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
+const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
+const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
+
+bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err);
+void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
+
+// Turns a pending GL error or reset into DRIVER, NO_MEMORY or GPU_LOST; what says what was being
+// done. Once lost, a gpu stays lost.
+bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err);
+// Messages of severity high or of type error that the driver sent so far (KHR_debug); 0 without it.
+uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu);
+
+void gi_gpu_flush(struct gi_gpu *gpu);
+// Waits for all that was submitted; counts as a wait.
+bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err);
+// Times that the host blocked on a fence or a finish so far.
+uint64_t gi_gpu_wait_count(const struct gi_gpu *gpu);
+
+// A point in the command stream. Zero-initialised, or finished, means none.
+struct gi_fence {
+    void *sync;
+};
+bool gi_fence_insert(struct gi_gpu *gpu, struct gi_fence *fence, struct glinfer_error *err);
+bool gi_fence_is_done(struct gi_gpu *gpu, const struct gi_fence *fence);
+// Blocks (asleep) until the point is reached; fails with GPU_LOST after timeout_ns (0: 60 s) or a
+// reset.
+bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_ns,
+                   struct glinfer_error *err);
+void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence);
+
+#endif

@@ -1,0 +1,64 @@
+// All programs that a model needs, compiled at load. Rows of glsl/programs.def name the variants; a
+// request adds the integer facts of a model (HEAD_DIM, N_BLOCK, ...) and the weight type. Requests
+// come while recording; one build compiles them all, in parallel where KHR_parallel_shader_compile
+// is there, or takes them from the cache on disk (keyed by renderer, version and source; written
+// atomically; a damaged or refused binary falls back to compiling).
+#ifndef GI_GPU_PROGRAM_TABLE_H
+#define GI_GPU_PROGRAM_TABLE_H
+
+#include "gpu/gpu.h"
+
+enum gi_program_id {
+#define GI_PROGRAM(id, file, defines, capability) GI_PROGRAM_##id,
+#define GI_PROGRAM_QUANT(type, file)
+#include "glsl/programs.def"
+#undef GI_PROGRAM
+#undef GI_PROGRAM_QUANT
+    GI_PROGRAM_COUNT
+};
+
+struct gi_define {
+    const char *name; // a literal, in capitals
+    int32_t value;
+};
+
+#define GI_MAX_DEFINES 12
+#define GI_QUANT_NONE  UINT32_MAX
+
+struct gi_program_key {
+    enum gi_program_id id;
+    uint32_t quant; // enum gi_ggml_type that lib/quant.glsl unpacks, or GI_QUANT_NONE
+    uint32_t n_defines;
+    struct gi_define defines[GI_MAX_DEFINES];
+};
+
+struct gi_program_table;
+
+struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glinfer_error *err);
+void gi_program_table_destroy(struct gi_program_table *table);
+
+// Sets *index to the program's place; equal keys share one. Compiles nothing. Fails with
+// UNSUPPORTED if the device lacks the row's capability, NO_MEMORY.
+bool gi_program_table_request(struct gi_program_table *table, const struct gi_program_key *key,
+                              uint32_t *index, struct glinfer_error *err);
+// True if the device has what the row needs.
+bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id);
+
+// Compiles what was requested since the last build. progress may be NULL; false from it cancels.
+// Fails with DRIVER (file:line and the driver's words), CANCELLED, GPU_LOST, NO_MEMORY.
+bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
+                            void *user, struct glinfer_error *err);
+
+struct gi_program_stats {
+    uint32_t n_programs, n_compiled, n_cached;
+    uint64_t build_ns;
+};
+void gi_program_table_describe(const struct gi_program_table *table,
+                               struct gi_program_stats *stats);
+
+// The GL name of a built program: for the dispatch table and tests.
+uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index);
+// "gemv_qkv.comp q4_0 HEAD_DIM=64": for messages.
+const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
+
+#endif

@@ -1,0 +1,51 @@
+// step_state: what changes from token to token, advanced by the GPU itself. Kernels read it as UBO
+// 1, the sampling kernels write it as a storage block; the twin of glsl/lib/step_state.glsl. 4-byte
+// scalars only, so std140 and std430 agree with C.
+#ifndef GI_GPU_STEP_STATE_H
+#define GI_GPU_STEP_STATE_H
+
+#include <stdint.h>
+
+#define GI_MAX_STOP_IDS 16
+#define GI_MAX_PROBS    64
+#define GI_RING_SLOTS   512
+#define GI_MAX_BATCH    512 // tokens of a prompt batch
+
+struct gi_step_state {
+    uint32_t token;    // that the next step embeds
+    uint32_t n_past;   // keys in the cache before this step: the position of its first token
+    uint32_t n_tokens; // of this step: 1 in decode, the batch's in prompt processing
+    uint32_t done;     // 1: a stop id was sampled or max_steps is reached; grids are zero
+    uint32_t step;     // tokens sampled since the epoch began
+    uint32_t epoch;    // changes with each generation: the sentinel's first half
+    uint32_t max_steps;
+    uint32_t n_stop; // ids in stop; 0 ignores the end of text
+    uint32_t seed_lo, seed_hi;
+    uint32_t top_k;    // 0: off
+    uint32_t n_probs;  // 0..GI_MAX_PROBS
+    float temperature; // <= 0: greedy
+    float top_p;       // 1: off
+    float min_p;       // 0: off
+    uint32_t n_vocab;
+    uint32_t stop[GI_MAX_STOP_IDS]; // in GLSL uvec4[4]
+};
+
+enum gi_ring_status {
+    GI_RING_STATUS_OK = 1,
+    GI_RING_STATUS_NAN = 2, // a logit is infinite or not a number
+};
+
+// One sampled token. Entry step % GI_RING_SLOTS; a chain is sound if its last entry holds the epoch
+// and the step that the host expects: the sentinel.
+struct gi_ring_entry {
+    uint32_t token;
+    uint32_t step; // step_state.step before this token, that is, 0 for the first
+    uint32_t epoch;
+    uint32_t status; // enum gi_ring_status
+    struct {
+        uint32_t id;
+        float logprob; // natural logarithm, over the whole vocabulary
+    } probs[GI_MAX_PROBS];
+};
+
+#endif
