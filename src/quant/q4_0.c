@@ -1,0 +1,37 @@
+// Q4_0 as in the file: blocks of 32 elements in 18 bytes; element i = d * (q[i] - 8).
+//
+//   byte   0 1   2            3            ..   17
+//          d     q[0]  low    q[1]  low         q[15] low
+//          f16   q[16] high   q[17] high        q[31] high   nibble
+#include "quant/quant_table.h"
+
+#define BLOCK_BYTES 18
+
+static void dequantize_row(const void *src, size_t n_cols, float *dst)
+{
+    const uint8_t *block = src;
+    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
+        float d = gi_half_to_float(gi_load_u16(block));
+        for (size_t j = 0; j < 16; j++) {
+            dst[i + j] = d * (float)((block[2 + j] & 0xF) - 8);
+            dst[i + j + 16] = d * (float)((block[2 + j] >> 4) - 8);
+        }
+    }
+}
+
+static void repack_tile(const void *const rows[GI_TILE_ROWS], size_t n_cols, uint32_t *quads,
+                        uint32_t *scales)
+{
+    size_t n_block = gi_block_count(n_cols);
+    gi_repack_nibble_tile(rows, n_block, BLOCK_BYTES, 2, quads);
+    gi_repack_paired_scales(rows, n_block, BLOCK_BYTES, scales);
+}
+
+const struct gi_quant gi_quant_q4_0 = {
+    .type = GI_GGML_TYPE_Q4_0,
+    .n_quad = 1,
+    .scale_blocks = 2,
+    .scale_words = 1,
+    .dequantize_row = dequantize_row,
+    .repack_tile = repack_tile,
+};

@@ -1,0 +1,49 @@
+// Q4_1 as in the file: blocks of 32 elements in 20 bytes; element i = d * q[i] + m.
+//
+//   byte   0 1   2 3   4            5            ..   19
+//          d     m     q[0]  low    q[1]  low         q[15] low
+//          f16   f16   q[16] high   q[17] high        q[31] high   nibble
+#include "quant/quant_table.h"
+
+#define BLOCK_BYTES 20
+
+static void dequantize_row(const void *src, size_t n_cols, float *dst)
+{
+    const uint8_t *block = src;
+    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
+        float d = gi_half_to_float(gi_load_u16(block));
+        float m = gi_half_to_float(gi_load_u16(block + 2));
+        for (size_t j = 0; j < 16; j++) {
+            dst[i + j] = d * (float)(block[4 + j] & 0xF) + m;
+            dst[i + j + 16] = d * (float)(block[4 + j] >> 4) + m;
+        }
+    }
+}
+
+// d and m lie in the file as the scale word wants them: d low, m high.
+static void repack_scales(const void *const rows[GI_TILE_ROWS], size_t n_block, uint32_t *scales)
+{
+    for (size_t block = 0; block < n_block; block++) {
+        for (size_t row = 0; row < GI_TILE_ROWS; row++) {
+            const uint8_t *blocks = rows[row];
+            *scales++ = blocks ? gi_load_u32(blocks + BLOCK_BYTES * block) : 0;
+        }
+    }
+}
+
+static void repack_tile(const void *const rows[GI_TILE_ROWS], size_t n_cols, uint32_t *quads,
+                        uint32_t *scales)
+{
+    size_t n_block = gi_block_count(n_cols);
+    gi_repack_nibble_tile(rows, n_block, BLOCK_BYTES, 4, quads);
+    repack_scales(rows, n_block, scales);
+}
+
+const struct gi_quant gi_quant_q4_1 = {
+    .type = GI_GGML_TYPE_Q4_1,
+    .n_quad = 1,
+    .scale_blocks = 1,
+    .scale_words = 1,
+    .dequantize_row = dequantize_row,
+    .repack_tile = repack_tile,
+};

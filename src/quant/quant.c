@@ -1,0 +1,48 @@
+#include "quant/quant_table.h"
+
+static const struct gi_quant *const table[] = {
+#define TABLE_ENTRY(name) &gi_quant_##name,
+    GI_QUANT_MAP(TABLE_ENTRY)
+#undef TABLE_ENTRY
+};
+
+const struct gi_quant *gi_quant_find(uint32_t type)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (table[i]->type == type) {
+            return table[i];
+        }
+    }
+    return NULL;
+}
+
+const char *gi_quant_names(void)
+{
+#define NAME_AFTER_COMMA(name) ", " #name
+    static const char names[] = GI_QUANT_MAP(NAME_AFTER_COMMA);
+#undef NAME_AFTER_COMMA
+    return names + 2;
+}
+
+static uint64_t divide_up(uint64_t n, uint64_t d)
+{
+    return n / d + (n % d != 0);
+}
+
+uint64_t gi_quant_quads_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols)
+{
+    uint64_t n_tile = divide_up(n_rows, GI_TILE_ROWS);
+    uint64_t n_block = divide_up(n_cols, GI_QUANT_BLOCK);
+    return n_tile * n_block * quant->n_quad * GI_TILE_ROWS * GI_QUAD_WORDS * sizeof(uint32_t);
+}
+
+uint64_t gi_quant_scales_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols)
+{
+    if (quant->scale_blocks == 0) {
+        return 0;
+    }
+    uint64_t n_tile = divide_up(n_rows, GI_TILE_ROWS);
+    uint64_t n_block = divide_up(n_cols, GI_QUANT_BLOCK);
+    uint64_t n_scale = divide_up(n_block, quant->scale_blocks) * quant->scale_words;
+    return n_tile * n_scale * GI_TILE_ROWS * sizeof(uint32_t);
+}
