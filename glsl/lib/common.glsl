@@ -1,0 +1,3 @@
+// Precision, said once for every kernel.
+precision highp float;
+precision highp int;

@@ -1,0 +1,33 @@
+// Attention over a layer's cache, for one token and for a batch of a prompt.
+//   out[h] = sum over keys j of softmax_j(scale * q[h] . k[h', j]) v[h', j],  h' = h * n_kv_head /
+//   n_head
+#ifndef GI_OPS_ATTENTION_H
+#define GI_OPS_ATTENTION_H
+
+#include "ops/recorder.h"
+#include "ops/stream.h"
+
+// Scratch of decode attention: out (n_head * head_dim) f32 at the start, then the partial results
+// of key ranges and a counter a head (zero between steps).
+struct gi_attention_scratch {
+    struct gi_range range;
+    uint32_t partial, counter; // offsets in floats (uints)
+};
+// Sets the offsets for a layer's shape; returns the bytes that the range must have.
+uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
+                                     const struct gi_kv_layer *layer);
+
+// One token at position step_state.n_past sees keys 0..n_past. Keys are split into ranges, one work
+// group a head and range; the last group of a head to finish merges them in the order of the
+// ranges, so that the result does not depend on which one that is. One dispatch.
+bool gi_op_attention(struct gi_recorder *recorder, const char *label,
+                     const struct gi_kv_layer *layer, float scale,
+                     const struct gi_attention_scratch *scratch, struct glinfer_error *err);
+
+// Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included.
+//   q   (n_tokens, n_head * head_dim) f32, pair order     out likewise
+bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
+                           const struct gi_kv_layer *layer, float scale, const struct gi_rows *q,
+                           const struct gi_rows *out, struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,35 @@
+// The rest of prompt processing: operations on a batch of step_state.n_tokens rows, GI_MAX_BATCH at
+// most. Grids follow n_tokens (GI_GRID_TOKENS), so that one recording serves every batch.
+#ifndef GI_OPS_BATCH_H
+#define GI_OPS_BATCH_H
+
+#include "ops/embed.h"
+#include "ops/recorder.h"
+#include "ops/stream.h"
+#include "ops/weight.h"
+
+// y[m] = x[m] / rms(x[m]) * gamma, rms over width with eps added to the mean of squares.
+bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                   float eps, const struct gi_rows *y, struct glinfer_error *err);
+
+// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias); columns of y in the GPU order of W's
+// rows. max_tokens bounds the batch (what the tile is chosen by).
+bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y,
+                struct glinfer_error *err);
+
+// Takes qkv[m] (qkv order, bias added), turns q and k by the rotations of position n_past + m,
+// writes q rows in pair order and k, v into the cache.
+bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
+                   const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
+                   const struct gi_vectors *vectors, uint32_t n_rot,
+                   const struct gi_kv_layer *layer, const struct gi_rows *q,
+                   struct glinfer_error *err);
+
+// act[m][i] = silu(gate_up[m][i]) * gate_up[m][n_ff_padded + i], i < n_ff, n_ff_padded whole tiles
+// of 8.
+bool gi_op_swiglu(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate_up,
+                  uint32_t n_ff, const struct gi_rows *act, struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,48 @@
+// The projections of a decode step: y = W x for one token, each with what comes before and after it
+// in the model folded in. Every op records one dispatch a part of the weight.
+#ifndef GI_OPS_GEMV_H
+#define GI_OPS_GEMV_H
+
+#include "ops/recorder.h"
+#include "ops/stream.h"
+#include "ops/weight.h"
+
+// q, k, v = rope(W norm / rms + bias): reads stream norm, ssq and rope; writes q at the front of
+// the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's.
+//   W (layout->n_rows, n_embd) in qkv order
+bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                    const struct gi_qkv_layout *layout, const struct gi_stream *stream,
+                    const struct gi_kv_layer *layer, struct glinfer_error *err);
+
+// residual += scale * (W x + bias); norm = residual * gamma; ssq = partial sums. x is n_cols floats
+// at x_offset floats of x. Sets stream->n_ssq. gamma may be absent from weight only in tests.
+bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
+                         const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
+                         float scale, struct gi_stream *stream, struct glinfer_error *err);
+
+// act[i] = silu(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN.
+//   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start
+bool gi_op_gemv_swiglu(struct gi_recorder *recorder, const char *label,
+                       const struct gi_weight *weight, uint32_t n_ff,
+                       const struct gi_stream *stream, struct gi_range act,
+                       struct glinfer_error *err);
+
+// Logits and, for each work group, their largest and its index (the lowest on ties; a NaN or
+// infinity makes the index UINT32_MAX). One storage range of uints:
+//   logits   (n_vocab) f32;   partial (n_partial) of { f32 value, uint index }
+struct gi_logits {
+    struct gi_range range;
+    uint32_t n_vocab;
+    uint32_t partial; // offset in uints, a multiple of 4; logits are at 0
+    uint32_t max_partial;
+    uint32_t n_partial; // set by gi_op_gemv_vocab
+};
+// Sets the offsets; returns the bytes that the range must have.
+uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
+
+// logits = scale * (W norm / rms + bias), W (n_vocab rounded up, n_embd).
+bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
+                      const struct gi_weight *weight, const struct gi_stream *stream, float scale,
+                      struct gi_logits *logits, struct glinfer_error *err);
+
+#endif

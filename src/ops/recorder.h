@@ -1,0 +1,21 @@
+// What an op records into: a dispatch table under construction and the programs it asks for. An op
+// checks shapes (asserts: they are ours), requests its program and appends its dispatches; it owns
+// nothing. All ops fail with what gi_program_table_request and gi_dispatch_table_record fail with.
+#ifndef GI_OPS_RECORDER_H
+#define GI_OPS_RECORDER_H
+
+#include "gpu/dispatch_table.h"
+
+struct gi_recorder {
+    struct gi_gpu *gpu;                // borrowed
+    struct gi_program_table *programs; // borrowed
+    struct gi_dispatch_table *table;   // borrowed
+};
+
+// A named f32 matrix of activations, a row a token: (n_tokens, stride), row-major.
+struct gi_rows {
+    struct gi_range range;
+    uint32_t stride; // floats, a multiple of 32; what lies past a row's width is finite
+};
+
+#endif

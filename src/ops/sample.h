@@ -1,0 +1,31 @@
+// The end of a step: choose the next token, write it with its log-probabilities into the ring,
+// advance step_state (token, n_past += n_tokens, n_tokens = 1, step, done) and rewrite the grids of
+// an indirect table. One work group each.
+#ifndef GI_OPS_SAMPLE_H
+#define GI_OPS_SAMPLE_H
+
+#include "gpu/step_state.h"
+#include "ops/gemv.h"
+#include "ops/recorder.h"
+
+struct gi_step_buffers {
+    struct gi_range state;  // struct gi_step_state
+    struct gi_range ring;   // GI_RING_SLOTS struct gi_ring_entry
+    struct gi_range counts; // GI_MAX_SLOTS struct gi_grid_slot
+};
+
+// token = argmax of the partials, the lowest id on ties. A NaN or infinity among the logits gives
+// status GI_RING_STATUS_NAN and sets done.
+bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
+                  const struct gi_step_buffers *step, struct glinfer_error *err);
+
+// token drawn from the logits under step_state's settings, in this order: the top_k largest (ties
+// by the lower id), of those the smallest set of the largest whose share reaches top_p, of those
+// the ones with a share of at least min_p times the largest's, then by temperature: the largest of
+// logit / temperature + Gumbel noise from Philox(seed, {position, id}); temperature <= 0 takes the
+// largest logit. Also writes the n_probs largest log-probabilities of the whole vocabulary, best
+// first.
+bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
+                  const struct gi_step_buffers *step, struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,42 @@
+// The residual stream of a decode step, one token, and what travels with it. One storage range:
+//   residual (n_embd)   x
+//   norm     (n_embd)   x * gamma of the norm that follows: what the next projection reads; the
+//   scalar
+//                       1 / rms(x) multiplies that projection's result
+//   ssq      (max_ssq)  partial sums of squares of x, n_ssq of them, from the producer of x
+//   rope     (n_rot)    cos, sin of each rotary pair at this position, copied by embed_token
+// Offsets are in floats and multiples of 4; each part is padded to 32 floats with finite values.
+#ifndef GI_OPS_STREAM_H
+#define GI_OPS_STREAM_H
+
+#include "gpu/buffer.h"
+
+struct gi_stream {
+    struct gi_range range;
+    uint32_t n_embd, n_rot;
+    uint32_t residual, norm, ssq, rope;
+    uint32_t max_ssq;
+    uint32_t n_ssq; // written by the latest recorded producer; kept by the ops while recording
+    float norm_eps;
+};
+
+// Sets the offsets; range.buffer stays as it is. Returns the bytes that the range must have.
+uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_rot,
+                          float norm_eps);
+
+// One layer's cache with the query of the current decode step in front. One storage range of uints:
+//   q  (n_head, head_dim)            f32, pair order
+//   k  (n_kv_head, n_ctx, head_dim)  f16 pairs or f32, pair order, after RoPE
+//   v  (n_kv_head, n_ctx, head_dim)  f16 pairs or f32
+struct gi_kv_layer {
+    struct gi_range range;
+    uint32_t n_head, n_kv_head, head_dim, n_ctx; // head_dim is a multiple of 8
+    uint32_t k, v;                               // offsets in uints, multiples of 4; q is at 0
+    bool is_k_f32, is_v_f32;
+};
+
+// Sets the offsets; returns the bytes that the range must have.
+uint64_t gi_kv_layer_layout(struct gi_kv_layer *layer, uint32_t n_head, uint32_t n_kv_head,
+                            uint32_t head_dim, uint32_t n_ctx, bool is_k_f32, bool is_v_f32);
+
+#endif
