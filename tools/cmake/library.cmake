@@ -1,0 +1,47 @@
+# libglinfer: the objects of every folder in one shared library that exports glinfer_* alone.
+get_property(folders GLOBAL PROPERTY glinfer_folders)
+list(TRANSFORM folders REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+
+add_library(glinfer SHARED ${objects})
+add_library(glinfer::glinfer ALIAS glinfer)
+set_target_properties(glinfer PROPERTIES
+    LINKER_LANGUAGE C
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/glinfer.map)
+target_include_directories(glinfer PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(glinfer PRIVATE ${folders} m)
+target_link_options(glinfer PRIVATE
+    LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/glinfer.map LINKER:--as-needed)
+if(NOT GLINFER_SANITIZE)
+    target_link_options(glinfer PRIVATE LINKER:--no-undefined)
+endif()
+
+if(GLINFER_STATIC)
+    add_library(glinfer_static STATIC ${objects})
+    set_target_properties(glinfer_static PROPERTIES
+        LINKER_LANGUAGE C
+        OUTPUT_NAME glinfer
+        ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    install(TARGETS glinfer_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/glinfer)
+write_basic_package_version_file(glinferConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+
+# Paths in glinfer.pc run from its own place, so that an installed tree can be moved.
+set(pkgconfig_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_prefix ${pkgconfig_dir} ${CMAKE_INSTALL_PREFIX})
+file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+configure_file(tools/cmake/glinfer.pc.in glinfer.pc @ONLY)
+
+install(TARGETS glinfer EXPORT glinfer LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT glinfer NAMESPACE glinfer:: FILE glinferConfig.cmake DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/glinferConfigVersion.cmake DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/glinfer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES src/glinfer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
