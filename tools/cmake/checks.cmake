@@ -1,0 +1,31 @@
+# Tests of the tree itself: who includes whom, headers, format, flags.
+
+# glinfer_check(<name> <variables of tools/check_<name>.cmake>)
+function(glinfer_check name)
+    list(TRANSFORM ARGN PREPEND -D)
+    add_test(NAME ${name}
+        COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} ${ARGN}
+                -P ${PROJECT_SOURCE_DIR}/tools/check_${name}.cmake
+        WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+    set_tests_properties(${name} PROPERTIES
+        LABELS ${name} TIMEOUT 300 SKIP_REGULAR_EXPRESSION "^SKIPPED: ")
+endfunction()
+
+find_program(GLINFER_CXX NAMES c++ g++ clang++)
+find_program(GLINFER_CLANG_FORMAT NAMES clang-format-14 clang-format)
+foreach(package EGL GLES GBM DRM PCRE2 CJSON CMOCKA)
+    list(APPEND package_includes ${${package}_INCLUDE_DIRS})
+endforeach()
+list(REMOVE_DUPLICATES package_includes)
+list(JOIN package_includes "," package_includes)
+set(cxx ${GLINFER_CXX})
+if(CMAKE_CROSSCOMPILING OR NOT cxx)
+    set(cxx "")
+endif()
+
+glinfer_check(layers)
+glinfer_check(headers "CC=${CMAKE_C_COMPILER}" "CXX=${cxx}" "INCLUDES=${package_includes}")
+glinfer_check(format "CLANG_FORMAT=${GLINFER_CLANG_FORMAT}")
+if(TARGET glinfer_cli)
+    glinfer_check(flags "GLINFER=$<TARGET_FILE:glinfer_cli>")
+endif()

@@ -1,0 +1,11 @@
+# list_files(<result> <pattern>...): our files below SOURCE whose names match, paths relative to it.
+function(list_files result)
+    set(all "")
+    foreach(root src platform models glsl tests tools)
+        foreach(pattern IN LISTS ARGN)
+            file(GLOB_RECURSE found RELATIVE ${SOURCE} ${SOURCE}/${root}/${pattern})
+            list(APPEND all ${found})
+        endforeach()
+    endforeach()
+    set(${result} "${all}" PARENT_SCOPE)
+endfunction()
