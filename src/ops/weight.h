@@ -1,4 +1,4 @@
-// A weight matrix on the GPU: (n_rows, n_cols) of one type, in the layout of quant/quant.h, split
+// A weight matrix on the GPU: (n_rows, n_cols) in the layout of quant/quant.h, split
 // by rows into parts so that no range is over the largest storage block. Rows are in GPU order,
 // which is the file's except where a projection is stacked or paired:
 //
@@ -25,6 +25,7 @@
 #define GI_NO_OFFSET UINT32_MAX
 
 struct gi_weight_part {
+    const struct gi_quant *quant; // parts of a stack may differ in type
     struct gi_range quads, aux;
     uint32_t row_begin, n_rows; // multiples of 16
     uint32_t bias;  // offset in aux in uints of the bias added to each result; GI_NO_OFFSET: none
@@ -34,8 +35,7 @@ struct gi_weight_part {
 
 struct gi_weight {
     const char *name; // "blk.0.attn_qkv": for labels and messages
-    const struct gi_quant *quant;
-    uint32_t n_rows; // in GPU order, padding included: a multiple of 16
+    uint32_t n_rows;  // in GPU order, padding included: a multiple of 16
     uint32_t n_cols;
     uint32_t n_parts;
     struct gi_weight_part parts[GI_MAX_PARTS];
