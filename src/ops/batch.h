@@ -27,9 +27,10 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_kv_layer *layer, const struct gi_rows *q,
                    struct glinfer_error *err);
 
-// act[m][i] = silu(gate_up[m][i]) * gate_up[m][n_ff_padded + i], i < n_ff, n_ff_padded whole tiles
-// of 8.
-bool gi_op_swiglu(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate_up,
-                  uint32_t n_ff, const struct gi_rows *act, struct glinfer_error *err);
+// act[m][i] = silu(g) * u over the parts of a gate_up weight: part by part, gate_up[m] holds the part's
+// gate results at column row_begin and its up results n_rows / 2 further. i < n_ff. A dispatch a part.
+bool gi_op_swiglu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                  const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_rows *act,
+                  struct glinfer_error *err);
 
 #endif
