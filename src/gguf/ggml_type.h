@@ -39,7 +39,9 @@
     X(BF16, 30, "bf16", 1, 2)                                                                      \
     X(TQ1_0, 34, "tq1_0", 256, 54)                                                                 \
     X(TQ2_0, 35, "tq2_0", 256, 66)                                                                 \
-    X(MXFP4, 39, "mxfp4", 32, 17)
+    X(MXFP4, 39, "mxfp4", 32, 17)                                                                  \
+    X(NVFP4, 40, "nvfp4", 64, 36)                                                                  \
+    X(Q1_0, 41, "q1_0", 128, 18)
 
 enum gi_ggml_type {
 #define GI_GGML_TYPE_ENUM(name, number, text, block, bytes) GI_GGML_TYPE_##name = (number),

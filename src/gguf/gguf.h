@@ -47,11 +47,14 @@ struct gi_gguf_tensor {
 };
 
 // Opens and checks path. Fails with NOT_FOUND, IO, BAD_FILE (what, where in the file, found and
-// expected), UNSUPPORTED (version, big-endian), NO_MEMORY.
+// expected), UNSUPPORTED (version, big-endian, a tensor type that is not in ggml_type.h),
+// NO_MEMORY.
 struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err);
-// The same for bytes in memory, borrowed until close; name stands for the path in messages.
+// The same for bytes in memory, which are borrowed until close; name stands for the path in
+// messages.
 struct gi_gguf *gi_gguf_open_memory(const void *data, size_t size, const char *name,
                                     struct glinfer_error *err);
+// Accepts NULL.
 void gi_gguf_close(struct gi_gguf *gguf);
 
 const char *gi_gguf_path(const struct gi_gguf *gguf);
@@ -61,7 +64,8 @@ size_t gi_gguf_tensor_count(const struct gi_gguf *gguf);
 const struct gi_gguf_tensor *gi_gguf_tensor_at(const struct gi_gguf *gguf, size_t index);
 // Returns NULL if there is no tensor of that name.
 const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, const char *name);
-// Tells the system that the bytes of this tensor were read and may leave memory.
+// Tells the system that bytes [offset, offset + size) of this tensor were read and may leave
+// memory; they may be read again. Does nothing for gi_gguf_open_memory.
 void gi_gguf_tensor_drop(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
                          uint64_t offset, uint64_t size);
 
@@ -86,9 +90,11 @@ struct gi_gguf_array {
     const uint8_t *data;                  // elements as in the file, unaligned
     const struct gi_gguf_string *strings; // count of them when kind is STRING, owned by the gguf
 };
+// Takes an array whose elements are of kind; I32 and U32 stand for each other.
 bool gi_gguf_get_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
                        struct gi_gguf_array *out, struct glinfer_error *err);
-// Element i of an array of kind F32, I32 or U32.
+// Element i of an array of kind F32; of kind I32 or U32, where more than INT32_MAX comes out as
+// that.
 float gi_gguf_array_f32(const struct gi_gguf_array *array, uint64_t i);
 int32_t gi_gguf_array_i32(const struct gi_gguf_array *array, uint64_t i);
 

@@ -1,0 +1,417 @@
+#include "base/bytes.h"
+#include "gguf/gguf_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define MAX_NAME_SIZE     64u        // of a tensor, as the format says
+#define MAX_COUNT         (1u << 20) // of pairs and of tensors: a hundred times the largest models
+#define TENSOR_MIN_SIZE   33u        // bytes of the smallest directory entry
+#define DEFAULT_ALIGNMENT 32u
+
+//-- header ------------------------------------------------------------------------------------
+
+static bool check_magic(struct gi_gguf_reader *r)
+{
+    if (r->size == 0) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE, "%s: the file is empty", r->path);
+    }
+    const uint8_t *magic = gi_gguf_reader_bytes(r, 4, "the magic number");
+    if (!magic) {
+        return false;
+    }
+    if (memcmp(magic, "GGUF", 4) != 0) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: is no GGUF file: it starts with %02x %02x %02x %02x, expected "
+                            "47 47 55 46 (\"GGUF\")",
+                            r->path, magic[0], magic[1], magic[2], magic[3]);
+    }
+    return true;
+}
+
+static bool check_version(struct gi_gguf_reader *r)
+{
+    uint32_t version;
+    if (!gi_gguf_reader_u32(r, &version, "the version")) {
+        return false;
+    }
+    if (version == 2 || version == 3) {
+        return true;
+    }
+    if (version != 0 && (version & 0xFFFF) == 0) {
+        return gi_error_set(r->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: is a big-endian GGUF file; only little-endian ones are supported: "
+                            "convert the model again without the big-endian option",
+                            r->path);
+    }
+    return gi_error_set(r->err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: is a GGUF file of version %" PRIu32
+                        "; versions 2 and 3 are supported%s",
+                        r->path, version, version == 1 ? ": convert the model again" : "");
+}
+
+static bool read_count(struct gi_gguf_reader *r, const char *what, size_t *count)
+{
+    uint64_t start = r->pos, n;
+    if (!gi_gguf_reader_u64(r, &n, what)) {
+        return false;
+    }
+    if (n > MAX_COUNT) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %s at byte %" PRIu64 " is %" PRIu64
+                            ", at most %u is believed: the "
+                            "file is damaged",
+                            r->path, what, start, n, MAX_COUNT);
+    }
+    *count = (size_t)n;
+    return true;
+}
+
+static bool read_header(struct gi_gguf_reader *r, size_t *n_tensors, size_t *n_pairs)
+{
+    return check_magic(r) && check_version(r) &&
+           read_count(r, "the number of tensors", n_tensors) &&
+           read_count(r, "the number of metadata keys", n_pairs);
+}
+
+// So that a small file cannot make us allocate much.
+static bool check_room(const struct gi_gguf_reader *r, size_t count, uint32_t min_size,
+                       const char *what)
+{
+    if (count <= gi_gguf_reader_left(r) / min_size) {
+        return true;
+    }
+    return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                        "%s: %zu %s do not fit into the %" PRIu64 " bytes after byte %" PRIu64
+                        ": the file is damaged or was not downloaded completely",
+                        r->path, count, what, gi_gguf_reader_left(r), r->pos);
+}
+
+//-- metadata ----------------------------------------------------------------------------------
+
+static bool index_pairs(struct gi_gguf *gguf, struct glinfer_error *err)
+{
+    if (!gi_name_index_init(&gguf->keys, gguf->n_pairs)) {
+        return gi_error_no_memory(err, gguf->n_pairs * sizeof(struct gi_name_entry),
+                                  "the index of metadata keys");
+    }
+    for (size_t i = 0; i < gguf->n_pairs; i++) {
+        gguf->keys.entries[i] = (struct gi_name_entry){gguf->pairs[i].key, i};
+    }
+    const struct gi_gguf_string *twice = gi_name_index_sort(&gguf->keys);
+    if (twice) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: metadata key %.*s appears twice: the file is damaged", gguf->path,
+                            GI_SHOW(*twice));
+    }
+    return true;
+}
+
+static bool read_pairs(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_pairs)
+{
+    if (!check_room(r, n_pairs, GI_GGUF_PAIR_MIN_SIZE, "metadata keys")) {
+        return false;
+    }
+    gguf->pairs = calloc(n_pairs ? n_pairs : 1, sizeof(*gguf->pairs));
+    if (!gguf->pairs) {
+        return gi_error_no_memory(r->err, n_pairs * sizeof(*gguf->pairs), "metadata");
+    }
+    gguf->n_pairs = n_pairs;
+    for (size_t i = 0; i < n_pairs; i++) {
+        if (!gi_gguf_pair_init(&gguf->pairs[i], r)) {
+            return false;
+        }
+    }
+    return index_pairs(gguf, r->err);
+}
+
+static bool read_alignment(const struct gi_gguf *gguf, uint32_t *alignment,
+                           struct glinfer_error *err)
+{
+    if (!gi_gguf_get_u32(gguf, "general.alignment", DEFAULT_ALIGNMENT, alignment, err)) {
+        return false;
+    }
+    if (*alignment == 0 || (*alignment & (*alignment - 1)) != 0) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: general.alignment is %" PRIu32
+                            ", expected a power of two: the file is damaged",
+                            gguf->path, *alignment);
+    }
+    return true;
+}
+
+//-- tensor directory --------------------------------------------------------------------------
+
+static bool bad_tensor(const struct gi_gguf_reader *r, const struct gi_gguf_tensor *t,
+                       const char *what, uint64_t found, const char *expected)
+{
+    return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                        "%s: tensor %.*s: %s is %" PRIu64 ", expected %s (directory entry before "
+                        "byte %" PRIu64 "): the file is damaged",
+                        r->path, GI_SHOW(t->name), what, found, expected, r->pos);
+}
+
+static bool read_tensor_name(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
+{
+    uint64_t start = r->pos;
+    if (!gi_gguf_reader_string(r, MAX_NAME_SIZE, &t->name, "a tensor name")) {
+        return false;
+    }
+    if (t->name.size == 0) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: the tensor name at byte %" PRIu64 " is empty: the file is damaged",
+                            r->path, start);
+    }
+    return true;
+}
+
+static bool read_tensor_dims(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
+{
+    if (!gi_gguf_reader_u32(r, &t->n_dims, "the number of dimensions of a tensor")) {
+        return false;
+    }
+    if (t->n_dims < 1 || t->n_dims > 4) {
+        return bad_tensor(r, t, "the number of dimensions", t->n_dims, "1 to 4");
+    }
+    t->n_elements = 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        t->dims[i] = 1;
+        if (i < t->n_dims && !gi_gguf_reader_u64(r, &t->dims[i], "a dimension of a tensor")) {
+            return false;
+        }
+        if (t->dims[i] == 0 || t->dims[i] > INT64_MAX / t->n_elements) {
+            return bad_tensor(r, t, "a dimension", t->dims[i], "a product of 1 to 2^63 - 1");
+        }
+        t->n_elements *= t->dims[i];
+    }
+    return true;
+}
+
+static bool read_tensor_type(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
+{
+    uint32_t number;
+    if (!gi_gguf_reader_u32(r, &number, "the type of a tensor")) {
+        return false;
+    }
+    t->type = gi_ggml_type_find(number);
+    if (!t->type) {
+        return gi_error_set(r->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: tensor %.*s has type number %" PRIu32 " (before byte %" PRIu64
+                            "), which is not known: take a model in another quantisation",
+                            r->path, GI_SHOW(t->name), number, r->pos);
+    }
+    if (t->dims[0] % t->type->block_size != 0) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: tensor %.*s of type %s has rows of %" PRIu64
+                            " elements, expected a multiple of %" PRIu32 ": the file is damaged",
+                            r->path, GI_SHOW(t->name), t->type->name, t->dims[0],
+                            t->type->block_size);
+    }
+    uint64_t n_block = t->n_elements / t->type->block_size;
+    if (n_block > UINT64_MAX / t->type->block_bytes) {
+        return bad_tensor(r, t, "the number of blocks", n_block, "fewer bytes than 2^64");
+    }
+    t->size = n_block * t->type->block_bytes;
+    return true;
+}
+
+// file_offset counts from the start of the data until place_tensor knows where that is.
+static bool read_tensor(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
+{
+    return read_tensor_name(t, r) && read_tensor_dims(t, r) && read_tensor_type(t, r) &&
+           gi_gguf_reader_u64(r, &t->file_offset, "the offset of a tensor");
+}
+
+static bool index_tensors(struct gi_gguf *gguf, struct glinfer_error *err)
+{
+    if (!gi_name_index_init(&gguf->tensor_names, gguf->n_tensors)) {
+        return gi_error_no_memory(err, gguf->n_tensors * sizeof(struct gi_name_entry),
+                                  "the index of tensors");
+    }
+    for (size_t i = 0; i < gguf->n_tensors; i++) {
+        gguf->tensor_names.entries[i] = (struct gi_name_entry){gguf->tensors[i].name, i};
+    }
+    const struct gi_gguf_string *twice = gi_name_index_sort(&gguf->tensor_names);
+    if (twice) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: tensor %.*s appears twice: the file is damaged", gguf->path,
+                            GI_SHOW(*twice));
+    }
+    return true;
+}
+
+static bool place_tensor(const struct gi_gguf *gguf, struct gi_gguf_tensor *t, uint64_t data_start,
+                         uint32_t alignment, struct glinfer_error *err)
+{
+    uint64_t room = gguf->size > data_start ? gguf->size - data_start : 0;
+    if (t->file_offset % alignment != 0) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: tensor %.*s has offset %" PRIu64
+                            ", expected a multiple of %" PRIu32 ": the file is damaged",
+                            gguf->path, GI_SHOW(t->name), t->file_offset, alignment);
+    }
+    if (t->file_offset > room || t->size > room - t->file_offset) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: tensor %.*s takes %" PRIu64 " bytes at offset %" PRIu64
+                            " of the data, which has %" PRIu64 " (from byte %" PRIu64
+                            " to the end): the file is damaged or was not downloaded completely",
+                            gguf->path, GI_SHOW(t->name), t->size, t->file_offset, room,
+                            data_start);
+    }
+    t->file_offset += data_start;
+    t->data = gguf->data + t->file_offset;
+    return true;
+}
+
+static bool place_tensors(struct gi_gguf *gguf, uint64_t directory_end, struct glinfer_error *err)
+{
+    uint32_t alignment;
+    if (!read_alignment(gguf, &alignment, err)) {
+        return false;
+    }
+    uint64_t padding = (alignment - directory_end % alignment) % alignment;
+    uint64_t data_start = directory_end + padding;
+    for (size_t i = 0; i < gguf->n_tensors; i++) {
+        if (!place_tensor(gguf, &gguf->tensors[i], data_start, alignment, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_tensors)
+{
+    if (!check_room(r, n_tensors, TENSOR_MIN_SIZE, "tensors")) {
+        return false;
+    }
+    gguf->tensors = calloc(n_tensors ? n_tensors : 1, sizeof(*gguf->tensors));
+    if (!gguf->tensors) {
+        return gi_error_no_memory(r->err, n_tensors * sizeof(*gguf->tensors),
+                                  "the tensor directory");
+    }
+    gguf->n_tensors = n_tensors;
+    for (size_t i = 0; i < n_tensors; i++) {
+        if (!read_tensor(&gguf->tensors[i], r)) {
+            return false;
+        }
+    }
+    return index_tensors(gguf, r->err) && place_tensors(gguf, r->pos, r->err);
+}
+
+//-- open, close -------------------------------------------------------------------------------
+
+static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
+{
+    struct gi_gguf_reader r = {
+        .data = gguf->data, .size = gguf->size, .path = gguf->path, .err = err};
+    size_t n_tensors, n_pairs;
+    return read_header(&r, &n_tensors, &n_pairs) && read_pairs(gguf, &r, n_pairs) &&
+           read_tensors(gguf, &r, n_tensors);
+}
+
+static struct gi_gguf *create_named(const char *path, struct glinfer_error *err)
+{
+    size_t path_size = strlen(path) + 1;
+    struct gi_gguf *gguf = calloc(1, sizeof(*gguf));
+    char *copy = malloc(path_size);
+    if (!gguf || !copy) {
+        free(copy);
+        free(gguf);
+        gi_error_no_memory(err, sizeof(*gguf) + path_size, "a GGUF file");
+        return NULL;
+    }
+    gguf->path = memcpy(copy, path, path_size);
+    return gguf;
+}
+
+struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err)
+{
+    struct gi_gguf *gguf = create_named(path, err);
+    if (!gguf) {
+        return NULL;
+    }
+    if (!gi_file_map_init(&gguf->map, path, err)) {
+        goto fail;
+    }
+    gguf->data = gguf->map.data;
+    gguf->size = gguf->map.size;
+    if (!read_file(gguf, err)) {
+        goto fail;
+    }
+    return gguf;
+fail:
+    gi_gguf_close(gguf);
+    return NULL;
+}
+
+struct gi_gguf *gi_gguf_open_memory(const void *data, size_t size, const char *name,
+                                    struct glinfer_error *err)
+{
+    struct gi_gguf *gguf = create_named(name, err);
+    if (!gguf) {
+        return NULL;
+    }
+    gguf->data = data;
+    gguf->size = size;
+    if (!read_file(gguf, err)) {
+        gi_gguf_close(gguf);
+        return NULL;
+    }
+    return gguf;
+}
+
+void gi_gguf_close(struct gi_gguf *gguf)
+{
+    if (!gguf) {
+        return;
+    }
+    for (size_t i = 0; i < gguf->n_pairs; i++) {
+        gi_gguf_pair_finish(&gguf->pairs[i]);
+    }
+    free(gguf->pairs);
+    gi_name_index_finish(&gguf->keys);
+    free(gguf->tensors);
+    gi_name_index_finish(&gguf->tensor_names);
+    gi_file_map_finish(&gguf->map);
+    free(gguf->path);
+    free(gguf);
+}
+
+//-- what was read -----------------------------------------------------------------------------
+
+const char *gi_gguf_path(const struct gi_gguf *gguf)
+{
+    return gguf->path;
+}
+
+uint64_t gi_gguf_file_size(const struct gi_gguf *gguf)
+{
+    return gguf->size;
+}
+
+size_t gi_gguf_tensor_count(const struct gi_gguf *gguf)
+{
+    return gguf->n_tensors;
+}
+
+const struct gi_gguf_tensor *gi_gguf_tensor_at(const struct gi_gguf *gguf, size_t index)
+{
+    return &gguf->tensors[index];
+}
+
+const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, const char *name)
+{
+    size_t index = gi_name_index_find(&gguf->tensor_names, name);
+    return index == GI_NO_INDEX ? NULL : &gguf->tensors[index];
+}
+
+void gi_gguf_tensor_drop(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                         uint64_t offset, uint64_t size)
+{
+    if (offset >= tensor->size) {
+        return;
+    }
+    uint64_t left = tensor->size - offset;
+    gi_file_map_drop(&gguf->map, (size_t)(tensor->file_offset + offset),
+                     (size_t)(size < left ? size : left));
+}

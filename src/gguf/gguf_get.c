@@ -1,0 +1,193 @@
+#include "base/bytes.h"
+#include "gguf/gguf_file.h"
+
+#include <float.h>
+#include <inttypes.h>
+
+static const struct gi_gguf_pair *find_pair(const struct gi_gguf *gguf, const char *key)
+{
+    size_t index = gi_name_index_find(&gguf->keys, key);
+    return index == GI_NO_INDEX ? NULL : &gguf->pairs[index];
+}
+
+static bool refuse_kind(const struct gi_gguf *gguf, const struct gi_gguf_pair *pair,
+                        const char *expected, struct glinfer_error *err)
+{
+    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: metadata key %.*s is of kind %s, expected %s", gguf->path,
+                        GI_SHOW(pair->key), gi_gguf_kind_name(pair->kind), expected);
+}
+
+static bool refuse_value(const struct gi_gguf *gguf, const struct gi_gguf_pair *pair,
+                         const char *expected, struct glinfer_error *err)
+{
+    char text[64];
+    gi_gguf_pair_text(pair, text, sizeof(text));
+    return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: metadata key %.*s is %s, expected %s",
+                        gguf->path, GI_SHOW(pair->key), text, expected);
+}
+
+bool gi_gguf_has(const struct gi_gguf *gguf, const char *key)
+{
+    return find_pair(gguf, key);
+}
+
+// The value of an integer of any kind as 64 bits and whether it is below zero.
+static bool read_integer(const struct gi_gguf_pair *pair, uint64_t *bits, bool *is_negative)
+{
+    int64_t value;
+    switch (pair->kind) {
+    case GI_GGUF_KIND_U8:
+        value = pair->data[0];
+        break;
+    case GI_GGUF_KIND_I8:
+        value = (int8_t)pair->data[0];
+        break;
+    case GI_GGUF_KIND_U16:
+        value = gi_load_u16(pair->data);
+        break;
+    case GI_GGUF_KIND_I16:
+        value = (int16_t)gi_load_u16(pair->data);
+        break;
+    case GI_GGUF_KIND_U32:
+        value = gi_load_u32(pair->data);
+        break;
+    case GI_GGUF_KIND_I32:
+        value = (int32_t)gi_load_u32(pair->data);
+        break;
+    case GI_GGUF_KIND_U64:
+    case GI_GGUF_KIND_I64:
+        value = (int64_t)gi_load_u64(pair->data);
+        break;
+    default:
+        return false;
+    }
+    *bits = (uint64_t)value;
+    *is_negative = value < 0 && pair->kind != GI_GGUF_KIND_U64;
+    return true;
+}
+
+bool gi_gguf_get_u32(const struct gi_gguf *gguf, const char *key, uint32_t fallback, uint32_t *out,
+                     struct glinfer_error *err)
+{
+    const struct gi_gguf_pair *pair = find_pair(gguf, key);
+    uint64_t bits;
+    bool is_negative;
+    *out = fallback;
+    if (!pair) {
+        return true;
+    }
+    if (!read_integer(pair, &bits, &is_negative)) {
+        return refuse_kind(gguf, pair, "a whole number", err);
+    }
+    if (is_negative || bits > UINT32_MAX) {
+        return refuse_value(gguf, pair, "0 to 4294967295", err);
+    }
+    *out = (uint32_t)bits;
+    return true;
+}
+
+bool gi_gguf_get_f32(const struct gi_gguf *gguf, const char *key, float fallback, float *out,
+                     struct glinfer_error *err)
+{
+    const struct gi_gguf_pair *pair = find_pair(gguf, key);
+    *out = fallback;
+    if (!pair) {
+        return true;
+    }
+    if (pair->kind == GI_GGUF_KIND_F32) {
+        *out = gi_load_f32(pair->data);
+        return true;
+    }
+    if (pair->kind != GI_GGUF_KIND_F64) {
+        return refuse_kind(gguf, pair, "f32", err);
+    }
+    double value = gi_load_f64(pair->data);
+    if (value > (double)FLT_MAX || value < -(double)FLT_MAX) {
+        return refuse_value(gguf, pair, "a number that fits f32", err);
+    }
+    *out = (float)value;
+    return true;
+}
+
+bool gi_gguf_get_bool(const struct gi_gguf *gguf, const char *key, bool fallback, bool *out,
+                      struct glinfer_error *err)
+{
+    const struct gi_gguf_pair *pair = find_pair(gguf, key);
+    *out = fallback;
+    if (!pair) {
+        return true;
+    }
+    if (pair->kind != GI_GGUF_KIND_BOOL) {
+        return refuse_kind(gguf, pair, "bool", err);
+    }
+    *out = pair->data[0];
+    return true;
+}
+
+bool gi_gguf_get_string(const struct gi_gguf *gguf, const char *key, struct gi_gguf_string *out,
+                        struct glinfer_error *err)
+{
+    const struct gi_gguf_pair *pair = find_pair(gguf, key);
+    *out = (struct gi_gguf_string){0};
+    if (!pair) {
+        return true;
+    }
+    if (pair->kind != GI_GGUF_KIND_STRING) {
+        return refuse_kind(gguf, pair, "string", err);
+    }
+    *out = pair->string;
+    return true;
+}
+
+static bool is_int32(enum gi_gguf_kind kind)
+{
+    return kind == GI_GGUF_KIND_I32 || kind == GI_GGUF_KIND_U32;
+}
+
+bool gi_gguf_get_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
+                       struct gi_gguf_array *out, struct glinfer_error *err)
+{
+    const struct gi_gguf_pair *pair = find_pair(gguf, key);
+    *out = (struct gi_gguf_array){.kind = kind};
+    if (!pair) {
+        return true;
+    }
+    if (pair->kind != GI_GGUF_KIND_ARRAY) {
+        return refuse_kind(gguf, pair, "array", err);
+    }
+    enum gi_gguf_kind found = pair->array.kind;
+    if (found != kind && !(is_int32(found) && is_int32(kind))) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: metadata key %.*s is an array of %s, expected an array of %s",
+                            gguf->path, GI_SHOW(pair->key), gi_gguf_kind_name(found),
+                            gi_gguf_kind_name(kind));
+    }
+    *out = pair->array;
+    return true;
+}
+
+float gi_gguf_array_f32(const struct gi_gguf_array *array, uint64_t i)
+{
+    return gi_load_f32(array->data + 4 * i);
+}
+
+int32_t gi_gguf_array_i32(const struct gi_gguf_array *array, uint64_t i)
+{
+    uint32_t bits = gi_load_u32(array->data + 4 * i);
+    if (array->kind == GI_GGUF_KIND_U32 && bits > INT32_MAX) {
+        return INT32_MAX;
+    }
+    return (int32_t)bits;
+}
+
+void gi_gguf_each(const struct gi_gguf *gguf,
+                  void (*each)(void *user, struct gi_gguf_string key, const char *value),
+                  void *user)
+{
+    for (size_t i = 0; i < gguf->n_pairs; i++) {
+        char value[128];
+        gi_gguf_pair_text(&gguf->pairs[i], value, sizeof(value));
+        each(user, gguf->pairs[i].key, value);
+    }
+}

@@ -1,0 +1,195 @@
+#include "gguf/gguf_pair.h"
+
+#include "base/bytes.h"
+#include "base/printable.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_KEY_SIZE 65535u // as the format says
+
+static const struct {
+    const char *name;
+    uint32_t size; // bytes; 0: varies
+} kinds[] = {
+    [GI_GGUF_KIND_U8] = {"u8",     1},
+      [GI_GGUF_KIND_I8] = {"i8",     1},
+    [GI_GGUF_KIND_U16] = {"u16",    2},
+      [GI_GGUF_KIND_I16] = {"i16",    2},
+    [GI_GGUF_KIND_U32] = {"u32",    4},
+      [GI_GGUF_KIND_I32] = {"i32",    4},
+    [GI_GGUF_KIND_F32] = {"f32",    4},
+      [GI_GGUF_KIND_BOOL] = {"bool",   1},
+    [GI_GGUF_KIND_STRING] = {"string", 0},
+      [GI_GGUF_KIND_ARRAY] = {"array",  0},
+    [GI_GGUF_KIND_U64] = {"u64",    8},
+      [GI_GGUF_KIND_I64] = {"i64",    8},
+    [GI_GGUF_KIND_F64] = {"f64",    8},
+};
+
+const char *gi_gguf_kind_name(enum gi_gguf_kind kind)
+{
+    return kinds[kind].name;
+}
+
+static bool read_kind(struct gi_gguf_reader *r, struct gi_gguf_string key, enum gi_gguf_kind *kind)
+{
+    uint64_t start = r->pos;
+    uint32_t number;
+    if (!gi_gguf_reader_u32(r, &number, "the kind of a metadata value")) {
+        return false;
+    }
+    if (number >= sizeof(kinds) / sizeof(kinds[0])) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: metadata key %.*s has a value of kind %" PRIu32 " at byte %" PRIu64
+                            ", expected 0 to 12: the file is damaged",
+                            r->path, GI_SHOW(key), number, start);
+    }
+    *kind = (enum gi_gguf_kind)number;
+    return true;
+}
+
+static bool check_bools(const struct gi_gguf_reader *r, struct gi_gguf_string key,
+                        const uint8_t *data, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (data[i] > 1) {
+            return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                                "%s: metadata key %.*s holds %u where a bool, 0 or 1, is expected: "
+                                "the file is damaged",
+                                r->path, GI_SHOW(key), data[i]);
+        }
+    }
+    return true;
+}
+
+static bool read_strings(struct gi_gguf_array *array, struct gi_gguf_reader *r)
+{
+    struct gi_gguf_string *strings = calloc(array->count ? array->count : 1, sizeof(*strings));
+    if (!strings) {
+        return gi_error_no_memory(r->err, array->count * sizeof(*strings), "metadata strings");
+    }
+    array->strings = strings;
+    for (uint64_t i = 0; i < array->count; i++) {
+        if (!gi_gguf_reader_string(r, UINT64_MAX, &strings[i], "a string of a metadata array")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_array(struct gi_gguf_pair *pair, struct gi_gguf_reader *r)
+{
+    struct gi_gguf_array *array = &pair->array;
+    uint64_t start = r->pos;
+    if (!read_kind(r, pair->key, &array->kind) ||
+        !gi_gguf_reader_u64(r, &array->count, "the length of a metadata array")) {
+        return false;
+    }
+    if (array->kind == GI_GGUF_KIND_ARRAY) {
+        return gi_error_set(r->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: metadata key %.*s at byte %" PRIu64
+                            " is an array of arrays, which "
+                            "no known model needs",
+                            r->path, GI_SHOW(pair->key), start);
+    }
+    bool is_strings = array->kind == GI_GGUF_KIND_STRING;
+    uint32_t min_size = is_strings ? sizeof(uint64_t) : kinds[array->kind].size;
+    if (array->count > gi_gguf_reader_left(r) / min_size) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: metadata key %.*s at byte %" PRIu64 " is an array of %" PRIu64
+                            " %s, more than the %" PRIu64 " bytes left in the file can hold: it is "
+                            "damaged or was not downloaded completely",
+                            r->path, GI_SHOW(pair->key), start, array->count,
+                            kinds[array->kind].name, gi_gguf_reader_left(r));
+    }
+    array->data = r->data + r->pos;
+    if (is_strings) {
+        return read_strings(array, r);
+    }
+    r->pos += array->count * min_size;
+    return array->kind != GI_GGUF_KIND_BOOL || check_bools(r, pair->key, array->data, array->count);
+}
+
+static bool read_value(struct gi_gguf_pair *pair, struct gi_gguf_reader *r)
+{
+    if (pair->kind == GI_GGUF_KIND_ARRAY) {
+        return read_array(pair, r);
+    }
+    if (pair->kind == GI_GGUF_KIND_STRING) {
+        return gi_gguf_reader_string(r, UINT64_MAX, &pair->string, "a metadata string");
+    }
+    pair->data = gi_gguf_reader_bytes(r, kinds[pair->kind].size, "a metadata value");
+    if (!pair->data) {
+        return false;
+    }
+    return pair->kind != GI_GGUF_KIND_BOOL || check_bools(r, pair->key, pair->data, 1);
+}
+
+bool gi_gguf_pair_init(struct gi_gguf_pair *pair, struct gi_gguf_reader *r)
+{
+    uint64_t start = r->pos;
+    if (!gi_gguf_reader_string(r, MAX_KEY_SIZE, &pair->key, "a metadata key")) {
+        return false;
+    }
+    if (pair->key.size == 0) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: the metadata key at byte %" PRIu64
+                            " is empty: the file is damaged",
+                            r->path, start);
+    }
+    return read_kind(r, pair->key, &pair->kind) && read_value(pair, r);
+}
+
+void gi_gguf_pair_finish(struct gi_gguf_pair *pair)
+{
+    free((void *)(uintptr_t)pair->array.strings);
+    *pair = (struct gi_gguf_pair){0};
+}
+
+static int print_value(const struct gi_gguf_pair *pair, char *text, size_t size)
+{
+    const uint8_t *p = pair->data;
+    switch (pair->kind) {
+    case GI_GGUF_KIND_U8:
+        return snprintf(text, size, "%u", p[0]);
+    case GI_GGUF_KIND_I8:
+        return snprintf(text, size, "%d", (int8_t)p[0]);
+    case GI_GGUF_KIND_U16:
+        return snprintf(text, size, "%u", gi_load_u16(p));
+    case GI_GGUF_KIND_I16:
+        return snprintf(text, size, "%d", (int16_t)gi_load_u16(p));
+    case GI_GGUF_KIND_U32:
+        return snprintf(text, size, "%" PRIu32, gi_load_u32(p));
+    case GI_GGUF_KIND_I32:
+        return snprintf(text, size, "%" PRId32, (int32_t)gi_load_u32(p));
+    case GI_GGUF_KIND_U64:
+        return snprintf(text, size, "%" PRIu64, gi_load_u64(p));
+    case GI_GGUF_KIND_I64:
+        return snprintf(text, size, "%" PRId64, (int64_t)gi_load_u64(p));
+    case GI_GGUF_KIND_F32:
+        return snprintf(text, size, "%g", (double)gi_load_f32(p));
+    case GI_GGUF_KIND_F64:
+        return snprintf(text, size, "%g", gi_load_f64(p));
+    case GI_GGUF_KIND_BOOL:
+        return snprintf(text, size, "%s", p[0] ? "true" : "false");
+    case GI_GGUF_KIND_STRING:
+        return snprintf(text, size, "%.*s%s", GI_SHOW(pair->string),
+                        pair->string.size > GI_SHOW_SIZE ? "..." : "");
+    case GI_GGUF_KIND_ARRAY:
+        return snprintf(text, size, "%" PRIu64 " x %s", pair->array.count,
+                        kinds[pair->array.kind].name);
+    }
+    return 0;
+}
+
+void gi_gguf_pair_text(const struct gi_gguf_pair *pair, char *text, size_t size)
+{
+    text[0] = 0;
+    print_value(pair, text, size);
+    text[gi_printable(text, strlen(text))] = 0;
+    for (char *c = text; *c; c++) {
+        *c = *c == '\n' || *c == '\t' ? ' ' : *c;
+    }
+}

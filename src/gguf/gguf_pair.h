@@ -1,0 +1,26 @@
+// Metadata: key and value as they lie in the file, checked. Private to this folder.
+#ifndef GI_GGUF_GGUF_PAIR_H
+#define GI_GGUF_GGUF_PAIR_H
+
+#include "gguf/gguf_reader.h"
+
+struct gi_gguf_pair {
+    struct gi_gguf_string key;
+    enum gi_gguf_kind kind;
+    const uint8_t *data;          // a scalar's bytes, in the file
+    struct gi_gguf_string string; // of kind STRING
+    struct gi_gguf_array array;   // of kind ARRAY; its strings are owned
+};
+
+#define GI_GGUF_PAIR_MIN_SIZE 14u // bytes of the smallest pair: key of one byte, value of one
+
+// Reads one pair into zeroed memory. What was allocated is released by finish even on failure.
+bool gi_gguf_pair_init(struct gi_gguf_pair *pair, struct gi_gguf_reader *r);
+void gi_gguf_pair_finish(struct gi_gguf_pair *pair);
+// A short text of the value, cut to size bytes with the 0.
+void gi_gguf_pair_text(const struct gi_gguf_pair *pair, char *text, size_t size);
+
+// "u32", "string", ...
+const char *gi_gguf_kind_name(enum gi_gguf_kind kind);
+
+#endif

@@ -1,0 +1,34 @@
+// A cursor over the bytes of a file: every read is checked against the end, and the first failure
+// is told with what was being read and where. Private to this folder.
+#ifndef GI_GGUF_GGUF_READER_H
+#define GI_GGUF_GGUF_READER_H
+
+#include "gguf/gguf.h"
+
+struct gi_gguf_reader {
+    const uint8_t *data; // size bytes; borrowed
+    uint64_t size;
+    uint64_t pos;              // <= size
+    const char *path;          // for messages; borrowed
+    struct glinfer_error *err; // borrowed, may be NULL
+};
+
+static inline uint64_t gi_gguf_reader_left(const struct gi_gguf_reader *r)
+{
+    return r->size - r->pos;
+}
+
+// Takes n bytes and returns where they start; NULL with BAD_FILE if the file ends before. what
+// names them in the message.
+const uint8_t *gi_gguf_reader_bytes(struct gi_gguf_reader *r, uint64_t n, const char *what);
+bool gi_gguf_reader_u32(struct gi_gguf_reader *r, uint32_t *out, const char *what);
+bool gi_gguf_reader_u64(struct gi_gguf_reader *r, uint64_t *out, const char *what);
+// A string of at most max_size bytes, which stay where they are.
+bool gi_gguf_reader_string(struct gi_gguf_reader *r, uint64_t max_size, struct gi_gguf_string *out,
+                           const char *what);
+
+// Length and data of a gi_gguf_string for "%.*s", cut to what a message has room for.
+#define GI_SHOW_SIZE 96
+#define GI_SHOW(s)   (int)((s).size < GI_SHOW_SIZE ? (s).size : GI_SHOW_SIZE), (s).data
+
+#endif
