@@ -1,0 +1,40 @@
+# Installs what is missing of Debian packages. Sourced by tools/quickstart and tools/test.
+
+# What building and running glinfer takes.
+build_packages=(gcc libc6-dev cmake ninja-build pkg-config libegl-dev libgles-dev libgbm-dev
+    libdrm-dev libpcre2-dev libcjson-dev)
+run_packages=(libegl1 libgles2 libgl1-mesa-dri)
+
+missing_packages() { # package...; prints those that are not installed
+    local package
+    for package; do
+        dpkg-query --show --showformat='${db:Status-Abbrev}\n' "$package" 2>/dev/null |
+            grep -q '^.i' || printf '%s\n' "$package"
+    done
+}
+
+as_root() { # command...
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        printf 'needs root, and sudo is not installed; as root, run:\n  %s\n' "$*" >&2
+        return 1
+    fi
+}
+
+# Installs the packages that are missing; touches nothing and needs no root when all are there.
+need_packages() { # package...
+    local missing
+    if ! command -v dpkg-query >/dev/null; then
+        printf 'this is no Debian; what Debian calls %s is taken to be here\n' "$*" >&2
+        return 0
+    fi
+    mapfile -t missing < <(missing_packages "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    printf 'installing %s\n' "${missing[*]}" >&2
+    as_root apt-get update -qq >&2 || return 1
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
