@@ -1,0 +1,81 @@
+// What the files of this folder share: a display of EGL with what it stands on, the context on it,
+// extension lookup and the names of EGL's errors, and the interface that a backend implements.
+// Private to platform/. A refusal is a sentence in NO_DEVICE that does not repeat the device's name.
+#ifndef GI_PLATFORM_EGL_UTIL_H
+#define GI_PLATFORM_EGL_UTIL_H
+
+#ifndef EGL_NO_X11
+#define EGL_NO_X11
+#endif
+#ifndef MESA_EGL_NO_X11_HEADERS
+#define MESA_EGL_NO_X11_HEADERS
+#endif
+
+#include "platform/platform.h"
+
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+
+// Whether a list separated by spaces holds the whole word; false for a NULL list.
+bool gi_egl_has(const char *list, const char *name);
+// "EGL_BAD_MATCH"; "an unknown EGL error" for any other number.
+const char *gi_egl_error_name(EGLint code);
+// The extensions of libEGL itself, those that stand before any display; never NULL.
+const char *gi_egl_client_extensions(void);
+
+//-- display -----------------------------------------------------------------------------------
+
+struct gbm_device;
+
+struct gi_egl_display {
+    EGLDisplay egl;
+    int major, minor;
+    bool can_terminate;     // nobody else's use of the display ends with eglTerminate
+    struct gbm_device *gbm; // owned; only GBM has these two
+    int fd;                 // valid where gbm is not NULL
+};
+
+// Gets and initialises the display of a platform. One with tracked references
+// (EGL_KHR_display_reference) is preferred: then eglTerminate only undoes our own eglInitialize.
+// Without them the display is shared with whoever asks for the same native display, so it is
+// terminated only if is_private says that nobody can: else it stays initialised to the end of the
+// process, one display however often it is opened. Fails with NO_DEVICE.
+bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void *native,
+                         bool is_private, struct glinfer_error *err);
+// Accepts all-zero; leaves gbm and fd alone.
+void gi_egl_display_finish(struct gi_egl_display *display);
+
+//-- context -----------------------------------------------------------------------------------
+
+struct gi_egl_context_features {
+    bool is_robust; // a reset is reported and loses the context
+    bool is_debug;
+    bool is_low_priority;
+};
+
+// Creates a GLES context without surface or config, 3.2 or else 3.1, with as many of the wanted
+// features as the driver takes, and sets *got to those. A driver without 3.1 gives its 3.0 or 2.0
+// context: the caller reads the version. The bound API must be EGL_OPENGL_ES_API. Returns
+// EGL_NO_CONTEXT with NO_DEVICE.
+EGLContext gi_egl_context_create(const struct gi_egl_display *display,
+                                 const struct gi_egl_context_features *wanted,
+                                 struct gi_egl_context_features *got, struct glinfer_error *err);
+
+//-- backend -----------------------------------------------------------------------------------
+
+struct gi_backend {
+    const char *name; // what stands before the colon of a device name
+    // Fills at most cap full device names and returns how many; for none, NO_DEVICE says why.
+    size_t (*list)(struct gi_platform_candidate *out, size_t cap, struct glinfer_error *err);
+    // Opens the display of what stands behind the colon, "" if nothing does. *display is all-zero;
+    // on failure it is closed by the caller. Fails with NO_DEVICE, INVALID_ARGUMENT.
+    bool (*open)(struct gi_egl_display *display, const char *device, struct glinfer_error *err);
+    // Accepts all-zero and what a failed open left.
+    void (*close)(struct gi_egl_display *display);
+};
+
+extern const struct gi_backend gi_backend_gbm;
+extern const struct gi_backend gi_backend_device;
+extern const struct gi_backend gi_backend_surfaceless;
+
+#endif

@@ -1,0 +1,388 @@
+#include "platform/platform.h"
+
+#include "platform/egl_util.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <GLES3/gl31.h>
+
+#ifndef GL_RESET_NOTIFICATION_STRATEGY
+#define GL_RESET_NOTIFICATION_STRATEGY 0x8256
+#define GL_LOSE_CONTEXT_ON_RESET       0x8252
+#endif
+
+struct gi_platform {
+    const struct gi_backend *backend;
+    struct gi_egl_display display;
+    EGLContext context;
+    struct gi_platform_info info;
+};
+
+// In the order in which they are tried.
+static const struct gi_backend *const backends[] = {
+    &gi_backend_gbm,
+    &gi_backend_device,
+    &gi_backend_surfaceless,
+};
+
+enum { N_BACKENDS = sizeof(backends) / sizeof(backends[0]), MAX_CANDIDATES = 64 };
+
+//-- current context ---------------------------------------------------------------------------
+
+static void save_current(struct gi_platform_saved *saved)
+{
+    *saved = (struct gi_platform_saved){
+        .display = eglGetCurrentDisplay(),
+        .context = eglGetCurrentContext(),
+        .draw = eglGetCurrentSurface(EGL_DRAW),
+        .read = eglGetCurrentSurface(EGL_READ),
+        .api = eglQueryAPI(),
+    };
+}
+
+// A saved context that cannot be made current again, destroyed meanwhile, leaves nothing current.
+static void restore_current(EGLDisplay ours, const struct gi_platform_saved *saved)
+{
+    if (saved->context == EGL_NO_CONTEXT ||
+        !eglMakeCurrent(saved->display, saved->draw, saved->read, saved->context)) {
+        eglMakeCurrent(ours, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    }
+    eglBindAPI(saved->api);
+}
+
+static bool report_current_failure(struct glinfer_error *err)
+{
+    EGLint code = eglGetError();
+    switch (code) {
+    case EGL_CONTEXT_LOST:
+        return gi_error_set(err, GLINFER_STATUS_GPU_LOST,
+                            "the GPU was reset or has gone (eglMakeCurrent: EGL_CONTEXT_LOST)");
+    case EGL_BAD_ACCESS:
+        return gi_error_set(err, GLINFER_STATUS_DRIVER,
+                            "the context cannot be made current (eglMakeCurrent: EGL_BAD_ACCESS); "
+                            "a device is used by one thread at a time");
+    case EGL_NOT_INITIALIZED:
+    case EGL_BAD_DISPLAY:
+    case EGL_BAD_CONTEXT:
+        return gi_error_set(err, GLINFER_STATUS_DRIVER,
+                            "the context is gone (eglMakeCurrent: %s); the program has terminated "
+                            "the EGL display that it shares with this device",
+                            gi_egl_error_name(code));
+    default:
+        return gi_error_set(err, GLINFER_STATUS_DRIVER,
+                            "the context cannot be made current (eglMakeCurrent: %s)",
+                            gi_egl_error_name(code));
+    }
+}
+
+bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *saved,
+                       struct glinfer_error *err)
+{
+    save_current(saved);
+    eglBindAPI(EGL_OPENGL_ES_API);
+    if (!eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, platform->context)) {
+        report_current_failure(err);
+        eglBindAPI(saved->api);
+        return false;
+    }
+    return true;
+}
+
+void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved)
+{
+    restore_current(platform->display.egl, saved);
+}
+
+void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(void)
+{
+    (void)platform;
+    return eglGetProcAddress(name);
+}
+
+//-- what a context is -------------------------------------------------------------------------
+
+static void copy_string(char *out, size_t size, GLenum name)
+{
+    const char *text = (const char *)glGetString(name);
+    snprintf(out, size, "%s", text != NULL ? text : "");
+}
+
+// Also where a hardware driver's name stands around it, as in "zink (llvmpipe)" or "virgl (LLVMPIPE)".
+static bool is_software_renderer(const char *renderer)
+{
+    static const char *const names[] = {
+        "llvmpipe",
+        "softpipe",
+        "swrast",
+        "software rasterizer",
+        "swiftshader",
+        "lavapipe",
+        "Basic Render Driver",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcasestr(renderer, names[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A driver may take the attribute and still not report resets.
+static bool reports_resets(const struct gi_platform_info *info)
+{
+    const char *extensions = (const char *)glGetString(GL_EXTENSIONS);
+    GLint strategy = 0;
+    if (info->gles_minor < 2 && !gi_egl_has(extensions, "GL_KHR_robustness") &&
+        !gi_egl_has(extensions, "GL_EXT_robustness")) {
+        return false;
+    }
+    glGetIntegerv(GL_RESET_NOTIFICATION_STRATEGY, &strategy);
+    return glGetError() == GL_NO_ERROR && strategy == GL_LOSE_CONTEXT_ON_RESET;
+}
+
+static void read_version(struct gi_platform_info *info)
+{
+    GLint major = 0, minor = 0;
+    glGetIntegerv(GL_MAJOR_VERSION, &major); // unknown to ES 2
+    glGetIntegerv(GL_MINOR_VERSION, &minor);
+    if (glGetError() != GL_NO_ERROR) {
+        major = 2;
+        minor = 0;
+    }
+    info->gles_major = major;
+    info->gles_minor = minor;
+}
+
+static bool read_info(struct gi_platform *platform, const struct gi_egl_context_features *got,
+                      struct glinfer_error *err)
+{
+    struct gi_platform_info *info = &platform->info;
+    copy_string(info->renderer, sizeof(info->renderer), GL_RENDERER);
+    copy_string(info->vendor, sizeof(info->vendor), GL_VENDOR);
+    copy_string(info->version, sizeof(info->version), GL_VERSION);
+    read_version(info);
+    info->egl_major = platform->display.major;
+    info->egl_minor = platform->display.minor;
+    info->is_software = is_software_renderer(info->renderer);
+    info->is_debug = got->is_debug;
+    if (info->gles_major < 3 || (info->gles_major == 3 && info->gles_minor < 1)) {
+        return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
+                            "%s has OpenGL ES %d.%d only: compute shaders need 3.1", info->renderer,
+                            info->gles_major, info->gles_minor);
+    }
+    info->is_robust = got->is_robust && reports_resets(info);
+    return true;
+}
+
+//-- one candidate -----------------------------------------------------------------------------
+
+static bool create_context(struct gi_platform *platform, const struct gi_platform_params *params,
+                           struct glinfer_error *err)
+{
+    const struct gi_egl_context_features wanted = {
+        .is_robust = true,
+        .is_debug = params->debug,
+        .is_low_priority = params->low_priority,
+    };
+    struct gi_egl_context_features got = {0};
+    struct gi_platform_saved saved;
+    EGLenum api = eglQueryAPI();
+    if (!eglBindAPI(EGL_OPENGL_ES_API)) {
+        return gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "EGL has no OpenGL ES");
+    }
+    platform->context = gi_egl_context_create(&platform->display, &wanted, &got, err);
+    eglBindAPI(api);
+    if (platform->context == EGL_NO_CONTEXT || !gi_platform_enter(platform, &saved, err)) {
+        return false;
+    }
+    bool is_good = read_info(platform, &got, err);
+    gi_platform_leave(platform, &saved);
+    return is_good;
+}
+
+static struct gi_platform *open_candidate(const struct gi_platform_params *params,
+                                          const struct gi_backend *backend, const char *device,
+                                          struct glinfer_error *err)
+{
+    struct gi_platform *platform = calloc(1, sizeof(*platform));
+    if (platform == NULL) {
+        gi_error_no_memory(err, sizeof(*platform), "an EGL context");
+        return NULL;
+    }
+    platform->backend = backend;
+    snprintf(platform->info.device, sizeof(platform->info.device), "%s", device);
+    const char *colon = strchr(device, ':');
+    if (!backend->open(&platform->display, colon != NULL ? colon + 1 : "", err) ||
+        !create_context(platform, params, err)) {
+        goto fail;
+    }
+    gi_log_write(params->log, GLINFER_LOG_DEBUG, "%s: %s, %s", device, platform->info.renderer,
+                 platform->info.version);
+    return platform;
+
+fail:
+    gi_platform_close(platform);
+    return NULL;
+}
+
+void gi_platform_close(struct gi_platform *platform)
+{
+    if (platform == NULL) {
+        return;
+    }
+    if (platform->context != EGL_NO_CONTEXT) {
+        if (eglGetCurrentContext() == platform->context) {
+            eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+        }
+        eglDestroyContext(platform->display.egl, platform->context);
+    }
+    platform->backend->close(&platform->display);
+    free(platform);
+}
+
+const struct gi_platform_info *gi_platform_describe(const struct gi_platform *platform)
+{
+    return &platform->info;
+}
+
+//-- the choice --------------------------------------------------------------------------------
+
+struct choice {
+    const struct gi_platform_params *params;
+    struct gi_platform *hardware, *software; // owned
+    struct glinfer_error failure;            // a name not understood, no memory: not a refusal
+    char refusals[sizeof(((struct glinfer_error *)0)->message)];
+    size_t refusals_size;
+};
+
+static void add_refusal(struct choice *choice, const char *device, const char *reason)
+{
+    size_t room = sizeof(choice->refusals) - choice->refusals_size;
+    int size = snprintf(choice->refusals + choice->refusals_size, room, "%s%s: %s",
+                        choice->refusals_size > 0 ? "; " : "", device, reason);
+    if (size > 0) {
+        choice->refusals_size += (size_t)size < room ? (size_t)size : room - 1;
+    }
+    gi_log_write(choice->params->log, GLINFER_LOG_DEBUG, "%s: %s", device, reason);
+}
+
+// Keeps the first of each kind; hardware ends the search.
+static void judge_candidate(struct choice *choice, const struct gi_backend *backend,
+                            const char *device)
+{
+    struct glinfer_error err = {0};
+    struct gi_platform *platform = open_candidate(choice->params, backend, device, &err);
+    if (platform == NULL) {
+        if (err.status == GLINFER_STATUS_INVALID_ARGUMENT ||
+            err.status == GLINFER_STATUS_NO_MEMORY) {
+            choice->failure = err;
+        }
+        add_refusal(choice, device, err.message);
+    } else if (!platform->info.is_software) {
+        choice->hardware = platform;
+    } else if (choice->params->allow_software && choice->software == NULL) {
+        choice->software = platform;
+    } else {
+        if (!choice->params->allow_software) {
+            gi_error_set(&err, GLINFER_STATUS_NO_DEVICE,
+                         "%s runs on the CPU, and software renderers are not allowed",
+                         platform->info.renderer);
+            add_refusal(choice, device, err.message);
+        }
+        gi_platform_close(platform);
+    }
+}
+
+static void judge_backend(struct choice *choice, const struct gi_backend *backend)
+{
+    struct gi_platform_candidate candidates[MAX_CANDIDATES];
+    struct glinfer_error err = {0};
+    size_t n = backend->list(candidates, MAX_CANDIDATES, &err);
+    if (n == 0) {
+        add_refusal(choice, backend->name, err.message);
+    }
+    for (size_t i = 0; i < n && choice->hardware == NULL; i++) {
+        judge_candidate(choice, backend, candidates[i].device);
+    }
+}
+
+static struct gi_platform *settle_choice(struct choice *choice, struct glinfer_error *err)
+{
+    if (choice->hardware != NULL) {
+        gi_platform_close(choice->software);
+        return choice->hardware;
+    }
+    if (choice->software == NULL && choice->failure.status != GLINFER_STATUS_OK) {
+        gi_error_set(err, choice->failure.status, "%s", choice->failure.message);
+    } else if (choice->software == NULL) {
+        gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "no usable GPU: %s", choice->refusals);
+    }
+    return choice->software;
+}
+
+// The backend that a device name begins with; NULL if there is none.
+static const struct gi_backend *find_backend(const char *device)
+{
+    size_t size = strcspn(device, ":");
+    for (size_t i = 0; i < N_BACKENDS; i++) {
+        if (strlen(backends[i]->name) == size && memcmp(backends[i]->name, device, size) == 0) {
+            return backends[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_auto(const char *device)
+{
+    return device == NULL || device[0] == '\0' || strcmp(device, "auto") == 0;
+}
+
+static bool check_device_name(const char *device, struct glinfer_error *err)
+{
+    const char *colon = strchr(device, ':');
+    bool is_known = find_backend(device) != NULL && (colon == NULL || colon[1] != '\0');
+    if (!is_known || strlen(device) >= sizeof(((struct gi_platform_info *)0)->device)) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "device \"%.128s\" is not known; give auto, gbm, "
+                            "gbm:/dev/dri/renderD128, egl, egl:0 or surfaceless",
+                            device);
+    }
+    return true;
+}
+
+static void judge_named(struct choice *choice, const char *device)
+{
+    const struct gi_backend *backend = find_backend(device);
+    if (strchr(device, ':') != NULL) {
+        judge_candidate(choice, backend, device);
+    } else {
+        judge_backend(choice, backend);
+    }
+}
+
+struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
+                                     struct glinfer_error *err)
+{
+    struct choice choice = {.params = params};
+    if (is_auto(params->device)) {
+        for (size_t i = 0; i < N_BACKENDS && choice.hardware == NULL; i++) {
+            judge_backend(&choice, backends[i]);
+        }
+    } else if (check_device_name(params->device, err)) {
+        judge_named(&choice, params->device);
+    } else {
+        return NULL;
+    }
+    return settle_choice(&choice, err);
+}
+
+size_t gi_platform_candidates(struct gi_platform_candidate *out, size_t cap)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N_BACKENDS && n < cap; i++) {
+        n += backends[i]->list(out + n, cap - n, NULL);
+    }
+    return n;
+}
