@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Writes a tiny random model of the llama family as a GGUF file, for tests.
+
+The same options and seed give the same bytes. Every tensor draws from a stream of its own, so that
+changing one option leaves the other tensors as they were. Weights are scaled so that logits spread
+over a few nats and depend on the context: the margins of argmax then mean something.
+
+    make_tiny_gguf.py tiny.gguf --types attn=q4_0,ffn=q4_1,token_embd=q8_0 --layers 3
+
+Needs PyPI gguf and numpy.
+"""
+import argparse
+import math
+import sys
+import zlib
+
+import numpy as np
+from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, RopeScalingType, quants
+
+TYPES = {
+    "f32": GGMLQuantizationType.F32,
+    "f16": GGMLQuantizationType.F16,
+    "q4_0": GGMLQuantizationType.Q4_0,
+    "q4_1": GGMLQuantizationType.Q4_1,
+    "q8_0": GGMLQuantizationType.Q8_0,
+}
+FILE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q8_0": 7}  # general.file_type
+GROUPS = {
+    "attn": ["attn_q", "attn_k", "attn_v", "attn_output"],
+    "ffn": ["ffn_gate", "ffn_up", "ffn_down"],
+    "embd": ["token_embd", "output"],
+}
+MATRICES = [name for group in GROUPS.values() for name in group]
+NORMAL, CONTROL, UNUSED = 1, 3, 5  # tokenizer.ggml.token_type
+MERGES = (
+    "Ġ t|h e|i n|Ġ a|r e|o n|Ġt he|e r|Ġ s|a t|Ġ w|e n|o r|Ġ c|i s|i t|Ġ o|e s|a n|in g|e d|o u"
+    "|Ġ b|Ġ p|a l|Ġa n|Ġan d|Ġ in|Ġ f|Ġo f|l l|Ġt o"
+).split("|")
+LOGIT_SPREAD = 2.5  # standard deviation of the logits, nats
+
+
+def parse_types(text):
+    """'q4_0' or 'attn=q4_0,output=f16,...' as {matrix: type name}; f32 where nothing is said."""
+    types = dict.fromkeys(MATRICES, "f32")
+    for item in text.split(","):
+        target, _, name = item.rpartition("=")
+        if name not in TYPES:
+            raise argparse.ArgumentTypeError(f"type {name!r}: expected one of {', '.join(TYPES)}")
+        targets = GROUPS.get(target, [target]) if target else MATRICES
+        for matrix in targets:
+            if matrix not in types:
+                known = ", ".join([*GROUPS, *MATRICES])
+                raise argparse.ArgumentTypeError(f"tensor {matrix!r}: expected one of {known}")
+            types[matrix] = name
+    return types
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("out")
+    parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3"], default="llama")
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--embd", type=int, default=64)
+    parser.add_argument("--ff", type=int, default=128)
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--kv-heads", type=int, default=2)
+    parser.add_argument("--head-dim", type=int, help="default: embd / heads")
+    parser.add_argument("--ctx", type=int, default=512)
+    parser.add_argument("--vocab", type=int, default=320, help="tokens of the byte vocabulary")
+    parser.add_argument("--vocab-from", metavar="GGUF", help="copy the tokenizer of this file")
+    parser.add_argument("--add-bos", action="store_true", help="byte vocabulary: ask for BOS")
+    parser.add_argument("--types", type=parse_types, default=parse_types("f32"), metavar="T",
+                        help="one type for all matrices, or NAME=TYPE,... with NAME a matrix "
+                        f"({', '.join(MATRICES)}) or a group ({', '.join(GROUPS)})")
+    parser.add_argument("--tied", action="store_true", default=True,
+                        help="the output is the embedding (default)")
+    parser.add_argument("--untied", action="store_false", dest="tied")
+    parser.add_argument("--bias", action="store_true", help="bias on q, k and v")
+    parser.add_argument("--rope-base", type=float, default=10000.0)
+    parser.add_argument("--rope-scaling", choices=["none", "linear", "llama3"], default="none")
+    parser.add_argument("--rope-factor", type=float, default=8.0)
+    parser.add_argument("--norm-eps", type=float, default=1e-5)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    if args.head_dim is None:
+        args.head_dim = args.embd // args.heads
+    if args.heads % args.kv_heads or args.head_dim % 2:
+        parser.error("heads must be a multiple of kv-heads, and the head dimension even")
+    return args
+
+
+def byte_alphabet():
+    """The character by which GPT-2's vocabulary spells each byte."""
+    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in shown]
+    spelling = {byte: chr(byte) for byte in shown}
+    spelling.update({byte: chr(256 + i) for i, byte in enumerate(hidden)})
+    return [spelling[byte] for byte in range(256)]
+
+
+def add_byte_vocabulary(writer, args):
+    """Two control tokens, 256 bytes, merges as far as there is room, unused tokens as the rest."""
+    if args.vocab < 258:
+        sys.exit("--vocab: at least 258, two control tokens and 256 bytes")
+    merges = MERGES[: args.vocab - 258]
+    tokens = ["<|bos|>", "<|eos|>", *byte_alphabet(), *(m.replace(" ", "") for m in merges)]
+    types = [CONTROL] * 2 + [NORMAL] * (len(tokens) - 2)
+    while len(tokens) < args.vocab:
+        tokens.append(f"<|unused_{len(tokens)}|>")
+        types.append(UNUSED)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(tokens)
+    writer.add_token_types(types)
+    writer.add_token_merges(merges)
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_add_bos_token(args.add_bos)
+    return args.vocab
+
+
+def copy_vocabulary(writer, path):
+    reader = GGUFReader(path)
+    for key, field in reader.fields.items():
+        if key.startswith("tokenizer."):
+            kind = field.types[0]
+            element = field.types[-1] if kind == GGUFValueType.ARRAY else None
+            writer.add_key_value(key, field.contents(), kind, sub_type=element)
+    return len(reader.fields["tokenizer.ggml.tokens"].data)
+
+
+def add_facts(writer, args, n_vocab):
+    writer.add_name(f"tiny random {args.arch}")
+    writer.add_file_type(FILE_TYPES[args.types["ffn_down"]])
+    writer.add_context_length(args.ctx)
+    writer.add_embedding_length(args.embd)
+    writer.add_block_count(args.layers)
+    writer.add_feed_forward_length(args.ff)
+    writer.add_head_count(args.heads)
+    writer.add_head_count_kv(args.kv_heads)
+    writer.add_key_length(args.head_dim)
+    writer.add_value_length(args.head_dim)
+    writer.add_rope_dimension_count(args.head_dim)
+    writer.add_rope_freq_base(args.rope_base)
+    writer.add_layer_norm_rms_eps(args.norm_eps)
+    writer.add_vocab_size(n_vocab)
+    if args.rope_scaling == "linear":
+        writer.add_rope_scaling_type(RopeScalingType.LINEAR)
+        writer.add_rope_scaling_factor(args.rope_factor)
+
+
+def llama3_factors(args, original_ctx=8192, low_factor=1.0, high_factor=4.0):
+    """By what each pair's frequency is divided: 1 for short waves, the factor for long ones."""
+    exponents = np.arange(0, args.head_dim, 2) / args.head_dim
+    turns = original_ctx / (2 * math.pi * args.rope_base**exponents)
+    smooth = np.clip((turns - low_factor) / (high_factor - low_factor), 0, 1)
+    return (1 / ((1 - smooth) / args.rope_factor + smooth)).astype(np.float32)
+
+
+class TensorMaker:
+    """Draws tensors by name and hands them to the writer in the type that was asked for."""
+
+    def __init__(self, writer, args):
+        self.writer, self.args = writer, args
+
+    def draw(self, name, shape):
+        stream = np.random.Generator(np.random.PCG64([self.args.seed, zlib.crc32(name.encode())]))
+        return stream.standard_normal(shape).astype(np.float32)
+
+    def matrix(self, prefix, stem, n_rows, n_cols, gain=1.0):
+        """Rows of unit length times gain: an input of unit RMS gives outputs of RMS gain."""
+        name = f"{prefix}{stem}.weight"
+        data = self.draw(name, (n_rows, n_cols)) * np.float32(gain / math.sqrt(n_cols))
+        kind = TYPES[self.args.types[stem]]
+        block, _ = quants.GGML_QUANT_SIZES[kind]
+        if n_cols % block:
+            sys.exit(f"{name}: rows of {n_cols} are no multiple of {block}, the block of {kind.name}")
+        self.writer.add_tensor(name, quants.quantize(data, kind), raw_dtype=kind)
+
+    def vector(self, name, size, mean, spread):
+        self.writer.add_tensor(name, mean + np.float32(spread) * self.draw(name, size))
+
+    def norm(self, name, size):
+        self.vector(name, size, np.float32(1), 0.2)
+
+
+def add_layer(make, args, prefix):
+    q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
+    make.norm(f"{prefix}attn_norm.weight", args.embd)
+    make.matrix(prefix, "attn_q", q_size, args.embd, 1.5)
+    make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
+    make.matrix(prefix, "attn_v", kv_size, args.embd)
+    if args.bias or args.arch == "qwen2":
+        for stem, size in (("attn_q", q_size), ("attn_k", kv_size), ("attn_v", kv_size)):
+            make.vector(f"{prefix}{stem}.bias", size, np.float32(0), 0.3)
+    if args.arch == "qwen3":
+        make.norm(f"{prefix}attn_q_norm.weight", args.head_dim)
+        make.norm(f"{prefix}attn_k_norm.weight", args.head_dim)
+    make.matrix(prefix, "attn_output", args.embd, q_size)
+    make.norm(f"{prefix}ffn_norm.weight", args.embd)
+    make.matrix(prefix, "ffn_gate", args.ff, args.embd)
+    make.matrix(prefix, "ffn_up", args.ff, args.embd)
+    make.matrix(prefix, "ffn_down", args.embd, args.ff)
+
+
+def add_tensors(writer, args, n_vocab):
+    make = TensorMaker(writer, args)
+    make.matrix("", "token_embd", n_vocab, args.embd, LOGIT_SPREAD)
+    for layer in range(args.layers):
+        add_layer(make, args, f"blk.{layer}.")
+    make.norm("output_norm.weight", args.embd)
+    if not args.tied:
+        make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD)
+    if args.rope_scaling == "llama3":
+        writer.add_tensor("rope_freqs.weight", llama3_factors(args))
+
+
+def main():
+    args = parse_arguments()
+    writer = GGUFWriter(args.out, args.arch)
+    if args.vocab_from:
+        n_vocab = copy_vocabulary(writer, args.vocab_from)
+    else:
+        n_vocab = add_byte_vocabulary(writer, args)
+    add_facts(writer, args, n_vocab)
+    add_tensors(writer, args, n_vocab)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+if __name__ == "__main__":
+    main()
