@@ -1,0 +1,5 @@
+#include "kernel_test.h"
+
+const struct kt_suite *const kt_suites[] = {
+    NULL,
+};
