@@ -37,6 +37,8 @@ MERGES = (
     "|Ġ b|Ġ p|a l|Ġa n|Ġan d|Ġ in|Ġ f|Ġo f|l l|Ġt o"
 ).split("|")
 LOGIT_SPREAD = 2.5  # standard deviation of the logits, nats
+FIRST_BYTE = 2  # token id of byte 0 in the byte vocabulary
+LEAD_BYTES = slice(FIRST_BYTE + 0xC0, FIRST_BYTE + 0x100)  # tokens that begin a UTF-8 character
 
 
 def parse_types(text):
@@ -103,7 +105,7 @@ def add_byte_vocabulary(writer, args):
     if args.vocab < 258:
         sys.exit("--vocab: at least 258, two control tokens and 256 bytes")
     merges = MERGES[: args.vocab - 258]
-    tokens = ["<|bos|>", "<|eos|>", *byte_alphabet(), *(m.replace(" ", "") for m in merges)]
+    tokens = ["<|startoftext|>", "<|endoftext|>", *byte_alphabet(), *(m.replace(" ", "") for m in merges)]
     types = [CONTROL] * 2 + [NORMAL] * (len(tokens) - 2)
     while len(tokens) < args.vocab:
         tokens.append(f"<|unused_{len(tokens)}|>")
@@ -167,10 +169,11 @@ class TensorMaker:
         stream = np.random.Generator(np.random.PCG64([self.args.seed, zlib.crc32(name.encode())]))
         return stream.standard_normal(shape).astype(np.float32)
 
-    def matrix(self, prefix, stem, n_rows, n_cols, gain=1.0):
+    def matrix(self, prefix, stem, n_rows, n_cols, gain=1.0, quiet_rows=slice(0)):
         """Rows of unit length times gain: an input of unit RMS gives outputs of RMS gain."""
         name = f"{prefix}{stem}.weight"
         data = self.draw(name, (n_rows, n_cols)) * np.float32(gain / math.sqrt(n_cols))
+        data[quiet_rows] *= np.float32(0.1)
         kind = TYPES[self.args.types[stem]]
         block, _ = quants.GGML_QUANT_SIZES[kind]
         if n_cols % block:
@@ -205,12 +208,15 @@ def add_layer(make, args, prefix):
 
 def add_tensors(writer, args, n_vocab):
     make = TensorMaker(writer, args)
-    make.matrix("", "token_embd", n_vocab, args.embd, LOGIT_SPREAD)
+    # A greedy choice never begins a character of several bytes: llama.cpp's server gives no
+    # probabilities for tokens whose text it holds back.
+    quiet = slice(0) if args.vocab_from else LEAD_BYTES
+    make.matrix("", "token_embd", n_vocab, args.embd, LOGIT_SPREAD, quiet)
     for layer in range(args.layers):
         add_layer(make, args, f"blk.{layer}.")
     make.norm("output_norm.weight", args.embd)
     if not args.tied:
-        make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD)
+        make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD, quiet)
     if args.rope_scaling == "llama3":
         writer.add_tensor("rope_freqs.weight", llama3_factors(args))
 
