@@ -304,7 +304,7 @@ static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
 {
     struct gi_gguf_reader r = {
         .data = gguf->data, .size = gguf->size, .path = gguf->path, .err = err};
-    size_t n_tensors, n_pairs;
+    size_t n_tensors = 0, n_pairs = 0;
     return read_header(&r, &n_tensors, &n_pairs) && read_pairs(gguf, &r, n_pairs) &&
            read_tensors(gguf, &r, n_tensors);
 }

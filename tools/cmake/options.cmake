@@ -1,6 +1,5 @@
-# One INTERFACE target carries the language level, warnings and sanitizers of every target of ours.
+# One INTERFACE target carries the warnings and sanitizers of every target of ours.
 add_library(glinfer_options INTERFACE)
-target_compile_features(glinfer_options INTERFACE c_std_11)
 target_compile_definitions(glinfer_options INTERFACE _GNU_SOURCE)
 target_include_directories(glinfer_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 target_compile_options(glinfer_options INTERFACE
@@ -12,6 +11,7 @@ if(GLINFER_SANITIZE)
         -fsanitize=${GLINFER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(glinfer_options INTERFACE -fsanitize=${GLINFER_SANITIZE})
 endif()
+set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
