@@ -1,0 +1,65 @@
+// What model families are made of: the blocks that they share, each recorded either for a decode step
+// (one token, fused dispatches) or for a batch of a prompt, by the same call. A gi_graph is the place
+// where a recording happens: the recorder, the weights, and every intermediate by its name. It owns
+// nothing.
+#ifndef GI_GRAPH_GRAPH_H
+#define GI_GRAPH_GRAPH_H
+
+#include "graph/weight_spec.h"
+#include "ops/attention.h"
+#include "ops/batch.h"
+#include "ops/embed.h"
+#include "ops/gemv.h"
+#include "ops/recorder.h"
+#include "ops/sample.h"
+
+// The matrices of a model on the GPU.
+struct gi_model_weights {
+    const struct gi_weight *layers; // (n_layer, GI_SLOT_COUNT)
+    const struct gi_weight *embed;  // (n_vocab, n_embd)
+    const struct gi_weight *output; // (n_vocab, n_embd); the same as embed where they are tied
+};
+
+struct gi_graph {
+    struct gi_recorder recorder;
+    const struct gi_model_facts *facts;
+    struct gi_model_weights weights;
+    struct gi_qkv_layout qkv_layout;
+    struct gi_vectors vectors; // norm weights in the order of gi_graph_norm_offset, then RoPE
+    const struct gi_kv_layer *kv_cache; // n_layer
+    bool is_batch;
+
+    // A decode step's intermediates.
+    struct gi_stream stream;
+    struct gi_attention_scratch attention;
+    struct gi_range ffn_act; // (n_ff)
+    struct gi_logits logits;
+
+    // A batch's, (n_tokens, width) each.
+    struct gi_range tokens;
+    struct gi_rows x;            // n_embd: the residual stream
+    struct gi_rows norm;         // n_embd
+    struct gi_rows qkv;          // qkv_layout.n_rows
+    struct gi_rows q;            // n_head * head_dim
+    struct gi_rows attn;         // n_head * head_dim
+    struct gi_rows ffn_gate_up;  // rows of the gate_up matrix
+    struct gi_rows ffn_act_rows; // n_ff
+};
+
+// Offset in floats of a norm's weights in vectors; layer n_layer, GI_NORM_ATTN is the output's.
+uint32_t gi_graph_norm_offset(const struct gi_model_facts *facts, uint32_t layer,
+                              enum gi_norm norm);
+// Floats of all of them: where the table of rotations starts.
+uint32_t gi_graph_norm_total(const struct gi_model_facts *facts);
+
+// x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.
+bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// x += down(silu(gate(norm(x))) * up(norm(x))): the gated feed-forward network.
+bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// From a token, or a batch's tokens, to the residual stream.
+bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err);
+// Decode: the logits of the step. Batch: those of its last token.
+bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err);
+
+#endif

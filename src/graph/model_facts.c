@@ -1,0 +1,176 @@
+#include "graph/model_facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_SIZE = 128 };
+
+struct reader {
+    const struct gi_gguf *gguf;
+    const char *prefix;
+    struct glinfer_error *err;
+};
+
+static void make_key(const struct reader *reader, const char *name, char key[KEY_SIZE])
+{
+    snprintf(key, KEY_SIZE, "%s.%s", reader->prefix, name);
+}
+
+// A count that must be there and lie in [min, max].
+static bool read_count(const struct reader *reader, const char *name, uint32_t min, uint32_t max,
+                       uint32_t *out)
+{
+    char key[KEY_SIZE];
+    make_key(reader, name, key);
+    if (!gi_gguf_has(reader->gguf, key)) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: the key %s is missing",
+                            gi_gguf_path(reader->gguf), key);
+    }
+    if (!gi_gguf_get_u32(reader->gguf, key, 0, out, reader->err)) {
+        return false;
+    }
+    if (*out < min || *out > max) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: %s is %u, expected %u to %u",
+                            gi_gguf_path(reader->gguf), key, *out, min, max);
+    }
+    return true;
+}
+
+static bool read_optional(const struct reader *reader, const char *name, uint32_t fallback,
+                          uint32_t *out)
+{
+    char key[KEY_SIZE];
+    make_key(reader, name, key);
+    return gi_gguf_get_u32(reader->gguf, key, fallback, out, reader->err);
+}
+
+static bool read_positive(const struct reader *reader, const char *name, float fallback, float *out)
+{
+    char key[KEY_SIZE];
+    make_key(reader, name, key);
+    if (!gi_gguf_get_f32(reader->gguf, key, fallback, out, reader->err)) {
+        return false;
+    }
+    if (!(*out > 0.0f && isfinite(*out))) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %s is %g, expected a positive number", gi_gguf_path(reader->gguf),
+                            key, (double)*out);
+    }
+    return true;
+}
+
+static bool text_equals(struct gi_gguf_string text, const char *word)
+{
+    return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
+}
+
+static bool read_rope_scaling(const struct reader *reader, struct gi_model_facts *facts)
+{
+    char key[KEY_SIZE];
+    struct gi_gguf_string type;
+    make_key(reader, "rope.scaling.type", key);
+    if (!gi_gguf_get_string(reader->gguf, key, &type, reader->err)) {
+        return false;
+    }
+    facts->rope_divisor = 1.0f;
+    if (type.size == 0) {
+        return read_positive(reader, "rope.scale_linear", 1.0f, &facts->rope_divisor);
+    }
+    if (text_equals(type, "none")) {
+        return true;
+    }
+    if (text_equals(type, "linear")) {
+        return read_positive(reader, "rope.scaling.factor", 1.0f, &facts->rope_divisor);
+    }
+    return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: RoPE scaling \"%.*s\" is not supported, only none, linear and the "
+                        "factors of Llama 3.1",
+                        gi_gguf_path(reader->gguf), (int)type.size, type.data);
+}
+
+static bool read_heads(const struct reader *reader, struct gi_model_facts *facts)
+{
+    const char *path = gi_gguf_path(reader->gguf);
+    uint32_t value_dim = 0;
+    if (!read_count(reader, "attention.head_count", 1, 1024, &facts->n_head) ||
+        !read_optional(reader, "attention.head_count_kv", facts->n_head, &facts->n_kv_head) ||
+        !read_optional(reader, "attention.key_length", facts->n_embd / facts->n_head,
+                       &facts->head_dim) ||
+        !read_optional(reader, "attention.value_length", facts->head_dim, &value_dim) ||
+        !read_optional(reader, "rope.dimension_count", facts->head_dim, &facts->n_rot)) {
+        return false;
+    }
+    if (facts->n_kv_head == 0 || facts->n_head % facts->n_kv_head != 0) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %u heads cannot share %u key/value heads evenly", path,
+                            facts->n_head, facts->n_kv_head);
+    }
+    if (facts->head_dim == 0 || facts->head_dim % 8 != 0 || facts->head_dim > 256 ||
+        value_dim != facts->head_dim) {
+        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: heads of %u (values %u) are not supported, only equal multiples "
+                            "of 8 up to 256",
+                            path, facts->head_dim, value_dim);
+    }
+    if (facts->n_rot % 2 != 0 || facts->n_rot > facts->head_dim) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %u rotary dimensions do not fit heads of %u", path, facts->n_rot,
+                            facts->head_dim);
+    }
+    return true;
+}
+
+static bool read_vocab_size(const struct reader *reader, struct gi_model_facts *facts)
+{
+    const struct gi_gguf_tensor *embed = gi_gguf_tensor_find(reader->gguf, "token_embd.weight");
+    if (!embed) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: the tensor token_embd.weight is missing; a file with a "
+                            "vocabulary alone can only be tokenized with",
+                            gi_gguf_path(reader->gguf));
+    }
+    if (embed->dims[1] == 0 || embed->dims[1] > (1u << 20)) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: token_embd.weight has %llu rows, expected 1 to %u",
+                            gi_gguf_path(reader->gguf), (unsigned long long)embed->dims[1],
+                            1u << 20);
+    }
+    facts->n_vocab = (uint32_t)embed->dims[1];
+    return true;
+}
+
+bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
+                         struct gi_model_facts *facts, struct glinfer_error *err)
+{
+    const struct reader reader = {gguf, prefix, err};
+    if (!read_count(&reader, "block_count", 1, 1024, &facts->n_layer) ||
+        !read_count(&reader, "embedding_length", 8, 1u << 16, &facts->n_embd) ||
+        !read_count(&reader, "feed_forward_length", 1, 1u << 18, &facts->n_ff) ||
+        !read_count(&reader, "context_length", 1, 1u << 24, &facts->n_ctx_train) ||
+        !read_positive(&reader, "attention.layer_norm_rms_epsilon", 1e-5f, &facts->norm_eps) ||
+        !read_positive(&reader, "rope.freq_base", 10000.0f, &facts->rope_base) ||
+        !read_rope_scaling(&reader, facts) || !read_heads(&reader, facts) ||
+        !read_vocab_size(&reader, facts)) {
+        return false;
+    }
+    facts->attention_scale = 1.0f / sqrtf((float)facts->head_dim);
+    facts->embed_scale = facts->residual_scale = facts->logit_scale = 1.0f;
+    return true;
+}
+
+void gi_rope_table_fill(const struct gi_model_facts *facts, const float *factors, uint32_t n_ctx,
+                        float *table)
+{
+    const uint32_t n_pair = facts->n_rot / 2;
+    for (uint32_t i = 0; i < n_pair; i++) {
+        const double factor = (double)facts->rope_divisor * (factors ? (double)factors[i] : 1.0);
+        const double rate =
+            pow((double)facts->rope_base, -2.0 * (double)i / (double)facts->n_rot) / factor;
+        for (uint32_t pos = 0; pos < n_ctx; pos++) {
+            float *turn = table + (size_t)pos * facts->n_rot + 2 * (size_t)i;
+            turn[0] = (float)cos((double)pos * rate);
+            turn[1] = (float)sin((double)pos * rate);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+// A family of models: facts, weights, and how one layer is recorded. One file each in models/, listed in
+// models/families.c.
+#ifndef GI_GRAPH_MODEL_FAMILY_H
+#define GI_GRAPH_MODEL_FAMILY_H
+
+#include "graph/graph.h"
+
+struct gi_model_family {
+    const char *name; // general.architecture, and the prefix of its keys
+    bool (*read_facts)(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                       struct glinfer_error *err);
+    const struct gi_weight_spec *weights; // n_weights, of one layer
+    size_t n_weights;
+    const struct gi_norm_spec *norms; // n_norms, of one layer
+    size_t n_norms;
+    bool (*record_layer)(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+};
+
+// Returns the family of a general.architecture, NULL if it is not known.
+const struct gi_model_family *gi_model_family_find(const char *name, size_t size);
+// "llama, ...": for messages.
+const char *gi_model_family_names(void);
+
+#endif
