@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# install_test.sh BUILD SOURCE SCRATCH
+#
+# Installs BUILD into SCRATCH, looks at what it exports, builds answer.c as an outside program by
+# pkg-config and by find_package, and runs both with the model of GLINFER_TEST_MODEL or of
+# tools/fetch-model.
+set -euo pipefail
+build=$1 source=$2 scratch=$3
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/glinfer/models
+model=${GLINFER_TEST_MODEL:-$cache/SmolLM2-135M-Instruct.Q4_1.gguf}
+prefix=$scratch/prefix
+compiler=${CC:-cc}
+
+die() { printf 'install: %s\n' "$*" >&2; exit 1; }
+
+rm -rf "$scratch"
+mkdir -p "$scratch/consumer"
+cmake --install "$build" --prefix "$prefix" >/dev/null
+library=$(find "$prefix" -name libglinfer.so)
+
+exported=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sed 's/@.*//')
+foreign=$(printf '%s\n' "$exported" | grep -v '^glinfer_' || true)
+[ -z "$foreign" ] || die "symbols that are not ours are exported: $foreign"
+declared=$(grep -v 'static inline' "$prefix/include/glinfer.h" | grep -v '^ *//' |
+    tr '\n' ' ' | grep -o 'GLINFER_API [^;]*' | grep -o 'glinfer_[a-z_]*(' | tr -d '(' | sort -u)
+for name in $declared; do
+    printf '%s\n' "$exported" | grep -qx "$name" || die "glinfer.h declares $name, the library lacks it"
+done
+readelf -d "$library" | grep -q 'SONAME.*libglinfer\.so\.0\]' || die "the soname is not libglinfer.so.0"
+
+export PKG_CONFIG_PATH=${library%/*}/pkgconfig
+# shellcheck disable=SC2046
+"$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source/tests/install/answer.c" \
+    -o "$scratch/answer" $(pkg-config --cflags --libs glinfer) -Wl,-rpath,"${library%/*}"
+
+cp "$source/tests/install/answer.c" "$scratch/consumer/"
+cp "$source/tests/install/consumer.cmake" "$scratch/consumer/CMakeLists.txt"
+cmake -S "$scratch/consumer" -B "$scratch/consumer/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$compiler" >/dev/null
+cmake --build "$scratch/consumer/build" >/dev/null
+
+[ ! -x "$prefix/bin/glinfer" ] || "$prefix/bin/glinfer" --help >/dev/null ||
+    die "the installed command does not run"
+if [ ! -f "$model" ]; then
+    echo "SKIPPED: no model to run; tools/fetch-model fetches one"
+    exit 0
+fi
+for program in "$scratch/answer" "$scratch/consumer/build/answer"; do
+    "$program" "$model" | tee "$scratch/answer.txt"
+    grep -qx '8 tokens' "$scratch/answer.txt" || die "$program did not print 8 tokens"
+done
