@@ -72,6 +72,8 @@ void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
 bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err);
 // Messages of severity high or of type error that the driver sent so far (KHR_debug); 0 without it.
 uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu);
+// Times that the driver said it moved a buffer to host memory: a hot buffer must never be.
+uint32_t gi_gpu_host_moves(const struct gi_gpu *gpu);
 
 void gi_gpu_flush(struct gi_gpu *gpu);
 // Waits for all that was submitted; counts as a wait.

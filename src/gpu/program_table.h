@@ -61,4 +61,15 @@ uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index);
 // "gemv_qkv.comp q4_0 HEAD_DIM=64": for messages.
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
 
+// For tests. Requests a kernel given as text, which is copied; name is a literal that stands for
+// its file in messages. Its defines are the given ones; it may include files of glsl/.
+bool gi_program_table_request_source(struct gi_program_table *table, const char *name,
+                                     const char *text, const struct gi_define *defines,
+                                     uint32_t n_defines, uint32_t *index,
+                                     struct glinfer_error *err);
+// Byte offset of a uniform within its block ("n_block", or "Params.n_block" where the block has an
+// instance name); -1 if the program does not use it.
+int32_t gi_program_uniform_offset(const struct gi_program_table *table, uint32_t index,
+                                  const char *name);
+
 #endif

@@ -1,0 +1,438 @@
+#include "gpu/dispatch_table.h"
+
+#include "gpu/gpu_private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PARAMS_SIZE 256
+#define NO_SLOT         UINT32_MAX
+// Ranges accessed since the last barrier; when the list is full a barrier empties it.
+#define MAX_ACCESSES 64
+
+struct entry {
+    struct gi_dispatch dispatch; // params: offset of its block is params_offset
+    GLuint program;              // resolved by seal
+    uint32_t params_offset;      // in the uniform buffer
+    uint32_t slot;               // in counts, NO_SLOT: direct
+    GLbitfield barrier;          // that must come before it
+};
+
+struct access {
+    struct gi_range range;
+    bool is_write;
+};
+
+struct gi_dispatch_table {
+    struct gi_gpu *gpu;                      // borrowed
+    const struct gi_program_table *programs; // borrowed
+    struct gi_dispatch_table_params params;
+    struct entry *entries;
+    uint32_t n_entries, capacity;
+    uint8_t *blocks; // parameter blocks until sealed
+    uint32_t blocks_size, blocks_capacity;
+    struct gi_buffer uniforms; // the same on the GPU
+    struct gi_grid_slot slots[GI_MAX_SLOTS];
+    uint32_t n_slots;
+    struct access accesses[MAX_ACCESSES];
+    uint32_t n_accesses;
+    GLbitfield pending; // owed by what was recorded last, whatever it overlaps with
+    uint64_t weight_bytes;
+    bool is_sealed;
+};
+
+struct gi_dispatch_table *gi_dispatch_table_create(struct gi_gpu *gpu,
+                                                   const struct gi_program_table *programs,
+                                                   const struct gi_dispatch_table_params *params,
+                                                   struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = calloc(1, sizeof(*table));
+    if (!table) {
+        gi_error_no_memory(err, sizeof(*table), "a dispatch table");
+        return NULL;
+    }
+    table->gpu = gpu;
+    table->programs = programs;
+    table->params = *params;
+    return table;
+}
+
+void gi_dispatch_table_destroy(struct gi_dispatch_table *table)
+{
+    if (!table) {
+        return;
+    }
+    gi_buffer_finish(&table->uniforms, table->gpu);
+    free(table->entries);
+    free(table->blocks);
+    free(table);
+}
+
+static bool is_indirect(const struct gi_dispatch_table *table)
+{
+    return table->gpu->limits.is_indirect && table->params.counts.buffer;
+}
+
+//-- grids -----------------------------------------------------------------------------------------
+
+static uint32_t divide_up(uint32_t n, uint32_t divisor)
+{
+    return n / divisor + (n % divisor != 0);
+}
+
+static void compute_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
+                          uint32_t count[3])
+{
+    memcpy(count, grid->size, 3 * sizeof(count[0]));
+    if (grid->rule == GI_GRID_KEYS) {
+        count[grid->axis] = divide_up(n_past + n_tokens, grid->divisor);
+    } else if (grid->rule == GI_GRID_TOKENS) {
+        count[grid->axis] = divide_up(n_tokens, grid->divisor);
+    }
+}
+
+static bool is_same_grid(const struct gi_grid_slot *a, const struct gi_grid_slot *b)
+{
+    return a->rule == b->rule && a->axis_divisor == b->axis_divisor &&
+           memcmp(a->size, b->size, sizeof(a->size)) == 0;
+}
+
+// Sets *index to a slot with this grid, an old one where there is one.
+static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                      uint32_t *index, struct glinfer_error *err)
+{
+    const struct gi_grid *grid = &dispatch->grid;
+    struct gi_grid_slot slot = {
+        .rule = grid->rule, .size = {grid->size[0], grid->size[1], grid->size[2]}
+    };
+    if (grid->rule != GI_GRID_FIXED) {
+        slot.axis_divisor = grid->axis << 30 | grid->divisor;
+    }
+    for (*index = 0; *index < table->n_slots; ++*index) {
+        if (is_same_grid(&table->slots[*index], &slot)) {
+            return true;
+        }
+    }
+    if (table->n_slots == GI_MAX_SLOTS) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s needs one more indirect grid than the %d that a table holds",
+                            dispatch->label, GI_MAX_SLOTS);
+    }
+    compute_count(grid, 0, 1, slot.count);
+    table->slots[table->n_slots++] = slot;
+    return true;
+}
+
+// A grid that never changes is dispatched directly even in the indirect mode: half the host time;
+// steps past the end of a chain then run and are discarded.
+static bool choose_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                        uint32_t *slot, struct glinfer_error *err)
+{
+    bool is_wanted = dispatch->grid.rule != GI_GRID_FIXED ||
+                     table->gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT;
+    *slot = NO_SLOT;
+    return !is_indirect(table) || !is_wanted || find_slot(table, dispatch, slot, err);
+}
+
+//-- barriers --------------------------------------------------------------------------------------
+
+static bool is_overlap(const struct gi_range *a, const struct gi_range *b)
+{
+    return a->buffer->name == b->buffer->name && a->offset < b->offset + b->size &&
+           b->offset < a->offset + a->size;
+}
+
+// True if the dispatch reads what was written, or writes what was read or written, since the last
+// barrier.
+static bool is_dependent(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
+{
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &dispatch->bindings[i];
+        const bool is_write = (dispatch->writes >> i & 1) != 0;
+        for (uint32_t k = 0; range->buffer && k < table->n_accesses; k++) {
+            const struct access *access = &table->accesses[k];
+            if ((is_write || access->is_write) && is_overlap(range, &access->range)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void add_accesses(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
+{
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        if (dispatch->bindings[i].buffer) {
+            table->accesses[table->n_accesses++] =
+                (struct access){dispatch->bindings[i], (dispatch->writes >> i & 1) != 0};
+        }
+    }
+}
+
+// Bits owed after a dispatch that writes step_state: others read it as a uniform block, the counts
+// of an indirect table as commands. COMMAND costs as much as a dispatch on NVIDIA, so only here.
+static GLbitfield state_bits(const struct gi_dispatch_table *table)
+{
+    GLbitfield bits = GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT;
+    return table->gpu->limits.is_indirect ? bits | GL_COMMAND_BARRIER_BIT : bits;
+}
+
+// Returns the barrier that must come before the dispatch and books what the dispatch does.
+static GLbitfield plan_barrier(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
+{
+    GLbitfield barrier = table->pending;
+    bool is_full = table->n_accesses + GI_MAX_BINDINGS > MAX_ACCESSES;
+    if (is_full || is_dependent(table, dispatch)) {
+        barrier |= GL_SHADER_STORAGE_BARRIER_BIT;
+    }
+    if (barrier) {
+        table->n_accesses = 0;
+    }
+    add_accesses(table, dispatch);
+    table->pending = dispatch->writes_state ? state_bits(table) : 0;
+    return barrier;
+}
+
+//-- recording -------------------------------------------------------------------------------------
+
+static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                         struct glinfer_error *err)
+{
+    const struct gi_limits *limits = &table->gpu->limits;
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &dispatch->bindings[i];
+        if (!range->buffer) {
+            continue;
+        }
+        assert(range->size > 0 && range->offset + range->size <= range->buffer->size);
+        assert(range->offset % limits->storage_alignment == 0);
+        if (range->size > limits->max_storage_block_size) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: binding %u has %llu bytes, over the largest storage block of "
+                                "%llu",
+                                dispatch->label, i, (unsigned long long)range->size,
+                                (unsigned long long)limits->max_storage_block_size);
+        }
+    }
+    return true;
+}
+
+// A grid that grows is checked at its size as given: its maker puts the largest count there.
+static bool check_grid(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                       struct glinfer_error *err)
+{
+    const struct gi_grid *grid = &dispatch->grid;
+    assert(grid->rule == GI_GRID_FIXED || (grid->axis < 3 && grid->divisor > 0));
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t limit = table->gpu->limits.max_group_count[i];
+        if (grid->size[i] > limit) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: %u work groups along axis %u, of %u that there can be",
+                                dispatch->label, grid->size[i], i, limit);
+        }
+    }
+    return true;
+}
+
+static bool reserve_entry(struct gi_dispatch_table *table, struct glinfer_error *err)
+{
+    if (table->n_entries < table->capacity) {
+        return true;
+    }
+    uint32_t capacity = table->capacity ? table->capacity * 2 : 64;
+    size_t size = capacity * sizeof(*table->entries);
+    struct entry *entries = realloc(table->entries, size);
+    if (!entries) {
+        return gi_error_no_memory(err, size, "a dispatch table");
+    }
+    table->entries = entries;
+    table->capacity = capacity;
+    return true;
+}
+
+// Appends a parameter block; blocks start at the uniform alignment.
+static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                       uint32_t *offset, struct glinfer_error *err)
+{
+    uint32_t alignment = table->gpu->limits.uniform_alignment;
+    assert(dispatch->params_size % 16 == 0 && dispatch->params_size <= MAX_PARAMS_SIZE);
+    *offset = divide_up(table->blocks_size, alignment) * alignment;
+    if (*offset + MAX_PARAMS_SIZE > table->blocks_capacity) {
+        uint32_t capacity = (*offset + MAX_PARAMS_SIZE) * 2;
+        uint8_t *blocks = realloc(table->blocks, capacity);
+        if (!blocks) {
+            return gi_error_no_memory(err, capacity, "parameter blocks");
+        }
+        memset(blocks + table->blocks_capacity, 0, capacity - table->blocks_capacity);
+        table->blocks = blocks;
+        table->blocks_capacity = capacity;
+    }
+    if (dispatch->params_size > 0) {
+        memcpy(table->blocks + *offset, dispatch->params, dispatch->params_size);
+    }
+    table->blocks_size = *offset + dispatch->params_size;
+    return true;
+}
+
+bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                              struct glinfer_error *err)
+{
+    struct entry entry = {.dispatch = *dispatch};
+    assert(!table->is_sealed);
+    if (!check_ranges(table, dispatch, err) || !check_grid(table, dispatch, err) ||
+        !reserve_entry(table, err) || !choose_slot(table, dispatch, &entry.slot, err) ||
+        !add_params(table, dispatch, &entry.params_offset, err)) {
+        return false;
+    }
+    entry.dispatch.params = NULL; // the caller's; kept in blocks
+    entry.barrier = plan_barrier(table, dispatch);
+    table->entries[table->n_entries++] = entry;
+    table->weight_bytes += dispatch->weight_bytes;
+    return true;
+}
+
+bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err)
+{
+    assert(!table->is_sealed);
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        struct entry *entry = &table->entries[i];
+        entry->program = gi_program_name(table->programs, entry->dispatch.program);
+    }
+    if (table->blocks_size > 0 &&
+        (!gi_buffer_init(&table->uniforms, table->gpu, table->blocks_size, "params", err) ||
+         !gi_buffer_write(&table->uniforms, table->gpu, 0, table->blocks, table->blocks_size,
+                          err))) {
+        return false;
+    }
+    free(table->blocks);
+    table->blocks = NULL;
+    table->is_sealed = true;
+    return gi_dispatch_table_prime(table, 0, 1, err);
+}
+
+bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, uint32_t n_tokens,
+                             struct glinfer_error *err)
+{
+    if (table->n_slots == 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < table->n_slots; i++) {
+        struct gi_grid_slot *slot = &table->slots[i];
+        const struct gi_grid grid = {
+            .size = {slot->size[0], slot->size[1], slot->size[2]},
+            .rule = (enum gi_grid_rule)slot->rule,
+            .axis = slot->axis_divisor >> 30,
+            .divisor = slot->axis_divisor & 0x3fffffff
+        };
+        compute_count(&grid, n_past, n_tokens, slot->count);
+    }
+    // The range's buffer is the caller's to change through us.
+    struct gi_buffer counts = *table->params.counts.buffer;
+    return gi_buffer_write(&counts, table->gpu, table->params.counts.offset, table->slots,
+                           sizeof(table->slots), err);
+}
+
+uint32_t gi_dispatch_table_count(const struct gi_dispatch_table *table)
+{
+    return table->n_entries;
+}
+
+uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table)
+{
+    return table->weight_bytes;
+}
+
+const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i)
+{
+    assert(i < table->n_entries);
+    return &table->entries[i].dispatch;
+}
+
+//-- replay ----------------------------------------------------------------------------------------
+
+// What is bound, so that it is not bound again. A replay begins with nothing known: whoever else
+// uses the context need not put anything back.
+struct bound {
+    GLuint program;
+    struct {
+        GLuint buffer;
+        uint64_t offset, size;
+    } storage[GI_MAX_BINDINGS];
+};
+
+static void bind_storage(struct bound *bound, const struct gi_dispatch *dispatch)
+{
+    for (GLuint i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &dispatch->bindings[i];
+        if (!range->buffer ||
+            (bound->storage[i].buffer == range->buffer->name &&
+             bound->storage[i].offset == range->offset && bound->storage[i].size == range->size)) {
+            continue;
+        }
+        glBindBufferRange(GL_SHADER_STORAGE_BUFFER, i, range->buffer->name, (GLintptr)range->offset,
+                          (GLsizeiptr)range->size);
+        bound->storage[i].buffer = range->buffer->name;
+        bound->storage[i].offset = range->offset;
+        bound->storage[i].size = range->size;
+    }
+}
+
+static void bind_entry(const struct gi_dispatch_table *table, struct bound *bound,
+                       const struct entry *entry)
+{
+    if (bound->program != entry->program) {
+        glUseProgram(entry->program);
+        bound->program = entry->program;
+    }
+    bind_storage(bound, &entry->dispatch);
+    if (entry->dispatch.params_size > 0) {
+        glBindBufferRange(GL_UNIFORM_BUFFER, 0, table->uniforms.name, entry->params_offset,
+                          entry->dispatch.params_size);
+    }
+}
+
+static void submit_entry(const struct gi_dispatch_table *table, const struct entry *entry,
+                         const struct gi_replay *replay)
+{
+    if (entry->slot != NO_SLOT) {
+        glDispatchComputeIndirect(
+            (GLintptr)(table->params.counts.offset + entry->slot * sizeof(struct gi_grid_slot)));
+        return;
+    }
+    uint32_t count[3];
+    compute_count(&entry->dispatch.grid, replay->n_past, replay->n_tokens, count);
+    glDispatchCompute(count[0], count[1], count[2]);
+}
+
+static void bind_common(const struct gi_dispatch_table *table)
+{
+    const struct gi_range *state = &table->params.state;
+    if (state->buffer) {
+        glBindBufferRange(GL_UNIFORM_BUFFER, 1, state->buffer->name, (GLintptr)state->offset,
+                          (GLsizeiptr)state->size);
+    }
+    if (table->n_slots > 0) {
+        glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, table->params.counts.buffer->name);
+    }
+}
+
+void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay)
+{
+    struct bound bound = {0};
+    assert(table->is_sealed);
+    bind_common(table);
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        const struct entry *entry = &table->entries[i];
+        if (entry->barrier) {
+            glMemoryBarrier(entry->barrier);
+        }
+        bind_entry(table, &bound, entry);
+        submit_entry(table, entry, replay);
+        if (replay->flush_interval && (i + 1) % replay->flush_interval == 0) {
+            glFlush();
+        }
+    }
+    // So that tables can follow each other.
+    glMemoryBarrier(table->pending | GL_SHADER_STORAGE_BARRIER_BIT);
+}

@@ -1,0 +1,36 @@
+// GL as this folder sees it: OpenGL ES 3.1 from the headers, and the entry points of extensions,
+// looked up once. A pointer is NULL where the extension is absent, or cut away by
+// GLINFER_LIMITS=es31. Internal to gpu/.
+#ifndef GI_GPU_GL_EXT_H
+#define GI_GPU_GL_EXT_H
+
+#include "platform/platform.h"
+
+// gl2ext.h needs what gl31.h defines.
+// clang-format off
+#include <GLES3/gl31.h>
+#include <GLES2/gl2ext.h>
+// clang-format on
+
+struct gi_gl_ext {
+    PFNGLBUFFERSTORAGEEXTPROC buffer_storage;              // EXT_buffer_storage
+    PFNGLMAXSHADERCOMPILERTHREADSKHRPROC compiler_threads; // KHR_parallel_shader_compile
+    PFNGLGETGRAPHICSRESETSTATUSEXTPROC reset_status;       // KHR_ or EXT_robustness
+    PFNGLDEBUGMESSAGECALLBACKKHRPROC debug_callback;       // KHR_debug
+    PFNGLOBJECTLABELKHRPROC object_label;                  // KHR_debug
+    PFNGLGENQUERIESEXTPROC gen_queries;                    // EXT_disjoint_timer_query
+    PFNGLDELETEQUERIESEXTPROC delete_queries;              // likewise
+    PFNGLQUERYCOUNTEREXTPROC query_counter;                // likewise
+    PFNGLGETQUERYIVEXTPROC get_query;                      // likewise
+    PFNGLGETQUERYOBJECTUIVEXTPROC get_query_uint;          // likewise
+    PFNGLGETQUERYOBJECTUI64VEXTPROC get_query_uint64;      // likewise
+    PFNGLTEXBUFFERRANGEEXTPROC tex_buffer_range;           // EXT_ or OES_texture_buffer
+    bool has_subgroups;                                    // KHR_shader_subgroup, compute stage
+};
+
+// Looks up what the current context offers.
+void gi_gl_ext_load(struct gi_gl_ext *ext, const struct gi_platform *platform);
+// True if the current context lists the extension.
+bool gi_gl_ext_has(const char *name);
+
+#endif

@@ -1,0 +1,328 @@
+#include "gpu/gpu.h"
+
+#include "gpu/gpu_private.h"
+#include "gpu/quirk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+//-- limits ----------------------------------------------------------------------------------------
+
+static uint32_t get_uint(GLenum name)
+{
+    GLint value = 0;
+    glGetIntegerv(name, &value);
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+static uint32_t get_indexed(GLenum name, GLuint index)
+{
+    GLint value = 0;
+    glGetIntegeri_v(name, index, &value);
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+static uint32_t min_uint(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
+{
+    GLint64 block_size = 0;
+    glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block_size);
+    limits->max_storage_blocks = min_uint(get_uint(GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS),
+                                          get_uint(GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS));
+    limits->max_storage_block_size = block_size > 0 ? (uint64_t)block_size : 0;
+    limits->storage_alignment = get_uint(GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT);
+    limits->max_uniform_blocks = get_uint(GL_MAX_COMPUTE_UNIFORM_BLOCKS);
+    limits->max_uniform_block_size = get_uint(GL_MAX_UNIFORM_BLOCK_SIZE);
+    limits->uniform_alignment = get_uint(GL_UNIFORM_BUFFER_OFFSET_ALIGNMENT);
+    limits->max_invocations = get_uint(GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS);
+    limits->max_shared_size = get_uint(GL_MAX_COMPUTE_SHARED_MEMORY_SIZE);
+    for (GLuint i = 0; i < 3; i++) {
+        limits->max_group_size[i] = get_indexed(GL_MAX_COMPUTE_WORK_GROUP_SIZE, i);
+        limits->max_group_count[i] = get_indexed(GL_MAX_COMPUTE_WORK_GROUP_COUNT, i);
+    }
+    limits->n_binary_formats = get_uint(GL_NUM_PROGRAM_BINARY_FORMATS);
+    limits->has_buffer_storage = ext->buffer_storage != NULL;
+    limits->has_parallel_compile = ext->compiler_threads != NULL;
+    limits->has_timer_query = ext->query_counter != NULL;
+    limits->has_subgroups = ext->has_subgroups;
+    limits->has_texture_buffer = ext->tex_buffer_range != NULL;
+    limits->has_debug = ext->debug_callback != NULL;
+    limits->has_reset_status = ext->reset_status != NULL;
+}
+
+// The floor that OpenGL ES 3.1 promises; alignments at their worst.
+static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
+{
+    limits->max_storage_blocks = min_uint(limits->max_storage_blocks, 4);
+    limits->max_storage_block_size = 128u << 20;
+    limits->storage_alignment = 256;
+    limits->max_uniform_blocks = min_uint(limits->max_uniform_blocks, 12);
+    limits->max_uniform_block_size = 16u << 10;
+    limits->uniform_alignment = 256;
+    limits->max_invocations = 128;
+    limits->max_shared_size = 16u << 10;
+    for (int i = 0; i < 3; i++) {
+        limits->max_group_size[i] = min_uint(limits->max_group_size[i], i < 2 ? 128 : 64);
+        limits->max_group_count[i] = 65535;
+    }
+    *ext = (struct gi_gl_ext){.debug_callback = ext->debug_callback,
+                              .object_label = ext->object_label};
+    limits->n_binary_formats = 0;
+    limits->has_buffer_storage = false;
+    limits->has_parallel_compile = false;
+    limits->has_timer_query = false;
+    limits->has_subgroups = false;
+    limits->has_texture_buffer = false;
+    limits->has_reset_status = false;
+}
+
+static bool check_limits(const struct gi_limits *limits, const struct gi_platform_info *info,
+                         struct glinfer_error *err)
+{
+    if (limits->max_storage_blocks == 0 || limits->max_invocations == 0) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s (%s) has no storage blocks in compute shaders: it needs a newer "
+                            "Mesa or kernel (V3D: Linux 5.3 and Mesa 20.2 or later)",
+                            info->renderer, info->version);
+    }
+    if (limits->max_storage_blocks < 4 || limits->max_invocations < 128 ||
+        limits->max_shared_size < 16384) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s (%s) has %u storage blocks, %u invocations a work group and %u "
+                            "bytes of shared memory; OpenGL ES 3.1 promises 4, 128 and 16384",
+                            info->renderer, info->version, limits->max_storage_blocks,
+                            limits->max_invocations, limits->max_shared_size);
+    }
+    return true;
+}
+
+static bool is_setting(const char *variable, const char *value)
+{
+    const char *text = getenv(variable);
+    return text && strcmp(text, value) == 0;
+}
+
+static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
+{
+    if (is_setting("GLINFER_DISPATCH", "direct")) {
+        gpu->dispatch_mode = GI_DISPATCH_MODE_DIRECT;
+    } else if (is_setting("GLINFER_DISPATCH", "indirect")) {
+        gpu->dispatch_mode = GI_DISPATCH_MODE_INDIRECT;
+    }
+    gpu->limits.is_indirect =
+        gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT ||
+        (gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO && indirect == GI_QUIRK_INDIRECT_YES);
+}
+
+//-- debug messages --------------------------------------------------------------------------------
+
+static bool is_host_move(const char *message)
+{
+    return strstr(message, "HOST memory") || strstr(message, "SYSTEM HEAP") ||
+           strstr(message, "DMA CACHED");
+}
+
+static void GL_APIENTRY count_message(GLenum source, GLenum type, GLuint id, GLenum severity,
+                                      GLsizei length, const GLchar *message, const void *user)
+{
+    // Registered with the gpu itself, which is not const.
+    struct gi_gpu *gpu = (struct gi_gpu *)(uintptr_t)user;
+    (void)source, (void)length;
+    if (type == GL_DEBUG_TYPE_ERROR_KHR || severity == GL_DEBUG_SEVERITY_HIGH_KHR) {
+        gpu->n_debug_errors++;
+    }
+    if (is_host_move(message)) {
+        gpu->n_host_moves++;
+    }
+    gi_log_write(&gpu->log, GLINFER_LOG_DEBUG, "driver (type 0x%x, id %u): %s", type, id, message);
+}
+
+static void start_debug(struct gi_gpu *gpu)
+{
+    if (!gpu->ext.debug_callback || !gi_platform_describe(gpu->platform)->is_debug) {
+        return;
+    }
+    glEnable(GL_DEBUG_OUTPUT_KHR);
+    glEnable(GL_DEBUG_OUTPUT_SYNCHRONOUS_KHR);
+    gpu->ext.debug_callback(count_message, gpu);
+}
+
+void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char *label)
+{
+    if (gpu->ext.object_label && label) {
+        gpu->ext.object_label(type, name, -1, label);
+    }
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    const struct gi_platform_info *info = gi_platform_describe(gpu->platform);
+    const struct gi_quirk *quirk = gi_quirk_find(info->renderer, info->version);
+    gi_gl_ext_load(&gpu->ext, gpu->platform);
+    read_limits(&gpu->limits, &gpu->ext);
+    if (is_setting("GLINFER_LIMITS", "es31")) {
+        cut_to_es31(&gpu->limits, &gpu->ext);
+    }
+    gpu->class = quirk->class;
+    choose_dispatch(gpu, quirk->indirect);
+    start_debug(gpu);
+    return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
+           gi_gpu_check(gpu, "opening the device", err);
+}
+
+static bool copy_text(char **copy, const char *text, struct glinfer_error *err)
+{
+    *copy = text ? strdup(text) : NULL;
+    return *copy || !text || gi_error_no_memory(err, strlen(text) + 1, "the cache's path");
+}
+
+struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_params *params,
+                             struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    struct gi_gpu *gpu = calloc(1, sizeof(*gpu));
+    if (!gpu) {
+        gi_error_no_memory(err, sizeof(*gpu), "a device");
+        return NULL;
+    }
+    gpu->platform = platform;
+    if (params->log) {
+        gpu->log = *params->log;
+    }
+    if (!copy_text(&gpu->cache_dir, params->cache_dir, err) || !gi_gpu_enter(gpu, &saved, err)) {
+        goto fail;
+    }
+    bool is_ready = init_gpu(gpu, err);
+    gi_gpu_leave(gpu, &saved);
+    if (!is_ready) {
+        goto fail;
+    }
+    return gpu;
+fail:
+    gi_gpu_destroy(gpu);
+    return NULL;
+}
+
+void gi_gpu_destroy(struct gi_gpu *gpu)
+{
+    struct gi_platform_saved saved;
+    if (!gpu) {
+        return;
+    }
+    // A context that cannot be entered has gone, and its objects with it.
+    if (gi_platform_enter(gpu->platform, &saved, NULL)) {
+        gi_staging_finish(gpu);
+        if (gpu->ext.debug_callback) {
+            gpu->ext.debug_callback(NULL, NULL);
+        }
+        gi_platform_leave(gpu->platform, &saved);
+    }
+    free(gpu->cache_dir);
+    free(gpu);
+}
+
+const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu)
+{
+    return &gpu->limits;
+}
+
+enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu)
+{
+    return gpu->class;
+}
+
+const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu)
+{
+    return &gpu->log;
+}
+
+const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu)
+{
+    return gi_platform_describe(gpu->platform);
+}
+
+bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err)
+{
+    if (gpu->is_lost) {
+        return gi_gpu_lose(gpu, "entering the context", "it was lost before", err);
+    }
+    return gi_platform_enter(gpu->platform, saved, err);
+}
+
+void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved)
+{
+    gi_platform_leave(gpu->platform, saved);
+}
+
+//-- errors ----------------------------------------------------------------------------------------
+
+bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct glinfer_error *err)
+{
+    gpu->is_lost = true;
+    return gi_error_set(err, GLINFER_STATUS_GPU_LOST, "%s: while %s: %s",
+                        gi_gpu_platform(gpu)->renderer, what, why);
+}
+
+// A driver may have several errors pending; a lost context may answer with one for ever.
+void gi_gpu_clear_errors(void)
+{
+    for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; i++) {
+    }
+}
+
+static const char *reset_text(GLenum status)
+{
+    switch (status) {
+    case GL_GUILTY_CONTEXT_RESET_EXT:
+        return "the GPU was reset because of this program's work";
+    case GL_INNOCENT_CONTEXT_RESET_EXT:
+        return "the GPU was reset because of another program's work";
+    default:
+        return "the GPU was reset";
+    }
+}
+
+bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err)
+{
+    if (gpu->is_lost) {
+        return gi_gpu_lose(gpu, what, "the GPU was lost before", err);
+    }
+    if (gpu->ext.reset_status) {
+        GLenum status = gpu->ext.reset_status();
+        if (status != GL_NO_ERROR) {
+            return gi_gpu_lose(gpu, what, reset_text(status), err);
+        }
+    }
+    GLenum error = glGetError();
+    if (error == GL_NO_ERROR) {
+        return true;
+    }
+    gi_gpu_clear_errors();
+    if (error == GL_CONTEXT_LOST_KHR) {
+        return gi_gpu_lose(gpu, what, "the context was lost", err);
+    }
+    return gi_error_set(
+        err, error == GL_OUT_OF_MEMORY ? GLINFER_STATUS_NO_MEMORY : GLINFER_STATUS_DRIVER,
+        "%s: GL error 0x%04x while %s", gi_gpu_platform(gpu)->renderer, error, what);
+}
+
+uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu)
+{
+    return gpu->n_debug_errors;
+}
+
+uint32_t gi_gpu_host_moves(const struct gi_gpu *gpu)
+{
+    return gpu->n_host_moves;
+}
+
+uint64_t gi_gpu_wait_count(const struct gi_gpu *gpu)
+{
+    return gpu->n_waits;
+}

@@ -1,0 +1,51 @@
+// What the files of gpu/ share and nobody else sees.
+#ifndef GI_GPU_GPU_PRIVATE_H
+#define GI_GPU_GPU_PRIVATE_H
+
+#include "gpu/buffer.h"
+#include "gpu/gl_ext.h"
+
+// How grids that change are dispatched; GLINFER_DISPATCH overrules the device's row.
+enum gi_dispatch_mode {
+    GI_DISPATCH_MODE_AUTO,
+    GI_DISPATCH_MODE_DIRECT,
+    GI_DISPATCH_MODE_INDIRECT, // every grid, those that never change too
+};
+
+#define GI_STAGING_SLOTS 2
+#define GI_STAGING_SIZE  (1u << 20) // bytes a slot
+
+// The way into immutable buffers: writes are appended to one slot while the GPU may still copy out
+// of the other one. A slot is written again only after the fence behind its last copy.
+struct gi_staging {
+    GLuint buffers[GI_STAGING_SLOTS];
+    struct gi_fence fences[GI_STAGING_SLOTS];
+    uint32_t slot; // that is being filled
+    uint32_t used; // bytes of it
+};
+
+struct gi_gpu {
+    struct gi_platform *platform; // borrowed
+    struct gi_log log;
+    struct gi_limits limits;
+    struct gi_gl_ext ext;
+    struct gi_staging staging;
+    enum gi_gpu_class class;
+    enum gi_dispatch_mode dispatch_mode;
+    char *cache_dir; // owned; NULL: no cache
+    bool is_lost;
+    uint64_t n_waits;
+    uint32_t n_debug_errors, n_host_moves;
+};
+
+bool gi_staging_init(struct gi_gpu *gpu, struct glinfer_error *err);
+void gi_staging_finish(struct gi_gpu *gpu);
+
+// Names a GL object in the driver's messages where KHR_debug is there. type: GL_BUFFER_KHR ...
+void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char *label);
+// Drops errors that are nobody's business any more, so that the next check sees its own.
+void gi_gpu_clear_errors(void);
+// Marks the gpu lost; returns false with GPU_LOST.
+bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct glinfer_error *err);
+
+#endif

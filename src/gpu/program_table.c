@@ -1,0 +1,333 @@
+#include "gpu/program_table.h"
+
+#include "base/clock.h"
+#include "gguf/ggml_type.h"
+#include "gpu/glsl_source.h"
+#include "gpu/gpu_private.h"
+#include "gpu/program_private.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+//-- rows ------------------------------------------------------------------------------------------
+
+struct program_row {
+    const char *file, *defines;
+    uint32_t capability; // GI_CAPABILITY_ bits
+};
+
+static const struct program_row rows[] = {
+#define GI_PROGRAM(id, file, defines, capability) {file, defines, GI_CAPABILITY_##capability},
+#define GI_PROGRAM_QUANT(type, file)
+#include "glsl/programs.def"
+#undef GI_PROGRAM
+#undef GI_PROGRAM_QUANT
+};
+
+static const struct quant_row {
+    uint32_t type;
+    const char *name, *file;
+} quant_rows[] = {
+#define GI_PROGRAM(id, file, defines, capability)
+#define GI_PROGRAM_QUANT(type, file) {GI_GGML_TYPE_##type, #type, file},
+#include "glsl/programs.def"
+#undef GI_PROGRAM
+#undef GI_PROGRAM_QUANT
+};
+
+static const struct quant_row *find_quant(uint32_t type)
+{
+    for (size_t i = 0; i < sizeof(quant_rows) / sizeof(quant_rows[0]); i++) {
+        if (quant_rows[i].type == type) {
+            return &quant_rows[i];
+        }
+    }
+    return NULL;
+}
+
+static bool has_capability(const struct gi_limits *limits, uint32_t capability)
+{
+    uint32_t width = (capability & GI_CAPABILITY_WG1024)  ? 1024
+                     : (capability & GI_CAPABILITY_WG512) ? 512
+                     : (capability & GI_CAPABILITY_WG256) ? 256
+                                                          : 128;
+    return limits->max_invocations >= width && limits->max_group_size[0] >= width &&
+           (limits->has_subgroups || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
+           (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF));
+}
+
+bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id)
+{
+    return has_capability(&gpu->limits, rows[id].capability);
+}
+
+//-- table -----------------------------------------------------------------------------------------
+
+struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    struct gi_program_table *table = calloc(1, sizeof(*table));
+    if (!table) {
+        gi_error_no_memory(err, sizeof(*table), "the table of programs");
+        return NULL;
+    }
+    table->gpu = gpu;
+    return table;
+}
+
+void gi_program_table_destroy(struct gi_program_table *table)
+{
+    if (!table) {
+        return;
+    }
+    for (uint32_t i = 0; i < table->n_programs; i++) {
+        glDeleteProgram(table->programs[i].name);
+        free(table->programs[i].text);
+    }
+    free(table->programs);
+    free(table);
+}
+
+static bool is_same_key(const struct gi_program_key *a, const struct gi_program_key *b)
+{
+    if (a->id != b->id || a->quant != b->quant || a->n_defines != b->n_defines) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n_defines; i++) {
+        if (a->defines[i].value != b->defines[i].value ||
+            strcmp(a->defines[i].name, b->defines[i].name) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void write_label(struct gi_program *program)
+{
+    const struct quant_row *quant = find_quant(program->key.quant);
+    char *label = program->label;
+    size_t size = sizeof(program->label);
+    size_t used = (size_t)snprintf(label, size, "%s", program->file);
+    if (quant && used < size) {
+        char *start = label + used;
+        used += (size_t)snprintf(start, size - used, " %s", quant->name);
+        for (; *start; start++) {
+            *start = (char)(*start >= 'A' && *start <= 'Z' ? *start - 'A' + 'a' : *start);
+        }
+    }
+    if (used < size && *program->fixed_defines) {
+        used += (size_t)snprintf(label + used, size - used, " %s", program->fixed_defines);
+    }
+    for (uint32_t i = 0; i < program->key.n_defines && used < size; i++) {
+        const struct gi_define *define = &program->key.defines[i];
+        used += (size_t)snprintf(label + used, size - used, " %s=%d", define->name, define->value);
+    }
+}
+
+// A new program at the end of the table, zeroed; NULL if there is no memory.
+static struct gi_program *append_program(struct gi_program_table *table, struct glinfer_error *err)
+{
+    if (table->n_programs == table->capacity) {
+        uint32_t capacity = table->capacity ? table->capacity * 2 : 16;
+        size_t size = capacity * sizeof(*table->programs);
+        struct gi_program *programs = realloc(table->programs, size);
+        if (!programs) {
+            gi_error_no_memory(err, size, "the table of programs");
+            return NULL;
+        }
+        table->programs = programs;
+        table->capacity = capacity;
+    }
+    struct gi_program *program = &table->programs[table->n_programs++];
+    *program = (struct gi_program){0};
+    return program;
+}
+
+static bool check_key(const struct gi_program_table *table, const struct gi_program_key *key,
+                      struct glinfer_error *err)
+{
+    const struct program_row *row = &rows[key->id];
+    assert(key->id < GI_PROGRAM_COUNT && key->n_defines <= GI_MAX_DEFINES);
+    if (!has_capability(&table->gpu->limits, row->capability)) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s lacks what %s %s needs (wider work groups, subgroups or texture "
+                            "buffers)",
+                            gi_gpu_platform(table->gpu)->renderer, row->file, row->defines);
+    }
+    if (key->quant != GI_QUANT_NONE && !find_quant(key->quant)) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s has no unpacker for weights of type %u", row->file, key->quant);
+    }
+    return true;
+}
+
+bool gi_program_table_request(struct gi_program_table *table, const struct gi_program_key *key,
+                              uint32_t *index, struct glinfer_error *err)
+{
+    if (!check_key(table, key, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < table->n_programs; i++) {
+        if (!table->programs[i].text && is_same_key(&table->programs[i].key, key)) {
+            *index = i;
+            return true;
+        }
+    }
+    struct gi_program *program = append_program(table, err);
+    if (!program) {
+        return false;
+    }
+    const struct quant_row *quant = find_quant(key->quant);
+    program->key = *key;
+    program->file = rows[key->id].file;
+    program->fixed_defines = rows[key->id].defines;
+    program->capability = rows[key->id].capability;
+    program->quant_file = quant ? quant->file : NULL;
+    write_label(program);
+    *index = table->n_programs - 1;
+    return true;
+}
+
+bool gi_program_table_request_source(struct gi_program_table *table, const char *name,
+                                     const char *text, const struct gi_define *defines,
+                                     uint32_t n_defines, uint32_t *index, struct glinfer_error *err)
+{
+    assert(n_defines <= GI_MAX_DEFINES);
+    char *copy = strdup(text);
+    struct gi_program *program = copy ? append_program(table, err) : NULL;
+    if (!program) {
+        free(copy);
+        return copy ? false : gi_error_no_memory(err, strlen(text), "a kernel's text");
+    }
+    program->text = copy;
+    program->file = name;
+    program->fixed_defines = "";
+    program->key = (struct gi_program_key){.quant = GI_QUANT_NONE, .n_defines = n_defines};
+    for (uint32_t i = 0; i < n_defines; i++) {
+        program->key.defines[i] = defines[i];
+    }
+    write_label(program);
+    *index = table->n_programs - 1;
+    return true;
+}
+
+//-- build -----------------------------------------------------------------------------------------
+
+static bool assemble_source(const struct gi_program *program, struct gi_glsl_source *source,
+                            struct glinfer_error *err)
+{
+    const struct gi_glsl_params params = {
+        .file = program->file,
+        .text = program->text,
+        .dir = getenv("GLINFER_GLSL_DIR"),
+        .fixed_defines = program->fixed_defines,
+        .quant_file = program->quant_file,
+        .defines = program->key.defines,
+        .n_defines = program->key.n_defines,
+        .capability = program->capability,
+    };
+    return gi_glsl_source_init(source, &params, err);
+}
+
+static void fail_with_log(const struct gi_program *program, const struct gi_glsl_source *source,
+                          const char *step, const char *log, struct glinfer_error *err)
+{
+    char text[900];
+    gi_glsl_source_log(source, log, text, sizeof(text));
+    gi_error_set(err, GLINFER_STATUS_DRIVER, "%s does not %s: %s", program->label, step, text);
+}
+
+// Compiles and links one program.
+static bool compile_program(struct gi_program_table *table, struct gi_program *program,
+                            const struct gi_glsl_source *source, struct glinfer_error *err)
+{
+    char log[4096] = "";
+    GLint is_done = GL_FALSE;
+    const GLchar *text = source->text;
+    GLuint shader = glCreateShader(GL_COMPUTE_SHADER);
+    glShaderSource(shader, 1, &text, NULL);
+    glCompileShader(shader);
+    glGetShaderiv(shader, GL_COMPILE_STATUS, &is_done);
+    if (!is_done) {
+        glGetShaderInfoLog(shader, sizeof(log), NULL, log);
+        glDeleteShader(shader);
+        fail_with_log(program, source, "compile", log, err);
+        return false;
+    }
+    program->name = glCreateProgram();
+    glAttachShader(program->name, shader);
+    glDeleteShader(shader);
+    glLinkProgram(program->name);
+    glGetProgramiv(program->name, GL_LINK_STATUS, &is_done);
+    if (!is_done) {
+        glGetProgramInfoLog(program->name, sizeof(log), NULL, log);
+        glDeleteProgram(program->name);
+        program->name = 0;
+        fail_with_log(program, source, "link", log, err);
+        return false;
+    }
+    gi_gpu_label(table->gpu, GL_PROGRAM_KHR, program->name, program->label);
+    return true;
+}
+
+static bool build_one(struct gi_program_table *table, struct gi_program *program,
+                      struct glinfer_error *err)
+{
+    struct gi_glsl_source source;
+    if (!assemble_source(program, &source, err)) {
+        return false;
+    }
+    bool is_built = compile_program(table, program, &source, err);
+    gi_glsl_source_finish(&source);
+    table->stats.n_compiled += is_built;
+    return is_built;
+}
+
+bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
+                            void *user, struct glinfer_error *err)
+{
+    uint64_t start = gi_clock_ns();
+    for (uint32_t i = table->n_built; i < table->n_programs; i++) {
+        if (progress && !progress(user, GLINFER_PHASE_COMPILE, i, table->n_programs)) {
+            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling was cancelled");
+        }
+        if (!build_one(table, &table->programs[i], err)) {
+            return false;
+        }
+        table->n_built = i + 1;
+    }
+    table->stats.build_ns += gi_clock_ns() - start;
+    return gi_gpu_check(table->gpu, "compiling programs", err);
+}
+
+void gi_program_table_describe(const struct gi_program_table *table, struct gi_program_stats *stats)
+{
+    *stats = table->stats;
+    stats->n_programs = table->n_programs;
+}
+
+uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index)
+{
+    assert(index < table->n_built);
+    return table->programs[index].name;
+}
+
+const char *gi_program_label(const struct gi_program_table *table, uint32_t index)
+{
+    assert(index < table->n_programs);
+    return table->programs[index].label;
+}
+
+int32_t gi_program_uniform_offset(const struct gi_program_table *table, uint32_t index,
+                                  const char *name)
+{
+    const GLenum property = GL_OFFSET;
+    GLint offset = -1;
+    GLuint program = gi_program_name(table, index);
+    GLuint resource = glGetProgramResourceIndex(program, GL_UNIFORM, name);
+    if (resource != GL_INVALID_INDEX) {
+        glGetProgramResourceiv(program, GL_UNIFORM, resource, 1, &property, 1, NULL, &offset);
+    }
+    return offset;
+}
