@@ -1,0 +1,19 @@
+// Dequantisation in double, written from the formulas of the GGUF format, obvious and slow: the
+// specification of src/quant and of the unpackers in glsl/lib/quant.
+#ifndef TESTS_REF_QUANT_H
+#define TESTS_REF_QUANT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The value of an IEEE 754 half: (-1)^s 2^(e-15) 1.m, or 2^-14 0.m for e = 0; inf and nan for 31.
+double ref_half(unsigned bits);
+
+// Element i of a row of the type, as it lies in the file at row.
+double ref_element_f32(const uint8_t *row, size_t i);
+double ref_element_f16(const uint8_t *row, size_t i);
+double ref_element_q4_0(const uint8_t *row, size_t i);
+double ref_element_q4_1(const uint8_t *row, size_t i);
+double ref_element_q8_0(const uint8_t *row, size_t i);
+
+#endif

@@ -1,0 +1,15 @@
+// cmocka with the headers that it wants before it.
+#ifndef TESTS_UNIT_CMOCKA_TEST_H
+#define TESTS_UNIT_CMOCKA_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+#endif

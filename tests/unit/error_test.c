@@ -1,0 +1,151 @@
+#include "base/error.h"
+#include "base/log.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdio.h>
+
+static void error_set_fills_status_and_sentence(void **state)
+{
+    (void)state;
+    struct glinfer_error err;
+    assert_false(gi_error_set(&err, GLINFER_STATUS_IO, "%s: byte %d", "a.gguf", 7));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_string_equal(err.message, "a.gguf: byte 7");
+}
+
+static void error_set_accepts_null(void **state)
+{
+    (void)state;
+    assert_false(gi_error_set(NULL, GLINFER_STATUS_IO, "%s", "nobody listens"));
+    assert_false(gi_error_no_memory(NULL, 1, "nobody"));
+}
+
+static void error_set_takes_arguments_from_itself(void **state)
+{
+    (void)state;
+    struct glinfer_error err;
+    gi_error_set(&err, GLINFER_STATUS_IO, "inner");
+    gi_error_set(&err, GLINFER_STATUS_DRIVER, "outer: %s", err.message);
+    assert_string_equal(err.message, "outer: inner");
+}
+
+static void error_set_cuts_at_a_character(void **state)
+{
+    (void)state;
+    struct glinfer_error err;
+    char text[2000];
+    for (size_t pad = 0; pad < 3; pad++) {
+        memset(text, 'x', pad);
+        for (size_t i = pad; i + 3 < sizeof(text); i += 3) {
+            memcpy(text + i, "\xE2\x82\xAC", 4); // the euro sign, 3 bytes
+        }
+        gi_error_set(&err, GLINFER_STATUS_IO, "%s", text);
+        size_t size = strlen(err.message);
+        assert_in_range(size, sizeof(err.message) - 3, sizeof(err.message) - 1);
+        assert_int_equal((size - pad) % 3, 0);
+        assert_memory_equal(err.message, text, size);
+    }
+}
+
+static void error_set_keeps_the_terminal_safe(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"\033[2J",           "?[2J"            },
+        {"a\nb\tc",           "a\nb\tc"         },
+        {"\x7F",              "?"               },
+        {"\xC2\x9B"
+         "1m",       "??1m"            }, // CSI as one character
+        {"caf\xC3\xA9",       "caf\xC3\xA9"     }, // e acute
+        {"\xFF\xFE",          "??"              }, // no UTF-8
+        {"\xC0\xAF",          "??"              }, // overlong
+        {"\xE0\x80\xAF.",     "???."            }, // overlong
+        {"\xED\xA0\x80.",     "???."            }, // surrogate
+        {"\xF4\x90\x80\x80.", "????."           }, // past U+10FFFF
+        {"\xF0\x9F\x98\x80",  "\xF0\x9F\x98\x80"},
+        {"\xE2\x82x",         "??x"             }, // ends too early
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct glinfer_error err;
+        gi_error_set(&err, GLINFER_STATUS_IO, "%s", cases[i].in);
+        assert_string_equal(err.message, cases[i].out);
+    }
+}
+
+static void error_message_is_never_empty(void **state)
+{
+    (void)state;
+    struct glinfer_error err;
+    gi_error_set(&err, GLINFER_STATUS_NO_DEVICE, "%s", "");
+    assert_string_equal(err.message, gi_status_text(GLINFER_STATUS_NO_DEVICE));
+}
+
+static void error_no_memory_names_size_and_purpose(void **state)
+{
+    (void)state;
+    struct glinfer_error err;
+    gi_error_no_memory(&err, 12345, "the moon");
+    assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
+    assert_non_null(strstr(err.message, "12345"));
+    assert_non_null(strstr(err.message, "the moon"));
+}
+
+static void status_text_knows_all_and_survives_others(void **state)
+{
+    (void)state;
+    assert_string_equal(gi_status_text(GLINFER_STATUS_OK), "success");
+    assert_string_equal(gi_status_text(GLINFER_STATUS_GPU_LOST), "the GPU was reset or has gone");
+    assert_string_equal(gi_status_text((enum glinfer_status)(-99)), "unknown status");
+}
+
+struct lines {
+    int count;
+    enum glinfer_log_level level;
+    char last[64];
+};
+
+static void keep_line(void *user, enum glinfer_log_level level, const char *message)
+{
+    struct lines *lines = user;
+    lines->count++;
+    lines->level = level;
+    snprintf(lines->last, sizeof(lines->last), "%s", message);
+}
+
+static void log_write_gives_one_line_a_call(void **state)
+{
+    (void)state;
+    struct lines lines = {0};
+    struct gi_log log = {keep_line, &lines};
+    gi_log_write(&log, GLINFER_LOG_WARN, "one\n%s\n\n", "two");
+    assert_int_equal(lines.count, 2);
+    assert_int_equal(lines.level, GLINFER_LOG_WARN);
+    assert_string_equal(lines.last, "two");
+}
+
+static void log_write_accepts_silence(void **state)
+{
+    (void)state;
+    struct gi_log log = {0};
+    gi_log_write(NULL, GLINFER_LOG_ERROR, "nobody");
+    gi_log_write(&log, GLINFER_LOG_ERROR, "nobody");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_set_fills_status_and_sentence),
+        cmocka_unit_test(error_set_accepts_null),
+        cmocka_unit_test(error_set_takes_arguments_from_itself),
+        cmocka_unit_test(error_set_cuts_at_a_character),
+        cmocka_unit_test(error_set_keeps_the_terminal_safe),
+        cmocka_unit_test(error_message_is_never_empty),
+        cmocka_unit_test(error_no_memory_names_size_and_purpose),
+        cmocka_unit_test(status_text_knows_all_and_survives_others),
+        cmocka_unit_test(log_write_gives_one_line_a_call),
+        cmocka_unit_test(log_write_accepts_silence),
+    };
+    return cmocka_run_group_tests_name("error", tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+#include "base/random.h"
+#include "quant/quant.h"
+#include "tests/ref/ref_quant.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+//-- the types under test, and rows of them ----------------------------------------------------
+
+struct tile_view;
+
+struct quant_case {
+    uint32_t type;
+    double (*element)(const uint8_t *row, size_t i);
+    // Bytes of the file's block that holds elements 32 block .. 32 block + 31 of a GPU row, put
+    // together from the picture in quant.h.
+    void (*unpack)(const struct tile_view *tile, size_t block, size_t row, uint8_t *bytes);
+};
+
+struct tile_view {
+    const uint32_t *quads, *scales;
+    size_t n_quad;
+};
+
+static uint32_t quad_word(const struct tile_view *t, size_t block, size_t quad, size_t row,
+                          size_t word)
+{
+    return t->quads[((block * t->n_quad + quad) * 8 + row) * 4 + word];
+}
+
+static void put_half(uint8_t *bytes, uint32_t half)
+{
+    bytes[0] = (uint8_t)half;
+    bytes[1] = (uint8_t)(half >> 8);
+}
+
+static void unpack_f32(const struct tile_view *t, size_t block, size_t row, uint8_t *bytes)
+{
+    for (size_t i = 0; i < 32; i++) {
+        uint32_t word = quad_word(t, block, i / 4, row, i % 4);
+        put_half(bytes + 4 * i, word & 0xFFFF);
+        put_half(bytes + 4 * i + 2, word >> 16);
+    }
+}
+
+static void unpack_f16(const struct tile_view *t, size_t block, size_t row, uint8_t *bytes)
+{
+    for (size_t i = 0; i < 32; i++) {
+        uint32_t word = quad_word(t, block, i / 8, row, i / 2 % 4);
+        put_half(bytes + 2 * i, i % 2 ? word >> 16 : word & 0xFFFF);
+    }
+}
+
+static uint32_t paired_scale(const struct tile_view *t, size_t block, size_t row)
+{
+    uint32_t word = t->scales[block / 2 * 8 + row];
+    return block % 2 ? word >> 16 : word & 0xFFFF;
+}
+
+static void unpack_q8_0(const struct tile_view *t, size_t block, size_t row, uint8_t *bytes)
+{
+    put_half(bytes, paired_scale(t, block, row));
+    for (size_t i = 0; i < 32; i++) {
+        uint32_t word = quad_word(t, block, i / 16, row, i / 4 % 4);
+        bytes[2 + i] = (uint8_t)(word >> 8 * (i % 4));
+    }
+}
+
+static void unpack_nibbles(const struct tile_view *t, size_t block, size_t row, uint8_t *bytes)
+{
+    memset(bytes, 0, 16);
+    for (size_t i = 0; i < 32; i++) {
+        uint32_t q = quad_word(t, block, 0, row, i / 8) >> 4 * (i % 8) & 0xF;
+        bytes[i % 16] |= (uint8_t)(i < 16 ? q : q << 4);
+    }
+}
+
+static void unpack_q4_0(const struct tile_view *t, size_t block, size_t row, uint8_t *bytes)
+{
+    put_half(bytes, paired_scale(t, block, row));
+    unpack_nibbles(t, block, row, bytes + 2);
+}
+
+static void unpack_q4_1(const struct tile_view *t, size_t block, size_t row, uint8_t *bytes)
+{
+    uint32_t word = t->scales[block * 8 + row];
+    put_half(bytes, word & 0xFFFF);
+    put_half(bytes + 2, word >> 16);
+    unpack_nibbles(t, block, row, bytes + 4);
+}
+
+static const struct quant_case cases[] = {
+    {GI_GGML_TYPE_F32,  ref_element_f32,  unpack_f32 },
+    {GI_GGML_TYPE_F16,  ref_element_f16,  unpack_f16 },
+    {GI_GGML_TYPE_Q4_0, ref_element_q4_0, unpack_q4_0},
+    {GI_GGML_TYPE_Q4_1, ref_element_q4_1, unpack_q4_1},
+    {GI_GGML_TYPE_Q8_0, ref_element_q8_0, unpack_q8_0},
+};
+#define N_CASE (sizeof(cases) / sizeof(cases[0]))
+
+#define MAX_COLS  160
+#define MAX_BYTES (MAX_COLS * 4)
+
+static void fill_random(uint8_t *bytes, size_t size, uint32_t stream)
+{
+    for (uint32_t i = 0; i < size; i++) {
+        uint32_t words[4];
+        gi_philox(stream, (uint32_t[4]){i}, words);
+        bytes[i] = (uint8_t)words[0];
+    }
+}
+
+static size_t row_bytes(const struct gi_ggml_type_facts *facts, size_t n_cols)
+{
+    return n_cols / facts->block_size * facts->block_bytes;
+}
+
+// Bytes of 32 columns in the file, of which blocks of one element have as many as there are columns.
+static size_t bytes_of_32(const struct gi_ggml_type_facts *facts)
+{
+    return 32 / facts->block_size * facts->block_bytes;
+}
+
+//-- tests -------------------------------------------------------------------------------------
+
+static void quant_find_knows_the_types_it_names(void **state)
+{
+    (void)state;
+    assert_string_equal(gi_quant_names(), "f32, f16, q4_0, q4_1, q8_0");
+    for (size_t i = 0; i < N_CASE; i++) {
+        const struct gi_quant *quant = gi_quant_find(cases[i].type);
+        assert_non_null(quant);
+        assert_int_equal(quant->type, cases[i].type);
+        assert_non_null(strstr(gi_quant_names(), gi_ggml_type_find(cases[i].type)->name));
+    }
+    assert_null(gi_quant_find(GI_GGML_TYPE_IQ1_S));
+    assert_null(gi_quant_find(UINT32_MAX));
+}
+
+static void quant_sizes_round_up_to_tiles_and_blocks(void **state)
+{
+    (void)state;
+    const struct gi_quant *f32 = gi_quant_find(GI_GGML_TYPE_F32);
+    const struct gi_quant *q4_0 = gi_quant_find(GI_GGML_TYPE_Q4_0);
+    const struct gi_quant *q4_1 = gi_quant_find(GI_GGML_TYPE_Q4_1);
+    assert_int_equal(gi_quant_quads_size(f32, 9, 33), 2 * 8 * 2 * 32 * 4);
+    assert_int_equal(gi_quant_scales_size(f32, 9, 33), 0);
+    assert_int_equal(gi_quant_quads_size(q4_0, 8, 96), 8 * 3 * 16);
+    assert_int_equal(gi_quant_scales_size(q4_0, 8, 96), 8 * 2 * 4);
+    assert_int_equal(gi_quant_quads_size(q4_1, 17, 64), 24 * 2 * 16);
+    assert_int_equal(gi_quant_scales_size(q4_1, 17, 64), 24 * 2 * 4);
+    assert_int_equal(gi_quant_quads_size(q4_1, (uint64_t)1 << 20, (uint64_t)1 << 16),
+                     (uint64_t)1 << 35);
+}
+
+// Scales that are legal in a file; quants may be any bits.
+static void make_scales_finite(uint8_t *row, size_t size, const struct gi_ggml_type_facts *facts)
+{
+    for (size_t at = 0; facts->block_size == 32 && at < size; at += facts->block_bytes) {
+        row[at + 1] &= 0xBF; // halves below 2
+        if (facts->type == GI_GGML_TYPE_Q4_1) {
+            row[at + 3] &= 0xBF;
+        }
+    }
+}
+
+static void assert_row_agrees(const struct quant_case *c, const uint8_t *row, size_t n_cols)
+{
+    float values[MAX_COLS];
+    gi_quant_find(c->type)->dequantize_row(row, n_cols, values);
+    for (size_t i = 0; i < n_cols; i++) {
+        double expected = c->element(row, i);
+        if (isnan(expected)) {
+            assert_true(isnan(values[i]));
+            continue;
+        }
+        // One product of exact factors, and for q4_1 a sum of two: |d q| + |m| is below 64.
+        double allowed = isinf(expected) ? 0 : (fabs(expected) + 64) * (double)FLT_EPSILON;
+        bool is_exact = c->type != GI_GGML_TYPE_Q4_1;
+        assert_true(is_exact ? (double)values[i] == expected
+                             : fabs((double)values[i] - expected) <= allowed);
+    }
+}
+
+static void dequantize_agrees_with_the_formula(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_CASE; i++) {
+        const struct gi_ggml_type_facts *facts = gi_ggml_type_find(cases[i].type);
+        for (uint32_t seed = 0; seed < 50; seed++) {
+            uint8_t row[MAX_BYTES + 1];
+            uint8_t *unaligned = row + seed % 2;
+            size_t size = row_bytes(facts, MAX_COLS);
+            fill_random(unaligned, size, seed);
+            make_scales_finite(unaligned, size, facts);
+            assert_row_agrees(&cases[i], unaligned, MAX_COLS);
+        }
+    }
+}
+
+static void assert_tile_unpacks(const struct quant_case *c, uint8_t *const rows[8], size_t n_cols)
+{
+    const struct gi_quant *quant = gi_quant_find(c->type);
+    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(c->type);
+    size_t quads_size = (size_t)gi_quant_quads_size(quant, 8, n_cols);
+    size_t scales_size = (size_t)gi_quant_scales_size(quant, 8, n_cols);
+    // Exactly as large as said, so that a sanitizer sees a word too many.
+    uint32_t *quads = malloc(quads_size), *scales = malloc(scales_size ? scales_size : 1);
+    assert_true(quads && scales);
+    memset(quads, 0xA5, quads_size);
+    memset(scales, 0xA5, scales_size);
+    quant->repack_tile((const void *const *)rows, n_cols, quads, scales_size ? scales : NULL);
+
+    struct tile_view tile = {quads, scales, quant->n_quad};
+    for (size_t row = 0; row < 8; row++) {
+        uint8_t expected[MAX_BYTES + 128] = {0}, found[MAX_BYTES + 128] = {0};
+        size_t n_block = (n_cols + 31) / 32;
+        if (rows[row]) {
+            memcpy(expected, rows[row], row_bytes(facts, n_cols));
+        }
+        for (size_t block = 0; block < n_block; block++) {
+            c->unpack(&tile, block, row, found + block * bytes_of_32(facts));
+        }
+        assert_memory_equal(found, expected, sizeof(found));
+    }
+    free(quads);
+    free(scales);
+}
+
+static void assert_repack_is_lossless(const struct quant_case *c, size_t n_cols, unsigned absent)
+{
+    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(c->type);
+    uint8_t *rows[8] = {0};
+    size_t size = row_bytes(facts, n_cols);
+    for (uint32_t row = 0; row < 8; row++) {
+        if (!(absent >> row & 1)) {
+            rows[row] = malloc(size);
+            assert_non_null(rows[row]);
+            fill_random(rows[row], size, 1000 + row);
+        }
+    }
+    assert_tile_unpacks(c, rows, n_cols);
+    for (size_t row = 0; row < 8; row++) {
+        free(rows[row]);
+    }
+}
+
+static void repack_then_unpack_is_the_identity(void **state)
+{
+    (void)state;
+    static const size_t widths[] = {32, 64, 96, 160};
+    for (size_t i = 0; i < N_CASE; i++) {
+        for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+            assert_repack_is_lossless(&cases[i], widths[w], 0);
+        }
+    }
+}
+
+static void repack_makes_absent_rows_zero(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_CASE; i++) {
+        assert_repack_is_lossless(&cases[i], 96, 0xF0);
+        assert_repack_is_lossless(&cases[i], 96, 0x01);
+        assert_repack_is_lossless(&cases[i], 96, 0xFF);
+    }
+}
+
+static void repack_fills_the_last_block_with_zeros(void **state)
+{
+    (void)state;
+    static const size_t widths[] = {1, 2, 31, 33, 63, 159};
+    for (size_t i = 0; i < N_CASE; i++) {
+        if (gi_ggml_type_find(cases[i].type)->block_size > 1) {
+            continue;
+        }
+        for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+            assert_repack_is_lossless(&cases[i], widths[w], 0x10);
+        }
+    }
+}
+
+static void half_to_float_is_exact_for_all(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 0xFFFF; bits++) {
+        double expected = ref_half(bits);
+        float found = gi_half_to_float((uint16_t)bits);
+        if (isnan(expected)) {
+            assert_true(isnan(found));
+        } else {
+            assert_true((double)found == expected);
+            assert_int_equal(!!signbit(found), bits >> 15);
+        }
+    }
+}
+
+static void float_to_half_returns_every_half(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 0xFFFF; bits++) {
+        uint16_t found = gi_float_to_half(gi_half_to_float((uint16_t)bits));
+        if (isnan(ref_half(bits))) {
+            assert_true(isnan(ref_half(found)));
+            assert_int_equal(found >> 15, bits >> 15);
+        } else {
+            assert_int_equal(found, bits);
+        }
+    }
+}
+
+// Between two neighbours: the tie goes to the even one, a float beside the tie to the nearer one.
+static void assert_rounds_between(unsigned low)
+{
+    bool is_top = low == 0x7BFF; // above it infinity stands for 2^16
+    double high_value = is_top ? 65536 : ref_half(low + 1);
+    float tie = (float)((ref_half(low) + high_value) / 2);
+    for (unsigned sign = 0; sign <= 0x8000; sign += 0x8000) {
+        float s = sign ? -1 : 1;
+        assert_int_equal(gi_float_to_half(s * tie), sign | (low + (low & 1)));
+        assert_int_equal(gi_float_to_half(s * nextafterf(tie, 0)), sign | low);
+        assert_int_equal(gi_float_to_half(s * nextafterf(tie, INFINITY)), sign | (low + 1));
+    }
+}
+
+static void float_to_half_rounds_to_nearest_even(void **state)
+{
+    (void)state;
+    for (unsigned low = 0; low <= 0x7BFF; low++) {
+        assert_rounds_between(low);
+    }
+}
+
+static void float_to_half_keeps_extremes(void **state)
+{
+    (void)state;
+    assert_int_equal(gi_float_to_half(0.0f), 0);
+    assert_int_equal(gi_float_to_half(-0.0f), 0x8000);
+    assert_int_equal(gi_float_to_half(FLT_TRUE_MIN), 0);
+    assert_int_equal(gi_float_to_half(-FLT_MIN), 0x8000);
+    assert_int_equal(gi_float_to_half(FLT_MAX), 0x7C00);
+    assert_int_equal(gi_float_to_half(-FLT_MAX), 0xFC00);
+    assert_int_equal(gi_float_to_half(INFINITY), 0x7C00);
+    assert_int_equal(gi_float_to_half(-INFINITY), 0xFC00);
+    assert_true(isnan(ref_half(gi_float_to_half(NAN))));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quant_find_knows_the_types_it_names),
+        cmocka_unit_test(quant_sizes_round_up_to_tiles_and_blocks),
+        cmocka_unit_test(dequantize_agrees_with_the_formula),
+        cmocka_unit_test(repack_then_unpack_is_the_identity),
+        cmocka_unit_test(repack_makes_absent_rows_zero),
+        cmocka_unit_test(repack_fills_the_last_block_with_zeros),
+        cmocka_unit_test(half_to_float_is_exact_for_all),
+        cmocka_unit_test(float_to_half_returns_every_half),
+        cmocka_unit_test(float_to_half_rounds_to_nearest_even),
+        cmocka_unit_test(float_to_half_keeps_extremes),
+    };
+    return cmocka_run_group_tests_name("quant", tests, NULL, NULL);
+}
