@@ -10,19 +10,14 @@ enum { MAX_DEVICES = 64 };
 
 static PFNEGLQUERYDEVICESEXTPROC find_query(struct glinfer_error *err)
 {
-    const char *extensions = gi_egl_client_extensions();
-    const char *missing = NULL;
-    if (!gi_egl_has(extensions, "EGL_EXT_device_base") &&
-        !gi_egl_has(extensions, "EGL_EXT_device_enumeration")) {
-        missing = "EGL_EXT_device_enumeration";
-    } else if (!gi_egl_has(extensions, "EGL_EXT_platform_device")) {
-        missing = "EGL_EXT_platform_device";
+    if (!gi_egl_require("EGL_EXT_platform_device", NULL, err) ||
+        !gi_egl_require("EGL_EXT_device_enumeration", "EGL_EXT_device_base", err)) {
+        return NULL;
     }
     PFNEGLQUERYDEVICESEXTPROC query =
-        missing == NULL ? (PFNEGLQUERYDEVICESEXTPROC)eglGetProcAddress("eglQueryDevicesEXT") : NULL;
+        (PFNEGLQUERYDEVICESEXTPROC)eglGetProcAddress("eglQueryDevicesEXT");
     if (query == NULL) {
-        gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "libEGL has no %s",
-                     missing != NULL ? missing : "eglQueryDevicesEXT");
+        gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "libEGL has no eglQueryDevicesEXT");
     }
     return query;
 }

@@ -53,6 +53,20 @@ const char *gi_egl_client_extensions(void)
     return list;
 }
 
+bool gi_egl_require(const char *name, const char *other, struct glinfer_error *err)
+{
+    const char *list = gi_egl_client_extensions();
+    if (list[0] == '\0') {
+        return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
+                            "libEGL found no driver; install Mesa's (libegl-mesa0, mesa-libEGL) "
+                            "or the one of the GPU's vendor");
+    }
+    if (!gi_egl_has(list, name) && (other == NULL || !gi_egl_has(list, other))) {
+        return gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "libEGL has no %s", name);
+    }
+    return true;
+}
+
 //-- display -----------------------------------------------------------------------------------
 
 // libEGL's own version; one that does not tell it is older than 1.5.
@@ -98,13 +112,11 @@ static bool init_display(struct gi_egl_display *display, struct glinfer_error *e
 bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void *native,
                          bool is_private, struct glinfer_error *err)
 {
-    const char *extensions = gi_egl_client_extensions();
-    if (!is_client_1_5() && !gi_egl_has(extensions, "EGL_EXT_platform_base")) {
-        return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
-                            "libEGL is older than 1.5 and has no EGL_EXT_platform_base");
+    if (!is_client_1_5() && !gi_egl_require("EGL_EXT_platform_base", NULL, err)) {
+        return false;
     }
     // A driver behind a dispatching libEGL may refuse the attribute though another driver has it.
-    if (gi_egl_has(extensions, "EGL_KHR_display_reference")) {
+    if (gi_egl_has(gi_egl_client_extensions(), "EGL_KHR_display_reference")) {
         display->egl = get_display(platform, native, true);
         display->can_terminate = display->egl != EGL_NO_DISPLAY;
     }

@@ -22,6 +22,8 @@ bool gi_egl_has(const char *list, const char *name);
 const char *gi_egl_error_name(EGLint code);
 // The extensions of libEGL itself, those that stand before any display; never NULL.
 const char *gi_egl_client_extensions(void);
+// Whether libEGL lists one of two client extensions (other may be NULL). Fails with NO_DEVICE.
+bool gi_egl_require(const char *name, const char *other, struct glinfer_error *err);
 
 //-- display -----------------------------------------------------------------------------------
 

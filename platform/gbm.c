@@ -115,11 +115,8 @@ fail:
 
 static bool open_gbm(struct gi_egl_display *display, const char *device, struct glinfer_error *err)
 {
-    const char *extensions = gi_egl_client_extensions();
-    if (!gi_egl_has(extensions, "EGL_KHR_platform_gbm") &&
-        !gi_egl_has(extensions, "EGL_MESA_platform_gbm")) {
-        return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
-                            "libEGL has no EGL_KHR_platform_gbm or EGL_MESA_platform_gbm");
+    if (!gi_egl_require("EGL_KHR_platform_gbm", "EGL_MESA_platform_gbm", err)) {
+        return false;
     }
     return open_node(display, device, err) &&
            gi_egl_display_init(display, EGL_PLATFORM_GBM_KHR, display->gbm, true, err);

@@ -251,6 +251,7 @@ const struct gi_platform_info *gi_platform_describe(const struct gi_platform *pl
 
 struct choice {
     const struct gi_platform_params *params;
+    bool has_seen_software;
     struct gi_platform *hardware, *software; // owned
     struct glinfer_error failure;            // a name not understood, no memory: not a refusal
     char refusals[sizeof(((struct glinfer_error *)0)->message)];
@@ -268,6 +269,23 @@ static void add_refusal(struct choice *choice, const char *device, const char *r
     gi_log_write(choice->params->log, GLINFER_LOG_DEBUG, "%s: %s", device, reason);
 }
 
+static void judge_software(struct choice *choice, struct gi_platform *platform)
+{
+    struct glinfer_error err = {0};
+    choice->has_seen_software = true;
+    if (choice->params->allow_software && choice->software == NULL) {
+        choice->software = platform;
+        return;
+    }
+    if (!choice->params->allow_software) {
+        gi_error_set(&err, GLINFER_STATUS_NO_DEVICE,
+                     "%s runs on the CPU, and software renderers are not allowed",
+                     platform->info.renderer);
+        add_refusal(choice, platform->info.device, err.message);
+    }
+    gi_platform_close(platform);
+}
+
 // Keeps the first of each kind; hardware ends the search.
 static void judge_candidate(struct choice *choice, const struct gi_backend *backend,
                             const char *device)
@@ -280,18 +298,10 @@ static void judge_candidate(struct choice *choice, const struct gi_backend *back
             choice->failure = err;
         }
         add_refusal(choice, device, err.message);
-    } else if (!platform->info.is_software) {
-        choice->hardware = platform;
-    } else if (choice->params->allow_software && choice->software == NULL) {
-        choice->software = platform;
+    } else if (platform->info.is_software) {
+        judge_software(choice, platform);
     } else {
-        if (!choice->params->allow_software) {
-            gi_error_set(&err, GLINFER_STATUS_NO_DEVICE,
-                         "%s runs on the CPU, and software renderers are not allowed",
-                         platform->info.renderer);
-            add_refusal(choice, device, err.message);
-        }
-        gi_platform_close(platform);
+        choice->hardware = platform;
     }
 }
 
@@ -305,6 +315,18 @@ static void judge_backend(struct choice *choice, const struct gi_backend *backen
     }
     for (size_t i = 0; i < n && choice->hardware == NULL; i++) {
         judge_candidate(choice, backend, candidates[i].device);
+    }
+}
+
+// Surfaceless finds no more GPUs than the device platform, which falls back on the same software
+// renderer, so after that it is left out: a second display costs time, and with virgl's test server,
+// which serves one client, would wait for ever.
+static void judge_all(struct choice *choice)
+{
+    for (size_t i = 0; i < N_BACKENDS && choice->hardware == NULL; i++) {
+        if (backends[i] != &gi_backend_surfaceless || !choice->has_seen_software) {
+            judge_backend(choice, backends[i]);
+        }
     }
 }
 
@@ -367,9 +389,7 @@ struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
 {
     struct choice choice = {.params = params};
     if (is_auto(params->device)) {
-        for (size_t i = 0; i < N_BACKENDS && choice.hardware == NULL; i++) {
-            judge_backend(&choice, backends[i]);
-        }
+        judge_all(&choice);
     } else if (check_device_name(params->device, err)) {
         judge_named(&choice, params->device);
     } else {

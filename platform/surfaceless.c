@@ -7,8 +7,7 @@
 static size_t list_surfaceless(struct gi_platform_candidate *out, size_t cap,
                                struct glinfer_error *err)
 {
-    if (!gi_egl_has(gi_egl_client_extensions(), "EGL_MESA_platform_surfaceless")) {
-        gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "libEGL has no EGL_MESA_platform_surfaceless");
+    if (!gi_egl_require("EGL_MESA_platform_surfaceless", NULL, err)) {
         return 0;
     }
     if (cap > 0) {
