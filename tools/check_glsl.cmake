@@ -1,0 +1,36 @@
+# cmake -D DUMP=<program_dump> -D VALIDATOR=<glslangValidator> -P check_glsl.cmake
+#
+# `program_dump DIR` writes the assembled source of every program into DIR; Khronos' reference
+# front end, stricter than most drivers, reads each.
+cmake_minimum_required(VERSION 3.22)
+
+if(NOT VALIDATOR)
+    message("SKIPPED: needs glslangValidator")
+    return()
+endif()
+
+set(dir ${CMAKE_CURRENT_BINARY_DIR}/programs)
+file(REMOVE_RECURSE ${dir})
+file(MAKE_DIRECTORY ${dir})
+execute_process(COMMAND ${DUMP} ${dir} RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${DUMP} ended with ${status}")
+endif()
+
+file(GLOB programs ${dir}/*.comp)
+set(failures "")
+foreach(program IN LISTS programs)
+    execute_process(COMMAND ${VALIDATOR} -S comp ${program}
+                    RESULT_VARIABLE status OUTPUT_VARIABLE text)
+    if(NOT status EQUAL 0)
+        string(APPEND failures "${text}\n")
+    endif()
+endforeach()
+if(failures)
+    message(FATAL_ERROR "${failures}")
+endif()
+list(LENGTH programs count)
+if(count EQUAL 0)
+    message(FATAL_ERROR "${DUMP} wrote no program")
+endif()
+message(STATUS "${count} programs are sound GLSL ES")
