@@ -115,14 +115,14 @@ bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void 
     if (!is_client_1_5() && !gi_egl_require("EGL_EXT_platform_base", NULL, err)) {
         return false;
     }
+    display->can_terminate = is_private;
     // A driver behind a dispatching libEGL may refuse the attribute though another driver has it.
-    if (gi_egl_has(gi_egl_client_extensions(), "EGL_KHR_display_reference")) {
+    if (!is_private && gi_egl_has(gi_egl_client_extensions(), "EGL_KHR_display_reference")) {
         display->egl = get_display(platform, native, true);
         display->can_terminate = display->egl != EGL_NO_DISPLAY;
     }
     if (display->egl == EGL_NO_DISPLAY) {
         display->egl = get_display(platform, native, false);
-        display->can_terminate = is_private;
     }
     if (display->egl == EGL_NO_DISPLAY) {
         EGLint code = eglGetError();

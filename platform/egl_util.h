@@ -37,11 +37,12 @@ struct gi_egl_display {
     int fd;                 // valid where gbm is not NULL
 };
 
-// Gets and initialises the display of a platform. One with tracked references
-// (EGL_KHR_display_reference) is preferred: then eglTerminate only undoes our own eglInitialize.
-// Without them the display is shared with whoever asks for the same native display, so it is
-// terminated only if is_private says that nobody can: else it stays initialised to the end of the
-// process, one display however often it is opened. Fails with NO_DEVICE.
+// Gets and initialises the display of a platform. is_private says that nobody else can have the
+// same native display: then it is ours to terminate, and must be before native is freed, since EGL
+// finds a display again by that address. Else it is asked for with tracked references
+// (EGL_KHR_display_reference), so that eglTerminate only undoes our own eglInitialize. A driver
+// without them shares the display with whoever asks for it, and it is left initialised to the end
+// of the process: one display, however often it is opened. Fails with NO_DEVICE.
 bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void *native,
                          bool is_private, struct glinfer_error *err);
 // Accepts all-zero; leaves gbm and fd alone.

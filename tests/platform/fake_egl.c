@@ -1,0 +1,158 @@
+#include "fake_egl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <EGL/eglext.h>
+
+struct fake_egl fake_egl;
+
+static EGLint pending_error;
+
+EGLBoolean __real_eglInitialize(EGLDisplay display, EGLint *major, EGLint *minor);
+EGLBoolean __real_eglTerminate(EGLDisplay display);
+EGLBoolean __real_eglMakeCurrent(EGLDisplay display, EGLSurface draw, EGLSurface read,
+                                 EGLContext context);
+EGLContext __real_eglCreateContext(EGLDisplay display, EGLConfig config, EGLContext share,
+                                   const EGLint *attribs);
+EGLint __real_eglGetError(void);
+const char *__real_eglQueryString(EGLDisplay display, EGLint name);
+__eglMustCastToProperFunctionPointerType __real_eglGetProcAddress(const char *name);
+
+EGLBoolean __wrap_eglInitialize(EGLDisplay display, EGLint *major, EGLint *minor);
+EGLBoolean __wrap_eglTerminate(EGLDisplay display);
+EGLBoolean __wrap_eglMakeCurrent(EGLDisplay display, EGLSurface draw, EGLSurface read,
+                                 EGLContext context);
+EGLContext __wrap_eglCreateContext(EGLDisplay display, EGLConfig config, EGLContext share,
+                                   const EGLint *attribs);
+EGLint __wrap_eglGetError(void);
+const char *__wrap_eglQueryString(EGLDisplay display, EGLint name);
+__eglMustCastToProperFunctionPointerType __wrap_eglGetProcAddress(const char *name);
+
+EGLBoolean __wrap_eglInitialize(EGLDisplay display, EGLint *major, EGLint *minor)
+{
+    if (fake_egl.is_dead) {
+        pending_error = EGL_NOT_INITIALIZED;
+        return EGL_FALSE;
+    }
+    EGLBoolean is_good = __real_eglInitialize(display, major, minor);
+    if (is_good && fake_egl.is_display_1_4) {
+        *minor = 4;
+    }
+    return is_good;
+}
+
+EGLBoolean __wrap_eglTerminate(EGLDisplay display)
+{
+    fake_egl.n_terminates++;
+    return fake_egl.n_tracked > 0 ? EGL_TRUE : __real_eglTerminate(display);
+}
+
+EGLBoolean __wrap_eglMakeCurrent(EGLDisplay display, EGLSurface draw, EGLSurface read,
+                                 EGLContext context)
+{
+    if (context != EGL_NO_CONTEXT && fake_egl.no_current != 0) {
+        pending_error = fake_egl.no_current;
+        return EGL_FALSE;
+    }
+    return __real_eglMakeCurrent(display, draw, read, context);
+}
+
+static bool is_refused(const EGLint *attribs)
+{
+    for (; attribs != NULL && attribs[0] != EGL_NONE; attribs += 2) {
+        for (size_t i = 0; i < 3; i++) {
+            if (fake_egl.refused[i] != 0 && attribs[0] == fake_egl.refused[i]) {
+                return true;
+            }
+        }
+        if (fake_egl.newest_minor != 0 && attribs[0] == EGL_CONTEXT_MINOR_VERSION &&
+            attribs[1] > fake_egl.newest_minor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+EGLContext __wrap_eglCreateContext(EGLDisplay display, EGLConfig config, EGLContext share,
+                                   const EGLint *attribs)
+{
+    if (is_refused(attribs)) {
+        pending_error = EGL_BAD_ATTRIBUTE;
+        return EGL_NO_CONTEXT;
+    }
+    return __real_eglCreateContext(display, config, share, attribs);
+}
+
+EGLint __wrap_eglGetError(void)
+{
+    EGLint code = pending_error != 0 ? pending_error : __real_eglGetError();
+    pending_error = 0;
+    return code;
+}
+
+static bool is_hidden(const char *word, size_t size)
+{
+    for (size_t i = 0; i < 4; i++) {
+        const char *hidden = fake_egl.hidden[i];
+        if (hidden != NULL && strlen(hidden) == size && memcmp(hidden, word, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *edit_list(const char *list)
+{
+    static char edited[8192];
+    size_t n = 0;
+    for (size_t size; *list != '\0'; list += size + strspn(list + size, " ")) {
+        size = strcspn(list, " ");
+        if (!is_hidden(list, size) && n + size + 2 < sizeof(edited)) {
+            memcpy(edited + n, list, size);
+            n += size;
+            edited[n++] = ' ';
+        }
+    }
+    snprintf(edited + n, sizeof(edited) - n, "%s", fake_egl.shown != NULL ? fake_egl.shown : "");
+    return edited;
+}
+
+const char *__wrap_eglQueryString(EGLDisplay display, EGLint name)
+{
+    if (fake_egl.is_client_1_4 && display == EGL_NO_DISPLAY && name == EGL_VERSION) {
+        pending_error = EGL_BAD_DISPLAY;
+        return NULL;
+    }
+    const char *text = __real_eglQueryString(display, name);
+    return text != NULL && name == EGL_EXTENSIONS ? edit_list(text) : text;
+}
+
+// A driver with EGL_KHR_display_reference, as far as the layer can see: the attribute is counted and
+// taken away, and eglTerminate, whose reference is never the last, does nothing.
+static EGLDisplay get_tracked(EGLenum platform, void *native, const EGLAttrib *attribs)
+{
+    PFNEGLGETPLATFORMDISPLAYPROC get =
+        (PFNEGLGETPLATFORMDISPLAYPROC)__real_eglGetProcAddress("eglGetPlatformDisplay");
+    fake_egl.n_tracked += attribs != NULL && attribs[0] == EGL_TRACK_REFERENCES_KHR;
+    return get(platform, native, NULL);
+}
+
+static EGLDisplay get_tracked_ext(EGLenum platform, void *native, const EGLint *attribs)
+{
+    PFNEGLGETPLATFORMDISPLAYEXTPROC get =
+        (PFNEGLGETPLATFORMDISPLAYEXTPROC)__real_eglGetProcAddress("eglGetPlatformDisplayEXT");
+    fake_egl.n_tracked += attribs != NULL && attribs[0] == EGL_TRACK_REFERENCES_KHR;
+    return get(platform, native, NULL);
+}
+
+__eglMustCastToProperFunctionPointerType __wrap_eglGetProcAddress(const char *name)
+{
+    if (fake_egl.shown != NULL && strcmp(name, "eglGetPlatformDisplay") == 0) {
+        return (__eglMustCastToProperFunctionPointerType)get_tracked;
+    }
+    if (fake_egl.shown != NULL && strcmp(name, "eglGetPlatformDisplayEXT") == 0) {
+        return (__eglMustCastToProperFunctionPointerType)get_tracked_ext;
+    }
+    return __real_eglGetProcAddress(name);
+}

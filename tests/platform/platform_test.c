@@ -1,0 +1,569 @@
+// The platform layer on the driver that this machine has, and on poorer ones made of it.
+#include "fake_egl.h"
+#include "platform/platform.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <EGL/eglext.h>
+#include <GLES3/gl31.h>
+
+static char default_device[128]; // what auto chose at the start
+static bool default_is_software;
+static bool default_computes; // false over a simulated kernel, which only records
+
+static int reset_fake(void **state)
+{
+    (void)state;
+    fake_egl = (struct fake_egl){.shown = NULL};
+    return 0;
+}
+
+static struct gi_platform *try_open(const char *device, struct glinfer_error *err)
+{
+    const struct gi_platform_params params = {.device = device, .allow_software = true};
+    return gi_platform_open(&params, err);
+}
+
+static struct gi_platform *open_device(const char *device)
+{
+    struct glinfer_error err = {0};
+    struct gi_platform *platform = try_open(device, &err);
+    if (platform == NULL) {
+        fail_msg("%s: %s", device, err.message);
+    }
+    return platform;
+}
+
+static void assert_refused(const char *device, enum glinfer_status status, const char *words)
+{
+    struct glinfer_error err = {0};
+    assert_null(try_open(device, &err));
+    assert_int_equal(err.status, status);
+    if (strstr(err.message, words) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", words, err.message);
+    }
+}
+
+// Runs a compute shader that writes 42, so that a context that only seems to live is found out.
+static GLuint compute_word(struct gi_platform *platform)
+{
+    const char *source = "#version 310 es\nlayout(local_size_x = 1) in;\n"
+                         "layout(std430, binding = 0) buffer B { uint b[]; };\n"
+                         "void main() { b[0] = 42u; }\n";
+    const GLuint zero = 0;
+    struct gi_platform_saved saved;
+    assert_true(gi_platform_enter(platform, &saved, NULL));
+    GLuint program = glCreateShaderProgramv(GL_COMPUTE_SHADER, 1, &source);
+    GLuint buffer = 0;
+    glGenBuffers(1, &buffer);
+    glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, buffer);
+    glBufferData(GL_SHADER_STORAGE_BUFFER, 4, &zero, GL_DYNAMIC_READ);
+    glUseProgram(program);
+    glDispatchCompute(1, 1, 1);
+    glMemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
+    const GLuint *mapped = glMapBufferRange(GL_SHADER_STORAGE_BUFFER, 0, 4, GL_MAP_READ_BIT);
+    assert_non_null(mapped);
+    GLuint word = *mapped;
+    glUnmapBuffer(GL_SHADER_STORAGE_BUFFER);
+    glDeleteBuffers(1, &buffer);
+    glDeleteProgram(program);
+    assert_int_equal(glGetError(), GL_NO_ERROR);
+    gi_platform_leave(platform, &saved);
+    return word;
+}
+
+static void assert_computes(struct gi_platform *platform)
+{
+    GLuint word = compute_word(platform);
+    assert_true(word == 42 || !default_computes);
+}
+
+//-- the host program --------------------------------------------------------------------------
+
+struct host {
+    EGLDisplay display;
+    EGLContext context;
+    EGLSurface draw, read;
+    EGLenum api;
+};
+
+static EGLDisplay get_host_display(void)
+{
+    PFNEGLGETPLATFORMDISPLAYEXTPROC get =
+        (PFNEGLGETPLATFORMDISPLAYEXTPROC)eglGetProcAddress("eglGetPlatformDisplayEXT");
+    EGLDisplay display = get != NULL ? get(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL) : NULL;
+    if (display == EGL_NO_DISPLAY || !eglInitialize(display, NULL, NULL)) {
+        eglGetError();
+        return EGL_NO_DISPLAY;
+    }
+    return display;
+}
+
+// Makes a context of the API current with two surfaces; skips where the driver has none of it.
+static void start_host(struct host *host, EGLenum api)
+{
+    const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
+    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
+                             api == EGL_OPENGL_API ? EGL_OPENGL_BIT : EGL_OPENGL_ES2_BIT, EGL_NONE};
+    const EGLint version[] = {EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE};
+    EGLConfig config = NULL;
+    EGLint n = 0;
+    *host = (struct host){.display = get_host_display(), .api = api};
+    if (host->display == EGL_NO_DISPLAY || !eglBindAPI(api) ||
+        !eglChooseConfig(host->display, wanted, &config, 1, &n) || n < 1) {
+        skip();
+    }
+    host->draw = eglCreatePbufferSurface(host->display, config, size);
+    host->read = eglCreatePbufferSurface(host->display, config, size);
+    host->context = eglCreateContext(host->display, config, EGL_NO_CONTEXT,
+                                     api == EGL_OPENGL_API ? NULL : version);
+    assert_true(eglMakeCurrent(host->display, host->draw, host->read, host->context));
+}
+
+static void assert_host_is_current(const struct host *host)
+{
+    assert_int_equal(eglQueryAPI(), host->api);
+    assert_ptr_equal(eglGetCurrentDisplay(), host->display);
+    assert_ptr_equal(eglGetCurrentContext(), host->context);
+    assert_ptr_equal(eglGetCurrentSurface(EGL_DRAW), host->draw);
+    assert_ptr_equal(eglGetCurrentSurface(EGL_READ), host->read);
+    assert_non_null(glGetString(GL_VERSION));
+}
+
+static void stop_host(struct host *host)
+{
+    eglMakeCurrent(host->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    eglDestroyContext(host->display, host->context);
+    eglDestroySurface(host->display, host->draw);
+    eglDestroySurface(host->display, host->read);
+    eglBindAPI(EGL_OPENGL_ES_API);
+}
+
+static void visit_platform(const struct host *host, const char *device)
+{
+    struct gi_platform_saved saved;
+    struct glinfer_error err = {0};
+    struct gi_platform *platform = open_device(device);
+    assert_host_is_current(host);
+    assert_true(gi_platform_enter(platform, &saved, &err));
+    assert_int_equal(eglQueryAPI(), EGL_OPENGL_ES_API);
+    assert_ptr_not_equal(eglGetCurrentContext(), host->context);
+    gi_platform_leave(platform, &saved);
+    assert_host_is_current(host);
+    gi_platform_close(platform);
+    assert_host_is_current(host);
+}
+
+static void enter_puts_back_an_es_context(void **state)
+{
+    (void)state;
+    struct host host;
+    start_host(&host, EGL_OPENGL_ES_API);
+    visit_platform(&host, default_device);
+    visit_platform(&host, "surfaceless"); // the host's own display
+    stop_host(&host);
+}
+
+static void enter_puts_back_a_desktop_context(void **state)
+{
+    (void)state;
+    struct host host;
+    start_host(&host, EGL_OPENGL_API);
+    visit_platform(&host, default_device);
+    stop_host(&host);
+}
+
+static void enter_puts_back_no_context(void **state)
+{
+    (void)state;
+    struct gi_platform_saved saved;
+    struct gi_platform *platform = open_device(default_device);
+    assert_ptr_equal(eglGetCurrentContext(), EGL_NO_CONTEXT);
+    eglBindAPI(EGL_OPENGL_API);
+    assert_true(gi_platform_enter(platform, &saved, NULL));
+    assert_ptr_not_equal(eglGetCurrentContext(), EGL_NO_CONTEXT);
+    gi_platform_leave(platform, &saved);
+    assert_int_equal(eglQueryAPI(), EGL_OPENGL_API);
+    eglBindAPI(EGL_OPENGL_ES_API);
+    assert_ptr_equal(eglGetCurrentContext(), EGL_NO_CONTEXT);
+    gi_platform_close(platform);
+}
+
+static void enter_nests(void **state)
+{
+    (void)state;
+    struct gi_platform_saved outer, inner;
+    struct gi_platform *a = open_device(default_device);
+    struct gi_platform *b = open_device(default_device);
+    assert_true(gi_platform_enter(a, &outer, NULL));
+    EGLContext context = eglGetCurrentContext();
+    assert_true(gi_platform_enter(b, &inner, NULL));
+    assert_ptr_not_equal(eglGetCurrentContext(), context);
+    gi_platform_leave(b, &inner);
+    assert_ptr_equal(eglGetCurrentContext(), context);
+    assert_true(gi_platform_enter(a, &inner, NULL));
+    gi_platform_leave(a, &inner);
+    assert_ptr_equal(eglGetCurrentContext(), context);
+    gi_platform_leave(a, &outer);
+    gi_platform_close(a);
+    gi_platform_close(b);
+}
+
+static void close_works_while_entered(void **state)
+{
+    (void)state;
+    struct gi_platform_saved saved;
+    struct gi_platform *platform = open_device(default_device);
+    assert_true(gi_platform_enter(platform, &saved, NULL));
+    gi_platform_close(platform);
+    assert_ptr_equal(eglGetCurrentContext(), EGL_NO_CONTEXT);
+    gi_platform_close(NULL);
+}
+
+static void a_context_that_is_gone_is_put_back_as_none(void **state)
+{
+    (void)state;
+    struct host host;
+    struct gi_platform_saved saved;
+    struct gi_platform *platform = open_device(default_device);
+    start_host(&host, EGL_OPENGL_ES_API);
+    assert_true(gi_platform_enter(platform, &saved, NULL));
+    eglDestroyContext(host.display, host.context);
+    eglDestroySurface(host.display, host.draw);
+    eglDestroySurface(host.display, host.read);
+    gi_platform_leave(platform, &saved);
+    assert_ptr_equal(eglGetCurrentContext(), EGL_NO_CONTEXT);
+    gi_platform_close(platform);
+}
+
+static void enter_tells_a_lost_context(void **state)
+{
+    (void)state;
+    struct gi_platform_saved saved;
+    struct glinfer_error err = {0};
+    struct gi_platform *platform = open_device(default_device);
+    fake_egl.no_current = EGL_CONTEXT_LOST;
+    assert_false(gi_platform_enter(platform, &saved, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
+    fake_egl.no_current = EGL_BAD_ACCESS;
+    assert_false(gi_platform_enter(platform, &saved, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    assert_non_null(strstr(err.message, "EGL_BAD_ACCESS"));
+    fake_egl.no_current = 0;
+    assert_computes(platform);
+    gi_platform_close(platform);
+}
+
+//-- lives and deaths --------------------------------------------------------------------------
+
+static void two_platforms_die_in_either_order(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        struct gi_platform *pair[] = {open_device(default_device), open_device(default_device)};
+        assert_computes(pair[0]);
+        assert_computes(pair[1]);
+        gi_platform_close(pair[first]);
+        assert_computes(pair[1 - first]);
+        gi_platform_close(pair[1 - first]);
+    }
+    struct gi_platform *again = open_device(default_device);
+    assert_computes(again);
+    gi_platform_close(again);
+}
+
+static size_t count_entries(const char *path)
+{
+    DIR *directory = opendir(path);
+    size_t n = 0;
+    assert_non_null(directory);
+    while (readdir(directory) != NULL) {
+        n++;
+    }
+    closedir(directory);
+    return n;
+}
+
+static void cycles_do_not_grow(void **state)
+{
+    (void)state;
+    size_t n_fds = 0, n_threads = 0;
+    for (int i = 0; i < 100; i++) {
+        gi_platform_close(open_device(default_device));
+        if (i == 4) {
+            n_fds = count_entries("/proc/self/fd");
+            n_threads = count_entries("/proc/self/task");
+        }
+    }
+    assert_int_equal(count_entries("/proc/self/fd"), n_fds);
+    assert_in_range(count_entries("/proc/self/task"), 1, n_threads + 1);
+}
+
+static void a_private_or_tracked_display_alone_is_terminated(void **state)
+{
+    (void)state;
+    bool is_gbm = strncmp(default_device, "gbm:", 4) == 0;
+    fake_egl.hidden[0] = "EGL_KHR_display_reference";
+    gi_platform_close(open_device(default_device));
+    assert_int_equal(fake_egl.n_terminates, is_gbm);
+
+    reset_fake(NULL);
+    fake_egl.shown = "EGL_KHR_display_reference";
+    gi_platform_close(open_device(default_device));
+    assert_int_equal(fake_egl.n_tracked, !is_gbm);
+    assert_int_equal(fake_egl.n_terminates, 1);
+}
+
+//-- names and refusals ------------------------------------------------------------------------
+
+static void names_that_are_not_understood_are_invalid(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"vulkan", "gbm:", "egl:", "surfaceless:",       ":",
+                                        "AUTO",   "gbmx", "eg",   "/dev/dri/renderD128"};
+    char long_name[300] = "gbm:";
+    memset(long_name + 4, 'x', sizeof(long_name) - 5);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_refused(names[i], GLINFER_STATUS_INVALID_ARGUMENT, "is not known; give auto");
+    }
+    assert_refused(long_name, GLINFER_STATUS_INVALID_ARGUMENT, "is not known");
+    assert_refused("egl:x", GLINFER_STATUS_INVALID_ARGUMENT, "as in egl:0");
+    assert_refused("egl:-1", GLINFER_STATUS_INVALID_ARGUMENT, "as in egl:0");
+    assert_refused("egl:0x", GLINFER_STATUS_INVALID_ARGUMENT, "as in egl:0");
+    assert_refused("egl:99999999999999999999", GLINFER_STATUS_INVALID_ARGUMENT, "as in egl:0");
+    assert_refused("surfaceless:1", GLINFER_STATUS_INVALID_ARGUMENT, "nothing may follow");
+}
+
+static void devices_that_are_not_there_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("gbm:/dev/null", GLINFER_STATUS_NO_DEVICE, "gbm:/dev/null: not a DRM device");
+    assert_refused("gbm:/nowhere", GLINFER_STATUS_NO_DEVICE, "gbm:/nowhere: cannot be opened (No");
+    if (strncmp(default_device, "egl:", 4) == 0) {
+        assert_refused("egl:4096", GLINFER_STATUS_NO_DEVICE, "no such EGL device");
+    }
+}
+
+static void software_is_refused_unless_allowed(void **state)
+{
+    (void)state;
+    const struct gi_platform_params params = {.device = default_device};
+    struct glinfer_error err = {0};
+    if (!default_is_software) {
+        skip();
+    }
+    assert_null(gi_platform_open(&params, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_NO_DEVICE);
+    assert_non_null(strstr(err.message, default_device));
+    assert_non_null(strstr(err.message, "software renderers are not allowed"));
+}
+
+static void describe_selects_the_same_device_again(void **state)
+{
+    (void)state;
+    struct gi_platform *platform = open_device(default_device);
+    const struct gi_platform_info *info = gi_platform_describe(platform);
+    assert_string_equal(info->device, default_device);
+    assert_true(info->renderer[0] != '\0' && info->vendor[0] != '\0' && info->version[0] != '\0');
+    assert_true(info->gles_major == 3 && info->gles_minor >= 1);
+    assert_true(info->egl_major == 1 && info->egl_minor >= 4);
+    gi_platform_close(platform);
+}
+
+static void candidates_are_cut_at_the_cap(void **state)
+{
+    (void)state;
+    struct gi_platform_candidate all[64], one = {"untouched"};
+    size_t n = gi_platform_candidates(all, 64);
+    assert_in_range(n, 1, 64);
+    assert_int_equal(gi_platform_candidates(&one, 0), 0);
+    assert_string_equal(one.device, "untouched");
+    assert_int_equal(gi_platform_candidates(&one, 1), 1);
+    assert_string_equal(one.device, all[0].device);
+}
+
+static void proc_finds_entry_points(void **state)
+{
+    (void)state;
+    struct gi_platform *platform = open_device(default_device);
+    assert_true(gi_platform_proc(platform, "glDispatchCompute") != NULL);
+    assert_true(gi_platform_proc(platform, "eglCreateSyncKHR") != NULL);
+    gi_platform_close(platform);
+}
+
+//-- poorer drivers ----------------------------------------------------------------------------
+
+static void egl_1_4_is_enough(void **state)
+{
+    (void)state;
+    const struct gi_platform_params params = {
+        .device = default_device, .allow_software = true, .debug = true};
+    fake_egl.is_client_1_4 = true;
+    fake_egl.is_display_1_4 = true;
+    fake_egl.refused[0] = EGL_CONTEXT_OPENGL_DEBUG;
+    struct gi_platform *platform = gi_platform_open(&params, NULL);
+    assert_non_null(platform);
+    assert_int_equal(gi_platform_describe(platform)->egl_minor, 4);
+    assert_true(gi_platform_describe(platform)->is_debug);
+    assert_computes(platform);
+    gi_platform_close(platform);
+    fake_egl.hidden[0] = "EGL_EXT_platform_base";
+    assert_refused(default_device, GLINFER_STATUS_NO_DEVICE, "libEGL has no EGL_EXT_platform_base");
+}
+
+static void features_that_are_refused_are_left_out(void **state)
+{
+    (void)state;
+    const struct gi_platform_params params = {
+        .device = default_device, .allow_software = true, .debug = true, .low_priority = true};
+    fake_egl.refused[0] = EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY_EXT;
+    struct gi_platform *platform = gi_platform_open(&params, NULL);
+    assert_non_null(platform);
+    assert_false(gi_platform_describe(platform)->is_robust);
+    assert_true(gi_platform_describe(platform)->is_debug);
+    gi_platform_close(platform);
+
+    fake_egl.refused[1] = EGL_CONTEXT_OPENGL_DEBUG;
+    fake_egl.refused[2] = EGL_CONTEXT_FLAGS_KHR;
+    platform = gi_platform_open(&params, NULL);
+    assert_non_null(platform);
+    assert_false(gi_platform_describe(platform)->is_debug);
+    assert_computes(platform);
+    gi_platform_close(platform);
+}
+
+static void robustness_is_not_asked_for_unless_listed(void **state)
+{
+    (void)state;
+    fake_egl.hidden[0] = "EGL_EXT_create_context_robustness";
+    struct gi_platform *platform = open_device(default_device);
+    assert_false(gi_platform_describe(platform)->is_robust);
+    gi_platform_close(platform);
+}
+
+static void es_3_1_alone_is_enough(void **state)
+{
+    (void)state;
+    fake_egl.newest_minor = 1;
+    struct gi_platform *platform = open_device(default_device);
+    assert_computes(platform);
+    gi_platform_close(platform);
+}
+
+static void no_create_context_extension_is_enough(void **state)
+{
+    (void)state;
+    fake_egl.is_display_1_4 = true;
+    fake_egl.hidden[0] = "EGL_KHR_create_context";
+    fake_egl.refused[0] = EGL_CONTEXT_MINOR_VERSION;
+    struct glinfer_error err = {0};
+    struct gi_platform *platform = try_open(default_device, &err);
+    if (platform == NULL) { // a driver that then gives 3.0
+        assert_non_null(strstr(err.message, "compute shaders need 3.1"));
+    }
+    gi_platform_close(platform);
+}
+
+static void a_context_needs_neither_config_nor_surface(void **state)
+{
+    (void)state;
+    fake_egl.hidden[0] = "EGL_KHR_no_config_context"; // a config is chosen then
+    struct glinfer_error err = {0};
+    struct gi_platform *platform = try_open(default_device, &err);
+    if (platform == NULL) {
+        assert_non_null(strstr(err.message, "EGL_KHR_no_config_context is missing"));
+    }
+    gi_platform_close(platform);
+    fake_egl.hidden[1] = "EGL_KHR_surfaceless_context";
+    assert_refused(default_device, GLINFER_STATUS_NO_DEVICE,
+                   "EGL_KHR_surfaceless_context is missing");
+}
+
+static void no_context_at_all_is_refused(void **state)
+{
+    (void)state;
+    fake_egl.refused[0] = EGL_CONTEXT_MAJOR_VERSION;
+    assert_refused(default_device, GLINFER_STATUS_NO_DEVICE,
+                   "no OpenGL ES context can be created (eglCreateContext: EGL_BAD_ATTRIBUTE)");
+}
+
+static void a_dead_display_is_refused_by_name(void **state)
+{
+    (void)state;
+    fake_egl.is_dead = true;
+    assert_refused(default_device, GLINFER_STATUS_NO_DEVICE,
+                   "(eglInitialize: EGL_NOT_INITIALIZED)");
+    assert_refused("auto", GLINFER_STATUS_NO_DEVICE, "surfaceless: the display cannot");
+}
+
+static void missing_platforms_are_refused_by_name(void **state)
+{
+    (void)state;
+    fake_egl.hidden[0] = "EGL_MESA_platform_surfaceless";
+    fake_egl.hidden[1] = "EGL_EXT_platform_device";
+    fake_egl.hidden[2] = "EGL_MESA_platform_gbm";
+    fake_egl.hidden[3] = "EGL_KHR_platform_gbm";
+    assert_refused("surfaceless", GLINFER_STATUS_NO_DEVICE, "no EGL_MESA_platform_surfaceless");
+    assert_refused("egl", GLINFER_STATUS_NO_DEVICE, "egl: libEGL has no EGL_EXT_platform_device");
+    assert_refused("egl:0", GLINFER_STATUS_NO_DEVICE, "egl:0: libEGL has no EGL_EXT_platform");
+    assert_refused("gbm:/dev/null", GLINFER_STATUS_NO_DEVICE, "no EGL_KHR_platform_gbm");
+    assert_refused(NULL, GLINFER_STATUS_NO_DEVICE, "; surfaceless: libEGL has no");
+}
+
+static bool find_default(void)
+{
+    struct glinfer_error err = {0};
+    struct gi_platform *platform = try_open(NULL, &err);
+    if (platform == NULL) {
+        fprintf(stderr, "skipped: %s\n", err.message);
+        return false;
+    }
+    const struct gi_platform_info *info = gi_platform_describe(platform);
+    snprintf(default_device, sizeof(default_device), "%s", info->device);
+    default_is_software = info->is_software;
+    default_computes = compute_word(platform) == 42;
+    printf("# %s: %s%s\n", info->device, info->renderer,
+           default_computes ? "" : " (does not compute)");
+    gi_platform_close(platform);
+    return true;
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, reset_fake)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(enter_puts_back_an_es_context),
+        TEST(enter_puts_back_a_desktop_context),
+        TEST(enter_puts_back_no_context),
+        TEST(enter_nests),
+        TEST(close_works_while_entered),
+        TEST(a_context_that_is_gone_is_put_back_as_none),
+        TEST(enter_tells_a_lost_context),
+        TEST(two_platforms_die_in_either_order),
+        TEST(cycles_do_not_grow),
+        TEST(a_private_or_tracked_display_alone_is_terminated),
+        TEST(names_that_are_not_understood_are_invalid),
+        TEST(devices_that_are_not_there_are_refused),
+        TEST(software_is_refused_unless_allowed),
+        TEST(describe_selects_the_same_device_again),
+        TEST(candidates_are_cut_at_the_cap),
+        TEST(proc_finds_entry_points),
+        TEST(egl_1_4_is_enough),
+        TEST(features_that_are_refused_are_left_out),
+        TEST(robustness_is_not_asked_for_unless_listed),
+        TEST(es_3_1_alone_is_enough),
+        TEST(no_create_context_extension_is_enough),
+        TEST(a_context_needs_neither_config_nor_surface),
+        TEST(no_context_at_all_is_refused),
+        TEST(a_dead_display_is_refused_by_name),
+        TEST(missing_platforms_are_refused_by_name),
+    };
+    if (!find_default()) {
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
