@@ -12,7 +12,7 @@
 #define MAX_ACCESSES 64
 
 struct entry {
-    struct gi_dispatch dispatch; // params: offset of its block is params_offset
+    struct gi_dispatch dispatch; // params is NULL: they are in blocks, then in uniforms
     GLuint program;              // resolved by seal
     uint32_t params_offset;      // in the uniform buffer
     uint32_t slot;               // in counts, NO_SLOT: direct
@@ -144,9 +144,12 @@ static bool is_overlap(const struct gi_range *a, const struct gi_range *b)
 }
 
 // True if the dispatch reads what was written, or writes what was read or written, since the last
-// barrier.
+// barrier. All read step_state, so what writes it comes after all.
 static bool is_dependent(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
+    if (dispatch->writes_state && table->n_accesses > 0) {
+        return true;
+    }
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
         const struct gi_range *range = &dispatch->bindings[i];
         const bool is_write = (dispatch->writes >> i & 1) != 0;
@@ -251,12 +254,32 @@ static bool reserve_entry(struct gi_dispatch_table *table, struct glinfer_error 
     return true;
 }
 
-// Appends a parameter block; blocks start at the uniform alignment.
+// Finds an earlier entry with the same parameters: the layers of a model share theirs.
+static bool find_params(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                        uint32_t *offset)
+{
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        const struct entry *entry = &table->entries[i];
+        if (entry->dispatch.params_size == dispatch->params_size &&
+            memcmp(table->blocks + entry->params_offset, dispatch->params, dispatch->params_size) ==
+                0) {
+            *offset = entry->params_offset;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Sets *offset to the place of the parameter block; blocks start at the uniform alignment.
 static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                        uint32_t *offset, struct glinfer_error *err)
 {
     uint32_t alignment = table->gpu->limits.uniform_alignment;
     assert(dispatch->params_size % 16 == 0 && dispatch->params_size <= MAX_PARAMS_SIZE);
+    *offset = 0;
+    if (dispatch->params_size == 0 || find_params(table, dispatch, offset)) {
+        return true;
+    }
     *offset = divide_up(table->blocks_size, alignment) * alignment;
     if (*offset + MAX_PARAMS_SIZE > table->blocks_capacity) {
         uint32_t capacity = (*offset + MAX_PARAMS_SIZE) * 2;
@@ -268,9 +291,7 @@ static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch
         table->blocks = blocks;
         table->blocks_capacity = capacity;
     }
-    if (dispatch->params_size > 0) {
-        memcpy(table->blocks + *offset, dispatch->params, dispatch->params_size);
-    }
+    memcpy(table->blocks + *offset, dispatch->params, dispatch->params_size);
     table->blocks_size = *offset + dispatch->params_size;
     return true;
 }
@@ -355,6 +376,7 @@ const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *t
 // uses the context need not put anything back.
 struct bound {
     GLuint program;
+    uint32_t params_offset, params_size;
     struct {
         GLuint buffer;
         uint64_t offset, size;
@@ -386,9 +408,12 @@ static void bind_entry(const struct gi_dispatch_table *table, struct bound *boun
         bound->program = entry->program;
     }
     bind_storage(bound, &entry->dispatch);
-    if (entry->dispatch.params_size > 0) {
+    if (entry->dispatch.params_size > 0 && (entry->params_offset != bound->params_offset ||
+                                            entry->dispatch.params_size != bound->params_size)) {
         glBindBufferRange(GL_UNIFORM_BUFFER, 0, table->uniforms.name, entry->params_offset,
                           entry->dispatch.params_size);
+        bound->params_offset = entry->params_offset;
+        bound->params_size = entry->dispatch.params_size;
     }
 }
 

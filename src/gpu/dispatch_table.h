@@ -12,6 +12,8 @@
 
 #define GI_MAX_BINDINGS 4
 
+// size[axis] of a rule that is not FIXED may hold the largest count that there will be: that is
+// what gi_dispatch_table_record checks.
 enum gi_grid_rule {
     GI_GRID_FIXED,  // size as it stands
     GI_GRID_KEYS,   // size[axis] = ceil((n_past + n_tokens) / divisor)
@@ -76,8 +78,11 @@ struct gi_replay {
     uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
     uint32_t flush_interval;   // dispatches between flushes; 0: none
 };
-// Submits the table once. In the indirect mode n_past is not looked at. GL errors surface at the
-// next gi_gpu_check.
+// Submits the table once and ends it with a barrier, so that tables may follow each other. GL errors
+// surface at the next gi_gpu_check. In the indirect mode (limits.is_indirect and counts given) grids
+// with a rule come from counts and n_past is not looked at; a FIXED grid is dispatched directly,
+// which takes half the host time, so that it runs past the end of a chain too, and is discarded.
+// GLINFER_DISPATCH=indirect makes every grid indirect.
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
 // Rewrites the counts of all slots for n_past from the host: before a chain that follows a host
 // write of step_state.

@@ -42,6 +42,7 @@ struct gi_glsl_run {
 struct gi_glsl_source {
     char *text; // ends in 0
     size_t size;
+    uint32_t n_lines;
     char *files[GI_GLSL_MAX_FILES]; // names; 0 is "defines"
     uint32_t n_files;
     struct gi_glsl_run *runs;

@@ -120,10 +120,10 @@ static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
 
 //-- debug messages --------------------------------------------------------------------------------
 
+// How NVIDIA's driver puts it (its message 131186).
 static bool is_host_move(const char *message)
 {
-    return strstr(message, "HOST memory") || strstr(message, "SYSTEM HEAP") ||
-           strstr(message, "DMA CACHED");
+    return strstr(message, "VIDEO memory to HOST memory") != NULL;
 }
 
 static void GL_APIENTRY count_message(GLenum source, GLenum type, GLuint id, GLenum severity,
@@ -249,9 +249,6 @@ const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu)
 
 bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err)
 {
-    if (gpu->is_lost) {
-        return gi_gpu_lose(gpu, "entering the context", "it was lost before", err);
-    }
     return gi_platform_enter(gpu->platform, saved, err);
 }
 

@@ -64,6 +64,7 @@ enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
 
+// A lost gpu can still be entered, so that what belongs to it can be destroyed.
 bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err);
 void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
 
