@@ -1,0 +1,752 @@
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/gguf_builder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+//-- allocation failure ------------------------------------------------------------------------
+
+// The linker sends the calls of the code under test here (--wrap).
+void *__real_malloc(size_t size);             // NOLINT(bugprone-reserved-identifier)
+void *__real_calloc(size_t n, size_t size);   // NOLINT(bugprone-reserved-identifier)
+void *__real_realloc(void *old, size_t size); // NOLINT(bugprone-reserved-identifier)
+void *__wrap_malloc(size_t size);             // NOLINT(bugprone-reserved-identifier)
+void *__wrap_calloc(size_t n, size_t size);   // NOLINT(bugprone-reserved-identifier)
+void *__wrap_realloc(void *old, size_t size); // NOLINT(bugprone-reserved-identifier)
+
+static long allocations_left = -1; // before one fails; -1: none fails
+
+static bool is_allocation_refused(void)
+{
+    if (allocations_left < 0) {
+        return false;
+    }
+    return allocations_left == 0 || allocations_left-- == 0;
+}
+
+void *__wrap_malloc(size_t size) // NOLINT(bugprone-reserved-identifier)
+{
+    return is_allocation_refused() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size) // NOLINT(bugprone-reserved-identifier)
+{
+    return is_allocation_refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size) // NOLINT(bugprone-reserved-identifier)
+{
+    return is_allocation_refused() ? NULL : __real_realloc(old, size);
+}
+
+//-- helpers -----------------------------------------------------------------------------------
+
+// Opens a copy that is exactly as large as the file, so that a sanitizer sees a byte too many.
+struct opened {
+    uint8_t *bytes;
+    struct gi_gguf *gguf;
+    struct glinfer_error err;
+};
+
+static struct opened open_bytes(const struct gguf_builder *b, size_t size)
+{
+    struct opened o = {.bytes = malloc(size ? size : 1)};
+    assert_non_null(o.bytes);
+    memcpy(o.bytes, b->data, size);
+    o.gguf = gi_gguf_open_memory(o.bytes, size, "test.gguf", &o.err);
+    return o;
+}
+
+static void close_bytes(struct opened *o)
+{
+    gi_gguf_close(o->gguf);
+    free(o->bytes);
+}
+
+static struct opened open_sound_file(void)
+{
+    struct gguf_builder b = {0};
+    gguf_sound_file(&b);
+    struct opened o = open_bytes(&b, b.size);
+    gguf_finish(&b);
+    if (!o.gguf) {
+        fail_msg("%s", o.err.message);
+    }
+    return o;
+}
+
+// Finishes the builder.
+static void assert_refused(struct gguf_builder *b, enum glinfer_status status, const char *says)
+{
+    struct opened o = open_bytes(b, b->size);
+    assert_null(o.gguf);
+    assert_int_equal(o.err.status, status);
+    assert_memory_equal(o.err.message, "test.gguf: ", 11);
+    if (!strstr(o.err.message, says)) {
+        fail_msg("\"%s\" does not say \"%s\"", o.err.message, says);
+    }
+    close_bytes(&o);
+    gguf_finish(b);
+}
+
+static void assert_bad(struct gguf_builder *b, const char *says)
+{
+    assert_refused(b, GLINFER_STATUS_BAD_FILE, says);
+}
+
+static void assert_string_is(struct gi_gguf_string s, const char *expected)
+{
+    assert_int_equal(s.size, strlen(expected));
+    assert_memory_equal(s.data, expected, s.size);
+}
+
+//-- what a sound file gives -------------------------------------------------------------------
+
+static void gguf_reads_integers_of_any_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        uint32_t value;
+    } cases[] = {
+        {"t.u8",   200        },
+        {"t.u16",  60000      },
+        {"t.i16",  12345      },
+        {"t.u32",  4000000000u},
+        {"t.i64",  77         },
+        {"t.none", 42         }
+    };
+    struct opened o = open_sound_file();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint32_t value;
+        assert_true(gi_gguf_get_u32(o.gguf, cases[i].key, 42, &value, NULL));
+        assert_int_equal(value, cases[i].value);
+    }
+    close_bytes(&o);
+}
+
+static void gguf_refuses_integers_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"t.i8", "t.i32", "t.u64"};
+    static const char *const says[] = {"is -5", "is -7", "is 18446744073709551615"};
+    struct opened o = open_sound_file();
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t value;
+        assert_false(gi_gguf_get_u32(o.gguf, keys[i], 42, &value, &o.err));
+        assert_int_equal(o.err.status, GLINFER_STATUS_BAD_FILE);
+        assert_non_null(strstr(o.err.message, keys[i]));
+        assert_non_null(strstr(o.err.message, says[i]));
+    }
+    close_bytes(&o);
+}
+
+static void gguf_refuses_a_value_of_another_kind(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    uint32_t u32;
+    float f32;
+    bool boolean;
+    struct gi_gguf_string string;
+    struct gi_gguf_array array;
+    assert_false(gi_gguf_get_u32(o.gguf, "t.f32", 0, &u32, &o.err));
+    assert_string_equal(o.err.message,
+                        "test.gguf: metadata key t.f32 is of kind f32, expected a whole number");
+    assert_false(gi_gguf_get_u32(o.gguf, "t.bool", 0, &u32, &o.err));
+    assert_false(gi_gguf_get_f32(o.gguf, "t.u32", 0, &f32, &o.err));
+    assert_false(gi_gguf_get_bool(o.gguf, "t.u8", 0, &boolean, &o.err));
+    assert_false(gi_gguf_get_string(o.gguf, "t.strings", &string, &o.err));
+    assert_false(gi_gguf_get_array(o.gguf, "t.string", GI_GGUF_KIND_STRING, &array, &o.err));
+    assert_false(gi_gguf_get_array(o.gguf, "t.f32s", GI_GGUF_KIND_I32, &array, &o.err));
+    assert_string_equal(
+        o.err.message,
+        "test.gguf: metadata key t.f32s is an array of f32, expected an array of i32");
+    close_bytes(&o);
+}
+
+static void gguf_reads_floats_bools_and_strings(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    float f32;
+    bool boolean;
+    struct gi_gguf_string string;
+    assert_true(gi_gguf_get_f32(o.gguf, "t.f32", 0, &f32, NULL) && f32 == 0.5f);
+    assert_true(gi_gguf_get_f32(o.gguf, "t.f64", 0, &f32, NULL) && f32 == -0.25f);
+    assert_true(gi_gguf_get_f32(o.gguf, "t.none", 3, &f32, NULL) && f32 == 3.0f);
+    assert_true(gi_gguf_get_bool(o.gguf, "t.bool", false, &boolean, NULL) && boolean);
+    assert_true(gi_gguf_get_bool(o.gguf, "t.none", true, &boolean, NULL) && boolean);
+    assert_true(gi_gguf_get_string(o.gguf, "t.string", &string, NULL));
+    assert_string_is(string, "text\033[2J");
+    assert_true(gi_gguf_get_string(o.gguf, "t.none", &string, NULL));
+    assert_null(string.data);
+    assert_true(gi_gguf_has(o.gguf, "t.u8"));
+    assert_false(gi_gguf_has(o.gguf, "t.u"));
+    assert_false(gi_gguf_has(o.gguf, ""));
+    close_bytes(&o);
+}
+
+static void gguf_refuses_f64_beyond_f32(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_key(&b, "t.f64", GI_GGUF_KIND_F64);
+    gguf_f64(&b, 1e300);
+    struct opened o = open_bytes(&b, b.size);
+    float f32;
+    assert_non_null(o.gguf);
+    assert_false(gi_gguf_get_f32(o.gguf, "t.f64", 0, &f32, &o.err));
+    assert_non_null(strstr(o.err.message, "1e+300"));
+    close_bytes(&o);
+    gguf_finish(&b);
+}
+
+static void gguf_reads_arrays(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    struct gi_gguf_array array;
+    assert_true(gi_gguf_get_array(o.gguf, "t.strings", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_int_equal(array.count, 3);
+    assert_string_is(array.strings[0], "one");
+    assert_string_is(array.strings[1], "");
+    assert_string_is(array.strings[2], "three");
+    assert_true(gi_gguf_get_array(o.gguf, "t.i32s", GI_GGUF_KIND_I32, &array, NULL));
+    assert_int_equal(array.count, 2);
+    assert_int_equal(gi_gguf_array_i32(&array, 0), -1);
+    assert_int_equal(gi_gguf_array_i32(&array, 1), 2);
+    assert_true(gi_gguf_get_array(o.gguf, "t.f32s", GI_GGUF_KIND_F32, &array, NULL));
+    assert_true(array.count == 1 && gi_gguf_array_f32(&array, 0) == 1.5f);
+    assert_true(gi_gguf_get_array(o.gguf, "t.bools", GI_GGUF_KIND_BOOL, &array, NULL));
+    assert_true(array.count == 2 && !array.data[0] && array.data[1]);
+    assert_true(gi_gguf_get_array(o.gguf, "t.empty", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_int_equal(array.count, 0);
+    assert_true(gi_gguf_get_array(o.gguf, "t.none", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_int_equal(array.count, 0);
+    close_bytes(&o);
+}
+
+static void gguf_takes_u32_for_i32_and_clamps(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    struct gi_gguf_array array;
+    assert_true(gi_gguf_get_array(o.gguf, "t.u32s", GI_GGUF_KIND_I32, &array, NULL));
+    assert_int_equal(array.kind, GI_GGUF_KIND_U32);
+    assert_int_equal(gi_gguf_array_i32(&array, 0), 3);
+    assert_int_equal(gi_gguf_array_i32(&array, 1), INT32_MAX);
+    close_bytes(&o);
+}
+
+static void gguf_reads_the_tensor_directory(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    assert_int_equal(gi_gguf_tensor_count(o.gguf), 3);
+    const struct gi_gguf_tensor *t = gi_gguf_tensor_find(o.gguf, "matrix");
+    assert_non_null(t);
+    assert_ptr_equal(t, gi_gguf_tensor_at(o.gguf, 2));
+    assert_string_is(t->name, "matrix");
+    assert_string_equal(t->type->name, "q4_0");
+    assert_int_equal(t->n_dims, 2);
+    assert_int_equal(t->dims[0], 64);
+    assert_int_equal(t->dims[1], 2);
+    assert_int_equal(t->dims[2], 1);
+    assert_int_equal(t->dims[3], 1);
+    assert_int_equal(t->n_elements, 128);
+    assert_int_equal(t->size, 72);
+    assert_int_equal(t->file_offset, gi_gguf_file_size(o.gguf) - 72);
+    assert_int_equal(t->data[0], 96);
+    assert_int_equal(gi_gguf_tensor_at(o.gguf, 1)->size, 48);
+    assert_null(gi_gguf_tensor_find(o.gguf, "matri"));
+    assert_null(gi_gguf_tensor_find(o.gguf, ""));
+    gi_gguf_tensor_drop(o.gguf, t, 0, UINT64_MAX);
+    close_bytes(&o);
+}
+
+static void append_line(void *user, struct gi_gguf_string key, const char *value)
+{
+    char *text = user;
+    sprintf(text + strlen(text), "%.*s=%s\n", (int)key.size, key.data, value);
+}
+
+static void gguf_each_shows_every_value_in_file_order(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    char text[1024] = "";
+    gi_gguf_each(o.gguf, append_line, text);
+    assert_string_equal(text, "t.u8=200\nt.i8=-5\nt.u16=60000\nt.i16=12345\nt.u32=4000000000\n"
+                              "t.i32=-7\nt.u64=18446744073709551615\nt.i64=77\nt.f32=0.5\n"
+                              "t.f64=-0.25\nt.bool=true\nt.string=text?[2J\n"
+                              "t.strings=3 x string\nt.i32s=2 x i32\nt.u32s=2 x u32\n"
+                              "t.f32s=1 x f32\nt.bools=2 x bool\nt.empty=0 x string\n");
+    close_bytes(&o);
+}
+
+static void gguf_opens_a_vocabulary_without_tensors(void **state)
+{
+    (void)state;
+    enum { N_TOKEN = 262144 };
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "tokens", GI_GGUF_KIND_STRING, N_TOKEN);
+    for (int i = 0; i < N_TOKEN; i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "token%d", i);
+        gguf_string(&b, text);
+    }
+    struct opened o = open_bytes(&b, b.size);
+    struct gi_gguf_array array;
+    assert_non_null(o.gguf);
+    assert_true(gi_gguf_get_array(o.gguf, "tokens", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_string_is(array.strings[N_TOKEN - 1], "token262143");
+    close_bytes(&o);
+    gguf_finish(&b);
+}
+
+static void gguf_opens_version_2(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_sound_file(&b);
+    b.data[4] = 2;
+    struct opened o = open_bytes(&b, b.size);
+    assert_non_null(o.gguf);
+    close_bytes(&o);
+    gguf_finish(&b);
+}
+
+static void gguf_obeys_the_alignment_key(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 2, 1);
+    gguf_pair_u32(&b, "general.alignment", 256);
+    gguf_tensor(&b, "a", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
+    gguf_tensor(&b, "b", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 256);
+    gguf_pad(&b, 256);
+    gguf_u32(&b, 1);
+    gguf_pad(&b, 256);
+    gguf_u32(&b, 2);
+    struct opened o = open_bytes(&b, b.size);
+    assert_non_null(o.gguf);
+    assert_int_equal(gi_gguf_tensor_find(o.gguf, "b")->file_offset, 512);
+    assert_int_equal(gi_gguf_tensor_find(o.gguf, "b")->data[0], 2);
+    close_bytes(&o);
+    gguf_finish(&b);
+}
+
+//-- refusals: header --------------------------------------------------------------------------
+
+static void gguf_rejects_an_empty_file(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_u8(&b, 0);
+    b.size = 0;
+    assert_bad(&b, "empty");
+}
+
+static void gguf_rejects_another_magic(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_bytes(&b, "PK\3\4aaaaaaaaaaaaaaaaaaaaaaaaaa", 30);
+    assert_bad(&b, "starts with 50 4b 03 04");
+}
+
+static void assert_version_refused(uint32_t version, const char *says)
+{
+    struct gguf_builder b = {0};
+    gguf_bytes(&b, "GGUF", 4);
+    gguf_u32(&b, version);
+    gguf_u64(&b, 0);
+    gguf_u64(&b, 0);
+    assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, says);
+}
+
+static void gguf_rejects_other_versions(void **state)
+{
+    (void)state;
+    assert_version_refused(0, "version 0");
+    assert_version_refused(1, "version 1");
+    assert_version_refused(4, "version 4");
+    assert_version_refused(0x03000000, "big-endian");
+    assert_version_refused(0x02000000, "big-endian");
+}
+
+static void gguf_rejects_absurd_counts(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {UINT64_MAX, (uint64_t)1 << 32, (1 << 20) + 1, 1 << 20, 2};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        struct gguf_builder pairs = {0}, tensors = {0};
+        gguf_header(&pairs, 0, counts[i]);
+        assert_bad(&pairs, "metadata keys");
+        gguf_header(&tensors, counts[i], 0);
+        assert_bad(&tensors, "tensors");
+    }
+}
+
+static void gguf_rejects_every_truncation(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_sound_file(&b);
+    for (size_t size = 0; size < b.size; size++) {
+        struct opened o = open_bytes(&b, size);
+        assert_null(o.gguf);
+        assert_int_equal(o.err.status, GLINFER_STATUS_BAD_FILE);
+        close_bytes(&o);
+    }
+    gguf_finish(&b);
+}
+
+//-- refusals: metadata ------------------------------------------------------------------------
+
+static void gguf_rejects_truncated_string(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {9, 1000, INT64_MAX, UINT64_MAX, UINT64_MAX - 8};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct gguf_builder b = {0};
+        gguf_header(&b, 0, 1);
+        gguf_key(&b, "key", GI_GGUF_KIND_STRING);
+        gguf_u64(&b, sizes[i]);
+        gguf_bytes(&b, "12345678", 8);
+        assert_bad(&b, "a metadata string at byte 47");
+    }
+}
+
+static void gguf_rejects_long_and_empty_keys(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_u64(&b, 65536);
+    gguf_pad(&b, 1 << 17);
+    assert_bad(&b, "a metadata key at byte 24 is 65536 bytes long");
+    gguf_header(&b, 0, 1);
+    gguf_pair_u32(&b, "", 1);
+    assert_bad(&b, "is empty");
+}
+
+static void gguf_rejects_unknown_kinds(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_key(&b, "key", 13);
+    gguf_u64(&b, 0);
+    assert_bad(&b, "kind 13 at byte 35");
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "key", UINT32_MAX, 0);
+    assert_bad(&b, "kind 4294967295");
+}
+
+static void gguf_rejects_nested_arrays(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "key", GI_GGUF_KIND_ARRAY, 1);
+    gguf_u32(&b, GI_GGUF_KIND_U8);
+    gguf_u64(&b, 0);
+    assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, "array of arrays");
+}
+
+static void gguf_rejects_arrays_larger_than_the_file(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {2, (uint64_t)1 << 60, (uint64_t)1 << 61, (uint64_t)1 << 62,
+                                      UINT64_MAX};
+    static const uint32_t kinds[] = {GI_GGUF_KIND_STRING, GI_GGUF_KIND_U64, GI_GGUF_KIND_F64};
+    for (size_t i = 0; i < 15; i++) {
+        struct gguf_builder b = {0};
+        gguf_header(&b, 0, 1);
+        gguf_array(&b, "key", kinds[i % 3], counts[i / 3]);
+        gguf_u64(&b, 0);
+        assert_bad(&b, "more than the 8 bytes left");
+    }
+}
+
+static void gguf_rejects_bools_that_are_neither(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_key(&b, "key", GI_GGUF_KIND_BOOL);
+    gguf_u8(&b, 2);
+    gguf_pad(&b, 64);
+    assert_bad(&b, "holds 2");
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "key", GI_GGUF_KIND_BOOL, 2);
+    gguf_u8(&b, 1);
+    gguf_u8(&b, 255);
+    assert_bad(&b, "holds 255");
+}
+
+static void gguf_rejects_duplicate_keys(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 3);
+    gguf_pair_u32(&b, "same", 1);
+    gguf_pair_u32(&b, "other", 2);
+    gguf_pair_string(&b, "same", "3");
+    assert_bad(&b, "same appears twice");
+}
+
+static void gguf_rejects_bad_alignment(void **state)
+{
+    (void)state;
+    static const uint32_t values[] = {0, 3, 48, UINT32_MAX};
+    struct gguf_builder b = {0};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        gguf_header(&b, 0, 1);
+        gguf_pair_u32(&b, "general.alignment", values[i]);
+        assert_bad(&b, "expected a power of two");
+    }
+    gguf_header(&b, 0, 1);
+    gguf_pair_string(&b, "general.alignment", "32");
+    assert_bad(&b, "expected a whole number");
+}
+
+//-- refusals: tensors -------------------------------------------------------------------------
+
+// A file with one tensor, and 4096 bytes of data.
+static struct gguf_builder one_tensor(uint32_t n_dims, const uint64_t *dims, uint32_t type,
+                                      uint64_t offset)
+{
+    struct gguf_builder b = {0};
+    gguf_header(&b, 1, 0);
+    gguf_tensor(&b, "the.weight", n_dims, dims, type, offset);
+    gguf_pad(&b, 4096);
+    gguf_u8(&b, 0);
+    gguf_pad(&b, 4096);
+    return b;
+}
+
+static void gguf_rejects_bad_numbers_of_dimensions(void **state)
+{
+    (void)state;
+    static const uint64_t dims[5] = {1, 1, 1, 1, 1};
+    struct gguf_builder b = one_tensor(0, dims, GI_GGML_TYPE_F32, 0);
+    assert_bad(&b, "the.weight: the number of dimensions is 0");
+    b = one_tensor(5, dims, GI_GGML_TYPE_F32, 0);
+    assert_bad(&b, "the.weight: the number of dimensions is 5");
+}
+
+static void gguf_rejects_zero_and_overflowing_dimensions(void **state)
+{
+    (void)state;
+    static const uint64_t dims[][4] = {
+        {0,                 1,                 1, 1                },
+        {32,                0,                 1, 1                },
+        {32,                1,                 1, 0                },
+        {UINT64_MAX,        1,                 1, 1                },
+        {(uint64_t)1 << 32, (uint64_t)1 << 32, 1, 1                },
+        {(uint64_t)1 << 32, (uint64_t)1 << 31, 1, 1                },
+        {2,                 (uint64_t)1 << 62, 2, (uint64_t)1 << 63},
+    };
+    for (size_t i = 0; i < sizeof(dims) / sizeof(dims[0]); i++) {
+        struct gguf_builder b = one_tensor(4, dims[i], GI_GGML_TYPE_F32, 0);
+        assert_bad(&b, "the.weight: a dimension is");
+    }
+}
+
+static void gguf_rejects_sizes_that_overflow(void **state)
+{
+    (void)state;
+    struct gguf_builder b = one_tensor(2, (uint64_t[]){INT64_MAX, 1}, GI_GGML_TYPE_F64, 0);
+    assert_bad(&b, "the.weight: the number of blocks");
+    b = one_tensor(2, (uint64_t[]){(uint64_t)1 << 40, 4096}, GI_GGML_TYPE_F64, 0);
+    assert_bad(&b, "the.weight takes 36028797018963968 bytes");
+}
+
+static void gguf_rejects_rows_of_broken_blocks(void **state)
+{
+    (void)state;
+    struct gguf_builder b = one_tensor(2, (uint64_t[]){48, 2}, GI_GGML_TYPE_Q4_0, 0);
+    assert_bad(&b, "the.weight of type q4_0 has rows of 48");
+}
+
+static void gguf_rejects_unknown_tensor_types(void **state)
+{
+    (void)state;
+    static const uint32_t types[] = {4, 5, 31, 36, 1000, UINT32_MAX};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct gguf_builder b = one_tensor(1, (uint64_t[]){32}, types[i], 0);
+        assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, "the.weight has type number");
+    }
+}
+
+static void gguf_rejects_tensors_outside_the_data(void **state)
+{
+    (void)state;
+    static const uint64_t offsets[] = {4096 + 32, 4096, 4064 + 32, UINT64_MAX - 31,
+                                       (uint64_t)1 << 63};
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+        // The directory ends within the first 4096 bytes, so 8192 - 96 are data.
+        struct gguf_builder b =
+            one_tensor(1, (uint64_t[]){1024}, GI_GGML_TYPE_F32, 4096 + offsets[i]);
+        assert_bad(&b, "the.weight takes 4096 bytes");
+    }
+}
+
+static void gguf_rejects_misaligned_tensors(void **state)
+{
+    (void)state;
+    struct gguf_builder b = one_tensor(1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 4);
+    assert_bad(&b, "the.weight has offset 4, expected a multiple of 32");
+}
+
+static void gguf_rejects_duplicate_tensors(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 2, 0);
+    gguf_tensor(&b, "same", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
+    gguf_tensor(&b, "same", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 32);
+    gguf_pad(&b, 256);
+    assert_bad(&b, "same appears twice");
+}
+
+static void gguf_rejects_long_and_empty_tensor_names(void **state)
+{
+    (void)state;
+    char name[66] = "";
+    memset(name, 'n', 65);
+    struct gguf_builder b = {0};
+    gguf_header(&b, 1, 0);
+    gguf_tensor(&b, name, 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
+    gguf_pad(&b, 256);
+    assert_bad(&b, "65 bytes long");
+    gguf_header(&b, 1, 0);
+    gguf_tensor(&b, "", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
+    gguf_pad(&b, 256);
+    assert_bad(&b, "is empty");
+}
+
+//-- files -------------------------------------------------------------------------------------
+
+// Writes the sound file to a path that the caller unlinks.
+static void write_sound_file(char path[64])
+{
+    struct gguf_builder b = {0};
+    strcpy(path, "/tmp/glinfer-gguf-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    gguf_sound_file(&b);
+    assert_int_equal(write(fd, b.data, b.size), b.size);
+    assert_int_equal(close(fd), 0);
+    gguf_finish(&b);
+}
+
+static void gguf_opens_a_path(void **state)
+{
+    (void)state;
+    char path[64];
+    write_sound_file(path);
+    struct gi_gguf *gguf = gi_gguf_open(path, NULL);
+    unlink(path);
+    assert_non_null(gguf);
+    assert_string_equal(gi_gguf_path(gguf), path);
+    const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
+    gi_gguf_tensor_drop(gguf, t, 0, t->size);
+    gi_gguf_tensor_drop(gguf, t, t->size, 1);
+    assert_int_equal(t->data[0], 96);
+    gi_gguf_close(gguf);
+    gi_gguf_close(NULL);
+}
+
+static void gguf_refuses_paths_that_are_no_file(void **state)
+{
+    (void)state;
+    struct glinfer_error err;
+    assert_null(gi_gguf_open("/nonexistent.gguf", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
+    assert_null(gi_gguf_open("/tmp", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_null(gi_gguf_open("/dev/null", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+}
+
+static void gguf_survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    char path[64];
+    write_sound_file(path);
+    struct gi_gguf *gguf = NULL;
+    long n_failed = 0;
+    for (; !gguf && n_failed < 100; n_failed++) {
+        struct glinfer_error err;
+        allocations_left = n_failed;
+        gguf = gi_gguf_open(path, &err);
+        allocations_left = -1;
+        assert_true(gguf || err.status == GLINFER_STATUS_NO_MEMORY);
+    }
+    unlink(path);
+    assert_non_null(gguf);
+    assert_in_range(n_failed, 7, 20); // gguf, path, pairs, 2 string arrays, keys, tensors, names
+    gi_gguf_close(gguf);
+}
+
+static void type_facts_agree_with_the_table(void **state)
+{
+    (void)state;
+    const struct gi_ggml_type_facts *q6_k = gi_ggml_type_find(GI_GGML_TYPE_Q6_K);
+    assert_string_equal(q6_k->name, "q6_k");
+    assert_int_equal(q6_k->block_size, 256);
+    assert_int_equal(q6_k->block_bytes, 210);
+    assert_null(gi_ggml_type_find(4));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gguf_reads_integers_of_any_kind),
+        cmocka_unit_test(gguf_refuses_integers_that_do_not_fit),
+        cmocka_unit_test(gguf_refuses_a_value_of_another_kind),
+        cmocka_unit_test(gguf_reads_floats_bools_and_strings),
+        cmocka_unit_test(gguf_refuses_f64_beyond_f32),
+        cmocka_unit_test(gguf_reads_arrays),
+        cmocka_unit_test(gguf_takes_u32_for_i32_and_clamps),
+        cmocka_unit_test(gguf_reads_the_tensor_directory),
+        cmocka_unit_test(gguf_each_shows_every_value_in_file_order),
+        cmocka_unit_test(gguf_opens_a_vocabulary_without_tensors),
+        cmocka_unit_test(gguf_opens_version_2),
+        cmocka_unit_test(gguf_obeys_the_alignment_key),
+        cmocka_unit_test(gguf_rejects_an_empty_file),
+        cmocka_unit_test(gguf_rejects_another_magic),
+        cmocka_unit_test(gguf_rejects_other_versions),
+        cmocka_unit_test(gguf_rejects_absurd_counts),
+        cmocka_unit_test(gguf_rejects_every_truncation),
+        cmocka_unit_test(gguf_rejects_truncated_string),
+        cmocka_unit_test(gguf_rejects_long_and_empty_keys),
+        cmocka_unit_test(gguf_rejects_unknown_kinds),
+        cmocka_unit_test(gguf_rejects_nested_arrays),
+        cmocka_unit_test(gguf_rejects_arrays_larger_than_the_file),
+        cmocka_unit_test(gguf_rejects_bools_that_are_neither),
+        cmocka_unit_test(gguf_rejects_duplicate_keys),
+        cmocka_unit_test(gguf_rejects_bad_alignment),
+        cmocka_unit_test(gguf_rejects_bad_numbers_of_dimensions),
+        cmocka_unit_test(gguf_rejects_zero_and_overflowing_dimensions),
+        cmocka_unit_test(gguf_rejects_sizes_that_overflow),
+        cmocka_unit_test(gguf_rejects_rows_of_broken_blocks),
+        cmocka_unit_test(gguf_rejects_unknown_tensor_types),
+        cmocka_unit_test(gguf_rejects_tensors_outside_the_data),
+        cmocka_unit_test(gguf_rejects_misaligned_tensors),
+        cmocka_unit_test(gguf_rejects_duplicate_tensors),
+        cmocka_unit_test(gguf_rejects_long_and_empty_tensor_names),
+        cmocka_unit_test(gguf_opens_a_path),
+        cmocka_unit_test(gguf_refuses_paths_that_are_no_file),
+        cmocka_unit_test(gguf_survives_every_failed_allocation),
+        cmocka_unit_test(type_facts_agree_with_the_table),
+    };
+    return cmocka_run_group_tests_name("gguf", tests, NULL, NULL);
+}
