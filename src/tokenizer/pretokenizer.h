@@ -1,0 +1,33 @@
+// Cuts text into the words that byte pair encoding works on. What each tokenizer.ggml.pre means is
+// a table of regular expressions in pretokenizer.c; an expression cuts the pieces that the one
+// before it left. Compiled once, by PCRE2 in UTF mode; immutable after that.
+#ifndef GI_TOKENIZER_PRETOKENIZER_H
+#define GI_TOKENIZER_PRETOKENIZER_H
+
+#include "tokenizer/tokenizer.h"
+
+struct gi_pretokenizer;
+
+// Fails with UNSUPPORTED (names pre and all that are supported), NO_MEMORY. An empty pre is
+// "default".
+struct gi_pretokenizer *gi_pretokenizer_create(struct gi_text pre, struct glinfer_error *err);
+void gi_pretokenizer_destroy(struct gi_pretokenizer *pretokenizer);
+
+const char *gi_pretokenizer_name(const struct gi_pretokenizer *pretokenizer);
+// A word that is a token as a whole is not merged from its parts.
+bool gi_pretokenizer_ignores_merges(const struct gi_pretokenizer *pretokenizer);
+// BOS starts a text unless the file says otherwise.
+bool gi_pretokenizer_adds_bos(const struct gi_pretokenizer *pretokenizer);
+
+// The ends of consecutive words; zero-initialised by the caller.
+struct gi_word_ends {
+    size_t *data;
+    size_t count, capacity;
+};
+void gi_word_ends_finish(struct gi_word_ends *ends);
+
+// Cuts text, valid UTF-8, and replaces what is in ends. Fails with NO_MEMORY.
+bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi_text text,
+                           struct gi_word_ends *ends, struct glinfer_error *err);
+
+#endif

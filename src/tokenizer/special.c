@@ -1,0 +1,354 @@
+#include "tokenizer/special.h"
+
+#include "tokenizer/array.h"
+
+#include <stdlib.h>
+
+//-- what tokens are known to be ----------------------------------------------------------------
+
+enum known_role {
+    KNOWN_ROLE_STOP,    // control, ends an answer
+    KNOWN_ROLE_CONTROL, // control, though some files say otherwise
+    KNOWN_ROLE_TEXT,    // user-defined: part of an answer
+};
+
+struct known_token {
+    const char *text;
+    enum known_role role;
+};
+
+// Files seldom say which tokens end a turn, so they are known by their spelling; the list is that
+// of llama.cpp (llama_vocab::impl::load).
+static const struct known_token known_tokens[] = {
+    {"<|eot_id|>",                                              KNOWN_ROLE_STOP   },
+    {"<|im_end|>",                                              KNOWN_ROLE_STOP   },
+    {"<|end|>",                                                 KNOWN_ROLE_STOP   },
+    {"<|return|>",                                              KNOWN_ROLE_STOP   },
+    {"<|call|>",                                                KNOWN_ROLE_STOP   },
+    {"<|flush|>",                                               KNOWN_ROLE_STOP   },
+    {"<|calls|>",                                               KNOWN_ROLE_STOP   },
+    {"<end_of_turn>",                                           KNOWN_ROLE_STOP   },
+    {"<|endoftext|>",                                           KNOWN_ROLE_STOP   },
+    {"</s>",                                                    KNOWN_ROLE_STOP   },
+    {"<|eom_id|>",                                              KNOWN_ROLE_STOP   },
+    {"<EOT>",                                                   KNOWN_ROLE_STOP   },
+    {"_<EOT>",                                                  KNOWN_ROLE_STOP   },
+    {"[EOT]",                                                   KNOWN_ROLE_STOP   },
+    {"[EOS]",                                                   KNOWN_ROLE_STOP   },
+    {"<|end_of_text|>",                                         KNOWN_ROLE_STOP   },
+    {"<end_of_utterance>",                                      KNOWN_ROLE_STOP   },
+    {"<eos>",                                                   KNOWN_ROLE_STOP   },
+    {"<turn|>",                                                 KNOWN_ROLE_STOP   },
+    {"<|tool_response>",                                        KNOWN_ROLE_STOP   },
+    {"<\xef\xbd\x9c"
+     "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>", KNOWN_ROLE_STOP   },
+    {"[e~[",                                                    KNOWN_ROLE_STOP   },
+ // Where one file of a repository ends and the next begins: an answer is over there, too.
+    {"<|fim_pad|>",                                             KNOWN_ROLE_STOP   },
+    {"<fim-pad>",                                               KNOWN_ROLE_STOP   },
+    {"<fim_pad>",                                               KNOWN_ROLE_STOP   },
+    {"<PAD>",                                                   KNOWN_ROLE_STOP   },
+    {"[PAD]",                                                   KNOWN_ROLE_STOP   },
+    {"<|fim_repo|>",                                            KNOWN_ROLE_STOP   },
+    {"<|repo_name|>",                                           KNOWN_ROLE_STOP   },
+    {"<fim-repo>",                                              KNOWN_ROLE_STOP   },
+    {"<REPO>",                                                  KNOWN_ROLE_STOP   },
+    {"<reponame>",                                              KNOWN_ROLE_STOP   },
+    {"<|file_sep|>",                                            KNOWN_ROLE_STOP   },
+    {"<|fim_prefix|>",                                          KNOWN_ROLE_CONTROL},
+    {"<fim-prefix>",                                            KNOWN_ROLE_CONTROL},
+    {"<fim_prefix>",                                            KNOWN_ROLE_CONTROL},
+    {"<\xef\xbd\x9c"
+     "fim\xe2\x96\x81"
+     "begin\xef\xbd\x9c>",                                 KNOWN_ROLE_CONTROL},
+    {"<PRE>",                                                   KNOWN_ROLE_CONTROL},
+    {"<|code_prefix|>",                                         KNOWN_ROLE_CONTROL},
+    {"<|prefix|>",                                              KNOWN_ROLE_CONTROL},
+    {"<|fim_suffix|>",                                          KNOWN_ROLE_CONTROL},
+    {"<fim-suffix>",                                            KNOWN_ROLE_CONTROL},
+    {"<fim_suffix>",                                            KNOWN_ROLE_CONTROL},
+    {"<\xef\xbd\x9c"
+     "fim\xe2\x96\x81hole\xef\xbd\x9c>",                   KNOWN_ROLE_CONTROL},
+    {"<SUF>",                                                   KNOWN_ROLE_CONTROL},
+    {"<|code_suffix|>",                                         KNOWN_ROLE_CONTROL},
+    {"<|suffix|>",                                              KNOWN_ROLE_CONTROL},
+    {"<|fim_middle|>",                                          KNOWN_ROLE_CONTROL},
+    {"<fim-middle>",                                            KNOWN_ROLE_CONTROL},
+    {"<fim_middle>",                                            KNOWN_ROLE_CONTROL},
+    {"<\xef\xbd\x9c"
+     "fim\xe2\x96\x81"
+     "end\xef\xbd\x9c>",                                   KNOWN_ROLE_CONTROL},
+    {"<MID>",                                                   KNOWN_ROLE_CONTROL},
+    {"<|code_middle|>",                                         KNOWN_ROLE_CONTROL},
+    {"<|middle|>",                                              KNOWN_ROLE_CONTROL},
+    {"<|channel|>",                                             KNOWN_ROLE_TEXT   },
+    {"<|message|>",                                             KNOWN_ROLE_TEXT   },
+    {"<|start|>",                                               KNOWN_ROLE_TEXT   },
+    {"<|constrain|>",                                           KNOWN_ROLE_TEXT   },
+};
+
+// A token that ends no answer in vocabularies that have the two others.
+struct stop_exception {
+    const char *text, *other, *another;
+    enum gi_token_type type;
+};
+
+static const struct stop_exception stop_exceptions[] = {
+    {"<|end|>", "<|return|>",       "<|call|>",         GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|return|>",       "<|calls|>",        GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|flush|>",        "<|call|>",         GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|flush|>",        "<|calls|>",        GI_TOKEN_TYPE_USER_DEFINED},
+    {"</s>",    "<|tool_response>", "<|tool_response>", GI_TOKEN_TYPE_NORMAL      },
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static int32_t find_token(const struct gi_text_map *text_to_id, const char *text)
+{
+    return gi_text_map_find(text_to_id, (struct gi_text){text, strlen(text)});
+}
+
+static size_t find_stop(const struct gi_special *special, int32_t id)
+{
+    size_t i = 0;
+    while (i < special->n_stop_ids && special->stop_ids[i] != id) {
+        i++;
+    }
+    return i;
+}
+
+static void add_stop(struct gi_special *special, int32_t id)
+{
+    if (id >= 0 && find_stop(special, id) == special->n_stop_ids &&
+        special->n_stop_ids < GI_STOP_IDS_MAX) {
+        special->stop_ids[special->n_stop_ids++] = id;
+    }
+}
+
+static void remove_stop(struct gi_special *special, int32_t id)
+{
+    size_t i = find_stop(special, id);
+    if (i < special->n_stop_ids) {
+        special->stop_ids[i] = special->stop_ids[--special->n_stop_ids];
+    }
+}
+
+static void apply_exceptions(struct gi_special *special, const struct gi_text_map *text_to_id,
+                             uint8_t *types)
+{
+    for (size_t i = 0; i < COUNT_OF(stop_exceptions); i++) {
+        int32_t id = find_token(text_to_id, stop_exceptions[i].text);
+        if (id >= 0 && find_token(text_to_id, stop_exceptions[i].other) >= 0 &&
+            find_token(text_to_id, stop_exceptions[i].another) >= 0) {
+            types[id] = (uint8_t)stop_exceptions[i].type;
+            remove_stop(special, id);
+        }
+    }
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void apply_known(struct gi_special *special, const struct gi_text_map *text_to_id,
+                        uint8_t *types, int32_t eos, int32_t eot)
+{
+    add_stop(special, eos);
+    add_stop(special, eot);
+    for (size_t i = 0; i < COUNT_OF(known_tokens); i++) {
+        int32_t id = find_token(text_to_id, known_tokens[i].text);
+        if (id < 0) {
+            continue;
+        }
+        bool is_text = known_tokens[i].role == KNOWN_ROLE_TEXT;
+        types[id] = is_text ? GI_TOKEN_TYPE_USER_DEFINED : GI_TOKEN_TYPE_CONTROL;
+        if (known_tokens[i].role == KNOWN_ROLE_STOP) {
+            add_stop(special, id);
+        }
+    }
+    apply_exceptions(special, text_to_id, types);
+    qsort(special->stop_ids, special->n_stop_ids, sizeof(special->stop_ids[0]), compare_ids);
+}
+
+//-- collect -----------------------------------------------------------------------------------
+
+static bool is_special(const struct gi_special *special, size_t id)
+{
+    uint8_t type = special->types[id];
+    return gi_text_list_at(special->texts, id).size &&
+           (type == GI_TOKEN_TYPE_CONTROL || type == GI_TOKEN_TYPE_UNKNOWN ||
+            type == GI_TOKEN_TYPE_USER_DEFINED);
+}
+
+static int compare_texts(const void *a, const void *b, void *user)
+{
+    const struct gi_text_list *texts = user;
+    int32_t left_id = *(const int32_t *)a, right_id = *(const int32_t *)b;
+    struct gi_text left = gi_text_list_at(texts, (size_t)left_id);
+    struct gi_text right = gi_text_list_at(texts, (size_t)right_id);
+    int order = memcmp(left.data, right.data, left.size < right.size ? left.size : right.size);
+    if (order) {
+        return order;
+    }
+    return left.size != right.size ? (left.size > right.size) - (left.size < right.size)
+                                   : (left_id > right_id) - (left_id < right_id);
+}
+
+static void sort_ids(struct gi_special *special)
+{
+    qsort_r(special->ids, special->count, sizeof(*special->ids), compare_texts,
+            (void *)special->texts);
+    for (size_t i = 0; i < special->count; i++) {
+        special->first[(uint8_t)gi_text_list_at(special->texts, (size_t)special->ids[i]).data[0] +
+                       1]++;
+    }
+    for (size_t byte = 0; byte < 256; byte++) {
+        special->first[byte + 1] += special->first[byte];
+    }
+}
+
+bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
+                     const struct gi_text_map *text_to_id, uint8_t *types, int32_t eos, int32_t eot,
+                     struct glinfer_error *err)
+{
+    special->texts = texts;
+    special->types = types;
+    apply_known(special, text_to_id, types, eos, eot);
+    for (size_t id = 0; id < texts->count; id++) {
+        special->count += is_special(special, id);
+    }
+    special->ids = gi_array_zeroed(special->count, sizeof(*special->ids), "special tokens", err);
+    if (!special->ids) {
+        return false;
+    }
+    size_t n = 0;
+    for (size_t id = 0; id < texts->count; id++) {
+        if (is_special(special, id)) {
+            special->ids[n++] = (int32_t)id;
+        }
+    }
+    sort_ids(special);
+    return true;
+}
+
+void gi_special_finish(struct gi_special *special)
+{
+    free(special->ids);
+    memset(special, 0, sizeof(*special));
+}
+
+//-- find --------------------------------------------------------------------------------------
+
+void gi_special_matches_finish(struct gi_special_matches *matches)
+{
+    free(matches->data);
+    memset(matches, 0, sizeof(*matches));
+}
+
+static bool push_match(struct gi_special_matches *matches, struct gi_special_match match,
+                       struct glinfer_error *err)
+{
+    struct gi_special_match *data =
+        gi_array_grow(matches->data, &matches->capacity, matches->count + 1, sizeof(*data),
+                      "the special tokens of a text", err);
+    if (!data) {
+        return false;
+    }
+    matches->data = data;
+    data[matches->count++] = match;
+    return true;
+}
+
+static struct gi_text text_at(const struct gi_special *special, size_t index)
+{
+    return gi_text_list_at(special->texts, (size_t)special->ids[index]);
+}
+
+// The first index in [low, high) whose text has a byte above limit at depth; all have that byte or
+// end before it, and those that end come first.
+static size_t find_above(const struct gi_special *special, size_t low, size_t high, size_t depth,
+                         int limit)
+{
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct gi_text text = text_at(special, middle);
+        int byte = text.size > depth ? (uint8_t)text.data[depth] : -1;
+        if (byte > limit) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+bool gi_special_find_at(const struct gi_special *special, struct gi_text text, size_t offset,
+                        size_t control_end, struct gi_special_matches *matches,
+                        struct glinfer_error *err)
+{
+    uint8_t byte = (uint8_t)text.data[offset];
+    size_t low = special->first[byte], high = special->first[byte + 1];
+    for (size_t depth = 1; low < high; depth++) {
+        for (; low < high && text_at(special, low).size == depth; low++) {
+            bool is_user_defined = special->types[special->ids[low]] == GI_TOKEN_TYPE_USER_DEFINED;
+            struct gi_special_match match = {offset, depth, special->ids[low]};
+            if ((is_user_defined || offset + depth <= control_end) &&
+                !push_match(matches, match, err)) {
+                return false;
+            }
+        }
+        if (offset + depth == text.size) {
+            break;
+        }
+        byte = (uint8_t)text.data[offset + depth];
+        low = find_above(special, low, high, depth, byte - 1);
+        high = find_above(special, low, high, depth, byte);
+    }
+    return true;
+}
+
+static int compare_priority(const void *a, const void *b)
+{
+    const struct gi_special_match *left = a, *right = b;
+    if (left->size != right->size) {
+        return left->size > right->size ? -1 : 1;
+    }
+    if (left->id != right->id) {
+        return left->id < right->id ? -1 : 1;
+    }
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+static int compare_offset(const void *a, const void *b)
+{
+    const struct gi_special_match *left = a, *right = b;
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+bool gi_special_resolve(struct gi_special_matches *matches, size_t text_size,
+                        struct glinfer_error *err)
+{
+    if (!matches->count) {
+        return true;
+    }
+    uint8_t *is_taken = gi_array_zeroed(text_size, 1, "the special tokens of a text", err);
+    if (!is_taken) {
+        return false;
+    }
+    qsort(matches->data, matches->count, sizeof(*matches->data), compare_priority);
+    size_t n = 0;
+    for (size_t i = 0; i < matches->count; i++) {
+        // What was taken before is not shorter, so it covers an end of whatever it overlaps.
+        struct gi_special_match match = matches->data[i];
+        if (!is_taken[match.offset] && !is_taken[match.offset + match.size - 1]) {
+            memset(is_taken + match.offset, 1, match.size);
+            matches->data[n++] = match;
+        }
+    }
+    matches->count = n;
+    free(is_taken);
+    qsort(matches->data, n, sizeof(*matches->data), compare_offset);
+    return true;
+}

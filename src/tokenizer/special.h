@@ -1,0 +1,49 @@
+// Tokens that stand for themselves in a text: control tokens, unknown, user-defined. Finds them in
+// texts, and knows which of a vocabulary's tokens end an answer.
+#ifndef GI_TOKENIZER_SPECIAL_H
+#define GI_TOKENIZER_SPECIAL_H
+
+#include "tokenizer/text_map.h"
+
+#define GI_STOP_IDS_MAX 16
+
+struct gi_special {
+    const struct gi_text_list *texts; // borrowed
+    const uint8_t *types;             // borrowed
+    int32_t *ids;                     // in the order of their bytes
+    size_t count;
+    size_t first[257]; // ids whose text starts with byte b: first[b] .. first[b + 1] - 1
+    int32_t stop_ids[GI_STOP_IDS_MAX]; // sorted
+    size_t n_stop_ids;
+};
+
+// Corrects types (one a token) by what some tokens are known to be, then takes the special ones.
+// texts and types must live as long as special. Fails with NO_MEMORY.
+bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
+                     const struct gi_text_map *text_to_id, uint8_t *types, int32_t eos, int32_t eot,
+                     struct glinfer_error *err);
+void gi_special_finish(struct gi_special *special);
+
+struct gi_special_match {
+    size_t offset, size; // in the text
+    int32_t id;
+};
+
+struct gi_special_matches {
+    struct gi_special_match *data;
+    size_t count, capacity;
+};
+void gi_special_matches_finish(struct gi_special_matches *matches);
+
+// Appends every occurrence at offset of a special token, but of control and unknown ones only those
+// that end at or before control_end. Fails with NO_MEMORY.
+bool gi_special_find_at(const struct gi_special *special, struct gi_text text, size_t offset,
+                        size_t control_end, struct gi_special_matches *matches,
+                        struct glinfer_error *err);
+
+// Keeps of the matches in a text of text_size bytes those that remain when longer tokens are taken
+// before shorter ones and earlier before later; sorts them by offset. Fails with NO_MEMORY.
+bool gi_special_resolve(struct gi_special_matches *matches, size_t text_size,
+                        struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,327 @@
+#include "tokenizer/tokenizer.h"
+
+#include "tokenizer/array.h"
+#include "tokenizer/tokenizer_impl.h"
+
+#include <stdlib.h>
+
+static const struct gi_tokenizer_model *const models[] = {&gi_bpe_model};
+
+#define N_MODELS (sizeof(models) / sizeof(models[0]))
+
+//-- create ------------------------------------------------------------------------------------
+
+static const struct gi_tokenizer_model *find_model(struct gi_text name)
+{
+    for (size_t i = 0; i < N_MODELS; i++) {
+        if (name.size == strlen(models[i]->name) &&
+            memcmp(name.data, models[i]->name, name.size) == 0) {
+            return models[i];
+        }
+    }
+    return NULL;
+}
+
+static bool check_id(int32_t id, const char *key, size_t n_tokens, struct glinfer_error *err)
+{
+    if (id < GI_NO_TOKEN || (id >= 0 && (size_t)id >= n_tokens)) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "tokenizer.ggml.%s is %d, but the vocabulary has %zu tokens", key, id,
+                            n_tokens);
+    }
+    return true;
+}
+
+static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
+{
+    if (!find_model(vocab->model)) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "the tokenizer '%.*s' (tokenizer.ggml.model) is not supported; gpt2 "
+                            "(byte-level BPE) is",
+                            (int)(vocab->model.size < 64 ? vocab->model.size : 64),
+                            vocab->model.size ? vocab->model.data : "");
+    }
+    if (!vocab->n_tokens || vocab->n_tokens > INT32_MAX) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "the vocabulary (tokenizer.ggml.tokens) has %zu tokens, expected 1 to "
+                            "2147483647",
+                            vocab->n_tokens);
+    }
+    return check_id(vocab->bos, "bos_token_id", vocab->n_tokens, err) &&
+           check_id(vocab->eos, "eos_token_id", vocab->n_tokens, err) &&
+           check_id(vocab->eot, "eot_token_id", vocab->n_tokens, err) &&
+           check_id(vocab->unk, "unknown_token_id", vocab->n_tokens, err) &&
+           check_id(vocab->pad, "padding_token_id", vocab->n_tokens, err);
+}
+
+static bool init_types(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
+                       struct glinfer_error *err)
+{
+    tokenizer->types = gi_array_zeroed(vocab->n_tokens, 1, "the vocabulary", err);
+    for (size_t i = 0; tokenizer->types && i < vocab->n_tokens; i++) {
+        int32_t type = vocab->types ? vocab->types[i] : GI_TOKEN_TYPE_NORMAL;
+        bool is_known = type >= GI_TOKEN_TYPE_NORMAL && type <= GI_TOKEN_TYPE_BYTE;
+        tokenizer->types[i] = (uint8_t)(is_known ? type : GI_TOKEN_TYPE_UNUSED);
+    }
+    return tokenizer->types;
+}
+
+static size_t decode_hex(char digit)
+{
+    return digit >= '0' && digit <= '9'   ? (size_t)(digit - '0')
+           : digit >= 'A' && digit <= 'F' ? (size_t)(digit - 'A' + 10)
+           : digit >= 'a' && digit <= 'f' ? (size_t)(digit - 'a' + 10)
+                                          : 16;
+}
+
+// "<0x0A>" to its byte, in place; another spelling is left alone.
+static size_t decode_byte_token(char *text, size_t size)
+{
+    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>') {
+        return size;
+    }
+    size_t high = decode_hex(text[3]), low = decode_hex(text[4]);
+    if (high > 15 || low > 15) {
+        return size;
+    }
+    text[0] = (char)(high << 4 | low);
+    return 1;
+}
+
+static size_t decode_token(const struct gi_tokenizer *tokenizer, size_t id, char *text, size_t size)
+{
+    switch (tokenizer->types[id]) {
+    case GI_TOKEN_TYPE_NORMAL:
+        return tokenizer->model->decode(text, size);
+    case GI_TOKEN_TYPE_BYTE:
+        return decode_byte_token(text, size);
+    case GI_TOKEN_TYPE_UNUSED:
+        return 0;
+    default:
+        return size;
+    }
+}
+
+// Turns the copied spellings into bytes, moving them together.
+static void decode_tokens(struct gi_tokenizer *tokenizer)
+{
+    struct gi_text_list *list = &tokenizer->decoded;
+    size_t start = 0, end = 0;
+    for (size_t id = 0; id < list->count; id++) {
+        size_t size = list->offsets[id + 1] - start;
+        memmove(list->bytes + end, list->bytes + start, size);
+        start = list->offsets[id + 1];
+        end += decode_token(tokenizer, id, list->bytes + end, size);
+        list->offsets[id + 1] = end;
+    }
+}
+
+static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab)
+{
+    tokenizer->bos = vocab->bos;
+    tokenizer->eos = vocab->eos;
+    if (vocab->add_bos >= 0) {
+        tokenizer->is_bos_added = vocab->add_bos != 0;
+    }
+    if (vocab->add_eos >= 0) {
+        tokenizer->is_eos_added = vocab->add_eos != 0;
+    }
+    tokenizer->is_bos_added = tokenizer->is_bos_added && tokenizer->bos != GI_NO_TOKEN;
+    tokenizer->is_eos_added = tokenizer->is_eos_added && tokenizer->eos != GI_NO_TOKEN;
+}
+
+struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err)
+{
+    if (!check_vocab(vocab, err)) {
+        return NULL;
+    }
+    struct gi_tokenizer *tokenizer = gi_array_zeroed(1, sizeof(*tokenizer), "a tokenizer", err);
+    if (!tokenizer) {
+        return NULL;
+    }
+    tokenizer->model = find_model(vocab->model);
+    if (!gi_text_list_init(&tokenizer->texts, vocab->tokens, vocab->n_tokens, err) ||
+        !gi_text_list_init(&tokenizer->decoded, vocab->tokens, vocab->n_tokens, err) ||
+        !gi_text_map_init(&tokenizer->text_to_id, &tokenizer->texts, err) ||
+        !init_types(tokenizer, vocab, err) ||
+        !gi_special_init(&tokenizer->special, &tokenizer->texts, &tokenizer->text_to_id,
+                         tokenizer->types, vocab->eos, vocab->eot, err) ||
+        !gi_chat_init(&tokenizer->chat, vocab->chat_template, err)) {
+        goto fail;
+    }
+    tokenizer->state = tokenizer->model->create(tokenizer, vocab, err);
+    if (!tokenizer->state) {
+        goto fail;
+    }
+    decode_tokens(tokenizer);
+    init_ends(tokenizer, vocab);
+    return tokenizer;
+fail:
+    gi_tokenizer_destroy(tokenizer);
+    return NULL;
+}
+
+void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer)
+{
+    if (!tokenizer) {
+        return;
+    }
+    tokenizer->model->destroy(tokenizer->state);
+    gi_chat_finish(&tokenizer->chat);
+    gi_special_finish(&tokenizer->special);
+    free(tokenizer->types);
+    gi_text_map_finish(&tokenizer->text_to_id);
+    gi_text_list_finish(&tokenizer->decoded);
+    gi_text_list_finish(&tokenizer->texts);
+    free(tokenizer);
+}
+
+//-- facts -------------------------------------------------------------------------------------
+
+size_t gi_tokenizer_size(const struct gi_tokenizer *tokenizer)
+{
+    return tokenizer->texts.count;
+}
+
+const char *gi_tokenizer_name(const struct gi_tokenizer *tokenizer)
+{
+    return tokenizer->name;
+}
+
+const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer)
+{
+    return gi_chat_name(&tokenizer->chat);
+}
+
+static bool has_id(const struct gi_tokenizer *tokenizer, int32_t id)
+{
+    return id >= 0 && (size_t)id < tokenizer->texts.count;
+}
+
+struct gi_text gi_tokenizer_bytes(const struct gi_tokenizer *tokenizer, int32_t id)
+{
+    return has_id(tokenizer, id) ? gi_text_list_at(&tokenizer->decoded, (size_t)id)
+                                 : (struct gi_text){NULL, 0};
+}
+
+bool gi_tokenizer_is_control(const struct gi_tokenizer *tokenizer, int32_t id)
+{
+    return has_id(tokenizer, id) && (tokenizer->types[id] == GI_TOKEN_TYPE_CONTROL ||
+                                     tokenizer->types[id] == GI_TOKEN_TYPE_UNKNOWN);
+}
+
+size_t gi_tokenizer_stop_ids(const struct gi_tokenizer *tokenizer, int32_t ids[16])
+{
+    const struct gi_special *special = &tokenizer->special;
+    memcpy(ids, special->stop_ids, special->n_stop_ids * sizeof(ids[0]));
+    return special->n_stop_ids;
+}
+
+//-- encode ------------------------------------------------------------------------------------
+
+void gi_ids_finish(struct gi_ids *ids)
+{
+    free(ids->data);
+    memset(ids, 0, sizeof(*ids));
+}
+
+bool gi_ids_push(struct gi_ids *ids, int32_t id, struct glinfer_error *err)
+{
+    int32_t *data =
+        gi_array_grow(ids->data, &ids->capacity, ids->count + 1, sizeof(*data), "token ids", err);
+    if (!data) {
+        return false;
+    }
+    ids->data = data;
+    data[ids->count++] = id;
+    return true;
+}
+
+// Finds the special tokens of the text that the segments make when put together.
+static bool find_special(const struct gi_tokenizer *tokenizer, const struct gi_segment *segments,
+                         size_t n_segments, struct gi_text text, struct gi_special_matches *matches,
+                         struct glinfer_error *err)
+{
+    size_t start = 0, control_end = 0, run = 0; // run: the first segment that is past control_end
+    for (size_t i = 0; i < n_segments; i++) {
+        size_t end = start + segments[i].text.size;
+        for (; run < n_segments && (run <= i || segments[run].parse_special); run++) {
+            control_end += segments[run].text.size;
+        }
+        size_t limit = segments[i].parse_special ? control_end : 0;
+        for (size_t offset = start; offset < end; offset++) {
+            if (!gi_special_find_at(&tokenizer->special, text, offset, limit, matches, err)) {
+                return false;
+            }
+        }
+        start = end;
+    }
+    return gi_special_resolve(matches, text.size, err);
+}
+
+static bool encode_parts(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                         const struct gi_special_matches *matches, struct gi_ids *ids,
+                         struct glinfer_error *err)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < matches->count; i++) {
+        const struct gi_special_match *match = &matches->data[i];
+        struct gi_text plain = {text.data + start, match->offset - start};
+        if (!tokenizer->model->encode(tokenizer, plain, ids, err) ||
+            !gi_ids_push(ids, match->id, err)) {
+            return false;
+        }
+        start = match->offset + match->size;
+    }
+    struct gi_text plain = {text.data + start, text.size - start};
+    return tokenizer->model->encode(tokenizer, plain, ids, err);
+}
+
+// Puts the segments together in fresh memory.
+static char *join_segments(const struct gi_segment *segments, size_t n_segments,
+                           struct gi_text *text, struct glinfer_error *err)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < n_segments; i++) {
+        size += segments[i].text.size;
+    }
+    char *data = gi_array_zeroed(size, 1, "a text", err);
+    *text = (struct gi_text){data, 0};
+    for (size_t i = 0; data && i < n_segments; i++) {
+        if (segments[i].text.size) {
+            memcpy(data + text->size, segments[i].text.data, segments[i].text.size);
+        }
+        text->size += segments[i].text.size;
+    }
+    return data;
+}
+
+bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,
+                                  const struct gi_segment *segments, size_t n_segments,
+                                  bool add_bos, bool add_eos, struct gi_ids *ids,
+                                  struct glinfer_error *err)
+{
+    size_t count = ids->count;
+    struct gi_special_matches matches = {0};
+    struct gi_text text;
+    char *joined = join_segments(segments, n_segments, &text, err);
+    bool is_done =
+        joined && find_special(tokenizer, segments, n_segments, text, &matches, err) &&
+        (!add_bos || !tokenizer->is_bos_added || gi_ids_push(ids, tokenizer->bos, err)) &&
+        encode_parts(tokenizer, text, &matches, ids, err) &&
+        (!add_eos || !tokenizer->is_eos_added || gi_ids_push(ids, tokenizer->eos, err));
+    gi_special_matches_finish(&matches);
+    free(joined);
+    if (!is_done) {
+        ids->count = count;
+    }
+    return is_done;
+}
+
+bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                         bool add_special, bool parse_special, struct gi_ids *ids,
+                         struct glinfer_error *err)
+{
+    struct gi_segment segment = {text, parse_special};
+    return gi_tokenizer_encode_segments(tokenizer, &segment, 1, add_special, add_special, ids, err);
+}

@@ -1,0 +1,58 @@
+// What the files of the tokenizer share: the object itself and the interface of a model kind.
+#ifndef GI_TOKENIZER_TOKENIZER_IMPL_H
+#define GI_TOKENIZER_TOKENIZER_IMPL_H
+
+#include "tokenizer/chat.h"
+#include "tokenizer/special.h"
+#include "tokenizer/text_map.h"
+
+// One value of tokenizer.ggml.model: how plain text becomes ids, and ids bytes.
+struct gi_tokenizer_model {
+    const char *name;
+    // Builds what encode needs from the texts and types that the tokenizer already has, and sets
+    // its name, add_bos and add_eos. Returns NULL with UNSUPPORTED, BAD_FILE, NO_MEMORY.
+    void *(*create)(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
+                    struct glinfer_error *err);
+    void (*destroy)(void *state);
+    // Appends the ids of text without special tokens.
+    bool (*encode)(const struct gi_tokenizer *tokenizer, struct gi_text text, struct gi_ids *ids,
+                   struct glinfer_error *err);
+    // Rewrites the text of an ordinary token to the bytes it stands for, in place; returns how
+    // many, never more than size.
+    size_t (*decode)(char *text, size_t size);
+};
+
+// Byte-level byte pair encoding, "gpt2".
+extern const struct gi_tokenizer_model gi_bpe_model;
+
+struct gi_tokenizer {
+    const struct gi_tokenizer_model *model;
+    void *state; // of the model
+    char name[64];
+    struct gi_text_list texts;   // tokens as the vocabulary spells them
+    struct gi_text_list decoded; // the bytes they stand for
+    struct gi_text_map text_to_id;
+    uint8_t *types; // one enum gi_token_type a token
+    struct gi_special special;
+    int32_t bos, eos;
+    bool is_bos_added, is_eos_added;
+    struct gi_chat chat;
+};
+
+bool gi_ids_push(struct gi_ids *ids, int32_t id, struct glinfer_error *err);
+
+// A part of a text that is encoded as a whole: where parse_special is false, control tokens that
+// are spelled in it are plain text.
+struct gi_segment {
+    struct gi_text text;
+    bool parse_special;
+};
+
+// Appends the ids of the segments as if they were one text: words and user-defined tokens may cross
+// the seams. add_bos, add_eos: put them around the text if the vocabulary asks for it.
+bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,
+                                  const struct gi_segment *segments, size_t n_segments,
+                                  bool add_bos, bool add_eos, struct gi_ids *ids,
+                                  struct glinfer_error *err);
+
+#endif
