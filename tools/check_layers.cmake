@@ -35,7 +35,7 @@ set(may_tools base gguf quant)
 
 # Headers of the window-less context and of GL stay where GL is spoken.
 set(gl_header "^(EGL|GLES2|GLES3|KHR)/")
-set(gl_folders platform src/gpu)
+set(gl_folders platform src/gpu tests/platform)
 set(drm_header "^(gbm|xf86drm|xf86drmMode)\\.h$|^libdrm/")
 set(drm_folders platform)
 
