@@ -64,6 +64,8 @@ function(check_quoted folder file header)
     endif()
     if(header MATCHES "\\.\\./")
         fail(${file} ${header} "include from src/ or the top, not through \"../\"")
+    elseif(NOT header MATCHES "/" AND folder MATCHES "^tests/" AND EXISTS ${SOURCE}/${folder}/${header})
+        # A test's helper lies beside it.
     elseif(NOT header MATCHES "/")
         fail(${file} ${header} "name its folder too, such as \"gpu/buffer.h\"")
     elseif(NOT EXISTS ${SOURCE}/src/${header} AND NOT EXISTS ${SOURCE}/${header})
