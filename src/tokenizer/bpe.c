@@ -384,7 +384,7 @@ static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text tex
                         struct gi_ids *ids, struct glinfer_error *err)
 {
     const struct bpe *bpe = tokenizer->state;
-    struct repaired repaired;
+    struct repaired repaired = {0};
     if (!text.size) {
         return true;
     }
