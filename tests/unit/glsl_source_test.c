@@ -30,8 +30,9 @@ static void make_folder(struct folder *folder)
 
 static void add_file(struct folder *folder, const char *name, const char *text)
 {
-    char *path = folder->files[folder->n_files++];
-    snprintf(path, sizeof(folder->files[0]), "%s/%s", folder->path, name);
+    char path[sizeof(folder->files[0])];
+    snprintf(path, sizeof(path), "%s/%s", folder->path, name);
+    memcpy(folder->files[folder->n_files++], path, sizeof(path));
     FILE *stream = fopen(path, "w");
     assert_non_null(stream);
     fputs(text, stream);
