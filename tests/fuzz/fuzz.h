@@ -1,0 +1,20 @@
+// A fuzz target: one function that takes any bytes, as libFuzzer calls it. fuzz_main.c calls it too.
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Returns 0. Stops the process where the code under test breaks a promise.
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// A promise that holds in every build.
+#define FUZZ_CHECK(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#endif

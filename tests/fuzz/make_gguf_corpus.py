@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Writes corpus/gguf: small GGUF files, sound and wrong, for tests/fuzz/gguf_fuzz.c.
+
+    make_gguf_corpus.py [FOLDER]
+
+Plain struct.pack, so that any field can be written wrong. The same bytes at every run.
+"""
+import pathlib
+import struct
+import sys
+
+U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
+FORMATS = {U8: "B", I8: "b", U16: "H", I16: "h", U32: "I", I32: "i", F32: "f", BOOL: "B",
+           U64: "Q", I64: "q", F64: "d"}
+# type number: (elements, bytes) of a block
+BLOCKS = {0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 8: (32, 34), 12: (256, 144),
+          14: (256, 210), 30: (1, 2)}
+
+
+def number(kind, value):
+    return struct.pack("<" + FORMATS[kind], value)
+
+
+def string(text):
+    data = text if isinstance(text, bytes) else text.encode()
+    return number(U64, len(data)) + data
+
+
+def value(kind, item):
+    return string(item) if kind == STRING else number(kind, item)
+
+
+def pair(key, kind, item):
+    return string(key) + number(U32, kind) + value(kind, item)
+
+
+def array(key, kind, items, count=None):
+    head = number(U32, ARRAY) + number(U32, kind)
+    count = len(items) if count is None else count
+    return string(key) + head + number(U64, count) + b"".join(value(kind, i) for i in items)
+
+
+def entry(name, dims, kind, offset):
+    sizes = b"".join(number(U64, n) for n in dims)
+    return string(name) + number(U32, len(dims)) + sizes + number(U32, kind) + number(U64, offset)
+
+
+def header(n_tensors, n_pairs, version=3):
+    return b"GGUF" + number(U32, version) + number(U64, n_tensors) + number(U64, n_pairs)
+
+
+def padded(data, alignment=32):
+    return data + bytes(-len(data) % alignment)
+
+
+def with_tensors(pairs, tensors, alignment=32):
+    """A sound file: tensors are (name, dims, type), their data counts up."""
+    directory, size = b"", 0
+    for name, dims, kind in tensors:
+        block, n_bytes = BLOCKS[kind]
+        n = n_bytes
+        for dim in dims:
+            n *= dim
+        directory += entry(name, dims, kind, size)
+        size += -(-n // block // alignment) * alignment
+    head = header(len(tensors), len(pairs)) + b"".join(pairs) + directory
+    return padded(head, alignment) + bytes(i & 0xFF for i in range(size))
+
+
+def facts():
+    return [
+        pair("general.architecture", STRING, "llama"),
+        pair("llama.block_count", U32, 1),
+        pair("llama.attention.layer_norm_rms_epsilon", F32, 1e-5),
+        array("tokenizer.ggml.tokens", STRING, ["a", "b", "<|eos|>", b"\xff\x00"]),
+        array("tokenizer.ggml.token_type", I32, [1, 1, 3, 6]),
+        array("tokenizer.ggml.scores", F32, [0.0, -1.0, -2.0, -3.0]),
+    ]
+
+
+def every_kind():
+    pairs = [pair(f"k{kind}", kind, 1) for kind in FORMATS]
+    return pairs + [array(f"a{kind}", kind, [0, 1]) for kind in FORMATS]
+
+
+def files():
+    one = [("token_embd.weight", (32, 2), 2)]
+    types = [(f"t{kind}.weight", (256, 1), kind) for kind in (1, 2, 3, 8, 30)]
+    yield "sound-model", with_tensors(facts(), one + [("output_norm.weight", (32,), 0)])
+    yield "sound-kinds", header(0, 22) + b"".join(every_kind())
+    yield "sound-types", with_tensors([], types)
+    yield "sound-k-quants", with_tensors([], [("a", (256, 1), 12), ("b", (256, 1), 14)])
+    yield "sound-dims", with_tensors([], [("d", (2, 3, 2, 2), 0)])
+    yield "sound-align", with_tensors([pair("general.alignment", U32, 64)], one, 64)
+    yield "sound-v2", header(0, 1, 2) + pair("general.name", STRING, "two")
+    yield "sound-vocabulary", header(0, 6) + b"".join(facts())
+    yield "wrong-v1", header(0, 0, 1)
+    yield "wrong-big-endian", b"GGUF" + struct.pack(">IQQ", 3, 0, 0)
+    yield "wrong-counts", header(2**63, 2**63)
+    yield "wrong-array-count", header(0, 1) + array("a", U64, [1], 2**61)
+    yield "wrong-nested", header(0, 1) + string("n") + struct.pack("<IIQ", ARRAY, ARRAY, 1)
+    yield "wrong-twice", header(0, 2) + pair("same", U8, 1) + pair("same", U8, 2)
+    yield "wrong-dims", padded(header(1, 0) + entry("d", (2**32, 2**32), 0, 0)) + bytes(32)
+    yield "wrong-offset", padded(header(1, 0) + entry("o", (8,), 0, 2**64 - 32)) + bytes(32)
+    yield "wrong-type", padded(header(1, 0) + entry("t", (32,), 4, 0)) + bytes(32)
+
+
+def main():
+    here = pathlib.Path(__file__).parent
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here / "corpus" / "gguf"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files():
+        (folder / f"{name}.gguf").write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
