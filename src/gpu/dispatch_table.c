@@ -370,6 +370,12 @@ const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *t
     return &table->entries[i].dispatch;
 }
 
+uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i)
+{
+    return i < table->n_entries ? table->entries[i].barrier
+                                : table->pending | GL_SHADER_STORAGE_BARRIER_BIT;
+}
+
 //-- replay ----------------------------------------------------------------------------------------
 
 // What is bound, so that it is not bound again. A replay begins with nothing known: whoever else
@@ -442,22 +448,32 @@ static void bind_common(const struct gi_dispatch_table *table)
     }
 }
 
+static void replay_entry(const struct gi_dispatch_table *table, struct bound *bound,
+                         const struct entry *entry, const struct gi_replay *replay)
+{
+    if (replay->timer) {
+        gi_timer_begin(replay->timer);
+    }
+    if (entry->barrier) {
+        glMemoryBarrier(entry->barrier);
+    }
+    bind_entry(table, bound, entry);
+    submit_entry(table, entry, replay);
+    if (replay->timer) {
+        gi_timer_end(replay->timer);
+    }
+}
+
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay)
 {
     struct bound bound = {0};
     assert(table->is_sealed);
     bind_common(table);
     for (uint32_t i = 0; i < table->n_entries; i++) {
-        const struct entry *entry = &table->entries[i];
-        if (entry->barrier) {
-            glMemoryBarrier(entry->barrier);
-        }
-        bind_entry(table, &bound, entry);
-        submit_entry(table, entry, replay);
+        replay_entry(table, &bound, &table->entries[i], replay);
         if (replay->flush_interval && (i + 1) % replay->flush_interval == 0) {
             glFlush();
         }
     }
-    // So that tables can follow each other.
-    glMemoryBarrier(table->pending | GL_SHADER_STORAGE_BARRIER_BIT);
+    glMemoryBarrier(gi_dispatch_table_barrier(table, table->n_entries));
 }

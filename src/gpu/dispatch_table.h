@@ -9,6 +9,7 @@
 
 #include "gpu/buffer.h"
 #include "gpu/program_table.h"
+#include "gpu/timer.h"
 
 #define GI_MAX_BINDINGS 4
 
@@ -74,9 +75,13 @@ uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table);
 // Label and program of entry i: for profile, tests.
 const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i);
 
+// GL's barrier bits before entry i; i = count: those at the end. For tests.
+uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i);
+
 struct gi_replay {
     uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
     uint32_t flush_interval;   // dispatches between flushes; 0: none
+    struct gi_timer *timer;    // each dispatch becomes a range of it, in order; NULL: none
 };
 // Submits the table once and ends it with a barrier, so that tables may follow each other. GL errors
 // surface at the next gi_gpu_check. In the indirect mode (limits.is_indirect and counts given) grids

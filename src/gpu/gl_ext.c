@@ -32,16 +32,14 @@ static void load_timer(struct gi_gl_ext *ext, const struct gi_platform *platform
     ext->gen_queries = (PFNGLGENQUERIESEXTPROC)find_proc(platform, "glGenQueriesEXT", NULL);
     ext->delete_queries =
         (PFNGLDELETEQUERIESEXTPROC)find_proc(platform, "glDeleteQueriesEXT", NULL);
-    ext->query_counter = (PFNGLQUERYCOUNTEREXTPROC)find_proc(platform, "glQueryCounterEXT", NULL);
-    ext->get_query = (PFNGLGETQUERYIVEXTPROC)find_proc(platform, "glGetQueryivEXT", NULL);
+    ext->begin_query = (PFNGLBEGINQUERYEXTPROC)find_proc(platform, "glBeginQueryEXT", NULL);
+    ext->end_query = (PFNGLENDQUERYEXTPROC)find_proc(platform, "glEndQueryEXT", NULL);
     ext->get_query_uint =
         (PFNGLGETQUERYOBJECTUIVEXTPROC)find_proc(platform, "glGetQueryObjectuivEXT", NULL);
     ext->get_query_uint64 =
         (PFNGLGETQUERYOBJECTUI64VEXTPROC)find_proc(platform, "glGetQueryObjectui64vEXT", NULL);
-    if (!ext->gen_queries || !ext->delete_queries || !ext->get_query || !ext->get_query_uint ||
-        !ext->get_query_uint64) {
-        ext->query_counter = NULL;
-    }
+    ext->has_timer = ext->gen_queries && ext->delete_queries && ext->begin_query &&
+                     ext->end_query && ext->get_query_uint && ext->get_query_uint64;
 }
 
 static void load_debug(struct gi_gl_ext *ext, const struct gi_platform *platform)

@@ -20,11 +20,12 @@ struct gi_gl_ext {
     PFNGLOBJECTLABELKHRPROC object_label;                  // KHR_debug
     PFNGLGENQUERIESEXTPROC gen_queries;                    // EXT_disjoint_timer_query
     PFNGLDELETEQUERIESEXTPROC delete_queries;              // likewise
-    PFNGLQUERYCOUNTEREXTPROC query_counter;                // likewise
-    PFNGLGETQUERYIVEXTPROC get_query;                      // likewise
+    PFNGLBEGINQUERYEXTPROC begin_query;                    // likewise
+    PFNGLENDQUERYEXTPROC end_query;                        // likewise
     PFNGLGETQUERYOBJECTUIVEXTPROC get_query_uint;          // likewise
     PFNGLGETQUERYOBJECTUI64VEXTPROC get_query_uint64;      // likewise
     PFNGLTEXBUFFERRANGEEXTPROC tex_buffer_range;           // EXT_ or OES_texture_buffer
+    bool has_timer;                                        // all six of them
     bool has_subgroups;                                    // KHR_shader_subgroup, compute stage
 };
 

@@ -47,7 +47,7 @@ static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
     limits->n_binary_formats = get_uint(GL_NUM_PROGRAM_BINARY_FORMATS);
     limits->has_buffer_storage = ext->buffer_storage != NULL;
     limits->has_parallel_compile = ext->compiler_threads != NULL;
-    limits->has_timer_query = ext->query_counter != NULL;
+    limits->has_timer_query = ext->has_timer;
     limits->has_subgroups = ext->has_subgroups;
     limits->has_texture_buffer = ext->tex_buffer_range != NULL;
     limits->has_debug = ext->debug_callback != NULL;

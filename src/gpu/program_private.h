@@ -2,6 +2,8 @@
 #ifndef GI_GPU_PROGRAM_PRIVATE_H
 #define GI_GPU_PROGRAM_PRIVATE_H
 
+#include "gpu/glsl_source.h"
+#include "gpu/program_cache.h"
 #include "gpu/program_table.h"
 
 struct gi_program {
@@ -11,6 +13,11 @@ struct gi_program {
     uint32_t capability;                           // GI_CAPABILITY_ bits
     uint32_t name;                                 // GL program, 0 until built
     char label[160];
+
+    // Only while it is built:
+    struct gi_glsl_source source;
+    struct gi_hash cache_key;
+    uint32_t shader; // 0: taken from the cache
 };
 
 struct gi_program_table {
@@ -18,7 +25,11 @@ struct gi_program_table {
     struct gi_program *programs;
     uint32_t n_programs, capacity;
     uint32_t n_built; // the first n_built are
+    struct gi_program_cache cache;
     struct gi_program_stats stats;
 };
+
+// Writes what the program is made of into *params, all of it borrowed from the program.
+void gi_program_describe_source(const struct gi_program *program, struct gi_glsl_params *params);
 
 #endif

@@ -1,6 +1,5 @@
 #include "gpu/program_table.h"
 
-#include "base/clock.h"
 #include "gguf/ggml_type.h"
 #include "gpu/glsl_source.h"
 #include "gpu/gpu_private.h"
@@ -73,6 +72,7 @@ struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glin
         return NULL;
     }
     table->gpu = gpu;
+    gi_program_cache_init(&table->cache, gpu, gpu->cache_dir);
     return table;
 }
 
@@ -85,6 +85,7 @@ void gi_program_table_destroy(struct gi_program_table *table)
         glDeleteProgram(table->programs[i].name);
         free(table->programs[i].text);
     }
+    gi_program_cache_finish(&table->cache);
     free(table->programs);
     free(table);
 }
@@ -212,94 +213,7 @@ bool gi_program_table_request_source(struct gi_program_table *table, const char 
     return true;
 }
 
-//-- build -----------------------------------------------------------------------------------------
-
-static bool assemble_source(const struct gi_program *program, struct gi_glsl_source *source,
-                            struct glinfer_error *err)
-{
-    const struct gi_glsl_params params = {
-        .file = program->file,
-        .text = program->text,
-        .dir = getenv("GLINFER_GLSL_DIR"),
-        .fixed_defines = program->fixed_defines,
-        .quant_file = program->quant_file,
-        .defines = program->key.defines,
-        .n_defines = program->key.n_defines,
-        .capability = program->capability,
-    };
-    return gi_glsl_source_init(source, &params, err);
-}
-
-static void fail_with_log(const struct gi_program *program, const struct gi_glsl_source *source,
-                          const char *step, const char *log, struct glinfer_error *err)
-{
-    char text[900];
-    gi_glsl_source_log(source, log, text, sizeof(text));
-    gi_error_set(err, GLINFER_STATUS_DRIVER, "%s does not %s: %s", program->label, step, text);
-}
-
-// Compiles and links one program.
-static bool compile_program(struct gi_program_table *table, struct gi_program *program,
-                            const struct gi_glsl_source *source, struct glinfer_error *err)
-{
-    char log[4096] = "";
-    GLint is_done = GL_FALSE;
-    const GLchar *text = source->text;
-    GLuint shader = glCreateShader(GL_COMPUTE_SHADER);
-    glShaderSource(shader, 1, &text, NULL);
-    glCompileShader(shader);
-    glGetShaderiv(shader, GL_COMPILE_STATUS, &is_done);
-    if (!is_done) {
-        glGetShaderInfoLog(shader, sizeof(log), NULL, log);
-        glDeleteShader(shader);
-        fail_with_log(program, source, "compile", log, err);
-        return false;
-    }
-    program->name = glCreateProgram();
-    glAttachShader(program->name, shader);
-    glDeleteShader(shader);
-    glLinkProgram(program->name);
-    glGetProgramiv(program->name, GL_LINK_STATUS, &is_done);
-    if (!is_done) {
-        glGetProgramInfoLog(program->name, sizeof(log), NULL, log);
-        glDeleteProgram(program->name);
-        program->name = 0;
-        fail_with_log(program, source, "link", log, err);
-        return false;
-    }
-    gi_gpu_label(table->gpu, GL_PROGRAM_KHR, program->name, program->label);
-    return true;
-}
-
-static bool build_one(struct gi_program_table *table, struct gi_program *program,
-                      struct glinfer_error *err)
-{
-    struct gi_glsl_source source;
-    if (!assemble_source(program, &source, err)) {
-        return false;
-    }
-    bool is_built = compile_program(table, program, &source, err);
-    gi_glsl_source_finish(&source);
-    table->stats.n_compiled += is_built;
-    return is_built;
-}
-
-bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
-                            void *user, struct glinfer_error *err)
-{
-    uint64_t start = gi_clock_ns();
-    for (uint32_t i = table->n_built; i < table->n_programs; i++) {
-        if (progress && !progress(user, GLINFER_PHASE_COMPILE, i, table->n_programs)) {
-            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling was cancelled");
-        }
-        if (!build_one(table, &table->programs[i], err)) {
-            return false;
-        }
-        table->n_built = i + 1;
-    }
-    table->stats.build_ns += gi_clock_ns() - start;
-    return gi_gpu_check(table->gpu, "compiling programs", err);
-}
+//-- built -----------------------------------------------------------------------------------------
 
 void gi_program_table_describe(const struct gi_program_table *table, struct gi_program_stats *stats)
 {

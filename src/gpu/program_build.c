@@ -1,0 +1,197 @@
+#include "base/clock.h"
+#include "gpu/gpu_private.h"
+#include "gpu/program_private.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+// Programs are built a window at a time: all that are left where the driver compiles in threads of
+// its own, else one. Within a window everything is issued before anything is asked for.
+struct build {
+    struct gi_program_table *table;
+    uint32_t first, end; // programs of this build
+    glinfer_progress_fn progress;
+    void *user;
+    struct glinfer_error *err;
+};
+
+static bool report(const struct build *build, uint32_t done)
+{
+    return !build->progress ||
+           build->progress(build->user, GLINFER_PHASE_COMPILE, done, build->end - build->first) ||
+           gi_error_set(build->err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
+}
+
+//-- one program -----------------------------------------------------------------------------------
+
+void gi_program_describe_source(const struct gi_program *program, struct gi_glsl_params *params)
+{
+    *params = (struct gi_glsl_params){
+        .file = program->file,
+        .text = program->text,
+        .dir = getenv("GLINFER_GLSL_DIR"),
+        .fixed_defines = program->fixed_defines,
+        .quant_file = program->quant_file,
+        .defines = program->key.defines,
+        .n_defines = program->key.n_defines,
+        .capability = program->capability,
+    };
+}
+
+// Takes the program from the cache or begins to compile it.
+static bool start_program(const struct build *build, struct gi_program *program)
+{
+    struct gi_program_cache *cache = &build->table->cache;
+    struct gi_glsl_params params;
+    gi_program_describe_source(program, &params);
+    if (!gi_glsl_source_init(&program->source, &params, build->err)) {
+        return false;
+    }
+    gi_program_cache_key(cache, program->source.text, program->source.size, &program->cache_key);
+    program->name = gi_program_cache_load(cache, &program->cache_key);
+    if (program->name == 0) {
+        const GLchar *text = program->source.text;
+        program->shader = glCreateShader(GL_COMPUTE_SHADER);
+        glShaderSource(program->shader, 1, &text, NULL);
+        glCompileShader(program->shader);
+    }
+    return true;
+}
+
+static void link_program(struct gi_program *program)
+{
+    if (program->shader != 0) {
+        program->name = glCreateProgram();
+        glProgramParameteri(program->name, GL_PROGRAM_BINARY_RETRIEVABLE_HINT, GL_TRUE);
+        glAttachShader(program->name, program->shader);
+        glLinkProgram(program->name);
+    }
+}
+
+// Sleeps until the driver's threads are through with the program; done programs are reported again
+// now and then, so that the caller can cancel.
+static bool await_program(const struct build *build, const struct gi_program *program,
+                          uint32_t done)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    GLint is_complete = GL_FALSE;
+    if (!build->table->gpu->ext.compiler_threads || program->shader == 0) {
+        return true;
+    }
+    for (uint32_t i = 1;; i++) {
+        glGetProgramiv(program->name, GL_COMPLETION_STATUS_KHR, &is_complete);
+        if (is_complete) {
+            return true;
+        }
+        if (i % 64 == 0 && (!report(build, done) ||
+                            !gi_gpu_check(build->table->gpu, "compiling programs", build->err))) {
+            return false;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+// Fails with the driver's words if the program was refused.
+static bool check_program(const struct gi_program *program, struct glinfer_error *err)
+{
+    char log[4096] = "", text[900];
+    GLint is_compiled = GL_FALSE, is_linked = GL_FALSE;
+    glGetProgramiv(program->name, GL_LINK_STATUS, &is_linked);
+    if (is_linked) {
+        return true;
+    }
+    glGetShaderiv(program->shader, GL_COMPILE_STATUS, &is_compiled);
+    if (is_compiled) {
+        glGetProgramInfoLog(program->name, sizeof(log), NULL, log);
+    } else {
+        glGetShaderInfoLog(program->shader, sizeof(log), NULL, log);
+    }
+    gi_glsl_source_log(&program->source, log, text, sizeof(text));
+    return gi_error_set(err, GLINFER_STATUS_DRIVER, "%s does not %s: %s", program->label,
+                        is_compiled ? "link" : "compile",
+                        *text ? text : "the driver gives no reason");
+}
+
+static void drop_source(struct gi_program *program)
+{
+    glDeleteShader(program->shader);
+    program->shader = 0;
+    gi_glsl_source_finish(&program->source);
+}
+
+static bool finish_program(const struct build *build, struct gi_program *program)
+{
+    struct gi_program_table *table = build->table;
+    if (program->shader == 0) {
+        table->stats.n_cached++;
+    } else {
+        if (!check_program(program, build->err)) {
+            return false;
+        }
+        gi_program_cache_store(&table->cache, &program->cache_key, program->name);
+        table->stats.n_compiled++;
+    }
+    gi_gpu_label(table->gpu, GL_PROGRAM_KHR, program->name, program->label);
+    drop_source(program);
+    return true;
+}
+
+//-- all of them -----------------------------------------------------------------------------------
+
+static bool build_window(const struct build *build, uint32_t end)
+{
+    struct gi_program_table *table = build->table;
+    for (uint32_t i = table->n_built; i < end; i++) {
+        if (!start_program(build, &table->programs[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = table->n_built; i < end; i++) {
+        link_program(&table->programs[i]);
+    }
+    while (table->n_built < end) {
+        struct gi_program *program = &table->programs[table->n_built];
+        if (!await_program(build, program, table->n_built - build->first) ||
+            !finish_program(build, program)) {
+            return false;
+        }
+        table->n_built++;
+        if (!report(build, table->n_built - build->first)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Undoes what a failed build began; what was finished stays.
+static void drop_unbuilt(struct gi_program_table *table)
+{
+    for (uint32_t i = table->n_built; i < table->n_programs; i++) {
+        glDeleteProgram(table->programs[i].name);
+        table->programs[i].name = 0;
+        drop_source(&table->programs[i]);
+    }
+}
+
+bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
+                            void *user, struct glinfer_error *err)
+{
+    const struct build build = {.table = table,
+                                .first = table->n_built,
+                                .end = table->n_programs,
+                                .progress = progress,
+                                .user = user,
+                                .err = err};
+    const uint64_t start = gi_clock_ns();
+    const bool is_parallel = table->gpu->ext.compiler_threads != NULL;
+    if (is_parallel) {
+        table->gpu->ext.compiler_threads(0xffffffff);
+    }
+    bool is_built = table->n_built == table->n_programs || report(&build, 0);
+    while (is_built && table->n_built < table->n_programs) {
+        is_built = build_window(&build, is_parallel ? table->n_programs : table->n_built + 1);
+    }
+    drop_unbuilt(table);
+    table->stats.build_ns += gi_clock_ns() - start;
+    return is_built && gi_gpu_check(table->gpu, "compiling programs", err);
+}
