@@ -5,11 +5,14 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config libegl-dev libgles-de
     libdrm-dev libpcre2-dev libcjson-dev)
 run_packages=(libegl1 libgles2 libgl1-mesa-dri)
 
-missing_packages() { # package...; prints those that are not installed
-    local package
+missing_packages() { # package[:architecture]...; prints those that are not installed
+    local package native architecture
+    native=$(dpkg --print-architecture)
     for package; do
-        dpkg-query --show --showformat='${db:Status-Abbrev}\n' "$package" 2>/dev/null |
-            grep -q '^.i' || printf '%s\n' "$package"
+        architecture=$native
+        [[ $package != *:* ]] || architecture=${package#*:}
+        dpkg-query --show --showformat='${Architecture} ${db:Status-Abbrev}\n' "$package" 2>/dev/null |
+            grep -Eq "^($architecture|all) .i" || printf '%s\n' "$package"
     done
 }
 
