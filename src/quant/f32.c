@@ -17,15 +17,16 @@ static void repack_block(const uint8_t *elements, size_t n, uint32_t *quads, siz
     }
 }
 
-static void repack_tile(const void *const rows[GI_TILE_ROWS], size_t n_cols, uint32_t *quads,
-                        uint32_t *scales)
+static void
+repack_tile(const void *const rows[GI_TILE_ROWS], size_t n_cols, uint32_t *quads,
+            uint32_t *scales) // NOLINT(readability-non-const-parameter): as in the table
 {
     (void)scales;
     for (size_t block = 0; block < gi_block_count(n_cols); block++) {
         for (size_t row = 0; row < GI_TILE_ROWS; row++) {
             const uint8_t *elements = rows[row];
             size_t n = elements ? gi_block_elements(block, n_cols) : 0;
-            repack_block(n ? elements + 4 * GI_QUANT_BLOCK * block : NULL, n, quads, block, row);
+            repack_block(n ? elements + block * GI_QUANT_BLOCK * 4 : NULL, n, quads, block, row);
         }
     }
 }

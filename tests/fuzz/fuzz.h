@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 // Returns 0. Stops the process where the code under test breaks a promise.
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // A promise that holds in every build.
