@@ -122,7 +122,7 @@ static inline void glinfer_device_params_init(struct glinfer_device_params *para
 struct glinfer_device_info {
     size_t struct_size;
     char device[128];   // what to pass as glinfer_device_params.device to get this one
-    char refusal[512];  // why it cannot be used; empty: usable, and the fields below hold
+    char refusal[1024]; // why it cannot be used; empty: usable, and the fields below hold
     char renderer[128]; // GL_RENDERER
     char vendor[128];   // GL_VENDOR
     char version[128];  // GL_VERSION
@@ -194,7 +194,7 @@ struct glinfer_model_info {
     char tokenizer[64];     // tokenizer.ggml.model, with tokenizer.ggml.pre after a slash
     char chat_template[64]; // the recognised template, "none" or "unknown"
     bool is_supported;      // false: refusal says why it cannot run
-    char refusal[512];
+    char refusal[1024];
     uint64_t file_size;   // bytes
     uint64_t weight_size; // bytes of all tensors in the file
     uint64_t n_params;    // elements of all tensors
@@ -300,7 +300,7 @@ struct glinfer_prob {
 };
 
 struct glinfer_token {
-    int32_t id;
+    int32_t id;       // -1: no token, the text that was held back until the end
     const char *text; // the whole characters that this token completes: valid UTF-8, may be empty
     size_t text_size; // bytes; not ending in 0
     const struct glinfer_prob *probs; // n_probs of them, best first

@@ -1,0 +1,16 @@
+// glinfer_device: a platform, its GL side and the programs compiled on it.
+#ifndef GI_ENGINE_DEVICE_H
+#define GI_ENGINE_DEVICE_H
+
+#include "gpu/gpu.h"
+#include "gpu/program_table.h"
+
+struct glinfer_device {
+    struct gi_log log;
+    struct gi_platform *platform;
+    struct gi_gpu *gpu;
+    struct gi_program_table *programs; // shared by all sessions
+    uint32_t n_models;                 // that live
+};
+
+#endif

@@ -1,0 +1,337 @@
+#include "engine/model_plan.h"
+
+#include "engine/weight_layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_SIZE = 96 };
+
+static uint32_t round_up(uint32_t n, uint32_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+static uint64_t align_up(uint64_t n, uint64_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+//-- finding tensors -----------------------------------------------------------------------------
+
+// "blk.%u.attn_q", 3, "weight" -> "blk.3.attn_q.weight"
+static void make_name(const char *pattern, uint32_t layer, const char *suffix, char name[NAME_SIZE])
+{
+    const char *number = strstr(pattern, "%u");
+    if (number) {
+        snprintf(name, NAME_SIZE, "%.*s%u%s.%s", (int)(number - pattern), pattern, layer,
+                 number + 2, suffix);
+    } else {
+        snprintf(name, NAME_SIZE, "%s.%s", pattern, suffix);
+    }
+}
+
+static const struct gi_gguf_tensor *find_tensor(const struct gi_model_plan *plan,
+                                                const char *pattern, uint32_t layer,
+                                                const char *suffix)
+{
+    char name[NAME_SIZE];
+    make_name(pattern, layer, suffix, name);
+    return gi_gguf_tensor_find(plan->gguf, name);
+}
+
+static bool check_type(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                       struct glinfer_error *err)
+{
+    if (gi_quant_find(tensor->type->type)) {
+        return true;
+    }
+    return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: tensor %.*s is of type %s, which has no kernel; supported are %s",
+                        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                        tensor->type->name, gi_quant_names());
+}
+
+static bool check_shape(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                        uint32_t n_cols, uint32_t n_rows, struct glinfer_error *err)
+{
+    if (tensor->dims[0] == n_cols && tensor->dims[1] == n_rows && tensor->dims[2] == 1 &&
+        tensor->dims[3] == 1) {
+        return true;
+    }
+    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: tensor %.*s has shape %llu x %llu x %llu x %llu, expected %u x %u",
+                        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
+                        (unsigned long long)tensor->dims[2], (unsigned long long)tensor->dims[3],
+                        n_cols, n_rows);
+}
+
+static bool require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                    uint32_t n_cols, uint32_t n_rows, const struct gi_gguf_tensor **out,
+                    struct glinfer_error *err)
+{
+    const struct gi_gguf_tensor *tensor = find_tensor(plan, pattern, layer, "weight");
+    if (!tensor) {
+        char name[NAME_SIZE];
+        make_name(pattern, layer, "weight", name);
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
+                            gi_gguf_path(plan->gguf), name);
+    }
+    *out = tensor;
+    return check_type(plan, tensor, err) && check_shape(plan, tensor, n_cols, n_rows, err);
+}
+
+static bool find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                        uint32_t n_cols, uint32_t n_rows, struct gi_plan_source *source,
+                        struct glinfer_error *err)
+{
+    if (!require(plan, pattern, layer, n_cols, n_rows, &source->tensor, err)) {
+        return false;
+    }
+    source->bias = find_tensor(plan, pattern, layer, "bias");
+    return !source->bias ||
+           (check_type(plan, source->bias, err) && check_shape(plan, source->bias, n_rows, 1, err));
+}
+
+//-- norms ---------------------------------------------------------------------------------------
+
+static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    const size_t count = (size_t)facts->n_layer * GI_NORM_COUNT + 1;
+    plan->norms = calloc(count, sizeof(plan->norms[0]));
+    if (!plan->norms) {
+        return gi_error_no_memory(err, count * sizeof(plan->norms[0]), "the list of norms");
+    }
+    for (uint32_t layer = 0; layer < facts->n_layer; layer++) {
+        for (size_t i = 0; i < plan->family->n_norms; i++) {
+            const struct gi_norm_spec *spec = &plan->family->norms[i];
+            if (!require(plan, spec->name, layer, facts->n_embd, 1,
+                         &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
+                return false;
+            }
+        }
+    }
+    return require(plan, "output_norm", 0, facts->n_embd, 1, &plan->norms[count - 1], err);
+}
+
+static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan, uint32_t layer,
+                                               enum gi_norm norm)
+{
+    if (norm == GI_NORM_NONE) {
+        return NULL;
+    }
+    return norm == GI_NORM_NEXT ? plan->norms[(layer + 1) * GI_NORM_COUNT]
+                                : plan->norms[layer * GI_NORM_COUNT + (uint32_t)norm];
+}
+
+//-- weights -------------------------------------------------------------------------------------
+
+static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
+{
+    const uint64_t rows = weight->sources[0].tensor->dims[1];
+    switch (weight->order) {
+    case GI_WEIGHT_ORDER_QKV:
+        return plan->qkv_layout.n_rows;
+    case GI_WEIGHT_ORDER_GATE_UP:
+        return 2 * round_up((uint32_t)rows, GI_TILE_ROWS);
+    case GI_WEIGHT_ORDER_PLAIN:
+        break;
+    }
+    return round_up((uint32_t)rows, 2 * GI_TILE_ROWS);
+}
+
+static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                    const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    weight->weight.name = weight->name;
+    weight->weight.n_rows = gpu_rows(plan, weight);
+    weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
+    if (!gi_weight_layout(plan, weight, limits, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
+        const struct gi_weight_part *part = &weight->weight.parts[i];
+        const uint64_t range =
+            part->quads.size > part->aux.size ? part->quads.size : part->aux.size;
+        plan->largest_range = range > plan->largest_range ? range : plan->largest_range;
+        plan->weight_bytes += gi_plan_part_size(part, limits->alignment);
+    }
+    return true;
+}
+
+static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+                              uint32_t layer, const struct gi_plan_limits *limits,
+                              struct glinfer_error *err)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    struct gi_plan_weight *weight = &plan->weights[layer * GI_SLOT_COUNT + (uint32_t)spec->slot];
+    snprintf(weight->name, sizeof(weight->name), "blk.%u.%s", layer, spec->name);
+    weight->order = spec->order;
+    for (uint32_t i = 0; i < GI_MAX_SOURCES && spec->sources[i].name; i++) {
+        if (!find_source(plan, spec->sources[i].name, layer, gi_dim_size(facts, spec->cols),
+                         gi_dim_size(facts, spec->sources[i].rows), &weight->sources[i], err)) {
+            return false;
+        }
+        weight->n_sources++;
+    }
+    weight->gamma = norm_after(plan, layer, spec->next_norm);
+    return lay_out(plan, weight, limits, err);
+}
+
+static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
+                      struct glinfer_error *err)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    static const char *const names[] = {"token_embd", "output"};
+    for (int i = 0; i < 2; i++) {
+        if (i == 1 && plan->is_tied) {
+            break;
+        }
+        struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
+        snprintf(weight->name, sizeof(weight->name), "%s", names[i]);
+        weight->n_sources = 1;
+        if (!find_source(plan, names[i], 0, facts->n_embd, facts->n_vocab, &weight->sources[0],
+                         err) ||
+            !lay_out(plan, weight, limits, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
+                         struct glinfer_error *err)
+{
+    const uint32_t n_layer = plan->facts.n_layer;
+    const size_t count = (size_t)n_layer * GI_SLOT_COUNT + 2;
+    plan->weights = calloc(count, sizeof(plan->weights[0]));
+    if (!plan->weights) {
+        return gi_error_no_memory(err, count * sizeof(plan->weights[0]), "the list of weights");
+    }
+    for (uint32_t layer = 0; layer < n_layer; layer++) {
+        for (size_t i = 0; i < plan->family->n_weights; i++) {
+            if (!plan_layer_weight(plan, &plan->family->weights[i], layer, limits, err)) {
+                return false;
+            }
+        }
+    }
+    plan->n_weights = n_layer * GI_SLOT_COUNT;
+    plan->is_tied = !gi_gguf_tensor_find(plan->gguf, "output.weight");
+    return plan_ends(plan, limits, err);
+}
+
+//-- the whole -----------------------------------------------------------------------------------
+
+static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    struct gi_gguf_string name;
+    if (!gi_gguf_get_string(plan->gguf, "general.architecture", &name, err)) {
+        return false;
+    }
+    if (!name.data) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: the key general.architecture is missing",
+                            gi_gguf_path(plan->gguf));
+    }
+    plan->family = gi_model_family_find(name.data, name.size);
+    if (!plan->family) {
+        const int shown = name.size > 64 ? 64 : (int)name.size;
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: the model family \"%.*s\" is not supported; supported are: %s",
+                            gi_gguf_path(plan->gguf), shown, name.data, gi_model_family_names());
+    }
+    return true;
+}
+
+static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    plan->rope_factors = gi_gguf_tensor_find(plan->gguf, "rope_freqs.weight");
+    if (!plan->rope_factors) {
+        return true;
+    }
+    if (plan->rope_factors->type->type != GI_GGML_TYPE_F32) {
+        return check_type(plan, plan->rope_factors, err) &&
+               gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: rope_freqs.weight is of type %s, expected f32",
+                            gi_gguf_path(plan->gguf), plan->rope_factors->type->name);
+    }
+    return check_shape(plan, plan->rope_factors, plan->facts.n_rot / 2, 1, err);
+}
+
+bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
+                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    memset(plan, 0, sizeof(*plan));
+    plan->gguf = gguf;
+    if (!find_family(plan, err) || !plan->family->read_facts(gguf, &plan->facts, err)) {
+        goto fail;
+    }
+    gi_qkv_layout_init(&plan->qkv_layout, plan->facts.n_head, plan->facts.n_kv_head,
+                       plan->facts.head_dim);
+    if (!find_rope_factors(plan, err) || !plan_norms(plan, err) ||
+        !plan_weights(plan, limits, err)) {
+        goto fail;
+    }
+    return true;
+fail:
+    gi_model_plan_finish(plan);
+    return false;
+}
+
+void gi_model_plan_finish(struct gi_model_plan *plan)
+{
+    free(plan->weights);
+    free(plan->norms);
+    memset(plan, 0, sizeof(*plan));
+}
+
+//-- rows ----------------------------------------------------------------------------------------
+
+static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *source,
+                    uint32_t *source_row)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    const struct gi_qkv_layout *layout = &plan->qkv_layout;
+    const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin};
+    *source = row >= layout->v_begin ? 2 : row >= layout->k_begin ? 1 : 0;
+    const uint32_t relative = row - begins[*source];
+    const uint32_t tile = relative / GI_TILE_ROWS;
+    const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
+    const uint32_t second = tile % 2;
+    const uint32_t half = facts->head_dim / 2, n_turn = facts->n_rot / 2;
+    if (pair >= (*source == 0 ? facts->n_head : facts->n_kv_head) * half) {
+        return false;
+    }
+    const uint32_t head = pair / half, i = pair % half;
+    uint32_t dim = 2 * i + second;
+    if (*source < 2 && i < n_turn && facts->rope_pairing == GI_ROPE_PAIRING_HALVES) {
+        dim = i + second * n_turn;
+    }
+    *source_row = head * facts->head_dim + dim;
+    return true;
+}
+
+bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                        uint32_t *source_row)
+{
+    if (weight->order == GI_WEIGHT_ORDER_QKV) {
+        return qkv_row(plan, part->row_begin + row, source, source_row);
+    }
+    *source = 0;
+    *source_row = part->row_begin + row;
+    if (weight->order == GI_WEIGHT_ORDER_GATE_UP) {
+        const uint32_t half = part->n_rows / 2;
+        *source = row >= half;
+        *source_row = part->row_begin / 2 + row % half;
+    }
+    return *source_row < weight->sources[*source].tensor->dims[1];
+}
+
+uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment)
+{
+    return align_up(part->aux.offset + part->aux.size, alignment);
+}

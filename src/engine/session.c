@@ -1,0 +1,329 @@
+#include "engine/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct glinfer_session_params take_params(const struct glinfer_session_params *params)
+{
+    struct glinfer_session_params own = {0};
+    if (params) {
+        const size_t size = params->struct_size < sizeof(own) ? params->struct_size : sizeof(own);
+        memcpy(&own, params, size);
+    }
+    return own;
+}
+
+static bool check_params(const struct glinfer_model *model,
+                         const struct glinfer_session_params *params, struct glinfer_error *err)
+{
+    if (params->n_batch > GI_MAX_BATCH || params->chain_length > GI_MAX_CHAIN) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a batch of %u or a chain of %u is too long: %u and %u are the most",
+                            params->n_batch, params->chain_length, GI_MAX_BATCH, GI_MAX_CHAIN);
+    }
+    if (params->n_ctx > model->facts.n_ctx_train) {
+        gi_log_write(&model->device->log, GLINFER_LOG_WARN,
+                     "a context of %u is more than the %u that the model was trained with",
+                     params->n_ctx, model->facts.n_ctx_train);
+    }
+    return true;
+}
+
+//-- buffers -------------------------------------------------------------------------------------
+
+static void hand_out_ranges(struct glinfer_session *session)
+{
+    struct gi_graph *graph = &session->graph;
+    const struct gi_range *ranges = session->ranges;
+    graph->stream.range = ranges[GI_SESSION_STREAM];
+    graph->attention.range = ranges[GI_SESSION_ATTENTION];
+    graph->ffn_act = ranges[GI_SESSION_FFN_ACT];
+    graph->logits.range = ranges[GI_SESSION_LOGITS];
+    graph->vectors.range = ranges[GI_SESSION_VECTORS];
+    graph->tokens = ranges[GI_SESSION_TOKENS];
+    graph->x.range = ranges[GI_SESSION_X];
+    graph->norm.range = ranges[GI_SESSION_NORM];
+    graph->qkv.range = ranges[GI_SESSION_QKV];
+    graph->q.range = ranges[GI_SESSION_Q];
+    graph->attn.range = ranges[GI_SESSION_ATTN];
+    graph->ffn_gate_up.range = ranges[GI_SESSION_FFN_GATE_UP];
+    graph->ffn_act_rows.range = ranges[GI_SESSION_FFN_ACT_ROWS];
+    graph->kv_cache = session->kv_cache;
+    session->step_buffers = (struct gi_step_buffers){.state = ranges[GI_SESSION_STATE],
+                                                     .ring = ranges[GI_SESSION_RING],
+                                                     .counts = ranges[GI_SESSION_COUNTS]};
+}
+
+static bool reserve(struct glinfer_session *session, uint64_t size, struct glinfer_error *err)
+{
+    struct glinfer_model *model = session->model;
+    if (model->mem_budget > 0 && model->used + size > model->mem_budget) {
+        const double mib = 1048576.0;
+        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
+                            "a session with a context of %u needs %.0f MiB, of the budget of %.0f "
+                            "MiB %.0f are left: take a shorter context",
+                            session->n_ctx, (double)size / mib, (double)model->mem_budget / mib,
+                            (double)(model->mem_budget - model->used) / mib);
+    }
+    session->reserved = size;
+    model->used += size;
+    return true;
+}
+
+static bool allocate(struct glinfer_session *session, const struct gi_kv_layer *kv,
+                     uint64_t kv_size, const uint64_t sizes[GI_SESSION_RANGE_COUNT],
+                     struct glinfer_error *err)
+{
+    struct gi_gpu *gpu = session->model->device->gpu;
+    const uint32_t n_layer = session->model->facts.n_layer;
+    const size_t n_slots = n_layer + GI_SESSION_RANGE_COUNT;
+    struct gi_arena_slot *slots = calloc(n_slots, sizeof(*slots));
+    session->kv_cache = calloc(n_layer, sizeof(session->kv_cache[0]));
+    bool ok = slots && session->kv_cache;
+    if (!ok) {
+        gi_error_no_memory(err, n_slots * sizeof(*slots), "a session");
+    }
+    gi_arena_init(&session->arena, 512ull << 20, gi_arena_alignment(gi_gpu_limits(gpu)));
+    for (size_t i = 0; ok && i < n_slots; i++) {
+        ok = gi_arena_add(&session->arena, i < n_layer ? kv_size : sizes[i - n_layer], &slots[i],
+                          err);
+    }
+    ok = ok && reserve(session, session->arena.total, err) &&
+         gi_arena_allocate(&session->arena, gpu, "session", err);
+    for (size_t i = 0; ok && i < n_slots; i++) {
+        const struct gi_range range = gi_arena_range(&session->arena, &slots[i]);
+        if (i < n_layer) {
+            session->kv_cache[i] = *kv;
+            session->kv_cache[i].range = range;
+        } else {
+            session->ranges[i - n_layer] = range;
+        }
+    }
+    free(slots);
+    return ok;
+}
+
+static bool create_buffers(struct glinfer_session *session,
+                           const struct glinfer_session_params *params, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_session_shape shape = {
+        .n_ctx = session->n_ctx,
+        .n_batch = session->n_batch,
+        .n_gate_up = model->weights.layers[GI_SLOT_GATE_UP].n_rows,
+        .is_k_f32 = params->type_k == GLINFER_CACHE_F32,
+        .is_v_f32 = params->type_v == GLINFER_CACHE_F32,
+    };
+    struct gi_kv_layer kv;
+    uint64_t kv_size = 0, sizes[GI_SESSION_RANGE_COUNT];
+    session->graph.facts = &model->facts;
+    session->graph.weights = model->weights;
+    session->graph.qkv_layout = model->qkv_layout;
+    gi_session_layout(&session->graph, &shape, &kv, &kv_size, sizes);
+    if (!allocate(session, &kv, kv_size, sizes, err)) {
+        return false;
+    }
+    hand_out_ranges(session);
+    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+        if (!gi_readback_init(&session->readbacks[i], model->device->gpu,
+                              GI_MAX_CHAIN * sizeof(struct gi_ring_entry), err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Norm weights and the table of rotations.
+static bool write_vectors(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_range range = session->ranges[GI_SESSION_VECTORS];
+    const uint32_t n_norm = gi_graph_norm_total(&model->facts);
+    const uint64_t rope_size = (uint64_t)session->n_ctx * model->facts.n_rot * sizeof(float);
+    struct gi_buffer *buffer = (struct gi_buffer *)range.buffer;
+    float *table = malloc(rope_size + sizeof(float));
+    if (!table) {
+        return gi_error_no_memory(err, rope_size, "the table of rotations");
+    }
+    gi_rope_table_fill(&model->facts, model->rope_factors, session->n_ctx, table);
+    const bool ok = gi_buffer_write(buffer, model->device->gpu, range.offset, model->norms,
+                                    n_norm * sizeof(float), err) &&
+                    (rope_size == 0 ||
+                     gi_buffer_write(buffer, model->device->gpu,
+                                     range.offset + n_norm * sizeof(float), table, rope_size, err));
+    free(table);
+    return ok;
+}
+
+//-- recording -----------------------------------------------------------------------------------
+
+static struct gi_dispatch_table *open_table(struct glinfer_session *session, bool is_batch,
+                                            struct glinfer_error *err)
+{
+    struct glinfer_device *device = session->model->device;
+    struct gi_dispatch_table_params params = {.state = session->step_buffers.state};
+    if (!is_batch) {
+        params.counts = session->step_buffers.counts;
+    }
+    struct gi_dispatch_table *table =
+        gi_dispatch_table_create(device->gpu, device->programs, &params, err);
+    session->graph.is_batch = is_batch;
+    session->graph.recorder =
+        (struct gi_recorder){.gpu = device->gpu, .programs = device->programs, .table = table};
+    return table;
+}
+
+static bool record_layers(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    if (!gi_graph_embed(&session->graph, err)) {
+        return false;
+    }
+    for (uint32_t layer = 0; layer < model->facts.n_layer; layer++) {
+        if (!model->family->record_layer(&session->graph, layer, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool record_end(struct glinfer_session *session, int end, struct glinfer_error *err)
+{
+    struct gi_graph *graph = &session->graph;
+    if (!gi_graph_output(graph, err)) {
+        return false;
+    }
+    return end == GI_STEP_END_ARGMAX
+               ? gi_op_argmax(&graph->recorder, &graph->logits, &session->step_buffers, err)
+               : gi_op_sample(&graph->recorder, &graph->logits, &session->step_buffers, err);
+}
+
+static bool record_tables(struct glinfer_session *session, struct glinfer_error *err)
+{
+    session->prompt = open_table(session, true, err);
+    if (!session->prompt || !record_layers(session, err)) {
+        return false;
+    }
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        session->step[end] = open_table(session, false, err);
+        if (!session->step[end] || !record_layers(session, err) || !record_end(session, end, err)) {
+            return false;
+        }
+        session->prompt_end[end] = open_table(session, true, err);
+        if (!session->prompt_end[end] || !record_end(session, end, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool seal_tables(struct glinfer_session *session, struct glinfer_error *err)
+{
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        if (!gi_dispatch_table_seal(session->step[end], err) ||
+            !gi_dispatch_table_seal(session->prompt_end[end], err)) {
+            return false;
+        }
+    }
+    return gi_dispatch_table_seal(session->prompt, err);
+}
+
+//-- the session ---------------------------------------------------------------------------------
+
+static void measure_tokens(struct glinfer_session *session)
+{
+    const struct gi_tokenizer *tokenizer = session->model->tokenizer.core;
+    const size_t n = gi_tokenizer_size(tokenizer);
+    for (size_t i = 0; i < n; i++) {
+        const size_t size = gi_tokenizer_bytes(tokenizer, (int32_t)i).size;
+        session->max_token_size = size > session->max_token_size ? size : session->max_token_size;
+    }
+    session->n_stop_ids = (uint32_t)gi_tokenizer_stop_ids(tokenizer, session->stop_ids);
+}
+
+static bool build(struct glinfer_session *session, const struct glinfer_session_params *params,
+                  struct glinfer_error *err)
+{
+    struct glinfer_device *device = session->model->device;
+    return create_buffers(session, params, err) && write_vectors(session, err) &&
+           record_tables(session, err) &&
+           gi_program_table_build(device->programs, params->progress, params->progress_user, err) &&
+           seal_tables(session, err) && gi_gpu_check(device->gpu, "creating a session", err);
+}
+
+struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
+                                               const struct glinfer_session_params *params,
+                                               struct glinfer_error *err)
+{
+    const struct glinfer_session_params own = take_params(params);
+    struct gi_platform_saved saved;
+    if (!check_params(model, &own, err)) {
+        return NULL;
+    }
+    struct glinfer_session *session = calloc(1, sizeof(*session));
+    if (!session) {
+        gi_error_no_memory(err, sizeof(*session), "a session");
+        return NULL;
+    }
+    session->model = model;
+    model->n_sessions++;
+    session->n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->facts);
+    session->n_batch = own.n_batch ? own.n_batch : GI_DEFAULT_BATCH;
+    session->chain_length = own.chain_length;
+    session->budget_ns = (own.max_batch_ms ? own.max_batch_ms : 100) * 1000000ull;
+    session->pending = GI_NO_TOKEN;
+    measure_tokens(session);
+    bool ok = gi_gpu_enter(model->device->gpu, &saved, err);
+    if (ok) {
+        ok = build(session, &own, err);
+        gi_gpu_leave(model->device->gpu, &saved);
+    }
+    if (!ok) {
+        glinfer_session_destroy(&session);
+    }
+    return session;
+}
+
+static void release(struct glinfer_session *session)
+{
+    struct gi_gpu *gpu = session->model->device->gpu;
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        gi_dispatch_table_destroy(session->step[end]);
+        gi_dispatch_table_destroy(session->prompt_end[end]);
+    }
+    gi_dispatch_table_destroy(session->prompt);
+    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+        gi_readback_finish(&session->readbacks[i], gpu);
+        gi_fence_finish(gpu, &session->batch_fences[i]);
+    }
+    gi_arena_finish(&session->arena, gpu);
+}
+
+void glinfer_session_destroy(struct glinfer_session **session)
+{
+    struct glinfer_session *self = session ? *session : NULL;
+    if (!self) {
+        return;
+    }
+    struct gi_platform_saved saved;
+    if (gi_gpu_enter(self->model->device->gpu, &saved, NULL)) {
+        release(self);
+        gi_gpu_leave(self->model->device->gpu, &saved);
+    }
+    free(self->kv_cache);
+    self->model->used -= self->reserved;
+    self->model->n_sessions--;
+    free(self);
+    *session = NULL;
+}
+
+void glinfer_session_reset(struct glinfer_session *session)
+{
+    session->n_past = 0;
+    session->pending = GI_NO_TOKEN;
+}
+
+void glinfer_session_cancel(struct glinfer_session *session)
+{
+    atomic_store(&session->is_cancelled, true);
+}

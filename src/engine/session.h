@@ -1,0 +1,49 @@
+// glinfer_session: the cache, scratch and recorded tables of one timeline of tokens.
+#ifndef GI_ENGINE_SESSION_H
+#define GI_ENGINE_SESSION_H
+
+#include "engine/model.h"
+#include "engine/session_layout.h"
+
+#include <stdatomic.h>
+
+// How a step ends: which of a pair of tables is replayed.
+enum gi_step_end {
+    GI_STEP_END_ARGMAX, // greedy without log-probabilities
+    GI_STEP_END_SAMPLE,
+    GI_STEP_END_COUNT,
+};
+
+#define GI_MAX_CHAIN        256
+#define GI_CHAINS_IN_FLIGHT 2
+
+struct glinfer_session {
+    struct glinfer_model *model; // borrowed; counts this session
+    uint32_t n_ctx, n_batch;
+    uint32_t chain_length; // 0: by budget_ns
+    uint64_t budget_ns;    // GPU time of a chain or a batch
+    uint64_t reserved;     // bytes of the model's budget
+
+    struct gi_arena arena;
+    struct gi_range ranges[GI_SESSION_RANGE_COUNT];
+    struct gi_kv_layer *kv_cache; // n_layer
+    struct gi_graph graph;
+    struct gi_step_buffers step_buffers;
+    struct gi_dispatch_table *step[GI_STEP_END_COUNT];       // a decode step
+    struct gi_dispatch_table *prompt;                        // a batch, to the residual stream
+    struct gi_dispatch_table *prompt_end[GI_STEP_END_COUNT]; // its last row, to a token
+    struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
+    struct gi_fence batch_fences[GI_CHAINS_IN_FLIGHT];
+
+    uint32_t n_past; // tokens in the cache
+    int32_t pending; // the last token sampled, not in the cache yet; GI_NO_TOKEN: none
+    uint32_t epoch;
+    uint64_t step_ns;         // measured time of a decode step, 0: not yet
+    uint64_t prompt_token_ns; // likewise of a prompt's token
+    size_t max_token_size;    // bytes of the longest token
+    int32_t stop_ids[GI_MAX_STOP_IDS];
+    uint32_t n_stop_ids;
+    atomic_bool is_cancelled;
+};
+
+#endif

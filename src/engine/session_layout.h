@@ -1,0 +1,41 @@
+// The buffers of a session: how large each is for a model and a session's settings. Used to estimate
+// before anything is allocated, and to allocate.
+#ifndef GI_ENGINE_SESSION_LAYOUT_H
+#define GI_ENGINE_SESSION_LAYOUT_H
+
+#include "graph/graph.h"
+
+// Every range that is not the cache.
+enum gi_session_range {
+    GI_SESSION_STATE,
+    GI_SESSION_COUNTS,
+    GI_SESSION_RING,
+    GI_SESSION_TOKENS,
+    GI_SESSION_STREAM,
+    GI_SESSION_ATTENTION,
+    GI_SESSION_FFN_ACT,
+    GI_SESSION_LOGITS,
+    GI_SESSION_X,
+    GI_SESSION_NORM,
+    GI_SESSION_QKV,
+    GI_SESSION_Q,
+    GI_SESSION_ATTN,
+    GI_SESSION_FFN_GATE_UP,
+    GI_SESSION_FFN_ACT_ROWS,
+    GI_SESSION_VECTORS,
+    GI_SESSION_RANGE_COUNT,
+};
+
+struct gi_session_shape {
+    uint32_t n_ctx, n_batch;
+    uint32_t n_gate_up; // rows of the gate_up matrix in GPU order
+    bool is_k_f32, is_v_f32;
+};
+
+// Fills the graph's offsets and strides (their ranges have no buffer yet), one layer's cache, and sizes
+// in bytes of every range.
+void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
+                       struct gi_kv_layer *kv, uint64_t *kv_size,
+                       uint64_t sizes[GI_SESSION_RANGE_COUNT]);
+
+#endif

@@ -1,0 +1,30 @@
+// From the bytes of tokens to text that may be shown: whole characters only, and nothing that may be the
+// start of a stop string until it is known not to be one.
+#ifndef GI_ENGINE_TEXT_STREAM_H
+#define GI_ENGINE_TEXT_STREAM_H
+
+#include "tokenizer/tokenizer.h"
+
+struct gi_text_stream {
+    struct gi_utf8_stream utf8;
+    char *text;      // characters not yet released, then the ones released last
+    size_t capacity; // bytes
+    size_t n_held;   // bytes at the start of text that are held back
+    size_t n_released;
+    const char *const *stop; // n_stop, borrowed
+    size_t n_stop;
+    bool is_stopped; // a stop string came
+};
+
+// max_token is the largest number of bytes that one push brings. Fails with NO_MEMORY.
+bool gi_text_stream_init(struct gi_text_stream *stream, const char *const *stop, size_t n_stop,
+                         size_t max_token, struct glinfer_error *err);
+void gi_text_stream_finish(struct gi_text_stream *stream);
+
+// Adds a token's bytes. Returns what may be shown now, valid until the next call; its size may be 0.
+// After a stop string nothing more is released.
+struct gi_text gi_text_stream_push(struct gi_text_stream *stream, struct gi_text bytes);
+// The end: what is still held back.
+struct gi_text gi_text_stream_flush(struct gi_text_stream *stream);
+
+#endif

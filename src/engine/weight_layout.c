@@ -1,0 +1,128 @@
+#include "engine/weight_layout.h"
+
+// A run of GPU rows of one type that may be cut anywhere at a multiple of `step` rows.
+struct run {
+    const struct gi_quant *quant;
+    uint32_t begin, n_rows, step;
+    bool has_bias, has_gamma;
+};
+
+static uint64_t align_up(uint64_t n, uint64_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols)
+{
+    const uint64_t vector = align_up(n_rows, 4) * 4;
+    return align_up(gi_quant_scales_size(run->quant, n_rows, n_cols), 16) +
+           (run->has_bias ? vector : 0) + (run->has_gamma ? vector : 0);
+}
+
+// The most rows whose quads and aux fit a range.
+static uint32_t rows_that_fit(const struct run *run, uint32_t n_cols, uint64_t max_range)
+{
+    const uint64_t quads = gi_quant_quads_size(run->quant, run->step, n_cols);
+    const uint64_t aux = aux_size(run, run->step, n_cols) + 32;
+    const uint64_t largest = quads > aux ? quads : aux;
+    const uint64_t steps = max_range / largest;
+    return steps * run->step > run->n_rows ? run->n_rows : (uint32_t)steps * run->step;
+}
+
+static void lay_out_part(struct gi_weight_part *part, const struct run *run, uint32_t row,
+                         uint32_t n_rows, uint32_t n_cols, uint32_t alignment)
+{
+    part->quant = run->quant;
+    part->row_begin = row;
+    part->n_rows = n_rows;
+    part->quads.size = gi_quant_quads_size(run->quant, n_rows, n_cols);
+    part->aux.offset = align_up(part->quads.size, alignment);
+    part->aux.size = aux_size(run, n_rows, n_cols);
+    if (part->aux.size == 0) {
+        part->aux.size = 16; // a range may not be empty
+    }
+    uint32_t word = (uint32_t)(align_up(gi_quant_scales_size(run->quant, n_rows, n_cols), 16) / 4);
+    part->bias = part->gamma = GI_NO_OFFSET;
+    if (run->has_bias) {
+        part->bias = word;
+        word += (uint32_t)align_up(n_rows, 4);
+    }
+    if (run->has_gamma) {
+        part->gamma = word;
+    }
+}
+
+static bool lay_out_run(struct gi_plan_weight *weight, const struct run *run,
+                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    struct gi_weight *w = &weight->weight;
+    const uint32_t most = rows_that_fit(run, w->n_cols, limits->max_range);
+    for (uint32_t done = 0; done < run->n_rows;) {
+        if (w->n_parts == GI_MAX_PARTS || most == 0) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: %u rows of %u do not fit %d ranges of %llu bytes",
+                                weight->name, w->n_rows, w->n_cols, GI_MAX_PARTS,
+                                (unsigned long long)limits->max_range);
+        }
+        const uint32_t left = run->n_rows - done;
+        const uint32_t n_rows = left < most ? left : most;
+        lay_out_part(&w->parts[w->n_parts++], run, run->begin + done, n_rows, w->n_cols,
+                     limits->alignment);
+        done += n_rows;
+    }
+    return true;
+}
+
+static const struct gi_quant *source_quant(const struct gi_plan_weight *weight, uint32_t source)
+{
+    return gi_quant_find(weight->sources[source].tensor->type->type);
+}
+
+static bool has_any_bias(const struct gi_plan_weight *weight)
+{
+    for (uint32_t i = 0; i < weight->n_sources; i++) {
+        if (weight->sources[i].bias) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// q, k and v: neighbours of the same type share a part.
+static bool lay_out_qkv(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    const struct gi_qkv_layout *layout = &plan->qkv_layout;
+    const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin, layout->n_rows};
+    for (uint32_t first = 0, next; first < 3; first = next) {
+        for (next = first + 1;
+             next < 3 && source_quant(weight, next) == source_quant(weight, first); next++) {
+        }
+        const struct run run = {.quant = source_quant(weight, first),
+                                .begin = begins[first],
+                                .n_rows = begins[next] - begins[first],
+                                .step = 2 * GI_TILE_ROWS,
+                                .has_bias = has_any_bias(weight)};
+        if (!lay_out_run(weight, &run, limits, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                      const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    if (weight->order == GI_WEIGHT_ORDER_QKV) {
+        return lay_out_qkv(plan, weight, limits, err);
+    }
+    struct run run = {.quant = source_quant(weight, 0),
+                      .n_rows = weight->weight.n_rows,
+                      .step = 2 * GI_TILE_ROWS,
+                      .has_bias = has_any_bias(weight),
+                      .has_gamma = weight->gamma != NULL};
+    if (weight->order == GI_WEIGHT_ORDER_GATE_UP && source_quant(weight, 1) != run.quant) {
+        run.quant = gi_quant_find(GI_GGML_TYPE_F32); // the two are read together
+    }
+    return lay_out_run(weight, &run, limits, err);
+}

@@ -1,0 +1,285 @@
+#include "engine/weight_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_BYTES = 4 << 20 };
+
+struct loader {
+    struct gi_gpu *gpu;
+    const struct gi_model_plan *plan;
+    glinfer_progress_fn progress;
+    void *user;
+    uint64_t done, total;                   // bytes of the file
+    uint32_t *quads, *scales;               // a chunk
+    size_t quads_capacity, scales_capacity; // bytes
+    float *rows;                            // GI_TILE_ROWS rows that are dequantised first
+    size_t rows_capacity;                   // bytes
+    struct glinfer_error *err;
+};
+
+void gi_read_vector(const struct gi_gguf_tensor *tensor, size_t n, float *out)
+{
+    gi_quant_find(tensor->type->type)->dequantize_row(tensor->data, n, out);
+}
+
+static bool grow(void **data, size_t *capacity, size_t size, struct glinfer_error *err)
+{
+    if (*capacity >= size) {
+        return true;
+    }
+    void *grown = realloc(*data, size);
+    if (!grown) {
+        return gi_error_no_memory(err, size, "a chunk of weights");
+    }
+    *data = grown;
+    *capacity = size;
+    return true;
+}
+
+static bool report(struct loader *loader, uint64_t bytes)
+{
+    loader->done += bytes;
+    if (loader->progress &&
+        !loader->progress(loader->user, GLINFER_PHASE_LOAD, loader->done, loader->total)) {
+        return gi_error_set(loader->err, GLINFER_STATUS_CANCELLED, "loading was cancelled");
+    }
+    return true;
+}
+
+//-- tiles ---------------------------------------------------------------------------------------
+
+static size_t row_bytes(const struct gi_gguf_tensor *tensor)
+{
+    return (size_t)(tensor->size / tensor->dims[1]);
+}
+
+static void repack_tile(const struct loader *loader, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, uint32_t tile, uint32_t *quads,
+                        uint32_t *scales)
+{
+    const size_t n_cols = weight->weight.n_cols;
+    const void *rows[GI_TILE_ROWS] = {NULL};
+    for (uint32_t i = 0; i < GI_TILE_ROWS; i++) {
+        uint32_t source, row;
+        if (!gi_plan_weight_row(loader->plan, weight, part, tile * GI_TILE_ROWS + i, &source,
+                                &row)) {
+            continue;
+        }
+        const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
+        rows[i] = tensor->data + (size_t)row * row_bytes(tensor);
+        if (tensor->type->type != part->quant->type) {
+            float *copy = loader->rows + i * n_cols;
+            gi_quant_find(tensor->type->type)->dequantize_row(rows[i], n_cols, copy);
+            rows[i] = copy;
+        }
+    }
+    part->quant->repack_tile(rows, n_cols, quads, scales);
+}
+
+static bool prepare_chunk(struct loader *loader, uint32_t n_tile, size_t quads_size,
+                          size_t scales_size, size_t n_cols)
+{
+    return grow((void **)&loader->quads, &loader->quads_capacity, n_tile * quads_size,
+                loader->err) &&
+           grow((void **)&loader->scales, &loader->scales_capacity, n_tile * scales_size + 4,
+                loader->err) &&
+           grow((void **)&loader->rows, &loader->rows_capacity,
+                GI_TILE_ROWS * n_cols * sizeof(float), loader->err);
+}
+
+static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weight,
+                       const struct gi_weight_part *part, struct gi_range quads,
+                       struct gi_range aux)
+{
+    const size_t n_cols = weight->weight.n_cols;
+    const size_t quads_size = gi_quant_quads_size(part->quant, GI_TILE_ROWS, n_cols);
+    const size_t scales_size = gi_quant_scales_size(part->quant, GI_TILE_ROWS, n_cols);
+    const uint32_t n_tile = part->n_rows / GI_TILE_ROWS;
+    const uint32_t most = quads_size > CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / quads_size);
+    struct gi_buffer *buffer = (struct gi_buffer *)quads.buffer;
+    for (uint32_t begin = 0; begin < n_tile; begin += most) {
+        const uint32_t count = n_tile - begin < most ? n_tile - begin : most;
+        if (!prepare_chunk(loader, count, quads_size, scales_size, n_cols)) {
+            return false;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            repack_tile(loader, weight, part, begin + i, loader->quads + i * (quads_size / 4),
+                        loader->scales + i * (scales_size / 4));
+        }
+        if (!gi_buffer_write(buffer, loader->gpu, quads.offset + (uint64_t)begin * quads_size,
+                             loader->quads, count * quads_size, loader->err)) {
+            return false;
+        }
+        if (scales_size > 0 &&
+            !gi_buffer_write(buffer, loader->gpu, aux.offset + (uint64_t)begin * scales_size,
+                             loader->scales, count * scales_size, loader->err)) {
+            return false;
+        }
+        if (!report(loader, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+//-- vectors -------------------------------------------------------------------------------------
+
+// One value a GPU row of the part, taken from whichever tensor the row comes from.
+static bool load_vector(struct loader *loader, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, struct gi_range aux, uint32_t offset,
+                        const struct gi_gguf_tensor *const vectors[GI_MAX_SOURCES])
+{
+    if (offset == GI_NO_OFFSET) {
+        return true;
+    }
+    float *values[GI_MAX_SOURCES] = {NULL};
+    float *out = calloc(part->n_rows, sizeof(*out));
+    bool ok = out != NULL;
+    for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
+        const size_t n = vectors[i] ? (size_t)vectors[i]->dims[0] : 0;
+        values[i] = calloc(n + 1, sizeof(float));
+        ok = values[i] != NULL;
+        if (ok && n > 0) {
+            gi_read_vector(vectors[i], n, values[i]);
+        }
+    }
+    for (uint32_t row = 0; ok && row < part->n_rows; row++) {
+        uint32_t source, source_row;
+        if (gi_plan_weight_row(loader->plan, weight, part, row, &source, &source_row) &&
+            vectors[source]) {
+            out[row] = values[source][source_row];
+        }
+    }
+    ok = ok ? gi_buffer_write((struct gi_buffer *)aux.buffer, loader->gpu,
+                              aux.offset + 4 * (uint64_t)offset, out, part->n_rows * sizeof(float),
+                              loader->err)
+            : gi_error_no_memory(loader->err, part->n_rows * sizeof(float), weight->name);
+    for (uint32_t i = 0; i < GI_MAX_SOURCES; i++) {
+        free(values[i]);
+    }
+    free(out);
+    return ok;
+}
+
+static bool load_weight(struct loader *loader, const struct gi_plan_weight *weight,
+                        const struct gi_weight *target)
+{
+    const struct gi_gguf_tensor *biases[GI_MAX_SOURCES] = {NULL};
+    const struct gi_gguf_tensor *gammas[GI_MAX_SOURCES] = {weight->gamma};
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < weight->n_sources; i++) {
+        biases[i] = weight->sources[i].bias;
+        bytes += weight->sources[i].tensor->size;
+    }
+    for (uint32_t i = 0; i < target->n_parts; i++) {
+        const struct gi_weight_part *part = &target->parts[i];
+        if (!load_tiles(loader, weight, part, part->quads, part->aux) ||
+            !load_vector(loader, weight, part, part->aux, part->bias, biases) ||
+            !load_vector(loader, weight, part, part->aux, part->gamma, gammas)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < weight->n_sources; i++) {
+        const struct gi_gguf_tensor *tensor = weight->sources[i].tensor;
+        gi_gguf_tensor_drop(loader->plan->gguf, tensor, 0, tensor->size);
+    }
+    return report(loader, bytes);
+}
+
+//-- the store -----------------------------------------------------------------------------------
+
+static bool copy_weights(struct gi_weight_store *store, const struct gi_model_plan *plan,
+                         struct glinfer_error *err)
+{
+    store->n_weights = plan->n_weights;
+    store->weights = calloc(plan->n_weights, sizeof(store->weights[0]));
+    store->names = calloc(plan->n_weights, sizeof(store->names[0]));
+    if (!store->weights || !store->names) {
+        return gi_error_no_memory(err, plan->n_weights * sizeof(store->weights[0]),
+                                  "the list of weights");
+    }
+    for (uint32_t i = 0; i < plan->n_weights; i++) {
+        store->weights[i] = plan->weights[i].weight;
+        memcpy(store->names[i], plan->weights[i].name, sizeof(store->names[0]));
+        store->weights[i].name = store->names[i];
+    }
+    return true;
+}
+
+static uint32_t count_parts(const struct gi_model_plan *plan)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_weights; i++) {
+        n += plan->weights[i].weight.n_parts;
+    }
+    return n;
+}
+
+// Gives every part its place; the ranges of a part lie one behind the other in its slot.
+static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
+                        const struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    const uint32_t n_slots = count_parts(plan);
+    struct gi_arena_slot *slots = calloc(n_slots, sizeof(*slots));
+    if (!slots) {
+        return gi_error_no_memory(err, n_slots * sizeof(*slots), "the list of weights");
+    }
+    bool ok = true;
+    uint32_t slot = 0;
+    for (uint32_t i = 0; ok && i < store->n_weights; i++) {
+        for (uint32_t j = 0; ok && j < store->weights[i].n_parts; j++) {
+            ok =
+                gi_arena_add(&store->arena,
+                             gi_plan_part_size(&store->weights[i].parts[j], store->arena.alignment),
+                             &slots[slot++], err);
+        }
+    }
+    ok = ok && gi_arena_allocate(&store->arena, gpu, "weights", err);
+    slot = 0;
+    for (uint32_t i = 0; ok && i < store->n_weights; i++) {
+        for (uint32_t j = 0; j < store->weights[i].n_parts; j++) {
+            struct gi_weight_part *part = &store->weights[i].parts[j];
+            const struct gi_range range = gi_arena_range(&store->arena, &slots[slot++]);
+            part->quads.buffer = part->aux.buffer = range.buffer;
+            part->quads.offset += range.offset;
+            part->aux.offset += range.offset;
+        }
+    }
+    free(slots);
+    return ok;
+}
+
+bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
+                          const struct gi_model_plan *plan, glinfer_progress_fn progress,
+                          void *user, struct glinfer_error *err)
+{
+    const uint64_t max_buffer = 512ull << 20;
+    struct loader loader = {
+        .gpu = gpu, .plan = plan, .progress = progress, .user = user, .err = err};
+    for (size_t i = 0; i < gi_gguf_tensor_count(plan->gguf); i++) {
+        loader.total += gi_gguf_tensor_at(plan->gguf, i)->size;
+    }
+    memset(store, 0, sizeof(*store));
+    gi_arena_init(&store->arena, max_buffer, gi_arena_alignment(gi_gpu_limits(gpu)));
+    bool ok = copy_weights(store, plan, err) && place_parts(store, gpu, plan, err);
+    for (uint32_t i = 0; ok && i < plan->n_weights; i++) {
+        ok = load_weight(&loader, &plan->weights[i], &store->weights[i]);
+    }
+    ok = ok && gi_gpu_check(gpu, "loading weights", err);
+    free(loader.quads);
+    free(loader.scales);
+    free(loader.rows);
+    if (!ok) {
+        gi_weight_store_finish(store, gpu);
+    }
+    return ok;
+}
+
+void gi_weight_store_finish(struct gi_weight_store *store, struct gi_gpu *gpu)
+{
+    gi_arena_finish(&store->arena, gpu);
+    free(store->weights);
+    free(store->names);
+    memset(store, 0, sizeof(*store));
+}
