@@ -1,5 +1,7 @@
 #include "kernel_test.h"
 
+extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_swiglu, kt_gemv_vocab;
+
 const struct kt_suite *const kt_suites[] = {
-    NULL,
+    &kt_gemv_qkv, &kt_gemv_residual, &kt_gemv_swiglu, &kt_gemv_vocab, NULL,
 };

@@ -1,0 +1,679 @@
+#include "kernel_test.h"
+#include "ops/gemv.h"
+#include "ref/ref_gemv.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// |gpu - ref| <= ROUNDINGS * FLT_EPSILON * magnitude. An invocation adds up to 8 terms a block and
+// component, the blocks one after another; roundings of random sign cancel, so that the constant
+// does not grow with n_cols. Q4_0 has the factor 16 / 4 from nibbles that stand 8 too high.
+#define ROUNDINGS 16
+
+// How a kernel is spread over invocations: what GLINFER_GEMV takes.
+static const char *const shape_names[] = {"split", "row", "line"};
+#define N_SHAPE_ALL  2 // every type and size; the unrolled shape compiles for long, so fewer cases
+#define SHAPE_LINE   2
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,
+                                 GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0};
+#define N_TYPE ARRAY_LEN(types)
+
+// One case in the unrolled shape: a type and a row of the kernel's table of sizes.
+struct line_case {
+    uint32_t type;
+    size_t size;
+};
+
+struct variant {
+    uint32_t type;
+    size_t size; // row of the kernel's table
+    size_t shape;
+};
+
+static struct variant get_variant(size_t index, size_t n_size, const struct line_case *lines)
+{
+    size_t n_all = n_size * N_TYPE * N_SHAPE_ALL;
+    if (index >= n_all) {
+        const struct line_case *line = &lines[index - n_all];
+        return (struct variant){line->type, line->size, SHAPE_LINE};
+    }
+    return (struct variant){types[index / N_SHAPE_ALL % N_TYPE], index / N_SHAPE_ALL / N_TYPE,
+                            index % N_SHAPE_ALL};
+}
+
+static int print_variant(const struct variant *variant, char *text, size_t size)
+{
+    return snprintf(text, size, "%s %s ", gi_ggml_type_find(variant->type)->name,
+                    shape_names[variant->shape]);
+}
+
+static bool set_shape(const struct variant *variant)
+{
+    return setenv("GLINFER_GEMV", shape_names[variant->shape], 1) == 0;
+}
+
+//-- the stream ------------------------------------------------------------------------------------
+
+#define NORM_EPS 1e-5f
+
+// A stream with random contents, and the same on the CPU.
+struct test_stream {
+    struct gi_stream stream;
+    float *values; // the whole range
+    double inv_rms;
+};
+
+static bool make_stream(struct test_stream *test, struct kt_run *run, uint32_t n_embd,
+                        uint32_t n_rot, uint32_t n_ssq)
+{
+    struct gi_stream *stream = &test->stream;
+    size_t size = (size_t)gi_stream_layout(stream, n_embd, n_rot, NORM_EPS);
+    float *values = test->values = kt_alloc(size, 1);
+    kt_fill(run, values, size / sizeof(float), -1, 1);
+    kt_fill(run, values + stream->ssq, stream->max_ssq, 0, 2.0f * (float)n_embd / (float)n_ssq);
+    double sum = 0;
+    for (uint32_t i = 0; i < n_ssq; i++) {
+        sum += (double)values[stream->ssq + i];
+    }
+    for (uint32_t i = 0; i < n_rot; i += 2) {
+        float angle = kt_uniform(run, -3, 3);
+        values[stream->rope + i] = cosf(angle);
+        values[stream->rope + i + 1] = sinf(angle);
+    }
+    test->inv_rms = ref_inv_rms(sum, n_embd, (double)NORM_EPS);
+    stream->n_ssq = n_ssq;
+    stream->range = kt_range(run, "stream", values, size);
+    return !run->has_failed;
+}
+
+// Random but for n values past the end of x: n_cols is rounded up to 32 there.
+static float *make_x(struct kt_run *run, uint32_t n_cols, struct gi_range *range)
+{
+    size_t padded = (n_cols + 31) / 32 * 32;
+    float *x = kt_alloc(padded, sizeof(*x));
+    kt_fill(run, x, padded, -1, 1);
+    *range = kt_range(run, "x", x, padded * sizeof(*x));
+    return x;
+}
+
+static double *bounds_of(const struct ref_value *values, double *want, size_t n)
+{
+    double *bounds = kt_alloc(n, sizeof(*bounds));
+    for (size_t i = 0; i < n; i++) {
+        want[i] = values[i].value;
+        bounds[i] = ROUNDINGS * (double)FLT_EPSILON * values[i].magnitude;
+    }
+    return bounds;
+}
+
+static bool compare_refs(struct kt_run *run, const char *what, const struct gi_range *range,
+                         size_t offset, const struct ref_value *values, size_t n, bool is_f16)
+{
+    double *want = kt_alloc(n, sizeof(*want));
+    double *bounds = bounds_of(values, want, n);
+    for (size_t i = 0; is_f16 && i < n; i++) {
+        bounds[i] += fabs(want[i]) * 0x1p-10 + 0x1p-24; // a unit in the last place of f16
+    }
+    bool is_good = is_f16 ? kt_compare_f16(run, what, range, offset, want, bounds, n)
+                          : kt_compare_f32(run, what, range, offset, want, bounds, n);
+    free(bounds);
+    free(want);
+    return is_good;
+}
+
+//-- gemv_qkv --------------------------------------------------------------------------------------
+
+struct qkv_size {
+    uint32_t n_embd, n_head, n_kv_head, head_dim, n_rot;
+    uint32_t part_rows; // 0: one part
+    uint32_t n_ssq;
+    bool has_bias, is_k_f32, is_v_f32;
+};
+
+static const struct qkv_size qkv_sizes[] = {
+    {32,   1, 1, 8,   8,   0,   1,  false, false, false},
+    {96,   2, 1, 16,  8,   16,  7,  true,  true,  false},
+    {64,   4, 4, 64,  64,  0,   3,  false, false, true },
+    {160,  8, 1, 64,  32,  128, 5,  true,  false, false},
+    {96,   9, 3, 64,  64,  0,   36, false, false, false},
+    {64,   4, 4, 80,  40,  48,  2,  false, true,  true },
+    {2048, 2, 1, 128, 128, 0,   64, true,  false, false},
+    {576,  9, 3, 64,  64,  0,   36, false, false, false},
+};
+#define QKV_SMOLLM2 7
+
+static const struct line_case qkv_lines[] = {
+    {GI_GGML_TYPE_F32,  0          },
+    {GI_GGML_TYPE_F16,  1          },
+    {GI_GGML_TYPE_Q4_0, 3          },
+    {GI_GGML_TYPE_Q8_0, 5          },
+    {GI_GGML_TYPE_Q4_1, QKV_SMOLLM2},
+};
+
+static void name_qkv(size_t index, char *text, size_t size)
+{
+    struct variant variant = get_variant(index, ARRAY_LEN(qkv_sizes), qkv_lines);
+    const struct qkv_size *s = &qkv_sizes[variant.size];
+    int n = print_variant(&variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u heads %u/%u x %u rot %u%s%s k %s v %s", s->n_embd,
+             s->n_head, s->n_kv_head, s->head_dim, s->n_rot, s->part_rows ? " parts" : "",
+             s->has_bias ? " bias" : "", s->is_k_f32 ? "f32" : "f16", s->is_v_f32 ? "f32" : "f16");
+}
+
+// The section of GPU rows from row begin on, as n_pair pairs in pair order, turned where asked.
+static struct ref_value *take_section(const struct ref_value *y, uint32_t begin, uint32_t n_pair,
+                                      uint32_t half_dim, uint32_t n_rot, const float *rope)
+{
+    struct ref_value *out = kt_alloc(2 * n_pair, sizeof(*out));
+    for (uint32_t p = 0; p < n_pair; p++) {
+        uint32_t row = begin + p / 8 * 16 + p % 8, i = p % half_dim;
+        out[2 * p] = y[row];
+        out[2 * p + 1] = y[row + 8];
+        if (i < n_rot / 2) {
+            ref_turn(&out[2 * p], &out[2 * p + 1], (double)rope[2 * i], (double)rope[2 * i + 1]);
+        }
+    }
+    return out;
+}
+
+// One position of one cache, head by head.
+static bool compare_cache(struct kt_run *run, const char *what, const struct gi_kv_layer *layer,
+                          uint32_t start, bool is_f32, uint32_t n_past,
+                          const struct ref_value *values)
+{
+    size_t element = is_f32 ? 4 : 2;
+    for (uint32_t h = 0; h < layer->n_kv_head; h++) {
+        size_t at = ((size_t)h * layer->n_ctx + n_past) * layer->head_dim * element;
+        if (!compare_refs(run, what, &layer->range, start * sizeof(uint32_t) + at,
+                          values + (size_t)h * layer->head_dim, layer->head_dim, !is_f32)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool compare_qkv(struct kt_run *run, const struct qkv_size *size,
+                        const struct gi_qkv_layout *layout, const struct gi_kv_layer *layer,
+                        uint32_t n_past, const struct ref_value *y, const float *rope)
+{
+    uint32_t half = size->head_dim / 2, n_kv = size->n_kv_head * half, n_q = size->n_head * half;
+    struct ref_value *q = take_section(y, layout->q_begin, n_q, half, size->n_rot, rope);
+    struct ref_value *k = take_section(y, layout->k_begin, n_kv, half, size->n_rot, rope);
+    struct ref_value *v = take_section(y, layout->v_begin, n_kv, half, 0, rope);
+    bool is_good = compare_refs(run, "q", &layer->range, 0, q, 2 * (size_t)n_q, false) &&
+                   compare_cache(run, "k", layer, layer->k, layer->is_k_f32, n_past, k) &&
+                   compare_cache(run, "v", layer, layer->v, layer->is_v_f32, n_past, v);
+    free(q);
+    free(k);
+    free(v);
+    return is_good;
+}
+
+// Every position but n_past is left as it was.
+static bool check_other_positions(struct kt_run *run, const struct gi_kv_layer *layer,
+                                  uint32_t start, bool is_f32, uint32_t n_past)
+{
+    uint32_t words = layer->head_dim / (is_f32 ? 1 : 2);
+    uint32_t n = layer->n_kv_head * layer->n_ctx * words;
+    uint32_t *found = kt_alloc(n, sizeof(*found));
+    bool is_good = kt_read(run, &layer->range, start * sizeof(uint32_t), found, n * sizeof(*found));
+    uint32_t untouched = found[(n_past == 0 ? 1 : 0) * words];
+    for (uint32_t i = 0; is_good && i < n; i++) {
+        if (i / words % layer->n_ctx != n_past && found[i] != untouched) {
+            is_good = kt_fail(run, "cache word %u of another position was written", i);
+        }
+    }
+    free(found);
+    return is_good;
+}
+
+static bool run_qkv(struct kt_run *run, size_t index)
+{
+    const uint32_t n_ctx = 5, n_past = kt_index(run, n_ctx);
+    struct variant variant = get_variant(index, ARRAY_LEN(qkv_sizes), qkv_lines);
+    const struct qkv_size *size = &qkv_sizes[variant.size];
+    struct gi_qkv_layout layout;
+    struct gi_kv_layer layer = {0};
+    struct test_stream stream;
+    struct kt_weight weight;
+    struct glinfer_error err;
+    gi_qkv_layout_init(&layout, size->n_head, size->n_kv_head, size->head_dim);
+    size_t layer_size =
+        (size_t)gi_kv_layer_layout(&layer, size->n_head, size->n_kv_head, size->head_dim, n_ctx,
+                                   size->is_k_f32, size->is_v_f32);
+    layer.range = kt_range(run, "layer", NULL, layer_size);
+    const struct kt_weight_params params = {.type = variant.type,
+                                            .n_rows = layout.n_rows,
+                                            .n_cols = size->n_embd,
+                                            .max_part_rows = size->part_rows,
+                                            .has_bias = size->has_bias};
+    bool is_good = make_stream(&stream, run, size->n_embd, size->n_rot, size->n_ssq) &
+                   kt_weight_init(&weight, run, &params);
+    struct ref_value *y = kt_alloc(layout.n_rows, sizeof(*y));
+    ref_gemv(y, weight.dense, stream.values + stream.stream.norm, weight.bias, layout.n_rows,
+             size->n_embd, stream.inv_rms);
+    is_good =
+        is_good && set_shape(&variant) &&
+        (gi_op_gemv_qkv(&run->recorder, "attn_qkv", &weight.weight, &layout, &stream.stream, &layer,
+                        &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, n_past, 1) &&
+        compare_qkv(run, size, &layout, &layer, n_past, y, stream.values + stream.stream.rope) &&
+        check_other_positions(run, &layer, layer.k, layer.is_k_f32, n_past) &&
+        check_other_positions(run, &layer, layer.v, layer.is_v_f32, n_past) &&
+        kt_bench(run, n_past, 1, kt_weight_bytes(&weight.weight));
+    free(y);
+    free(stream.values);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+const struct kt_suite kt_gemv_qkv = {
+    .kernel = "gemv_qkv",
+    .n_case = ARRAY_LEN(qkv_sizes) * N_TYPE * N_SHAPE_ALL + ARRAY_LEN(qkv_lines),
+    .name = name_qkv,
+    .run = run_qkv,
+};
+
+//-- gemv_residual ---------------------------------------------------------------------------------
+
+struct residual_size {
+    uint32_t n_embd, n_cols, part_rows;
+    float scale;
+    bool has_bias, has_gamma;
+};
+
+static const struct residual_size residual_sizes[] = {
+    {16,  32,   0,  1,     false, true },
+    {48,  96,   16, 0.25f, true,  true },
+    {40,  64,   0,  1,     false, false},
+    {128, 352,  48, -2,    true,  false},
+    {576, 2048, 0,  1,     false, true },
+    {576, 576,  0,  1,     false, true },
+    {576, 1536, 0,  1,     false, true },
+};
+#define RESIDUAL_OUT  5
+#define RESIDUAL_DOWN 6
+
+static const struct line_case residual_lines[] = {
+    {GI_GGML_TYPE_F32,  0            },
+    {GI_GGML_TYPE_F16,  1            },
+    {GI_GGML_TYPE_Q4_0, 3            },
+    {GI_GGML_TYPE_Q8_0, 2            },
+    {GI_GGML_TYPE_Q4_1, RESIDUAL_OUT },
+    {GI_GGML_TYPE_Q4_1, RESIDUAL_DOWN},
+};
+
+static void name_residual(size_t index, char *text, size_t size)
+{
+    struct variant variant = get_variant(index, ARRAY_LEN(residual_sizes), residual_lines);
+    const struct residual_size *s = &residual_sizes[variant.size];
+    int n = print_variant(&variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u x %u scale %g%s%s%s", s->n_embd, s->n_cols,
+             (double)s->scale, s->part_rows ? " parts" : "", s->has_bias ? " bias" : "",
+             s->has_gamma ? " gamma" : "");
+}
+
+static bool compare_ssq(struct kt_run *run, const struct gi_stream *stream, double want)
+{
+    float *parts = kt_alloc(stream->n_ssq, sizeof(*parts));
+    double sum = 0;
+    bool is_good = kt_read(run, &stream->range, stream->ssq * sizeof(float), parts,
+                           stream->n_ssq * sizeof(float));
+    for (uint32_t i = 0; i < stream->n_ssq; i++) {
+        sum += (double)parts[i];
+    }
+    free(parts);
+    // The residual's own roundings count twice in its square.
+    double bound = 4 * ROUNDINGS * (double)FLT_EPSILON * want;
+    return is_good && (fabs(sum - want) <= bound ||
+                       kt_fail(run, "ssq adds up to %.9g, want %.9g +- %.3g", sum, want, bound));
+}
+
+static bool compare_residual(struct kt_run *run, const struct test_stream *test,
+                             const struct kt_weight *weight, const struct ref_value *y)
+{
+    const struct gi_stream *stream = &test->stream;
+    size_t n = stream->n_embd;
+    struct ref_value *residual = kt_alloc(n, sizeof(*residual));
+    struct ref_value *norm = kt_alloc(n, sizeof(*norm));
+    double ssq = 0;
+    for (size_t i = 0; i < n; i++) {
+        double before = (double)test->values[stream->residual + i];
+        residual[i].value = before + y[i].value;
+        residual[i].magnitude = fabs(before) + y[i].magnitude;
+        norm[i].value = residual[i].value * (double)weight->gamma[i];
+        norm[i].magnitude = residual[i].magnitude * (double)weight->gamma[i];
+        ssq += residual[i].value * residual[i].value;
+    }
+    bool is_good =
+        compare_refs(run, "residual", &stream->range, stream->residual * sizeof(float), residual, n,
+                     false) &&
+        compare_refs(run, "norm", &stream->range, stream->norm * sizeof(float), norm, n, false) &&
+        compare_ssq(run, stream, ssq);
+    free(residual);
+    free(norm);
+    return is_good;
+}
+
+static bool run_residual(struct kt_run *run, size_t index)
+{
+    const uint32_t skipped = 32; // floats before x
+    struct variant variant = get_variant(index, ARRAY_LEN(residual_sizes), residual_lines);
+    const struct residual_size *size = &residual_sizes[variant.size];
+    struct test_stream stream;
+    struct kt_weight weight;
+    struct gi_range range;
+    struct glinfer_error err;
+    const struct kt_weight_params params = {.type = variant.type,
+                                            .n_rows = size->n_embd,
+                                            .n_cols = size->n_cols,
+                                            .max_part_rows = size->part_rows,
+                                            .has_bias = size->has_bias,
+                                            .has_gamma = size->has_gamma};
+    float *x = make_x(run, skipped + size->n_cols, &range);
+    bool is_good =
+        make_stream(&stream, run, size->n_embd, 0, 1) & kt_weight_init(&weight, run, &params);
+    struct ref_value *y = kt_alloc(weight.weight.n_rows, sizeof(*y));
+    ref_gemv(y, weight.dense, x + skipped, weight.bias, size->n_embd, size->n_cols, 1);
+    for (uint32_t i = 0; i < size->n_embd; i++) {
+        y[i].value *= (double)size->scale;
+        y[i].magnitude *= fabs((double)size->scale);
+    }
+    is_good = is_good && set_shape(&variant) &&
+              (gi_op_gemv_residual(&run->recorder, "attn_out", &weight.weight, range, skipped,
+                                   size->scale, &stream.stream, &err) ||
+               kt_fail(run, "%s", err.message)) &&
+              kt_seal(run) && kt_replay(run, 0, 1) && compare_residual(run, &stream, &weight, y) &&
+              kt_bench(run, 0, 1, kt_weight_bytes(&weight.weight));
+    free(x);
+    free(y);
+    free(stream.values);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+const struct kt_suite kt_gemv_residual = {
+    .kernel = "gemv_residual",
+    .n_case = ARRAY_LEN(residual_sizes) * N_TYPE * N_SHAPE_ALL + ARRAY_LEN(residual_lines),
+    .name = name_residual,
+    .run = run_residual,
+};
+
+//-- gemv_swiglu -----------------------------------------------------------------------------------
+
+struct swiglu_size {
+    uint32_t n_embd, n_ff, part_rows, n_ssq;
+    bool has_bias;
+};
+
+static const struct swiglu_size swiglu_sizes[] = {
+    {32,   8,    0,  1,  false},
+    {96,   40,   32, 6,  true },
+    {64,   36,   0,  3,  false},
+    {352,  128,  48, 5,  true },
+    {2048, 96,   0,  64, false},
+    {576,  1536, 0,  36, false},
+};
+#define SWIGLU_SMOLLM2 5
+
+static const struct line_case swiglu_lines[] = {
+    {GI_GGML_TYPE_F32,  0             },
+    {GI_GGML_TYPE_F16,  1             },
+    {GI_GGML_TYPE_Q4_0, 3             },
+    {GI_GGML_TYPE_Q8_0, 2             },
+    {GI_GGML_TYPE_Q4_1, SWIGLU_SMOLLM2},
+};
+
+static void name_swiglu(size_t index, char *text, size_t size)
+{
+    struct variant variant = get_variant(index, ARRAY_LEN(swiglu_sizes), swiglu_lines);
+    const struct swiglu_size *s = &swiglu_sizes[variant.size];
+    int n = print_variant(&variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u x %u%s%s", s->n_ff, s->n_embd,
+             s->part_rows ? " parts" : "", s->has_bias ? " bias" : "");
+}
+
+// The part's gate rows come first, then as many up rows.
+static void gather_act(const struct gi_weight *weight, const struct ref_value *y, uint32_t n_ff,
+                       struct ref_value *act)
+{
+    for (uint32_t p = 0; p < weight->n_parts; p++) {
+        const struct gi_weight_part *part = &weight->parts[p];
+        uint32_t half = part->n_rows / 2;
+        for (uint32_t i = 0; i < half && part->row_begin / 2 + i < n_ff; i++) {
+            const struct ref_value *gate = &y[part->row_begin + i];
+            act[part->row_begin / 2 + i] = ref_gemv_swiglu(gate[0], gate[half]);
+        }
+    }
+}
+
+static bool run_swiglu(struct kt_run *run, size_t index)
+{
+    struct variant variant = get_variant(index, ARRAY_LEN(swiglu_sizes), swiglu_lines);
+    const struct swiglu_size *size = &swiglu_sizes[variant.size];
+    struct test_stream stream;
+    struct kt_weight weight;
+    struct glinfer_error err;
+    uint32_t n_rows = (size->n_ff + 7) / 8 * 16;
+    const struct kt_weight_params params = {.type = variant.type,
+                                            .n_rows = n_rows,
+                                            .n_cols = size->n_embd,
+                                            .max_part_rows = size->part_rows,
+                                            .has_bias = size->has_bias};
+    struct gi_range range = kt_range(run, "act", NULL, size->n_ff * sizeof(float));
+    bool is_good = make_stream(&stream, run, size->n_embd, 0, size->n_ssq) &
+                   kt_weight_init(&weight, run, &params);
+    struct ref_value *y = kt_alloc(n_rows, sizeof(*y));
+    struct ref_value *act = kt_alloc(size->n_ff, sizeof(*act));
+    ref_gemv(y, weight.dense, stream.values + stream.stream.norm, weight.bias, n_rows, size->n_embd,
+             stream.inv_rms);
+    gather_act(&weight.weight, y, size->n_ff, act);
+    is_good = is_good && set_shape(&variant) &&
+              (gi_op_gemv_swiglu(&run->recorder, "ffn_act", &weight.weight, size->n_ff,
+                                 &stream.stream, range, &err) ||
+               kt_fail(run, "%s", err.message)) &&
+              kt_seal(run) && kt_replay(run, 0, 1) &&
+              compare_refs(run, "act", &range, 0, act, size->n_ff, false) &&
+              kt_bench(run, 0, 1, kt_weight_bytes(&weight.weight));
+    free(y);
+    free(act);
+    free(stream.values);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+const struct kt_suite kt_gemv_swiglu = {
+    .kernel = "gemv_swiglu",
+    .n_case = ARRAY_LEN(swiglu_sizes) * N_TYPE * N_SHAPE_ALL + ARRAY_LEN(swiglu_lines),
+    .name = name_swiglu,
+    .run = run_swiglu,
+};
+
+//-- gemv_vocab ------------------------------------------------------------------------------------
+
+// What the logits are made to be.
+enum vocab_content {
+    VOCAB_PLAIN,
+    VOCAB_TIED,     // x is zero: all logits are
+    VOCAB_NAN,      // one logit is not a number
+    VOCAB_INFINITE, // one logit is infinite
+};
+
+struct vocab_size {
+    uint32_t n_embd, n_vocab, part_rows, n_ssq;
+    float scale;
+    bool has_bias;
+    enum vocab_content content;
+};
+
+static const struct vocab_size vocab_sizes[] = {
+    {32,   5,     0,   1,  1,    false, VOCAB_PLAIN   },
+    {96,   50,    16,  6,  0.5f, true,  VOCAB_PLAIN   },
+    {64,   300,   0,   3,  1,    false, VOCAB_TIED    },
+    {64,   147,   112, 3,  1,    true,  VOCAB_NAN     },
+    {32,   1000,  0,   2,  -1,   true,  VOCAB_INFINITE},
+    {2048, 100,   0,   64, 1,    false, VOCAB_PLAIN   },
+    {576,  49152, 0,   36, 0.1f, false, VOCAB_PLAIN   },
+};
+#define VOCAB_SMOLLM2 6
+
+static const struct line_case vocab_lines[] = {
+    {GI_GGML_TYPE_F32,  0            },
+    {GI_GGML_TYPE_F16,  1            },
+    {GI_GGML_TYPE_Q4_0, 2            },
+    {GI_GGML_TYPE_Q4_1, 3            },
+    {GI_GGML_TYPE_Q8_0, 4            },
+    {GI_GGML_TYPE_Q8_0, VOCAB_SMOLLM2},
+};
+
+static void name_vocab(size_t index, char *text, size_t size)
+{
+    static const char *const contents[] = {"", " tied", " nan", " infinite"};
+    struct variant variant = get_variant(index, ARRAY_LEN(vocab_sizes), vocab_lines);
+    const struct vocab_size *s = &vocab_sizes[variant.size];
+    int n = print_variant(&variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u x %u scale %g%s%s%s", s->n_vocab, s->n_embd,
+             (double)s->scale, s->part_rows ? " parts" : "", s->has_bias ? " bias" : "",
+             contents[s->content]);
+}
+
+// The first largest of what was found, and whether all are finite.
+static uint32_t find_argmax(const float *logits, uint32_t n, bool *is_finite)
+{
+    uint32_t best = 0;
+    *is_finite = true;
+    for (uint32_t i = 0; i < n; i++) {
+        best = logits[i] > logits[best] ? i : best;
+        *is_finite = *is_finite && isfinite(logits[i]);
+    }
+    return best;
+}
+
+static bool check_partials(struct kt_run *run, const struct gi_logits *logits, const float *found)
+{
+    struct partial {
+        float value;
+        uint32_t index;
+    } *partials = kt_alloc(logits->n_partial, sizeof(*partials));
+    bool is_good = kt_read(run, &logits->range, logits->partial * sizeof(uint32_t), partials,
+                           logits->n_partial * sizeof(*partials));
+    bool is_finite, is_sound = true;
+    uint32_t best = 0, want = find_argmax(found, logits->n_vocab, &is_finite);
+    for (uint32_t i = 0; i < logits->n_partial; i++) {
+        const struct partial *p = &partials[i], *b = &partials[best];
+        bool is_ahead = p->value > b->value || (p->value == b->value && p->index < b->index);
+        best = is_ahead ? i : best;
+        is_sound = is_sound && p->index != UINT32_MAX;
+        if (p->index < logits->n_vocab && p->value != found[p->index]) {
+            is_good = kt_fail(run, "partial %u holds another value than logit %u", i, p->index);
+        }
+    }
+    if (is_good && is_sound != is_finite) {
+        is_good = kt_fail(run, "partial results %s a logit that is not finite",
+                          is_finite ? "invent" : "miss");
+    }
+    if (is_good && is_finite && partials[best].index != want) {
+        is_good = kt_fail(run, "argmax is %u, want %u", partials[best].index, want);
+    }
+    free(partials);
+    return is_good;
+}
+
+static bool compare_vocab(struct kt_run *run, const struct gi_logits *logits,
+                          const struct ref_value *y)
+{
+    float *found = kt_alloc(logits->n_vocab, sizeof(*found));
+    bool is_good = kt_read(run, &logits->range, 0, found, logits->n_vocab * sizeof(*found));
+    for (uint32_t i = 0; is_good && i < logits->n_vocab; i++) {
+        double bound = ROUNDINGS * (double)FLT_EPSILON * y[i].magnitude;
+        if (isfinite(y[i].value) ? !(fabs((double)found[i] - y[i].value) <= bound)
+                                 : isfinite(found[i])) {
+            is_good = kt_fail(run, "logit %u: %.9g, want %.9g +- %.3g", i, (double)found[i],
+                              y[i].value, bound);
+        }
+    }
+    is_good = is_good && check_partials(run, logits, found);
+    free(found);
+    return is_good;
+}
+
+// Puts a bias that is not finite into one row.
+static bool spoil_bias(struct kt_run *run, struct kt_weight *weight, uint32_t row, float value)
+{
+    const struct gi_weight_part *part = weight->weight.parts;
+    while (row >= part->row_begin + part->n_rows) {
+        part++;
+    }
+    weight->bias[row] = value;
+    size_t at = (part->bias + row - part->row_begin) * sizeof(float);
+    return kt_write(run, &part->aux, at, &value, sizeof(value));
+}
+
+static bool apply_content(struct kt_run *run, const struct vocab_size *size,
+                          struct kt_weight *weight, struct test_stream *stream)
+{
+    float *x = stream->values + stream->stream.norm;
+    uint32_t row = kt_index(run, size->n_vocab);
+    switch (size->content) {
+    case VOCAB_TIED:
+        memset(x, 0, size->n_embd * sizeof(*x));
+        return kt_write(run, &stream->stream.range, stream->stream.norm * sizeof(float), x,
+                        size->n_embd * sizeof(*x));
+    case VOCAB_NAN:
+        return spoil_bias(run, weight, row, NAN);
+    case VOCAB_INFINITE:
+        return spoil_bias(run, weight, row, INFINITY);
+    default:
+        return true;
+    }
+}
+
+static bool run_vocab(struct kt_run *run, size_t index)
+{
+    struct variant variant = get_variant(index, ARRAY_LEN(vocab_sizes), vocab_lines);
+    const struct vocab_size *size = &vocab_sizes[variant.size];
+    struct test_stream stream;
+    struct kt_weight weight;
+    struct glinfer_error err;
+    struct gi_logits logits;
+    const struct kt_weight_params params = {.type = variant.type,
+                                            .n_rows = size->n_vocab,
+                                            .n_cols = size->n_embd,
+                                            .max_part_rows = size->part_rows,
+                                            .has_bias = size->has_bias};
+    size_t logits_size = (size_t)gi_logits_layout(&logits, size->n_vocab);
+    logits.range = kt_range(run, "logits", NULL, logits_size);
+    bool is_good = make_stream(&stream, run, size->n_embd, 0, size->n_ssq) &
+                   kt_weight_init(&weight, run, &params);
+    is_good = is_good && apply_content(run, size, &weight, &stream);
+    struct ref_value *y = kt_alloc(weight.weight.n_rows, sizeof(*y));
+    ref_gemv(y, weight.dense, stream.values + stream.stream.norm, weight.bias, size->n_vocab,
+             size->n_embd, stream.inv_rms);
+    for (uint32_t i = 0; i < size->n_vocab; i++) {
+        y[i].value *= (double)size->scale;
+        y[i].magnitude *= fabs((double)size->scale);
+    }
+    is_good = is_good && set_shape(&variant) &&
+              (gi_op_gemv_vocab(&run->recorder, "logits", &weight.weight, &stream.stream,
+                                size->scale, &logits, &err) ||
+               kt_fail(run, "%s", err.message)) &&
+              kt_seal(run) && kt_replay(run, 0, 1) && compare_vocab(run, &logits, y) &&
+              kt_bench(run, 0, 1, kt_weight_bytes(&weight.weight));
+    free(y);
+    free(stream.values);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+const struct kt_suite kt_gemv_vocab = {
+    .kernel = "gemv_vocab",
+    .n_case = ARRAY_LEN(vocab_sizes) * N_TYPE * N_SHAPE_ALL + ARRAY_LEN(vocab_lines),
+    .name = name_vocab,
+    .run = run_vocab,
+};

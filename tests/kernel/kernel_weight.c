@@ -1,0 +1,170 @@
+#include "kernel_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// The file's bytes of one row of random weights of about unit size.
+static void fill_file_row(struct kt_run *run, const struct gi_ggml_type_facts *facts,
+                          uint32_t n_cols, uint8_t *row)
+{
+    uint32_t n_block = n_cols / facts->block_size;
+    for (uint32_t i = 0; i < n_block * facts->block_bytes; i++) {
+        row[i] = (uint8_t)kt_index(run, 256);
+    }
+    for (uint32_t b = 0; b < n_block; b++) {
+        uint8_t *block = row + (size_t)b * facts->block_bytes;
+        float value = kt_uniform(run, -1, 1);
+        uint16_t half;
+        switch (facts->type) {
+        case GI_GGML_TYPE_F32:
+            memcpy(block, &value, sizeof(value));
+            break;
+        case GI_GGML_TYPE_Q4_1:
+            half = gi_float_to_half(kt_uniform(run, -1, 1));
+            memcpy(block + 2, &half, sizeof(half));
+            half = gi_float_to_half(value / 8);
+            memcpy(block, &half, sizeof(half));
+            break;
+        default: // F16, and the types whose blocks begin with an f16 scale
+            half = gi_float_to_half(facts->block_size == 1             ? value
+                                    : facts->type == GI_GGML_TYPE_Q8_0 ? value / 128
+                                                                       : value / 8);
+            memcpy(block, &half, sizeof(half));
+            break;
+        }
+    }
+}
+
+// Rows of the file for all of n_rows; rows past params->n_rows are NULL.
+static uint8_t **make_file_rows(struct kt_run *run, const struct kt_weight_params *params,
+                                uint32_t n_rows, uint32_t n_cols)
+{
+    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(params->type);
+    size_t row_size = (size_t)(n_cols / facts->block_size) * facts->block_bytes;
+    uint8_t **rows = kt_alloc(n_rows, sizeof(*rows));
+    for (uint32_t i = 0; i < params->n_rows; i++) {
+        rows[i] = kt_alloc(row_size, 1);
+        fill_file_row(run, facts, n_cols, rows[i]);
+    }
+    return rows;
+}
+
+static void free_file_rows(uint8_t **rows, uint32_t n_rows)
+{
+    for (uint32_t i = 0; i < n_rows; i++) {
+        free(rows[i]);
+    }
+    free(rows);
+}
+
+// Puts the part's bias and gamma behind its scales.
+static void add_vectors(const struct kt_weight *weight, const struct kt_weight_params *params,
+                        struct gi_weight_part *part, float *aux, uint32_t *n_word)
+{
+    size_t size = part->n_rows * sizeof(float);
+    part->bias = part->gamma = GI_NO_OFFSET;
+    if (params->has_bias) {
+        part->bias = *n_word;
+        memcpy(aux + *n_word, weight->bias + part->row_begin, size);
+        *n_word += part->n_rows;
+    }
+    if (params->has_gamma) {
+        part->gamma = *n_word;
+        memcpy(aux + *n_word, weight->gamma + part->row_begin, size);
+        *n_word += part->n_rows;
+    }
+}
+
+static bool make_part(struct kt_weight *weight, struct kt_run *run,
+                      const struct kt_weight_params *params, uint8_t *const *rows,
+                      struct gi_weight_part *part)
+{
+    const struct gi_quant *quant = part->quant;
+    uint32_t n_cols = weight->weight.n_cols;
+    size_t quads_size = (size_t)gi_quant_quads_size(quant, part->n_rows, n_cols);
+    size_t scales_size = (size_t)gi_quant_scales_size(quant, part->n_rows, n_cols);
+    uint8_t *quads = kt_alloc(quads_size, 1);
+    uint8_t *aux = kt_alloc(scales_size + 2 * part->n_rows * sizeof(float), 1);
+    size_t n_tile = part->n_rows / GI_TILE_ROWS;
+    for (size_t t = 0; t < n_tile; t++) {
+        const void *tile[GI_TILE_ROWS];
+        for (size_t i = 0; i < GI_TILE_ROWS; i++) {
+            tile[i] = rows[part->row_begin + t * GI_TILE_ROWS + i];
+        }
+        quant->repack_tile(tile, n_cols, (uint32_t *)(void *)(quads + t * (quads_size / n_tile)),
+                           (uint32_t *)(void *)(aux + t * (scales_size / n_tile)));
+    }
+    uint32_t n_word = (uint32_t)(scales_size / sizeof(uint32_t));
+    add_vectors(weight, params, part, (float *)(void *)aux, &n_word);
+    part->quads = kt_range(run, "quads", quads, quads_size);
+    if (n_word > 0) {
+        part->aux = kt_range(run, "aux", aux, n_word * sizeof(uint32_t));
+    }
+    free(quads);
+    free(aux);
+    return !run->has_failed;
+}
+
+static void fill_vectors(struct kt_weight *weight, struct kt_run *run,
+                         const struct kt_weight_params *params)
+{
+    for (uint32_t i = 0; i < weight->weight.n_rows; i++) {
+        bool is_row = i < params->n_rows;
+        weight->bias[i] = params->has_bias && is_row ? kt_uniform(run, -1, 1) : 0;
+        weight->gamma[i] = params->has_gamma ? (is_row ? kt_uniform(run, 0.5f, 2) : 0) : 1;
+    }
+}
+
+static bool make_parts(struct kt_weight *weight, struct kt_run *run,
+                       const struct kt_weight_params *params, uint8_t *const *rows)
+{
+    uint32_t n_rows = weight->weight.n_rows;
+    uint32_t part_rows = params->max_part_rows ? params->max_part_rows : n_rows;
+    for (uint32_t begin = 0; begin < n_rows; begin += part_rows) {
+        struct gi_weight_part *part = &weight->weight.parts[weight->weight.n_parts++];
+        part->quant = gi_quant_find(params->type);
+        part->row_begin = begin;
+        part->n_rows = n_rows - begin < part_rows ? n_rows - begin : part_rows;
+        if (!make_part(weight, run, params, rows, part)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool kt_weight_init(struct kt_weight *weight, struct kt_run *run,
+                    const struct kt_weight_params *params)
+{
+    uint32_t n_rows = (params->n_rows + 15) / 16 * 16, n_cols = params->n_cols;
+    memset(weight, 0, sizeof(*weight));
+    weight->weight = (struct gi_weight){.name = "weight", .n_rows = n_rows, .n_cols = n_cols};
+    weight->dense = kt_alloc((size_t)n_rows * n_cols, sizeof(float));
+    weight->bias = kt_alloc(n_rows, sizeof(float));
+    weight->gamma = kt_alloc(n_rows, sizeof(float));
+    uint8_t **rows = make_file_rows(run, params, n_rows, n_cols);
+    const struct gi_quant *quant = gi_quant_find(params->type);
+    for (uint32_t i = 0; i < params->n_rows; i++) {
+        quant->dequantize_row(rows[i], n_cols, weight->dense + (size_t)i * n_cols);
+    }
+    fill_vectors(weight, run, params);
+    bool is_made = make_parts(weight, run, params, rows);
+    free_file_rows(rows, n_rows);
+    return is_made;
+}
+
+void kt_weight_finish(struct kt_weight *weight)
+{
+    free(weight->dense);
+    free(weight->bias);
+    free(weight->gamma);
+    memset(weight, 0, sizeof(*weight));
+}
+
+uint64_t kt_weight_bytes(const struct gi_weight *weight)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        bytes += weight->parts[i].quads.size + weight->parts[i].aux.size;
+    }
+    return bytes;
+}

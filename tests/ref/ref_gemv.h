@@ -1,0 +1,26 @@
+// References of the projections of a decode step, in double, written from the formulas. Beside each
+// result stands its magnitude, sum |w x| carried through the same steps: what an error in the last
+// place of each product could add up to.
+#ifndef REF_GEMV_H
+#define REF_GEMV_H
+
+#include <stddef.h>
+
+struct ref_value {
+    double value, magnitude;
+};
+
+// y[i] = factor * sum_j w[i][j] x[j] + bias[i];  w (n_rows, n_cols) row-major.
+void ref_gemv(struct ref_value *y, const float *w, const float *x, const float *bias, size_t n_rows,
+              size_t n_cols, double factor);
+
+// 1 / sqrt(sum / n + eps)
+double ref_inv_rms(double sum_of_squares, size_t n, double eps);
+
+// (a, b) turned by the angle whose cosine and sine are given.
+void ref_turn(struct ref_value *a, struct ref_value *b, double cosine, double sine);
+
+// silu(gate) * up, silu(g) = g / (1 + exp(-g)).
+struct ref_value ref_gemv_swiglu(struct ref_value gate, struct ref_value up);
+
+#endif
