@@ -1,0 +1,93 @@
+// logits = scale * (W norm / rms + bias), and for each group the largest logit with its index.
+//
+//   dst     logits (n_vocab) f32 | partial results { f32 value, uint index }
+//   source  stream: norm (n_embd), ssq (n_ssq)
+//   W       (n_vocab rounded up to 16, n_embd); the rows past n_vocab take no part
+//
+// The first step of argmax costs nothing here: the logits are in registers. Ties go to the lowest index.
+// A NaN or infinity comes before every number, as (infinity, 0xFFFFFFFF): nothing later can hide it. A
+// partial result is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes:
+// lib/gemv.glsl.
+#include "lib/common.glsl"
+
+#ifndef HAS_BIAS
+#error "HAS_BIAS: 1 if aux holds a bias"
+#endif
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_block, n_pair, source, bias;
+    uint ssq, n_ssq;
+    float inv_n_embd, norm_eps;
+    uint row_begin, n_vocab, partial;
+    float scale;
+} params;
+
+layout(std430, binding = 0) restrict writeonly buffer Logits { uint logits[]; };
+layout(std430, binding = 1) restrict readonly buffer Stream { vec4 stream[]; };
+
+#define GEMV_NORM 1
+
+#include "lib/gemv.glsl"
+#include "lib/reduce.glsl"
+
+const uint infinity_bits = 0x7F800000u;
+const uint no_index = 0xFFFFFFFFu;
+
+// What an invocation without rows gives: the most negative number, and an index that no row has.
+float best = uintBitsToFloat(0xFF7FFFFFu);
+uint best_index = 0xFFFFFFFEu;
+
+vec4 gemv_source(uint i)
+{
+    return stream[i];
+}
+
+uvec2 gemv_tiles(uint pair)
+{
+    return uvec2(2u * pair, 2u * pair + 1u);
+}
+
+void take_row(uint row, float y)
+{
+#if HAS_BIAS
+    y += uintBitsToFloat(aux[params.bias + row]);
+#endif
+    uint n = params.row_begin + row;
+    if (n >= params.n_vocab) {
+        return;
+    }
+    float logit = params.scale * y;
+    uint bits = floatBitsToUint(logit);
+    logits[n] = bits;
+    bool is_bad = (bits & infinity_bits) == infinity_bits;
+    logit = is_bad ? uintBitsToFloat(infinity_bits) : logit;
+    n = is_bad ? no_index : n;
+    if (is_ahead(logit, n, best, best_index)) {
+        best = logit;
+        best_index = n;
+    }
+}
+
+void gemv_finish(uint pair, uint row, vec2 y)
+{
+    take_row(pair * 16u + row, y.x);
+    take_row(pair * 16u + row + 8u, y.y);
+}
+
+void main()
+{
+    gemv_run();
+#if WG_SIZE == 8
+    uint at = params.partial + 2u * gl_GlobalInvocationID.x;
+#else
+    // n_pair is never 0 and below 2^31.
+    reduce_max(best, best_index, uint(GEMV_OWNERS), 1u + (params.n_pair >> 31u));
+    uint at = params.partial + 2u * gl_WorkGroupID.x;
+    if (gl_LocalInvocationIndex == 0u)
+#endif
+    {
+        logits[at] = floatBitsToUint(best);
+        logits[at + 1u] = best_index;
+    }
+}

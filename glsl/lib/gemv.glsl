@@ -1,0 +1,231 @@
+// y = W x for one token: what the gemv kernels share. Rows come in pairs of tiles: an invocation works
+// out row r of both tiles of a pair, so that x and its sum are read once for the two. A kernel
+//
+//   defines GEMV_NORM   1: results are multiplied by 1 / rms, from the partial sums of squares in its
+//                       source
+//   defines             vec4 gemv_source(uint i)  vec4 i of its source buffer
+//                       uvec2 gemv_tiles(uint pair)  the two tiles of a pair of this part
+//                       void gemv_finish(uint pair, uint row, vec2 y)  takes results; owners only
+//   calls               gemv_run() once, outside all control flow
+//   has in Params       n_block, n_pair, source (x, in vec4), and with GEMV_NORM ssq (in vec4), n_ssq,
+//                       inv_n_embd, norm_eps
+//
+// Shapes:
+//   GEMV_SPLIT 1   A group owns PAIRS pairs, 8 rows x N_SLICE slices of k each; slice s takes blocks
+//                  s, s + N_SLICE, ..., so that neighbouring rows read one run of memory and a group
+//                  has many loads in flight. Partial sums meet in shared memory; the first 8 * PAIRS
+//                  invocations own the results.
+//   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
+//                  barrier. With N_BLOCK 0 in a loop; with N_BLOCK > 0, the number of blocks, in
+//                  straight-line code (llvmpipe turns a load at a uniform address into one scalar
+//                  load only outside all control flow: three times a loop's speed).
+// Reads a row's blocks once, and x once for 16 * PAIRS rows.
+#ifndef WG_SIZE
+#error "WG_SIZE: invocations of a group"
+#endif
+#ifndef PAIRS
+#error "PAIRS: pairs of tiles of a group (GEMV_SPLIT 1) or of an invocation (GEMV_SPLIT 0)"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+#include "lib/quant.glsl"
+
+vec4 gemv_source(uint i);
+uvec2 gemv_tiles(uint pair);
+void gemv_finish(uint pair, uint row, vec2 y);
+
+#if GEMV_SPLIT
+#define GEMV_OWNERS (8 * PAIRS)
+#define N_SLICE (WG_SIZE / GEMV_OWNERS)
+#define GEMV_N_BLOCK params.n_block
+#else
+#ifndef N_BLOCK
+#error "N_BLOCK: blocks of 32 columns to unroll, 0 for a loop"
+#endif
+#define GEMV_OWNERS WG_SIZE
+#if N_BLOCK > 0
+#define GEMV_N_BLOCK uint(N_BLOCK)
+#else
+#define GEMV_N_BLOCK params.n_block
+#endif
+#endif
+
+float gemv_tile_dot(uint tile, uint block, uint row, vec4 x[8], float sum)
+{
+    uvec4 w[QUANT_QUADS];
+    uint index = quant_index(tile, block, GEMV_N_BLOCK, row);
+    for (int i = 0; i < QUANT_QUADS; i++) {
+        w[i] = quads[index + uint(i) * TILE_ROWS];
+    }
+    return quant_dot(w, quant_scale(tile, block, GEMV_N_BLOCK, row), x, sum);
+}
+
+// Reads a block of x; returns its sum.
+float gemv_load(uint block, out vec4 x[8])
+{
+    uint i = params.source + block * 8u;
+    x[0] = gemv_source(i);
+    x[1] = gemv_source(i + 1u);
+    x[2] = gemv_source(i + 2u);
+    x[3] = gemv_source(i + 3u);
+    x[4] = gemv_source(i + 4u);
+    x[5] = gemv_source(i + 5u);
+    x[6] = gemv_source(i + 6u);
+    x[7] = gemv_source(i + 7u);
+    vec4 s = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+    return (s.x + s.y) + (s.z + s.w);
+}
+
+#if GEMV_NORM
+// Sum of vec4 i of the partial sums of squares, what lies past n_ssq left out.
+float gemv_ssq4(uint i)
+{
+    vec4 v = gemv_source(params.ssq + i);
+    uvec4 at = i * 4u + uvec4(0u, 1u, 2u, 3u);
+    v = mix(vec4(0.0), v, lessThan(at, uvec4(params.n_ssq)));
+    return (v.x + v.y) + (v.z + v.w);
+}
+
+float gemv_inv_rms(float ssq)
+{
+    return inversesqrt(ssq * params.inv_n_embd + params.norm_eps);
+}
+#endif
+
+#if GEMV_SPLIT
+
+shared vec2 gemv_partial[WG_SIZE];
+#if GEMV_NORM
+shared float gemv_partial_ssq[WG_SIZE];
+#endif
+
+// Sums over the slices of an owner: its results.
+vec2 gemv_collect(uint owner)
+{
+    uint at = owner % 8u + owner / 8u * uint(8 * N_SLICE);
+    vec2 y = gemv_partial[at];
+    for (uint slice = 1u; slice < uint(N_SLICE); slice++) {
+        y += gemv_partial[at + slice * 8u];
+    }
+#if GEMV_NORM
+    float ssq = gemv_partial_ssq[at];
+    for (uint slice = 1u; slice < uint(N_SLICE); slice++) {
+        ssq += gemv_partial_ssq[at + slice * 8u];
+    }
+    y *= gemv_inv_rms(ssq);
+#endif
+    return y;
+}
+
+void gemv_run()
+{
+    uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
+    uint first = gl_WorkGroupID.x * uint(PAIRS);
+    uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_SLICE), params.n_pair - 1u));
+    vec2 y = vec2(0.0);
+    for (uint block = slice; block < params.n_block; block += uint(N_SLICE)) {
+        vec4 x[8];
+        float sum = gemv_load(block, x);
+        y += vec2(gemv_tile_dot(tiles.x, block, row, x, sum),
+                  gemv_tile_dot(tiles.y, block, row, x, sum));
+    }
+    gemv_partial[lane] = y;
+#if GEMV_NORM
+    float ssq = 0.0;
+    for (uint i = slice; i * 4u < params.n_ssq; i += uint(N_SLICE)) {
+        ssq += gemv_ssq4(i);
+    }
+    gemv_partial_ssq[lane] = ssq;
+#endif
+    memoryBarrierShared();
+    barrier();
+    if (lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair) {
+        gemv_finish(first + lane / 8u, row, gemv_collect(lane));
+    }
+}
+
+#else
+
+void gemv_add(uint block, uint row, uvec2 tiles[PAIRS], inout vec2 y[PAIRS])
+{
+    vec4 x[8];
+    float sum = gemv_load(block, x);
+    for (int p = 0; p < PAIRS; p++) {
+        y[p] += vec2(gemv_tile_dot(tiles[p].x, block, row, x, sum),
+                     gemv_tile_dot(tiles[p].y, block, row, x, sum));
+    }
+}
+
+#if GEMV_NORM
+float gemv_norm()
+{
+    float ssq = 0.0;
+#if N_SSQ > 0
+    for (uint i = 0u; i * 4u < uint(N_SSQ); i++) {
+        ssq += gemv_ssq4(i);
+    }
+#else
+    for (uint i = 0u; i * 4u < params.n_ssq; i++) {
+        ssq += gemv_ssq4(i);
+    }
+#endif
+    return gemv_inv_rms(ssq);
+}
+#else
+#define gemv_norm() 1.0
+#endif
+
+#define GEMV_ADD_1(i) gemv_add(i, row, tiles, y);
+#define GEMV_ADD_2(i) GEMV_ADD_1(i) GEMV_ADD_1((i) + 1u)
+#define GEMV_ADD_4(i) GEMV_ADD_2(i) GEMV_ADD_2((i) + 2u)
+#define GEMV_ADD_8(i) GEMV_ADD_4(i) GEMV_ADD_4((i) + 4u)
+#define GEMV_ADD_16(i) GEMV_ADD_8(i) GEMV_ADD_8((i) + 8u)
+#define GEMV_ADD_32(i) GEMV_ADD_16(i) GEMV_ADD_16((i) + 16u)
+#define GEMV_ADD_64(i) GEMV_ADD_32(i) GEMV_ADD_32((i) + 32u)
+
+void gemv_run()
+{
+    uint lane = gl_LocalInvocationIndex, row = lane % 8u;
+    uint first = (gl_WorkGroupID.x * uint(WG_SIZE / 8) + lane / 8u) * uint(PAIRS);
+    uvec2 tiles[PAIRS];
+    vec2 y[PAIRS];
+    for (int p = 0; p < PAIRS; p++) {
+        tiles[p] = gemv_tiles(min(first + uint(p), params.n_pair - 1u));
+        y[p] = vec2(0.0);
+    }
+    float norm = gemv_norm();
+#if N_BLOCK == 0
+    for (uint block = 0u; block < params.n_block; block++) {
+        gemv_add(block, row, tiles, y);
+    }
+#endif
+#if (N_BLOCK & 64) != 0
+    GEMV_ADD_64(0u)
+#endif
+#if (N_BLOCK & 32) != 0
+    GEMV_ADD_32(uint(N_BLOCK & 64))
+#endif
+#if (N_BLOCK & 16) != 0
+    GEMV_ADD_16(uint(N_BLOCK & 96))
+#endif
+#if (N_BLOCK & 8) != 0
+    GEMV_ADD_8(uint(N_BLOCK & 112))
+#endif
+#if (N_BLOCK & 4) != 0
+    GEMV_ADD_4(uint(N_BLOCK & 120))
+#endif
+#if (N_BLOCK & 2) != 0
+    GEMV_ADD_2(uint(N_BLOCK & 124))
+#endif
+#if (N_BLOCK & 1) != 0
+    GEMV_ADD_1(uint(N_BLOCK & 126))
+#endif
+    for (int p = 0; p < PAIRS; p++) {
+        if (first + uint(p) < params.n_pair) {
+            gemv_finish(first + uint(p), row, y[p] * norm);
+        }
+    }
+}
+
+#endif

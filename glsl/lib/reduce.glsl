@@ -1,0 +1,54 @@
+// Reductions over the first `count` invocations of a work group, count a power of two that is at most
+// WG_SIZE. Every invocation of the group calls them, never under a branch that differs within the
+// group; the result is good in invocation 0. The order of the sum is fixed.
+
+void reduce_barrier()
+{
+    memoryBarrierShared();
+    barrier();
+}
+
+shared float reduce_values[WG_SIZE];
+
+float reduce_sum(float value, uint count)
+{
+    uint lane = gl_LocalInvocationIndex;
+    reduce_values[lane] = value;
+    reduce_barrier();
+    for (uint n = count / 2u; n > 0u; n /= 2u) {
+        if (lane < n) {
+            reduce_values[lane] += reduce_values[lane + n];
+        }
+        reduce_barrier();
+    }
+    return reduce_values[0];
+}
+
+shared uint reduce_indices[WG_SIZE];
+
+// Whether (value, index) comes before (other, other_index): the larger value, or of equal ones the
+// lower index.
+bool is_ahead(float value, uint index, float other, uint other_index)
+{
+    return value > other || (value == other && index < other_index);
+}
+
+// The largest value and its index, the lowest on ties. `one` is 1, in a way that the compiler cannot
+// know: with a constant bound the compiler of V3D does not come back from this loop.
+void reduce_max(inout float value, inout uint index, uint count, uint one)
+{
+    uint lane = gl_LocalInvocationIndex;
+    reduce_values[lane] = value;
+    reduce_indices[lane] = index;
+    reduce_barrier();
+    for (uint n = count / 2u; n >= one; n /= 2u) {
+        if (lane < n && is_ahead(reduce_values[lane + n], reduce_indices[lane + n],
+                                 reduce_values[lane], reduce_indices[lane])) {
+            reduce_values[lane] = reduce_values[lane + n];
+            reduce_indices[lane] = reduce_indices[lane + n];
+        }
+        reduce_barrier();
+    }
+    value = reduce_values[0];
+    index = reduce_indices[0];
+}

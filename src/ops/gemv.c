@@ -1,0 +1,334 @@
+#include "ops/gemv.h"
+
+#include "ops/params.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+//-- shapes ----------------------------------------------------------------------------------------
+
+enum gemv_kernel {
+    GEMV_QKV,
+    GEMV_RESIDUAL,
+    GEMV_SWIGLU,
+    GEMV_VOCAB,
+    GEMV_KERNEL_COUNT,
+};
+
+// How a kernel is spread over invocations: glsl/lib/gemv.glsl explains the fields.
+struct gemv_shape {
+    bool is_split;
+    bool is_unrolled; // N_BLOCK
+    uint32_t wg_size;
+    uint32_t pairs; // of a group if split, else of an invocation; a power of two
+};
+
+// The first row that fits a device's class and a part of n_pair pairs and n_block blocks.
+struct gemv_row {
+    enum gi_gpu_class class;
+    uint32_t min_pair, max_block;
+    struct gemv_shape shape;
+};
+
+#define ANY_BLOCK    UINT32_MAX
+#define UNROLL_BLOCK 64 // beyond it a program takes seconds to compile
+
+static const struct gemv_row rows[] = {
+    {GI_GPU_CLASS_LLVMPIPE, 0,    UNROLL_BLOCK, {false, true, 8, 2}  },
+    {GI_GPU_CLASS_LLVMPIPE, 0,    ANY_BLOCK,    {false, false, 8, 2} },
+    {GI_GPU_CLASS_ROW,      0,    ANY_BLOCK,    {false, false, 64, 1}},
+    {GI_GPU_CLASS_SPLIT,    1024, ANY_BLOCK,    {true, false, 128, 4}},
+    {GI_GPU_CLASS_SPLIT,    256,  ANY_BLOCK,    {true, false, 128, 2}},
+    {GI_GPU_CLASS_SPLIT,    0,    ANY_BLOCK,    {true, false, 128, 1}},
+};
+
+// The device's class, or what GLINFER_GEMV=split|row|line asks for.
+static enum gi_gpu_class shape_class(const struct gi_gpu *gpu)
+{
+    static const char *const names[] = {
+        [GI_GPU_CLASS_SPLIT] = "split",
+        [GI_GPU_CLASS_ROW] = "row",
+        [GI_GPU_CLASS_LLVMPIPE] = "line",
+    };
+    const char *asked = getenv("GLINFER_GEMV");
+    for (size_t i = 0; asked && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(asked, names[i]) == 0) {
+            return (enum gi_gpu_class)i;
+        }
+    }
+    return gi_gpu_class(gpu);
+}
+
+static struct gemv_shape choose_shape(const struct gi_gpu *gpu, uint32_t n_pair, uint32_t n_block)
+{
+    enum gi_gpu_class class = shape_class(gpu);
+    const struct gemv_row *row = rows;
+    while (row->class != class || n_pair < row->min_pair || n_block > row->max_block) {
+        row++;
+    }
+    return row->shape;
+}
+
+static uint32_t divide_up(uint32_t n, uint32_t d)
+{
+    return n / d + (n % d != 0);
+}
+
+static uint32_t count_groups(const struct gemv_shape *shape, uint32_t n_pair)
+{
+    uint32_t pairs = shape->is_split ? shape->pairs : shape->pairs * (shape->wg_size / 8);
+    return divide_up(n_pair, pairs);
+}
+
+// Results of a reduction that a part leaves: one a group, or, where groups are too small for a
+// barrier to pay, one an invocation.
+static uint32_t count_partials(const struct gemv_shape *shape, uint32_t n_pair)
+{
+    uint32_t each = shape->wg_size == 8 ? 8 : 1;
+    return count_groups(shape, n_pair) * each;
+}
+
+//-- recording -------------------------------------------------------------------------------------
+
+// One part of a weight on its way into the table.
+struct gemv_part {
+    const struct gi_weight_part *weight;
+    struct gemv_shape shape;
+    uint32_t n_block, n_pair;
+    struct gi_program_key key;
+};
+
+static void add_define(struct gi_program_key *key, const char *name, uint32_t value)
+{
+    assert(key->n_defines < GI_MAX_DEFINES);
+    key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
+}
+
+static void begin_part(struct gemv_part *part, const struct gi_recorder *recorder,
+                       enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
+{
+    static const enum gi_program_id ids[GEMV_KERNEL_COUNT][2] = {
+        [GEMV_QKV] = {GI_PROGRAM_GEMV_QKV_ROW,      GI_PROGRAM_GEMV_QKV_SPLIT     },
+        [GEMV_RESIDUAL] = {GI_PROGRAM_GEMV_RESIDUAL_ROW, GI_PROGRAM_GEMV_RESIDUAL_SPLIT},
+        [GEMV_SWIGLU] = {GI_PROGRAM_GEMV_SWIGLU_ROW,   GI_PROGRAM_GEMV_SWIGLU_SPLIT  },
+        [GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_ROW,    GI_PROGRAM_GEMV_VOCAB_SPLIT   },
+    };
+    const struct gi_weight_part *weight_part = &weight->parts[index];
+    assert(weight_part->n_rows > 0 && weight_part->n_rows % 16 == 0);
+    memset(part, 0, sizeof(*part));
+    part->weight = weight_part;
+    part->n_block = gi_weight_blocks(weight);
+    part->n_pair = weight_part->n_rows / 16;
+    part->shape = choose_shape(recorder->gpu, part->n_pair, part->n_block);
+    part->key.id = ids[kernel][part->shape.is_split];
+    part->key.quant = weight_part->quant->type;
+    add_define(&part->key, "WG_SIZE", part->shape.wg_size);
+    add_define(&part->key, "PAIRS", part->shape.pairs);
+    if (!part->shape.is_split) {
+        add_define(&part->key, "N_BLOCK", part->shape.is_unrolled ? part->n_block : 0);
+    }
+    add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
+}
+
+// The unrolled shape reads a fixed number of partial sums of squares: what gemv_residual leaves for
+// this n_embd, so that one program serves whichever op wrote them, if that wrote no more.
+static void define_ssq(struct gemv_part *part, const struct gi_recorder *recorder,
+                       const struct gi_stream *stream)
+{
+    assert(stream->n_ssq > 0);
+    if (part->shape.is_split) {
+        return;
+    }
+    uint32_t n_pair = divide_up(stream->n_embd, 16);
+    struct gemv_shape shape = choose_shape(recorder->gpu, n_pair, part->n_block);
+    uint32_t usual = count_partials(&shape, n_pair);
+    uint32_t n_ssq = stream->n_ssq > usual ? stream->n_ssq : usual;
+    add_define(&part->key, "N_SSQ", part->shape.is_unrolled ? n_ssq : 0);
+}
+
+static bool record_part(const struct gemv_part *part, struct gi_recorder *recorder,
+                        struct gi_dispatch *dispatch, struct glinfer_error *err)
+{
+    dispatch->bindings[2] = part->weight->quads;
+    dispatch->bindings[3] = part->weight->aux;
+    dispatch->writes = 1u << 0;
+    dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
+    dispatch->grid.size[0] = count_groups(&part->shape, part->n_pair);
+    dispatch->grid.size[1] = 1;
+    dispatch->grid.size[2] = 1;
+    return gi_program_table_request(recorder->programs, &part->key, &dispatch->program, err) &&
+           gi_dispatch_table_record(recorder->table, dispatch, err);
+}
+
+//-- ops -------------------------------------------------------------------------------------------
+
+bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                    const struct gi_qkv_layout *layout, const struct gi_stream *stream,
+                    const struct gi_kv_layer *layer, struct glinfer_error *err)
+{
+    assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
+    uint32_t half_dim = layout->head_dim / 2;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gemv_part part;
+        begin_part(&part, recorder, GEMV_QKV, weight, i);
+        define_ssq(&part, recorder, stream);
+        add_define(&part.key, "HEAD_DIM", layout->head_dim);
+        add_define(&part.key, "K_F32", layer->is_k_f32);
+        add_define(&part.key, "V_F32", layer->is_v_f32);
+        const struct gi_gemv_qkv_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = stream->norm / 4,
+            .bias = part.weight->bias,
+            .ssq = stream->ssq / 4,
+            .n_ssq = stream->n_ssq,
+            .inv_n_embd = 1.0f / (float)stream->n_embd,
+            .norm_eps = stream->norm_eps,
+            .pair_begin = part.weight->row_begin / 2,
+            .k_begin = layout->k_begin / 2,
+            .v_begin = layout->v_begin / 2,
+            .n_q_pair = layout->n_head * half_dim,
+            .n_kv_pair = layout->n_kv_head * half_dim,
+            .n_rot_pair = stream->n_rot / 2,
+            .rope = stream->rope / 4,
+            .n_ctx = layer->n_ctx,
+            .k = layer->k,
+            .v = layer->v,
+        };
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {layer->range, stream->range},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        if (!record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
+                         const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
+                         float scale, struct gi_stream *stream, struct glinfer_error *err)
+{
+    assert(weight->n_rows >= stream->n_embd && x_offset % 4 == 0);
+    uint32_t n_ssq = 0;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gemv_part part;
+        begin_part(&part, recorder, GEMV_RESIDUAL, weight, i);
+        add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
+        const struct gi_gemv_residual_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = x_offset / 4,
+            .bias = part.weight->bias,
+            .gamma = part.weight->gamma,
+            .residual = stream->residual,
+            .norm = stream->norm,
+            .ssq = stream->ssq + n_ssq,
+            .row_begin = part.weight->row_begin,
+            .n_embd = stream->n_embd,
+            .scale = scale,
+        };
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {stream->range, x},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        n_ssq += count_partials(&part.shape, part.n_pair);
+        assert(n_ssq <= stream->max_ssq);
+        if (!record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    stream->n_ssq = n_ssq;
+    return true;
+}
+
+bool gi_op_gemv_swiglu(struct gi_recorder *recorder, const char *label,
+                       const struct gi_weight *weight, uint32_t n_ff,
+                       const struct gi_stream *stream, struct gi_range act,
+                       struct glinfer_error *err)
+{
+    assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gemv_part part;
+        begin_part(&part, recorder, GEMV_SWIGLU, weight, i);
+        define_ssq(&part, recorder, stream);
+        const struct gi_gemv_swiglu_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = stream->norm / 4,
+            .bias = part.weight->bias,
+            .ssq = stream->ssq / 4,
+            .n_ssq = stream->n_ssq,
+            .inv_n_embd = 1.0f / (float)stream->n_embd,
+            .norm_eps = stream->norm_eps,
+            .ff_begin = part.weight->row_begin / 2,
+            .n_ff = n_ff,
+        };
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {act, stream->range},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        if (!record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
+{
+    // A partial result covers two rows at the least, and parts end in whole groups.
+    logits->n_vocab = n_vocab;
+    logits->partial = divide_up(n_vocab, 4) * 4;
+    logits->max_partial = divide_up(n_vocab, 16) * 8 + GI_TILE_ROWS * GI_MAX_PARTS;
+    logits->n_partial = 0;
+    return ((uint64_t)logits->partial + 2 * (uint64_t)logits->max_partial) * sizeof(uint32_t);
+}
+
+bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
+                      const struct gi_weight *weight, const struct gi_stream *stream, float scale,
+                      struct gi_logits *logits, struct glinfer_error *err)
+{
+    assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
+    uint32_t n_partial = 0;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gemv_part part;
+        begin_part(&part, recorder, GEMV_VOCAB, weight, i);
+        define_ssq(&part, recorder, stream);
+        const struct gi_gemv_vocab_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = stream->norm / 4,
+            .bias = part.weight->bias,
+            .ssq = stream->ssq / 4,
+            .n_ssq = stream->n_ssq,
+            .inv_n_embd = 1.0f / (float)stream->n_embd,
+            .norm_eps = stream->norm_eps,
+            .row_begin = part.weight->row_begin,
+            .n_vocab = logits->n_vocab,
+            .partial = logits->partial + 2 * n_partial,
+            .scale = scale,
+        };
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {logits->range, stream->range},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        n_partial += count_partials(&part.shape, part.n_pair);
+        assert(n_partial <= logits->max_partial);
+        if (!record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    logits->n_partial = n_partial;
+    return true;
+}

@@ -1,0 +1,186 @@
+// The Params block (UBO 0) of every kernel: one list per kernel of its fields, 4-byte scalars only, in
+// the order of the std140 block in its .comp file. The lists give the C structs, padded to 16 bytes;
+// the kernel tests compare their offsets with those of every built program.
+#ifndef GI_OPS_PARAMS_H
+#define GI_OPS_PARAMS_H
+
+#include <stdint.h>
+
+// kernel and name of its struct gi_<name>_params; list GI_PARAMS_<KERNEL> of X(type, field).
+#define GI_PARAMS_MAP(X)                                                                           \
+    X(GEMV_QKV, gemv_qkv)                                                                          \
+    X(GEMV_RESIDUAL, gemv_residual)                                                                \
+    X(GEMV_SWIGLU, gemv_swiglu)                                                                    \
+    X(GEMV_VOCAB, gemv_vocab)                                                                      \
+    X(ARGMAX, argmax)                                                                              \
+    X(SAMPLE, sample)                                                                              \
+    X(EMBED_TOKEN, embed_token)                                                                    \
+    X(EMBED_BATCH, embed_batch)                                                                    \
+    X(LAST_ROW, last_row)                                                                          \
+    X(RMSNORM, rmsnorm)                                                                            \
+    X(GEMM, gemm)                                                                                  \
+    X(ROPE_KV, rope_kv)                                                                            \
+    X(SWIGLU, swiglu)                                                                              \
+    X(ATTENTION, attention)                                                                        \
+    X(ATTENTION_BATCH, attention_batch)
+
+// What lib/gemv.glsl reads. Offsets of stream parts are in vec4, of aux in uints.
+#define GI_PARAMS_GEMV(X)                                                                          \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, n_pair) /* pairs of tiles of the part */                                           \
+    X(uint32_t, source) /* x */                                                                    \
+    X(uint32_t, bias)   /* read with HAS_BIAS */
+
+#define GI_PARAMS_GEMV_NORM(X)                                                                     \
+    X(uint32_t, ssq)                                                                               \
+    X(uint32_t, n_ssq)                                                                             \
+    X(float, inv_n_embd)                                                                           \
+    X(float, norm_eps)
+
+// Pairs below are rotary pairs, counted over the whole stack.
+#define GI_PARAMS_GEMV_QKV(X)                                                                      \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, pair_begin) /* of the part */                                                      \
+    X(uint32_t, k_begin)                                                                           \
+    X(uint32_t, v_begin)                                                                           \
+    X(uint32_t, n_q_pair)  /* pairs of q without padding */                                        \
+    X(uint32_t, n_kv_pair) /* of k, of v */                                                        \
+    X(uint32_t, n_rot_pair)                                                                        \
+    X(uint32_t, rope)                                                                              \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, k) /* in uints of the layer's range */                                             \
+    X(uint32_t, v)
+
+// Offsets of residual, norm and ssq are in floats: this kernel writes them.
+#define GI_PARAMS_GEMV_RESIDUAL(X)                                                                 \
+    GI_PARAMS_GEMV(X)                                                                              \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq) /* of the part's first partial sum */                                         \
+    X(uint32_t, row_begin)                                                                         \
+    X(uint32_t, n_embd)                                                                            \
+    X(float, scale)
+
+#define GI_PARAMS_GEMV_SWIGLU(X)                                                                   \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, ff_begin) /* of the part */                                                        \
+    X(uint32_t, n_ff)
+
+#define GI_PARAMS_GEMV_VOCAB(X)                                                                    \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, row_begin)                                                                         \
+    X(uint32_t, n_vocab)                                                                           \
+    X(uint32_t, partial) /* of the part's first partial result, in uints */                        \
+    X(float, scale)
+
+#define GI_PARAMS_ARGMAX(X)                                                                        \
+    X(uint32_t, n_vocab)                                                                           \
+    X(uint32_t, n_partial)                                                                         \
+    X(uint32_t, partial) /* in uints */
+
+#define GI_PARAMS_SAMPLE(X) GI_PARAMS_ARGMAX(X)
+
+#define GI_PARAMS_EMBED_TOKEN(X)                                                                   \
+    X(uint32_t, row_begin) /* of the part */                                                       \
+    X(uint32_t, n_rows)                                                                            \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, residual) /* offsets in floats of the stream */                                    \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(uint32_t, rope_row)                                                                          \
+    X(uint32_t, gamma) /* in floats of the vectors */                                              \
+    X(uint32_t, rope_table)                                                                        \
+    X(uint32_t, n_rot)                                                                             \
+    X(float, scale)
+
+#define GI_PARAMS_EMBED_BATCH(X)                                                                   \
+    X(uint32_t, row_begin) /* of the part */                                                       \
+    X(uint32_t, n_rows)                                                                            \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, stride)                                                                            \
+    X(float, scale)
+
+#define GI_PARAMS_LAST_ROW(X)                                                                      \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)
+
+#define GI_PARAMS_RMSNORM(X)                                                                       \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, gamma)                                                                             \
+    X(float, eps)
+
+#define GI_PARAMS_GEMM(X)                                                                          \
+    X(uint32_t, n_rows) /* of the part */                                                          \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, y_begin)                                                                           \
+    X(uint32_t, bias)                                                                              \
+    X(float, scale)
+
+// Pairs are rotary pairs; k and v in uints of the layer's range, rope in pairs of the vectors.
+#define GI_PARAMS_ROPE_KV(X)                                                                       \
+    X(uint32_t, q_stride)                                                                          \
+    X(uint32_t, qkv_stride)                                                                        \
+    X(uint32_t, n_q_pair) /* of a token */                                                         \
+    X(uint32_t, n_kv_pair)                                                                         \
+    X(uint32_t, q_begin) /* columns of qkv */                                                      \
+    X(uint32_t, k_begin)                                                                           \
+    X(uint32_t, v_begin)                                                                           \
+    X(uint32_t, n_head_pair) /* of a head */                                                       \
+    X(uint32_t, n_rot_pair)                                                                        \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, k)                                                                                 \
+    X(uint32_t, v)                                                                                 \
+    X(uint32_t, rope)
+
+#define GI_PARAMS_SWIGLU(X)                                                                        \
+    X(uint32_t, gate_up_stride)                                                                    \
+    X(uint32_t, act_stride)                                                                        \
+    X(uint32_t, gate_begin) /* columns of gate_up */                                               \
+    X(uint32_t, n_part)                                                                            \
+    X(uint32_t, act_begin)                                                                         \
+    X(uint32_t, n_column)
+
+// k and v in words of 16 bytes of the layer's range, partial and counter in floats of the scratch.
+#define GI_PARAMS_ATTENTION(X)                                                                     \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_kv_head)                                                                         \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, max_range)                                                                         \
+    X(uint32_t, k)                                                                                 \
+    X(uint32_t, v)                                                                                 \
+    X(uint32_t, partial)                                                                           \
+    X(uint32_t, counter)                                                                           \
+    X(float, scale)
+
+#define GI_PARAMS_ATTENTION_BATCH(X)                                                               \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_kv_head)                                                                         \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, q_stride)                                                                          \
+    X(uint32_t, k)                                                                                 \
+    X(uint32_t, v)                                                                                 \
+    X(uint32_t, out_stride)                                                                        \
+    X(float, scale)
+
+#define GI_PARAMS_FIELD(type, field) type field;
+#define GI_PARAMS_STRUCT(kernel, name)                                                             \
+    struct gi_##name##_params {                                                                    \
+        GI_PARAMS_##kernel(GI_PARAMS_FIELD)                                                        \
+    } __attribute__((aligned(16)));
+GI_PARAMS_MAP(GI_PARAMS_STRUCT)
+#undef GI_PARAMS_STRUCT
+#undef GI_PARAMS_FIELD
+
+#endif
