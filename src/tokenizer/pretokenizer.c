@@ -43,16 +43,24 @@
     CASED_AS(UPPER "*" LOWER "+", suffix) "|" CASED_AS(UPPER "+" LOWER "*", suffix)
 #define CASED_AS(word, suffix) "[^\\r\\n\\p{L}\\p{N}]?" word suffix
 #define TEKKEN                 CASED("") "|\\p{N}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
-#define GPT4O                  CASED("(?:" CONTRACTIONS ")?") "|\\p{N}{1,3}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
+#define GPT4O                                                                                      \
+    CASED("(?:" CONTRACTIONS ")?")                                                                 \
+    "|\\p{N}{1,3}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
 #define DEEPSEEK3                                                                                  \
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"                                        \
     "|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|" LINE_ENDS           \
     "|" SPACES
 #define SENTENCE_SIGNS                                                                             \
     " ?[^(" SPACE "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
-// Han, and what else deepseek-llm takes for it: most scripts between U+0800 and Hangul.
-#define BROAD_CJK "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+"
-#define CJK       "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+"
+#define WIDE_SIGNS                                                                                 \
+    "!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3001}\\x{3002}"
+// [SPACE]+$, which alone would try a long run that ends no text at each of its spaces.
+#define ENDING_SPACES "(?<![" SPACE "])[" SPACE "]++$"
+// U+0800 to the end of Han, and Hangul, without the spaces among them.
+#define BROAD_CJK                                                                                  \
+    "[\\x{800}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}"                 \
+    "\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{9fa5}\\x{ac00}-\\x{d7ff}]+"
+#define CJK "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+"
 // Letters of Latin, Greek, Cyrillic and other scripts that have case.
 #define CASED_LETTERS                                                                              \
     "A-Za-z\\x{b5}\\x{c0}-\\x{d6}\\x{d8}-\\x{f6}\\x{f8}-\\x{1ba}\\x{1bc}-\\x{1bf}"                 \
@@ -85,47 +93,53 @@ struct pre_row {
 };
 
 // What each name stands for: src/llama-vocab.cpp of llama.cpp, which gave the names.
+// clang-format off
 static const struct pre_row pre_rows[] = {
-    {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"},
-     {"\\p{N}", GPT2},
-     false,                                                                                                                                                            false},
-    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
-     {LLAMA3},
-     true,                                                                                                                                                             true },
-    {{"smaug-bpe", "dbrx", "chatglm-bpe"},                                                           {LLAMA3},                                                  false, false},
-    {{"glm4", "glm5"},                                                                               {LLAMA3},                                                  true,  false},
-    {{"qwen2", "deepseek-r1-qwen", "megrez", "kormo", "stablelm2", "hunyuan", "solar-open",
-      "grok-2"},
-     {QWEN2},
-     false,                                                                                                                                                            false},
-    {{"qwen35"},                                                                                     {QWEN35},                                                  false, false},
-    {{"gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "exaone4", "trillion", "granite-docling",
-      "gigachat", "a.x-4.0", "mellum"},
-     {GPT2},
-     false,                                                                                                                                                            false},
-    {{"default"},                                                                                    {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}, false, false},
-    {{"falcon"},                                                                                     {"[\\p{P}$+<=>^~|`]+", GPT2, "[0-9][0-9][0-9]"},           false, false},
-    {{"deepseek-llm"},
-     {"[\\r\\n]", "[" SPACE "]?[" CASED_LETTERS "]+",
-      "[" SPACE "]?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}"
-      "\\x{3000}-\\x{3002}]+",
-      // Looking back keeps a long run that ends no text from being tried at each of its spaces.
-      "(?<![" SPACE "])[" SPACE "]++$", BROAD_CJK, "\\p{N}+"},
-     false,                                                                                                                                                            false},
-    {{"deepseek-coder"},
-     {"[\\r\\n]", "[" SPACE "]?\\p{L}+", "[" SPACE "]?\\p{P}+", BROAD_CJK, "\\p{N}"},
-     false,                                                                                                                                                            false},
-    {{"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"},
-     {"\\p{N}{1,3}", CJK, DEEPSEEK3},
-     false,                                                                                                                                                            false},
-    {{"tekken"},                                                                                     {TEKKEN},                                                  true,  true },
-    {{"gpt-4o", "llama4", "kanana2", "minimax-m2"},                                                  {GPT4O},                                                   false, false},
-    {{"bailingmoe", "bailingmoe2", "llada-moe"},                                                     {BAILING},                                                 false, false},
-    {{"seed-coder"},                                                                                 {SEED_CODER},                                              false, false},
-    {{"minicpm5"},                                                                                   {"\\p{N}{1,3}", MINICPM5},                                 true,  false},
-    {{"bloom", "poro-chat", "gpt3-finnish"},                                                         {SENTENCE_SIGNS},                                          false, false},
-    {{"viking"},                                                                                     {SENTENCE_SIGNS, "\\p{N}"},                                false, false},
+    {.names = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b",
+               "mellum2"},
+     .regexes = {"\\p{N}", GPT2}},
+    {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0",
+               "lfm2"},
+     .regexes = {LLAMA3}, .ignores_merges = true, .adds_bos = true},
+    {.names = {"smaug-bpe", "dbrx", "chatglm-bpe"},
+     .regexes = {LLAMA3}},
+    {.names = {"glm4", "glm5"},
+     .regexes = {LLAMA3}, .ignores_merges = true},
+    {.names = {"qwen2", "deepseek-r1-qwen", "megrez", "kormo", "stablelm2", "hunyuan", "solar-open",
+               "grok-2"},
+     .regexes = {QWEN2}},
+    {.names = {"qwen35"},
+     .regexes = {QWEN35}},
+    {.names = {"gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "exaone4", "trillion",
+               "granite-docling", "gigachat", "a.x-4.0", "mellum"},
+     .regexes = {GPT2}},
+    {.names = {"default"},
+     .regexes = {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
+    {.names = {"falcon"},
+     .regexes = {"[\\p{P}$+<=>^~|`]+", GPT2, "[0-9][0-9][0-9]"}},
+    {.names = {"deepseek-llm"},
+     .regexes = {"[\\r\\n]", "[" SPACE "]?[" CASED_LETTERS "]+", "[" SPACE "]?[" WIDE_SIGNS "]+",
+                 ENDING_SPACES, BROAD_CJK, "\\p{N}+"}},
+    {.names = {"deepseek-coder"},
+     .regexes = {"[\\r\\n]", "[" SPACE "]?\\p{L}+", "[" SPACE "]?\\p{P}+", BROAD_CJK, "\\p{N}"}},
+    {.names = {"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"},
+     .regexes = {"\\p{N}{1,3}", CJK, DEEPSEEK3}},
+    {.names = {"tekken"},
+     .regexes = {TEKKEN}, .ignores_merges = true, .adds_bos = true},
+    {.names = {"gpt-4o", "llama4", "kanana2", "minimax-m2"},
+     .regexes = {GPT4O}},
+    {.names = {"bailingmoe", "bailingmoe2", "llada-moe"},
+     .regexes = {BAILING}},
+    {.names = {"seed-coder"},
+     .regexes = {SEED_CODER}},
+    {.names = {"minicpm5"},
+     .regexes = {"\\p{N}{1,3}", MINICPM5}, .ignores_merges = true},
+    {.names = {"bloom", "poro-chat", "gpt3-finnish"},
+     .regexes = {SENTENCE_SIGNS}},
+    {.names = {"viking"},
+     .regexes = {SENTENCE_SIGNS, "\\p{N}"}},
 };
+// clang-format on
 
 #define N_PRE_ROWS (sizeof(pre_rows) / sizeof(pre_rows[0]))
 

@@ -6,86 +6,28 @@
 
 //-- what tokens are known to be ----------------------------------------------------------------
 
-enum known_role {
-    KNOWN_ROLE_STOP,    // control, ends an answer
-    KNOWN_ROLE_CONTROL, // control, though some files say otherwise
-    KNOWN_ROLE_TEXT,    // user-defined: part of an answer
-};
+// Files seldom say which tokens end a turn, so they are known by their spelling. These lists are
+// what llama.cpp holds to be so (llama_vocab::impl::load).
+static const char *const stop_tokens[] = {
+    "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>",
+    "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]",
+    "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>",
+    "<｜end▁of▁sentence｜>", "[e~[",
+    // Padding, and the border between two files or repositories.
+    "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]", "<|fim_repo|>", "<|repo_name|>",
+    "<fim-repo>", "<REPO>", "<reponame>", "<|file_sep|>"};
 
-struct known_token {
-    const char *text;
-    enum known_role role;
-};
+// Control tokens, though some files call them ordinary.
+static const char *const control_tokens[] = {
+    "<|fim_prefix|>",  "<fim-prefix>", "<fim_prefix>",    "<｜fim▁begin｜>", "<PRE>",
+    "<|code_prefix|>", "<|prefix|>",   "<|fim_suffix|>",  "<fim-suffix>",    "<fim_suffix>",
+    "<｜fim▁hole｜>",  "<SUF>",        "<|code_suffix|>", "<|suffix|>",      "<|fim_middle|>",
+    "<fim-middle>",    "<fim_middle>", "<｜fim▁end｜>",   "<MID>",           "<|code_middle|>",
+    "<|middle|>"};
 
-// Files seldom say which tokens end a turn, so they are known by their spelling; the list is that
-// of llama.cpp (llama_vocab::impl::load).
-static const struct known_token known_tokens[] = {
-    {"<|eot_id|>",                                              KNOWN_ROLE_STOP   },
-    {"<|im_end|>",                                              KNOWN_ROLE_STOP   },
-    {"<|end|>",                                                 KNOWN_ROLE_STOP   },
-    {"<|return|>",                                              KNOWN_ROLE_STOP   },
-    {"<|call|>",                                                KNOWN_ROLE_STOP   },
-    {"<|flush|>",                                               KNOWN_ROLE_STOP   },
-    {"<|calls|>",                                               KNOWN_ROLE_STOP   },
-    {"<end_of_turn>",                                           KNOWN_ROLE_STOP   },
-    {"<|endoftext|>",                                           KNOWN_ROLE_STOP   },
-    {"</s>",                                                    KNOWN_ROLE_STOP   },
-    {"<|eom_id|>",                                              KNOWN_ROLE_STOP   },
-    {"<EOT>",                                                   KNOWN_ROLE_STOP   },
-    {"_<EOT>",                                                  KNOWN_ROLE_STOP   },
-    {"[EOT]",                                                   KNOWN_ROLE_STOP   },
-    {"[EOS]",                                                   KNOWN_ROLE_STOP   },
-    {"<|end_of_text|>",                                         KNOWN_ROLE_STOP   },
-    {"<end_of_utterance>",                                      KNOWN_ROLE_STOP   },
-    {"<eos>",                                                   KNOWN_ROLE_STOP   },
-    {"<turn|>",                                                 KNOWN_ROLE_STOP   },
-    {"<|tool_response>",                                        KNOWN_ROLE_STOP   },
-    {"<\xef\xbd\x9c"
-     "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>", KNOWN_ROLE_STOP   },
-    {"[e~[",                                                    KNOWN_ROLE_STOP   },
- // Where one file of a repository ends and the next begins: an answer is over there, too.
-    {"<|fim_pad|>",                                             KNOWN_ROLE_STOP   },
-    {"<fim-pad>",                                               KNOWN_ROLE_STOP   },
-    {"<fim_pad>",                                               KNOWN_ROLE_STOP   },
-    {"<PAD>",                                                   KNOWN_ROLE_STOP   },
-    {"[PAD]",                                                   KNOWN_ROLE_STOP   },
-    {"<|fim_repo|>",                                            KNOWN_ROLE_STOP   },
-    {"<|repo_name|>",                                           KNOWN_ROLE_STOP   },
-    {"<fim-repo>",                                              KNOWN_ROLE_STOP   },
-    {"<REPO>",                                                  KNOWN_ROLE_STOP   },
-    {"<reponame>",                                              KNOWN_ROLE_STOP   },
-    {"<|file_sep|>",                                            KNOWN_ROLE_STOP   },
-    {"<|fim_prefix|>",                                          KNOWN_ROLE_CONTROL},
-    {"<fim-prefix>",                                            KNOWN_ROLE_CONTROL},
-    {"<fim_prefix>",                                            KNOWN_ROLE_CONTROL},
-    {"<\xef\xbd\x9c"
-     "fim\xe2\x96\x81"
-     "begin\xef\xbd\x9c>",                                 KNOWN_ROLE_CONTROL},
-    {"<PRE>",                                                   KNOWN_ROLE_CONTROL},
-    {"<|code_prefix|>",                                         KNOWN_ROLE_CONTROL},
-    {"<|prefix|>",                                              KNOWN_ROLE_CONTROL},
-    {"<|fim_suffix|>",                                          KNOWN_ROLE_CONTROL},
-    {"<fim-suffix>",                                            KNOWN_ROLE_CONTROL},
-    {"<fim_suffix>",                                            KNOWN_ROLE_CONTROL},
-    {"<\xef\xbd\x9c"
-     "fim\xe2\x96\x81hole\xef\xbd\x9c>",                   KNOWN_ROLE_CONTROL},
-    {"<SUF>",                                                   KNOWN_ROLE_CONTROL},
-    {"<|code_suffix|>",                                         KNOWN_ROLE_CONTROL},
-    {"<|suffix|>",                                              KNOWN_ROLE_CONTROL},
-    {"<|fim_middle|>",                                          KNOWN_ROLE_CONTROL},
-    {"<fim-middle>",                                            KNOWN_ROLE_CONTROL},
-    {"<fim_middle>",                                            KNOWN_ROLE_CONTROL},
-    {"<\xef\xbd\x9c"
-     "fim\xe2\x96\x81"
-     "end\xef\xbd\x9c>",                                   KNOWN_ROLE_CONTROL},
-    {"<MID>",                                                   KNOWN_ROLE_CONTROL},
-    {"<|code_middle|>",                                         KNOWN_ROLE_CONTROL},
-    {"<|middle|>",                                              KNOWN_ROLE_CONTROL},
-    {"<|channel|>",                                             KNOWN_ROLE_TEXT   },
-    {"<|message|>",                                             KNOWN_ROLE_TEXT   },
-    {"<|start|>",                                               KNOWN_ROLE_TEXT   },
-    {"<|constrain|>",                                           KNOWN_ROLE_TEXT   },
-};
+// Part of an answer, though some files call them control tokens.
+static const char *const text_tokens[] = {"<|channel|>", "<|message|>", "<|start|>",
+                                          "<|constrain|>"};
 
 // A token that ends no answer in vocabularies that have the two others.
 struct stop_exception {
@@ -152,21 +94,27 @@ static int compare_ids(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+static void set_types(const struct gi_text_map *text_to_id, const char *const *tokens,
+                      size_t n_tokens, enum gi_token_type type, uint8_t *types)
+{
+    for (size_t i = 0; i < n_tokens; i++) {
+        int32_t id = find_token(text_to_id, tokens[i]);
+        if (id >= 0) {
+            types[id] = (uint8_t)type;
+        }
+    }
+}
+
 static void apply_known(struct gi_special *special, const struct gi_text_map *text_to_id,
                         uint8_t *types, int32_t eos, int32_t eot)
 {
+    set_types(text_to_id, stop_tokens, COUNT_OF(stop_tokens), GI_TOKEN_TYPE_CONTROL, types);
+    set_types(text_to_id, control_tokens, COUNT_OF(control_tokens), GI_TOKEN_TYPE_CONTROL, types);
+    set_types(text_to_id, text_tokens, COUNT_OF(text_tokens), GI_TOKEN_TYPE_USER_DEFINED, types);
     add_stop(special, eos);
     add_stop(special, eot);
-    for (size_t i = 0; i < COUNT_OF(known_tokens); i++) {
-        int32_t id = find_token(text_to_id, known_tokens[i].text);
-        if (id < 0) {
-            continue;
-        }
-        bool is_text = known_tokens[i].role == KNOWN_ROLE_TEXT;
-        types[id] = is_text ? GI_TOKEN_TYPE_USER_DEFINED : GI_TOKEN_TYPE_CONTROL;
-        if (known_tokens[i].role == KNOWN_ROLE_STOP) {
-            add_stop(special, id);
-        }
+    for (size_t i = 0; i < COUNT_OF(stop_tokens); i++) {
+        add_stop(special, find_token(text_to_id, stop_tokens[i]));
     }
     apply_exceptions(special, text_to_id, types);
     qsort(special->stop_ids, special->n_stop_ids, sizeof(special->stop_ids[0]), compare_ids);
