@@ -19,11 +19,8 @@ missing_packages() { # package[:architecture]...; prints those that are not inst
 as_root() { # command...
     if [ "$(id -u)" = 0 ]; then
         "$@"
-    elif command -v sudo >/dev/null; then
-        sudo "$@"
     else
-        printf 'needs root, and sudo is not installed; as root, run:\n  %s\n' "$*" >&2
-        return 1
+        sudo "$@"
     fi
 }
 
@@ -36,6 +33,11 @@ need_packages() { # package...
     fi
     mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        printf 'packages are missing and there is no sudo; as root, run\n  apt-get install %s\n' \
+            "${missing[*]}" >&2
+        return 1
+    fi
     printf 'installing %s\n' "${missing[*]}" >&2
     as_root apt-get update -qq >&2 || return 1
     as_root env DEBIAN_FRONTEND=noninteractive \
