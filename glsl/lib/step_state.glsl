@@ -1,5 +1,10 @@
-// step_state as every kernel reads it: the twin of struct gi_step_state.
+// step_state as every kernel reads it: the twin of struct gi_step_state. A kernel that defines
+// STEP_STATE_WRITTEN has it as storage at binding 2 and advances it.
+#ifdef STEP_STATE_WRITTEN
+layout(std430, binding = 2) restrict buffer StepState
+#else
 layout(std140, binding = 1) uniform StepState
+#endif
 {
     uint token, n_past, n_tokens, done;
     uint step, epoch, max_steps, n_stop;

@@ -22,9 +22,9 @@ bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
 // token drawn from the logits under step_state's settings, in this order: the top_k largest (ties
 // by the lower id), of those the smallest set of the largest whose share reaches top_p, of those
 // the ones with a share of at least min_p times the largest's, then by temperature: the largest of
-// logit / temperature + Gumbel noise from Philox(seed, {position, id}); temperature <= 0 takes the
-// largest logit. Also writes the n_probs largest log-probabilities of the whole vocabulary, best
-// first.
+// logit / temperature + Gumbel noise from Philox(seed, { position, id, 0, 0 }), position being the
+// drawn token's own, n_past + n_tokens; temperature <= 0 takes the largest logit. Also writes the
+// n_probs largest log-probabilities of the whole vocabulary, best first.
 bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err);
 

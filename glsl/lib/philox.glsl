@@ -1,0 +1,13 @@
+// Philox4x32-10, the twin of gi_philox.
+//   Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
+uvec4 philox(uvec2 key, uvec4 counter)
+{
+    for (int i = 0; i < 10; i++) {
+        uint a_hi, a_lo, b_hi, b_lo;
+        umulExtended(0xD2511F53u, counter.x, a_hi, a_lo);
+        umulExtended(0xCD9E8D57u, counter.z, b_hi, b_lo);
+        counter = uvec4(b_hi ^ counter.y ^ key.x, b_lo, a_hi ^ counter.w ^ key.y, a_lo);
+        key += uvec2(0x9E3779B9u, 0xBB67AE85u);
+    }
+    return counter;
+}

@@ -1,0 +1,85 @@
+// The end of a step. A kernel that includes this file declares the ring (binding 0), step_state
+// (binding 2) and, with HAS_COUNTS, the grids of an indirect table (binding 3).
+#define STEP_STATE_WRITTEN
+#include "lib/step_state.glsl"
+
+#define RING_SLOTS 512u
+#define MAX_PROBS 64u
+#define MAX_GRIDS 32u
+#define STATUS_OK 1u
+#define STATUS_NAN 2u
+#define GRID_KEYS 1u
+#define GRID_TOKENS 2u
+
+struct RingEntry {
+    uint token, step, epoch, status;
+    uvec2 probs[MAX_PROBS]; // id, log-probability as bits
+};
+layout(std430, binding = 0) restrict buffer Ring { RingEntry ring[]; };
+
+#if HAS_COUNTS
+struct Grid {
+    uint count_x, count_y, count_z, rule;
+    uint size_x, size_y, size_z, axis_divisor;
+};
+layout(std430, binding = 3) restrict buffer Counts { Grid grids[]; };
+
+// The counts of the next step, one token after n_past; zero if there is none.
+void write_counts(uint index, uint n_past, bool is_done)
+{
+    Grid grid = grids[index];
+    uvec3 count = uvec3(grid.size_x, grid.size_y, grid.size_z);
+    if (grid.rule == GRID_KEYS || grid.rule == GRID_TOKENS) {
+        uint divisor = max(grid.axis_divisor & 0x3FFFFFFFu, 1u);
+        uint n = grid.rule == GRID_KEYS ? n_past + 1u : 1u;
+        uint axis = grid.axis_divisor >> 30u;
+        uint groups = (n - 1u) / divisor + 1u;
+        count = uvec3(axis == 0u ? groups : count.x, axis == 1u ? groups : count.y,
+                      axis == 2u ? groups : count.z);
+    }
+    count = is_done ? uvec3(0u) : count;
+    grids[index].count_x = count.x;
+    grids[index].count_y = count.y;
+    grids[index].count_z = count.z;
+}
+#endif
+
+bool is_stop_id(uint token)
+{
+    for (uint i = 0u; i < min(state.n_stop, 16u); i++) {
+        if (state.stop[i >> 2u][i & 3u] == token) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Writes the token into the ring, its status last, and makes step_state that of the next step. To
+// be called by all invocations, after any of them wrote log-probabilities.
+void step_advance(uint token, uint status)
+{
+    memoryBarrierBuffer();
+    barrier();
+    if (gl_LocalInvocationIndex != 0u) {
+        return;
+    }
+    uint n_past = state.n_past + state.n_tokens;
+    uint slot = state.step % RING_SLOTS;
+    bool is_done = state.done != 0u || status != STATUS_OK || is_stop_id(token) ||
+                   state.step + 1u >= state.max_steps;
+    ring[slot].token = token;
+    ring[slot].step = state.step;
+    ring[slot].epoch = state.epoch;
+    memoryBarrierBuffer();
+    ring[slot].status = status;
+#if HAS_COUNTS
+    for (uint i = 0u; i < MAX_GRIDS; i++) {
+        write_counts(i, n_past, is_done);
+    }
+#endif
+    state.token = token;
+    state.n_past = n_past;
+    state.n_tokens = 1u;
+    state.step += 1u;
+    state.done = is_done ? 1u : 0u;
+}

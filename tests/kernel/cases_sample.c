@@ -1,0 +1,409 @@
+// sample.comp against sorting in double: the filters, the draw, log-probabilities, its statistics.
+#include "base/random.h"
+#include "cases_step.h"
+#include "kernel_test.h"
+#include "tests/ref/ref_sample.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_SEED 6
+
+enum shape {
+    SHAPE_NORMAL, // a bell of width 3
+    SHAPE_FLAT,   // nearly equal, all different
+    SHAPE_EQUAL,
+    SHAPE_TIES,  // five values
+    SHAPE_SPIKE, // one dominates
+    SHAPE_WIDE,  // far apart
+    SHAPE_HUGE,  // all of f32
+    SHAPE_ZEROS, // zeros of both signs and denormals
+    SHAPE_STEPS, // ties around every cut, falling slowly
+};
+
+struct sample_case {
+    const char *name;
+    uint32_t n_vocab;
+    enum shape shape;
+    uint32_t top_k;
+    float top_p, min_p, temperature;
+    uint32_t n_probs;
+};
+
+static const struct sample_case sample_cases[] = {
+    {"defaults",              49152,  SHAPE_NORMAL, 40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults flat",         49152,  SHAPE_FLAT,   40,     0.95F,  0.05F,  0.8F,  10},
+    {"defaults ties",         49152,  SHAPE_TIES,   40,     0.95F,  0.05F,  0.8F,  10},
+    {"defaults spike",        49152,  SHAPE_SPIKE,  40,     0.95F,  0.05F,  0.8F,  64},
+    {"one token",             1,      SHAPE_NORMAL, 40,     0.95F,  0.05F,  0.8F,  64},
+    {"three tokens",          3,      SHAPE_NORMAL, 2,      1.0F,   0.0F,   1.0F,  64},
+    {"odd vocabulary",        32003,  SHAPE_NORMAL, 7,      1.0F,   0.0F,   1.5F,  5 },
+    {"top_k 1",               32000,  SHAPE_NORMAL, 1,      1.0F,   0.0F,   1.0F,  1 },
+    {"top_k 1 equal",         32000,  SHAPE_EQUAL,  1,      1.0F,   0.0F,   1.0F,  64},
+    {"top_k 1000",            128256, SHAPE_NORMAL, 1000,   1.0F,   0.0F,   2.0F,  0 },
+    {"top_k 1000 ties",       128256, SHAPE_TIES,   1000,   1.0F,   0.0F,   2.0F,  0 },
+    {"top_k 5000 steps",      128256, SHAPE_STEPS,  5000,   0.9F,   0.0F,   2.0F,  20},
+    {"top_k n_vocab",         32000,  SHAPE_NORMAL, 32000,  1.0F,   0.0F,   1.0F,  0 },
+    {"top_k n_vocab - 1",     32000,  SHAPE_FLAT,   31999,  1.0F,   0.0F,   1.0F,  0 },
+    {"top_p 0.01",            32000,  SHAPE_NORMAL, 0,      0.01F,  0.0F,   1.0F,  3 },
+    {"top_p 0.5",             151936, SHAPE_NORMAL, 0,      0.5F,   0.0F,   1.0F,  3 },
+    {"top_p 0.5 flat",        262144, SHAPE_FLAT,   0,      0.5F,   0.0F,   1.0F,  3 },
+    {"top_p 0.5 equal",       262144, SHAPE_EQUAL,  0,      0.5F,   0.0F,   1.0F,  64},
+    {"top_p 0.7 ties",        262144, SHAPE_TIES,   0,      0.7F,   0.0F,   1.0F,  64},
+    {"top_p 0.999",           32000,  SHAPE_NORMAL, 0,      0.999F, 0.0F,   1.0F,  3 },
+    {"top_p 0.999 spike",     32000,  SHAPE_SPIKE,  0,      0.999F, 0.0F,   1.0F,  3 },
+    {"top_p tiny",            32000,  SHAPE_NORMAL, 0,      1e-9F,  0.0F,   1.0F,  0 },
+    {"min_p 0.001",           32000,  SHAPE_NORMAL, 0,      1.0F,   0.001F, 1.0F,  0 },
+    {"min_p 1",               32000,  SHAPE_TIES,   0,      1.0F,   1.0F,   1.0F,  0 },
+    {"no filter",             262144, SHAPE_NORMAL, 0,      1.0F,   0.0F,   1.0F,  0 },
+    {"no filter flat, probs", 262144, SHAPE_FLAT,   0,      1.0F,   0.0F,   1.0F,  64},
+    {"hot",                   32000,  SHAPE_NORMAL, 0,      1.0F,   0.0F,   50.0F, 0 },
+    {"cold",                  32000,  SHAPE_NORMAL, 40,     0.95F,  0.05F,  0.01F, 0 },
+    {"greedy",                49152,  SHAPE_NORMAL, 40,     0.95F,  0.05F,  0.0F,  64},
+    {"greedy ties",           49152,  SHAPE_TIES,   0,      0.5F,   0.0F,   -1.0F, 64},
+    {"greedy equal",          262144, SHAPE_EQUAL,  0,      1.0F,   0.0F,   0.0F,  64},
+    {"wide",                  32000,  SHAPE_WIDE,   500,    0.99F,  0.0F,   2000,  30},
+    {"huge",                  32000,  SHAPE_HUGE,   3000,   0.99F,  0.0F,   1.0F,  30},
+    {"zeros",                 32000,  SHAPE_ZEROS,  3000,   0.9F,   0.0F,   1.0F,  30},
+    {"every filter, large",   262144, SHAPE_STEPS,  200000, 0.9F,   0.3F,   1.3F,  64},
+};
+
+//-- logits ----------------------------------------------------------------------------------------
+
+static float draw_bell(struct kt_run *run)
+{
+    float sum = 0;
+    for (int i = 0; i < 12; i++) {
+        sum += kt_uniform(run, -0.5F, 0.5F);
+    }
+    return sum;
+}
+
+static float draw_bits(struct kt_run *run, uint32_t bits)
+{
+    bits |= kt_index(run, 2) << 31;
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static float draw_logit(struct kt_run *run, enum shape shape, uint32_t i)
+{
+    switch (shape) {
+    case SHAPE_NORMAL:
+        return 8 + 3 * draw_bell(run);
+    case SHAPE_FLAT:
+        return kt_uniform(run, 3.0F, 3.001F);
+    case SHAPE_EQUAL:
+        return -7.25F;
+    case SHAPE_TIES:
+        return (float)kt_index(run, 5);
+    case SHAPE_SPIKE:
+        return i == 17 ? 40.0F : draw_bell(run);
+    case SHAPE_WIDE:
+        return kt_uniform(run, -1e4F, 1e4F);
+    case SHAPE_HUGE:
+        return draw_bits(run, kt_index(run, 0x7F800000));
+    case SHAPE_ZEROS:
+        return draw_bits(run, kt_index(run, 3) == 0 ? 0 : kt_index(run, 1000));
+    case SHAPE_STEPS:
+        return 12 - (float)kt_index(run, 4000) / 512;
+    }
+    return 0;
+}
+
+//-- the draw --------------------------------------------------------------------------------------
+
+struct drawing {
+    const struct sample_case *test;
+    struct ref_candidate *sorted; // owned
+    uint32_t low, high;           // the cut lies between: f32 may round the share either way
+    struct kt_step step;
+};
+
+static uint32_t count_kept(const struct drawing *d, double slack)
+{
+    const struct sample_case *test = d->test;
+    const struct ref_filter filter = {
+        .top_k = test->top_k,
+        .top_p = test->top_p < 1 ? test->top_p - slack : 1,
+        .min_p = test->min_p > 0 ? test->min_p * (1 + slack) : 0,
+    };
+    return ref_sample_filter(d->sorted, test->n_vocab, &filter);
+}
+
+// True if the token is the best of the first n candidates, for an n that rounding allows.
+static bool is_best(const struct drawing *d, uint32_t token, uint64_t seed, uint32_t position)
+{
+    const double temperature = d->test->temperature;
+    double best = -INFINITY, found = -INFINITY;
+    if (temperature <= 0) {
+        return token == d->sorted[0].id;
+    }
+    for (uint32_t i = 0; i < d->high; i++) {
+        struct ref_candidate candidate = d->sorted[i];
+        candidate.logit -= d->sorted[0].logit;
+        double score = ref_sample_score(&candidate, temperature, seed, position);
+        best = score > best ? score : best;
+        found = candidate.id == token ? score : found;
+        double bound = 1e-5 + 4e-7 * fabs(best);
+        if (i + 1 >= d->low && found >= best - bound) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_probs(struct kt_run *run, const struct drawing *d,
+                        const struct gi_ring_entry *entry)
+{
+    const uint32_t n_vocab = d->test->n_vocab;
+    const uint32_t n = d->test->n_probs < n_vocab ? d->test->n_probs : n_vocab;
+    const double total = ref_sample_logsumexp(d->sorted, n_vocab);
+    for (uint32_t i = 0; i < n; i++) {
+        const double want = d->sorted[i].logit - total;
+        const double bound = 1e-5 + 1.2e-7 * fabs(want);
+        if (entry->probs[i].id != d->sorted[i].id) {
+            return kt_fail(run, "probs[%u]: id %u, expected %u", i, entry->probs[i].id,
+                           d->sorted[i].id);
+        }
+        if (!(fabs((double)entry->probs[i].logprob - want) <= bound)) {
+            return kt_fail(run, "probs[%u]: %.8g, expected %.8g", i,
+                           (double)entry->probs[i].logprob, want);
+        }
+    }
+    return true;
+}
+
+static bool run_draw(struct kt_run *run, struct drawing *d)
+{
+    const struct sample_case *test = d->test;
+    struct gi_ring_entry entry;
+    run->state.top_k = test->top_k;
+    run->state.top_p = test->top_p;
+    run->state.min_p = test->min_p;
+    run->state.temperature = test->temperature;
+    run->state.n_probs = test->n_probs;
+    for (uint32_t i = 0; i < N_SEED; i++) {
+        const uint64_t seed = (uint64_t)kt_index(run, UINT32_MAX) << 32 | kt_index(run, UINT32_MAX);
+        const uint32_t n_past = kt_index(run, 100000);
+        run->state.seed_lo = (uint32_t)seed;
+        run->state.seed_hi = (uint32_t)(seed >> 32);
+        run->state.step = i;
+        if (!kt_replay(run, n_past, 1) || !kt_step_entry(run, &d->step, i, &entry)) {
+            return false;
+        }
+        if (entry.status != GI_RING_STATUS_OK || entry.step != i) {
+            return kt_fail(run, "status %u, step %u", entry.status, entry.step);
+        }
+        if (!is_best(d, entry.token, seed, n_past + 1)) {
+            return kt_fail(run, "token %u is not the draw among %u to %u candidates", entry.token,
+                           d->low, d->high);
+        }
+        if (!check_probs(run, d, &entry)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_case(struct kt_run *run, const struct sample_case *test)
+{
+    struct drawing d = {.test = test};
+    float *logits = kt_alloc(test->n_vocab, sizeof(*logits));
+    d.sorted = kt_alloc(test->n_vocab, sizeof(*d.sorted));
+    for (uint32_t i = 0; i < test->n_vocab; i++) {
+        logits[i] = draw_logit(run, test->shape, i);
+    }
+    ref_sample_sort(logits, test->n_vocab, d.sorted);
+    d.low = count_kept(&d, 1e-6);
+    uint32_t high = count_kept(&d, -1e-6);
+    d.high = high > d.low ? high : d.low;
+    d.low = high < d.low ? high : d.low;
+    bool is_good = kt_step_init(run, &d.step, logits, test->n_vocab, 64) &&
+                   kt_step_record(run, &d.step, gi_op_sample) && run_draw(run, &d) &&
+                   kt_bench(run, 1, 1, test->n_vocab * sizeof(float));
+    free(d.sorted);
+    free(logits);
+    return is_good;
+}
+
+//-- statistics ------------------------------------------------------------------------------------
+
+#define N_SMALL  12
+#define N_EPOCHS 8
+
+// Pearson's statistic of 8 seeds times 512 positions; 11 degrees of freedom exceed 36 once in 6,000.
+static bool run_statistics(struct kt_run *run)
+{
+    float logits[N_SMALL];
+    uint32_t hits[N_SMALL] = {0};
+    struct kt_step step;
+    kt_fill(run, logits, N_SMALL, -1.5F, 1.5F);
+    if (!kt_step_init(run, &step, logits, N_SMALL, 4) ||
+        !kt_step_record(run, &step, gi_op_sample)) {
+        return false;
+    }
+    run->state.temperature = 0.7F;
+    run->state.top_p = 1;
+    for (uint32_t i = 0; i < N_EPOCHS; i++) {
+        run->state.seed_lo = i;
+        if (!kt_step_chain(run, GI_RING_SLOTS)) {
+            return false;
+        }
+        for (uint32_t j = 0; j < GI_RING_SLOTS; j++) {
+            struct gi_ring_entry entry;
+            if (!kt_step_entry(run, &step, j, &entry) || entry.token >= N_SMALL) {
+                return kt_fail(run, "token %u", entry.token);
+            }
+            hits[entry.token]++;
+        }
+    }
+    double sum = 0, chi = 0;
+    for (uint32_t i = 0; i < N_SMALL; i++) {
+        sum += exp((double)logits[i] / 0.7);
+    }
+    for (uint32_t i = 0; i < N_SMALL; i++) {
+        double want = N_EPOCHS * GI_RING_SLOTS * exp((double)logits[i] / 0.7) / sum;
+        chi += (hits[i] - want) * (hits[i] - want) / want;
+    }
+    return chi < 36 || kt_fail(run, "chi-square %.1f with 11 degrees of freedom", chi);
+}
+
+//-- a chain, and Philox itself --------------------------------------------------------------------
+
+// A chain draws what single steps from the host draw.
+static bool run_chain(struct kt_run *run)
+{
+    enum { N_STEP = 20, N_VOCAB = 1000 };
+    float logits[N_VOCAB];
+    struct gi_ring_entry chained[N_STEP], single;
+    struct kt_step step;
+    kt_fill(run, logits, N_VOCAB, -2, 2);
+    run->state.temperature = 1;
+    run->state.top_k = 100;
+    run->state.top_p = 0.9F;
+    run->state.n_probs = 3;
+    run->state.seed_lo = 77;
+    if (!kt_step_init(run, &step, logits, N_VOCAB, 16) ||
+        !kt_step_record(run, &step, gi_op_sample) || !kt_step_chain(run, N_STEP)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < N_STEP; i++) {
+        if (!kt_step_entry(run, &step, i, &chained[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < N_STEP; i++) {
+        run->state.step = i;
+        if (!kt_replay(run, i, 1) || !kt_step_entry(run, &step, i, &single)) {
+            return false;
+        }
+        if (memcmp(&single, &chained[i], offsetof(struct gi_ring_entry, probs[3])) != 0) {
+            return kt_fail(run, "step %u: %u alone, %u in a chain", i, single.token,
+                           chained[i].token);
+        }
+    }
+    return true;
+}
+
+static const char philox_text[] =
+    "#include \"lib/common.glsl\"\n"
+    "#include \"lib/philox.glsl\"\n"
+    "layout(local_size_x = 32) in;\n"
+    "layout(std430, binding = 0) restrict writeonly buffer Words { uvec4 words[]; };\n"
+    "layout(std430, binding = 1) restrict readonly buffer Inputs { uvec4 inputs[]; };\n"
+    "void main()\n"
+    "{\n"
+    "    uint i = gl_LocalInvocationIndex;\n"
+    "    words[i] = philox(inputs[2u * i].xy, inputs[2u * i + 1u]);\n"
+    "}\n";
+
+#define N_PHILOX 32
+
+// Key, counter and words of the generator's own known-answer test.
+static const uint32_t philox_known[3][10] = {
+    {0,          0,          0,          0,          0,          0,          0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+    {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e,
+     0xa20bc7c6,                                                                                                 0x6d5451fd},
+    {0xa4093822, 0x299f31d0, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xd16cfe09, 0x94fdcceb,
+     0x5001e420,                                                                                                 0x24126ea1},
+};
+
+static bool record_philox(struct kt_run *run, struct gi_range words, struct gi_range inputs)
+{
+    struct gi_dispatch dispatch = {
+        .label = "philox",
+        .bindings = {words,             inputs               },
+        .writes = 1,
+        .grid = {.size = {1, 1, 1}, .rule = GI_GRID_FIXED},
+    };
+    struct glinfer_error err;
+    return (gi_program_table_request_source(run->recorder.programs, "philox", philox_text, NULL, 0,
+                                            &dispatch.program, &err) &&
+            gi_dispatch_table_record(run->recorder.table, &dispatch, &err)) ||
+           kt_fail(run, "%s", err.message);
+}
+
+// The kernel, gi_philox, the reference and the published answers agree.
+static bool run_philox(struct kt_run *run)
+{
+    uint32_t inputs[N_PHILOX][8], want[N_PHILOX][4], host[4];
+    for (uint32_t i = 0; i < N_PHILOX; i++) {
+        for (uint32_t j = 0; j < 8; j++) {
+            inputs[i][j] = kt_index(run, UINT32_MAX);
+        }
+        if (i < 3) {
+            memcpy(inputs[i], philox_known[i], 8);
+            memcpy(inputs[i] + 4, philox_known[i] + 2, 16);
+        }
+        ref_philox(inputs[i], inputs[i] + 4, want[i]);
+        gi_philox((uint64_t)inputs[i][1] << 32 | inputs[i][0], inputs[i] + 4, host);
+        if ((i < 3 && memcmp(want[i], philox_known[i] + 6, 16) != 0) ||
+            memcmp(host, want[i], 16) != 0) {
+            return kt_fail(run, "gi_philox or its reference differs in vector %u", i);
+        }
+    }
+    struct gi_range words = kt_range(run, "words", NULL, sizeof(want));
+    struct gi_range source = kt_range(run, "inputs", inputs, sizeof(inputs));
+    return words.buffer && source.buffer && record_philox(run, words, source) && kt_seal(run) &&
+           kt_replay(run, 0, 1) &&
+           kt_compare_u32(run, "words", &words, 0, want[0], 4 * (size_t)N_PHILOX);
+}
+
+//-- the suite -------------------------------------------------------------------------------------
+
+#define N_CASE (sizeof(sample_cases) / sizeof(sample_cases[0]))
+
+static const struct {
+    const char *name;
+    bool (*run)(struct kt_run *run);
+} other_cases[] = {
+    {"chi-square",         run_statistics},
+    {"chain",              run_chain     },
+    {"philox known words", run_philox    },
+};
+
+static void name_case(size_t index, char *text, size_t size)
+{
+    if (index < N_CASE) {
+        snprintf(text, size, "%s, %u", sample_cases[index].name, sample_cases[index].n_vocab);
+    } else {
+        snprintf(text, size, "%s", other_cases[index - N_CASE].name);
+    }
+}
+
+static bool run_index(struct kt_run *run, size_t index)
+{
+    return index < N_CASE ? run_case(run, &sample_cases[index])
+                          : other_cases[index - N_CASE].run(run);
+}
+
+const struct kt_suite kt_sample = {
+    .kernel = "sample",
+    .n_case = N_CASE + sizeof(other_cases) / sizeof(other_cases[0]),
+    .name = name_case,
+    .run = run_index,
+};
