@@ -49,9 +49,7 @@ static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
     }
     return check_id(vocab->bos, "bos_token_id", vocab->n_tokens, err) &&
            check_id(vocab->eos, "eos_token_id", vocab->n_tokens, err) &&
-           check_id(vocab->eot, "eot_token_id", vocab->n_tokens, err) &&
-           check_id(vocab->unk, "unknown_token_id", vocab->n_tokens, err) &&
-           check_id(vocab->pad, "padding_token_id", vocab->n_tokens, err);
+           check_id(vocab->eot, "eot_token_id", vocab->n_tokens, err);
 }
 
 static bool init_types(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,

@@ -43,8 +43,8 @@ struct gi_vocab {
     struct gi_text chat_template;           // Jinja text
 };
 
-// Fails with UNSUPPORTED (names model or pre and what is supported), BAD_FILE (an id out of range,
-// merges that name no token), NO_MEMORY.
+// Fails with UNSUPPORTED (names model or pre and what is supported), BAD_FILE (no tokens, bos, eos
+// or eot out of range, merges that name no token), NO_MEMORY.
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err);
 void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 
@@ -77,6 +77,7 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
 // The bytes that a token stands for in text; control tokens give their name. {NULL, 0} out of
 // range.
 struct gi_text gi_tokenizer_bytes(const struct gi_tokenizer *tokenizer, int32_t id);
+// Control tokens and the unknown token: what is no part of an answer's text.
 bool gi_tokenizer_is_control(const struct gi_tokenizer *tokenizer, int32_t id);
 // Ids that end an answer: EOS, EOT and what the vocabulary spells as an end of turn. Sorted, at
 // most 16.

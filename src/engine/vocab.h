@@ -1,0 +1,24 @@
+// The vocabulary of a GGUF file as the tokenizer takes it: the tokenizer.ggml.* keys and the chat
+// template.
+#ifndef GI_ENGINE_VOCAB_H
+#define GI_ENGINE_VOCAB_H
+
+#include "gguf/gguf.h"
+#include "tokenizer/tokenizer.h"
+
+// Owns the arrays that vocab points to; the bytes of strings belong to the gguf.
+struct gi_vocab_file {
+    struct gi_vocab vocab;
+    struct gi_text *tokens, *merges;
+    int32_t *types;
+    float *scores;
+};
+
+// Fills *out, which need not be initialised. Fails with BAD_FILE (no tokenizer, a value of the wrong
+// kind, arrays that differ in length), NO_MEMORY; *out is then all zero.
+bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out,
+                   struct glinfer_error *err);
+// Accepts all-zero.
+void gi_vocab_finish(struct gi_vocab_file *file);
+
+#endif
