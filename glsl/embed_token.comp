@@ -1,0 +1,91 @@
+// residual = scale * W[token], norm = residual * gamma, partial sums of squares of residual, and the
+// rotations of the step's position, copied beside them.
+//
+//   stream   the residual stream of a decode step (ops/stream.h), written
+//   vectors  gamma (n_embd) and the table of rotations (n_ctx, n_rot)
+//   quads, aux  one part of W (n_vocab, n_embd)
+//
+// A group owns WG_SIZE blocks of 32 columns, an invocation one block; group g writes ssq[g]. Only the
+// part that holds the token's row writes. Reads one row of W and of gamma once: a few kilobytes, so
+// the time is that of a dispatch whatever the shape.
+#include "lib/common.glsl"
+#include "lib/reduce.glsl"
+#include "lib/step_state.glsl"
+
+#ifndef WG_SIZE
+#error "WG_SIZE: invocations of a group, a power of two"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+layout(std430, binding = 0) restrict writeonly buffer Stream { float stream[]; };
+layout(std430, binding = 1) restrict readonly buffer Vectors { vec4 vectors[]; };
+
+#include "lib/quant.glsl"
+
+layout(std140, binding = 0) uniform Params
+{
+    uint row_begin, n_rows, n_block, n_embd;
+    uint residual, norm, ssq, rope_row;
+    uint gamma, rope_table, n_rot;
+    float scale;
+} params;
+
+// Writes the four columns from `column` on and returns their sum of squares.
+float write_columns(uint column, vec4 x, bool is_writing)
+{
+    if (!is_writing || column >= params.n_embd) {
+        return 0.0;
+    }
+    vec4 norm = x * vectors[(params.gamma + column) / 4u];
+    for (uint i = 0u; i < 4u; i++) {
+        stream[params.residual + column + i] = x[i];
+        stream[params.norm + column + i] = norm[i];
+    }
+    return dot(x, x);
+}
+
+float write_block(uint block, uint row, bool is_writing)
+{
+    uint tile = row / TILE_ROWS;
+    uint index = quant_index(tile, block, params.n_block, row % TILE_ROWS);
+    uvec4 words[QUANT_QUADS];
+    for (uint i = 0u; i < uint(QUANT_QUADS); i++) {
+        words[i] = quads[index + i * TILE_ROWS];
+    }
+    vec4 values[8];
+    quant_unpack(words, quant_scale(tile, block, params.n_block, row % TILE_ROWS), values);
+    float sum = 0.0;
+    for (uint i = 0u; i < 8u; i++) {
+        sum += write_columns(block * QUANT_BLOCK + 4u * i, params.scale * values[i], is_writing);
+    }
+    return sum;
+}
+
+void copy_rotations(uint lane)
+{
+    uint begin = params.rope_table + state.n_past * params.n_rot;
+    for (uint i = lane; i < params.n_rot; i += uint(WG_SIZE)) {
+        uint at = begin + i;
+        stream[params.rope_row + i] = vectors[at / 4u][at % 4u];
+    }
+}
+
+void main()
+{
+    uint lane = gl_LocalInvocationID.x;
+    uint group = gl_WorkGroupID.x;
+    uint block = group * uint(WG_SIZE) + lane;
+    uint row = state.token - params.row_begin; // wraps to a large row before the part
+    bool is_owner = row < params.n_rows;
+
+    bool is_writing = is_owner && block < params.n_block;
+    float sum = write_block(min(block, params.n_block - 1u), is_owner ? row : 0u, is_writing);
+    sum = reduce_sum(sum, uint(WG_SIZE));
+    if (is_owner && lane == 0u) {
+        stream[params.ssq + group] = sum;
+    }
+    if (is_owner && group == 0u) {
+        copy_rotations(lane);
+    }
+}

@@ -1,0 +1,47 @@
+// norm = x[n_tokens - 1] * gamma and partial sums of squares of that row: what the vocabulary's GEMV
+// reads after a prompt.
+//
+//   stream   the residual stream of a decode step (ops/stream.h): norm and ssq written
+//   x        (n_tokens, stride)
+//   vectors  gamma (n_embd)
+//
+// A group owns WG_SIZE columns of four, an invocation one; group g writes ssq[g]. One row: a few
+// kilobytes.
+#include "lib/common.glsl"
+#include "lib/reduce.glsl"
+#include "lib/step_state.glsl"
+
+#ifndef WG_SIZE
+#error "WG_SIZE: invocations of a group, a power of two"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+layout(std430, binding = 0) restrict writeonly buffer Stream { float stream[]; };
+layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
+layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint stride, n_embd, gamma, norm;
+    uint ssq;
+} params;
+
+void main()
+{
+    uint lane = gl_LocalInvocationID.x;
+    uint quad = gl_GlobalInvocationID.x;
+    float sum = 0.0;
+    if (4u * quad < params.n_embd) {
+        vec4 value = x[(state.n_tokens - 1u) * params.stride / 4u + quad];
+        vec4 norm = value * vectors[params.gamma / 4u + quad];
+        for (uint i = 0u; i < 4u; i++) {
+            stream[params.norm + 4u * quad + i] = norm[i];
+        }
+        sum = dot(value, value);
+    }
+    sum = reduce_sum(sum, uint(WG_SIZE));
+    if (lane == 0u) {
+        stream[params.ssq + gl_WorkGroupID.x] = sum;
+    }
+}

@@ -1,0 +1,24 @@
+// Eight elements of a cached key or value: one word of 16 bytes of f16 pairs, or two of f32. A kernel
+// that includes this file declares `cache` (binding 3) through it.
+layout(std430, binding = 3) restrict readonly buffer Cache { uvec4 cache[]; };
+
+// unpackHalf2x16 is mediump in GLSL ES: the assignments make the halves highp before arithmetic.
+vec4 cache_halves(uvec2 word)
+{
+    highp vec2 low = unpackHalf2x16(word.x);
+    highp vec2 high = unpackHalf2x16(word.y);
+    return vec4(low, high);
+}
+
+// at counts words of 16 bytes.
+void read_octet(uint at, bool is_f32, out vec4 low, out vec4 high)
+{
+    uvec4 word = cache[at];
+    if (is_f32) {
+        low = uintBitsToFloat(word);
+        high = uintBitsToFloat(cache[at + 1u]);
+    } else {
+        low = cache_halves(word.xy);
+        high = cache_halves(word.zw);
+    }
+}

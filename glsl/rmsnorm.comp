@@ -1,0 +1,52 @@
+// y[m] = x[m] * gamma / sqrt(mean(x[m]^2) + eps) for the rows of a batch.
+//
+//   y        (n_tokens, y_stride)  written
+//   x        (n_tokens, x_stride)
+//   vectors  gamma (width)
+//
+// A group owns a row; an invocation strides over its columns by fours, once for the sum of squares
+// and once to write, the second time from the cache. Reads and writes four bytes an element: bound by
+// memory.
+#include "lib/common.glsl"
+#include "lib/reduce.glsl"
+#include "lib/step_state.glsl"
+
+#ifndef WG_SIZE
+#error "WG_SIZE: invocations of a group"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+layout(std430, binding = 0) restrict writeonly buffer Y { vec4 y[]; };
+layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
+layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint x_stride, y_stride, width, gamma;
+    float eps;
+} params;
+
+float row_sum(uint begin, uint n_quad)
+{
+    float sum = 0.0;
+    for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
+        vec4 value = x[begin + i];
+        sum += dot(value, value);
+    }
+    return reduce_sum(sum, uint(WG_SIZE));
+}
+
+void main()
+{
+    uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
+    uint n_quad = params.width / 4u;
+    uint begin = token * params.x_stride / 4u;
+    float scale = inversesqrt(row_sum(begin, n_quad) / float(params.width) + params.eps);
+    if (gl_WorkGroupID.x < state.n_tokens) {
+        for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
+            y[token * params.y_stride / 4u + i] =
+                x[begin + i] * scale * vectors[params.gamma / 4u + i];
+        }
+    }
+}

@@ -1,0 +1,112 @@
+#include "ops/attention.h"
+
+#include "ops/params.h"
+
+#include <assert.h>
+
+#define KEYS 128 // of a range of the decode kernel: its work group
+#define TILE 32  // tokens of a group of the batch kernel
+
+static uint32_t count_ranges(const struct gi_kv_layer *layer)
+{
+    return (layer->n_ctx + KEYS - 1) / KEYS;
+}
+
+// Floats of a range's partial result: weighted values, largest score, sum of weights, padding.
+static uint32_t partial_size(const struct gi_kv_layer *layer)
+{
+    return layer->head_dim + 4;
+}
+
+uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
+                                     const struct gi_kv_layer *layer)
+{
+    uint64_t partial = (uint64_t)layer->n_head * layer->head_dim;
+    uint64_t n_partial = (uint64_t)layer->n_head * count_ranges(layer) * partial_size(layer);
+    uint64_t end = partial + n_partial + layer->n_head;
+    assert(end <= UINT32_MAX);
+    scratch->partial = (uint32_t)partial;
+    scratch->counter = (uint32_t)(partial + n_partial);
+    return end * sizeof(uint32_t);
+}
+
+static void check_layer(const struct gi_kv_layer *layer)
+{
+    assert(layer->head_dim % 8 == 0 && layer->head_dim <= 256);
+    assert(layer->n_head % layer->n_kv_head == 0);
+    assert(layer->k % 4 == 0 && layer->v % 4 == 0);
+    (void)layer;
+}
+
+bool gi_op_attention(struct gi_recorder *recorder, const char *label,
+                     const struct gi_kv_layer *layer, float scale,
+                     const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+{
+    check_layer(layer);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_ATTENTION,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 4,
+        .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
+                    {"KEYS", KEYS},
+                    {"K_F32", layer->is_k_f32},
+                    {"V_F32", layer->is_v_f32}},
+    };
+    const struct gi_attention_params params = {
+        .n_head = layer->n_head,
+        .n_kv_head = layer->n_kv_head,
+        .n_ctx = layer->n_ctx,
+        .max_range = count_ranges(layer),
+        .k = layer->k / 4,
+        .v = layer->v / 4,
+        .partial = scratch->partial,
+        .counter = scratch->counter,
+        .scale = scale,
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {scratch->range,                {0},                  {0},       layer->range   },
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {1, layer->n_head, 1}, .rule = GI_GRID_KEYS, .axis = 0, .divisor = KEYS},
+    };
+    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
+           gi_dispatch_table_record(recorder->table, &dispatch, err);
+}
+
+bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
+                           const struct gi_kv_layer *layer, float scale, const struct gi_rows *q,
+                           const struct gi_rows *out, struct glinfer_error *err)
+{
+    check_layer(layer);
+    assert(q->stride % 4 == 0 && out->stride % 4 == 0);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_ATTENTION_BATCH,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
+                    {"K_F32", layer->is_k_f32},
+                    {"V_F32", layer->is_v_f32}},
+    };
+    const struct gi_attention_batch_params params = {
+        .n_head = layer->n_head,
+        .n_kv_head = layer->n_kv_head,
+        .n_ctx = layer->n_ctx,
+        .q_stride = q->stride,
+        .k = layer->k / 4,
+        .v = layer->v / 4,
+        .out_stride = out->stride,
+        .scale = scale,
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {out->range,                    q->range,               {0},       layer->range   },
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {1, layer->n_head, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = TILE},
+    };
+    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
+           gi_dispatch_table_record(recorder->table, &dispatch, err);
+}

@@ -1,0 +1,37 @@
+#include "ops/batch.h"
+#include "ops/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 64
+
+bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                   float eps, const struct gi_rows *y, struct glinfer_error *err)
+{
+    assert(width > 0 && width % 4 == 0 && gamma_offset % 4 == 0);
+    assert(x->stride >= width && y->stride >= width);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_RMSNORM,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 1,
+        .defines = {{"WG_SIZE", WG_SIZE}},
+    };
+    const struct gi_rmsnorm_params params = {
+        .x_stride = x->stride,
+        .y_stride = y->stride,
+        .width = width,
+        .gamma = gamma_offset,
+        .eps = eps,
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {y->range,                x->range,  vectors->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0,   .divisor = 1},
+    };
+    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
+           gi_dispatch_table_record(recorder->table, &dispatch, err);
+}

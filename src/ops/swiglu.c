@@ -1,0 +1,59 @@
+#include "ops/batch.h"
+#include "ops/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 64 // columns in fours
+
+static bool record_part(struct gi_recorder *recorder, const char *label,
+                        const struct gi_rows *gate_up, const struct gi_rows *act,
+                        const struct gi_swiglu_params *params, struct glinfer_error *err)
+{
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_SWIGLU,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 1,
+        .defines = {{"WG_SIZE", WG_SIZE}},
+    };
+    uint32_t columns = 4 * WG_SIZE;
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {act->range, gate_up->range},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = { .size = {(params->n_column + columns - 1) / columns, 1, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = 1},
+    };
+    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
+           gi_dispatch_table_record(recorder->table, &dispatch, err);
+}
+
+bool gi_op_swiglu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                  const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_rows *act,
+                  struct glinfer_error *err)
+{
+    assert(n_ff <= weight->n_rows / 2 && gate_up->stride >= weight->n_rows && act->stride >= n_ff);
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        const struct gi_weight_part *part = &weight->parts[i];
+        uint32_t begin = part->row_begin / 2;
+        uint32_t n_part = part->n_rows / 2;
+        assert(begin < n_ff);
+        // Past n_ff there are at most 3 columns more: rows of zero weights, and padding of act.
+        uint32_t n_left = (n_ff - begin + 3) / 4 * 4;
+        const struct gi_swiglu_params params = {
+            .gate_up_stride = gate_up->stride,
+            .act_stride = act->stride,
+            .gate_begin = part->row_begin,
+            .n_part = n_part,
+            .act_begin = begin,
+            .n_column = n_left < n_part ? n_left : n_part,
+        };
+        if (!record_part(recorder, label, gate_up, act, &params, err)) {
+            return false;
+        }
+    }
+    return true;
+}

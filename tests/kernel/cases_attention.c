@@ -1,0 +1,456 @@
+// Rotation into the cache and attention, against their formulas in double; decode against batch.
+#include "kernel_test.h"
+#include "ops/attention.h"
+#include "ops/batch.h"
+#include "tests/ref/ref_batch.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define ROPE_RATE    10000.0
+
+static uint32_t pad32(uint32_t n)
+{
+    return (n + 31) / 32 * 32;
+}
+
+//-- a layer ---------------------------------------------------------------------------------------
+
+struct shape {
+    uint32_t n_head, n_kv_head, head_dim, n_ctx;
+    bool is_k_f32, is_v_f32;
+};
+
+// A layer's cache in a range, with the values that k and v hold: (n_kv_head, n_ctx, head_dim) each.
+struct layer {
+    struct gi_kv_layer kv;
+    float *k, *v;
+    uint32_t *words; // of the whole range
+    uint64_t size;
+};
+
+static float round_half(float value)
+{
+    return gi_half_to_float(gi_float_to_half(value));
+}
+
+static void fill_cache(struct kt_run *run, float *values, size_t n, bool is_f32, uint32_t *words)
+{
+    kt_fill(run, values, n, -1, 1);
+    for (size_t i = 0; i < n; i++) {
+        if (is_f32) {
+            memcpy(&words[i], &values[i], sizeof(float));
+        } else {
+            uint32_t half = gi_float_to_half(values[i]);
+            words[i / 2] = i % 2 == 0 ? half : words[i / 2] | half << 16;
+            values[i] = round_half(values[i]);
+        }
+    }
+}
+
+// Random k and v everywhere, q zero.
+static void layer_init(struct layer *layer, struct kt_run *run, const struct shape *shape)
+{
+    size_t n = (size_t)shape->n_kv_head * shape->n_ctx * shape->head_dim;
+    memset(layer, 0, sizeof(*layer));
+    layer->size = gi_kv_layer_layout(&layer->kv, shape->n_head, shape->n_kv_head, shape->head_dim,
+                                     shape->n_ctx, shape->is_k_f32, shape->is_v_f32);
+    layer->k = kt_alloc(n, sizeof(float));
+    layer->v = kt_alloc(n, sizeof(float));
+    layer->words = kt_alloc((size_t)layer->size, 1);
+    fill_cache(run, layer->k, n, shape->is_k_f32, layer->words + layer->kv.k);
+    fill_cache(run, layer->v, n, shape->is_v_f32, layer->words + layer->kv.v);
+    layer->kv.range = kt_range(run, "layer", layer->words, (size_t)layer->size);
+}
+
+static void layer_finish(struct layer *layer)
+{
+    free(layer->k);
+    free(layer->v);
+    free(layer->words);
+}
+
+//-- rope_kv ---------------------------------------------------------------------------------------
+
+struct rope_case {
+    struct shape shape;
+    uint32_t n_rot, n_tokens, n_past;
+};
+
+static const struct rope_case rope_cases[] = {
+    {{9, 3, 64, 64, false, false},    64,  1,   0   },
+    {{9, 3, 64, 64, false, false},    64,  2,   1   },
+    {{4, 4, 80, 128, true, false},    32,  7,   63  },
+    {{8, 1, 96, 128, false, true},    96,  31,  64  },
+    {{14, 2, 128, 600, true, true},   128, 32,  500 },
+    {{8, 1, 256, 2100, false, false}, 64,  33,  2000},
+    {{9, 3, 64, 600, false, false},   64,  512, 0   },
+    {{3, 1, 8, 200, true, false},     2,   128, 64  },
+};
+
+static void rope_name(size_t index, char *text, size_t size)
+{
+    const struct rope_case *c = &rope_cases[index];
+    snprintf(text, size, "%u/%u heads of %u, rotations of %u, %u tokens at %u, k %s v %s",
+             c->shape.n_head, c->shape.n_kv_head, c->shape.head_dim, c->n_rot, c->n_tokens,
+             c->n_past, c->shape.is_k_f32 ? "f32" : "f16", c->shape.is_v_f32 ? "f32" : "f16");
+}
+
+// Random q, k and v of a batch: natural (pair order) and as the stacked projection lays them out.
+struct qkv {
+    struct gi_qkv_layout layout;
+    uint32_t width; // of the natural row: q, k, v after each other
+    float *natural, *stacked;
+    struct gi_rows rows;
+};
+
+static void stack_section(const float *natural, uint32_t n, float *stacked)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t pair = i / 2;
+        stacked[pair / 8 * 16 + i % 2 * 8 + pair % 8] = natural[i];
+    }
+}
+
+static void qkv_init(struct qkv *qkv, struct kt_run *run, const struct shape *shape,
+                     uint32_t n_tokens)
+{
+    uint32_t n_q = shape->n_head * shape->head_dim, n_kv = shape->n_kv_head * shape->head_dim;
+    gi_qkv_layout_init(&qkv->layout, shape->n_head, shape->n_kv_head, shape->head_dim);
+    qkv->width = n_q + 2 * n_kv;
+    qkv->rows.stride = pad32(qkv->layout.n_rows);
+    qkv->natural = kt_alloc((size_t)n_tokens * qkv->width, sizeof(float));
+    qkv->stacked = kt_alloc((size_t)n_tokens * qkv->rows.stride, sizeof(float));
+    kt_fill(run, qkv->natural, (size_t)n_tokens * qkv->width, -1, 1);
+    for (size_t m = 0; m < n_tokens; m++) {
+        const float *natural = qkv->natural + m * qkv->width;
+        float *stacked = qkv->stacked + m * qkv->rows.stride;
+        stack_section(natural, n_q, stacked + qkv->layout.q_begin);
+        stack_section(natural + n_q, n_kv, stacked + qkv->layout.k_begin);
+        stack_section(natural + n_q + n_kv, n_kv, stacked + qkv->layout.v_begin);
+    }
+    qkv->rows.range =
+        kt_range(run, "qkv", qkv->stacked, (size_t)n_tokens * qkv->rows.stride * sizeof(float));
+}
+
+static void qkv_finish(struct qkv *qkv)
+{
+    free(qkv->natural);
+    free(qkv->stacked);
+}
+
+static struct gi_vectors make_table(struct kt_run *run, uint32_t n_rot, uint32_t n_ctx)
+{
+    const uint32_t rope = 4;
+    size_t n = rope + (size_t)n_rot * n_ctx;
+    float *values = kt_alloc(n, sizeof(float));
+    for (uint32_t position = 0; position < n_ctx; position++) {
+        ref_rope_table(n_rot, ROPE_RATE, position, values + rope + (size_t)position * n_rot);
+    }
+    struct gi_vectors vectors = {kt_range(run, "vectors", values, n * sizeof(float)), rope};
+    free(values);
+    return vectors;
+}
+
+// Holds one head of a result: f32 at offset bytes of range, or f16.
+static bool check_head(struct kt_run *run, const char *what, const float *head,
+                       const struct rope_case *c, bool is_turned, uint32_t position, bool is_f32,
+                       const struct gi_range *range, size_t offset)
+{
+    double want[256], bound[256];
+    uint32_t n = c->shape.head_dim;
+    ref_rope(head, n, is_turned ? c->n_rot : 0, ROPE_RATE, position, want, bound);
+    for (uint32_t i = 0; i < n; i++) {
+        bound[i] *= 4 * (double)FLT_EPSILON;
+        bound[i] += is_f32 ? 0 : 0x1p-11 * fabs(want[i]) + 0x1p-25;
+    }
+    return is_f32 ? kt_compare_f32(run, what, range, offset, want, bound, n)
+                  : kt_compare_f16(run, what, range, offset, want, bound, n);
+}
+
+static bool check_turned(struct kt_run *run, const struct rope_case *c, const struct qkv *qkv,
+                         const struct layer *layer, const struct gi_rows *q, uint32_t m)
+{
+    const struct shape *s = &c->shape;
+    uint32_t dim = s->head_dim, position = c->n_past + m;
+    const float *head = qkv->natural + (size_t)m * qkv->width;
+    bool is_good = true;
+    for (uint32_t h = 0; is_good && h < s->n_head; h++, head += dim) {
+        size_t offset = ((size_t)m * q->stride + (size_t)h * dim) * sizeof(float);
+        is_good = check_head(run, "q", head, c, true, position, true, &q->range, offset);
+    }
+    for (uint32_t i = 0; is_good && i < 2 * s->n_kv_head; i++, head += dim) {
+        bool is_k = i < s->n_kv_head, is_f32 = is_k ? s->is_k_f32 : s->is_v_f32;
+        size_t row = (size_t)(i % s->n_kv_head) * s->n_ctx + position;
+        size_t offset =
+            (is_k ? layer->kv.k : layer->kv.v) * sizeof(uint32_t) + row * dim * (is_f32 ? 4 : 2);
+        is_good = check_head(run, is_k ? "k" : "v", head, c, is_k, position, is_f32,
+                             &layer->kv.range, offset);
+    }
+    return is_good;
+}
+
+// What lies outside the positions of the batch is as it was.
+static bool check_untouched(struct kt_run *run, const struct rope_case *c,
+                            const struct layer *layer)
+{
+    const struct shape *s = &c->shape;
+    uint32_t *words = kt_alloc((size_t)layer->size, 1);
+    bool is_good = kt_read(run, &layer->kv.range, 0, words, (size_t)layer->size);
+    for (uint32_t i = 0; is_good && i < 2 * s->n_kv_head * s->n_ctx; i++) {
+        uint32_t position = i % s->n_ctx, row = i % (s->n_kv_head * s->n_ctx);
+        bool is_k = i < s->n_kv_head * s->n_ctx;
+        uint32_t n = s->head_dim / ((is_k ? s->is_k_f32 : s->is_v_f32) ? 1 : 2);
+        size_t at = (is_k ? layer->kv.k : layer->kv.v) + (size_t)row * n;
+        bool is_own = position >= c->n_past && position < c->n_past + c->n_tokens;
+        if (!is_own && memcmp(words + at, layer->words + at, n * sizeof(*words)) != 0) {
+            is_good = kt_fail(run, "position %u of %s was overwritten", position, is_k ? "k" : "v");
+        }
+    }
+    free(words);
+    return is_good;
+}
+
+static bool run_rope_kv(struct kt_run *run, size_t index)
+{
+    const struct rope_case *c = &rope_cases[index];
+    struct glinfer_error err;
+    struct layer layer;
+    struct qkv qkv;
+    layer_init(&layer, run, &c->shape);
+    qkv_init(&qkv, run, &c->shape, c->n_tokens);
+    struct gi_vectors vectors = make_table(run, c->n_rot, c->shape.n_ctx);
+    uint32_t stride = pad32(c->shape.n_head * c->shape.head_dim);
+    struct gi_rows q = {kt_range(run, "q", NULL, (size_t)c->n_tokens * stride * sizeof(float)),
+                        stride};
+    bool is_good = !run->has_failed &&
+                   (gi_op_rope_kv(&run->recorder, "rope", &qkv.layout, &qkv.rows, &vectors,
+                                  c->n_rot, &layer.kv, &q, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
+                   check_untouched(run, c, &layer) &&
+                   kt_bench(run, c->n_past, c->n_tokens, (uint64_t)c->n_tokens * qkv.width * 8);
+    for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
+        is_good = check_turned(run, c, &qkv, &layer, &q, m);
+    }
+    layer_finish(&layer);
+    qkv_finish(&qkv);
+    return is_good;
+}
+
+const struct kt_suite kt_rope_kv = {"rope_kv", COUNT(rope_cases), rope_name, run_rope_kv};
+
+//-- attention -------------------------------------------------------------------------------------
+
+struct attention_case {
+    struct shape shape;
+    uint32_t n_tokens, n_past;
+};
+
+// A case on its way: q rows of the batch, and the reference of one of its tokens.
+struct attention {
+    const struct attention_case *c;
+    struct layer layer;
+    float scale;
+    uint32_t width; // n_head * head_dim
+    float *q;       // (n_tokens, width)
+    double *want, *bound;
+};
+
+static void attention_init(struct attention *a, struct kt_run *run, const struct attention_case *c)
+{
+    *a = (struct attention){.c = c,
+                            .scale = 1.0f / sqrtf((float)c->shape.head_dim),
+                            .width = c->shape.n_head * c->shape.head_dim};
+    layer_init(&a->layer, run, &c->shape);
+    size_t n = (size_t)c->n_tokens * a->width;
+    a->q = kt_alloc(n, sizeof(float));
+    a->want = kt_alloc(a->width, sizeof(double));
+    a->bound = kt_alloc(a->width, sizeof(double));
+    kt_fill(run, a->q, n, -4, 4);
+}
+
+static void attention_finish(struct attention *a)
+{
+    layer_finish(&a->layer);
+    free(a->q);
+    free(a->want);
+    free(a->bound);
+}
+
+// Fills want and bound for token m. An error d of a score is one of d relative in a weight; scores
+// are sums of head_dim products, results sums over the keys.
+static void make_want(struct attention *a, uint32_t m)
+{
+    const struct shape *s = &a->c->shape;
+    for (uint32_t h = 0; h < s->n_head; h++) {
+        size_t kv = (size_t)h * s->n_kv_head / s->n_head * s->n_ctx * s->head_dim;
+        size_t at = (size_t)h * s->head_dim;
+        const struct ref_attention ref = {
+            .q = a->q + (size_t)m * a->width + at,
+            .k = a->layer.k + kv,
+            .v = a->layer.v + kv,
+            .n_key = a->c->n_past + m + 1,
+            .head_dim = s->head_dim,
+            .scale = (double)a->scale,
+        };
+        double score = ref_attention(&ref, a->want + at, a->bound + at);
+        double slack = 2 * score * (4 + sqrt((double)s->head_dim)) + 16 + sqrt((double)ref.n_key);
+        for (uint32_t i = 0; i < s->head_dim; i++) {
+            a->bound[at + i] *= slack * (double)FLT_EPSILON;
+        }
+    }
+}
+
+// No result lies outside what the values of the seen keys span.
+static bool check_hull(struct kt_run *run, const struct attention *a, uint32_t m, const float *out)
+{
+    const struct shape *s = &a->c->shape;
+    for (uint32_t i = 0; i < a->width; i++) {
+        size_t kv_head = (size_t)(i / s->head_dim) * s->n_kv_head / s->n_head;
+        const float *v = a->layer.v + kv_head * s->n_ctx * s->head_dim + i % s->head_dim;
+        float low = v[0], high = v[0];
+        for (size_t j = 1; j <= a->c->n_past + m; j++) {
+            low = fminf(low, v[j * s->head_dim]);
+            high = fmaxf(high, v[j * s->head_dim]);
+        }
+        float slack = 1e-6f * fmaxf(fabsf(low), fabsf(high));
+        if (!(out[i] >= low - slack && out[i] <= high + slack)) {
+            return kt_fail(run, "out[%u] of token %u is %.9g, outside [%.9g, %.9g]", i, m,
+                           (double)out[i], (double)low, (double)high);
+        }
+    }
+    return true;
+}
+
+static bool check_token(struct kt_run *run, struct attention *a, uint32_t m,
+                        const struct gi_range *range, size_t offset)
+{
+    float *out = kt_alloc(a->width, sizeof(float));
+    make_want(a, m);
+    bool is_good = kt_compare_f32(run, "out", range, offset, a->want, a->bound, a->width) &&
+                   kt_read(run, range, offset, out, a->width * sizeof(float)) &&
+                   check_hull(run, a, m, out);
+    free(out);
+    return is_good;
+}
+
+static void attention_text(const struct attention_case *c, char *text, size_t size)
+{
+    snprintf(text, size, "%u/%u heads of %u, %u tokens at %u of %u, k %s v %s", c->shape.n_head,
+             c->shape.n_kv_head, c->shape.head_dim, c->n_tokens, c->n_past, c->shape.n_ctx,
+             c->shape.is_k_f32 ? "f32" : "f16", c->shape.is_v_f32 ? "f32" : "f16");
+}
+
+// n_tokens is the number of steps in a row.
+static const struct attention_case attention_cases[] = {
+    {{9, 3, 64, 64, false, false},     1, 0   },
+    {{9, 3, 64, 64, false, false},     3, 1   },
+    {{4, 4, 80, 129, true, false},     2, 63  },
+    {{8, 1, 96, 200, false, true},     2, 64  },
+    {{9, 3, 64, 512, true, true},      3, 127 },
+    {{9, 3, 64, 512, false, false},    3, 500 },
+    {{14, 2, 128, 2200, false, false}, 2, 2000},
+    {{8, 1, 256, 2200, true, false},   2, 2000},
+    {{3, 1, 8, 600, false, false},     2, 400 },
+    {{9, 3, 64, 2200, false, false},   2, 2000},
+    {{9, 3, 64, 8192, false, false},   1, 8191},
+};
+
+static void attention_name(size_t index, char *text, size_t size)
+{
+    attention_text(&attention_cases[index], text, size);
+}
+
+static struct gi_attention_scratch make_scratch(struct kt_run *run, const struct gi_kv_layer *layer)
+{
+    struct gi_attention_scratch scratch;
+    size_t size = (size_t)gi_attention_scratch_layout(&scratch, layer);
+    uint32_t zero[64] = {0};
+    scratch.range = kt_range(run, "scratch", NULL, size);
+    kt_write(run, &scratch.range, scratch.counter * sizeof(uint32_t), zero,
+             layer->n_head * sizeof(uint32_t));
+    return scratch;
+}
+
+// One step: token m's q in front of the cache.
+static bool run_step(struct kt_run *run, const struct attention *a, uint32_t m)
+{
+    size_t size = a->width * sizeof(float);
+    return kt_write(run, &a->layer.kv.range, 0, a->q + (size_t)m * a->width, size) &&
+           kt_replay(run, a->c->n_past + m, 1);
+}
+
+static bool run_attention(struct kt_run *run, size_t index)
+{
+    struct glinfer_error err;
+    struct attention a;
+    attention_init(&a, run, &attention_cases[index]);
+    struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
+    bool is_good =
+        !run->has_failed &&
+        (gi_op_attention(&run->recorder, "attention", &a.layer.kv, a.scale, &scratch, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run);
+    for (uint32_t m = 0; is_good && m < a.c->n_tokens; m++) {
+        is_good = run_step(run, &a, m) && check_token(run, &a, m, &scratch.range, 0);
+    }
+    uint64_t n = (uint64_t)a.c->shape.n_kv_head * a.c->shape.head_dim * (a.c->n_past + 1);
+    is_good = is_good && kt_bench(run, a.c->n_past, 1, n * 4);
+    attention_finish(&a);
+    return is_good;
+}
+
+const struct kt_suite kt_attention = {"attention", COUNT(attention_cases), attention_name,
+                                      run_attention};
+
+static const struct attention_case attention_batch_cases[] = {
+    {{9, 3, 64, 64, false, false},    1,   0   },
+    {{9, 3, 64, 64, false, false},    2,   1   },
+    {{4, 4, 80, 128, true, false},    7,   63  },
+    {{8, 1, 96, 128, false, true},    31,  64  },
+    {{14, 2, 128, 600, true, true},   32,  500 },
+    {{8, 1, 256, 2100, false, false}, 33,  2000},
+    {{3, 1, 8, 300, false, false},    128, 64  },
+    {{4, 4, 256, 300, true, true},    128, 0   },
+    {{9, 3, 64, 512, false, false},   512, 0   },
+    {{9, 3, 64, 1536, false, false},  512, 1000},
+};
+
+static void attention_batch_name(size_t index, char *text, size_t size)
+{
+    attention_text(&attention_batch_cases[index], text, size);
+}
+
+static bool run_attention_batch(struct kt_run *run, size_t index)
+{
+    const struct attention_case *c = &attention_batch_cases[index];
+    struct glinfer_error err;
+    struct attention a;
+    attention_init(&a, run, c);
+    size_t size = (size_t)c->n_tokens * a.width * sizeof(float);
+    struct gi_rows q = {kt_range(run, "q", a.q, size), a.width};
+    struct gi_rows out = {kt_range(run, "out", NULL, size), a.width};
+    bool is_good = !run->has_failed &&
+                   (gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, a.scale,
+                                          &q, &out, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens);
+    // All tokens of a small batch, some of a large one.
+    uint32_t step = c->n_tokens < 40 ? 1 : 37;
+    for (uint32_t m = 0; is_good && m < c->n_tokens; m += step) {
+        is_good = check_token(run, &a, m, &out.range, (size_t)m * a.width * sizeof(float));
+    }
+    is_good = is_good && check_token(run, &a, c->n_tokens - 1, &out.range,
+                                     (size_t)(c->n_tokens - 1) * a.width * sizeof(float));
+    is_good = is_good && kt_bench(run, c->n_past, c->n_tokens, size * 2);
+    attention_finish(&a);
+    return is_good;
+}
+
+const struct kt_suite kt_attention_batch = {"attention_batch", COUNT(attention_batch_cases),
+                                            attention_batch_name, run_attention_batch};

@@ -1,0 +1,45 @@
+// The operations of embedding, prompt batches and attention in double, from their formulas. Each also
+// gives the sum of the magnitudes that went into a result, from which a case takes its tolerance.
+// Matrices are row-major without padding.
+#ifndef REF_BATCH_H
+#define REF_BATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// x = scale * row of W, and norm = x * gamma; returns the sum of squares of x.
+double ref_embed(const float *row, const float *gamma, size_t n_embd, double scale, double *x,
+                 double *norm);
+
+// y (n_tokens, n_rows) = x (n_tokens, n_cols) W^T + bias; magnitude the sums of |w x| + |bias|.
+struct ref_gemm {
+    const float *x, *weight, *bias; // weight (n_rows, n_cols)
+    size_t n_tokens, n_rows, n_cols;
+};
+void ref_gemm(const struct ref_gemm *gemm, double *y, double *magnitude);
+
+// y = x / sqrt(mean(x^2) + eps) * gamma for one row.
+void ref_rmsnorm(const float *x, const float *gamma, size_t width, double eps, double *y);
+
+// Turns pair i of the n_rot / 2 first pairs (2 i, 2 i + 1) of a head by angle position * rate^(-2 i /
+// n_rot); the others stay. magnitude: |first| + |second| of each pair, for both elements.
+void ref_rope(const float *head, size_t head_dim, size_t n_rot, double rate, double position,
+              double *turned, double *magnitude);
+// Row `position` of the table of rotations: cos, sin of each pair.
+void ref_rope_table(size_t n_rot, double rate, double position, float *row);
+
+// silu(gate) * up
+double ref_swiglu(double gate, double up);
+
+// One head of one token over n_key keys: out (head_dim) = sum of softmax(scale * q . k) v.
+struct ref_attention {
+    const float *q;     // (head_dim)
+    const float *k, *v; // (n_key, head_dim)
+    size_t n_key, head_dim;
+    double scale;
+};
+// magnitude: sums of weight * |v|. Returns the largest sum of |scale * q_i * k_i| of a key.
+double ref_attention(const struct ref_attention *attention, double *out, double *magnitude);
+
+#endif
