@@ -1,0 +1,170 @@
+#include "program_variants.h"
+
+#include "gguf/ggml_type.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_SETS 2
+
+// A kernel that asks for a define that is not here ends in its own #error: add it.
+static const struct {
+    const char *name;
+    int32_t values[N_SETS];
+} typical[] = {
+    {"WG_SIZE",    {64, 64} },
+    {"HEAD_DIM",   {64, 128}},
+    {"KEYS",       {64, 64} },
+    {"K_F32",      {0, 1}   },
+    {"V_F32",      {0, 1}   },
+    {"PAIRS",      {2, 1}   },
+    {"N_BLOCK",    {0, 4}   },
+    {"N_SSQ",      {0, 4}   },
+    {"HAS_BIAS",   {0, 1}   },
+    {"HAS_GAMMA",  {1, 0}   },
+    {"HAS_COUNTS", {0, 1}   },
+    {"ADD",        {0, 1}   },
+};
+#define N_TYPICAL (sizeof(typical) / sizeof(typical[0]))
+
+static const struct {
+    const char *id, *file, *defines;
+    uint32_t capability;
+} rows[] = {
+#define GI_PROGRAM(id, file, defines, capability) {#id, file, defines, GI_CAPABILITY_##capability},
+#define GI_PROGRAM_QUANT(type, file)
+#include "glsl/programs.def"
+#undef GI_PROGRAM
+#undef GI_PROGRAM_QUANT
+};
+
+static const struct quant_row {
+    uint32_t type;
+    const char *name, *file;
+} quants[] = {
+#define GI_PROGRAM(id, file, defines, capability)
+#define GI_PROGRAM_QUANT(type, file) {GI_GGML_TYPE_##type, #type, file},
+#include "glsl/programs.def"
+#undef GI_PROGRAM
+#undef GI_PROGRAM_QUANT
+};
+#define N_QUANTS (sizeof(quants) / sizeof(quants[0]))
+
+struct visit {
+    bool (*each)(void *user, const struct program_variant *variant);
+    void *user;
+    struct glinfer_error *err;
+};
+
+static bool is_word_at(const char *text, const char *found, size_t size)
+{
+    bool is_start = found == text || (!isalnum((unsigned char)found[-1]) && found[-1] != '_');
+    return is_start && !isalnum((unsigned char)found[size]) && found[size] != '_';
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *found = strstr(text, word); found; found = strstr(found + 1, word)) {
+        if (is_word_at(text, found, size)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_define(const char *text, const char *name)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "#define %s", name);
+    return has_word(text, line);
+}
+
+// The values of a set for those names that text mentions and neither it nor the row fixes.
+static void choose_defines(struct gi_program_key *key, const char *text, const char *fixed,
+                           uint32_t set)
+{
+    for (size_t i = 0; i < N_TYPICAL; i++) {
+        const char *name = typical[i].name;
+        if (has_word(text, name) && !has_define(text, name) && !has_word(fixed, name)) {
+            key->defines[key->n_defines++] = (struct gi_define){name, typical[i].values[set]};
+        }
+    }
+}
+
+static void write_name(struct program_variant *variant, const struct quant_row *quant, uint32_t set)
+{
+    snprintf(variant->name, sizeof(variant->name), "%s%s%s.%u", rows[variant->key.id].id,
+             quant ? "." : "", quant ? quant->name : "", set);
+}
+
+static bool visit_variant(const struct visit *visit, const struct program_variant *variant,
+                          const char *quant_file)
+{
+    struct gi_glsl_source source;
+    struct program_variant whole = *variant;
+    const struct gi_glsl_params params = {.file = rows[variant->key.id].file,
+                                          .dir = getenv("GLINFER_GLSL_DIR"),
+                                          .fixed_defines = rows[variant->key.id].defines,
+                                          .quant_file = quant_file,
+                                          .defines = variant->key.defines,
+                                          .n_defines = variant->key.n_defines,
+                                          .capability = rows[variant->key.id].capability};
+    if (!gi_glsl_source_init(&source, &params, visit->err)) {
+        return false;
+    }
+    whole.source = &source;
+    bool goes_on = visit->each(visit->user, &whole);
+    gi_glsl_source_finish(&source);
+    return goes_on;
+}
+
+static bool visit_quant(const struct visit *visit, uint32_t id, const struct quant_row *quant,
+                        const char *text)
+{
+    for (uint32_t set = 0; set < N_SETS; set++) {
+        struct program_variant variant = {
+            .key = {.id = (enum gi_program_id)id, .quant = quant ? quant->type : GI_QUANT_NONE}
+        };
+        choose_defines(&variant.key, text, rows[id].defines, set);
+        write_name(&variant, quant, set);
+        if (!visit_variant(visit, &variant, quant ? quant->file : NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Assembles the row once, without defines, to see what it includes and mentions.
+static bool visit_row(const struct visit *visit, uint32_t id)
+{
+    struct gi_glsl_source source;
+    const struct gi_glsl_params params = {
+        .file = rows[id].file, .dir = getenv("GLINFER_GLSL_DIR"), .quant_file = quants[0].file};
+    if (!gi_glsl_source_init(&source, &params, visit->err)) {
+        return false;
+    }
+    bool has_quant = false, goes_on = true;
+    for (uint32_t i = 0; i < source.n_files; i++) {
+        has_quant = has_quant || strcmp(source.files[i], quants[0].file) == 0;
+    }
+    for (uint32_t i = 0; goes_on && i < (has_quant ? N_QUANTS : 1); i++) {
+        goes_on = visit_quant(visit, id, has_quant ? &quants[i] : NULL, source.text);
+    }
+    gi_glsl_source_finish(&source);
+    return goes_on;
+}
+
+bool program_variants_visit(bool (*each)(void *user, const struct program_variant *variant),
+                            void *user, struct glinfer_error *err)
+{
+    const struct visit visit = {each, user, err};
+    for (uint32_t id = 0; id < GI_PROGRAM_COUNT; id++) {
+        if (!visit_row(&visit, id)) {
+            return false;
+        }
+    }
+    return true;
+}

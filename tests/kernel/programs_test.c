@@ -1,0 +1,70 @@
+// Builds every program of programs.def on the device, with typical defines, under no more than it
+// offers. Exit status 77 where there is no device.
+#include "program_variants.h"
+
+#include <stdio.h>
+
+struct build {
+    struct gi_gpu *gpu;
+    struct gi_program_table *programs;
+    uint32_t n_left_out;
+    struct glinfer_error err;
+};
+
+static bool request_variant(void *user, const struct program_variant *variant)
+{
+    struct build *build = user;
+    uint32_t index;
+    if (!gi_program_available(build->gpu, variant->key.id)) {
+        build->n_left_out++;
+        return true;
+    }
+    return gi_program_table_request(build->programs, &variant->key, &index, &build->err);
+}
+
+static bool build_all(struct build *build)
+{
+    struct gi_program_stats stats;
+    build->programs = gi_program_table_create(build->gpu, &build->err);
+    if (!build->programs || !program_variants_visit(request_variant, build, &build->err) ||
+        !gi_program_table_build(build->programs, NULL, NULL, &build->err)) {
+        return false;
+    }
+    gi_program_table_describe(build->programs, &stats);
+    printf("%u programs in %.0f ms, %u not for this device\n", stats.n_programs,
+           (double)stats.build_ns / 1e6, build->n_left_out);
+    return true;
+}
+
+static bool run(struct gi_platform *platform, struct build *build)
+{
+    const struct gi_gpu_params params = {.cache_dir = ""};
+    struct gi_platform_saved saved;
+    build->gpu = gi_gpu_create(platform, &params, &build->err);
+    if (!build->gpu || !gi_gpu_enter(build->gpu, &saved, &build->err)) {
+        return false;
+    }
+    printf("%s\n", gi_gpu_platform(build->gpu)->renderer);
+    bool is_built = build_all(build);
+    gi_program_table_destroy(build->programs);
+    gi_gpu_leave(build->gpu, &saved);
+    return is_built;
+}
+
+int main(void)
+{
+    struct build build = {0};
+    const struct gi_platform_params params = {.device = "auto", .allow_software = true};
+    struct gi_platform *platform = gi_platform_open(&params, &build.err);
+    if (!platform) {
+        fprintf(stderr, "skipped: %s\n", build.err.message);
+        return 77;
+    }
+    bool is_built = run(platform, &build);
+    gi_gpu_destroy(build.gpu);
+    gi_platform_close(platform);
+    if (!is_built) {
+        fprintf(stderr, "%s\n", build.err.message);
+    }
+    return is_built ? 0 : 1;
+}
