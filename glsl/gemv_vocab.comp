@@ -35,7 +35,7 @@ const uint infinity_bits = 0x7F800000u;
 const uint no_index = 0xFFFFFFFFu;
 
 // What an invocation without rows gives: the most negative number, and an index that no row has.
-float best = uintBitsToFloat(0xFF7FFFFFu);
+float best = -3.4028235e38;
 uint best_index = 0xFFFFFFFEu;
 
 vec4 gemv_source(uint i)
