@@ -42,10 +42,12 @@ struct gi_platform_candidate {
 size_t gi_platform_candidates(struct gi_platform_candidate *out, size_t cap);
 
 // Opens params->device; "auto" takes the first hardware renderer that works, then, if allowed, the
-// first software one. Nothing is left current. Fails with NO_DEVICE and each candidate's refusal in
+// first software one; "gbm" and "egl" do so among their own candidates. What is current in this
+// thread stays current. Fails with NO_DEVICE and each candidate's refusal in
 // one message, INVALID_ARGUMENT for a device name that is not understood, NO_MEMORY.
 struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
                                      struct glinfer_error *err);
+// Accepts NULL. Leaves nothing current if the context still was, and the displays of others alone.
 void gi_platform_close(struct gi_platform *platform);
 const struct gi_platform_info *gi_platform_describe(const struct gi_platform *platform);
 
@@ -60,7 +62,8 @@ bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *s
 // Puts back what gi_platform_enter saved.
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved);
 
-// The address of a GL or EGL entry point; NULL if there is none.
+// The address of a GL or EGL entry point; NULL if there is none. libglvnd returns a stub for any
+// name: look for the extension first.
 void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(void);
 
 #endif
