@@ -317,6 +317,31 @@ static void a_private_or_tracked_display_alone_is_terminated(void **state)
     assert_int_equal(fake_egl.n_terminates, 1);
 }
 
+// What a host program may do to a display that it shares with us, since it cannot be tracked.
+static void a_display_that_the_host_terminates_is_an_error(void **state)
+{
+    (void)state;
+    EGLDisplay display = get_host_display();
+    struct gi_platform_saved saved;
+    struct glinfer_error err = {0};
+    fake_egl.hidden[0] = "EGL_KHR_display_reference";
+    struct gi_platform *platform = display != EGL_NO_DISPLAY ? try_open("surfaceless", &err) : NULL;
+    if (platform == NULL) {
+        skip();
+    }
+    eglTerminate(display);
+    assert_false(gi_platform_enter(platform, &saved, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    assert_non_null(strstr(err.message, "terminated the EGL display"));
+    assert_ptr_equal(get_host_display(), display);
+    assert_false(gi_platform_enter(platform, &saved, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    gi_platform_close(platform);
+    platform = open_device("surfaceless");
+    assert_computes(platform);
+    gi_platform_close(platform);
+}
+
 //-- names and refusals ------------------------------------------------------------------------
 
 static void names_that_are_not_understood_are_invalid(void **state)
@@ -546,6 +571,7 @@ int main(void)
         TEST(two_platforms_die_in_either_order),
         TEST(cycles_do_not_grow),
         TEST(a_private_or_tracked_display_alone_is_terminated),
+        TEST(a_display_that_the_host_terminates_is_an_error),
         TEST(names_that_are_not_understood_are_invalid),
         TEST(devices_that_are_not_there_are_refused),
         TEST(software_is_refused_unless_allowed),
