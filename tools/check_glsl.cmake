@@ -23,6 +23,8 @@ if(NOT programs)
 endif()
 execute_process(COMMAND ${VALIDATOR} -S comp ${programs} RESULT_VARIABLE status OUTPUT_VARIABLE text)
 if(NOT status EQUAL 0)
+    # The validator names each file, then its errors; those of the sound ones go.
+    string(REGEX REPLACE "(\n+[^\n]+\\.comp)+(\n+[^\n]+\\.comp)" "\\2" text "\n${text}")
     message(FATAL_ERROR "${text}")
 endif()
 list(LENGTH programs count)
