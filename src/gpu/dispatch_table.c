@@ -1,5 +1,6 @@
 #include "gpu/dispatch_table.h"
 
+#include "gpu/buffer_texture.h"
 #include "gpu/gpu_private.h"
 
 #include <assert.h>
@@ -12,11 +13,12 @@
 #define MAX_ACCESSES 64
 
 struct entry {
-    struct gi_dispatch dispatch; // params is NULL: they are in blocks, then in uniforms
-    GLuint program;              // resolved by seal
-    uint32_t params_offset;      // in the uniform buffer
-    uint32_t slot;               // in counts, NO_SLOT: direct
-    GLbitfield barrier;          // that must come before it
+    struct gi_dispatch dispatch;      // params is NULL: they are in blocks, then in uniforms
+    GLuint program;                   // resolved by seal
+    GLuint textures[GI_MAX_BINDINGS]; // 0: a storage block
+    uint32_t params_offset;           // in the uniform buffer
+    uint32_t slot;                    // in counts, NO_SLOT: direct
+    GLbitfield barrier;               // that must come before it
 };
 
 struct access {
@@ -33,6 +35,7 @@ struct gi_dispatch_table {
     uint8_t *blocks; // parameter blocks until sealed
     uint32_t blocks_size, blocks_capacity;
     struct gi_buffer uniforms; // the same on the GPU
+    struct gi_buffer_textures textures;
     struct gi_grid_slot slots[GI_MAX_SLOTS];
     uint32_t n_slots;
     struct access accesses[MAX_ACCESSES];
@@ -63,6 +66,7 @@ void gi_dispatch_table_destroy(struct gi_dispatch_table *table)
     if (!table) {
         return;
     }
+    gi_buffer_textures_finish(&table->textures);
     gi_buffer_finish(&table->uniforms, table->gpu);
     free(table->entries);
     free(table->blocks);
@@ -173,6 +177,13 @@ static void add_accesses(struct gi_dispatch_table *table, const struct gi_dispat
     }
 }
 
+// What makes storage that was written visible to all that a table reads.
+static GLbitfield storage_bits(const struct gi_dispatch_table *table)
+{
+    return GL_SHADER_STORAGE_BARRIER_BIT |
+           (table->textures.count > 0 ? GL_TEXTURE_FETCH_BARRIER_BIT : 0u);
+}
+
 // Bits owed after a dispatch that writes step_state: others read it as a uniform block, the counts
 // of an indirect table as commands. COMMAND costs as much as a dispatch on NVIDIA, so only here.
 static GLbitfield state_bits(const struct gi_dispatch_table *table)
@@ -216,6 +227,31 @@ static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_
                                 "%llu",
                                 dispatch->label, i, (unsigned long long)range->size,
                                 (unsigned long long)limits->max_storage_block_size);
+        }
+    }
+    return true;
+}
+
+static bool add_textures(struct gi_dispatch_table *table, struct entry *entry,
+                         struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &entry->dispatch.bindings[i];
+        enum gi_texel texel = entry->dispatch.texels[i];
+        if (!range->buffer || texel == GI_TEXEL_NONE) {
+            continue;
+        }
+        assert(!(entry->dispatch.writes >> i & 1));
+        uint64_t n_texel = range->size / (texel == GI_TEXEL_UINT ? 4 : 16);
+        if (n_texel > table->gpu->limits.max_texels) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: binding %u has %llu texels, over the %u of a buffer texture",
+                                entry->dispatch.label, i, (unsigned long long)n_texel,
+                                table->gpu->limits.max_texels);
+        }
+        if (!gi_buffer_textures_find(&table->textures, table->gpu, range, texel,
+                                     &entry->textures[i], err)) {
+            return false;
         }
     }
     return true;
@@ -303,6 +339,7 @@ bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_d
     assert(!table->is_sealed);
     if (!check_ranges(table, dispatch, err) || !check_grid(table, dispatch, err) ||
         !reserve_entry(table, err) || !choose_slot(table, dispatch, &entry.slot, err) ||
+        !add_textures(table, &entry, err) ||
         !add_params(table, dispatch, &entry.params_offset, err)) {
         return false;
     }
@@ -319,6 +356,7 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
     for (uint32_t i = 0; i < table->n_entries; i++) {
         struct entry *entry = &table->entries[i];
         entry->program = gi_program_name(table->programs, entry->dispatch.program);
+        entry->barrier |= entry->barrier ? storage_bits(table) : 0;
     }
     if (table->blocks_size > 0 &&
         (!gi_buffer_init(&table->uniforms, table->gpu, table->blocks_size, "params", err) ||
@@ -372,8 +410,7 @@ const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *t
 
 uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i)
 {
-    return i < table->n_entries ? table->entries[i].barrier
-                                : table->pending | GL_SHADER_STORAGE_BARRIER_BIT;
+    return i < table->n_entries ? table->entries[i].barrier : table->pending | storage_bits(table);
 }
 
 //-- replay ----------------------------------------------------------------------------------------
@@ -387,13 +424,14 @@ struct bound {
         GLuint buffer;
         uint64_t offset, size;
     } storage[GI_MAX_BINDINGS];
+    GLuint textures[GI_MAX_BINDINGS];
 };
 
 static void bind_storage(struct bound *bound, const struct gi_dispatch *dispatch)
 {
     for (GLuint i = 0; i < GI_MAX_BINDINGS; i++) {
         const struct gi_range *range = &dispatch->bindings[i];
-        if (!range->buffer ||
+        if (!range->buffer || dispatch->texels[i] != GI_TEXEL_NONE ||
             (bound->storage[i].buffer == range->buffer->name &&
              bound->storage[i].offset == range->offset && bound->storage[i].size == range->size)) {
             continue;
@@ -406,6 +444,17 @@ static void bind_storage(struct bound *bound, const struct gi_dispatch *dispatch
     }
 }
 
+static void bind_textures(struct bound *bound, const struct entry *entry)
+{
+    for (GLuint i = 0; i < GI_MAX_BINDINGS; i++) {
+        if (entry->textures[i] != 0 && entry->textures[i] != bound->textures[i]) {
+            glActiveTexture(GL_TEXTURE0 + i);
+            glBindTexture(GL_TEXTURE_BUFFER_EXT, entry->textures[i]);
+            bound->textures[i] = entry->textures[i];
+        }
+    }
+}
+
 static void bind_entry(const struct gi_dispatch_table *table, struct bound *bound,
                        const struct entry *entry)
 {
@@ -414,6 +463,7 @@ static void bind_entry(const struct gi_dispatch_table *table, struct bound *boun
         bound->program = entry->program;
     }
     bind_storage(bound, &entry->dispatch);
+    bind_textures(bound, entry);
     if (entry->dispatch.params_size > 0 && (entry->params_offset != bound->params_offset ||
                                             entry->dispatch.params_size != bound->params_size)) {
         glBindBufferRange(GL_UNIFORM_BUFFER, 0, table->uniforms.name, entry->params_offset,

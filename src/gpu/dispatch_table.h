@@ -3,7 +3,8 @@
 // that must follow, which is worked out from what each dispatch reads and writes. Replaying is a
 // few GL calls an entry: no decision but the grid's, no allocation, no look-up.
 //
-// Bindings of every kernel: SSBO 0..3 as recorded, UBO 0 its Params, UBO 1 the step_state.
+// Bindings of every kernel: SSBO 0..3 as recorded (or a buffer texture of that unit), UBO 0 its
+// Params, UBO 1 the step_state.
 #ifndef GI_GPU_DISPATCH_TABLE_H
 #define GI_GPU_DISPATCH_TABLE_H
 
@@ -27,10 +28,20 @@ struct gi_grid {
     uint32_t axis, divisor; // of a rule that is not FIXED
 };
 
+// How a binding is read where it is not a storage block: through a buffer texture of the same number,
+// texel by texel. Only where gi_limits.has_texture_buffer.
+enum gi_texel {
+    GI_TEXEL_NONE,  // a storage block
+    GI_TEXEL_VEC4,  // samplerBuffer
+    GI_TEXEL_UVEC4, // usamplerBuffer
+    GI_TEXEL_UINT,  // usamplerBuffer, one component
+};
+
 struct gi_dispatch {
     const char *label; // a literal: "attn_out"; kept
     uint32_t program;  // from gi_program_table_request
     struct gi_range bindings[GI_MAX_BINDINGS];
+    enum gi_texel texels[GI_MAX_BINDINGS];
     uint32_t writes;    // bit i: binding i is written
     bool writes_state;  // step_state, and the counts of an indirect table, are written (sampling)
     const void *params; // params_size bytes, copied; a multiple of 16, at most 256
@@ -62,8 +73,8 @@ struct gi_dispatch_table *gi_dispatch_table_create(struct gi_gpu *gpu,
                                                    struct glinfer_error *err);
 void gi_dispatch_table_destroy(struct gi_dispatch_table *table);
 
-// Appends a dispatch. Fails with NO_MEMORY, UNSUPPORTED (a range over the largest storage block, a
-// grid over the group count, too many slots): both name the label.
+// Appends a dispatch. Fails with NO_MEMORY, UNSUPPORTED (a range over the largest storage block or
+// buffer texture, a grid over the group count, too many slots): both name the label.
 bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                               struct glinfer_error *err);
 // Ends recording: uploads parameter blocks and, for an indirect table, the slots. Needs built

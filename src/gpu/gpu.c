@@ -50,6 +50,13 @@ static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
     limits->has_timer_query = ext->has_timer;
     limits->has_subgroups = ext->has_subgroups;
     limits->has_texture_buffer = ext->tex_buffer_range != NULL;
+    if (limits->has_texture_buffer) {
+        uint32_t alignment = get_uint(GL_TEXTURE_BUFFER_OFFSET_ALIGNMENT_EXT);
+        limits->max_texels = get_uint(GL_MAX_TEXTURE_BUFFER_SIZE_EXT);
+        if (alignment > limits->storage_alignment) {
+            limits->storage_alignment = alignment;
+        }
+    }
     limits->has_debug = ext->debug_callback != NULL;
     limits->has_reset_status = ext->reset_status != NULL;
 }
@@ -77,6 +84,7 @@ static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
     limits->has_timer_query = false;
     limits->has_subgroups = false;
     limits->has_texture_buffer = false;
+    limits->max_texels = 0;
     limits->has_reset_status = false;
 }
 
@@ -168,6 +176,9 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     read_limits(&gpu->limits, &gpu->ext);
     if (is_setting("GLINFER_LIMITS", "es31")) {
         cut_to_es31(&gpu->limits, &gpu->ext);
+    }
+    if (gpu->ext.compiler_threads) {
+        gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
     }
     gpu->class = quirk->class;
     choose_dispatch(gpu, quirk->indirect);

@@ -20,7 +20,8 @@ struct gi_gpu;
 struct gi_limits {
     uint32_t max_storage_blocks; // of one compute shader
     uint64_t max_storage_block_size;
-    uint32_t storage_alignment; // of a range's offset, bytes
+    uint32_t storage_alignment; // of a range's offset, bytes; that of buffer textures too
+    uint32_t max_texels;        // of a buffer texture
     uint32_t max_uniform_blocks;
     uint32_t max_uniform_block_size;
     uint32_t uniform_alignment;
