@@ -34,17 +34,11 @@ layout(std140, binding = 0) uniform Params
 } params;
 
 layout(std430, binding = 0) restrict writeonly buffer Layer { uint layer[]; };
-layout(std430, binding = 1) restrict readonly buffer Stream { vec4 stream[]; };
 
 #define GEMV_NORM 1
 #define HALF_DIM uint(HEAD_DIM / 2)
 
 #include "lib/gemv.glsl"
-
-vec4 gemv_source(uint i)
-{
-    return stream[i];
-}
 
 uvec2 gemv_tiles(uint pair)
 {
@@ -57,7 +51,7 @@ vec2 turn(vec2 y, uint i)
     if (i >= params.n_rot_pair) {
         return y;
     }
-    vec4 two = stream[params.rope + i / 2u];
+    vec4 two = gemv_source(params.rope + i / 2u);
     vec2 r = (i & 1u) == 0u ? two.xy : two.zw;
     return vec2(y.x * r.x - y.y * r.y, y.x * r.y + y.y * r.x);
 }
@@ -100,7 +94,7 @@ void gemv_finish(uint pair, uint row, vec2 y)
 {
 #if HAS_BIAS
     uint at = params.bias + pair * 16u + row;
-    y += uintBitsToFloat(uvec2(aux[at], aux[at + 8u]));
+    y += uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
 #endif
     uint p = params.pair_begin + pair * 8u + row;
     if (p >= params.v_begin) {

@@ -26,7 +26,6 @@ layout(std140, binding = 0) uniform Params
 } params;
 
 layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
-layout(std430, binding = 1) restrict readonly buffer Source { vec4 source_x[]; };
 
 #define GEMV_NORM 0
 
@@ -34,11 +33,6 @@ layout(std430, binding = 1) restrict readonly buffer Source { vec4 source_x[]; }
 #include "lib/reduce.glsl"
 
 float own_ssq = 0.0;
-
-vec4 gemv_source(uint i)
-{
-    return source_x[i];
-}
 
 uvec2 gemv_tiles(uint pair)
 {
@@ -49,7 +43,7 @@ uvec2 gemv_tiles(uint pair)
 void add_row(uint row, float y)
 {
 #if HAS_BIAS
-    y += uintBitsToFloat(aux[params.bias + row]);
+    y += uintBitsToFloat(aux_at(params.bias + row));
 #endif
     uint n = params.row_begin + row;
     if (n >= params.n_embd) {
@@ -58,7 +52,7 @@ void add_row(uint row, float y)
     float r = stream[params.residual + n] + params.scale * y;
     stream[params.residual + n] = r;
 #if HAS_GAMMA
-    stream[params.norm + n] = r * uintBitsToFloat(aux[params.gamma + row]);
+    stream[params.norm + n] = r * uintBitsToFloat(aux_at(params.gamma + row));
 #else
     stream[params.norm + n] = r;
 #endif

@@ -21,16 +21,10 @@ layout(std140, binding = 0) uniform Params
 } params;
 
 layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
-layout(std430, binding = 1) restrict readonly buffer Stream { vec4 stream[]; };
 
 #define GEMV_NORM 1
 
 #include "lib/gemv.glsl"
-
-vec4 gemv_source(uint i)
-{
-    return stream[i];
-}
 
 uvec2 gemv_tiles(uint pair)
 {
@@ -41,7 +35,7 @@ void gemv_finish(uint pair, uint row, vec2 y)
 {
 #if HAS_BIAS
     uint at = params.bias + pair * 8u + row;
-    y += uintBitsToFloat(uvec2(aux[at], aux[at + params.n_pair * 8u]));
+    y += uintBitsToFloat(uvec2(aux_at(at), aux_at(at + params.n_pair * 8u)));
 #endif
     uint i = params.ff_begin + pair * 8u + row;
     if (i < params.n_ff) {

@@ -24,7 +24,6 @@ layout(std140, binding = 0) uniform Params
 } params;
 
 layout(std430, binding = 0) restrict writeonly buffer Logits { uint logits[]; };
-layout(std430, binding = 1) restrict readonly buffer Stream { vec4 stream[]; };
 
 #define GEMV_NORM 1
 
@@ -38,11 +37,6 @@ const uint no_index = 0xFFFFFFFFu;
 float best = -3.4028235e38;
 uint best_index = 0xFFFFFFFEu;
 
-vec4 gemv_source(uint i)
-{
-    return stream[i];
-}
-
 uvec2 gemv_tiles(uint pair)
 {
     return uvec2(2u * pair, 2u * pair + 1u);
@@ -51,7 +45,7 @@ uvec2 gemv_tiles(uint pair)
 void take_row(uint row, float y)
 {
 #if HAS_BIAS
-    y += uintBitsToFloat(aux[params.bias + row]);
+    y += uintBitsToFloat(aux_at(params.bias + row));
 #endif
     uint n = params.row_begin + row;
     if (n >= params.n_vocab) {

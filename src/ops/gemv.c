@@ -13,43 +13,45 @@ enum gemv_kernel {
     GEMV_RESIDUAL,
     GEMV_SWIGLU,
     GEMV_VOCAB,
-    GEMV_KERNEL_COUNT,
 };
 
-// How a kernel is spread over invocations: glsl/lib/gemv.glsl explains the fields.
+// glsl/lib/gemv.glsl explains them.
+enum gemv_form {
+    GEMV_FORM_SPLIT,
+    GEMV_FORM_ROW,
+    GEMV_FORM_TEXEL,
+};
+
+// How a kernel is spread over invocations.
 struct gemv_shape {
-    bool is_split;
-    bool is_unrolled; // N_BLOCK
+    enum gemv_form form;
     uint32_t wg_size;
     uint32_t pairs; // of a group if split, else of an invocation; a power of two
 };
 
-// The first row that fits a device's class and a part of n_pair pairs and n_block blocks.
+// The first row that fits a device's class and a part of n_pair pairs.
 struct gemv_row {
     enum gi_gpu_class class;
-    uint32_t min_pair, max_block;
+    uint32_t min_pair;
     struct gemv_shape shape;
 };
 
-#define ANY_BLOCK    UINT32_MAX
-#define UNROLL_BLOCK 64 // beyond it a program takes seconds to compile
-
 static const struct gemv_row rows[] = {
-    {GI_GPU_CLASS_LLVMPIPE, 0,    UNROLL_BLOCK, {false, true, 8, 2}  },
-    {GI_GPU_CLASS_LLVMPIPE, 0,    ANY_BLOCK,    {false, false, 8, 2} },
-    {GI_GPU_CLASS_ROW,      0,    ANY_BLOCK,    {false, false, 64, 1}},
-    {GI_GPU_CLASS_SPLIT,    1024, ANY_BLOCK,    {true, false, 128, 4}},
-    {GI_GPU_CLASS_SPLIT,    256,  ANY_BLOCK,    {true, false, 128, 2}},
-    {GI_GPU_CLASS_SPLIT,    0,    ANY_BLOCK,    {true, false, 128, 1}},
+    {GI_GPU_CLASS_LLVMPIPE, 0,    {GEMV_FORM_TEXEL, 8, 4}  },
+    {GI_GPU_CLASS_LLVMPIPE, 0,    {GEMV_FORM_ROW, 8, 4}    },
+    {GI_GPU_CLASS_ROW,      0,    {GEMV_FORM_ROW, 64, 1}   },
+    {GI_GPU_CLASS_SPLIT,    1024, {GEMV_FORM_SPLIT, 128, 4}},
+    {GI_GPU_CLASS_SPLIT,    256,  {GEMV_FORM_SPLIT, 128, 2}},
+    {GI_GPU_CLASS_SPLIT,    0,    {GEMV_FORM_SPLIT, 128, 1}},
 };
 
-// The device's class, or what GLINFER_GEMV=split|row|line asks for.
+// The device's class, or the one whose shapes GLINFER_GEMV=split|row|texel asks for.
 static enum gi_gpu_class shape_class(const struct gi_gpu *gpu)
 {
     static const char *const names[] = {
         [GI_GPU_CLASS_SPLIT] = "split",
         [GI_GPU_CLASS_ROW] = "row",
-        [GI_GPU_CLASS_LLVMPIPE] = "line",
+        [GI_GPU_CLASS_LLVMPIPE] = "texel",
     };
     const char *asked = getenv("GLINFER_GEMV");
     for (size_t i = 0; asked && i < sizeof(names) / sizeof(names[0]); i++) {
@@ -60,11 +62,20 @@ static enum gi_gpu_class shape_class(const struct gi_gpu *gpu)
     return gi_gpu_class(gpu);
 }
 
-static struct gemv_shape choose_shape(const struct gi_gpu *gpu, uint32_t n_pair, uint32_t n_block)
+// Whether a part can be read through buffer textures.
+static bool fits_texels(const struct gi_limits *limits, const struct gi_weight_part *part)
+{
+    return limits->has_texture_buffer && part->quads.size / 16 <= limits->max_texels &&
+           part->aux.size / 4 <= limits->max_texels;
+}
+
+static struct gemv_shape choose_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part)
 {
     enum gi_gpu_class class = shape_class(gpu);
+    bool has_texels = fits_texels(gi_gpu_limits(gpu), part);
     const struct gemv_row *row = rows;
-    while (row->class != class || n_pair < row->min_pair || n_block > row->max_block) {
+    while (row->class != class || part->n_rows / 16 < row->min_pair ||
+           (row->shape.form == GEMV_FORM_TEXEL && !has_texels)) {
         row++;
     }
     return row->shape;
@@ -77,7 +88,8 @@ static uint32_t divide_up(uint32_t n, uint32_t d)
 
 static uint32_t count_groups(const struct gemv_shape *shape, uint32_t n_pair)
 {
-    uint32_t pairs = shape->is_split ? shape->pairs : shape->pairs * (shape->wg_size / 8);
+    uint32_t pairs =
+        shape->form == GEMV_FORM_SPLIT ? shape->pairs : shape->pairs * (shape->wg_size / 8);
     return divide_up(n_pair, pairs);
 }
 
@@ -108,11 +120,15 @@ static void add_define(struct gi_program_key *key, const char *name, uint32_t va
 static void begin_part(struct gemv_part *part, const struct gi_recorder *recorder,
                        enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
 {
-    static const enum gi_program_id ids[GEMV_KERNEL_COUNT][2] = {
-        [GEMV_QKV] = {GI_PROGRAM_GEMV_QKV_ROW,      GI_PROGRAM_GEMV_QKV_SPLIT     },
-        [GEMV_RESIDUAL] = {GI_PROGRAM_GEMV_RESIDUAL_ROW, GI_PROGRAM_GEMV_RESIDUAL_SPLIT},
-        [GEMV_SWIGLU] = {GI_PROGRAM_GEMV_SWIGLU_ROW,   GI_PROGRAM_GEMV_SWIGLU_SPLIT  },
-        [GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_ROW,    GI_PROGRAM_GEMV_VOCAB_SPLIT   },
+    static const enum gi_program_id ids[][3] = {
+        [GEMV_QKV] = {GI_PROGRAM_GEMV_QKV_SPLIT,      GI_PROGRAM_GEMV_QKV_ROW,
+                      GI_PROGRAM_GEMV_QKV_TEXEL     },
+        [GEMV_RESIDUAL] = {GI_PROGRAM_GEMV_RESIDUAL_SPLIT, GI_PROGRAM_GEMV_RESIDUAL_ROW,
+                      GI_PROGRAM_GEMV_RESIDUAL_TEXEL},
+        [GEMV_SWIGLU] = {GI_PROGRAM_GEMV_SWIGLU_SPLIT,   GI_PROGRAM_GEMV_SWIGLU_ROW,
+                      GI_PROGRAM_GEMV_SWIGLU_TEXEL  },
+        [GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_SPLIT,    GI_PROGRAM_GEMV_VOCAB_ROW,
+                      GI_PROGRAM_GEMV_VOCAB_TEXEL   },
     };
     const struct gi_weight_part *weight_part = &weight->parts[index];
     assert(weight_part->n_rows > 0 && weight_part->n_rows % 16 == 0);
@@ -120,31 +136,12 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     part->weight = weight_part;
     part->n_block = gi_weight_blocks(weight);
     part->n_pair = weight_part->n_rows / 16;
-    part->shape = choose_shape(recorder->gpu, part->n_pair, part->n_block);
-    part->key.id = ids[kernel][part->shape.is_split];
+    part->shape = choose_shape(recorder->gpu, weight_part);
+    part->key.id = ids[kernel][part->shape.form];
     part->key.quant = weight_part->quant->type;
     add_define(&part->key, "WG_SIZE", part->shape.wg_size);
     add_define(&part->key, "PAIRS", part->shape.pairs);
-    if (!part->shape.is_split) {
-        add_define(&part->key, "N_BLOCK", part->shape.is_unrolled ? part->n_block : 0);
-    }
     add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
-}
-
-// The unrolled shape reads a fixed number of partial sums of squares: what gemv_residual leaves for
-// this n_embd, so that one program serves whichever op wrote them, if that wrote no more.
-static void define_ssq(struct gemv_part *part, const struct gi_recorder *recorder,
-                       const struct gi_stream *stream)
-{
-    assert(stream->n_ssq > 0);
-    if (part->shape.is_split) {
-        return;
-    }
-    uint32_t n_pair = divide_up(stream->n_embd, 16);
-    struct gemv_shape shape = choose_shape(recorder->gpu, n_pair, part->n_block);
-    uint32_t usual = count_partials(&shape, n_pair);
-    uint32_t n_ssq = stream->n_ssq > usual ? stream->n_ssq : usual;
-    add_define(&part->key, "N_SSQ", part->shape.is_unrolled ? n_ssq : 0);
 }
 
 static bool record_part(const struct gemv_part *part, struct gi_recorder *recorder,
@@ -152,6 +149,11 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
 {
     dispatch->bindings[2] = part->weight->quads;
     dispatch->bindings[3] = part->weight->aux;
+    if (part->shape.form == GEMV_FORM_TEXEL) {
+        dispatch->texels[1] = GI_TEXEL_VEC4;
+        dispatch->texels[2] = GI_TEXEL_UVEC4;
+        dispatch->texels[3] = GI_TEXEL_UINT;
+    }
     dispatch->writes = 1u << 0;
     dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
     dispatch->grid.size[0] = count_groups(&part->shape, part->n_pair);
@@ -168,11 +170,11 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
                     const struct gi_kv_layer *layer, struct glinfer_error *err)
 {
     assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
+    assert(stream->n_ssq > 0);
     uint32_t half_dim = layout->head_dim / 2;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
         begin_part(&part, recorder, GEMV_QKV, weight, i);
-        define_ssq(&part, recorder, stream);
         add_define(&part.key, "HEAD_DIM", layout->head_dim);
         add_define(&part.key, "K_F32", layer->is_k_f32);
         add_define(&part.key, "V_F32", layer->is_v_f32);
@@ -254,10 +256,10 @@ bool gi_op_gemv_swiglu(struct gi_recorder *recorder, const char *label,
                        struct glinfer_error *err)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
+    assert(stream->n_ssq > 0);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
         begin_part(&part, recorder, GEMV_SWIGLU, weight, i);
-        define_ssq(&part, recorder, stream);
         const struct gi_gemv_swiglu_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -298,11 +300,11 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       struct gi_logits *logits, struct glinfer_error *err)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
+    assert(stream->n_ssq > 0);
     uint32_t n_partial = 0;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
         begin_part(&part, recorder, GEMV_VOCAB, weight, i);
-        define_ssq(&part, recorder, stream);
         const struct gi_gemv_vocab_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,

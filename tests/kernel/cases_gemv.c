@@ -13,37 +13,27 @@
 // does not grow with n_cols. Q4_0 has the factor 16 / 4 from nibbles that stand 8 too high.
 #define ROUNDINGS 16
 
-// How a kernel is spread over invocations: what GLINFER_GEMV takes.
-static const char *const shape_names[] = {"split", "row", "line"};
-#define N_SHAPE_ALL  2 // every type and size; the unrolled shape compiles for long, so fewer cases
-#define SHAPE_LINE   2
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+// How a kernel is spread over invocations: what GLINFER_GEMV takes.
+static const char *const shape_names[] = {"split", "row", "texel"};
+#define N_SHAPE ARRAY_LEN(shape_names)
 
 static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,
                                  GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0};
 #define N_TYPE ARRAY_LEN(types)
 
-// One case in the unrolled shape: a type and a row of the kernel's table of sizes.
-struct line_case {
-    uint32_t type;
-    size_t size;
-};
-
+// The cases of a kernel are all types and shapes of each row of its table of sizes.
 struct variant {
     uint32_t type;
-    size_t size; // row of the kernel's table
+    size_t size; // row of the table
     size_t shape;
 };
 
-static struct variant get_variant(size_t index, size_t n_size, const struct line_case *lines)
+static struct variant get_variant(size_t index)
 {
-    size_t n_all = n_size * N_TYPE * N_SHAPE_ALL;
-    if (index >= n_all) {
-        const struct line_case *line = &lines[index - n_all];
-        return (struct variant){line->type, line->size, SHAPE_LINE};
-    }
-    return (struct variant){types[index / N_SHAPE_ALL % N_TYPE], index / N_SHAPE_ALL / N_TYPE,
-                            index % N_SHAPE_ALL};
+    return (struct variant){types[index / N_SHAPE % N_TYPE], index / N_SHAPE / N_TYPE,
+                            index % N_SHAPE};
 }
 
 static int print_variant(const struct variant *variant, char *text, size_t size)
@@ -145,19 +135,9 @@ static const struct qkv_size qkv_sizes[] = {
     {2048, 2, 1, 128, 128, 0,   64, true,  false, false},
     {576,  9, 3, 64,  64,  0,   36, false, false, false},
 };
-#define QKV_SMOLLM2 7
-
-static const struct line_case qkv_lines[] = {
-    {GI_GGML_TYPE_F32,  0          },
-    {GI_GGML_TYPE_F16,  1          },
-    {GI_GGML_TYPE_Q4_0, 3          },
-    {GI_GGML_TYPE_Q8_0, 5          },
-    {GI_GGML_TYPE_Q4_1, QKV_SMOLLM2},
-};
-
 static void name_qkv(size_t index, char *text, size_t size)
 {
-    struct variant variant = get_variant(index, ARRAY_LEN(qkv_sizes), qkv_lines);
+    struct variant variant = get_variant(index);
     const struct qkv_size *s = &qkv_sizes[variant.size];
     int n = print_variant(&variant, text, size);
     snprintf(text + n, size - (size_t)n, "%u heads %u/%u x %u rot %u%s%s k %s v %s", s->n_embd,
@@ -235,7 +215,7 @@ static bool check_other_positions(struct kt_run *run, const struct gi_kv_layer *
 static bool run_qkv(struct kt_run *run, size_t index)
 {
     const uint32_t n_ctx = 5, n_past = kt_index(run, n_ctx);
-    struct variant variant = get_variant(index, ARRAY_LEN(qkv_sizes), qkv_lines);
+    struct variant variant = get_variant(index);
     const struct qkv_size *size = &qkv_sizes[variant.size];
     struct gi_qkv_layout layout;
     struct gi_kv_layer layer = {0};
@@ -275,7 +255,7 @@ static bool run_qkv(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_qkv = {
     .kernel = "gemv_qkv",
-    .n_case = ARRAY_LEN(qkv_sizes) * N_TYPE * N_SHAPE_ALL + ARRAY_LEN(qkv_lines),
+    .n_case = ARRAY_LEN(qkv_sizes) * N_TYPE * N_SHAPE,
     .name = name_qkv,
     .run = run_qkv,
 };
@@ -297,21 +277,9 @@ static const struct residual_size residual_sizes[] = {
     {576, 576,  0,  1,     false, true },
     {576, 1536, 0,  1,     false, true },
 };
-#define RESIDUAL_OUT  5
-#define RESIDUAL_DOWN 6
-
-static const struct line_case residual_lines[] = {
-    {GI_GGML_TYPE_F32,  0            },
-    {GI_GGML_TYPE_F16,  1            },
-    {GI_GGML_TYPE_Q4_0, 3            },
-    {GI_GGML_TYPE_Q8_0, 2            },
-    {GI_GGML_TYPE_Q4_1, RESIDUAL_OUT },
-    {GI_GGML_TYPE_Q4_1, RESIDUAL_DOWN},
-};
-
 static void name_residual(size_t index, char *text, size_t size)
 {
-    struct variant variant = get_variant(index, ARRAY_LEN(residual_sizes), residual_lines);
+    struct variant variant = get_variant(index);
     const struct residual_size *s = &residual_sizes[variant.size];
     int n = print_variant(&variant, text, size);
     snprintf(text + n, size - (size_t)n, "%u x %u scale %g%s%s%s", s->n_embd, s->n_cols,
@@ -364,7 +332,7 @@ static bool compare_residual(struct kt_run *run, const struct test_stream *test,
 static bool run_residual(struct kt_run *run, size_t index)
 {
     const uint32_t skipped = 32; // floats before x
-    struct variant variant = get_variant(index, ARRAY_LEN(residual_sizes), residual_lines);
+    struct variant variant = get_variant(index);
     const struct residual_size *size = &residual_sizes[variant.size];
     struct test_stream stream;
     struct kt_weight weight;
@@ -400,7 +368,7 @@ static bool run_residual(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_residual = {
     .kernel = "gemv_residual",
-    .n_case = ARRAY_LEN(residual_sizes) * N_TYPE * N_SHAPE_ALL + ARRAY_LEN(residual_lines),
+    .n_case = ARRAY_LEN(residual_sizes) * N_TYPE * N_SHAPE,
     .name = name_residual,
     .run = run_residual,
 };
@@ -420,19 +388,9 @@ static const struct swiglu_size swiglu_sizes[] = {
     {2048, 96,   0,  64, false},
     {576,  1536, 0,  36, false},
 };
-#define SWIGLU_SMOLLM2 5
-
-static const struct line_case swiglu_lines[] = {
-    {GI_GGML_TYPE_F32,  0             },
-    {GI_GGML_TYPE_F16,  1             },
-    {GI_GGML_TYPE_Q4_0, 3             },
-    {GI_GGML_TYPE_Q8_0, 2             },
-    {GI_GGML_TYPE_Q4_1, SWIGLU_SMOLLM2},
-};
-
 static void name_swiglu(size_t index, char *text, size_t size)
 {
-    struct variant variant = get_variant(index, ARRAY_LEN(swiglu_sizes), swiglu_lines);
+    struct variant variant = get_variant(index);
     const struct swiglu_size *s = &swiglu_sizes[variant.size];
     int n = print_variant(&variant, text, size);
     snprintf(text + n, size - (size_t)n, "%u x %u%s%s", s->n_ff, s->n_embd,
@@ -455,7 +413,7 @@ static void gather_act(const struct gi_weight *weight, const struct ref_value *y
 
 static bool run_swiglu(struct kt_run *run, size_t index)
 {
-    struct variant variant = get_variant(index, ARRAY_LEN(swiglu_sizes), swiglu_lines);
+    struct variant variant = get_variant(index);
     const struct swiglu_size *size = &swiglu_sizes[variant.size];
     struct test_stream stream;
     struct kt_weight weight;
@@ -490,7 +448,7 @@ static bool run_swiglu(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_swiglu = {
     .kernel = "gemv_swiglu",
-    .n_case = ARRAY_LEN(swiglu_sizes) * N_TYPE * N_SHAPE_ALL + ARRAY_LEN(swiglu_lines),
+    .n_case = ARRAY_LEN(swiglu_sizes) * N_TYPE * N_SHAPE,
     .name = name_swiglu,
     .run = run_swiglu,
 };
@@ -521,21 +479,10 @@ static const struct vocab_size vocab_sizes[] = {
     {2048, 100,   0,   64, 1,    false, VOCAB_PLAIN   },
     {576,  49152, 0,   36, 0.1f, false, VOCAB_PLAIN   },
 };
-#define VOCAB_SMOLLM2 6
-
-static const struct line_case vocab_lines[] = {
-    {GI_GGML_TYPE_F32,  0            },
-    {GI_GGML_TYPE_F16,  1            },
-    {GI_GGML_TYPE_Q4_0, 2            },
-    {GI_GGML_TYPE_Q4_1, 3            },
-    {GI_GGML_TYPE_Q8_0, 4            },
-    {GI_GGML_TYPE_Q8_0, VOCAB_SMOLLM2},
-};
-
 static void name_vocab(size_t index, char *text, size_t size)
 {
     static const char *const contents[] = {"", " tied", " nan", " infinite"};
-    struct variant variant = get_variant(index, ARRAY_LEN(vocab_sizes), vocab_lines);
+    struct variant variant = get_variant(index);
     const struct vocab_size *s = &vocab_sizes[variant.size];
     int n = print_variant(&variant, text, size);
     snprintf(text + n, size - (size_t)n, "%u x %u scale %g%s%s%s", s->n_vocab, s->n_embd,
@@ -636,7 +583,7 @@ static bool apply_content(struct kt_run *run, const struct vocab_size *size,
 
 static bool run_vocab(struct kt_run *run, size_t index)
 {
-    struct variant variant = get_variant(index, ARRAY_LEN(vocab_sizes), vocab_lines);
+    struct variant variant = get_variant(index);
     const struct vocab_size *size = &vocab_sizes[variant.size];
     struct test_stream stream;
     struct kt_weight weight;
@@ -673,7 +620,7 @@ static bool run_vocab(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_vocab = {
     .kernel = "gemv_vocab",
-    .n_case = ARRAY_LEN(vocab_sizes) * N_TYPE * N_SHAPE_ALL + ARRAY_LEN(vocab_lines),
+    .n_case = ARRAY_LEN(vocab_sizes) * N_TYPE * N_SHAPE,
     .name = name_vocab,
     .run = run_vocab,
 };

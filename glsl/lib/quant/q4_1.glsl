@@ -10,7 +10,7 @@
 
 vec2 quant_scale(uint tile, uint block, uint n_block, uint row)
 {
-    highp vec2 scale = unpackHalf2x16(aux[(tile * n_block + block) * TILE_ROWS + row]);
+    highp vec2 scale = unpackHalf2x16(aux_at((tile * n_block + block) * TILE_ROWS + row));
     return scale;
 }
 
