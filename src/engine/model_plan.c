@@ -123,7 +123,7 @@ static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan,
     if (norm == GI_NORM_NONE) {
         return NULL;
     }
-    return norm == GI_NORM_NEXT ? plan->norms[(layer + 1) * GI_NORM_COUNT]
+    return norm == GI_NORM_NEXT ? plan->norms[((size_t)layer + 1) * GI_NORM_COUNT]
                                 : plan->norms[layer * GI_NORM_COUNT + (uint32_t)norm];
 }
 

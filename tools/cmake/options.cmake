@@ -9,8 +9,8 @@ target_compile_options(glinfer_options INTERFACE
 if(GLINFER_SANITIZE)
     # The checks put into the code mislead warnings that follow its flow; other builds have them.
     target_compile_options(glinfer_options INTERFACE
-        -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds -Wno-format-overflow
-        -Wno-format-truncation -Wno-stringop-overflow -Wno-stringop-truncation
+        "$<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict;-Wno-array-bounds;-Wno-format-overflow>"
+        "$<$<C_COMPILER_ID:GNU>:-Wno-format-truncation;-Wno-stringop-overflow;-Wno-stringop-truncation>"
         -fsanitize=${GLINFER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(glinfer_options INTERFACE -fsanitize=${GLINFER_SANITIZE})
 endif()
