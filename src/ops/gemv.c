@@ -3,6 +3,7 @@
 #include "ops/params.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ struct gemv_shape {
     uint32_t pairs; // of a group if split, else of an invocation; a power of two
 };
 
-// The first row that fits a device's class and a part of n_pair pairs.
+// The first row that is possible for a device's class and a part of min_pair pairs or more.
 struct gemv_row {
     enum gi_gpu_class class;
     uint32_t min_pair;
@@ -45,21 +46,27 @@ static const struct gemv_row rows[] = {
     {GI_GPU_CLASS_SPLIT,    0,    {GEMV_FORM_SPLIT, 128, 1}},
 };
 
-// The device's class, or the one whose shapes GLINFER_GEMV=split|row|texel asks for.
-static enum gi_gpu_class shape_class(const struct gi_gpu *gpu)
+static const char *const form_names[] = {
+    [GEMV_FORM_SPLIT] = "split", [GEMV_FORM_ROW] = "row", [GEMV_FORM_TEXEL] = "texel"};
+
+// What GLINFER_GEMV=form[:wg_size[:pairs]] asks for; false if nothing that is understood.
+static bool parse_shape(struct gemv_shape *shape)
 {
-    static const char *const names[] = {
-        [GI_GPU_CLASS_SPLIT] = "split",
-        [GI_GPU_CLASS_ROW] = "row",
-        [GI_GPU_CLASS_LLVMPIPE] = "texel",
+    static const struct gemv_shape defaults[] = {
+        [GEMV_FORM_SPLIT] = {GEMV_FORM_SPLIT, 128, 1},
+        [GEMV_FORM_ROW] = {GEMV_FORM_ROW,   64,  1},
+        [GEMV_FORM_TEXEL] = {GEMV_FORM_TEXEL, 8,   4},
     };
     const char *asked = getenv("GLINFER_GEMV");
-    for (size_t i = 0; asked && i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(asked, names[i]) == 0) {
-            return (enum gi_gpu_class)i;
+    for (size_t i = 0; asked && i < sizeof(form_names) / sizeof(form_names[0]); i++) {
+        size_t size = strlen(form_names[i]);
+        if (strncmp(asked, form_names[i], size) == 0) {
+            *shape = defaults[i];
+            sscanf(asked + size, ":%u:%u", &shape->wg_size, &shape->pairs);
+            return true;
         }
     }
-    return gi_gpu_class(gpu);
+    return false;
 }
 
 // Whether a part can be read through buffer textures.
@@ -69,13 +76,23 @@ static bool fits_texels(const struct gi_limits *limits, const struct gi_weight_p
            part->aux.size / 4 <= limits->max_texels;
 }
 
+static bool is_possible(const struct gemv_shape *shape, const struct gi_gpu *gpu,
+                        const struct gi_weight_part *part)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    return shape->wg_size <= limits->max_invocations &&
+           (shape->form != GEMV_FORM_TEXEL || fits_texels(limits, part));
+}
+
 static struct gemv_shape choose_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part)
 {
-    enum gi_gpu_class class = shape_class(gpu);
-    bool has_texels = fits_texels(gi_gpu_limits(gpu), part);
+    struct gemv_shape asked;
+    if (parse_shape(&asked) && is_possible(&asked, gpu, part)) {
+        return asked;
+    }
     const struct gemv_row *row = rows;
-    while (row->class != class || part->n_rows / 16 < row->min_pair ||
-           (row->shape.form == GEMV_FORM_TEXEL && !has_texels)) {
+    while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
+           !is_possible(&row->shape, gpu, part)) {
         row++;
     }
     return row->shape;

@@ -293,7 +293,9 @@ bool kt_bench(struct kt_run *run, uint32_t n_past, uint32_t n_tokens, uint64_t b
         spent += again;
         ns = again < ns ? again : ns;
     }
-    double each = (double)ns / count;
+    uint32_t n_copy = run->n_copy ? run->n_copy : 1;
+    double each = (double)ns / count / n_copy;
+    bytes /= n_copy;
     printf("{\"kernel\": \"%s\", \"case\": \"%s\", \"ns\": %.0f, \"bytes\": %llu, \"gb_per_s\": "
            "%.2f}\n",
            run->kernel, run->case_name, each, (unsigned long long)bytes, (double)bytes / each);

@@ -143,9 +143,9 @@ static void run_suite(const struct device *device, const struct options *options
 }
 
 static void run_suites(const struct device *device, const struct options *options,
-                       struct tally *tally)
+                       const struct kt_suite *const *suites, struct tally *tally)
 {
-    for (const struct kt_suite *const *suite = kt_suites; *suite; suite++) {
+    for (const struct kt_suite *const *suite = suites; *suite; suite++) {
         if (fnmatch(options->kernel, (*suite)->kernel, 0) == 0) {
             run_suite(device, options, *suite, tally);
         }
@@ -192,7 +192,10 @@ static int run_on_device(const struct options *options)
         const struct gi_platform_info *info = gi_platform_describe(device.platform);
         printf("%s, %s, %s\n", info->renderer, info->version,
                gi_gpu_limits(device.gpu)->is_indirect ? "indirect" : "direct");
-        run_suites(&device, options, &tally);
+        run_suites(&device, options, kt_suites, &tally);
+        if (options->is_bench) {
+            run_suites(&device, options, kt_bench_suites, &tally);
+        }
         printf("%zu of %zu cases passed\n", tally.n_run - tally.n_failed, tally.n_run);
         status = tally.n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
     } else {
@@ -211,7 +214,8 @@ int main(int argc, char **argv)
     }
     if (options.is_list) {
         struct tally tally = {0};
-        run_suites(&(struct device){0}, &options, &tally);
+        run_suites(&(struct device){0}, &options, kt_suites, &tally);
+        run_suites(&(struct device){0}, &options, kt_bench_suites, &tally);
         return EXIT_SUCCESS;
     }
     printf("seed %llu\n", (unsigned long long)options.seed);

@@ -27,6 +27,7 @@ struct kt_run {
     struct gi_recorder recorder; // the programs are shared by all cases, the table is the case's
     uint64_t random;             // state of kt_uniform and kt_index, from the seed and the case
     bool is_bench;
+    uint32_t n_copy;             // dispatches alike in the table, which a bench divides by; 0: 1
     struct gi_step_state state;  // uploaded by kt_replay
     struct gi_range step_state;  // bound as UBO 1
     struct gi_range step_counts; // of an indirect table
@@ -45,7 +46,8 @@ struct kt_suite {
     bool (*run)(struct kt_run *run, size_t index);
 };
 
-extern const struct kt_suite *const kt_suites[]; // ends with NULL
+extern const struct kt_suite *const kt_suites[];       // ends with NULL
+extern const struct kt_suite *const kt_bench_suites[]; // likewise; only run by --bench
 
 // ---- reporting
 
@@ -78,6 +80,7 @@ struct kt_weight_params {
     uint32_t n_rows, n_cols; // n_rows is rounded up to 16, the rest is zero
     uint32_t max_part_rows;  // a multiple of 16; 0: one part
     bool has_bias, has_gamma;
+    bool is_blank; // for a bench: NaN for weights, nothing on the CPU
 };
 
 struct kt_weight {
@@ -101,7 +104,7 @@ bool kt_seal(struct kt_run *run);
 // error of GL or message of the driver.
 bool kt_replay(struct kt_run *run, uint32_t n_past, uint32_t n_tokens);
 // Under --bench replays the sealed table until the time is steady and prints one JSON line with ns,
-// bytes and GB/s; else does nothing. bytes: read and written by one replay.
+// bytes and GB/s, each of a dispatch; else does nothing. bytes: read and written by one replay.
 bool kt_bench(struct kt_run *run, uint32_t n_past, uint32_t n_tokens, uint64_t bytes);
 
 // ---- comparing, each reads the range from offset bytes on

@@ -105,6 +105,28 @@ static bool make_part(struct kt_weight *weight, struct kt_run *run,
     return !run->has_failed;
 }
 
+// Ranges of the right sizes and no values.
+static bool make_blank(struct kt_weight *weight, struct kt_run *run,
+                       const struct kt_weight_params *params)
+{
+    const struct gi_quant *quant = gi_quant_find(params->type);
+    uint32_t n_rows = weight->weight.n_rows, n_cols = weight->weight.n_cols;
+    size_t quads_size = (size_t)gi_quant_quads_size(quant, n_rows, n_cols);
+    size_t scales_size = (size_t)gi_quant_scales_size(quant, n_rows, n_cols);
+    uint32_t scale_words = (uint32_t)(scales_size / sizeof(uint32_t));
+    struct gi_weight_part *part = &weight->weight.parts[0];
+    *part = (struct gi_weight_part){
+        .quant = quant,
+        .quads = kt_range(run, "quads", NULL, quads_size),
+        .aux = kt_range(run, "aux", NULL, scales_size + n_rows * sizeof(float)),
+        .n_rows = n_rows,
+        .bias = GI_NO_OFFSET,
+        .gamma = params->has_gamma ? scale_words : GI_NO_OFFSET,
+    };
+    weight->weight.n_parts = 1;
+    return !run->has_failed;
+}
+
 static void fill_vectors(struct kt_weight *weight, struct kt_run *run,
                          const struct kt_weight_params *params)
 {
@@ -138,6 +160,9 @@ bool kt_weight_init(struct kt_weight *weight, struct kt_run *run,
     uint32_t n_rows = (params->n_rows + 15) / 16 * 16, n_cols = params->n_cols;
     memset(weight, 0, sizeof(*weight));
     weight->weight = (struct gi_weight){.name = "weight", .n_rows = n_rows, .n_cols = n_cols};
+    if (params->is_blank) {
+        return make_blank(weight, run, params);
+    }
     weight->dense = kt_alloc((size_t)n_rows * n_cols, sizeof(float));
     weight->bias = kt_alloc(n_rows, sizeof(float));
     weight->gamma = kt_alloc(n_rows, sizeof(float));
