@@ -23,7 +23,8 @@
 #define TILE 32u // tokens, and keys
 #define WG_SIZE 128u
 #define N_QUAD uint(HEAD_DIM / 4)
-#define N_CHUNK uint((HEAD_DIM + 63) / 64)
+#define CHUNKS  ((HEAD_DIM + 63) / 64)
+#define N_CHUNK uint(CHUNKS)
 #define CHUNK_QUADS 16u // of 64 elements
 #define MASKED -3.0e38
 
@@ -126,7 +127,7 @@ void weigh(vec4 score, uint token, uint key, inout float largest)
 // Sums of the weights and of the weighted values of four tokens.
 struct Sums {
     vec4 weights;
-    vec4 values[4u * N_CHUNK];
+    vec4 values[4 * CHUNKS];
 };
 
 void rescale_sums(uint token, inout Sums sums)
