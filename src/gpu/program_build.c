@@ -184,9 +184,6 @@ bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn 
                                 .err = err};
     const uint64_t start = gi_clock_ns();
     const bool is_parallel = table->gpu->ext.compiler_threads != NULL;
-    if (is_parallel) {
-        table->gpu->ext.compiler_threads(0xffffffff);
-    }
     bool is_built = table->n_built == table->n_programs || report(&build, 0);
     while (is_built && table->n_built < table->n_programs) {
         is_built = build_window(&build, is_parallel ? table->n_programs : table->n_built + 1);

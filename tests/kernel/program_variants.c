@@ -26,6 +26,9 @@ static const struct {
     {"HAS_GAMMA",  {1, 0}   },
     {"HAS_COUNTS", {0, 1}   },
     {"ADD",        {0, 1}   },
+    {"TILES",      {12, 8}  },
+    {"TOKENS",     {8, 4}   },
+    {"VECTORS",    {2, 1}   },
 };
 #define N_TYPICAL (sizeof(typical) / sizeof(typical[0]))
 
