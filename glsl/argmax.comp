@@ -1,4 +1,4 @@
-// token = argmax of the logits, the lowest id on ties.
+// token = argmax of the logits, the lowest id on ties; with ban_stop, of those that are no stop ids.
 //
 //   ring    GI_RING_SLOTS entries                 (binding 0, written)
 //   logits  (n_partial) of { f32 value, uint id } at word `partial`  (binding 1)
@@ -6,7 +6,7 @@
 //   counts  GI_MAX_SLOTS grids                    (binding 3, rewritten, with HAS_COUNTS)
 //
 // One group; an invocation takes two partials at a time. Reads 8 bytes a work group of gemv_vocab,
-// never the logits themselves. WG_SIZE is 128 where the device promises no more.
+// the logits themselves only where the best is banned. WG_SIZE is 128 where the device promises no more.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group"
 #endif
@@ -24,5 +24,8 @@ void main()
 {
     uint key, id;
     bool is_sound = find_largest(key, id);
+    if (is_sound && state.ban_stop != 0u && is_stop_id(id)) {
+        is_sound = find_largest_allowed(key, id);
+    }
     step_advance(is_sound ? id : 0u, is_sound ? STATUS_OK : STATUS_NAN);
 }

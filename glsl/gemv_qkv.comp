@@ -8,6 +8,7 @@
 // The owner of a pair of rows owns a rotary pair, so the rotation needs no neighbour, and a pair of k or
 // v is one word of an f16 cache. Sizes of groups and invocations: lib/gemv.glsl.
 #include "lib/common.glsl"
+#include "lib/half.glsl"
 #include "lib/step_state.glsl"
 
 #ifndef HEAD_DIM
@@ -74,7 +75,7 @@ void store_k(uint pair, vec2 y)
 #if K_F32
         store_f32(params.k + 2u * cache_pair(pair), turn(y, pair % HALF_DIM));
 #else
-        layer[params.k + cache_pair(pair)] = packHalf2x16(turn(y, pair % HALF_DIM));
+        layer[params.k + cache_pair(pair)] = pack_half(turn(y, pair % HALF_DIM));
 #endif
     }
 }
@@ -85,7 +86,7 @@ void store_v(uint pair, vec2 y)
 #if V_F32
         store_f32(params.v + 2u * cache_pair(pair), y);
 #else
-        layer[params.v + cache_pair(pair)] = packHalf2x16(y);
+        layer[params.v + cache_pair(pair)] = pack_half(y);
 #endif
     }
 }

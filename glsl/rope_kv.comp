@@ -8,6 +8,7 @@
 //
 // An invocation owns one pair of one token. Reads and writes each element once: bound by memory.
 #include "lib/common.glsl"
+#include "lib/half.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(WG_SIZE) || !defined(K_F32) || !defined(V_F32)
@@ -62,7 +63,7 @@ void write_cache(uint begin, uint at, vec2 value, bool is_f32)
         cache[begin + 2u * at] = floatBitsToUint(value.x);
         cache[begin + 2u * at + 1u] = floatBitsToUint(value.y);
     } else {
-        cache[begin + at] = packHalf2x16(value);
+        cache[begin + at] = pack_half(value);
     }
 }
 

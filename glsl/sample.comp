@@ -35,7 +35,8 @@ bool is_greedy()
 // What is wanted of the filters; 0 and 1 mean off.
 uint wanted_top_k()
 {
-    return is_greedy() || state.top_k >= n_vocab ? 0u : state.top_k;
+    uint n_banned = state.ban_stop != 0u ? state.n_stop : 0u;
+    return is_greedy() || state.top_k >= n_vocab - min(n_banned, n_vocab) ? 0u : state.top_k;
 }
 
 float wanted_top_p()
@@ -162,11 +163,11 @@ uint draw()
     return best_id;
 }
 
-uint sample_token(uint largest_id)
+// Writes the log-probabilities and returns the token, both of the elements that are not left out.
+uint sample_token(uint largest_id, uint n_probs)
 {
     uint top_k = wanted_top_k();
     float top_p = wanted_top_p();
-    uint n_probs = wanted_probs();
     bool needs_mass = n_probs > 0u || (top_p < 1.0 && top_k == 0u);
     uvec2 mass = uvec2(0u);
     bool is_draw_listed = false;
@@ -189,15 +190,43 @@ uint sample_token(uint largest_id)
     return draw();
 }
 
+void select_from(uint largest_key, bool leaves_out)
+{
+    max_logit = value_of(largest_key);
+    n_element = n_vocab;
+    is_listed = false;
+    has_bans = leaves_out;
+}
+
+// With ban_stop the log-probabilities are still those of all, the token is chosen among the others.
+bool choose_token(inout uint key, inout uint id)
+{
+    uint n_probs = wanted_probs();
+    select_from(key, false);
+    if (state.ban_stop == 0u) {
+        id = sample_token(id, n_probs);
+        return true;
+    }
+    if (n_probs > 0u) {
+        count_bins(true);
+        uvec2 mass = total_mass();
+        try_list(0u, 1.0, n_probs, mass);
+        write_probs(n_probs, mass);
+    }
+    if (!find_largest_allowed(key, id)) {
+        return false;
+    }
+    select_from(key, true);
+    id = sample_token(id, 0u);
+    return true;
+}
+
 void main()
 {
     uint key, id;
-    if (!find_largest(key, id)) {
-        step_advance(0u, STATUS_NAN);
-        return;
+    bool is_sound = find_largest(key, id);
+    if (is_sound) { // the same in all invocations
+        is_sound = choose_token(key, id);
     }
-    max_logit = value_of(key);
-    n_element = n_vocab;
-    is_listed = false;
-    step_advance(sample_token(id), STATUS_OK);
+    step_advance(is_sound ? id : 0u, is_sound ? STATUS_OK : STATUS_NAN);
 }

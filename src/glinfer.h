@@ -317,7 +317,7 @@ struct glinfer_generate_params {
     const int32_t *prompt; // ids, appended to what the session already holds
     size_t n_prompt;       // at least 1
     int32_t n_predict; // tokens at most; 0: only process the prompt; < 0: to the end of the context
-    bool ignore_eos;   // go on past end-of-text tokens
+    bool ignore_eos;   // never choose end-of-text tokens; their log-probabilities stay as they are
     uint32_t n_probs;  // log-probabilities wanted a token, 0..64
     float temperature; // <= 0: greedy
     uint32_t top_k;    // 0: off

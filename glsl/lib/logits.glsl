@@ -1,5 +1,5 @@
-// Logits and partial maxima as gemv_vocab leaves them, and their maximum. Needs WG_SIZE and
-// lib/best.glsl.
+// Logits and partial maxima as gemv_vocab leaves them, and their maximum. Needs WG_SIZE,
+// lib/best.glsl and lib/step.glsl.
 layout(std430, binding = 1) restrict readonly buffer Logits { uvec4 logits[]; };
 
 layout(std140, binding = 0) uniform Params
@@ -35,4 +35,24 @@ bool find_largest(out uint key, out uint id)
     find_best(worst, unused);
     find_best(key, id);
     return worst < n_vocab && id < n_vocab;
+}
+
+// The same over the logits themselves, leaving the stop ids out; false if there are no others.
+bool find_largest_allowed(out uint key, out uint id)
+{
+    key = 0u;
+    id = 0xFFFFFFFFu;
+    for (uint i = gl_LocalInvocationIndex; 4u * i < n_vocab; i += uint(WG_SIZE)) {
+        uvec4 bits = logits[i];
+        for (uint c = 0u; c < 4u; c++) {
+            uint at = 4u * i + c;
+            uint other = key_of(bits[c]);
+            if (at < n_vocab && is_better(other, at, key, id) && !is_stop_id(at)) {
+                key = other;
+                id = at;
+            }
+        }
+    }
+    find_best(key, id);
+    return id < n_vocab;
 }

@@ -7,7 +7,7 @@
 // ranges of ids. Sums are integers, so nothing depends on the order of the atomics.
 //
 // Elements come from the logits or, once gathered, from a list in shared memory. Needs WG_SIZE,
-// lib/best.glsl, lib/exp_log.glsl, lib/logits.glsl; uses 14.4 KiB of shared memory.
+// lib/best.glsl, lib/exp_log.glsl, lib/logits.glsl, lib/step.glsl; uses 14.4 KiB of shared memory.
 #define N_BIN 512u
 #define BINS_PER_UNIT 16.0
 #define N_LIST 1024u
@@ -25,6 +25,7 @@ shared uint list_size;
 float max_logit;
 uint n_element;     // of the source
 bool is_listed;     // the source is the list
+bool has_bans;      // stop ids are left out
 uint cut_bin = N_BIN - 1u, cut_key = 0u, cut_id = NO_ID;
 
 //-- elements --------------------------------------------------------------------------------------
@@ -44,7 +45,8 @@ void load_quad(uint i, out uvec4 keys, out uvec4 ids)
     uvec4 bits = logits[i];
     for (int c = 0; c < 4; c++) {
         keys[c] = key_of(bits[c]);
-        ids[c] = ids[c] < n_element ? ids[c] : NO_ID;
+        bool is_left_out = ids[c] >= n_element || (has_bans && is_stop_id(ids[c]));
+        ids[c] = is_left_out ? NO_ID : ids[c];
     }
 }
 

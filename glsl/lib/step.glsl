@@ -65,7 +65,8 @@ void step_advance(uint token, uint status)
     }
     uint n_past = state.n_past + state.n_tokens;
     uint slot = state.step % RING_SLOTS;
-    bool is_done = state.done != 0u || status != STATUS_OK || is_stop_id(token) ||
+    bool is_done = state.done != 0u || status != STATUS_OK ||
+                   (state.ban_stop == 0u && is_stop_id(token)) ||
                    state.step + 1u >= state.max_steps;
     ring[slot].token = token;
     ring[slot].step = state.step;

@@ -10,6 +10,6 @@ layout(std140, binding = 1) uniform StepState
     uint step, epoch, max_steps, n_stop;
     uint seed_lo, seed_hi, top_k, n_probs;
     float temperature, top_p, min_p;
-    uint n_vocab;
+    uint ban_stop;
     uvec4 stop[4];
 } state;

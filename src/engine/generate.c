@@ -66,7 +66,7 @@ static bool write_state(const struct generation *run, uint32_t token, uint32_t n
         .n_tokens = n_tokens,
         .epoch = session->epoch,
         .max_steps = run->max_steps,
-        .n_stop = params->ignore_eos ? 0 : session->n_stop_ids,
+        .n_stop = session->n_stop_ids,
         .seed_lo = (uint32_t)params->seed,
         .seed_hi = (uint32_t)(params->seed >> 32),
         .top_k = params->top_k,
@@ -74,7 +74,7 @@ static bool write_state(const struct generation *run, uint32_t token, uint32_t n
         .temperature = params->temperature,
         .top_p = params->top_p > 0.0f && params->top_p < 1.0f ? params->top_p : 1.0f,
         .min_p = params->min_p,
-        .n_vocab = session->model->facts.n_vocab,
+        .ban_stop = params->ignore_eos,
     };
     for (uint32_t i = 0; i < session->n_stop_ids; i++) {
         state.stop[i] = (uint32_t)session->stop_ids[i];
@@ -441,6 +441,12 @@ static uint32_t count_steps(const struct generation *run)
     return wanted < 0 || (uint32_t)wanted > room ? room : (uint32_t)wanted;
 }
 
+// A software renderer computes while we submit, so a second chain would only hold the first one back.
+static uint32_t count_in_flight(const struct generation *run)
+{
+    return gi_gpu_platform(gpu_of(run))->is_software ? 1 : GI_CHAINS_IN_FLIGHT;
+}
+
 static bool run_to_end(struct generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
@@ -455,7 +461,7 @@ static bool run_to_end(struct generation *run, const uint32_t *tokens)
         return entry && check_entry(run, entry, 0);
     }
     while (!run->is_finished) {
-        if (run->n_chains < GI_CHAINS_IN_FLIGHT && run->n_submitted < run->max_steps) {
+        if (run->n_chains < count_in_flight(run) && run->n_submitted < run->max_steps) {
             if (!submit_chain(run)) {
                 return false;
             }

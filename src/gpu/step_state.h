@@ -19,14 +19,14 @@ struct gi_step_state {
     uint32_t step;     // tokens sampled since the epoch began
     uint32_t epoch;    // changes with each generation: the sentinel's first half
     uint32_t max_steps;
-    uint32_t n_stop; // ids in stop; 0 ignores the end of text
+    uint32_t n_stop; // ids in stop
     uint32_t seed_lo, seed_hi;
-    uint32_t top_k;    // 0: off
-    uint32_t n_probs;  // 0..GI_MAX_PROBS
-    float temperature; // <= 0: greedy
-    float top_p;       // 1: off
-    float min_p;       // 0: off
-    uint32_t n_vocab;
+    uint32_t top_k;                 // 0: off
+    uint32_t n_probs;               // 0..GI_MAX_PROBS
+    float temperature;              // <= 0: greedy
+    float top_p;                    // 1: off
+    float min_p;                    // 0: off
+    uint32_t ban_stop;              // 1: ids in stop are never chosen, and do not end the answer
     uint32_t stop[GI_MAX_STOP_IDS]; // in GLSL uvec4[4]
 };
 

@@ -14,7 +14,8 @@ struct gi_step_buffers {
     struct gi_range counts; // GI_MAX_SLOTS struct gi_grid_slot
 };
 
-// token = argmax of the partials, the lowest id on ties. A NaN or infinity among the logits gives
+// token = argmax of the partials, the lowest id on ties. With state.ban_stop the stop ids are left out,
+// here as in gi_op_sample. A NaN or infinity among the logits gives
 // status GI_RING_STATUS_NAN and sets done.
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err);

@@ -55,7 +55,6 @@ bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits,
         .counts = run->step_counts,
     };
     run->state.max_steps = UINT32_MAX;
-    run->state.n_vocab = n_vocab;
     run->state.epoch = 11;
     free(words);
     return step->logits.range.buffer && step->buffers.ring.buffer;
@@ -240,6 +239,42 @@ static bool run_max_steps(struct kt_run *run)
            expect_done(run, 1) && expect_entry(run, &step, 2, 3, 2, GI_RING_STATUS_OK);
 }
 
+// Banned ids are passed over, keep their log-probability and end nothing.
+static bool run_ban(struct kt_run *run, kt_step_op op, float temperature)
+{
+    struct kt_step step;
+    struct gi_ring_entry entry;
+    if (!kt_step_init(run, &step, few_logits, 6, 2) || !kt_step_record(run, &step, op)) {
+        return false;
+    }
+    run->state.stop[0] = 3; // the largest
+    run->state.stop[1] = 5; // the second
+    run->state.n_stop = 2;
+    run->state.ban_stop = 1;
+    run->state.temperature = temperature;
+    run->state.top_k = 1;
+    run->state.top_p = 1;
+    run->state.n_probs = 2;
+    if (!kt_replay(run, 0, 1) || !expect_done(run, 0) ||
+        !expect_entry(run, &step, 0, 4, 0, GI_RING_STATUS_OK) ||
+        !kt_step_entry(run, &step, 0, &entry)) {
+        return false;
+    }
+    return op == gi_op_argmax || (entry.probs[0].id == 3 && entry.probs[1].id == 5) ||
+           kt_fail(run, "log-probabilities of %u, %u; expected 3, 5", entry.probs[0].id,
+                   entry.probs[1].id);
+}
+
+static bool run_argmax_ban(struct kt_run *run)
+{
+    return run_ban(run, gi_op_argmax, 0);
+}
+
+static bool run_sample_ban(struct kt_run *run)
+{
+    return run_ban(run, gi_op_sample, 0) && run_ban(run, gi_op_sample, 1);
+}
+
 // The id counts among the first n_stop, and there only.
 static bool run_stop_ids(struct kt_run *run)
 {
@@ -353,6 +388,8 @@ static const struct {
     {"ring wraps",      run_ring      },
     {"max_steps",       run_max_steps },
     {"stop ids",        run_stop_ids  },
+    {"banned ids",      run_argmax_ban},
+    {"sample banned",   run_sample_ban},
     {"counts",          run_counts    },
     {"no counts",       run_no_counts },
 };
