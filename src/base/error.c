@@ -38,9 +38,3 @@ bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const c
     err->message[size] = 0;
     return false;
 }
-
-bool gi_error_no_memory(struct glinfer_error *err, size_t size, const char *what)
-{
-    return gi_error_set(err, GLINFER_STATUS_NO_MEMORY, "out of memory: no %zu bytes for %s", size,
-                        what);
-}

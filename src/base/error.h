@@ -16,7 +16,12 @@ const char *gi_status_text(enum glinfer_status status);
 bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// NO_MEMORY with the number of bytes and what they were for.
-bool gi_error_no_memory(struct glinfer_error *err, size_t size, const char *what);
+// NO_MEMORY with the number of bytes and what they were for. Inline, so that compilers and analyzers
+// see that it is never true.
+static inline bool gi_error_no_memory(struct glinfer_error *err, size_t size, const char *what)
+{
+    gi_error_set(err, GLINFER_STATUS_NO_MEMORY, "out of memory: no %zu bytes for %s", size, what);
+    return false;
+}
 
 #endif
