@@ -270,9 +270,14 @@ static bool run_argmax_ban(struct kt_run *run)
     return run_ban(run, gi_op_argmax, 0);
 }
 
-static bool run_sample_ban(struct kt_run *run)
+static bool run_greedy_ban(struct kt_run *run)
 {
-    return run_ban(run, gi_op_sample, 0) && run_ban(run, gi_op_sample, 1);
+    return run_ban(run, gi_op_sample, 0);
+}
+
+static bool run_drawn_ban(struct kt_run *run)
+{
+    return run_ban(run, gi_op_sample, 1);
 }
 
 // The id counts among the first n_stop, and there only.
@@ -389,7 +394,8 @@ static const struct {
     {"max_steps",       run_max_steps },
     {"stop ids",        run_stop_ids  },
     {"banned ids",      run_argmax_ban},
-    {"sample banned",   run_sample_ban},
+    {"banned, greedy",  run_greedy_ban},
+    {"banned, drawn",   run_drawn_ban },
     {"counts",          run_counts    },
     {"no counts",       run_no_counts },
 };
