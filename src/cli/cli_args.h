@@ -1,0 +1,117 @@
+// Flags of the command line. One table a command drives both parsing and help, so that the two
+// cannot differ. Parsing prints nothing, allocates nothing and keeps pointers into argv.
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum cli_kind {
+    CLI_SECTION,       // no flag: a heading of the help
+    CLI_SWITCH,        // bool, set
+    CLI_INT,           // int64_t in [low, high]
+    CLI_FLOAT,         // float in [low, high]
+    CLI_TEXT,          // const char *
+    CLI_TEXTS,         // struct cli_texts, appended to
+    CLI_SIZE,          // uint64_t bytes, with a suffix K, M, G (1024)
+    CLI_CHOICE,        // int, the index in choices
+    CLI_CUSTOM,        // what parse makes of it
+    CLI_IGNORED,       // accepted for llama.cpp's sake; help says why it means nothing
+    CLI_IGNORED_VALUE, // the same, with a value
+};
+
+#define CLI_MAX_TEXTS 32
+struct cli_texts {
+    const char *items[CLI_MAX_TEXTS]; // borrowed from argv
+    size_t count;
+};
+
+struct cli_flag {
+    enum cli_kind kind;
+    const char *names; // "-n, --predict, --n-predict"; of a section its heading
+    const char *value; // "N", or NULL for flags without a value
+    const char *help;
+    size_t offset; // of the field in the command's settings
+    double low, high;
+    const char *const *choices; // ends with NULL
+    // Fills the field, or writes into why what is expected.
+    bool (*parse)(const char *text, void *field, char *why, size_t size);
+};
+
+// Rows of a table: settings is the tag of the struct that holds the field.
+#define CLI_FLAG_FIELD(settings, field) .offset = offsetof(struct settings, field)
+#define CLI_FLAG_HEADING(heading)                                                                  \
+    {                                                                                              \
+        .kind = CLI_SECTION, .names = (heading)                                                    \
+    }
+#define CLI_FLAG_SWITCH(settings, field, names_, help_)                                            \
+    {                                                                                              \
+        .kind = CLI_SWITCH, .names = (names_), .help = (help_), CLI_FLAG_FIELD(settings, field)    \
+    }
+#define CLI_FLAG_ROW(kind_, settings, field, names_, value_, help_, ...)                           \
+    {                                                                                              \
+        .kind = (kind_), .names = (names_), .value = (value_), .help = (help_),                    \
+        CLI_FLAG_FIELD(settings, field), __VA_ARGS__                                               \
+    }
+#define CLI_FLAG_TEXT(settings, field, names, value, help)                                         \
+    CLI_FLAG_ROW(CLI_TEXT, settings, field, names, value, help, .parse = NULL)
+#define CLI_FLAG_TEXTS(settings, field, names, value, help)                                        \
+    CLI_FLAG_ROW(CLI_TEXTS, settings, field, names, value, help, .parse = NULL)
+#define CLI_FLAG_SIZE(settings, field, names, value, help)                                         \
+    CLI_FLAG_ROW(CLI_SIZE, settings, field, names, value, help, .parse = NULL)
+#define CLI_FLAG_INT(settings, field, low_, high_, names, value, help)                             \
+    CLI_FLAG_ROW(CLI_INT, settings, field, names, value, help, .low = (low_), .high = (high_))
+#define CLI_FLAG_FLOAT(settings, field, low_, high_, names, value, help)                           \
+    CLI_FLAG_ROW(CLI_FLOAT, settings, field, names, value, help, .low = (low_), .high = (high_))
+#define CLI_FLAG_CHOICE(settings, field, choices_, names, value, help)                             \
+    CLI_FLAG_ROW(CLI_CHOICE, settings, field, names, value, help, .choices = (choices_))
+#define CLI_FLAG_CUSTOM(settings, field, parse_, names, value, help)                               \
+    CLI_FLAG_ROW(CLI_CUSTOM, settings, field, names, value, help, .parse = (parse_))
+#define CLI_FLAG_IGNORED(names_, why)                                                              \
+    {                                                                                              \
+        .kind = CLI_IGNORED, .names = (names_), .help = (why)                                      \
+    }
+#define CLI_FLAG_IGNORED_VALUE(names_, why)                                                        \
+    {                                                                                              \
+        .kind = CLI_IGNORED_VALUE, .names = (names_), .value = "X", .help = (why)                  \
+    }
+
+#define CLI_MAX_FLAGS 160
+struct cli_command {
+    const char *name;    // "run"
+    const char *usage;   // "-m MODEL [-p TEXT | -f FILE] [flags]"
+    const char *summary; // one line
+    const char *text;    // further lines of the help
+    const struct cli_flag *flags;
+    size_t n_flag; // at most CLI_MAX_FLAGS
+};
+
+enum cli_parsed {
+    CLI_PARSED,
+    CLI_PARSED_HELP,  // --help was there
+    CLI_PARSED_WRONG, // error says what is wrong
+};
+
+struct cli_report {
+    char error[640];
+    bool is_given[CLI_MAX_FLAGS]; // flag i of the table was there
+};
+
+// Reads argv[0..argc), the words behind the command's name, into *settings, which holds the
+// defaults. "--flag value" and "--flag=value" are the same; "-h" and "--help" are known to all.
+enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
+                          const char *const *argv, struct cli_report *report);
+
+// One line on stderr for every flag that was given but means nothing.
+void cli_print_notes(FILE *file, const struct cli_command *command,
+                     const struct cli_report *report);
+void cli_print_help(FILE *file, const struct cli_command *command);
+// The long names of all flags that do something, in lines of at most 100 characters.
+void cli_print_flags(FILE *file, const struct cli_command *command);
+
+// The nearest of count words to a misspelt one, NULL if none is near.
+const char *cli_nearest(const char *word, const char *const *words, size_t count);
+
+#endif

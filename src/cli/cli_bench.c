@@ -1,0 +1,448 @@
+#include "cli/cli_bench.h"
+
+#include "cli/cli_bench_print.h"
+#include "cli/cli_device.h"
+#include "cli/cli_list.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+struct settings {
+    struct cli_device_flags device;
+    struct cli_texts models;
+    struct cli_list n_prompt, n_gen, n_depth, n_ubatch;
+    struct cli_pairs pairs;
+    struct cli_list types_k, types_v; // enum glinfer_cache_type
+    int64_t n_run, delay, chain, max_batch_ms;
+    int output, output_err; // enum cli_bench_format
+    bool has_progress, has_no_warmup;
+};
+
+// "f16", "f32" or a list of them.
+static bool parse_types(const char *text, void *field, char *why, size_t size)
+{
+    struct cli_list *list = field;
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        int64_t type = -1;
+        for (int i = 0; cli_cache_types[i]; i++) {
+            if (strlen(cli_cache_types[i]) == length &&
+                memcmp(cli_cache_types[i], text, length) == 0) {
+                type = i;
+            }
+        }
+        if (type < 0 || list->count == CLI_MAX_LIST) {
+            snprintf(why, size, "f16 or f32");
+            return false;
+        }
+        list->items[list->count++] = type;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Model and device"),
+    CLI_FLAG_TEXTS(settings, models, "-m, --model", "FILE",
+                   "a GGUF file (required); may be given many times"),
+    CLI_DEVICE_FLAGS(settings),
+    CLI_FLAG_HEADING("Tests; numbers may be lists (128,256) and ranges (1-8, 1-9+2, 64-512*2)"),
+    CLI_FLAG_CUSTOM(settings, n_prompt, cli_list_parse, "-p, --n-prompt", "N",
+                    "process a prompt of N tokens, default 512; 0: no such test"),
+    CLI_FLAG_CUSTOM(settings, n_gen, cli_list_parse, "-n, --n-gen", "N",
+                    "generate N tokens, default 128; 0: no such test"),
+    CLI_FLAG_CUSTOM(settings, pairs, cli_pairs_parse, "-pg", "P,N",
+                    "process P tokens, then generate N"),
+    CLI_FLAG_CUSTOM(settings, n_depth, cli_list_parse, "-d, --n-depth", "N",
+                    "tokens already in the cache, default 0"),
+    CLI_FLAG_INT(settings, n_run, 1, CLI_BENCH_MAX_RUNS, "-r, --repetitions", "N",
+                 "runs of each test, default 5"),
+    CLI_FLAG_INT(settings, delay, 0, 86400, "--delay", "SECONDS",
+                 "wait before each test, so that a board cools"),
+    CLI_FLAG_SWITCH(settings, has_no_warmup, "--no-warmup",
+                    "measure the first run too: it compiles and wakes the GPU"),
+    CLI_FLAG_HEADING("Ways of running"),
+    CLI_FLAG_CUSTOM(settings, n_ubatch, cli_list_parse, "-ub, --ubatch-size", "N",
+                    "prompt tokens processed together, default and at most 512"),
+    CLI_FLAG_CUSTOM(settings, types_k, parse_types, "-ctk, --cache-type-k", "TYPE",
+                    "keys in the cache: f16 (default), f32"),
+    CLI_FLAG_CUSTOM(settings, types_v, parse_types, "-ctv, --cache-type-v", "TYPE",
+                    "values in the cache: f16 (default), f32"),
+    CLI_FLAG_INT(settings, chain, 0, 256, "--chain", "N",
+                 "decode steps between two waits for the GPU, 1 to 256; 0 (default): by time"),
+    CLI_FLAG_INT(settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
+                 "GPU time of one submission that is aimed at, default 100"),
+    CLI_FLAG_HEADING("Output"),
+    CLI_FLAG_CHOICE(settings, output, cli_bench_formats, "-o, --output", "FORMAT",
+                    "csv, json, jsonl, md (default), sql or none on standard output"),
+    CLI_FLAG_CHOICE(settings, output_err, cli_bench_formats, "-oe, --output-err", "FORMAT",
+                    "the same on stderr, default none"),
+    CLI_FLAG_SWITCH(settings, has_progress, "--progress", "say on stderr which test runs"),
+    CLI_FLAG_IGNORED_VALUE("-ngl, --n-gpu-layers", "every layer runs on the device"),
+    CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),
+    CLI_FLAG_IGNORED_VALUE("-t, --threads", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
+    CLI_FLAG_IGNORED_VALUE("-C, --cpu-mask", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("--cpu-strict", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("--poll", "the host sleeps while it waits"),
+    CLI_FLAG_IGNORED_VALUE("--prio", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("-ncmoe, --n-cpu-moe", "every layer runs on the device"),
+    CLI_FLAG_IGNORED_VALUE("-sm, --split-mode", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),
+    CLI_FLAG_IGNORED_VALUE("-ts, --tensor-split", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("-ot, --override-tensor, --override-tensors", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("-nkvo, --no-kv-offload", "the cache is on the device"),
+    CLI_FLAG_IGNORED_VALUE("-mmp, --mmap", "the file is mapped, copied to the device and let go"),
+    CLI_FLAG_IGNORED_VALUE("-dio, --direct-io",
+                           "the file is mapped, copied to the device and let go"),
+    CLI_FLAG_IGNORED_VALUE("-embd, --embeddings", "tests compute logits"),
+    CLI_FLAG_IGNORED_VALUE("-nopo, --no-op-offload", "every operation runs on the device"),
+    CLI_FLAG_IGNORED_VALUE("--no-host", "every buffer is the device's"),
+    CLI_FLAG_IGNORED_VALUE("-rpc, --rpc", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("--numa", "the CPU computes nothing"),
+};
+
+const struct cli_command cli_bench_command = {
+    .name = "bench",
+    .usage = "-m MODEL [flags]",
+    .summary = "Measures tokens a second, with llama-bench's flags and tables.",
+    .text = "Behind llama-bench's columns: weights read per token and what that makes in GB/s\n"
+            "(decode), the time to the first token, the largest resident size of the process so\n"
+            "far, the device. Tokenizing and printing are not measured; the choice of the token,\n"
+            "which runs on the device, is.\n\n"
+            "    glinfer bench -m model.gguf\n"
+            "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -ngl 99 -r 2 -o json",
+    .flags = flags,
+    .n_flag = sizeof(flags) / sizeof(flags[0]),
+};
+
+//-- one test --------------------------------------------------------------------------------------
+
+struct test {
+    uint32_t n_prompt, n_gen, n_depth;
+};
+
+struct bench {
+    const struct settings *settings;
+    struct cli_bench_printer printers[2];
+    struct glinfer_device_info device_info;
+    struct glinfer_device *device;
+    struct glinfer_model_info model_info;
+    struct glinfer_model *model;
+    struct glinfer_session *session;
+    struct cli_bar bar;
+    int32_t *tokens; // random, as many as the longest prompt
+    uint32_t n_ctx;
+    struct test *tests;
+    size_t n_test;
+    struct cli_bench_result result;
+};
+
+static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
+                     struct glinfer_stats *stats, struct glinfer_error *err)
+{
+    struct glinfer_generate_params params;
+    glinfer_generate_params_init(&params);
+    params.prompt = bench->tokens;
+    params.n_prompt = n_prompt;
+    params.n_predict = (int32_t)n_predict;
+    params.ignore_eos = true;
+    *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
+    return glinfer_generate(bench->session, &params, stats, err);
+}
+
+// n generated tokens are n decode steps behind the one that the prompt gives.
+static bool run_test(struct bench *bench, const struct test *test, struct glinfer_stats *stats,
+                     struct glinfer_error *err)
+{
+    glinfer_session_reset(bench->session);
+    return (test->n_depth == 0 || generate(bench, test->n_depth, 0, stats, err)) &&
+           generate(bench, test->n_prompt > 0 ? test->n_prompt : 1,
+                    test->n_gen > 0 ? test->n_gen + 1 : 0, stats, err);
+}
+
+static double measured_ms(const struct test *test, const struct glinfer_stats *stats)
+{
+    return (test->n_prompt > 0 ? stats->prompt_ms : 0) +
+           (test->n_gen > 0 ? stats->predicted_ms : 0);
+}
+
+static void add_run(struct bench *bench, const struct test *test, const struct glinfer_stats *stats)
+{
+    struct cli_bench_result *result = &bench->result;
+    const double ttft = test->n_gen > 0 ? stats->ttft_ms : stats->prompt_ms;
+    result->ns[result->n_run++] = (uint64_t)(measured_ms(test, stats) * 1e6);
+    result->ttft_ms += (ttft - result->ttft_ms) / (double)result->n_run;
+    result->weight_bytes = stats->weight_bytes_per_token;
+    result->peak_memory = stats->peak_memory;
+}
+
+static void note_progress(const struct bench *bench, const struct test *test, int64_t run)
+{
+    char label[64];
+    if (bench->settings->has_progress) {
+        cli_bench_label(&bench->result, label, sizeof(label));
+        fprintf(stderr, "glinfer bench: test %zu/%zu %s: %s %d/%d\n",
+                (size_t)(test - bench->tests) + 1, bench->n_test, label,
+                run > 0 ? "run" : "warm-up", run > 0 ? (int)run : 1,
+                run > 0 ? (int)bench->settings->n_run : 1);
+    }
+}
+
+static void begin_result(struct bench *bench, const struct test *test)
+{
+    struct cli_bench_result *result = &bench->result;
+    const time_t now = time(NULL);
+    struct tm utc;
+    result->n_prompt = test->n_prompt;
+    result->n_gen = test->n_gen;
+    result->n_depth = test->n_depth;
+    result->n_run = 0;
+    result->ttft_ms = 0;
+    gmtime_r(&now, &utc);
+    strftime(result->test_time, sizeof(result->test_time), "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+static void wait_seconds(int64_t seconds)
+{
+    const struct timespec span = {.tv_sec = (time_t)seconds};
+    if (seconds > 0 && !cli_is_interrupted()) {
+        nanosleep(&span, NULL);
+    }
+}
+
+static bool measure(struct bench *bench, const struct test *test, struct glinfer_error *err)
+{
+    struct glinfer_stats stats;
+    begin_result(bench, test);
+    wait_seconds(bench->settings->delay);
+    if (!bench->settings->has_no_warmup) {
+        const struct test warmup = {.n_prompt = test->n_prompt,
+                                    .n_gen = test->n_gen > 16 ? 16 : test->n_gen};
+        note_progress(bench, test, 0);
+        if (!run_test(bench, &warmup, &stats, err)) {
+            return false;
+        }
+    }
+    for (int64_t i = 1; i <= bench->settings->n_run; i++) {
+        note_progress(bench, test, i);
+        if (!run_test(bench, test, &stats, err)) {
+            return false;
+        }
+        add_run(bench, test, &stats);
+    }
+    cli_bench_row(&bench->printers[0], &bench->result);
+    cli_bench_row(&bench->printers[1], &bench->result);
+    return true;
+}
+
+//-- all tests of a model --------------------------------------------------------------------------
+
+static bool create_session(struct bench *bench, uint32_t n_ubatch, int64_t type_k, int64_t type_v,
+                           struct glinfer_error *err)
+{
+    struct glinfer_session_params params;
+    glinfer_session_params_init(&params);
+    params.n_ctx = bench->n_ctx;
+    params.type_k = (enum glinfer_cache_type)type_k;
+    params.type_v = (enum glinfer_cache_type)type_v;
+    params.n_batch = n_ubatch > 512 ? 512 : n_ubatch;
+    params.chain_length = (uint32_t)bench->settings->chain;
+    params.max_batch_ms = (uint32_t)bench->settings->max_batch_ms;
+    params.progress = cli_progress;
+    params.progress_user = &bench->bar;
+    bench->result.n_ubatch = n_ubatch;
+    bench->result.type_k = cli_cache_types[type_k];
+    bench->result.type_v = cli_cache_types[type_v];
+    bench->session = glinfer_session_create(bench->model, &params, err);
+    cli_bar_clear(&bench->bar);
+    cli_set_session(bench->session);
+    return bench->session != NULL;
+}
+
+static void destroy_session(struct bench *bench)
+{
+    cli_set_session(NULL);
+    glinfer_session_destroy(&bench->session);
+}
+
+static bool run_session(struct bench *bench, uint32_t n_ubatch, int64_t type_k, int64_t type_v,
+                        struct glinfer_error *err)
+{
+    bool is_good = create_session(bench, n_ubatch, type_k, type_v, err);
+    for (size_t i = 0; is_good && i < bench->n_test; i++) {
+        is_good = measure(bench, &bench->tests[i], err);
+    }
+    destroy_session(bench);
+    return is_good;
+}
+
+static bool run_sessions(struct bench *bench, struct glinfer_error *err)
+{
+    const struct settings *s = bench->settings;
+    for (size_t u = 0; u < s->n_ubatch.count; u++) {
+        for (size_t k = 0; k < s->types_k.count; k++) {
+            for (size_t v = 0; v < s->types_v.count; v++) {
+                if (!run_session(bench, (uint32_t)s->n_ubatch.items[u], s->types_k.items[k],
+                                 s->types_v.items[v], err)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static void fill_tokens(struct bench *bench, uint32_t n_vocab)
+{
+    uint32_t random = 1;
+    for (uint32_t i = 0; i < bench->n_ctx; i++) {
+        random = random * 1664525u + 1013904223u;
+        bench->tokens[i] = (int32_t)((random >> 8) % (n_vocab ? n_vocab : 1));
+    }
+}
+
+static int run_model(struct bench *bench, const char *path)
+{
+    struct glinfer_error err;
+    struct glinfer_model_params params;
+    int status = CLI_EXIT_DONE;
+    glinfer_model_params_init(&params);
+    params.path = path;
+    params.n_ctx = bench->n_ctx;
+    params.progress = cli_progress;
+    params.progress_user = &bench->bar;
+    if (!cli_model_check(&params, &bench->model_info, &status)) {
+        return status;
+    }
+    bench->result.model_path = path;
+    bench->model = glinfer_model_load(bench->device, &params, &err);
+    cli_bar_clear(&bench->bar);
+    fill_tokens(bench, bench->model_info.n_vocab);
+    if (!bench->model || !run_sessions(bench, &err)) {
+        status = cli_fail_error(&err);
+    }
+    glinfer_model_destroy(&bench->model);
+    return status;
+}
+
+//-- the plan --------------------------------------------------------------------------------------
+
+static void add_test(struct bench *bench, int64_t n_prompt, int64_t n_gen, int64_t n_depth)
+{
+    const uint32_t n_ctx = (uint32_t)(n_depth + n_prompt + n_gen + 2);
+    if (n_prompt > 0 || n_gen > 0) {
+        bench->tests[bench->n_test++] =
+            (struct test){(uint32_t)n_prompt, (uint32_t)n_gen, (uint32_t)n_depth};
+        bench->n_ctx = n_ctx > bench->n_ctx ? n_ctx : bench->n_ctx;
+    }
+}
+
+// Tests in llama-bench's order; false without memory.
+static bool plan_tests(struct bench *bench)
+{
+    const struct settings *s = bench->settings;
+    const size_t n = (s->n_prompt.count + s->n_gen.count + s->pairs.count) * s->n_depth.count;
+    bench->tests = calloc(n + 1, sizeof(*bench->tests));
+    if (!bench->tests) {
+        return false;
+    }
+    for (size_t d = 0; d < s->n_depth.count; d++) {
+        for (size_t i = 0; i < s->n_prompt.count; i++) {
+            add_test(bench, s->n_prompt.items[i], 0, s->n_depth.items[d]);
+        }
+        for (size_t i = 0; i < s->n_gen.count; i++) {
+            add_test(bench, 0, s->n_gen.items[i], s->n_depth.items[d]);
+        }
+        for (size_t i = 0; i < s->pairs.count; i++) {
+            add_test(bench, s->pairs.items[i].prompt, s->pairs.items[i].gen, s->n_depth.items[d]);
+        }
+    }
+    bench->tokens = calloc(bench->n_ctx + (size_t)1, sizeof(*bench->tokens));
+    return bench->tokens != NULL;
+}
+
+static void begin_printers(struct bench *bench)
+{
+    const struct settings *s = bench->settings;
+    const struct cli_bench_printer columns = {
+        .has_ubatch = s->n_ubatch.count > 1 || s->n_ubatch.items[0] != 512,
+        .has_type_k = s->types_k.count > 1 || s->types_k.items[0] != GLINFER_CACHE_F16,
+        .has_type_v = s->types_v.count > 1 || s->types_v.items[0] != GLINFER_CACHE_F16,
+    };
+    bench->printers[0] = bench->printers[1] = columns;
+    bench->printers[0].format = (enum cli_bench_format)s->output;
+    bench->printers[0].file = stdout;
+    bench->printers[1].format = (enum cli_bench_format)s->output_err;
+    bench->printers[1].file = stderr;
+    for (size_t i = 0; i < 2; i++) {
+        cli_bench_begin(&bench->printers[i]);
+    }
+}
+
+static int run_bench(struct bench *bench)
+{
+    int status = CLI_EXIT_DONE;
+    if (!plan_tests(bench)) {
+        return cli_fail(CLI_EXIT_FAILED, "no memory for the tests");
+    }
+    if (bench->n_test == 0) {
+        return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0 without -pg");
+    }
+    bench->device = cli_device_open(&bench->settings->device, &bench->device_info);
+    if (!bench->device) {
+        return CLI_EXIT_FAILED;
+    }
+    bench->result.device = &bench->device_info;
+    bench->result.model = &bench->model_info;
+    begin_printers(bench);
+    for (size_t i = 0; status == CLI_EXIT_DONE && i < bench->settings->models.count; i++) {
+        status = run_model(bench, bench->settings->models.items[i]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        cli_bench_end(&bench->printers[i]);
+    }
+    glinfer_device_destroy(&bench->device);
+    return cli_close_output(status);
+}
+
+static void set_default(struct cli_list *list, int64_t value)
+{
+    if (list->count == 0) {
+        list->items[list->count++] = value;
+    }
+}
+
+int cli_bench(int argc, const char *const *argv)
+{
+    struct settings settings = {.n_run = 5, .output = CLI_BENCH_MD};
+    struct cli_report report;
+    switch (cli_parse(&cli_bench_command, &settings, argc, argv, &report)) {
+    case CLI_PARSED_HELP:
+        cli_print_help(stdout, &cli_bench_command);
+        return cli_close_output(CLI_EXIT_DONE);
+    case CLI_PARSED_WRONG:
+        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
+    case CLI_PARSED:
+        break;
+    }
+    cli_print_notes(stderr, &cli_bench_command, &report);
+    if (settings.device.is_list) {
+        return cli_device_list(&settings.device);
+    }
+    if (settings.models.count == 0) {
+        return cli_fail(CLI_EXIT_USAGE, "bench needs a model: -m FILE.gguf");
+    }
+    set_default(&settings.n_prompt, 512);
+    set_default(&settings.n_gen, 128);
+    set_default(&settings.n_depth, 0);
+    set_default(&settings.n_ubatch, 512);
+    set_default(&settings.types_k, GLINFER_CACHE_F16);
+    set_default(&settings.types_v, GLINFER_CACHE_F16);
+    struct bench bench = {.settings = &settings};
+    cli_bar_init(&bench.bar);
+    int status = run_bench(&bench);
+    free(bench.tests);
+    free(bench.tokens);
+    return status;
+}

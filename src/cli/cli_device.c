@@ -1,0 +1,65 @@
+#include "cli/cli_device.h"
+
+const char *const cli_cache_types[] = {"f16", "f32", NULL};
+
+void cli_device_params(const struct cli_device_flags *flags, struct glinfer_device_params *params)
+{
+    glinfer_device_params_init(params);
+    params->device = flags->device;
+    params->allow_software = true;
+    params->log = cli_log;
+    params->log_user = (void *)&flags->is_verbose;
+}
+
+struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
+                                       struct glinfer_device_info *info)
+{
+    struct glinfer_error err;
+    struct glinfer_device_params params;
+    cli_device_params(flags, &params);
+    struct glinfer_device *device = glinfer_device_create(&params, &err);
+    if (!device) {
+        cli_fail_error(&err);
+        return NULL;
+    }
+    info->struct_size = sizeof(*info);
+    glinfer_device_describe(device, info);
+    cli_note_software(info);
+    return device;
+}
+
+static void print_device(void *user, const struct glinfer_device_info *info)
+{
+    (void)user;
+    if (info->refusal[0]) {
+        printf("  %s: refused: %s\n", info->device, info->refusal);
+    } else {
+        printf("  %s: %s%s\n", info->device, info->renderer,
+               info->is_software ? " (on the CPU)" : "");
+    }
+}
+
+int cli_device_list(const struct cli_device_flags *flags)
+{
+    struct glinfer_device_params params;
+    cli_device_params(flags, &params);
+    printf("Available devices:\n");
+    size_t n = glinfer_device_list(&params, print_device, NULL);
+    return cli_close_output(n > 0 ? CLI_EXIT_DONE : CLI_EXIT_FAILED);
+}
+
+bool cli_model_check(const struct glinfer_model_params *params, struct glinfer_model_info *info,
+                     int *status)
+{
+    struct glinfer_error err;
+    info->struct_size = sizeof(*info);
+    if (!glinfer_model_inspect(params, info, &err)) {
+        *status = cli_fail_error(&err);
+        return false;
+    }
+    if (!info->is_supported) {
+        *status = cli_fail(CLI_EXIT_FAILED, "%s: %s", params->path, info->refusal);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,264 @@
+#include "cli/cli_info.h"
+
+#include "cli/cli_device.h"
+#include "cli/cli_json.h"
+
+#include <inttypes.h>
+
+struct settings {
+    struct cli_device_flags device;
+    const char *model;
+    uint64_t mem_budget;
+    int64_t n_ctx;
+    int type_k, type_v;
+    bool is_json;
+};
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Flags"),
+    CLI_FLAG_SWITCH(settings, is_json, "--json",
+                    "JSON: an array of devices, or an object of the model"),
+    CLI_DEVICE_FLAGS(settings),
+    CLI_FLAG_HEADING("With a model"),
+    CLI_FLAG_TEXT(settings, model, "-m, --model", "FILE",
+                  "a GGUF file; nothing is loaded, no device is needed"),
+    CLI_FLAG_INT(settings, n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
+                 "context that the memory is reckoned with; 0 (default): the smaller of the "
+                 "model's and 4096"),
+    CLI_FLAG_CHOICE(settings, type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
+                    "f16 (default) or f32"),
+    CLI_FLAG_CHOICE(settings, type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
+                    "f16 (default) or f32"),
+    CLI_FLAG_SIZE(settings, mem_budget, "--mem-budget", "SIZE", "fail if the estimate is over it"),
+};
+
+const struct cli_command cli_info_command = {
+    .name = "info",
+    .usage = "[-m MODEL] [flags]",
+    .summary = "Lists the devices with their limits and why each refused one was refused; with -m, "
+               "the\nmodel and the memory it takes.",
+    .flags = flags,
+    .n_flag = sizeof(flags) / sizeof(flags[0]),
+};
+
+//-- devices ---------------------------------------------------------------------------------------
+
+static const char *yes_no(bool value)
+{
+    return value ? "yes" : "no";
+}
+
+static void print_usable(const struct glinfer_device_info *info)
+{
+    char block[24], uniform[24];
+    printf("%s: %s%s\n", info->device, info->renderer,
+           info->is_software ? " (software: runs on the CPU)" : "");
+    printf("    %s, %s\n", info->version, info->vendor);
+    printf("    storage blocks  %u of up to %s, aligned to %u bytes\n", info->max_storage_blocks,
+           cli_format_size(block, info->max_storage_block_size), info->storage_alignment);
+    printf("    uniform blocks  up to %s, aligned to %u bytes\n",
+           cli_format_size(uniform, info->max_uniform_block_size), info->uniform_alignment);
+    printf("    work groups     %u invocations, %u bytes shared, %u in x\n", info->max_invocations,
+           info->max_shared_size, info->max_group_count);
+    printf("    dispatch        %s\n", info->is_indirect ? "indirect" : "direct");
+    printf("    subgroups       %s\n", yes_no(info->has_subgroups));
+    printf("    timer queries   %s\n", yes_no(info->has_timer_query));
+    printf("    program cache   %s\n", yes_no(info->has_program_binary));
+}
+
+static void print_device(void *user, const struct glinfer_device_info *info)
+{
+    (void)user;
+    if (info->refusal[0]) {
+        printf("%s: refused: %s\n", info->device, info->refusal);
+    } else {
+        print_usable(info);
+    }
+}
+
+static void add_device(void *user, const struct glinfer_device_info *info)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "device", info->device);
+    cJSON_AddBoolToObject(object, "usable", !info->refusal[0]);
+    if (info->refusal[0]) {
+        cJSON_AddStringToObject(object, "refusal", info->refusal);
+    } else {
+        cJSON_AddStringToObject(object, "renderer", info->renderer);
+        cJSON_AddStringToObject(object, "vendor", info->vendor);
+        cJSON_AddStringToObject(object, "version", info->version);
+        cJSON_AddBoolToObject(object, "software", info->is_software);
+        cJSON_AddStringToObject(object, "dispatch", info->is_indirect ? "indirect" : "direct");
+        cJSON_AddBoolToObject(object, "subgroups", info->has_subgroups);
+        cJSON_AddBoolToObject(object, "timer_queries", info->has_timer_query);
+        cJSON_AddBoolToObject(object, "program_cache", info->has_program_binary);
+        cJSON_AddNumberToObject(object, "max_storage_blocks", info->max_storage_blocks);
+        cli_json_add_u64(object, "max_storage_block_size", info->max_storage_block_size);
+        cJSON_AddNumberToObject(object, "storage_alignment", info->storage_alignment);
+        cJSON_AddNumberToObject(object, "max_invocations", info->max_invocations);
+        cJSON_AddNumberToObject(object, "max_shared_size", info->max_shared_size);
+        cJSON_AddNumberToObject(object, "max_uniform_block_size", info->max_uniform_block_size);
+        cJSON_AddNumberToObject(object, "uniform_alignment", info->uniform_alignment);
+        cJSON_AddNumberToObject(object, "max_group_count", info->max_group_count);
+    }
+    cJSON_AddItemToArray(user, object);
+}
+
+static int show_devices(const struct settings *settings)
+{
+    struct glinfer_device_params params;
+    cli_device_params(&settings->device, &params);
+    if (settings->is_json) {
+        cJSON *devices = cJSON_CreateArray();
+        size_t n = glinfer_device_list(&params, add_device, devices);
+        int status = cli_json_print(devices);
+        return n > 0 ? status : CLI_EXIT_FAILED;
+    }
+    printf("glinfer %s\n", glinfer_version());
+    if (glinfer_device_list(&params, print_device, NULL) == 0) {
+        return cli_close_output(
+            cli_fail(CLI_EXIT_FAILED, "no device can be used; the reasons are above"));
+    }
+    return cli_close_output(CLI_EXIT_DONE);
+}
+
+//-- a model ---------------------------------------------------------------------------------------
+
+static uint64_t device_total(const struct glinfer_model_info *info)
+{
+    return info->weights + info->kv_cache + info->scratch;
+}
+
+static void print_size(const char *what, uint64_t bytes)
+{
+    char text[24];
+    printf("  %-15s %s\n", what, cli_format_size(text, bytes));
+}
+
+static void print_model(const struct settings *settings, const struct glinfer_model_info *info)
+{
+    printf("%s\n", settings->model);
+    printf("  %-15s %s%s%s\n", "model", info->description, info->name[0] ? ", " : "", info->name);
+    printf("  %-15s %s\n", "architecture", info->architecture);
+    printf("  %-15s %" PRIu64 " in %s\n", "parameters", info->n_params, info->types);
+    printf("  %-15s %u layers, %u wide, feed-forward %u, %u heads on %u of %u, vocabulary %u\n",
+           "shape", info->n_layer, info->n_embd, info->n_ff, info->n_head, info->n_kv_head,
+           info->head_dim, info->n_vocab);
+    printf("  %-15s %u tokens trained\n", "context", info->n_ctx_train);
+    printf("  %-15s %s\n", "tokenizer", info->tokenizer);
+    printf("  %-15s %s\n", "chat template", info->chat_template);
+    print_size("file", info->file_size);
+    if (!info->is_supported) {
+        printf("  %-15s no: %s\n", "can run", info->refusal);
+        return;
+    }
+    printf("memory on the device for a context of %u, keys %s, values %s\n", info->n_ctx,
+           cli_cache_types[settings->type_k], cli_cache_types[settings->type_v]);
+    print_size("weights", info->weights);
+    print_size("cache", info->kv_cache);
+    print_size("scratch", info->scratch);
+    print_size("together", device_total(info));
+    print_size("largest binding", info->largest_binding);
+    printf("beside it on the host\n");
+    print_size("while loading", info->peak_host);
+}
+
+static void add_shape(cJSON *object, const struct glinfer_model_info *info)
+{
+    cJSON_AddNumberToObject(object, "n_layer", info->n_layer);
+    cJSON_AddNumberToObject(object, "n_embd", info->n_embd);
+    cJSON_AddNumberToObject(object, "n_ff", info->n_ff);
+    cJSON_AddNumberToObject(object, "n_head", info->n_head);
+    cJSON_AddNumberToObject(object, "n_kv_head", info->n_kv_head);
+    cJSON_AddNumberToObject(object, "head_dim", info->head_dim);
+    cJSON_AddNumberToObject(object, "n_vocab", info->n_vocab);
+    cJSON_AddNumberToObject(object, "n_ctx_train", info->n_ctx_train);
+}
+
+static void add_memory(cJSON *object, const struct settings *settings,
+                       const struct glinfer_model_info *info)
+{
+    cJSON *memory = cJSON_AddObjectToObject(object, "memory");
+    cJSON_AddNumberToObject(memory, "n_ctx", info->n_ctx);
+    cJSON_AddStringToObject(memory, "type_k", cli_cache_types[settings->type_k]);
+    cJSON_AddStringToObject(memory, "type_v", cli_cache_types[settings->type_v]);
+    cli_json_add_u64(memory, "weights", info->weights);
+    cli_json_add_u64(memory, "kv_cache", info->kv_cache);
+    cli_json_add_u64(memory, "scratch", info->scratch);
+    cli_json_add_u64(memory, "device_total", device_total(info));
+    cli_json_add_u64(memory, "peak_host", info->peak_host);
+    cli_json_add_u64(memory, "largest_binding", info->largest_binding);
+}
+
+static int print_model_json(const struct settings *settings, const struct glinfer_model_info *info)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "model", settings->model);
+    cJSON_AddStringToObject(object, "architecture", info->architecture);
+    cJSON_AddStringToObject(object, "name", info->name);
+    cJSON_AddStringToObject(object, "description", info->description);
+    cJSON_AddStringToObject(object, "types", info->types);
+    cJSON_AddStringToObject(object, "tokenizer", info->tokenizer);
+    cJSON_AddStringToObject(object, "chat_template", info->chat_template);
+    cJSON_AddBoolToObject(object, "supported", info->is_supported);
+    if (!info->is_supported) {
+        cJSON_AddStringToObject(object, "refusal", info->refusal);
+    }
+    cli_json_add_u64(object, "file_size", info->file_size);
+    cli_json_add_u64(object, "weight_size", info->weight_size);
+    cli_json_add_u64(object, "n_params", info->n_params);
+    add_shape(object, info);
+    if (info->is_supported) {
+        add_memory(object, settings, info);
+    }
+    return cli_json_print(object);
+}
+
+static int show_model(const struct settings *settings)
+{
+    struct glinfer_error err;
+    struct glinfer_model_params params;
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    glinfer_model_params_init(&params);
+    params.path = settings->model;
+    params.mem_budget = settings->mem_budget;
+    params.n_ctx = (uint32_t)settings->n_ctx;
+    params.type_k = (enum glinfer_cache_type)settings->type_k;
+    params.type_v = (enum glinfer_cache_type)settings->type_v;
+    if (!glinfer_model_inspect(&params, &info, &err)) {
+        return cli_fail_error(&err);
+    }
+    int status = CLI_EXIT_DONE;
+    if (settings->is_json) {
+        status = print_model_json(settings, &info);
+    } else {
+        print_model(settings, &info);
+        status = cli_close_output(status);
+    }
+    if (status == CLI_EXIT_DONE && info.is_supported && settings->mem_budget > 0 &&
+        device_total(&info) > settings->mem_budget) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "the model takes %" PRIu64 " bytes on the device, the budget is %" PRIu64,
+                        device_total(&info), settings->mem_budget);
+    }
+    return status;
+}
+
+int cli_info(int argc, const char *const *argv)
+{
+    struct settings settings = {0};
+    struct cli_report report;
+    switch (cli_parse(&cli_info_command, &settings, argc, argv, &report)) {
+    case CLI_PARSED_HELP:
+        cli_print_help(stdout, &cli_info_command);
+        return cli_close_output(CLI_EXIT_DONE);
+    case CLI_PARSED_WRONG:
+        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
+    case CLI_PARSED:
+        break;
+    }
+    if (settings.device.is_list) {
+        return cli_device_list(&settings.device);
+    }
+    return settings.model ? show_model(&settings) : show_devices(&settings);
+}

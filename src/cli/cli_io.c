@@ -1,0 +1,241 @@
+#include "cli/cli_io.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+//-- messages --------------------------------------------------------------------------------------
+
+int cli_fail(int status, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    for (char *c = text; *c; c++) {
+        *c = (unsigned char)*c < 0x20 || *c == 0x7F ? '?' : *c;
+    }
+    fflush(stdout);
+    fprintf(stderr, "glinfer: %s\n", text);
+    return status;
+}
+
+int cli_fail_error(const struct glinfer_error *err)
+{
+    if (err->status == GLINFER_STATUS_CANCELLED && cli_is_interrupted()) {
+        return CLI_EXIT_INTERRUPTED;
+    }
+    return cli_fail(CLI_EXIT_FAILED, "%s", err->message);
+}
+
+void cli_log(void *user, enum glinfer_log_level level, const char *message)
+{
+    const bool *is_verbose = user;
+    if (level <= GLINFER_LOG_WARN) {
+        fprintf(stderr, "glinfer: %s: %s\n", level == GLINFER_LOG_ERROR ? "error" : "warning",
+                message);
+    } else if (*is_verbose) {
+        fprintf(stderr, "%s\n", message);
+    }
+}
+
+void cli_note_software(const struct glinfer_device_info *info)
+{
+    if (info->is_software) {
+        fprintf(stderr,
+                "glinfer: note: %s runs on the CPU, slowly; `glinfer info` says why no GPU is "
+                "used\n",
+                info->renderer);
+    }
+}
+
+const char *cli_format_size(char text[24], uint64_t bytes)
+{
+    const double mib = (double)bytes / (1 << 20);
+    if (mib >= 1024) {
+        snprintf(text, 24, "%.2f GiB", mib / 1024);
+    } else {
+        snprintf(text, 24, mib >= 100 ? "%.0f MiB" : "%.1f MiB", mib);
+    }
+    return text;
+}
+
+//-- bytes -----------------------------------------------------------------------------------------
+
+bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)
+{
+    const size_t needed = bytes->size + size + 1;
+    if (needed <= size || needed > SIZE_MAX / 2) {
+        return false;
+    }
+    if (needed > bytes->capacity) {
+        const size_t capacity = needed < 128 ? 256 : 2 * needed;
+        char *grown = realloc(bytes->data, capacity);
+        if (!grown) {
+            return false;
+        }
+        bytes->data = grown;
+        bytes->capacity = capacity;
+    }
+    if (size > 0) {
+        memcpy(bytes->data + bytes->size, data, size);
+    }
+    bytes->size += size;
+    bytes->data[bytes->size] = 0;
+    return true;
+}
+
+void cli_bytes_finish(struct cli_bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct cli_bytes){0};
+}
+
+void cli_bytes_trim(struct cli_bytes *bytes)
+{
+    if (bytes->size > 0 && bytes->data[bytes->size - 1] == '\n') {
+        bytes->size--;
+        if (bytes->size > 0 && bytes->data[bytes->size - 1] == '\r') {
+            bytes->size--;
+        }
+        bytes->data[bytes->size] = 0;
+    }
+}
+
+static bool read_stream(FILE *file, const char *name, struct cli_bytes *bytes)
+{
+    char block[65536];
+    size_t size;
+    bool is_stored = cli_bytes_append(bytes, "", 0);
+    while (is_stored && !cli_is_interrupted() &&
+           (size = fread(block, 1, sizeof(block), file)) > 0) {
+        is_stored = cli_bytes_append(bytes, block, size);
+    }
+    if (!is_stored) {
+        cli_fail(0, "no memory for the %zu bytes of %s", bytes->size, name);
+    } else if (ferror(file) && !cli_is_interrupted()) {
+        cli_fail(0, "%s cannot be read: %s", name, strerror(errno));
+    }
+    return is_stored && !ferror(file) && !cli_is_interrupted();
+}
+
+bool cli_read_all(const char *path, struct cli_bytes *bytes)
+{
+    FILE *file = path ? fopen(path, "rb") : stdin;
+    *bytes = (struct cli_bytes){0};
+    if (!file) {
+        cli_fail(0, "%s cannot be read: %s", path, strerror(errno));
+        return false;
+    }
+    bool is_read = read_stream(file, path ? path : "standard input", bytes);
+    if (path) {
+        fclose(file);
+    }
+    if (!is_read) {
+        cli_bytes_finish(bytes);
+    }
+    return is_read;
+}
+
+int cli_close_output(int status)
+{
+    bool had_error = ferror(stdout) != 0;
+    errno = 0;
+    if (fflush(stdout) == 0 && !had_error) {
+        return status;
+    }
+    if (errno != 0 && errno != EPIPE) {
+        cli_fail(0, "standard output cannot be written: %s", strerror(errno));
+    }
+    return status == CLI_EXIT_DONE ? CLI_EXIT_FAILED : status;
+}
+
+//-- signals ---------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t is_interrupted;
+static struct glinfer_session *volatile session_to_cancel;
+
+static void handle_interrupt(int number)
+{
+    struct glinfer_session *session = session_to_cancel;
+    (void)number;
+    is_interrupted = 1;
+    if (session) {
+        glinfer_session_cancel(session);
+    }
+}
+
+void cli_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = handle_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    action = (struct sigaction){.sa_handler = SIG_IGN};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+bool cli_is_interrupted(void)
+{
+    return is_interrupted != 0;
+}
+
+void cli_set_session(struct glinfer_session *session)
+{
+    session_to_cancel = session;
+    if (session && is_interrupted) {
+        glinfer_session_cancel(session);
+    }
+}
+
+//-- progress --------------------------------------------------------------------------------------
+
+#define BAR_WIDTH 40
+
+void cli_bar_init(struct cli_bar *bar)
+{
+    *bar = (struct cli_bar){.is_wanted = isatty(STDERR_FILENO) != 0};
+}
+
+void cli_bar_clear(struct cli_bar *bar)
+{
+    if (bar->is_drawn) {
+        fputs("\r\033[K", stderr);
+        bar->is_drawn = false;
+    }
+}
+
+static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
+{
+    static const char *const labels[] = {
+        [GLINFER_PHASE_LOAD] = "loading",
+        [GLINFER_PHASE_COMPILE] = "compiling",
+        [GLINFER_PHASE_PROMPT] = "reading the prompt",
+    };
+    char cells[BAR_WIDTH + 1];
+    if (bar->is_drawn && bar->phase == phase && bar->percent == percent) {
+        return;
+    }
+    memset(cells, '.', BAR_WIDTH);
+    memset(cells, '#', (size_t)(percent * BAR_WIDTH / 100));
+    cells[BAR_WIDTH] = 0;
+    fprintf(stderr, "\r\033[K%-18s [%s] %3d %%", labels[phase], cells, percent);
+    fflush(stderr);
+    bar->is_drawn = true;
+    bar->phase = phase;
+    bar->percent = percent;
+}
+
+bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    struct cli_bar *bar = user;
+    if (bar->is_wanted && total > 0 && done < total) {
+        draw_bar(bar, phase, (int)((double)done * 100 / (double)total));
+    } else {
+        cli_bar_clear(bar);
+    }
+    return !cli_is_interrupted();
+}

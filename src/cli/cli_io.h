@@ -1,0 +1,65 @@
+// Input and output that the commands share: whole files, standard output that may go away, the
+// progress bar, messages of the library, interrupts.
+#ifndef CLI_IO_H
+#define CLI_IO_H
+
+#include "glinfer.h"
+
+#include <stdio.h>
+
+enum {
+    CLI_EXIT_DONE = 0,
+    CLI_EXIT_FAILED = 1,
+    CLI_EXIT_USAGE = 2,
+    CLI_EXIT_INTERRUPTED = 130,
+};
+
+// "glinfer: ..." on stderr, printable, in one line; returns status.
+int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// The message of an error, and the exit status that it means.
+int cli_fail_error(const struct glinfer_error *err);
+
+struct cli_bytes {
+    char *data; // owned, followed by a zero byte; NULL: none
+    size_t size, capacity;
+};
+// Reads a file, or standard input with path NULL. Prints what failed; false then.
+bool cli_read_all(const char *path, struct cli_bytes *bytes);
+void cli_bytes_finish(struct cli_bytes *bytes);
+// Takes a line's end off the end.
+void cli_bytes_trim(struct cli_bytes *bytes);
+// Appends; false without memory.
+bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size);
+
+// Flushes standard output and returns the exit status: status itself, or FAILED where what was
+// written did not arrive; says why, but for a reader that went away.
+int cli_close_output(int status);
+
+// SIGINT asks for an end; a second one kills. SIGPIPE becomes a failed write.
+void cli_catch_signals(void);
+bool cli_is_interrupted(void);
+// The session that SIGINT cancels; NULL: none.
+void cli_set_session(struct glinfer_session *session);
+
+// A bar on stderr, if that is a terminal: user of cli_progress.
+struct cli_bar {
+    bool is_wanted;
+    bool is_drawn;
+    int percent; // drawn last
+    enum glinfer_phase phase;
+};
+void cli_bar_init(struct cli_bar *bar);
+void cli_bar_clear(struct cli_bar *bar);
+// A glinfer_progress_fn; cancels once interrupted.
+bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total);
+
+// A glinfer_log_fn; user points to the bool that asks for all levels.
+void cli_log(void *user, enum glinfer_log_level level, const char *message);
+
+// One line on stderr if the device is no GPU.
+void cli_note_software(const struct glinfer_device_info *info);
+
+// A size for people: "93.8 MiB".
+const char *cli_format_size(char text[24], uint64_t bytes);
+
+#endif

@@ -1,0 +1,98 @@
+// The command `glinfer`: picks the subcommand.
+#include "cli/cli_bench.h"
+#include "cli/cli_info.h"
+#include "cli/cli_io.h"
+#include "cli/cli_run.h"
+#include "cli/cli_tokenize.h"
+
+struct entry {
+    const struct cli_command *command;
+    int (*run)(int argc, const char *const *argv);
+};
+
+static const struct entry entries[] = {
+    {&cli_run_command,      cli_run     },
+    {&cli_bench_command,    cli_bench   },
+    {&cli_info_command,     cli_info    },
+    {&cli_tokenize_command, cli_tokenize},
+};
+#define N_ENTRY (sizeof(entries) / sizeof(entries[0]))
+
+static const char environment[] =
+    "environment:\n"
+    "    GLINFER_DISPATCH=direct|indirect  how grids that grow with the context are dispatched\n"
+    "    GLINFER_LIMITS=es31               use no more than OpenGL ES 3.1 promises\n"
+    "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
+    "    XDG_CACHE_HOME                    compiled programs lie in its folder glinfer\n";
+
+static void print_overview(FILE *file)
+{
+    fprintf(file, "usage: glinfer COMMAND [flags]\n\n"
+                  "Runs GGUF language models on any Linux GPU with OpenGL ES 3.1.\n\n");
+    for (size_t i = 0; i < N_ENTRY; i++) {
+        fprintf(file, "    %-10s %s\n", entries[i].command->name, entries[i].command->usage);
+    }
+    fprintf(file, "    %-10s\n\n`glinfer COMMAND --help` explains a command and its flags.\n\n",
+            "version");
+}
+
+static void print_help(void)
+{
+    print_overview(stdout);
+    for (size_t i = 0; i < N_ENTRY; i++) {
+        printf("flags of %s:\n", entries[i].command->name);
+        cli_print_flags(stdout, entries[i].command);
+    }
+    printf("\n%s", environment);
+}
+
+static const struct entry *find_entry(const char *name)
+{
+    for (size_t i = 0; i < N_ENTRY; i++) {
+        if (strcmp(entries[i].command->name, name) == 0) {
+            return &entries[i];
+        }
+    }
+    return NULL;
+}
+
+static int refuse_command(const char *word)
+{
+    const char *names[N_ENTRY];
+    for (size_t i = 0; i < N_ENTRY; i++) {
+        names[i] = entries[i].command->name;
+    }
+    const char *nearest = cli_nearest(word, names, N_ENTRY);
+    if (nearest) {
+        return cli_fail(CLI_EXIT_USAGE, "unknown command \"%.100s\"; is it %s?", word, nearest);
+    }
+    return cli_fail(CLI_EXIT_USAGE, "unknown command \"%.100s\"; `glinfer --help` lists them",
+                    word);
+}
+
+static bool is_any(const char *word, const char *a, const char *b, const char *c)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    cli_catch_signals();
+    if (argc < 2) {
+        print_overview(stderr);
+        return CLI_EXIT_USAGE;
+    }
+    const struct entry *entry = find_entry(argv[1]);
+    if (entry) {
+        return entry->run(argc - 2, (const char *const *)argv + 2);
+    }
+    if (is_any(argv[1], "-h", "--help", "help")) {
+        print_help();
+        return cli_close_output(CLI_EXIT_DONE);
+    }
+    if (is_any(argv[1], "--version", "-V", "version")) {
+        printf("glinfer %s\n", glinfer_version());
+        return cli_close_output(CLI_EXIT_DONE);
+    }
+    return refuse_command(argv[1]);
+}

@@ -1,0 +1,151 @@
+#include "cli/cli_run_flags.h"
+
+#include "cli/cli_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHE_HELP "f16 (default) or f32"
+
+static bool parse_chain(const char *text, void *field, char *why, size_t size)
+{
+    char *end;
+    long value = strcmp(text, "auto") == 0 ? 0 : strtol(text, &end, 10);
+    if (strcmp(text, "auto") != 0 && (end == text || *end || value < 1 || value > 256)) {
+        snprintf(why, size, "auto or a number from 1 to 256");
+        return false;
+    }
+    *(int64_t *)field = value;
+    return true;
+}
+
+// Flags of llama-cli that say nothing here.
+#define NO_SAMPLER "this sampler is not there; its neutral value is what is in effect"
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Model and device"),
+    CLI_FLAG_TEXT(cli_run_settings, model, "-m, --model", "FILE", "a GGUF file (required)"),
+    CLI_DEVICE_FLAGS(cli_run_settings),
+    CLI_FLAG_SIZE(cli_run_settings, mem_budget, "--mem-budget", "SIZE",
+                  "memory for weights, cache and scratch, such as 300M or 1.5G; over it the model "
+                  "is refused before anything is loaded"),
+    CLI_FLAG_INT(cli_run_settings, n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
+                 "tokens that prompt and answer may have together; 0 (default): the smaller of the "
+                 "model's and 4096"),
+    CLI_FLAG_CHOICE(cli_run_settings, type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
+                    "keys in the cache: " CACHE_HELP),
+    CLI_FLAG_CHOICE(cli_run_settings, type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
+                    "values in the cache: " CACHE_HELP),
+    CLI_FLAG_HEADING("Prompt (standard input when neither -p nor -f is given)"),
+    CLI_FLAG_TEXT(cli_run_settings, prompt, "-p, --prompt", "TEXT", "the prompt"),
+    CLI_FLAG_TEXT(cli_run_settings, file, "-f, --file", "FILE",
+                  "a file with the prompt; the end of its last line is not part of it"),
+    CLI_FLAG_SWITCH(cli_run_settings, has_escapes, "-e, --escape",
+                    "read \\n, \\t, \\r, \\\\, \\\", \\' and \\xHH in -p, -f, -sys and -r as the "
+                    "characters they stand for"),
+    CLI_FLAG_TEXT(cli_run_settings, system, "-sys, --system-prompt", "TEXT",
+                  "a system message for the chat template"),
+    CLI_FLAG_SWITCH(cli_run_settings, is_raw, "--raw, -no-cnv, --no-conversation",
+                    "continue the prompt as it stands: no chat template"),
+    CLI_FLAG_HEADING("Answer"),
+    CLI_FLAG_INT(cli_run_settings, n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
+                 "tokens at most; -1 (default): to the end of the context"),
+    CLI_FLAG_TEXTS(cli_run_settings, stop, "-r, --reverse-prompt, --stop", "TEXT",
+                   "end the answer before this text; may be given many times"),
+    CLI_FLAG_SWITCH(cli_run_settings, ignores_eos, "--ignore-eos",
+                    "go on past end-of-text tokens, to -n"),
+    CLI_FLAG_HEADING("Sampling (top-k, top-p, min-p, temperature in this order)"),
+    CLI_FLAG_INT(cli_run_settings, seed, -1, 4294967295, "-s, --seed", "N",
+                 "the same seed gives the same answer; -1 (default): random, printed by -v"),
+    CLI_FLAG_FLOAT(cli_run_settings, temperature, 0, 1000, "--temp, --temperature", "T",
+                   "temperature, default 0.8; 0: always the likeliest token"),
+    CLI_FLAG_INT(cli_run_settings, top_k, 0, 1 << 24, "--top-k", "N",
+                 "only the N likeliest tokens, default 40; 0: off"),
+    CLI_FLAG_FLOAT(cli_run_settings, top_p, 0, 1, "--top-p", "P",
+                   "only the likeliest tokens that share P, default 0.95; 1: off"),
+    CLI_FLAG_FLOAT(
+        cli_run_settings, min_p, 0, 1, "--min-p", "P",
+        "only tokens with P times the likeliest one's probability, default 0.05; 0: off"),
+    CLI_FLAG_HEADING("Output"),
+    CLI_FLAG_SWITCH(cli_run_settings, is_json, "--json",
+                    "one JSON object on standard output in place of the text: device, "
+                    "prompt_tokens, tokens, text, stop (eos, limit, word), probs, timings"),
+    CLI_FLAG_INT(cli_run_settings, n_probs, 0, 64, "--n-probs", "K",
+                 "with --json: the K likeliest tokens of every step with their log-probabilities "
+                 "over the whole vocabulary before any filter, at most 64"),
+    CLI_FLAG_SWITCH(cli_run_settings, is_timed, "--perf, --show-timings",
+                    "timings on stderr at the end even where that is no terminal"),
+    CLI_FLAG_SWITCH(cli_run_settings, is_untimed, "--no-perf, --no-show-timings", "no timings"),
+    CLI_FLAG_HEADING("Speed"),
+    CLI_FLAG_CUSTOM(cli_run_settings, chain, parse_chain, "--chain", "N",
+                    "decode steps between two waits for the GPU, 1 to 256; auto (default): as many "
+                    "as fit --max-batch-ms"),
+    CLI_FLAG_INT(cli_run_settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
+                 "GPU time of one submission that is aimed at, default 100: less keeps a screen "
+                 "smooth, more is a little faster"),
+    CLI_FLAG_INT(cli_run_settings, n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",
+                 "prompt tokens processed together, default and at most 512"),
+    CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
+    CLI_FLAG_IGNORED_VALUE("-t, --threads", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("-tb, --threads-batch", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),
+    CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
+    CLI_FLAG_IGNORED_VALUE("-np, --parallel", "there is one sequence"),
+    CLI_FLAG_IGNORED_VALUE("--keep", "a full context ends the answer"),
+    CLI_FLAG_IGNORED_VALUE("-sm, --split-mode", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),
+    CLI_FLAG_IGNORED_VALUE("--repeat-penalty", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("--repeat-last-n", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("--presence-penalty", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("--frequency-penalty", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("--typical, --typical-p", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("--top-nsigma, --top-n-sigma", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("--xtc-probability", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("--xtc-threshold", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("--mirostat", NO_SAMPLER),
+    CLI_FLAG_IGNORED_VALUE("-lv, --verbosity", "-v prints all there is"),
+    CLI_FLAG_IGNORED_VALUE("--log-file", "notes go to stderr"),
+    CLI_FLAG_IGNORED_VALUE("-co, --color", "the answer is plain text"),
+    CLI_FLAG_IGNORED("--log-disable", "nothing is logged without -v"),
+    CLI_FLAG_IGNORED("--no-warmup", "there is no warm-up"),
+    CLI_FLAG_IGNORED("--warmup", "there is no warm-up"),
+    CLI_FLAG_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),
+    CLI_FLAG_IGNORED("--mmap", "the file is mapped, copied to the device and let go"),
+    CLI_FLAG_IGNORED("--mlock", "the weights are on the device"),
+    CLI_FLAG_IGNORED("-nkvo, --no-kv-offload", "the cache is on the device"),
+    CLI_FLAG_IGNORED("-st, --single-turn", "there is one turn"),
+    CLI_FLAG_IGNORED("-cnv, --conversation", "there is one turn"),
+    CLI_FLAG_IGNORED("--jinja", "known chat templates are built in"),
+    CLI_FLAG_IGNORED("--no-context-shift", "a full context ends the answer"),
+    CLI_FLAG_IGNORED("--simple-io", "output is always plain"),
+    CLI_FLAG_IGNORED("--no-escape", "escapes are read with -e only"),
+    CLI_FLAG_IGNORED("--no-display-prompt", "the prompt is never printed"),
+    CLI_FLAG_IGNORED("--offline", "nothing is ever fetched"),
+};
+
+const struct cli_command cli_run_command = {
+    .name = "run",
+    .usage = "-m MODEL [-p TEXT | -f FILE] [flags]",
+    .summary = "Answers one prompt, printing the text as it comes.",
+    .text =
+        "The model's chat template is used if it has one (--raw: plain completion). Notes, the\n"
+        "progress bar (on a terminal) and timings (on a terminal, or with --perf) go to stderr.\n"
+        "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C.\n\n"
+        "    glinfer run -m model.gguf -p \"Why is the sky blue?\"\n"
+        "    git diff | glinfer run -m model.gguf -sys \"Summarise the change.\" --temp 0\n"
+        "    glinfer run -m model.gguf --raw -p \"Once upon a time\" -n 64 --json --n-probs 5",
+    .flags = flags,
+    .n_flag = sizeof(flags) / sizeof(flags[0]),
+};
+
+void cli_run_defaults(struct cli_run_settings *settings)
+{
+    *settings = (struct cli_run_settings){
+        .n_predict = -1,
+        .seed = -1,
+        .temperature = 0.8F,
+        .top_k = 40,
+        .top_p = 0.95F,
+        .min_p = 0.05F,
+    };
+}

@@ -1,0 +1,29 @@
+// What the flags of `glinfer run` set.
+#ifndef CLI_RUN_FLAGS_H
+#define CLI_RUN_FLAGS_H
+
+#include "cli/cli_device.h"
+
+struct cli_run_settings {
+    struct cli_device_flags device;
+    const char *model;
+    uint64_t mem_budget;
+    const char *prompt, *file, *system;
+    bool is_raw, has_escapes;
+    int64_t n_predict, n_ctx, n_batch;
+    int type_k, type_v; // enum glinfer_cache_type
+    struct cli_texts stop;
+    bool ignores_eos;
+    int64_t seed; // -1: random
+    float temperature, top_p, min_p;
+    int64_t top_k;
+    int64_t chain; // 0: auto
+    int64_t max_batch_ms;
+    bool is_json, is_timed, is_untimed;
+    int64_t n_probs;
+};
+
+// The defaults, as llama-cli has them.
+void cli_run_defaults(struct cli_run_settings *settings);
+
+#endif
