@@ -1,0 +1,303 @@
+// golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--case NAME] [--device NAME]
+//
+// Runs every case of a golden file (tools/golden.py describes the format) through glinfer.h and compares:
+// the most likely token equals the reference's wherever its margin is over 0.02 nat, and the
+// log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache, 0.002 with f32.
+// A case ends early where both engines choose differently within the margin. Exits 77 without a model or
+// a device.
+#include "glinfer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_STEPS = 256, MAX_PROMPT = 8192, TOP = 10, N_PROBS = 64, SKIPPED = 77 };
+
+static const double margin_limit = 0.02;
+
+struct step {
+    int32_t taken;
+    struct glinfer_prob top[TOP];
+    int n_top;
+};
+
+struct golden_case {
+    char name[64];
+    int32_t prompt[MAX_PROMPT];
+    size_t n_prompt;
+    struct step steps[MAX_STEPS];
+    size_t n_steps;
+};
+
+struct options {
+    const char *model, *golden, *only, *device;
+    enum glinfer_cache_type cache;
+    uint32_t chain;
+};
+
+//-- the file --------------------------------------------------------------------------------------
+
+static void read_prompt(struct golden_case *golden, char *words)
+{
+    char *next;
+    golden->n_prompt = 0;
+    for (char *at = words; golden->n_prompt < MAX_PROMPT; at = next) {
+        const long id = strtol(at, &next, 10);
+        if (next == at) {
+            return;
+        }
+        golden->prompt[golden->n_prompt++] = (int32_t)id;
+    }
+}
+
+static void read_step(struct golden_case *golden, char *words)
+{
+    if (golden->n_steps == MAX_STEPS) {
+        return;
+    }
+    struct step *step = &golden->steps[golden->n_steps++];
+    char *next;
+    step->n_top = 0;
+    step->taken = (int32_t)strtol(words, &words, 10);
+    for (char *at = words; step->n_top < TOP;) {
+        const long id = strtol(at, &next, 10);
+        if (next == at) {
+            return;
+        }
+        step->top[step->n_top].id = (int32_t)id;
+        step->top[step->n_top++].logprob = strtof(next, &at);
+    }
+}
+
+// Reads the next case; false at the end of the file. *line holds the line that begins the one after it.
+static bool read_case(FILE *file, char **line, size_t *capacity, struct golden_case *golden)
+{
+    bool has_case = false;
+    golden->n_steps = 0;
+    for (;;) {
+        if (**line == 0 && getline(line, capacity, file) < 0) {
+            return has_case;
+        }
+        if (strncmp(*line, "case ", 5) == 0) {
+            if (has_case) {
+                return true;
+            }
+            has_case = true;
+            sscanf(*line, "case %63s", golden->name);
+        } else if (strncmp(*line, "prompt ", 7) == 0) {
+            read_prompt(golden, *line + 7);
+        } else if (strncmp(*line, "step ", 5) == 0) {
+            read_step(golden, *line + 5);
+        }
+        **line = 0;
+    }
+}
+
+//-- the comparison --------------------------------------------------------------------------------
+
+struct comparison {
+    const struct golden_case *golden;
+    double tolerance;
+    size_t step;
+    double worst; // difference of a log-probability
+    bool has_failed, has_parted;
+};
+
+static double find_logprob(const struct glinfer_token *token, int32_t id)
+{
+    for (uint32_t i = 0; i < token->n_probs; i++) {
+        if (token->probs[i].id == id) {
+            return (double)token->probs[i].logprob;
+        }
+    }
+    return -INFINITY;
+}
+
+static void compare_top(struct comparison *comparison, const struct step *step,
+                        const struct glinfer_token *token)
+{
+    for (int i = 0; i < step->n_top; i++) {
+        const double ours = find_logprob(token, step->top[i].id);
+        const double difference = fabs(ours - (double)step->top[i].logprob);
+        comparison->worst = difference > comparison->worst ? difference : comparison->worst;
+        if (!(difference <= comparison->tolerance) && !comparison->has_failed) {
+            printf("  %s step %zu: token %d has log-probability %.5f, expected %.5f\n",
+                   comparison->golden->name, comparison->step, step->top[i].id, ours,
+                   (double)step->top[i].logprob);
+            comparison->has_failed = true;
+        }
+    }
+}
+
+// By how much the reference preferred what it took to id; 0 where it tells no log-probabilities.
+static double find_margin(const struct step *step, int32_t id)
+{
+    double taken = 0.0, other = step->n_top ? -INFINITY : 0.0;
+    for (int i = 0; i < step->n_top; i++) {
+        if (step->top[i].id == step->taken) {
+            taken = (double)step->top[i].logprob;
+        }
+        if (step->top[i].id == id) {
+            other = (double)step->top[i].logprob;
+        }
+    }
+    return taken - other;
+}
+
+static bool on_token(void *user, const struct glinfer_token *token)
+{
+    struct comparison *comparison = user;
+    if (token->id < 0) {
+        return true;
+    }
+    const struct step *step = &comparison->golden->steps[comparison->step];
+    compare_top(comparison, step, token);
+    if (token->id != step->taken) {
+        const double margin = find_margin(step, token->id);
+        if (margin > margin_limit) {
+            printf("  %s step %zu: token %d, expected %d by a margin of %.4f\n",
+                   comparison->golden->name, comparison->step, token->id, step->taken, margin);
+            comparison->has_failed = true;
+        }
+        comparison->has_parted = true;
+        return false;
+    }
+    comparison->step++;
+    return !comparison->has_failed;
+}
+
+static bool run_case(struct glinfer_session *session, const struct golden_case *golden,
+                     double tolerance)
+{
+    struct comparison comparison = {.golden = golden, .tolerance = tolerance};
+    struct glinfer_generate_params params;
+    struct glinfer_stats stats = {.struct_size = sizeof(stats)};
+    struct glinfer_error err;
+    glinfer_generate_params_init(&params);
+    params.prompt = golden->prompt;
+    params.n_prompt = golden->n_prompt;
+    params.n_predict = (int32_t)golden->n_steps;
+    params.ignore_eos = true;
+    params.n_probs = N_PROBS;
+    params.on_token = on_token;
+    params.token_user = &comparison;
+    glinfer_session_reset(session);
+    if (!glinfer_generate(session, &params, &stats, &err)) {
+        printf("FAILED %s: %s\n", golden->name, err.message);
+        return false;
+    }
+    const bool ok =
+        !comparison.has_failed && (comparison.has_parted || comparison.step == golden->n_steps);
+    printf("%s %s: %zu prompt tokens, %zu of %zu steps%s, worst difference %.5f, %.0f ms + %.1f "
+           "ms a token\n",
+           ok ? "ok" : "FAILED", golden->name, golden->n_prompt, comparison.step, golden->n_steps,
+           comparison.has_parted ? " (parted)" : "", comparison.worst, stats.prompt_ms,
+           stats.predicted_ms / (stats.predicted_n > 1 ? stats.predicted_n - 1 : 1));
+    fflush(stdout);
+    return ok;
+}
+
+//-- the program -----------------------------------------------------------------------------------
+
+static int run_cases(struct glinfer_session *session, const struct options *options)
+{
+    const double tolerance = options->cache == GLINFER_CACHE_F32 ? 0.002 : 0.02;
+    struct golden_case *golden = calloc(1, sizeof(*golden));
+    size_t capacity = 0;
+    char *line = calloc(1, 1);
+    FILE *file = fopen(options->golden, "r");
+    int n_passed = 0, n_failed = 0;
+    if (!file || !golden || !line) {
+        printf("cannot read %s: %s\n", options->golden, strerror(errno));
+        return 1;
+    }
+    while (read_case(file, &line, &capacity, golden)) {
+        if (options->only && strcmp(options->only, golden->name) != 0) {
+            continue;
+        }
+        *(run_case(session, golden, tolerance) ? &n_passed : &n_failed) += 1;
+    }
+    fclose(file);
+    free(line);
+    free(golden);
+    printf("%d passed, %d failed\n", n_passed, n_failed);
+    return n_failed > 0 || n_passed == 0;
+}
+
+static int run_model(struct glinfer_device *device, const struct options *options)
+{
+    struct glinfer_error err;
+    struct glinfer_model_params model_params;
+    struct glinfer_session_params session_params;
+    glinfer_model_params_init(&model_params);
+    glinfer_session_params_init(&session_params);
+    model_params.path = options->model;
+    session_params.n_ctx = 2048;
+    session_params.type_k = session_params.type_v = options->cache;
+    session_params.chain_length = options->chain;
+    int status = 1;
+    struct glinfer_model *model = glinfer_model_load(device, &model_params, &err);
+    struct glinfer_session *session =
+        model ? glinfer_session_create(model, &session_params, &err) : NULL;
+    if (session) {
+        status = run_cases(session, options);
+    } else {
+        printf("%s\n", err.message);
+        status = err.status == GLINFER_STATUS_NOT_FOUND ? SKIPPED : 1;
+    }
+    glinfer_session_destroy(&session);
+    glinfer_model_destroy(&model);
+    return status;
+}
+
+static bool read_options(struct options *options, int argc, char **argv)
+{
+    if (argc < 3) {
+        return false;
+    }
+    options->model = argv[1];
+    options->golden = argv[2];
+    for (int i = 3; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--cache") == 0) {
+            options->cache =
+                strcmp(argv[i + 1], "f32") == 0 ? GLINFER_CACHE_F32 : GLINFER_CACHE_F16;
+        } else if (strcmp(argv[i], "--chain") == 0) {
+            options->chain = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--case") == 0) {
+            options->only = argv[i + 1];
+        } else if (strcmp(argv[i], "--device") == 0) {
+            options->device = argv[i + 1];
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct glinfer_device_params params;
+    struct glinfer_device_info info = {.struct_size = sizeof(info)};
+    struct glinfer_error err;
+    if (!read_options(&options, argc, argv)) {
+        printf("usage: golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--case NAME] "
+               "[--device NAME]\n");
+        return 2;
+    }
+    glinfer_device_params_init(&params);
+    params.allow_software = true;
+    params.device = options.device;
+    struct glinfer_device *device = glinfer_device_create(&params, &err);
+    if (!device) {
+        printf("skipped: %s\n", err.message);
+        return SKIPPED;
+    }
+    glinfer_device_describe(device, &info);
+    printf("on %s\n", info.renderer);
+    const int status = run_model(device, &options);
+    glinfer_device_destroy(&device);
+    return status;
+}

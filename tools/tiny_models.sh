@@ -1,0 +1,28 @@
+#!/bin/sh
+# tiny_models.sh [PYTHON]: makes tests/data/models/*.gguf and their golden files anew. The models are random,
+# 100 to 300 kB each, and cover what differs within the Llama family: weight types, tied and separate
+# outputs, shared heads, biases, RoPE scaling, odd sizes. PYTHON has the wheels gguf and xllamacpp.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+python=${1:-python3}
+models=$top/tests/data/models
+golden=$top/tests/golden/data
+
+# make NAME OPTIONS...
+make() {
+    name=$1
+    shift
+    "$python" "$top/tools/make_tiny_gguf.py" "$models/$name.gguf" "$@"
+    "$python" "$top/tools/golden.py" "$models/$name.gguf" "$golden/tiny.prompts.json" \
+        "$golden/$name.golden" --steps 24 --n-ctx 512 2>/dev/null
+}
+
+mkdir -p "$models"
+make tiny-f32 --types f32 --embd 48 --heads 3 --kv-heads 1 --head-dim 16 --ff 80 --layers 2 --untied
+make tiny-f16 --types f16 --embd 64 --heads 4 --kv-heads 4 --ff 96 --layers 2
+make tiny-q4_0 --types q4_0 --embd 64 --heads 4 --kv-heads 2 --ff 160 --layers 3 --untied --bias
+make tiny-q4_1 --types attn=q4_1,ffn=q4_1,embd=q8_0 --embd 96 --heads 6 --kv-heads 2 --ff 128 --layers 2 \
+    --rope-scaling llama3
+make tiny-q8_0 --types q8_0 --embd 128 --heads 2 --kv-heads 1 --ff 96 --layers 2 --rope-scaling linear
+make tiny-mixed --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,attn_output=q4_1,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
+    --embd 64 --heads 2 --kv-heads 2 --head-dim 80 --ff 128 --layers 2 --untied
