@@ -93,7 +93,7 @@ void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence)
 bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     struct gi_fence fence = {0};
-    if (!gi_fence_insert(gpu, &fence, err)) {
+    if (!gi_gpu_check(gpu, "waiting for the GPU", err) || !gi_fence_insert(gpu, &fence, err)) {
         return false;
     }
     gpu->n_waits++;

@@ -3,7 +3,8 @@
 #include <string.h>
 
 // First match wins: drivers that lie over others (virgl, zink) name the GPU below them too.
-// Indirect: what each driver does in launch_grid with a buffer of counts, read in Mesa 25.0.
+// Indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0. Other
+// drivers are unknown until measured.
 static const struct gi_quirk quirks[] = {
     {"virgl",       NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
     {"llvmpipe",    NULL,   GI_GPU_CLASS_LLVMPIPE, GI_QUIRK_INDIRECT_NO     },
@@ -12,21 +13,36 @@ static const struct gi_quirk quirks[] = {
     {"swiftshader", NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
     {"zink",        NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    },
     {"V3D",         NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
-    {"Mali-G610",   "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     }, // RUN_COMPUTE_INDIRECT hangs
-    {"Mali-G310",   "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     }, // likewise
-    {"Mali",        NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
-    {"FD4",         NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
-    {"FD5",         NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
-    {"FD6",         NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_YES    },
-    {"FD7",         NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_YES    },
-    {"Adreno",      NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_YES    },
+    {"Mali-T",      NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
+    {"Mali-G57",    NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
+    {"Mali",        NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_UNKNOWN},
+    {"FD4",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     }, // flushes at barriers
+    {"FD5",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
+    {"FD6",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_YES    },
+    {"FD7",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_YES    },
+    {"Adreno",      NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_UNKNOWN},
     {"PowerVR",     NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_UNKNOWN},
     {"Apple",       NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    },
     {"NVIDIA",      NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    },
-    {"Tegra",       NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    },
-    {"GeForce",     NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    },
-    {"radeonsi",    NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    },
     {"Intel",       NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    },
+    {"AMD CEDAR",   NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     }, // r600
+    {"AMD REDWOOD", NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD JUNIPER", NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD CYPRESS", NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD HEMLOCK", NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD PALM",    NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD SUMO",    NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD BARTS",   NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD TURKS",   NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD CAICOS",  NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD CAYMAN",  NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD ARUBA",   NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"AMD",         NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    }, // radeonsi
+    {"NV5",         "Mesa", GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     }, // nv50
+    {"NV8",         "Mesa", GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"NV9",         "Mesa", GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"NVA",         "Mesa", GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
+    {"NV",          "Mesa", GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_YES    }, // nvc0 and later
     {"",            NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_UNKNOWN},
 };
 
