@@ -1,5 +1,6 @@
 #include "engine/arena.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static bool open_buffer(struct gi_arena *arena, struct glinfer_error *err)
         arena->buffers = grown;
         arena->capacity = capacity;
     }
+    assert(arena->buffers);
     memset(&arena->buffers[arena->n_buffers++], 0, sizeof(arena->buffers[0]));
     return true;
 }

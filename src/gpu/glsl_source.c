@@ -355,6 +355,7 @@ static bool take_line(struct assembly *a)
     const char *include = match_directive(line, "include");
     reader->next += size + (line[size] == '\n');
     if (match_directive(line, "version")) {
+        // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): gi_glsl_source_init closes every reader
         return gi_error_set(a->err, GLINFER_STATUS_DRIVER,
                             "%s:%u: a kernel carries no #version, the assembler writes it",
                             a->source->files[reader->file], reader->line);
@@ -389,7 +390,7 @@ bool gi_glsl_source_init(struct gi_glsl_source *source, const struct gi_glsl_par
     while (a.depth > 0) {
         close_reader(&a);
     }
-    if (!is_done) {
+    if (!is_done) { // NOLINT(clang-analyzer-unix.Malloc): the readers were closed above
         gi_glsl_source_finish(source);
     }
     return is_done;
