@@ -146,9 +146,23 @@ static const struct pre_row pre_rows[] = {
 struct gi_pretokenizer {
     const struct pre_row *row;
     const char *name; // the one of row->names that was asked for
+    pcre2_general_context *memory;
     pcre2_code *codes[REGEXES_MAX];
     size_t n_codes;
 };
+
+// PCRE2 takes its memory where everything else of the tokenizer does.
+static void *allocate(PCRE2_SIZE size, void *user)
+{
+    (void)user;
+    return malloc(size);
+}
+
+static void release(void *memory, void *user)
+{
+    (void)user;
+    free(memory);
+}
 
 //-- create ------------------------------------------------------------------------------------
 
@@ -187,14 +201,18 @@ static bool refuse_pre(struct gi_text pre, struct glinfer_error *err)
                         (int)(pre.size < 64 ? pre.size : 64), pre.data, known);
 }
 
+#define COMPILE_OPTIONS (PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_UTF_CHECK)
+
 static bool compile_regex(struct gi_pretokenizer *pretokenizer, const char *regex,
                           struct glinfer_error *err)
 {
-    int error = 0;
+    int error = PCRE2_ERROR_HEAP_FAILED;
     PCRE2_SIZE offset = 0;
-    pcre2_code *code = pcre2_compile(
-        (PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED,
-        PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_UTF_CHECK, &error, &offset, NULL);
+    pcre2_compile_context *context = pcre2_compile_context_create(pretokenizer->memory);
+    pcre2_code *code = !context ? NULL
+                                : pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED,
+                                                COMPILE_OPTIONS, &error, &offset, context);
+    pcre2_compile_context_free(context);
     if (!code) {
         if (error == PCRE2_ERROR_HEAP_FAILED) {
             return gi_error_no_memory(err, strlen(regex), "a pre-tokenizer");
@@ -216,6 +234,11 @@ struct gi_pretokenizer *gi_pretokenizer_create(struct gi_text pre, struct glinfe
         gi_array_zeroed(1, sizeof(*pretokenizer), "a pre-tokenizer", err);
     if (!pretokenizer) {
         return NULL;
+    }
+    pretokenizer->memory = pcre2_general_context_create(allocate, release, NULL);
+    if (!pretokenizer->memory) {
+        gi_error_no_memory(err, sizeof(*pretokenizer), "a pre-tokenizer");
+        goto fail;
     }
     if (!pre.size) {
         pre = (struct gi_text){"default", strlen("default")};
@@ -243,6 +266,7 @@ void gi_pretokenizer_destroy(struct gi_pretokenizer *pretokenizer)
     for (size_t i = 0; i < pretokenizer->n_codes; i++) {
         pcre2_code_free(pretokenizer->codes[i]);
     }
+    pcre2_general_context_free(pretokenizer->memory);
     free(pretokenizer);
 }
 
@@ -293,10 +317,11 @@ static void finish_matcher(struct matcher *matcher)
     pcre2_match_context_free(matcher->context);
 }
 
-static bool init_matcher(struct matcher *matcher, struct glinfer_error *err)
+static bool init_matcher(struct matcher *matcher, const struct gi_pretokenizer *pretokenizer,
+                         struct glinfer_error *err)
 {
-    matcher->data = pcre2_match_data_create(1, NULL);
-    matcher->context = pcre2_match_context_create(NULL);
+    matcher->data = pcre2_match_data_create(1, pretokenizer->memory);
+    matcher->context = pcre2_match_context_create(pretokenizer->memory);
     if (!matcher->data || !matcher->context) {
         finish_matcher(matcher);
         return gi_error_no_memory(err, sizeof(*matcher), "a pre-tokenizer");
@@ -373,7 +398,7 @@ bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi
         return true;
     }
     struct matcher matcher;
-    if (!init_matcher(&matcher, err)) {
+    if (!init_matcher(&matcher, pretokenizer, err)) {
         return false;
     }
     struct gi_word_ends pieces = {0};

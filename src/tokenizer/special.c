@@ -232,6 +232,22 @@ static size_t find_above(const struct gi_special *special, size_t low, size_t hi
     return low;
 }
 
+// Appends the token of that index if the text has it at offset.
+static bool try_token(const struct gi_special *special, size_t index, struct gi_text text,
+                      size_t offset, size_t control_end, struct gi_special_matches *matches,
+                      struct glinfer_error *err)
+{
+    int32_t id = special->ids[index];
+    struct gi_text token = gi_text_list_at(special->texts, (size_t)id);
+    bool is_user_defined = special->types[id] == GI_TOKEN_TYPE_USER_DEFINED;
+    size_t end = is_user_defined ? text.size : control_end;
+    if (end < offset || token.size > end - offset ||
+        memcmp(token.data, text.data + offset, token.size) != 0) {
+        return true;
+    }
+    return push_match(matches, (struct gi_special_match){offset, token.size, id}, err);
+}
+
 bool gi_special_find_at(const struct gi_special *special, struct gi_text text, size_t offset,
                         size_t control_end, struct gi_special_matches *matches,
                         struct glinfer_error *err)
@@ -239,20 +255,17 @@ bool gi_special_find_at(const struct gi_special *special, struct gi_text text, s
     uint8_t byte = (uint8_t)text.data[offset];
     size_t low = special->first[byte], high = special->first[byte + 1];
     for (size_t depth = 1; low < high; depth++) {
-        for (; low < high && text_at(special, low).size == depth; low++) {
-            bool is_user_defined = special->types[special->ids[low]] == GI_TOKEN_TYPE_USER_DEFINED;
-            struct gi_special_match match = {offset, depth, special->ids[low]};
-            if ((is_user_defined || offset + depth <= control_end) &&
-                !push_match(matches, match, err)) {
+        bool is_last = high - low == 1 || offset + depth == text.size;
+        for (; low < high && (is_last || text_at(special, low).size == depth); low++) {
+            if (!try_token(special, low, text, offset, control_end, matches, err)) {
                 return false;
             }
         }
-        if (offset + depth == text.size) {
-            break;
+        if (low < high) {
+            byte = (uint8_t)text.data[offset + depth];
+            low = find_above(special, low, high, depth, byte - 1);
+            high = find_above(special, low, high, depth, byte);
         }
-        byte = (uint8_t)text.data[offset + depth];
-        low = find_above(special, low, high, depth, byte - 1);
-        high = find_above(special, low, high, depth, byte);
     }
     return true;
 }
