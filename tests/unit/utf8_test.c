@@ -1,0 +1,165 @@
+#include "tests/unit/cmocka_test.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+// Pushes bytes in pieces that end at the bits of cuts, flushes, and compares.
+static void expect_stream(const char *bytes, size_t size, uint32_t cuts, const char *expected)
+{
+    struct gi_utf8_stream stream = {{0}, 0};
+    char out[256];
+    size_t n = 0, start = 0;
+    for (size_t end = 1; end <= size; end++) {
+        if (end == size || (cuts >> end & 1)) {
+            n += gi_utf8_stream_push(&stream, bytes + start, end - start, out + n);
+            start = end;
+        }
+    }
+    n += gi_utf8_stream_flush(&stream, out + n);
+    assert_int_equal(n, strlen(expected));
+    assert_memory_equal(out, expected, n);
+}
+
+static void expect_all_splits(const char *bytes, const char *expected)
+{
+    size_t size = strlen(bytes);
+    for (uint32_t cuts = 0; cuts < 1u << size; cuts++) {
+        expect_stream(bytes, size, cuts, expected);
+    }
+}
+
+static void stream_passes_characters_at_every_split(void **state)
+{
+    (void)state;
+    expect_all_splits("a\u00e9\u20ac\U0001f600z", "a\u00e9\u20ac\U0001f600z");
+    expect_all_splits("\u00a0\u07ff\u0800\uffff", "\u00a0\u07ff\u0800\uffff");
+    expect_all_splits("\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80");
+    expect_all_splits("\U00010000\U0010ffff", "\U00010000\U0010ffff");
+}
+
+static void stream_replaces_bytes_that_start_nothing(void **state)
+{
+    (void)state;
+    expect_all_splits("\x80", REPLACEMENT);
+    expect_all_splits("a\xff\xfe"
+                      "b",
+                      "a" REPLACEMENT REPLACEMENT "b");
+    expect_all_splits("\xf5\xf8", REPLACEMENT REPLACEMENT);
+}
+
+static void stream_replaces_overlong_forms(void **state)
+{
+    (void)state;
+    expect_all_splits("\xc0\x80", REPLACEMENT REPLACEMENT);
+    expect_all_splits("\xc1\xbf", REPLACEMENT REPLACEMENT);
+    expect_all_splits("\xe0\x9f\xbf", REPLACEMENT REPLACEMENT REPLACEMENT);
+    expect_all_splits("\xf0\x8f\xbf\xbf", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT);
+}
+
+static void stream_replaces_surrogates_and_what_is_past_the_end(void **state)
+{
+    (void)state;
+    expect_all_splits("\xed\xa0\x80", REPLACEMENT REPLACEMENT REPLACEMENT);
+    expect_all_splits("\xed\xbf\xbf", REPLACEMENT REPLACEMENT REPLACEMENT);
+    expect_all_splits("\xf4\x90\x80\x80", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT);
+}
+
+static void stream_replaces_a_cut_character_once(void **state)
+{
+    (void)state;
+    expect_all_splits("\xe2\x82"
+                      "A",
+                      REPLACEMENT "A");
+    expect_all_splits("\xf0\x9f\x98\xe2\x82\xac", REPLACEMENT "\u20ac");
+    expect_all_splits("\xc3\xc3\xa9", REPLACEMENT "\u00e9");
+    expect_all_splits("\xf0\x9f\x98", REPLACEMENT);
+}
+
+static void stream_holds_until_the_character_is_whole(void **state)
+{
+    (void)state;
+    struct gi_utf8_stream stream = {{0}, 0};
+    char out[32];
+    assert_int_equal(gi_utf8_stream_push(&stream, "\xf0\x9f", 2, out), 0);
+    assert_int_equal(gi_utf8_stream_push(&stream, "", 0, out), 0);
+    assert_int_equal(gi_utf8_stream_push(&stream, "\x98", 1, out), 0);
+    assert_int_equal(gi_utf8_stream_push(&stream, "\x80", 1, out), 4);
+    assert_memory_equal(out, "\U0001f600", 4);
+    assert_int_equal(gi_utf8_stream_flush(&stream, out), 0);
+}
+
+static void stream_passes_zero_bytes(void **state)
+{
+    (void)state;
+    struct gi_utf8_stream stream = {{0}, 0};
+    char out[32];
+    assert_int_equal(gi_utf8_stream_push(&stream, "a\0b", 3, out), 3);
+    assert_memory_equal(out, "a\0b", 3);
+}
+
+static void stream_stays_in_its_room(void **state)
+{
+    (void)state;
+    struct gi_utf8_stream stream = {{0}, 0};
+    char held[32], out[3 * (2 + 4)];
+    assert_int_equal(gi_utf8_stream_push(&stream, "\xf0\x9f\x98", 3, held), 0);
+    assert_int_equal(gi_utf8_stream_push(&stream, "\xff\xff", 2, out), 9);
+}
+
+static void expect_repair(const char *bytes, const char *expected, bool expected_surrogates)
+{
+    char out[64];
+    bool has_surrogates;
+    size_t n = gi_utf8_repair((struct gi_text){bytes, strlen(bytes)}, out, &has_surrogates);
+    assert_int_equal(n, strlen(expected));
+    assert_memory_equal(out, expected, n);
+    assert_int_equal(has_surrogates, expected_surrogates);
+}
+
+static void repair_replaces_what_starts_no_character(void **state)
+{
+    (void)state;
+    expect_repair("a\xff"
+                  "b",
+                  "a" REPLACEMENT "b", false);
+    expect_repair("\xe2\x82", REPLACEMENT REPLACEMENT, false);
+    expect_repair("\xf4\x90\x80\x80", REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT, false);
+    expect_repair("\xf8\x88\x80\x80\x80",
+                  REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT REPLACEMENT, false);
+}
+
+static void repair_shortens_overlong_forms(void **state)
+{
+    (void)state;
+    expect_repair("\xc1\x81", "A", false);
+    expect_repair("\xe0\x83\xa9", "\u00e9", false);
+    expect_repair("\xf0\x82\x82\xac", "\u20ac", false);
+}
+
+static void repair_lets_surrogates_pass(void **state)
+{
+    (void)state;
+    expect_repair("\xed\xa0\x80!", "\xed\xa0\x80!", true);
+    char text[] = "\xed\xbf\xbf\xed\x9f\xbf";
+    gi_utf8_hide_surrogates(text, 6);
+    assert_memory_equal(text, "\ue000\ud7ff", 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stream_passes_characters_at_every_split),
+        cmocka_unit_test(stream_replaces_bytes_that_start_nothing),
+        cmocka_unit_test(stream_replaces_overlong_forms),
+        cmocka_unit_test(stream_replaces_surrogates_and_what_is_past_the_end),
+        cmocka_unit_test(stream_replaces_a_cut_character_once),
+        cmocka_unit_test(stream_holds_until_the_character_is_whole),
+        cmocka_unit_test(stream_passes_zero_bytes),
+        cmocka_unit_test(stream_stays_in_its_room),
+        cmocka_unit_test(repair_replaces_what_starts_no_character),
+        cmocka_unit_test(repair_shortens_overlong_forms),
+        cmocka_unit_test(repair_lets_surrogates_pass),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
