@@ -1,5 +1,5 @@
-// Buffer textures over ranges that kernels read by texelFetch, each made once and kept until the set is
-// finished. Needs EXT_texture_buffer. Internal to gpu/.
+// Buffer textures over ranges that kernels read by texelFetch, each made once and kept until the set
+// is finished. Needs EXT_texture_buffer. Internal to gpu/.
 #ifndef GI_GPU_BUFFER_TEXTURE_H
 #define GI_GPU_BUFFER_TEXTURE_H
 

@@ -28,8 +28,8 @@ struct gi_grid {
     uint32_t axis, divisor; // of a rule that is not FIXED
 };
 
-// How a binding is read where it is not a storage block: through a buffer texture of the same number,
-// texel by texel. Only where gi_limits.has_texture_buffer.
+// How a binding is read where it is not a storage block: through a buffer texture of the same
+// number, texel by texel. Only where gi_limits.has_texture_buffer.
 enum gi_texel {
     GI_TEXEL_NONE,  // a storage block
     GI_TEXEL_VEC4,  // samplerBuffer
@@ -94,10 +94,10 @@ struct gi_replay {
     uint32_t flush_interval;   // dispatches between flushes; 0: none
     struct gi_timer *timer;    // each dispatch becomes a range of it, in order; NULL: none
 };
-// Submits the table once and ends it with a barrier, so that tables may follow each other. GL errors
-// surface at the next gi_gpu_check. In the indirect mode (limits.is_indirect and counts given) grids
-// with a rule come from counts and n_past is not looked at; a FIXED grid is dispatched directly,
-// which takes half the host time, so that it runs past the end of a chain too, and is discarded.
+// Submits the table once and ends it with a barrier, so that tables may follow each other. GL
+// errors surface at the next gi_gpu_check. In the indirect mode (limits.is_indirect and counts
+// given) grids with a rule come from counts and n_past is not looked at; a FIXED grid is dispatched
+// directly, which takes half the host time: it runs past the end of a chain too, and is discarded.
 // GLINFER_DISPATCH=indirect makes every grid indirect.
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
 // Rewrites the counts of all slots for n_past from the host: before a chain that follows a host

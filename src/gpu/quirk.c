@@ -3,8 +3,8 @@
 #include <string.h>
 
 // First match wins: drivers that lie over others (virgl, zink) name the GPU below them too.
-// Indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0. Other
-// drivers are unknown until measured.
+// Indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0; other
+// drivers are unknown until measured. FD4 and FD5 flush at every barrier.
 static const struct gi_quirk quirks[] = {
     {"virgl",       NULL,   GI_GPU_CLASS_SPLIT,    GI_QUIRK_INDIRECT_NO     },
     {"llvmpipe",    NULL,   GI_GPU_CLASS_LLVMPIPE, GI_QUIRK_INDIRECT_NO     },
@@ -16,7 +16,7 @@ static const struct gi_quirk quirks[] = {
     {"Mali-T",      NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
     {"Mali-G57",    NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
     {"Mali",        NULL,   GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_UNKNOWN},
-    {"FD4",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     }, // flushes at barriers
+    {"FD4",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
     {"FD5",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_NO     },
     {"FD6",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_YES    },
     {"FD7",         "Mesa", GI_GPU_CLASS_ROW,      GI_QUIRK_INDIRECT_YES    },
