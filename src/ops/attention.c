@@ -1,11 +1,30 @@
 #include "ops/attention.h"
 
+#include "ops/batch_class.h"
 #include "ops/params.h"
 
 #include <assert.h>
 
 #define KEYS 128 // of a range of the decode kernel: its work group
-#define TILE 32  // tokens of a group of the batch kernel
+
+// How a device's class spreads a batch over groups. vectors and keys are defines of
+// glsl/attention_batch_row.comp: its private memory, 512 bytes a vector and element of the head, should
+// stay within a core's cache, and compiling takes a second for every 30 fetches in its code.
+struct batch_shape {
+    enum gi_program_id program;
+    uint32_t n_tokens; // of a group
+    uint32_t vectors, keys;
+};
+
+static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    if (!gi_batch_is_row(gpu)) {
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 0, 0};
+    }
+    uint32_t vectors = layer->head_dim <= 96 ? 4 : 2;
+    uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
+    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, vectors, keys};
+}
 
 static uint32_t count_ranges(const struct gi_kv_layer *layer)
 {
@@ -81,13 +100,16 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
 {
     check_layer(layer);
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
+    struct batch_shape shape = choose_shape(recorder->gpu, layer);
     const struct gi_program_key key = {
-        .id = GI_PROGRAM_ATTENTION_BATCH,
+        .id = shape.program,
         .quant = GI_QUANT_NONE,
-        .n_defines = 3,
+        .n_defines = shape.program == GI_PROGRAM_ATTENTION_BATCH_ROW ? 5 : 3,
         .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
                     {"K_F32", layer->is_k_f32},
-                    {"V_F32", layer->is_v_f32}},
+                    {"V_F32", layer->is_v_f32},
+                    {"VECTORS", (int32_t)shape.vectors},
+                    {"KEYS", (int32_t)shape.keys}},
     };
     const struct gi_attention_batch_params params = {
         .n_head = layer->n_head,
@@ -101,11 +123,14 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {out->range,                    q->range,               {0},       layer->range   },
+        .bindings = {out->range,                    q->range, {0}, layer->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {1, layer->n_head, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = TILE},
+        .grid = {.size = {1, layer->n_head, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 0,
+                     .divisor = shape.n_tokens                                 },
     };
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);

@@ -1,31 +1,63 @@
 #include "ops/batch.h"
+#include "ops/batch_class.h"
 #include "ops/params.h"
 
 #include <assert.h>
 
-#define TILE 64 // of glsl/gemm.comp: tokens, and rows
+// How a device's class spreads the product over groups.
+struct gemm_shape {
+    enum gi_program_id program;
+    uint32_t n_rows, n_tokens; // of a group
+};
+
+// TILES and TOKENS of glsl/gemm_row.comp: twelve tiles divide the widths of common models, and the
+// program compiles in a second.
+#define ROW_TILES  12
+#define ROW_TOKENS 8
+
+static struct gemm_shape choose_shape(const struct gi_gpu *gpu)
+{
+    if (gi_batch_is_row(gpu)) {
+        return (struct gemm_shape){GI_PROGRAM_GEMM_ROW, ROW_TILES * GI_TILE_ROWS, ROW_TOKENS};
+    }
+    return (struct gemm_shape){GI_PROGRAM_GEMM, 64, 64};
+}
+
+static struct gi_program_key make_key(const struct gemm_shape *shape,
+                                      const struct gi_weight_part *part, bool is_added)
+{
+    struct gi_program_key key = {
+        .id = shape->program,
+        .quant = part->quant->type,
+        .n_defines = 2,
+        .defines = {{"ADD", is_added},
+                    {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+                    {"TILES", ROW_TILES},
+                    {"TOKENS", ROW_TOKENS}},
+    };
+    if (shape->program == GI_PROGRAM_GEMM_ROW) {
+        key.n_defines = 4;
+    }
+    return key;
+}
 
 static bool record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
                         const struct gi_rows *y, const struct gi_gemm_params *params,
                         struct glinfer_error *err)
 {
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_GEMM,
-        .quant = part->quant->type,
-        .n_defines = 2,
-        .defines = {{"ADD", is_added}, {"HAS_BIAS", part->bias != GI_NO_OFFSET}},
-    };
+    struct gemm_shape shape = choose_shape(recorder->gpu);
+    struct gi_program_key key = make_key(&shape, part, is_added);
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {y->range,                                         x->range, part->quads, part->aux},
+        .bindings = {y->range,                                                         x->range, part->quads, part->aux},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = {.size = {(part->n_rows + TILE - 1) / TILE, 1, 1},
+        .grid = {.size = {(part->n_rows + shape.n_rows - 1) / shape.n_rows, 1, 1},
                      .rule = GI_GRID_TOKENS,
                      .axis = 1,
-                     .divisor = TILE                                                                   },
+                     .divisor = shape.n_tokens                                                                         },
         .weight_bytes = part->quads.size + part->aux.size,
     };
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&

@@ -19,10 +19,12 @@
     X(LAST_ROW, last_row)                                                                          \
     X(RMSNORM, rmsnorm)                                                                            \
     X(GEMM, gemm)                                                                                  \
+    X(GEMM_ROW, gemm_row)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(SWIGLU, swiglu)                                                                              \
     X(ATTENTION, attention)                                                                        \
-    X(ATTENTION_BATCH, attention_batch)
+    X(ATTENTION_BATCH, attention_batch)                                                            \
+    X(ATTENTION_BATCH_ROW, attention_batch_row)
 
 // What lib/gemv.glsl reads. Offsets of stream parts are in vec4, of aux in uints.
 #define GI_PARAMS_GEMV(X)                                                                          \
@@ -128,6 +130,8 @@
     X(uint32_t, bias)                                                                              \
     X(float, scale)
 
+#define GI_PARAMS_GEMM_ROW(X) GI_PARAMS_GEMM(X)
+
 // Pairs are rotary pairs; k and v in uints of the layer's range, rope in pairs of the vectors.
 #define GI_PARAMS_ROPE_KV(X)                                                                       \
     X(uint32_t, q_stride)                                                                          \
@@ -173,6 +177,8 @@
     X(uint32_t, v)                                                                                 \
     X(uint32_t, out_stride)                                                                        \
     X(float, scale)
+
+#define GI_PARAMS_ATTENTION_BATCH_ROW(X) GI_PARAMS_ATTENTION_BATCH(X)
 
 #define GI_PARAMS_FIELD(type, field) type field;
 #define GI_PARAMS_STRUCT(kernel, name)                                                             \

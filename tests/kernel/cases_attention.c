@@ -421,14 +421,17 @@ static const struct attention_case attention_batch_cases[] = {
     {{9, 3, 64, 1536, false, false},  512, 1000},
 };
 
+static const char *const batch_shapes[] = {"tile", "row"}; // of GLINFER_BATCH
+
 static void attention_batch_name(size_t index, char *text, size_t size)
 {
-    attention_text(&attention_batch_cases[index], text, size);
+    int n = snprintf(text, size, "%s ", batch_shapes[index % COUNT(batch_shapes)]);
+    attention_text(&attention_batch_cases[index / COUNT(batch_shapes)], text + n, size - (size_t)n);
 }
 
 static bool run_attention_batch(struct kt_run *run, size_t index)
 {
-    const struct attention_case *c = &attention_batch_cases[index];
+    const struct attention_case *c = &attention_batch_cases[index / COUNT(batch_shapes)];
     struct glinfer_error err;
     struct attention a;
     attention_init(&a, run, c);
@@ -436,6 +439,7 @@ static bool run_attention_batch(struct kt_run *run, size_t index)
     struct gi_rows q = {kt_range(run, "q", a.q, size), a.width};
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width};
     bool is_good = !run->has_failed &&
+                   setenv("GLINFER_BATCH", batch_shapes[index % COUNT(batch_shapes)], 1) == 0 &&
                    (gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, a.scale,
                                           &q, &out, &err) ||
                     kt_fail(run, "%s", err.message)) &&
@@ -452,5 +456,67 @@ static bool run_attention_batch(struct kt_run *run, size_t index)
     return is_good;
 }
 
-const struct kt_suite kt_attention_batch = {"attention_batch", COUNT(attention_batch_cases),
+const struct kt_suite kt_attention_batch = {"attention_batch",
+                                            COUNT(attention_batch_cases) * COUNT(batch_shapes),
                                             attention_batch_name, run_attention_batch};
+
+//-- prompt and decode -----------------------------------------------------------------------------
+
+// The batch's result of each token against what decode gives for it, in one table: both are within
+// their bound of the same reference, so they are within twice it of each other.
+static const struct attention_case agree_cases[] = {
+    {{9, 3, 64, 200, false, false}, 33, 120},
+    {{8, 1, 128, 64, true, false},  7,  0  },
+};
+
+static void agree_name(size_t index, char *text, size_t size)
+{
+    attention_text(&agree_cases[index], text, size);
+}
+
+static bool check_agreement(struct kt_run *run, struct attention *a, uint32_t m,
+                            const struct gi_range *scratch, const struct gi_range *out)
+{
+    float *batch = kt_alloc(a->width, sizeof(float));
+    bool is_good =
+        kt_read(run, out, (size_t)m * a->width * sizeof(float), batch, a->width * sizeof(float));
+    make_want(a, m);
+    for (uint32_t i = 0; i < a->width; i++) {
+        a->want[i] = (double)batch[i];
+        a->bound[i] *= 2;
+    }
+    is_good = is_good && kt_compare_f32(run, "decode", scratch, 0, a->want, a->bound, a->width);
+    free(batch);
+    return is_good;
+}
+
+static bool run_agree(struct kt_run *run, size_t index)
+{
+    const struct attention_case *c = &agree_cases[index];
+    struct glinfer_error err;
+    struct attention a;
+    attention_init(&a, run, c);
+    struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
+    size_t size = (size_t)c->n_tokens * a.width * sizeof(float);
+    struct gi_rows q = {kt_range(run, "q", a.q, size), a.width};
+    struct gi_rows out = {kt_range(run, "out", NULL, size), a.width};
+    float *first = kt_alloc(size, 1);
+    bool is_good =
+        !run->has_failed && unsetenv("GLINFER_BATCH") == 0 &&
+        ((gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, a.scale, &q, &out,
+                                &err) &&
+          gi_op_attention(&run->recorder, "attention", &a.layer.kv, a.scale, &scratch, &err)) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
+        kt_read(run, &out.range, 0, first, size);
+    for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
+        is_good = run_step(run, &a, m) && kt_write(run, &out.range, 0, first, size) &&
+                  check_agreement(run, &a, m, &scratch.range, &out.range);
+    }
+    free(first);
+    attention_finish(&a);
+    return is_good;
+}
+
+const struct kt_suite kt_attention_agree = {"attention_agree", COUNT(agree_cases), agree_name,
+                                            run_agree};

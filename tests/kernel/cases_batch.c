@@ -358,10 +358,13 @@ static const struct gemm_case gemm_cases[] = {
     {GI_GGML_TYPE_Q4_1, 16,  3072, 576,  0,   false, false},
 };
 
+static const char *const batch_shapes[] = {"tile", "row"}; // of GLINFER_BATCH
+
 static void gemm_name(size_t index, char *text, size_t size)
 {
-    const struct gemm_case *c = &gemm_cases[index];
-    snprintf(text, size, "%s %u tokens %ux%u in parts of %u%s%s", gi_ggml_type_find(c->type)->name,
+    const struct gemm_case *c = &gemm_cases[index / COUNT(batch_shapes)];
+    snprintf(text, size, "%s %s %u tokens %ux%u in parts of %u%s%s",
+             gi_ggml_type_find(c->type)->name, batch_shapes[index % COUNT(batch_shapes)],
              c->n_tokens, c->n_rows, c->n_cols, c->max_part_rows, c->has_bias ? " bias" : "",
              c->is_added ? " added" : "");
 }
@@ -402,7 +405,7 @@ static bool check_gemm(struct kt_run *run, const struct gemm_case *c,
 
 static bool run_gemm(struct kt_run *run, size_t index)
 {
-    const struct gemm_case *c = &gemm_cases[index];
+    const struct gemm_case *c = &gemm_cases[index / COUNT(batch_shapes)];
     const float scale = 0.75f;
     struct glinfer_error err;
     struct kt_weight weight;
@@ -429,7 +432,8 @@ static bool run_gemm(struct kt_run *run, size_t index)
     return is_good;
 }
 
-const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases), gemm_name, run_gemm};
+const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases) * COUNT(batch_shapes), gemm_name,
+                                 run_gemm};
 
 //-- swiglu ----------------------------------------------------------------------------------------
 
