@@ -373,6 +373,101 @@ const struct kt_suite kt_gemv_residual = {
     .run = run_residual,
 };
 
+//-- gemv is linear --------------------------------------------------------------------------------
+
+// Into streams of zeros go W x for x = a, b, a + b and 2 a; a and b are short binary fractions, so
+// that a + b is exact.
+enum { LINEAR_A, LINEAR_B, LINEAR_SUM, LINEAR_TWICE, N_LINEAR };
+#define LINEAR_EMBD 48u
+#define LINEAR_COLS 96u
+
+static void name_linear(size_t index, char *text, size_t size)
+{
+    struct variant variant = get_variant(index);
+    print_variant(&variant, text, size);
+}
+
+static void fill_linear(struct kt_run *run, float x[N_LINEAR][LINEAR_COLS])
+{
+    for (size_t i = 0; i < LINEAR_COLS; i++) {
+        x[LINEAR_A][i] = (float)kt_index(run, 2049) * 0x1p-10f - 1;
+        x[LINEAR_B][i] = (float)kt_index(run, 2049) * 0x1p-10f - 1;
+        x[LINEAR_SUM][i] = x[LINEAR_A][i] + x[LINEAR_B][i];
+        x[LINEAR_TWICE][i] = 2 * x[LINEAR_A][i];
+    }
+}
+
+static bool compare_linear(struct kt_run *run, const struct gi_stream *streams,
+                           const struct ref_value *magnitudes)
+{
+    float y[N_LINEAR][LINEAR_EMBD];
+    for (size_t i = 0; i < N_LINEAR; i++) {
+        if (!kt_read(run, &streams[i].range, streams[i].residual * sizeof(float), y[i],
+                     sizeof(y[i]))) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < LINEAR_EMBD; i++) {
+        double sum = (double)y[LINEAR_A][i] + (double)y[LINEAR_B][i];
+        double bound = 3 * ROUNDINGS * (double)FLT_EPSILON * magnitudes[i].magnitude;
+        if (!(fabs((double)y[LINEAR_SUM][i] - sum) <= bound)) {
+            return kt_fail(run, "W (a + b) [%zu] is %.9g, W a + W b %.9g", i,
+                           (double)y[LINEAR_SUM][i], sum);
+        }
+        if (y[LINEAR_TWICE][i] != 2 * y[LINEAR_A][i]) {
+            return kt_fail(run, "W (2 a) [%zu] is %.9g, 2 W a %.9g", i, (double)y[LINEAR_TWICE][i],
+                           2 * (double)y[LINEAR_A][i]);
+        }
+    }
+    return true;
+}
+
+static bool record_linear(struct kt_run *run, const struct gi_weight *weight,
+                          float x[N_LINEAR][LINEAR_COLS], struct gi_stream streams[N_LINEAR])
+{
+    struct glinfer_error err;
+    for (size_t i = 0; i < N_LINEAR; i++) {
+        size_t size = (size_t)gi_stream_layout(&streams[i], LINEAR_EMBD, 0, NORM_EPS);
+        float *zeros = kt_alloc(size, 1);
+        streams[i].range = kt_range(run, "stream", zeros, size);
+        free(zeros);
+        struct gi_range range = kt_range(run, "x", x[i], sizeof(x[i]));
+        if (run->has_failed) {
+            return false;
+        }
+        if (!gi_op_gemv_residual(&run->recorder, "linear", weight, range, 0, 1, &streams[i],
+                                 &err)) {
+            return kt_fail(run, "%s", err.message);
+        }
+    }
+    return true;
+}
+
+static bool run_linear(struct kt_run *run, size_t index)
+{
+    struct variant variant = get_variant(index);
+    struct gi_stream streams[N_LINEAR];
+    float x[N_LINEAR][LINEAR_COLS];
+    struct kt_weight weight;
+    struct ref_value magnitudes[LINEAR_EMBD];
+    const struct kt_weight_params params = {
+        .type = variant.type, .n_rows = LINEAR_EMBD, .n_cols = LINEAR_COLS};
+    fill_linear(run, x);
+    bool is_good = kt_weight_init(&weight, run, &params);
+    ref_gemv(magnitudes, weight.dense, x[LINEAR_SUM], weight.bias, LINEAR_EMBD, LINEAR_COLS, 1);
+    is_good = is_good && set_shape(&variant) && record_linear(run, &weight.weight, x, streams) &&
+              kt_seal(run) && kt_replay(run, 0, 1) && compare_linear(run, streams, magnitudes);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+const struct kt_suite kt_gemv_linear = {
+    .kernel = "gemv_linear",
+    .n_case = N_TYPE * N_SHAPE,
+    .name = name_linear,
+    .run = run_linear,
+};
+
 //-- gemv_swiglu -----------------------------------------------------------------------------------
 
 struct swiglu_size {

@@ -277,7 +277,7 @@ static uint64_t time_replays(struct kt_run *run, const struct gi_replay *replay,
 
 bool kt_bench(struct kt_run *run, uint32_t n_past, uint32_t n_tokens, uint64_t bytes)
 {
-    const uint64_t batch_ns = 30000000, total_ns = 400000000;
+    const uint64_t batch_ns = 30000000, total_ns = 200000000;
     const struct gi_replay replay = {.n_past = n_past, .n_tokens = n_tokens};
     if (!run->is_bench) {
         return true;
