@@ -83,7 +83,7 @@ const char *cli_nearest(const char *word, const char *const *words, size_t count
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, words[i]);
         // A word that is mostly different is no misspelling.
-        if (distance < least && 2 * distance <= strlen(words[i])) {
+        if (distance < least && 2 * distance <= strlen(word) + 1 && strlen(word) > 2) {
             least = distance;
             nearest = words[i];
         }
@@ -175,7 +175,8 @@ static bool parse_choice(const struct cli_flag *flag, const char *text, int *fie
             *field = i;
             return true;
         }
-        int n = snprintf(why + used, size - used, "%s%s", i ? " or " : "", flag->choices[i]);
+        const char *between = i == 0 ? "" : flag->choices[i + 1] ? ", " : " or ";
+        int n = snprintf(why + used, size - used, "%s%s", between, flag->choices[i]);
         used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
     }
     return false;
@@ -244,20 +245,18 @@ static const struct cli_flag *find_flag(const struct cli_command *command, const
 
 static bool refuse_word(const struct parsing *p, const char *word)
 {
-    struct cli_report *report = p->report;
-    char best[MAX_NAME];
-    if (word[0] != '-' || !word[1]) {
-        snprintf(report->error, sizeof(report->error),
-                 "\"%.200s\" is not a flag; the flags are in `glinfer %s --help`", word,
-                 p->command->name);
-    } else if (suggest_flag(p->command, word, best)) {
-        snprintf(report->error, sizeof(report->error), "unknown flag %.200s; is it %s?", word,
-                 best);
+    const struct cli_command *command = p->command;
+    char best[MAX_NAME], hint[160];
+    const bool is_flag = word[0] == '-' && word[1];
+    if (is_flag && suggest_flag(command, word, best)) {
+        snprintf(hint, sizeof(hint), "is it %s?", best);
+    } else if (!is_flag && command->word) {
+        snprintf(hint, sizeof(hint), "%s", command->word);
     } else {
-        snprintf(report->error, sizeof(report->error),
-                 "unknown flag %.200s; the flags are in `glinfer %s --help`", word,
-                 p->command->name);
+        snprintf(hint, sizeof(hint), "`glinfer %s --help` lists the flags", command->name);
     }
+    snprintf(p->report->error, sizeof(p->report->error),
+             is_flag ? "unknown flag %.200s; %s" : "\"%.200s\" is no flag; %s", word, hint);
     return false;
 }
 

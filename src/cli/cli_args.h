@@ -83,6 +83,7 @@ struct cli_command {
     const char *name;    // "run"
     const char *usage;   // "-m MODEL [-p TEXT | -f FILE] [flags]"
     const char *summary; // one line
+    const char *word;    // what to do with a word that is no flag; NULL: nothing
     const char *text;    // further lines of the help
     const struct cli_flag *flags;
     size_t n_flag; // at most CLI_MAX_FLAGS

@@ -106,6 +106,7 @@ const struct cli_command cli_bench_command = {
     .name = "bench",
     .usage = "-m MODEL [flags]",
     .summary = "Measures tokens a second, with llama-bench's flags and tables.",
+    .word = "a model is given with -m",
     .text = "Behind llama-bench's columns: weights read per token and what that makes in GB/s\n"
             "(decode), the time to the first token, the largest resident size of the process so\n"
             "far, the device. Tokenizing and printing are not measured; the choice of the token,\n"

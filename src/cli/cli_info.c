@@ -35,8 +35,11 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_info_command = {
     .name = "info",
     .usage = "[-m MODEL] [flags]",
-    .summary = "Lists the devices with their limits and why each refused one was refused; with -m, "
-               "the\nmodel and the memory it takes.",
+    .summary = "Lists the devices, or says what a model is and what memory it takes.",
+    .word = "a model is given with -m",
+    .text = "Of each device: its limits, or why it was refused. With -m no device is needed and "
+            "nothing\n"
+            "is loaded.",
     .flags = flags,
     .n_flag = sizeof(flags) / sizeof(flags[0]),
 };

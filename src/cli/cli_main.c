@@ -22,6 +22,8 @@ static const char environment[] =
     "environment:\n"
     "    GLINFER_DISPATCH=direct|indirect  how grids that grow with the context are dispatched\n"
     "    GLINFER_LIMITS=es31               use no more than OpenGL ES 3.1 promises\n"
+    "    GLINFER_GEMV=split|row|texel      the form of the decode kernels, to compare them\n"
+    "    GLINFER_BATCH=row|split           the form of the prompt kernels, to compare them\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
     "    XDG_CACHE_HOME                    compiled programs lie in its folder glinfer\n";
 
@@ -30,15 +32,18 @@ static void print_overview(FILE *file)
     fprintf(file, "usage: glinfer COMMAND [flags]\n\n"
                   "Runs GGUF language models on any Linux GPU with OpenGL ES 3.1.\n\n");
     for (size_t i = 0; i < N_ENTRY; i++) {
-        fprintf(file, "    %-10s %s\n", entries[i].command->name, entries[i].command->usage);
+        fprintf(file, "    %-10s %s\n", entries[i].command->name, entries[i].command->summary);
     }
-    fprintf(file, "    %-10s\n\n`glinfer COMMAND --help` explains a command and its flags.\n\n",
+    fprintf(file,
+            "    %-10s Prints the version.\n\n"
+            "`glinfer COMMAND --help` explains a command and its flags.\n",
             "version");
 }
 
 static void print_help(void)
 {
     print_overview(stdout);
+    putchar('\n');
     for (size_t i = 0; i < N_ENTRY; i++) {
         printf("flags of %s:\n", entries[i].command->name);
         cli_print_flags(stdout, entries[i].command);

@@ -127,6 +127,7 @@ const struct cli_command cli_run_command = {
     .name = "run",
     .usage = "-m MODEL [-p TEXT | -f FILE] [flags]",
     .summary = "Answers one prompt, printing the text as it comes.",
+    .word = "the prompt is given with -p",
     .text =
         "The model's chat template is used if it has one (--raw: plain completion). Notes, the\n"
         "progress bar (on a terminal) and timings (on a terminal, or with --perf) go to stderr.\n"

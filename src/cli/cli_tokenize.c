@@ -29,7 +29,8 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_tokenize_command = {
     .name = "tokenize",
     .usage = "-m MODEL [flags] < TEXT",
-    .summary = "Prints the token ids of the bytes on standard input, all of them, in one line.",
+    .summary = "Prints the token ids of the bytes on standard input in one line.",
+    .word = "a text is given with -p",
     .flags = flags,
     .n_flag = sizeof(flags) / sizeof(flags[0]),
 };

@@ -1,0 +1,34 @@
+# cmake -D GLINFER=<command> -D MESSAGES=<file> [-D UPDATE=ON] -P check_messages.cmake
+#
+# Each block of the file is a command line behind "$ ", its exit status behind "= ", and the lines of
+# standard output behind "> ", of standard error behind "! ". The command is run again and must do
+# the same; with UPDATE the file is written anew.
+cmake_minimum_required(VERSION 3.22)
+
+function(quote_lines text mark result)
+    string(REGEX REPLACE "\n$" "" text "${text}")
+    if(NOT text STREQUAL "")
+        string(REGEX REPLACE "\n" "\n${mark} " text "${text}")
+        set(text "${mark} ${text}\n")
+    endif()
+    set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+file(READ ${MESSAGES} want)
+string(REGEX MATCHALL "(^|\n)[$][^\n]*" lines "${want}")
+string(REGEX MATCH "^#[^$]*" found "${want}")
+foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^\n?[$] ?" "" line "${line}")
+    separate_arguments(words UNIX_COMMAND "${line}")
+    execute_process(COMMAND ${GLINFER} ${words} INPUT_FILE /dev/null
+        OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status TIMEOUT 20)
+    quote_lines("${output}" ">" output)
+    quote_lines("${errors}" "!" errors)
+    string(APPEND found "$ ${line}\n= ${status}\n${output}${errors}\n")
+endforeach()
+
+if(UPDATE)
+    file(WRITE ${MESSAGES} "${found}")
+elseif(NOT found STREQUAL want)
+    message(FATAL_ERROR "the command does not say what ${MESSAGES} says, but:\n${found}")
+endif()
