@@ -73,11 +73,9 @@ bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_
     if (gpu->is_lost) {
         return gi_gpu_lose(gpu, "waiting for a fence", "the GPU was lost before", err);
     }
-    if (gi_fence_is_done(gpu, fence)) {
-        return true;
-    }
     gpu->n_waits++;
-    return wait_slices(gpu, fence, timeout_ns ? timeout_ns : DEFAULT_TIMEOUT_NS, err);
+    return gi_fence_is_done(gpu, fence) ||
+           wait_slices(gpu, fence, timeout_ns ? timeout_ns : DEFAULT_TIMEOUT_NS, err);
 }
 
 void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence)

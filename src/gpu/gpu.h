@@ -80,7 +80,7 @@ uint32_t gi_gpu_host_moves(const struct gi_gpu *gpu);
 void gi_gpu_flush(struct gi_gpu *gpu);
 // Waits for all that was submitted; counts as a wait.
 bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err);
-// Times that the host blocked on a fence or a finish so far.
+// Times that the host waited so far: every wait for a fence and every finish, done already or not.
 uint64_t gi_gpu_wait_count(const struct gi_gpu *gpu);
 
 // A point in the command stream. Zero-initialised, or finished, means none.
