@@ -11,13 +11,20 @@
 // before_role, "assistant", after_role.
 struct gi_chat_format {
     const char *name;
-    const char *tells[TELLS_MAX]; // a Jinja text that has all of these is in this format
+    const char *tells[TELLS_MAX];   // a Jinja text that has all of these is in this format,
+    const char *denials[TELLS_MAX]; // unless it has one of these
     const char *before_role, *after_role, *after_content;
 };
 
-// The first that fits is taken.
+// The first that fits is taken. ChatML is denied to SmolLM3, which puts the date and more into the
+// system message, and to templates that are made for tools alone.
 static const struct gi_chat_format chat_formats[] = {
-    {"chatml", {"<|im_start|>", "<|im_end|>"}, "<|im_start|>", "\n", "<|im_end|>\n"},
+    {.name = "chatml",
+     .tells = {"<|im_start|>", "<|im_end|>"},
+     .denials = {"## Metadata", "You are a function calling AI model"},
+     .before_role = "<|im_start|>",
+     .after_role = "\n",
+     .after_content = "<|im_end|>\n"},
 };
 
 #define N_CHAT_FORMATS (sizeof(chat_formats) / sizeof(chat_formats[0]))
@@ -38,14 +45,23 @@ static const char *find_in(struct gi_text text, const char *what)
     return text.size ? memmem(text.data, text.size, what, strlen(what)) : NULL;
 }
 
+static bool is_format(const struct gi_chat_format *format, struct gi_text jinja)
+{
+    for (size_t i = 0; i < TELLS_MAX; i++) {
+        if (format->tells[i] && !find_in(jinja, format->tells[i])) {
+            return false;
+        }
+        if (format->denials[i] && find_in(jinja, format->denials[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static const struct gi_chat_format *find_format(struct gi_text jinja)
 {
     for (size_t f = 0; f < N_CHAT_FORMATS; f++) {
-        bool has_all = true;
-        for (size_t i = 0; i < TELLS_MAX && chat_formats[f].tells[i]; i++) {
-            has_all = has_all && find_in(jinja, chat_formats[f].tells[i]);
-        }
-        if (has_all) {
+        if (is_format(&chat_formats[f], jinja)) {
             return &chat_formats[f];
         }
     }

@@ -155,6 +155,7 @@ static void missing_and_unknown_templates_are_refused(void **state)
     (void)state;
     expect_no_chat("", "none");
     expect_no_chat("[INST] {{ message }} [/INST]", "unknown");
+    expect_no_chat("<|im_start|>system\n## Metadata\n\n<|im_end|>", "unknown");
 }
 
 static void odd_templates_do_no_harm(void **state)
