@@ -142,15 +142,32 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
     return is_read;
 }
 
+static int output_errno; // of the first write that failed
+
+static bool flush_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return true;
+    }
+    output_errno = output_errno ? output_errno : errno;
+    return false;
+}
+
+bool cli_write(const char *data, size_t size)
+{
+    errno = 0;
+    fwrite(data, 1, size, stdout);
+    return flush_output();
+}
+
 int cli_close_output(int status)
 {
-    bool had_error = ferror(stdout) != 0;
     errno = 0;
-    if (fflush(stdout) == 0 && !had_error) {
+    if (flush_output()) {
         return status;
     }
-    if (errno != 0 && errno != EPIPE) {
-        cli_fail(0, "standard output cannot be written: %s", strerror(errno));
+    if (output_errno != 0 && output_errno != EPIPE) {
+        cli_fail(0, "standard output cannot be written: %s", strerror(output_errno));
     }
     return status == CLI_EXIT_DONE ? CLI_EXIT_FAILED : status;
 }

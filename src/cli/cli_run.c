@@ -232,11 +232,11 @@ static bool receive_token(void *user, const struct glinfer_token *token)
         return keep_token(run, token);
     }
     cli_bar_clear(&run->bar);
-    if (token->text_size > 0) {
-        fwrite(token->text, 1, token->text_size, stdout);
-        run->is_line_open = token->text[token->text_size - 1] != '\n';
+    if (token->text_size == 0) {
+        return true;
     }
-    return fflush(stdout) == 0;
+    run->is_line_open = token->text[token->text_size - 1] != '\n';
+    return cli_write(token->text, token->text_size);
 }
 
 static uint64_t choose_seed(const struct cli_run_settings *settings)
@@ -359,8 +359,7 @@ static void print_timings(const struct run *run)
 static int finish_answer(struct run *run, bool is_done, const struct glinfer_error *err)
 {
     if (run->is_line_open) {
-        putchar('\n');
-        fflush(stdout);
+        cli_write("\n", 1);
     }
     if (!is_done) {
         return cli_fail_error(err);

@@ -1,0 +1,83 @@
+#!/bin/sh
+# behaviour.sh GLINFER MODEL: what holds of the command whatever the model says: prompts from
+# anywhere, JSON, seeds and chains, interrupts, readers that go away. Status 77: no device or model.
+glinfer=$1
+model=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+[ -f "$model" ] || exit 77
+"$glinfer" info >"$dir/devices" 2>&1 || exit 77
+
+# check NAME FOUND WANTED
+check()
+{
+    if [ "$2" != "$3" ]; then
+        printf 'FAIL %s: found "%s", wanted "%s"\n' "$1" "$2" "$3"
+        failures=$((failures + 1))
+    fi
+}
+
+run()
+{
+    "$glinfer" run -m "$model" --raw --ignore-eos "$@" 2>"$dir/errors"
+}
+
+text=$(run -p 'Once upon' -n 9 --temp 0)
+check 'a prompt by -p' $? 0
+printf 'Once upon\n' >"$dir/prompt"
+check 'a prompt by -f' "$(run -f "$dir/prompt" -n 9 --temp 0)" "$text"
+check 'a prompt on standard input' "$(run -n 9 --temp 0 <"$dir/prompt")" "$text"
+check 'an escaped prompt' "$(run -e -p 'Once\x20upon' -n 9 --temp 0)" "$text"
+
+run -p 'Once upon' -n 9 --temp 0 --json --n-probs 3 >"$dir/json"
+check 'json ends well' $? 0
+check 'json is one line' "$(wc -l <"$dir/json" | tr -d ' ')" 1
+for field in device prompt_tokens tokens text stop probs timings ttft_ms chain_length gpu_waits \
+    dispatches_per_token peak_memory_bytes predicted_per_second; do
+    grep -q "\"$field\":" "$dir/json"
+    check "json has $field" $? 0
+done
+check 'json stops at the limit' "$(grep -c '"stop":"limit"' "$dir/json")" 1
+check 'json has three probs a token' "$(grep -o '"logprob"' "$dir/json" | wc -l | tr -d ' ')" 27
+
+drawn=$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chain 1)
+check 'a seed in chains of 7' "$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chain 7)" "$drawn"
+check 'a seed and indirect grids' \
+    "$(GLINFER_DISPATCH=indirect run -p 'Once upon' -n 20 -s 5 --temp 1.5)" "$drawn"
+
+run -p 'Once upon' -n 9 >/dev/full
+check 'a full disk' $? 1
+check 'a full disk is named' "$(grep -c 'No space left' "$dir/errors")" 1
+
+{
+    run -p 'Once upon' -n 60
+    echo $? >"$dir/status"
+} | head -c 1 >"$dir/head"
+check 'a reader that goes away' "$(cat "$dir/status")" 1
+check 'a reader that goes away is no news' "$(grep -vc 'runs on the CPU' "$dir/errors")" 0
+
+mkfifo "$dir/fifo"
+(exec 3<>"$dir/fifo"; exec "$glinfer" run -m "$model" -n 5 <"$dir/fifo" 2>/dev/null) &
+sleep 1
+kill -INT $! 2>/dev/null
+# A shell without job control starts background programs with SIGINT ignored, and then they stay so
+# unless they ask for it, as glinfer does.
+wait $!
+check 'an interrupt' $? 130
+
+check 'tokens of all bytes' "$(printf 'a\000b\377' | "$glinfer" tokenize -m "$model" >/dev/null; echo $?)" 0
+check 'tokens as json' "$(printf 'a' | "$glinfer" tokenize -m "$model" --json --no-bos | head -c 1)" '['
+"$glinfer" info -m "$model" --json >"$dir/info"
+check 'info of a model' $? 0
+"$glinfer" run -m "$model" --raw -p x -n 1 --mem-budget 1K 2>"$dir/errors"
+check 'a model over the budget' $? 1
+
+for format in md csv json jsonl sql; do
+    lines=$("$glinfer" bench -m "$model" -p 4 -n 2 -r 1 -o "$format" 2>/dev/null | wc -l)
+    [ "$lines" -ge 2 ]
+    check "bench in $format" $? 0
+done
+
+[ "$failures" -eq 0 ]
