@@ -30,20 +30,27 @@ struct gemv_shape {
     uint32_t pairs; // of a group if split, else of an invocation; a power of two
 };
 
-// The first row that is possible for a device's class and a part of min_pair pairs or more.
+// The first row that is possible for a device's class and a part of at least min_pair pairs and
+// min_block blocks.
 struct gemv_row {
     enum gi_gpu_class class;
-    uint32_t min_pair;
+    uint32_t min_pair, min_block;
     struct gemv_shape shape;
 };
 
+// Split: measured on an H200 with the projections of SmolLM2, Llama 1B and 8B (bench_gemv). The fewer
+// the rows, the more slices of k it takes to have the whole machine load.
 static const struct gemv_row rows[] = {
-    {GI_GPU_CLASS_LLVMPIPE, 0,    {GEMV_FORM_TEXEL, 8, 4}  },
-    {GI_GPU_CLASS_LLVMPIPE, 0,    {GEMV_FORM_ROW, 8, 4}    },
-    {GI_GPU_CLASS_ROW,      0,    {GEMV_FORM_ROW, 64, 1}   },
-    {GI_GPU_CLASS_SPLIT,    1024, {GEMV_FORM_SPLIT, 128, 4}},
-    {GI_GPU_CLASS_SPLIT,    256,  {GEMV_FORM_SPLIT, 128, 2}},
-    {GI_GPU_CLASS_SPLIT,    0,    {GEMV_FORM_SPLIT, 128, 1}},
+    {GI_GPU_CLASS_LLVMPIPE, 0,    0,  {GEMV_FORM_TEXEL, 8, 4}  },
+    {GI_GPU_CLASS_LLVMPIPE, 0,    0,  {GEMV_FORM_ROW, 8, 4}    },
+    {GI_GPU_CLASS_ROW,      0,    0,  {GEMV_FORM_ROW, 64, 1}   },
+    {GI_GPU_CLASS_SPLIT,    2048, 0,  {GEMV_FORM_SPLIT, 128, 4}},
+    {GI_GPU_CLASS_SPLIT,    1024, 0,  {GEMV_FORM_SPLIT, 256, 2}},
+    {GI_GPU_CLASS_SPLIT,    320,  0,  {GEMV_FORM_SPLIT, 256, 1}},
+    {GI_GPU_CLASS_SPLIT,    0,    40, {GEMV_FORM_SPLIT, 512, 1}},
+    {GI_GPU_CLASS_SPLIT,    0,    0,  {GEMV_FORM_SPLIT, 256, 1}},
+    {GI_GPU_CLASS_SPLIT,    1024, 0,  {GEMV_FORM_SPLIT, 128, 2}},
+    {GI_GPU_CLASS_SPLIT,    0,    0,  {GEMV_FORM_SPLIT, 128, 1}},
 };
 
 static const char *const form_names[] = {
@@ -76,15 +83,24 @@ static bool fits_texels(const struct gi_limits *limits, const struct gi_weight_p
            part->aux.size / 4 <= limits->max_texels;
 }
 
+// Reductions want powers of two; a group that splits k has a slice at least.
+static bool is_sound(const struct gemv_shape *shape)
+{
+    uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
+    return wg_size >= 8 && (wg_size & (wg_size - 1)) == 0 && pairs > 0 && pairs <= 16 &&
+           (pairs & (pairs - 1)) == 0 && (shape->form != GEMV_FORM_SPLIT || wg_size >= 8 * pairs);
+}
+
 static bool is_possible(const struct gemv_shape *shape, const struct gi_gpu *gpu,
                         const struct gi_weight_part *part)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
-    return shape->wg_size <= limits->max_invocations &&
+    return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
            (shape->form != GEMV_FORM_TEXEL || fits_texels(limits, part));
 }
 
-static struct gemv_shape choose_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part)
+static struct gemv_shape choose_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part,
+                                      uint32_t n_block)
 {
     struct gemv_shape asked;
     if (parse_shape(&asked) && is_possible(&asked, gpu, part)) {
@@ -92,7 +108,7 @@ static struct gemv_shape choose_shape(const struct gi_gpu *gpu, const struct gi_
     }
     const struct gemv_row *row = rows;
     while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
-           !is_possible(&row->shape, gpu, part)) {
+           n_block < row->min_block || !is_possible(&row->shape, gpu, part)) {
         row++;
     }
     return row->shape;
@@ -153,7 +169,7 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     part->weight = weight_part;
     part->n_block = gi_weight_blocks(weight);
     part->n_pair = weight_part->n_rows / 16;
-    part->shape = choose_shape(recorder->gpu, weight_part);
+    part->shape = choose_shape(recorder->gpu, weight_part, part->n_block);
     part->key.id = ids[kernel][part->shape.form];
     part->key.quant = weight_part->quant->type;
     add_define(&part->key, "WG_SIZE", part->shape.wg_size);

@@ -16,7 +16,7 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 // How a kernel is spread over invocations: what GLINFER_GEMV takes.
-static const char *const shape_names[] = {"split", "row", "texel"};
+static const char *const shape_names[] = {"split", "split:256:4", "row", "row:64:2", "texel"};
 #define N_SHAPE ARRAY_LEN(shape_names)
 
 static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,
