@@ -3,7 +3,6 @@
 #include "ops/params.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +55,17 @@ static const struct gemv_row rows[] = {
 static const char *const form_names[] = {
     [GEMV_FORM_SPLIT] = "split", [GEMV_FORM_ROW] = "row", [GEMV_FORM_TEXEL] = "texel"};
 
+// Takes ":number" from the front of a text, if it is there.
+static const char *parse_number(const char *text, uint32_t *number)
+{
+    if (*text != ':') {
+        return text;
+    }
+    char *end;
+    *number = (uint32_t)strtoul(text + 1, &end, 10);
+    return end;
+}
+
 // What GLINFER_GEMV=form[:wg_size[:pairs]] asks for; false if nothing that is understood.
 static bool parse_shape(struct gemv_shape *shape)
 {
@@ -69,7 +79,8 @@ static bool parse_shape(struct gemv_shape *shape)
         size_t size = strlen(form_names[i]);
         if (strncmp(asked, form_names[i], size) == 0) {
             *shape = defaults[i];
-            sscanf(asked + size, ":%u:%u", &shape->wg_size, &shape->pairs);
+            const char *rest = parse_number(asked + size, &shape->wg_size);
+            parse_number(rest, &shape->pairs);
             return true;
         }
     }
