@@ -1,6 +1,5 @@
-#include "engine/device.h"
-
 #include "base/error.h"
+#include "engine/device.h"
 
 #include <assert.h>
 #include <stdio.h>
