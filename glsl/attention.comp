@@ -2,25 +2,27 @@
 //   out[h] = sum over j of softmax_j(scale * q[h] . k[g, j]) v[g, j],  g = h * n_kv_head / n_head
 //
 //   scratch  out (n_head, HEAD_DIM) at 0; partial (n_head, max_range, HEAD_DIM + 4): the sum of
-//            weighted v, then largest score and sum of weights; counter (n_head), zero between steps
+//            weighted v, then largest score and sum of weights; counter (n_head), zero between
+//            steps
 //   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM) f16 pairs or f32
 //
 // Group (range, head) takes an invocation a key for the scores, then an octet of v's elements and
 // every N_SLICE-th key an invocation for the sum. The last group of a head to finish merges the
 // head's ranges in their order, so that the result is the same whichever that is; with one range a
-// group writes out itself. Reads each key and value once per head of its group.
+// group writes out itself. Reads each key and value once per head of its group. 9 heads of 64 on an
+// H200, with its dispatch: 8.4 us at 500 keys, 29 at 8,192; on llvmpipe 0.6 ms and 27 ms.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !defined(KEYS) || !defined(K_F32) || !defined(V_F32)
-#error "HEAD_DIM, a multiple of 8; KEYS of a range, the group's width; K_F32, V_F32: f32 or f16 pairs"
+#error "HEAD_DIM, a multiple of 8; KEYS of a range; K_F32, V_F32: 1 for f32, 0 for f16 pairs"
 #endif
 
 #define N_OCTET (HEAD_DIM / 8)
 #define N_SLICE (KEYS / N_OCTET)
-#define PARTIAL_STRIDE uint(HEAD_DIM + 4)
+#define N_QUAD uint(HEAD_DIM / 4)
 #define STRIPES 8u
 #define MASKED -3.0e38
 
@@ -103,8 +105,8 @@ float sum_stripes()
     return sum;
 }
 
-// Adds up this invocation's octet over its keys, then the slices of each octet through shared memory;
-// the sums of octet i are left in sums[2 i] and sums[2 i + 1].
+// Adds up this invocation's octet over its keys, then the slices of each octet through shared
+// memory; the sums of octet i are left in sums[2 i] and sums[2 i + 1].
 void sum_values(uint lane, uint first_row, uint n_key)
 {
     uint octet = lane % uint(N_OCTET);
@@ -123,10 +125,10 @@ void sum_values(uint lane, uint first_row, uint n_key)
     sums[2u * lane] = low_sum;
     sums[2u * lane + 1u] = high_sum;
     group_barrier();
-    if (lane < uint(2 * N_OCTET)) {
+    if (lane < N_QUAD) {
         vec4 sum = sums[lane];
         for (uint i = 1u; i < uint(N_SLICE); i++) {
-            sum += sums[lane + i * uint(2 * N_OCTET)];
+            sum += sums[lane + i * N_QUAD];
         }
         sums[lane] = sum;
     }
@@ -146,22 +148,67 @@ vec4 read_quad(uint at)
         uvec4(scratch[at], scratch[at + 1u], scratch[at + 2u], scratch[at + 3u]));
 }
 
-void merge_ranges(uint lane, uint head, uint n_range)
+// The partial result of range i of a head: HEAD_DIM sums, then these two.
+uint partial_begin(uint head, uint i)
 {
-    uint begin = params.partial + head * params.max_range * PARTIAL_STRIDE;
+    return params.partial + (head * params.max_range + i) * uint(HEAD_DIM + 4);
+}
+
+float partial_largest(uint begin)
+{
+    return uintBitsToFloat(scratch[begin + uint(HEAD_DIM)]);
+}
+
+float partial_weights(uint begin)
+{
+    return uintBitsToFloat(scratch[begin + uint(HEAD_DIM) + 1u]);
+}
+
+// Quad `lane` of what all ranges together give.
+vec4 merge_ranges(uint lane, uint head, uint n_range)
+{
     float largest = MASKED;
     for (uint i = 0u; i < n_range; i++) {
-        largest = max(largest, uintBitsToFloat(scratch[begin + i * PARTIAL_STRIDE + uint(HEAD_DIM)]));
+        largest = max(largest, partial_largest(partial_begin(head, i)));
     }
     vec4 sum = vec4(0.0);
     float weight_sum = 0.0;
     for (uint i = 0u; i < n_range; i++) {
-        uint at = begin + i * PARTIAL_STRIDE;
-        float factor = exp_negative(uintBitsToFloat(scratch[at + uint(HEAD_DIM)]) - largest);
-        weight_sum += factor * uintBitsToFloat(scratch[at + uint(HEAD_DIM) + 1u]);
-        sum += factor * read_quad(at + 4u * lane);
+        uint begin = partial_begin(head, i);
+        float factor = exp_negative(partial_largest(begin) - largest);
+        weight_sum += factor * partial_weights(begin);
+        sum += factor * read_quad(begin + 4u * lane);
     }
-    write_quad(head * uint(HEAD_DIM) + 4u * lane, sum / weight_sum);
+    return sum / weight_sum;
+}
+
+void write_partial(uint lane, uint begin, float largest, float weight_sum)
+{
+    if (lane < N_QUAD) {
+        write_quad(begin + 4u * lane, sums[lane]);
+    }
+    if (lane == 0u) {
+        scratch[begin + uint(HEAD_DIM)] = floatBitsToUint(largest);
+        scratch[begin + uint(HEAD_DIM) + 1u] = floatBitsToUint(weight_sum);
+    }
+}
+
+// Counts a group that has written its partial result; true in the last one of its head, which sees
+// the results of all, and sets the counter back.
+bool is_last_range(uint lane, uint head, uint n_range, bool is_counted)
+{
+    memoryBarrierBuffer();
+    group_barrier();
+    if (lane == 0u) {
+        is_last = 0u;
+        if (is_counted && atomicAdd(scratch[params.counter + head], 1u) == n_range - 1u) {
+            is_last = 1u;
+            scratch[params.counter + head] = 0u;
+        }
+    }
+    group_barrier();
+    memoryBarrierBuffer();
+    return is_last == 1u;
 }
 
 void main()
@@ -169,52 +216,29 @@ void main()
     uint lane = gl_LocalInvocationID.x;
     uint range = gl_WorkGroupID.x;
     uint head = gl_WorkGroupID.y;
-    uint kv_head = head * params.n_kv_head / params.n_head;
     uint n_all = min(state.n_past + 1u, params.n_ctx);
     uint n_range = (n_all + uint(KEYS) - 1u) / uint(KEYS);
-    uint first_key = range * uint(KEYS);
-    // A grid of the host's may have more ranges than there are keys for; those take part in nothing.
+    // The host's grid may have ranges past the keys, after the end of a text; they do nothing.
     bool is_needed = range < n_range;
+    uint first_key = is_needed ? range * uint(KEYS) : 0u;
     uint n_key = is_needed ? min(n_all - first_key, uint(KEYS)) : 0u;
 
-    uint first_row = kv_head * params.n_ctx + (is_needed ? first_key : 0u);
+    uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx + first_key;
     float value = score(head, first_row + min(lane, max(n_key, 1u) - 1u));
     float largest = weigh_keys(lane, lane < n_key ? value : MASKED);
     sum_weights(lane);
     sum_values(lane, first_row, n_key);
     float weight_sum = sum_stripes();
 
-    bool is_quad = lane < uint(2 * N_OCTET);
-    bool is_single = n_range == 1u;
-    if (is_needed && is_single && is_quad) {
-        write_quad(head * uint(HEAD_DIM) + 4u * lane, sums[lane] / weight_sum);
+    uint out_quad = head * uint(HEAD_DIM) + 4u * lane;
+    bool is_split = n_range > 1u;
+    if (is_needed && is_split) {
+        write_partial(lane, partial_begin(head, range), largest, weight_sum);
     }
-    if (is_needed && !is_single) {
-        uint at = params.partial + (head * params.max_range + range) * PARTIAL_STRIDE;
-        if (is_quad) {
-            write_quad(at + 4u * lane, sums[lane]);
-        }
-        if (lane == 0u) {
-            scratch[at + uint(HEAD_DIM)] = floatBitsToUint(largest);
-            scratch[at + uint(HEAD_DIM) + 1u] = floatBitsToUint(weight_sum);
-        }
+    if (is_needed && !is_split && lane < N_QUAD) {
+        write_quad(out_quad, sums[lane] / weight_sum);
     }
-    memoryBarrierBuffer();
-    group_barrier();
-    if (lane == 0u) {
-        is_last = 0u;
-        if (is_needed && !is_single) {
-            is_last = uint(atomicAdd(scratch[params.counter + head], 1u) == n_range - 1u);
-        }
-    }
-    group_barrier();
-    memoryBarrierBuffer();
-    if (is_last == 1u) {
-        if (is_quad) {
-            merge_ranges(lane, head, n_range);
-        }
-        if (lane == 0u) {
-            scratch[params.counter + head] = 0u;
-        }
+    if (is_last_range(lane, head, n_range, is_needed && is_split) && lane < N_QUAD) {
+        write_quad(out_quad, merge_ranges(lane, head, n_range));
     }
 }

@@ -1,11 +1,12 @@
-// Causal attention of a batch: token m, at position n_past + m, over the keys 0..n_past + m; llvmpipe's
-// form of attention_batch.comp, whose formula and bindings it has.
+// Causal attention of a batch: token m, at position n_past + m, over the keys 0..n_past + m;
+// llvmpipe's form of attention_batch.comp, whose formula and bindings it has.
 //
-// A group is one vector: invocation i owns tokens i, i + 8, ... of VECTORS * 8 tokens of a head, with q
-// and the sum of weighted v in private memory, and softmax needs no other invocation. Keys and values
-// are the same for all invocations; llvmpipe fetches them lane by lane all the same, some 150 cycles for
-// 16 bytes, so each fetch serves all vectors. Softmax is online by tiles of 4 keys. Two cores,
-// SmolLM2-135M, 512 tokens: see tests/kernel.
+// A group is one vector: invocation i owns tokens i, i + 8, ... of VECTORS * 8 tokens of a head,
+// with q and the sum of weighted v in private memory, and softmax needs no other invocation. Keys
+// and values are the same for all invocations; llvmpipe fetches them lane by lane all the same,
+// some 150 cycles for 16 bytes, so each fetch serves all vectors. Softmax is online by tiles of
+// KEYS keys. 9 heads of 64, two busy cores, ms: 512 tokens 34 (attention_batch.comp 127), 512
+// tokens after 1,000 keys 146 (599).
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/kv_octet.glsl"
@@ -13,7 +14,7 @@
 
 #if !defined(HEAD_DIM) || !defined(K_F32) || !defined(V_F32) || !defined(VECTORS) || \
     !defined(KEYS)
-#error "HEAD_DIM, a multiple of 8; K_F32, V_F32: f32 or f16 pairs; VECTORS of 8 tokens; KEYS of a tile"
+#error "HEAD_DIM, a multiple of 8; K_F32, V_F32; VECTORS of 8 tokens; KEYS of a tile"
 #endif
 
 #define N_OCTET (HEAD_DIM / 8)
@@ -79,8 +80,8 @@ float weight_of(float score, float top)
     return score == MASKED ? 0.0 : exp_negative(score - top);
 }
 
-// Turns the scores of KEYS keys from first_key on into weights relative to each token's largest score
-// so far, and rescales what was summed before.
+// Turns the scores of KEYS keys from first_key on into weights relative to each token's largest
+// score so far, and rescales what was summed before.
 void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
 {
     for (int i = 0; i < VECTORS; i++) {

@@ -5,8 +5,8 @@
 //   quads, aux  one part of W (n_vocab, width)
 //
 // Group (i, m) owns WG_SIZE blocks of 32 columns of token m, an invocation one block; only the part
-// that holds the token's row writes. Reads each row of W once and writes four bytes an element: bound
-// by the writes.
+// that holds the token's row writes. Reads each row of W once and writes four bytes an element:
+// bound by the writes.
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 

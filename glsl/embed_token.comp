@@ -1,13 +1,13 @@
-// residual = scale * W[token], norm = residual * gamma, partial sums of squares of residual, and the
-// rotations of the step's position, copied beside them.
+// residual = scale * W[token], norm = residual * gamma, partial sums of squares of residual, and
+// the rotations of the step's position, copied beside them.
 //
 //   stream   the residual stream of a decode step (ops/stream.h), written
 //   vectors  gamma (n_embd) and the table of rotations (n_ctx, n_rot)
 //   quads, aux  one part of W (n_vocab, n_embd)
 //
-// A group owns WG_SIZE blocks of 32 columns, an invocation one block; group g writes ssq[g]. Only the
-// part that holds the token's row writes. Reads one row of W and of gamma once: a few kilobytes, so
-// the time is that of a dispatch whatever the shape.
+// A group owns WG_SIZE blocks of 32 columns, an invocation one block; group g writes ssq[g]. Only
+// the part that holds the token's row writes. Reads one row of W and of gamma once: a few
+// kilobytes, so the time is that of a dispatch whatever the shape.
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"

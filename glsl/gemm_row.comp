@@ -4,13 +4,13 @@
 //   x        (n_tokens, x_stride)
 //   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
 //
-// A group is one vector: invocation r owns row r of TILES tiles for TOKENS tokens and walks over all
-// of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop llvmpipe
-// fetches whatever comes from a buffer or from shared memory lane by lane, some 150 cycles for a vec4
-// even where all lanes read the same; private values cost a load from the stack. So what counts is
-// multiply-adds per fetch: 4 * TILES. Two cores, Q4_1, 3072 x 576, 512 tokens, in Gmac/s (and seconds
-// to compile): 8 x 4 tokens 5.0 (0.5), 8 x 8 5.4 (1.0), 12 x 8 8.3 (0.8), 16 x 8 8.7 (1.3), 24 x 8 10.1
-// (2.0), 24 x 16 12.3 (5.1); the tiles of gemm.comp 3.0.
+// A group is one vector: invocation r owns row r of TILES tiles for TOKENS tokens and walks over
+// all of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop
+// llvmpipe fetches whatever comes from a buffer or from shared memory lane by lane, some 150 cycles
+// for a vec4 even where all lanes read the same; private values cost a load from the stack. So what
+// counts is multiply-adds per fetch: 4 * TILES. Two cores, Q4_1, 3072 x 576, 512 tokens, in Gmac/s
+// (and seconds to compile): 8 x 4 tokens 5.0 (0.5), 8 x 8 5.4 (1.0), 12 x 8 8.3 (0.8), 16 x 8 8.7
+// (1.3), 24 x 8 10.1 (2.0), 24 x 16 12.3 (5.1); the tiles of gemm.comp 3.0.
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 

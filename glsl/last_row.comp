@@ -1,5 +1,5 @@
-// norm = x[n_tokens - 1] * gamma and partial sums of squares of that row: what the vocabulary's GEMV
-// reads after a prompt.
+// norm = x[n_tokens - 1] * gamma and partial sums of squares of that row: what the vocabulary's
+// GEMV reads after a prompt.
 //
 //   stream   the residual stream of a decode step (ops/stream.h): norm and ssq written
 //   x        (n_tokens, stride)

@@ -5,8 +5,8 @@
 //   vectors  gamma (width)
 //
 // A group owns a row; an invocation strides over its columns by fours, once for the sum of squares
-// and once to write, the second time from the cache. Reads and writes four bytes an element: bound by
-// memory.
+// and once to write, the second time from the cache. Reads and writes four bytes an element: bound
+// by memory.
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"

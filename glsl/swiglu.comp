@@ -1,5 +1,5 @@
-// act[m][i] = silu(g) * u for one part of a gate_up projection: g at column begin + i of gate_up[m],
-// u n_part columns further.
+// act[m][i] = silu(g) * u for one part of a gate_up projection: g at column begin + i of
+// gate_up[m], u n_part columns further.
 //
 //   act      (n_tokens, act_stride)      written
 //   gate_up  (n_tokens, gate_up_stride)

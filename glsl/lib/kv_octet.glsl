@@ -1,5 +1,5 @@
-// Eight elements of a cached key or value: one word of 16 bytes of f16 pairs, or two of f32. A kernel
-// that includes this file declares `cache` (binding 3) through it.
+// Eight elements of a cached key or value: one word of 16 bytes of f16 pairs, or two of f32. A
+// kernel that includes this file declares `cache` (binding 3) through it.
 layout(std430, binding = 3) restrict readonly buffer Cache { uvec4 cache[]; };
 
 // unpackHalf2x16 is mediump in GLSL ES: the assignments make the halves highp before arithmetic.

@@ -5,7 +5,7 @@
 #include "gpu/gpu.h"
 
 // True for a row of results an invocation, in private memory (llvmpipe), false for tiles in shared
-// memory. GLINFER_BATCH=row|tile in the environment overrides the device's class.
+// memory. GLINFER_BATCH=row|split in the environment overrides the device's class.
 bool gi_batch_is_row(const struct gi_gpu *gpu);
 
 #endif

@@ -358,7 +358,7 @@ static const struct gemm_case gemm_cases[] = {
     {GI_GGML_TYPE_Q4_1, 16,  3072, 576,  0,   false, false},
 };
 
-static const char *const batch_shapes[] = {"tile", "row"}; // of GLINFER_BATCH
+static const char *const batch_shapes[] = {"split", "row"}; // of GLINFER_BATCH
 
 static void gemm_name(size_t index, char *text, size_t size)
 {
@@ -414,6 +414,7 @@ static bool run_gemm(struct kt_run *run, size_t index)
     float *before = kt_alloc((size_t)c->n_tokens * y_stride, sizeof(float));
     struct gi_rows x_rows = make_rows(run, "x", x, c->n_tokens, x_stride);
     struct gi_rows y = make_rows(run, "y", before, c->n_tokens, y_stride);
+    setenv("GLINFER_BATCH", batch_shapes[index % COUNT(batch_shapes)], 1);
     bool is_good = kt_weight_init(&weight, run,
                                   &(struct kt_weight_params){.type = c->type,
                                                              .n_rows = c->n_rows,
