@@ -5,15 +5,29 @@ extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_swiglu, kt_g
 extern const struct kt_suite kt_argmax, kt_sample;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
 extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_swiglu;
-extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree;
+extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree,
+    kt_attention_direct;
 
 const struct kt_suite *const kt_suites[] = {
-    &kt_gemv_qkv,   &kt_gemv_residual,   &kt_gemv_swiglu,
-    &kt_gemv_vocab, &kt_gemv_linear,     &kt_argmax,
-    &kt_sample,     &kt_embed_token,     &kt_embed_batch,
-    &kt_last_row,   &kt_rmsnorm,         &kt_rmsnorm_scale,
-    &kt_gemm,       &kt_swiglu,          &kt_rope_kv,
-    &kt_attention,  &kt_attention_batch, &kt_attention_agree,
+    &kt_gemv_qkv,
+    &kt_gemv_residual,
+    &kt_gemv_swiglu,
+    &kt_gemv_vocab,
+    &kt_gemv_linear,
+    &kt_argmax,
+    &kt_sample,
+    &kt_embed_token,
+    &kt_embed_batch,
+    &kt_last_row,
+    &kt_rmsnorm,
+    &kt_rmsnorm_scale,
+    &kt_gemm,
+    &kt_swiglu,
+    &kt_rope_kv,
+    &kt_attention,
+    &kt_attention_batch,
+    &kt_attention_agree,
+    &kt_attention_direct,
     NULL,
 };
 
