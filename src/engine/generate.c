@@ -184,12 +184,28 @@ static bool throttle(struct generation *run, uint32_t index, uint32_t n_tokens, 
     return ok;
 }
 
+// Dispatches between flushes, so that a submission keeps to the budget: some kernels' watchdogs count
+// per submission.
+static uint32_t choose_flush(const struct generation *run, uint32_t n_tokens)
+{
+    enum { FIRST = 9 };
+    const struct glinfer_session *session = run->session;
+    const uint64_t batch_ns = session->prompt_token_ns * n_tokens;
+    const uint64_t count = gi_dispatch_table_count(session->prompt);
+    if (batch_ns == 0) {
+        return FIRST;
+    }
+    const uint64_t fit = count * session->budget_ns / batch_ns;
+    return fit < 1 ? 1 : fit > count ? (uint32_t)count : (uint32_t)fit;
+}
+
 static bool submit_batch(struct generation *run, const uint32_t *tokens, uint32_t done,
                          uint32_t count)
 {
     const struct glinfer_session *session = run->session;
-    const struct gi_replay replay = {
-        .n_past = session->n_past + done, .n_tokens = count, .flush_interval = 9};
+    const struct gi_replay replay = {.n_past = session->n_past + done,
+                                     .n_tokens = count,
+                                     .flush_interval = choose_flush(run, count)};
     if (!write_range(run, GI_SESSION_TOKENS, tokens + done, count * sizeof(tokens[0])) ||
         !write_state(run, 0, replay.n_past, count)) {
         return false;
