@@ -1,4 +1,4 @@
-// golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--case NAME] [--device NAME]
+// golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--steps N] [--case NAME] [--device NAME]
 //
 // Runs every case of a golden file (tools/golden.py describes the format) through glinfer.h and compares:
 // the most likely token equals the reference's wherever its margin is over 0.02 nat, and the
@@ -35,6 +35,7 @@ struct options {
     const char *model, *golden, *only, *device;
     enum glinfer_cache_type cache;
     uint32_t chain;
+    uint32_t steps; // of a case at most
 };
 
 //-- the file --------------------------------------------------------------------------------------
@@ -217,6 +218,9 @@ static int run_cases(struct glinfer_session *session, const struct options *opti
         if (options->only && strcmp(options->only, golden->name) != 0) {
             continue;
         }
+        if (options->steps && golden->n_steps > options->steps) {
+            golden->n_steps = options->steps;
+        }
         *(run_case(session, golden, tolerance) ? &n_passed : &n_failed) += 1;
     }
     fclose(file);
@@ -265,6 +269,8 @@ static bool read_options(struct options *options, int argc, char **argv)
                 strcmp(argv[i + 1], "f32") == 0 ? GLINFER_CACHE_F32 : GLINFER_CACHE_F16;
         } else if (strcmp(argv[i], "--chain") == 0) {
             options->chain = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--steps") == 0) {
+            options->steps = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--case") == 0) {
             options->only = argv[i + 1];
         } else if (strcmp(argv[i], "--device") == 0) {
@@ -283,8 +289,8 @@ int main(int argc, char **argv)
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
     struct glinfer_error err;
     if (!read_options(&options, argc, argv)) {
-        printf("usage: golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--case NAME] "
-               "[--device NAME]\n");
+        printf("usage: golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--steps N] "
+               "[--case NAME] [--device NAME]\n");
         return 2;
     }
     glinfer_device_params_init(&params);
