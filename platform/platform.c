@@ -17,6 +17,7 @@ struct gi_platform {
     const struct gi_backend *backend;
     struct gi_egl_display display;
     EGLContext context;
+    bool is_born_reset; // the context reported a reset as soon as it was made
     struct gi_platform_info info;
 };
 
@@ -142,6 +143,20 @@ static bool reports_resets(const struct gi_platform_info *info)
     return glGetError() == GL_NO_ERROR && strategy == GL_LOSE_CONTEXT_ON_RESET;
 }
 
+// Whether the current context, which reports resets, reports one.
+static bool has_reset(void)
+{
+    const char *extensions = (const char *)glGetString(GL_EXTENSIONS);
+    const char *name = "glGetGraphicsResetStatus";
+    if (gi_egl_has(extensions, "GL_KHR_robustness")) {
+        name = "glGetGraphicsResetStatusKHR";
+    } else if (gi_egl_has(extensions, "GL_EXT_robustness")) {
+        name = "glGetGraphicsResetStatusEXT";
+    }
+    GLenum(GL_APIENTRY * get)(void) = (GLenum(GL_APIENTRY *)(void))eglGetProcAddress(name);
+    return get != NULL && get() != GL_NO_ERROR;
+}
+
 static void read_version(struct gi_platform_info *info)
 {
     GLint major = 0, minor = 0;
@@ -178,28 +193,50 @@ static bool read_info(struct gi_platform *platform, const struct gi_egl_context_
 
 //-- one candidate -----------------------------------------------------------------------------
 
-static bool create_context(struct gi_platform *platform, const struct gi_platform_params *params,
-                           struct glinfer_error *err)
+// Makes a context with the wanted features and reads what it is.
+static bool create_context(struct gi_platform *platform,
+                           const struct gi_egl_context_features *wanted, struct glinfer_error *err)
 {
-    const struct gi_egl_context_features wanted = {
-        .is_robust = true,
-        .is_debug = params->debug,
-        .is_low_priority = params->low_priority,
-    };
     struct gi_egl_context_features got = {0};
     struct gi_platform_saved saved;
     EGLenum api = eglQueryAPI();
     if (!eglBindAPI(EGL_OPENGL_ES_API)) {
         return gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "EGL has no OpenGL ES");
     }
-    platform->context = gi_egl_context_create(&platform->display, &wanted, &got, err);
+    platform->context = gi_egl_context_create(&platform->display, wanted, &got, err);
     eglBindAPI(api);
     if (platform->context == EGL_NO_CONTEXT || !gi_platform_enter(platform, &saved, err)) {
         return false;
     }
     bool is_good = read_info(platform, &got, err);
+    platform->is_born_reset = is_good && platform->info.is_robust && has_reset();
     gi_platform_leave(platform, &saved);
     return is_good;
+}
+
+// A context that reports a reset before it was given any work is not to be believed, and after the
+// report it does nothing any more: another one, which reports none, takes its place.
+static bool create_sound_context(struct gi_platform *platform,
+                                 const struct gi_platform_params *params, struct glinfer_error *err)
+{
+    struct gi_egl_context_features wanted = {
+        .is_robust = true,
+        .is_debug = params->debug,
+        .is_low_priority = params->low_priority,
+    };
+    if (!create_context(platform, &wanted, err)) {
+        return false;
+    }
+    if (!platform->is_born_reset) {
+        return true;
+    }
+    gi_log_write(params->log, GLINFER_LOG_WARN,
+                 "%s: a new context reports a reset; resets are not asked for any more",
+                 platform->info.renderer);
+    eglDestroyContext(platform->display.egl, platform->context);
+    platform->context = EGL_NO_CONTEXT;
+    wanted.is_robust = false;
+    return create_context(platform, &wanted, err);
 }
 
 static struct gi_platform *open_candidate(const struct gi_platform_params *params,
@@ -215,7 +252,7 @@ static struct gi_platform *open_candidate(const struct gi_platform_params *param
     snprintf(platform->info.device, sizeof(platform->info.device), "%s", device);
     const char *colon = strchr(device, ':');
     if (!backend->open(&platform->display, colon != NULL ? colon + 1 : "", err) ||
-        !create_context(platform, params, err)) {
+        !create_sound_context(platform, params, err)) {
         goto fail;
     }
     gi_log_write(params->log, GLINFER_LOG_DEBUG, "%s: %s, %s", device, platform->info.renderer,

@@ -29,7 +29,7 @@ struct gi_platform_info {
     int gles_major, gles_minor;
     int egl_major, egl_minor;
     bool is_software;
-    bool is_robust; // resets are reported by glGetGraphicsResetStatus
+    bool is_robust; // resets are reported by glGetGraphicsResetStatus, and none was from the start
     bool is_debug;
 };
 

@@ -175,6 +175,9 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     const struct gi_platform_info *info = gi_platform_describe(gpu->platform);
     const struct gi_quirk *quirk = gi_quirk_find(info->renderer, info->version);
     gi_gl_ext_load(&gpu->ext, gpu->platform);
+    if (!info->is_robust) {
+        gpu->ext.reset_status = NULL;
+    }
     read_limits(&gpu->limits, &gpu->ext);
     if (is_setting("GLINFER_LIMITS", "es31")) {
         cut_to_es31(&gpu->limits, &gpu->ext);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <EGL/eglext.h>
+#include <GLES3/gl31.h>
 
 struct fake_egl fake_egl;
 
@@ -146,8 +147,16 @@ static EGLDisplay get_tracked_ext(EGLenum platform, void *native, const EGLint *
     return get(platform, native, NULL);
 }
 
+static GLenum GL_APIENTRY get_reset_status(void)
+{
+    return fake_egl.reset_status;
+}
+
 __eglMustCastToProperFunctionPointerType __wrap_eglGetProcAddress(const char *name)
 {
+    if (fake_egl.reset_status != 0 && strncmp(name, "glGetGraphicsResetStatus", 24) == 0) {
+        return (__eglMustCastToProperFunctionPointerType)get_reset_status;
+    }
     if (fake_egl.shown != NULL && strcmp(name, "eglGetPlatformDisplay") == 0) {
         return (__eglMustCastToProperFunctionPointerType)get_tracked;
     }

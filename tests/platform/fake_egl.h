@@ -16,6 +16,7 @@ struct fake_egl {
     EGLint refused[3];           // context attributes that eglCreateContext refuses
     EGLint newest_minor;         // of ES 3; a newer context is refused; 0: any
     EGLint no_current;           // the error that eglMakeCurrent of a context fails with; 0: none
+    unsigned reset_status;       // what glGetGraphicsResetStatus returns; 0: what the driver says
     int n_terminates, n_tracked; // calls counted; displays that were asked for with references
 };
 

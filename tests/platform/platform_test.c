@@ -10,6 +10,10 @@
 #include <EGL/eglext.h>
 #include <GLES3/gl31.h>
 
+#ifndef GL_GUILTY_CONTEXT_RESET
+#define GL_GUILTY_CONTEXT_RESET 0x8253
+#endif
+
 static char default_device[128]; // what auto chose at the start
 static bool default_is_software;
 static bool default_computes; // false over a simulated kernel, which only records
@@ -469,6 +473,16 @@ static void robustness_is_not_asked_for_unless_listed(void **state)
     gi_platform_close(platform);
 }
 
+static void a_reset_before_any_work_is_not_believed(void **state)
+{
+    (void)state;
+    fake_egl.reset_status = GL_GUILTY_CONTEXT_RESET;
+    struct gi_platform *platform = open_device(default_device);
+    assert_false(gi_platform_describe(platform)->is_robust);
+    assert_computes(platform);
+    gi_platform_close(platform);
+}
+
 static void es_3_1_alone_is_enough(void **state)
 {
     (void)state;
@@ -581,6 +595,7 @@ int main(void)
         TEST(egl_1_4_is_enough),
         TEST(features_that_are_refused_are_left_out),
         TEST(robustness_is_not_asked_for_unless_listed),
+        TEST(a_reset_before_any_work_is_not_believed),
         TEST(es_3_1_alone_is_enough),
         TEST(no_create_context_extension_is_enough),
         TEST(a_context_needs_neither_config_nor_surface),
