@@ -35,7 +35,7 @@ export PKG_CONFIG_PATH=${library%/*}/pkgconfig
 
 cp "$source/tests/install/answer.c" "$scratch/consumer/"
 cp "$source/tests/install/consumer.cmake" "$scratch/consumer/CMakeLists.txt"
-cmake -S "$scratch/consumer" -B "$scratch/consumer/build" -DCMAKE_PREFIX_PATH="$prefix" \
+cmake -S "$scratch/consumer" -B "$scratch/consumer/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_C_COMPILER="$compiler" >/dev/null
 cmake --build "$scratch/consumer/build" >/dev/null
 
