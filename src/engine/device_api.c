@@ -94,7 +94,7 @@ void glinfer_device_destroy(struct glinfer_device **device)
 
 static void copy_text(char *out, size_t size, const char *text)
 {
-    snprintf(out, size, "%s", text);
+    snprintf(out, size, "%.*s", (int)size - 1, text);
 }
 
 static void fill_info(struct glinfer_device_info *info, const struct gi_gpu *gpu)

@@ -2,7 +2,7 @@
 // dispatching give the same tokens, a split conversation the same as a whole one, a cancelled or refused
 // call leaves the session usable, and decoding allocates nothing. Runs on the tiny models; exits 77
 // without a device.
-#include "cmocka_test.h"
+#include "unit/cmocka_test.h"
 #include "glinfer.h"
 
 #include <pthread.h>
