@@ -2,8 +2,8 @@
 // dispatching give the same tokens, a split conversation the same as a whole one, a cancelled or refused
 // call leaves the session usable, and decoding allocates nothing. Runs on the tiny models; exits 77
 // without a device.
-#include "unit/cmocka_test.h"
 #include "glinfer.h"
+#include "unit/cmocka_test.h"
 
 #include <pthread.h>
 #include <stdio.h>
