@@ -48,13 +48,8 @@ float write_columns(uint column, vec4 x, bool is_writing)
 float write_block(uint block, uint row, bool is_writing)
 {
     uint tile = row / TILE_ROWS;
-    uint index = quant_index(tile, block, params.n_block, row % TILE_ROWS);
-    uvec4 words[QUANT_QUADS];
-    for (uint i = 0u; i < uint(QUANT_QUADS); i++) {
-        words[i] = quads[index + i * TILE_ROWS];
-    }
     vec4 values[8];
-    quant_unpack(words, quant_scale(tile, block, params.n_block, row % TILE_ROWS), values);
+    quant_unpack(quant_load(tile, block, params.n_block, row % TILE_ROWS), values);
     float sum = 0.0;
     for (uint i = 0u; i < 8u; i++) {
         sum += write_columns(block * QUANT_BLOCK + 4u * i, params.scale * values[i], is_writing);

@@ -42,8 +42,7 @@ shared vec4 w_tile[TILE * 8u];
 // The next block of both operands, on its way to shared memory.
 struct Stage {
     vec4 x[4];
-    uvec4 words[QUANT_QUADS];
-    vec2 scale;
+    QuantBlock w;
 };
 
 uint tile_index(uint row, uint quad)
@@ -59,11 +58,7 @@ void load_stage(out Stage stage, uint token_begin, uint row_begin, uint block)
         stage.x[i] = x[token * (params.x_stride / 4u) + block * 8u + lane % 8u];
     }
     uint row = min(row_begin + lane % TILE, params.n_rows - 1u);
-    uint index = quant_index(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
-    for (uint i = 0u; i < uint(QUANT_QUADS); i++) {
-        stage.words[i] = quads[index + i * TILE_ROWS];
-    }
-    stage.scale = quant_scale(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
+    stage.w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
 }
 
 void store_stage(Stage stage)
@@ -74,7 +69,7 @@ void store_stage(Stage stage)
     }
     if (lane < TILE) {
         vec4 values[8];
-        quant_unpack(stage.words, stage.scale, values);
+        quant_unpack(stage.w, values);
         for (uint i = 0u; i < 8u; i++) {
             w_tile[tile_index(lane, i)] = values[i];
         }

@@ -37,12 +37,7 @@ void load_weights(uint first_tile, uint block, out vec4 weights[TILES][8])
     uint row = gl_LocalInvocationID.x;
     for (int i = 0; i < TILES; i++) {
         uint tile = min(first_tile + uint(i), params.n_rows / TILE_ROWS - 1u);
-        uint index = quant_index(tile, block, params.n_block, row);
-        uvec4 words[QUANT_QUADS];
-        for (int j = 0; j < QUANT_QUADS; j++) {
-            words[j] = quads[index + uint(j) * TILE_ROWS];
-        }
-        quant_unpack(words, quant_scale(tile, block, params.n_block, row), weights[i]);
+        quant_unpack(quant_load(tile, block, params.n_block, row), weights[i]);
     }
 }
 

@@ -59,18 +59,13 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #define GEMV_OWNERS WG_SIZE
 #endif
 
-float gemv_tile_dot(uint tile, uint block, uint row, vec4 x[8], float sum)
+float gemv_tile_dot(uint tile, uint block, uint row, vec4 x[8], vec2 sum)
 {
-    uvec4 w[QUANT_QUADS];
-    uint index = quant_index(tile, block, params.n_block, row);
-    for (int i = 0; i < QUANT_QUADS; i++) {
-        w[i] = quad_at(index + uint(i) * TILE_ROWS);
-    }
-    return quant_dot(w, quant_scale(tile, block, params.n_block, row), x, sum);
+    return quant_dot(quant_load(tile, block, params.n_block, row), x, sum);
 }
 
-// Reads a block of x; returns its sum.
-float gemv_load(uint block, out vec4 x[8])
+// Reads a block of x; returns the sums of its halves.
+vec2 gemv_load(uint block, out vec4 x[8])
 {
     uint i = params.source + block * 8u;
     x[0] = gemv_source(i);
@@ -81,8 +76,8 @@ float gemv_load(uint block, out vec4 x[8])
     x[5] = gemv_source(i + 5u);
     x[6] = gemv_source(i + 6u);
     x[7] = gemv_source(i + 7u);
-    vec4 s = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
-    return (s.x + s.y) + (s.z + s.w);
+    vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
+    return vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
 }
 
 #if GEMV_NORM
@@ -134,7 +129,7 @@ void gemv_run()
     vec2 y = vec2(0.0);
     for (uint block = slice; block < params.n_block; block += uint(N_SLICE)) {
         vec4 x[8];
-        float sum = gemv_load(block, x);
+        vec2 sum = gemv_load(block, x);
         y += vec2(gemv_tile_dot(tiles.x, block, row, x, sum),
                   gemv_tile_dot(tiles.y, block, row, x, sum));
     }
@@ -158,7 +153,7 @@ void gemv_run()
 void gemv_add(uint block, uint row, uvec2 tiles[PAIRS], inout vec2 y[PAIRS])
 {
     vec4 x[8];
-    float sum = gemv_load(block, x);
+    vec2 sum = gemv_load(block, x);
     for (int p = 0; p < PAIRS; p++) {
         y[p] += vec2(gemv_tile_dot(tiles[p].x, block, row, x, sum),
                      gemv_tile_dot(tiles[p].y, block, row, x, sum));

@@ -1,11 +1,12 @@
 // Weights in the repacked layout: tiles of 8 rows, blocks of 32 columns, quads and scales apart (see
 // src/quant/quant.h for the picture). The unpacker of the program's weight type defines
 //
-//   QUANT_QUADS                 uvec4 a row and block
-//   vec2 quant_scale(tile, block, n_block, row)    (d, m) of a block, from aux; vec2(1, 0) without scales
-//   float quant_dot(uvec4 w[QUANT_QUADS], vec2 scale, vec4 x[8], float sum)
-//                               dot product of a block of weights with x; sum is the sum of x
-//   void quant_unpack(uvec4 w[QUANT_QUADS], vec2 scale, out vec4 v[8])
+//   struct QuantBlock           32 weights of a row as they are loaded
+//   QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+//   float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
+//                               dot product of a block of weights with x; sum is the sum of the first
+//                               16 and of the last 16 elements of x
+//   void quant_unpack(QuantBlock w, out vec4 v[8])
 //                               the 32 weights in natural order
 //
 // A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it: as
@@ -45,10 +46,11 @@ uint aux_at(uint i)
 }
 #endif
 
-#include QUANT_FILE
-
-// Index of the first quad of a block; the others follow at a distance of TILE_ROWS.
-uint quant_index(uint tile, uint block, uint n_block, uint row)
+// Index of the first quad or scale word of a row in a group of blocks that has n_each of them; the
+// others follow at a distance of TILE_ROWS.
+uint quant_index(uint tile, uint group, uint n_group, uint n_each, uint row)
 {
-    return ((tile * n_block + block) * uint(QUANT_QUADS)) * TILE_ROWS + row;
+    return (tile * n_group + group) * n_each * TILE_ROWS + row;
 }
+
+#include QUANT_FILE

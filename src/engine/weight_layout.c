@@ -12,11 +12,19 @@ static uint64_t align_up(uint64_t n, uint64_t step)
     return (n + step - 1) / step * step;
 }
 
+// Bytes of aux before the vectors: the type's table and the scales.
+static uint64_t vectors_offset(const struct run *run, uint32_t n_rows, uint32_t n_cols)
+{
+    return align_up(run->quant->table_words * sizeof(uint32_t) +
+                        gi_quant_scales_size(run->quant, n_rows, n_cols),
+                    16);
+}
+
 static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols)
 {
     const uint64_t vector = align_up(n_rows, 4) * 4;
-    return align_up(gi_quant_scales_size(run->quant, n_rows, n_cols), 16) +
-           (run->has_bias ? vector : 0) + (run->has_gamma ? vector : 0);
+    return vectors_offset(run, n_rows, n_cols) + (run->has_bias ? vector : 0) +
+           (run->has_gamma ? vector : 0);
 }
 
 // The most rows whose quads and aux fit a range.
@@ -41,7 +49,7 @@ static void lay_out_part(struct gi_weight_part *part, const struct run *run, uin
     if (part->aux.size == 0) {
         part->aux.size = 16; // a range may not be empty
     }
-    uint32_t word = (uint32_t)(align_up(gi_quant_scales_size(run->quant, n_rows, n_cols), 16) / 4);
+    uint32_t word = (uint32_t)(vectors_offset(run, n_rows, n_cols) / 4);
     part->bias = part->gamma = GI_NO_OFFSET;
     if (run->has_bias) {
         part->bias = word;

@@ -74,7 +74,7 @@ static void repack_tile(const struct loader *loader, const struct gi_plan_weight
             rows[i] = copy;
         }
     }
-    part->quant->repack_tile(rows, n_cols, quads, scales);
+    gi_quant_repack_tile(part->quant, rows, n_cols, quads, scales);
 }
 
 static bool prepare_chunk(struct loader *loader, uint32_t n_tile, size_t quads_size,
@@ -98,6 +98,12 @@ static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weigh
     const uint32_t n_tile = part->n_rows / GI_TILE_ROWS;
     const uint32_t most = quads_size > CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / quads_size);
     struct gi_buffer *buffer = (struct gi_buffer *)quads.buffer;
+    if (part->quant->table &&
+        !gi_buffer_write(buffer, loader->gpu, aux.offset, part->quant->table,
+                         part->quant->table_words * sizeof(uint32_t), loader->err)) {
+        return false;
+    }
+    aux.offset += part->quant->table_words * sizeof(uint32_t);
     for (uint32_t begin = 0; begin < n_tile; begin += most) {
         const uint32_t count = n_tile - begin < most ? n_tile - begin : most;
         if (!prepare_chunk(loader, count, quads_size, scales_size, n_cols)) {

@@ -19,19 +19,22 @@ static void dequantize_row(const void *src, size_t n_cols, float *dst)
     }
 }
 
-static void repack_tile(const void *const rows[GI_TILE_ROWS], size_t n_cols, uint32_t *quads,
-                        uint32_t *scales)
+static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
-    size_t n_block = gi_block_count(n_cols);
-    gi_repack_nibble_tile(rows, n_block, BLOCK_BYTES, 2, quads);
-    gi_repack_paired_scales(rows, n_block, BLOCK_BYTES, scales);
+    for (size_t i = 0; i < n / GI_QUANT_BLOCK; i++, src += BLOCK_BYTES) {
+        struct gi_quants quants;
+        gi_read_nibbles(src + 2, &quants);
+        gi_pack_nibbles(&quants, quads[i]);
+        words[0] |= (uint32_t)gi_load_u16(src) << 16 * i;
+    }
 }
 
 const struct gi_quant gi_quant_q4_0 = {
     .type = GI_GGML_TYPE_Q4_0,
+    .quad_blocks = 1,
     .n_quad = 1,
     .scale_blocks = 2,
     .scale_words = 1,
     .dequantize_row = dequantize_row,
-    .repack_tile = repack_tile,
+    .repack_group = repack_group,
 };

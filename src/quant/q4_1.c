@@ -21,29 +21,21 @@ static void dequantize_row(const void *src, size_t n_cols, float *dst)
 }
 
 // d and m lie in the file as the scale word wants them: d low, m high.
-static void repack_scales(const void *const rows[GI_TILE_ROWS], size_t n_block, uint32_t *scales)
+static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
-    for (size_t block = 0; block < n_block; block++) {
-        for (size_t row = 0; row < GI_TILE_ROWS; row++) {
-            const uint8_t *blocks = rows[row];
-            *scales++ = blocks ? gi_load_u32(blocks + BLOCK_BYTES * block) : 0;
-        }
-    }
-}
-
-static void repack_tile(const void *const rows[GI_TILE_ROWS], size_t n_cols, uint32_t *quads,
-                        uint32_t *scales)
-{
-    size_t n_block = gi_block_count(n_cols);
-    gi_repack_nibble_tile(rows, n_block, BLOCK_BYTES, 4, quads);
-    repack_scales(rows, n_block, scales);
+    (void)n;
+    struct gi_quants quants;
+    gi_read_nibbles(src + 4, &quants);
+    gi_pack_nibbles(&quants, quads[0]);
+    words[0] = gi_load_u32(src);
 }
 
 const struct gi_quant gi_quant_q4_1 = {
     .type = GI_GGML_TYPE_Q4_1,
+    .quad_blocks = 1,
     .n_quad = 1,
     .scale_blocks = 1,
     .scale_words = 1,
     .dequantize_row = dequantize_row,
-    .repack_tile = repack_tile,
+    .repack_group = repack_group,
 };

@@ -18,30 +18,22 @@ static void dequantize_row(const void *src, size_t n_cols, float *dst)
     }
 }
 
-static void repack_quants(const uint8_t *row_blocks, size_t block, size_t row, uint32_t *quads)
+static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
-    for (size_t i = 0; i < 8; i++) {
-        gi_quad_at(quads, 2, block, i / 4, row)[i % 4] =
-            row_blocks ? gi_load_u32(row_blocks + BLOCK_BYTES * block + 2 + 4 * i) : 0;
-    }
-}
-
-static void repack_tile(const void *const rows[GI_TILE_ROWS], size_t n_cols, uint32_t *quads,
-                        uint32_t *scales)
-{
-    for (size_t block = 0; block < gi_block_count(n_cols); block++) {
-        for (size_t row = 0; row < GI_TILE_ROWS; row++) {
-            repack_quants(rows[row], block, row, quads);
+    for (size_t i = 0; i < n / GI_QUANT_BLOCK; i++, src += BLOCK_BYTES) {
+        for (size_t j = 0; j < 8; j++) {
+            quads[2 * i + j / 4][j % 4] = gi_load_u32(src + 2 + 4 * j);
         }
+        words[0] |= (uint32_t)gi_load_u16(src) << 16 * i;
     }
-    gi_repack_paired_scales(rows, gi_block_count(n_cols), BLOCK_BYTES, scales);
 }
 
 const struct gi_quant gi_quant_q8_0 = {
     .type = GI_GGML_TYPE_Q8_0,
+    .quad_blocks = 1,
     .n_quad = 2,
     .scale_blocks = 2,
     .scale_words = 1,
     .dequantize_row = dequantize_row,
-    .repack_tile = repack_tile,
+    .repack_group = repack_group,
 };

@@ -32,8 +32,8 @@ static uint64_t divide_up(uint64_t n, uint64_t d)
 uint64_t gi_quant_quads_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols)
 {
     uint64_t n_tile = divide_up(n_rows, GI_TILE_ROWS);
-    uint64_t n_block = divide_up(n_cols, GI_QUANT_BLOCK);
-    return n_tile * n_block * quant->n_quad * GI_TILE_ROWS * GI_QUAD_WORDS * sizeof(uint32_t);
+    uint64_t n_group = divide_up(divide_up(n_cols, GI_QUANT_BLOCK), quant->quad_blocks);
+    return n_tile * n_group * quant->n_quad * GI_TILE_ROWS * GI_QUAD_WORDS * sizeof(uint32_t);
 }
 
 uint64_t gi_quant_scales_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols)

@@ -3,23 +3,29 @@
 // GL.
 //
 // GPU layout, shared by all types and by glsl/lib/quant.glsl. Rows come in tiles of GI_TILE_ROWS =
-// 8, columns in blocks of GI_QUANT_BLOCK = 32 (n_cols is rounded up, the rest is zero weights):
+// 8, columns in blocks of GI_QUANT_BLOCK = 32 (n_cols is rounded up, the rest is zero weights), and
+// blocks in groups, which share quads or scale words:
 //
-//   quads   uvec4 [n_tile][n_block][n_quad][8 rows]      16-byte words of quants; neighbouring
-//                                                         invocations own neighbouring rows
-//   scales  uint  [n_tile][n_scale][8 rows]               apart; n_scale = ceil(n_block /
-//   scale_blocks)
-//                                                         * scale_words
+//   quads   uvec4 [n_tile][ceil(n_block / quad_blocks)][n_quad][8 rows]
+//   scales  uint  [n_tile][ceil(n_block / scale_blocks)][scale_words][8 rows]
 //
-//   type   n_quad  scale word
-//   f32    8       none
-//   f16    4       none
-//   q8_0   2       f16 d of two blocks, the even one low
-//   q4_0   1       f16 d of two blocks, the even one low
-//   q4_1   1       f16 d low, f16 m high, of one block
+// Neighbouring invocations own neighbouring rows. A quad is 16 bytes, mostly of quants. The two are
+// apart; a table that all rows share, where the type has one, stands in front of the scales.
+//
+//   type     quads / blocks                            scale words / blocks
+//   f32      8 / 1                                     none
+//   f16      4 / 1                                     none
+//   q8_0     2 / 1                                     1 / 2  f16 d of each, the even block low
+//   q4_0     1 / 1  nibbles                            1 / 2  as q8_0
+//   q4_1     1 / 1  nibbles                            1 / 1  f16 d low, f16 m high
 //
 // Within a block the elements are in natural order in words of the quad: f32 one, f16 two (low half
-// first), q8_0 four (low byte first), and q4 eight: bits 4i..4i+3 of word w hold element 8 w + i.
+// first), q8_0 four (low byte first). Smaller quants lie in planes, from which a mask takes the four
+// elements 4 k .. 4 k + 3 at once, each 4 bits above the one before (glsl/lib/quant/fields.glsl):
+//
+//   nibbles  4 words   element 4 k + i in word k / 2, bit 4 i + 16 (k % 2): natural order
+//   pairs    2 words   two bits: word k / 4, bit 4 i + 2 (k % 2) + 16 (k / 2 % 2)
+//   bits     1 word    bit 4 i + k % 4 + 16 (k / 4)
 #ifndef GI_QUANT_QUANT_H
 #define GI_QUANT_QUANT_H
 
@@ -34,15 +40,17 @@
 
 struct gi_quant {
     uint32_t type;         // enum gi_ggml_type
-    uint32_t n_quad;       // uvec4 a row and block of 32
+    uint32_t quad_blocks;  // blocks of 32 that share quads
+    uint32_t n_quad;       // uvec4 a row and group of quad_blocks
     uint32_t scale_blocks; // blocks of 32 that share scale words; 0: the type has no scales
     uint32_t scale_words;  // uints a row and group of scale_blocks
+    const uint32_t *table; // words that kernels find in front of the scales; NULL: none
+    uint32_t table_words;
     // n_cols elements of one row; n_cols is a multiple of the type's own block.
     void (*dequantize_row)(const void *src, size_t n_cols, float *dst);
-    // One tile. rows[i] is the file's row for GPU row i, NULL for a row of zeros.
-    // quads: gi_quant_quads_size(q, 8, n_cols) bytes; scales: gi_quant_scales_size(...) bytes.
-    void (*repack_tile)(const void *const rows[GI_TILE_ROWS], size_t n_cols, uint32_t *quads,
-                        uint32_t *scales);
+    // The n elements of one row at src, at most those of the larger of the two groups, and fewer at
+    // the end of a row: their quads and scale words, one behind the other. Both are zeros before.
+    void (*repack_group)(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words);
 };
 
 // Returns the entry of a type, NULL if glinfer has no kernels for it.
@@ -50,9 +58,15 @@ const struct gi_quant *gi_quant_find(uint32_t type);
 // "f32, f16, q4_0, ...": what gi_quant_find knows, for messages.
 const char *gi_quant_names(void);
 
-// Bytes on the GPU of n_rows (rounded up to whole tiles) by n_cols.
+// Bytes on the GPU of n_rows (rounded up to whole tiles) by n_cols. Of the scales without the table.
 uint64_t gi_quant_quads_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols);
 uint64_t gi_quant_scales_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols);
+
+// One tile. rows[i] is the file's row for GPU row i, NULL for a row of zeros.
+//   quads   gi_quant_quads_size(quant, 8, n_cols) bytes
+//   scales  gi_quant_scales_size(quant, 8, n_cols) bytes; may be NULL if there are none
+void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[GI_TILE_ROWS],
+                          size_t n_cols, uint32_t *quads, uint32_t *scales);
 
 float gi_half_to_float(uint16_t half);
 uint16_t gi_float_to_half(float value); // round to nearest even

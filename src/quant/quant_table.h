@@ -1,4 +1,4 @@
-// What quant.c and the type files share: the list of types and the steps of walking a tile.
+// What quant.c and the type files share: the list of types and the planes that quants lie in.
 // Private to this folder.
 #ifndef GI_QUANT_QUANT_TABLE_H
 #define GI_QUANT_QUANT_TABLE_H
@@ -13,27 +13,10 @@
 GI_QUANT_MAP(GI_QUANT_DECLARE)
 #undef GI_QUANT_DECLARE
 
-#define GI_QUAD_WORDS 4u // uints a uvec4
-
-// Blocks of GI_QUANT_BLOCK that cover n_cols.
-static inline size_t gi_block_count(size_t n_cols)
-{
-    return (n_cols + GI_QUANT_BLOCK - 1) / GI_QUANT_BLOCK;
-}
-
-// Elements of block that lie within n_cols.
-static inline size_t gi_block_elements(size_t block, size_t n_cols)
-{
-    size_t left = n_cols - block * GI_QUANT_BLOCK;
-    return left < GI_QUANT_BLOCK ? left : GI_QUANT_BLOCK;
-}
-
-// Where the quad of one row lies in a tile whose type has n_quad of them a block.
-static inline uint32_t *gi_quad_at(uint32_t *quads, size_t n_quad, size_t block, size_t quad,
-                                   size_t row)
-{
-    return quads + ((block * n_quad + quad) * GI_TILE_ROWS + row) * GI_QUAD_WORDS;
-}
+#define GI_QUAD_WORDS  4u  // uints a uvec4
+#define GI_MAX_QUADS   16u // of a group of blocks, as repack_group fills them
+#define GI_MAX_WORDS   16u // likewise its scale words
+#define GI_SUPER_BLOCK 256u
 
 // Two f16 in a word, as unpackHalf2x16 takes them apart.
 static inline uint32_t gi_pack_halves(uint16_t low, uint16_t high)
@@ -41,13 +24,33 @@ static inline uint32_t gi_pack_halves(uint16_t low, uint16_t high)
     return low | (uint32_t)high << 16;
 }
 
-// Shared loops of the types whose blocks hold 32 elements (repack.c); rows as in repack_tile.
+// An f16 where it lies in the file.
+static inline float gi_load_half(const uint8_t *bytes)
+{
+    return gi_half_to_float(gi_load_u16(bytes));
+}
 
-// One quad a block from the 16 bytes of nibbles at offset in each block of block_bytes.
-void gi_repack_nibble_tile(const void *const rows[GI_TILE_ROWS], size_t n_block, size_t block_bytes,
-                           size_t offset, uint32_t *quads);
-// One word for two blocks from the f16 at the start of each.
-void gi_repack_paired_scales(const void *const rows[GI_TILE_ROWS], size_t n_block,
-                             size_t block_bytes, uint32_t *scales);
+//-- planes (planes.c) -----------------------------------------------------------------------------
+
+// The quants of a block, on their way from the file's layout into planes (see quant.h): byte j of
+// eight[i] is element 8 i + j.
+struct gi_quants {
+    uint64_t eight[4];
+};
+
+static inline unsigned gi_quant_at(const struct gi_quants *quants, size_t i)
+{
+    return (unsigned)(quants->eight[i / 8] >> 8 * (i % 8)) & 0xFF;
+}
+
+// Of 16 bytes: the low nibbles, then the high ones.
+void gi_read_nibbles(const uint8_t bytes[16], struct gi_quants *quants);
+// Adds bit to those quants whose bit in the mask is set, element 0 lowest.
+void gi_add_bits(uint32_t mask, unsigned bit, struct gi_quants *quants);
+
+// Planes of the bits from shift on of each quant.
+void gi_pack_nibbles(const struct gi_quants *quants, uint32_t words[4]);
+void gi_pack_pairs(const struct gi_quants *quants, unsigned shift, uint32_t words[2]);
+uint32_t gi_pack_bits(const struct gi_quants *quants, unsigned shift);
 
 #endif

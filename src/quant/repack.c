@@ -1,52 +1,60 @@
 #include "quant/quant_table.h"
 
-// The low nibbles of eight bytes in natural order: byte i gives bits 4i..4i+3.
-static uint32_t pack_low_nibbles(uint64_t bytes)
+#include <assert.h>
+#include <string.h>
+
+// A row's share of a tile while it is taken apart.
+struct group {
+    uint32_t quads[GI_MAX_QUADS][GI_QUAD_WORDS];
+    uint32_t words[GI_MAX_WORDS];
+};
+
+static size_t divide_up(size_t n, size_t d)
 {
-    bytes &= 0x0F0F0F0F0F0F0F0Fu;
-    bytes = (bytes | bytes >> 4) & 0x00FF00FF00FF00FFu;
-    bytes = (bytes | bytes >> 8) & 0x0000FFFF0000FFFFu;
-    return (uint32_t)(bytes | bytes >> 16);
+    return n / d + (n % d != 0);
 }
 
-static void repack_nibbles(const uint8_t *bytes, uint32_t quad[GI_QUAD_WORDS])
+static size_t group_blocks(const struct gi_quant *quant)
 {
-    uint64_t first = gi_load_u64(bytes), second = gi_load_u64(bytes + 8);
-    quad[0] = pack_low_nibbles(first);
-    quad[1] = pack_low_nibbles(second);
-    quad[2] = pack_low_nibbles(first >> 4);
-    quad[3] = pack_low_nibbles(second >> 4);
+    return quant->quad_blocks > quant->scale_blocks ? quant->quad_blocks : quant->scale_blocks;
 }
 
-void gi_repack_nibble_tile(const void *const rows[GI_TILE_ROWS], size_t n_block, size_t block_bytes,
-                           size_t offset, uint32_t *quads)
+// Puts n quads and words of a row where its tile has them.
+static void scatter_group(const struct group *group, size_t n_quad, size_t n_word, size_t row,
+                          uint32_t *quads, uint32_t *words)
 {
-    for (size_t block = 0; block < n_block; block++) {
-        for (size_t row = 0; row < GI_TILE_ROWS; row++, quads += GI_QUAD_WORDS) {
-            const uint8_t *blocks = rows[row];
-            if (blocks) {
-                repack_nibbles(blocks + block_bytes * block + offset, quads);
-            } else {
-                memset(quads, 0, GI_QUAD_WORDS * sizeof(*quads));
-            }
-        }
+    for (size_t i = 0; i < n_quad; i++) {
+        memcpy(quads + (i * GI_TILE_ROWS + row) * GI_QUAD_WORDS, group->quads[i],
+               sizeof(group->quads[i]));
+    }
+    for (size_t i = 0; i < n_word; i++) {
+        words[i * GI_TILE_ROWS + row] = group->words[i];
     }
 }
 
-static uint16_t scale_or_zero(const uint8_t *blocks, size_t n_block, size_t block_bytes,
-                              size_t block)
+void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[GI_TILE_ROWS],
+                          size_t n_cols, uint32_t *quads, uint32_t *scales)
 {
-    return blocks && block < n_block ? gi_load_u16(blocks + block_bytes * block) : 0;
-}
-
-void gi_repack_paired_scales(const void *const rows[GI_TILE_ROWS], size_t n_block,
-                             size_t block_bytes, uint32_t *scales)
-{
-    for (size_t block = 0; block < n_block; block += 2) {
+    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(quant->type);
+    const size_t group_cols = group_blocks(quant) * GI_QUANT_BLOCK;
+    const size_t group_bytes = group_cols / facts->block_size * facts->block_bytes;
+    for (size_t column = 0; column < n_cols; column += group_cols) {
+        const size_t n = n_cols - column < group_cols ? n_cols - column : group_cols;
+        const size_t n_block = divide_up(n, GI_QUANT_BLOCK);
+        const size_t n_quad = divide_up(n_block, quant->quad_blocks) * quant->n_quad;
+        const size_t n_word =
+            quant->scale_blocks ? divide_up(n_block, quant->scale_blocks) * quant->scale_words : 0;
+        assert(n_quad <= GI_MAX_QUADS && n_word <= GI_MAX_WORDS);
         for (size_t row = 0; row < GI_TILE_ROWS; row++) {
-            uint16_t even = scale_or_zero(rows[row], n_block, block_bytes, block);
-            uint16_t odd = scale_or_zero(rows[row], n_block, block_bytes, block + 1);
-            *scales++ = gi_pack_halves(even, odd);
+            struct group group = {0};
+            if (rows[row]) {
+                const uint8_t *bytes = rows[row];
+                quant->repack_group(bytes + column / group_cols * group_bytes, n, group.quads,
+                                    group.words);
+            }
+            scatter_group(&group, n_quad, n_word, row, quads, scales);
         }
+        quads += n_quad * GI_TILE_ROWS * GI_QUAD_WORDS;
+        scales = scales ? scales + n_word * GI_TILE_ROWS : NULL;
     }
 }

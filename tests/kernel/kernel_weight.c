@@ -84,17 +84,22 @@ static bool make_part(struct kt_weight *weight, struct kt_run *run,
     size_t quads_size = (size_t)gi_quant_quads_size(quant, part->n_rows, n_cols);
     size_t scales_size = (size_t)gi_quant_scales_size(quant, part->n_rows, n_cols);
     uint8_t *quads = kt_alloc(quads_size, 1);
-    uint8_t *aux = kt_alloc(scales_size + 2 * part->n_rows * sizeof(float), 1);
+    size_t table_size = quant->table_words * sizeof(uint32_t);
+    uint8_t *aux = kt_alloc(table_size + scales_size + 2 * part->n_rows * sizeof(float), 1);
     size_t n_tile = part->n_rows / GI_TILE_ROWS;
+    if (quant->table) {
+        memcpy(aux, quant->table, table_size);
+    }
     for (size_t t = 0; t < n_tile; t++) {
         const void *tile[GI_TILE_ROWS];
         for (size_t i = 0; i < GI_TILE_ROWS; i++) {
             tile[i] = rows[part->row_begin + t * GI_TILE_ROWS + i];
         }
-        quant->repack_tile(tile, n_cols, (uint32_t *)(void *)(quads + t * (quads_size / n_tile)),
-                           (uint32_t *)(void *)(aux + t * (scales_size / n_tile)));
+        gi_quant_repack_tile(quant, tile, n_cols,
+                             (uint32_t *)(void *)(quads + t * (quads_size / n_tile)),
+                             (uint32_t *)(void *)(aux + table_size + t * (scales_size / n_tile)));
     }
-    uint32_t n_word = (uint32_t)(scales_size / sizeof(uint32_t));
+    uint32_t n_word = (uint32_t)((table_size + scales_size) / sizeof(uint32_t));
     add_vectors(weight, params, part, (float *)(void *)aux, &n_word);
     part->quads = kt_range(run, "quads", quads, quads_size);
     if (n_word > 0) {
@@ -112,7 +117,8 @@ static bool make_blank(struct kt_weight *weight, struct kt_run *run,
     const struct gi_quant *quant = gi_quant_find(params->type);
     uint32_t n_rows = weight->weight.n_rows, n_cols = weight->weight.n_cols;
     size_t quads_size = (size_t)gi_quant_quads_size(quant, n_rows, n_cols);
-    size_t scales_size = (size_t)gi_quant_scales_size(quant, n_rows, n_cols);
+    size_t scales_size =
+        (size_t)gi_quant_scales_size(quant, n_rows, n_cols) + quant->table_words * sizeof(uint32_t);
     uint32_t scale_words = (uint32_t)(scales_size / sizeof(uint32_t));
     struct gi_weight_part *part = &weight->weight.parts[0];
     *part = (struct gi_weight_part){

@@ -211,7 +211,8 @@ static void assert_tile_unpacks(const struct quant_case *c, uint8_t *const rows[
     assert_true(quads && scales);
     memset(quads, 0xA5, quads_size);
     memset(scales, 0xA5, scales_size);
-    quant->repack_tile((const void *const *)rows, n_cols, quads, scales_size ? scales : NULL);
+    gi_quant_repack_tile(quant, (const void *const *)rows, n_cols, quads,
+                         scales_size ? scales : NULL);
 
     struct tile_view tile = {quads, scales, quant->n_quad};
     for (size_t row = 0; row < 8; row++) {

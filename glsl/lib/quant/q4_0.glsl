@@ -4,23 +4,33 @@
 //   element   0 1 .. 7    8 9 .. 15    16 17 .. 23   24 25 .. 31   four bits each, the first low
 //
 // Scale word: f16 d of two blocks, the even one low.
-#define QUANT_QUADS 1
+struct QuantBlock {
+    uvec4 quad;
+    float d;
+};
 
-#include "lib/quant/nibble.glsl"
+#include "lib/quant/fields.glsl"
 #include "lib/quant/paired_scale.glsl"
 
-vec2 quant_scale(uint tile, uint block, uint n_block, uint row)
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
-    float d = paired_scale(tile, block, n_block, row);
-    return vec2(d, -8.0 * d);
+    QuantBlock w;
+    w.quad = quad_at(quant_index(tile, block, n_block, 1u, row));
+    w.d = paired_scale(tile, block, n_block, row, 1u);
+    return w;
 }
 
-float quant_dot(uvec4 w[QUANT_QUADS], vec2 scale, vec4 x[8], float sum)
+vec4 quant_fields(QuantBlock w, int k)
 {
-    return scale.x * (nibble_dot(w[0], x) - 8.0 * sum);
+    return fields_to_float(mask_fields(nibbles_at(w.quad, k), 0xFu));
 }
 
-void quant_unpack(uvec4 w[QUANT_QUADS], vec2 scale, out vec4 v[8])
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    nibble_unpack(w[0], scale, v);
+    return w.d * (fields_dot(w, x) - 8.0 * (sum.x + sum.y));
+}
+
+void quant_unpack(QuantBlock w, out vec4 v[8])
+{
+    fields_unpack(w, vec2(w.d), vec2(-8.0 * w.d), v);
 }

@@ -4,22 +4,34 @@
 //   element   0 1 .. 7    8 9 .. 15    16 17 .. 23   24 25 .. 31   four bits each, the first low
 //
 // Scale word: f16 d low, f16 m high, of one block.
-#define QUANT_QUADS 1
+struct QuantBlock {
+    uvec4 quad;
+    vec2 scale; // d, m
+};
 
-#include "lib/quant/nibble.glsl"
+#include "lib/quant/fields.glsl"
 
-vec2 quant_scale(uint tile, uint block, uint n_block, uint row)
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
-    highp vec2 scale = unpackHalf2x16(aux_at((tile * n_block + block) * TILE_ROWS + row));
-    return scale;
+    QuantBlock w;
+    uint index = quant_index(tile, block, n_block, 1u, row);
+    w.quad = quad_at(index);
+    highp vec2 scale = unpackHalf2x16(aux_at(index));
+    w.scale = scale;
+    return w;
 }
 
-float quant_dot(uvec4 w[QUANT_QUADS], vec2 scale, vec4 x[8], float sum)
+vec4 quant_fields(QuantBlock w, int k)
 {
-    return scale.x * nibble_dot(w[0], x) + scale.y * sum;
+    return fields_to_float(mask_fields(nibbles_at(w.quad, k), 0xFu));
 }
 
-void quant_unpack(uvec4 w[QUANT_QUADS], vec2 scale, out vec4 v[8])
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    nibble_unpack(w[0], scale, v);
+    return w.scale.x * fields_dot(w, x) + w.scale.y * (sum.x + sum.y);
+}
+
+void quant_unpack(QuantBlock w, out vec4 v[8])
+{
+    fields_unpack(w, w.scale.xx, w.scale.yy, v);
 }
