@@ -50,6 +50,9 @@ class Reference:
         lib.llama_model_load_from_file.argtypes = [ctypes.c_char_p, Params]
         lib.llama_model_get_vocab.restype = ctypes.c_void_p
         lib.llama_model_get_vocab.argtypes = [ctypes.c_void_p]
+        lib.llama_vocab_n_tokens.argtypes = [ctypes.c_void_p]
+        lib.llama_vocab_get_text.restype = ctypes.c_char_p
+        lib.llama_vocab_get_text.argtypes = [ctypes.c_void_p, ctypes.c_int32]
         lib.llama_tokenize.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_void_p,
                                        ctypes.c_int32, ctypes.c_bool, ctypes.c_bool]
         self.silence = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(lambda *_: None)
@@ -62,6 +65,9 @@ class Reference:
         if not handle:
             sys.exit(f"the reference cannot load {model}")
         self.lib, self.vocab = lib, lib.llama_model_get_vocab(handle)
+
+    def token_texts(self):
+        return [self.lib.llama_vocab_get_text(self.vocab, i) for i in range(self.lib.llama_vocab_n_tokens(self.vocab))]
 
     def tokenize(self, text, flags):
         ids = (ctypes.c_int32 * (3 * len(text) + 16))()
@@ -81,10 +87,12 @@ RANGES = [(0x20, 0x7E)] * 6 + [
 WORDS = """the of and Hello world don't I'll WE'VE it's IT'S they're you'd I'M 's 'S 'LL 'Re x1 3.14 1000000 12345 0xFF
 def return for(int i=0;i<n;++i){ } /* */ // == != foo_bar camelCaseWord HTTPServer http://a.b/c?d=e&f naïve café Über
 straße Привет 你好 日本語 مرحبا नमस्ते 한국어 สวัสดี 😀 👨‍👩‍👧 ١٢٣ Ⅷ ½ … 'ſ""".split() + [
-    "\u3000", "\u00a0", "\u2028", "\u0085", "\u200b", "\u180e"]
+    "\u3000", "\u00a0", "\u2028", "\u0085", "\u200b", "\u180e", "\u2581"]
 
 SPECIAL = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|begin_of_text|>", "<|start_header_id|>",
-           "<s>", "</s>", "<unk>", "<|file_sep|>", "<fim_prefix>", "<reponame>", "<|im_", "<|", "|>"]
+           "<s>", "</s>", "<unk>", "<|file_sep|>", "<fim_prefix>", "<reponame>", "<|im_", "<|", "|>",
+           "<|user|>", "<|assistant|>", "<|system|>", "<|end|>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>",
+           "[INST]", "[/INST]", "<0x0A>", "<0xE2>", "<unused7>", "<h1>"]
 
 SPACES = [" ", "", "  ", "   ", "\n", "\n\n", "\t", " \n ", "\r\n"]
 
@@ -133,9 +141,16 @@ def whitespace(rng):
     return b"".join(rng.choice(pieces) for _ in range(rng.randrange(1, 40)))
 
 
-def random_text(rng):
+def pieces(rng, tokens):
+    """Tokens as the vocabulary spells them, whole and cut."""
+    texts = [rng.choice(tokens) for _ in range(rng.randrange(1, 20))]
+    return b"".join(text if rng.random() < 0.7 else text[:rng.randrange(len(text) + 1)] for text in texts)
+
+
+def random_text(rng, tokens):
     kinds = [lambda r: words(r, r.randrange(1, 25))] * 3 + [one_script, any_script] * 2 + [noise, run, specials, damaged,
                                                                                        whitespace]
+    kinds += [lambda r: pieces(r, tokens)] * 2
     text = rng.choice(kinds)(rng)
     # Past U+10FFFF the reference throws.
     return re.sub(rb"[\xf4-\xf7]", b"?", text) if re.search(rb"\xf4[\x90-\xbf]|[\xf5-\xf7]", text) else text
@@ -211,9 +226,10 @@ def main():
     args = parser.parse_args()
 
     rng = random.Random(args.seed)
-    texts = [(b"", 0), (b"", 3)] + [(random_text(rng), rng.randrange(4)) for _ in range(args.count - 2)]
-    chats = [random_chat(rng) for _ in range(args.chats)]
     reference = Reference(args.model)
+    tokens = reference.token_texts()
+    texts = [(b"", 0), (b"", 3)] + [(random_text(rng, tokens), rng.randrange(4)) for _ in range(args.count - 2)]
+    chats = [random_chat(rng) for _ in range(args.chats)]
     expected = [reference.tokenize(text, flags) for text, flags in texts]
     if chats:
         templates = Templates(args.model)

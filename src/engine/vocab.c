@@ -145,7 +145,8 @@ static bool read_names(const struct gi_gguf *gguf, struct gi_vocab *vocab,
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: has no tokenizer (no tokenizer.ggml.model)", gi_gguf_path(gguf));
     }
-    return read_text(gguf, "tokenizer.ggml.model", &vocab->model, err) &&
+    return read_text(gguf, "general.name", &vocab->name, err) &&
+           read_text(gguf, "tokenizer.ggml.model", &vocab->model, err) &&
            read_text(gguf, "tokenizer.ggml.pre", &vocab->pre, err) &&
            read_text(gguf, "tokenizer.chat_template", &vocab->chat_template, err);
 }

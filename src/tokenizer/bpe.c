@@ -2,6 +2,7 @@
 // neighbours that comes first in the list of merges becomes one, until no pair is in the list.
 //   Radford et al., Language Models are Unsupervised Multitask Learners (2019), section 2.2.
 #include "tokenizer/array.h"
+#include "tokenizer/merge_heap.h"
 #include "tokenizer/pretokenizer.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/utf8.h"
@@ -180,60 +181,17 @@ struct node {
     int32_t prev, next; // -1: none
 };
 
-// A merge that was possible when it was found; it is stale once a side has another id.
-struct candidate {
-    uint32_t rank;
-    int32_t node;        // the left one
-    int32_t left, right; // ids
-    int32_t joined;
-};
-
 // Scratch of one call.
 struct word {
     struct node *nodes;
-    size_t n_nodes, node_capacity;
-    struct candidate *heap; // the lowest rank first, then the leftmost
-    size_t n_heap, heap_capacity;
+    size_t node_capacity;
+    struct gi_merge_heap heap;
 };
 
 static void finish_word(struct word *word)
 {
     free(word->nodes);
-    free(word->heap);
-}
-
-static bool is_before(const struct candidate *a, const struct candidate *b)
-{
-    return a->rank != b->rank ? a->rank < b->rank : a->node < b->node;
-}
-
-static void push_candidate(struct word *word, struct candidate candidate)
-{
-    size_t i = word->n_heap++;
-    while (i && is_before(&candidate, &word->heap[(i - 1) / 2])) {
-        word->heap[i] = word->heap[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    word->heap[i] = candidate;
-}
-
-static struct candidate pop_candidate(struct word *word)
-{
-    struct candidate top = word->heap[0];
-    struct candidate last = word->heap[--word->n_heap];
-    size_t i = 0;
-    for (size_t child = 1; child < word->n_heap; child = 2 * i + 1) {
-        if (child + 1 < word->n_heap && is_before(&word->heap[child + 1], &word->heap[child])) {
-            child++;
-        }
-        if (!is_before(&word->heap[child], &last)) {
-            break;
-        }
-        word->heap[i] = word->heap[child];
-        i = child;
-    }
-    word->heap[i] = last;
-    return top;
+    gi_merge_heap_finish(&word->heap);
 }
 
 // Offers the pair that starts at a node.
@@ -248,27 +206,26 @@ static void offer_pair(const struct bpe *bpe, struct word *word, int32_t node)
     }
     const struct merge *merge = find_merge(bpe, left, right);
     if (merge->left != GI_NO_TOKEN) {
-        push_candidate(word, (struct candidate){merge->rank, node, left, right, merge->joined});
+        gi_merge_heap_push(&word->heap,
+                           (struct gi_merge){merge->rank, node, left, right, merge->joined});
     }
 }
 
-static void apply_candidate(const struct bpe *bpe, struct word *word,
-                            const struct candidate *candidate)
+static void apply_merge(const struct bpe *bpe, struct word *word, const struct gi_merge *merge)
 {
-    struct node *left = &word->nodes[candidate->node];
-    if (left->id != candidate->left || left->next < 0 ||
-        word->nodes[left->next].id != candidate->right) {
+    struct node *left = &word->nodes[merge->node];
+    if (left->id != merge->left || left->next < 0 || word->nodes[left->next].id != merge->right) {
         return;
     }
     struct node *right = &word->nodes[left->next];
-    left->id = candidate->joined;
+    left->id = merge->joined;
     left->next = right->next;
     right->id = GI_NO_TOKEN;
     if (left->next >= 0) {
-        word->nodes[left->next].prev = candidate->node;
+        word->nodes[left->next].prev = merge->node;
     }
     offer_pair(bpe, word, left->prev);
-    offer_pair(bpe, word, candidate->node);
+    offer_pair(bpe, word, merge->node);
 }
 
 // A pair is offered at most once when the word begins and twice a merge, of which there are fewer
@@ -284,13 +241,7 @@ static bool reserve_word(struct word *word, size_t size, struct glinfer_error *e
         return false;
     }
     word->nodes = nodes;
-    struct candidate *heap = gi_array_grow(word->heap, &word->heap_capacity, 3 * size,
-                                           sizeof(*heap), "the merges of a word", err);
-    if (!heap) {
-        return false;
-    }
-    word->heap = heap;
-    return true;
+    return gi_merge_heap_reserve(&word->heap, 3 * size, err);
 }
 
 static bool encode_word(const struct bpe *bpe, struct word *word, struct gi_text text,
@@ -304,13 +255,13 @@ static bool encode_word(const struct bpe *bpe, struct word *word, struct gi_text
         int32_t next = i + 1 < n ? i + 1 : -1;
         word->nodes[i] = (struct node){bpe->byte_ids[(uint8_t)text.data[i]], i - 1, next};
     }
-    word->n_heap = 0;
+    word->heap.count = 0;
     for (int32_t i = 0; i < n; i++) {
         offer_pair(bpe, word, i);
     }
-    while (word->n_heap) {
-        struct candidate candidate = pop_candidate(word);
-        apply_candidate(bpe, word, &candidate);
+    while (word->heap.count) {
+        struct gi_merge merge = gi_merge_heap_pop(&word->heap);
+        apply_merge(bpe, word, &merge);
     }
     for (int32_t i = 0; i >= 0; i = word->nodes[i].next) {
         if (word->nodes[i].id != GI_NO_TOKEN && !gi_ids_push(ids, word->nodes[i].id, err)) {
@@ -402,6 +353,9 @@ static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text tex
 
 const struct gi_tokenizer_model gi_bpe_model = {
     .name = "gpt2",
+    .default_bos = GI_NO_TOKEN,
+    .default_eos = GI_NO_TOKEN,
+    .default_unk = GI_NO_TOKEN,
     .create = create_bpe,
     .destroy = destroy_bpe,
     .encode = encode_text,

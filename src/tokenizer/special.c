@@ -20,10 +20,10 @@ static const char *const stop_tokens[] = {
 // Control tokens, though some files call them ordinary.
 static const char *const control_tokens[] = {
     "<|fim_prefix|>",  "<fim-prefix>", "<fim_prefix>",    "<｜fim▁begin｜>", "<PRE>",
-    "<|code_prefix|>", "<|prefix|>",   "<|fim_suffix|>",  "<fim-suffix>",    "<fim_suffix>",
-    "<｜fim▁hole｜>",  "<SUF>",        "<|code_suffix|>", "<|suffix|>",      "<|fim_middle|>",
-    "<fim-middle>",    "<fim_middle>", "<｜fim▁end｜>",   "<MID>",           "<|code_middle|>",
-    "<|middle|>"};
+    "▁<PRE>",          "▁<SUF>",       "▁<MID>",          "<|code_prefix|>", "<|prefix|>",
+    "<|fim_suffix|>",  "<fim-suffix>", "<fim_suffix>",    "<｜fim▁hole｜>",  "<SUF>",
+    "<|code_suffix|>", "<|suffix|>",   "<|fim_middle|>",  "<fim-middle>",    "<fim_middle>",
+    "<｜fim▁end｜>",   "<MID>",        "<|code_middle|>", "<|middle|>"};
 
 // Part of an answer, though some files call them control tokens.
 static const char *const text_tokens[] = {"<|channel|>", "<|message|>", "<|start|>",
@@ -187,26 +187,24 @@ void gi_special_finish(struct gi_special *special)
     memset(special, 0, sizeof(*special));
 }
 
+bool gi_special_trims_after(const struct gi_special *special, int32_t id)
+{
+    static const char *const exceptions[] = {"<unk>", "<s>", "<|endoftext|>"};
+    struct gi_text text = gi_text_list_at(special->texts, (size_t)id);
+    bool is_trimming = special->is_trimming;
+    for (size_t i = 0; i < COUNT_OF(exceptions); i++) {
+        is_trimming = is_trimming && (text.size != strlen(exceptions[i]) ||
+                                      memcmp(text.data, exceptions[i], text.size) != 0);
+    }
+    return is_trimming;
+}
+
 //-- find --------------------------------------------------------------------------------------
 
 void gi_special_matches_finish(struct gi_special_matches *matches)
 {
     free(matches->data);
     memset(matches, 0, sizeof(*matches));
-}
-
-static bool push_match(struct gi_special_matches *matches, struct gi_special_match match,
-                       struct glinfer_error *err)
-{
-    struct gi_special_match *data =
-        gi_array_grow(matches->data, &matches->capacity, matches->count + 1, sizeof(*data),
-                      "the special tokens of a text", err);
-    if (!data) {
-        return false;
-    }
-    matches->data = data;
-    data[matches->count++] = match;
-    return true;
 }
 
 static struct gi_text text_at(const struct gi_special *special, size_t index)
@@ -232,54 +230,88 @@ static size_t find_above(const struct gi_special *special, size_t low, size_t hi
     return low;
 }
 
-// Appends the token of that index if the text has it at offset.
-static bool try_token(const struct gi_special *special, size_t index, struct gi_text text,
-                      size_t offset, size_t control_end, struct gi_special_matches *matches,
-                      struct glinfer_error *err)
+// Takes the token of that index as the match if the text has it there, and is longer than the match.
+static void try_token(const struct gi_special *special, size_t index, struct gi_text text,
+                      size_t size_max, struct gi_special_match *match)
 {
     int32_t id = special->ids[index];
     struct gi_text token = gi_text_list_at(special->texts, (size_t)id);
     bool is_user_defined = special->types[id] == GI_TOKEN_TYPE_USER_DEFINED;
-    size_t end = is_user_defined ? text.size : control_end;
-    if (end < offset || token.size > end - offset ||
-        memcmp(token.data, text.data + offset, token.size) != 0) {
-        return true;
+    size_t end = is_user_defined ? text.size : match->control_end;
+    if (token.size > match->size && token.size <= size_max && end >= match->offset &&
+        token.size <= end - match->offset &&
+        memcmp(token.data, text.data + match->offset, token.size) == 0) {
+        match->size = token.size;
+        match->id = id;
     }
-    return push_match(matches, (struct gi_special_match){offset, token.size, id}, err);
+}
+
+// Sets size and id of the match to those of the longest token at its offset that has no more than
+// size_max bytes; false: there is none.
+static bool find_longest(const struct gi_special *special, struct gi_text text, size_t size_max,
+                         struct gi_special_match *match)
+{
+    uint8_t byte = (uint8_t)text.data[match->offset];
+    size_t low = special->first[byte], high = special->first[byte + 1];
+    match->size = 0;
+    for (size_t depth = 1; low < high && depth <= size_max; depth++) {
+        bool is_last = high - low == 1 || match->offset + depth == text.size;
+        for (; low < high && (is_last || text_at(special, low).size == depth); low++) {
+            try_token(special, low, text, size_max, match);
+        }
+        if (low < high) {
+            byte = (uint8_t)text.data[match->offset + depth];
+            low = find_above(special, low, high, depth, byte - 1);
+            high = find_above(special, low, high, depth, byte);
+        }
+    }
+    return match->size;
 }
 
 bool gi_special_find_at(const struct gi_special *special, struct gi_text text, size_t offset,
                         size_t control_end, struct gi_special_matches *matches,
                         struct glinfer_error *err)
 {
-    uint8_t byte = (uint8_t)text.data[offset];
-    size_t low = special->first[byte], high = special->first[byte + 1];
-    for (size_t depth = 1; low < high; depth++) {
-        bool is_last = high - low == 1 || offset + depth == text.size;
-        for (; low < high && (is_last || text_at(special, low).size == depth); low++) {
-            if (!try_token(special, low, text, offset, control_end, matches, err)) {
-                return false;
-            }
-        }
-        if (low < high) {
-            byte = (uint8_t)text.data[offset + depth];
-            low = find_above(special, low, high, depth, byte - 1);
-            high = find_above(special, low, high, depth, byte);
-        }
+    struct gi_special_match match = {.offset = offset, .control_end = control_end};
+    if (!find_longest(special, text, SIZE_MAX, &match)) {
+        return true;
     }
+    struct gi_special_match *data =
+        gi_array_grow(matches->data, &matches->capacity, matches->count + 1, sizeof(*data),
+                      "the special tokens of a text", err);
+    if (!data) {
+        return false;
+    }
+    matches->data = data;
+    data[matches->count++] = match;
     return true;
 }
 
-static int compare_priority(const void *a, const void *b)
+//-- resolve -----------------------------------------------------------------------------------
+
+static bool is_before(const struct gi_special_match *a, const struct gi_special_match *b)
 {
-    const struct gi_special_match *left = a, *right = b;
-    if (left->size != right->size) {
-        return left->size > right->size ? -1 : 1;
+    if (a->size != b->size) {
+        return a->size > b->size;
     }
-    if (left->id != right->id) {
-        return left->id < right->id ? -1 : 1;
+    return a->id != b->id ? a->id < b->id : a->offset < b->offset;
+}
+
+// Lets the match at i sink in the heap until none below it comes before it.
+static void sink_match(struct gi_special_match *heap, size_t count, size_t i)
+{
+    struct gi_special_match match = heap[i];
+    for (size_t child = 2 * i + 1; child < count; child = 2 * i + 1) {
+        if (child + 1 < count && is_before(&heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!is_before(&heap[child], &match)) {
+            break;
+        }
+        heap[i] = heap[child];
+        i = child;
     }
-    return (left->offset > right->offset) - (left->offset < right->offset);
+    heap[i] = match;
 }
 
 static int compare_offset(const void *a, const void *b)
@@ -288,26 +320,46 @@ static int compare_offset(const void *a, const void *b)
     return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-bool gi_special_resolve(struct gi_special_matches *matches, size_t text_size,
-                        struct glinfer_error *err)
+// Takes the matches in their order; in place of one that ends in what was taken comes a shorter one
+// at its offset. Returns the number of those taken, which are the last of the count matches.
+static size_t take_matches(const struct gi_special *special, struct gi_text text,
+                           struct gi_special_match *heap, size_t count, uint8_t *is_taken)
+{
+    size_t n_heap = count, n_taken = 0;
+    for (size_t i = count / 2; i-- > 0;) {
+        sink_match(heap, n_heap, i);
+    }
+    while (n_heap) {
+        struct gi_special_match match = heap[0];
+        // What was taken before is not shorter, so it covers an end of whatever it overlaps.
+        bool can_start = !is_taken[match.offset];
+        bool can_end = !is_taken[match.offset + match.size - 1];
+        if (can_start && !can_end && find_longest(special, text, match.size - 1, &heap[0])) {
+            sink_match(heap, n_heap, 0);
+            continue;
+        }
+        heap[0] = heap[--n_heap];
+        sink_match(heap, n_heap, 0);
+        if (can_start && can_end) {
+            memset(is_taken + match.offset, 1, match.size);
+            heap[count - ++n_taken] = match;
+        }
+    }
+    return n_taken;
+}
+
+bool gi_special_resolve(const struct gi_special *special, struct gi_text text,
+                        struct gi_special_matches *matches, struct glinfer_error *err)
 {
     if (!matches->count) {
         return true;
     }
-    uint8_t *is_taken = gi_array_zeroed(text_size, 1, "the special tokens of a text", err);
+    uint8_t *is_taken = gi_array_zeroed(text.size, 1, "the special tokens of a text", err);
     if (!is_taken) {
         return false;
     }
-    qsort(matches->data, matches->count, sizeof(*matches->data), compare_priority);
-    size_t n = 0;
-    for (size_t i = 0; i < matches->count; i++) {
-        // What was taken before is not shorter, so it covers an end of whatever it overlaps.
-        struct gi_special_match match = matches->data[i];
-        if (!is_taken[match.offset] && !is_taken[match.offset + match.size - 1]) {
-            memset(is_taken + match.offset, 1, match.size);
-            matches->data[n++] = match;
-        }
-    }
+    size_t n = take_matches(special, text, matches->data, matches->count, is_taken);
+    memmove(matches->data, matches->data + matches->count - n, n * sizeof(*matches->data));
     matches->count = n;
     free(is_taken);
     qsort(matches->data, n, sizeof(*matches->data), compare_offset);

@@ -15,6 +15,7 @@ struct gi_special {
     size_t first[257]; // ids whose text starts with byte b: first[b] .. first[b + 1] - 1
     int32_t stop_ids[GI_STOP_IDS_MAX]; // sorted
     size_t n_stop_ids;
+    bool is_trimming; // see gi_special_trims_after; set by the owner
 };
 
 // Corrects types (one a token) by what some tokens are known to be, then takes the special ones.
@@ -24,8 +25,12 @@ bool gi_special_init(struct gi_special *special, const struct gi_text_list *text
                      struct glinfer_error *err);
 void gi_special_finish(struct gi_special *special);
 
+// Whether the white space after this special token is no part of the text: so it is in Phi-3.
+bool gi_special_trims_after(const struct gi_special *special, int32_t id);
+
 struct gi_special_match {
     size_t offset, size; // in the text
+    size_t control_end;  // see gi_special_find_at
     int32_t id;
 };
 
@@ -35,15 +40,16 @@ struct gi_special_matches {
 };
 void gi_special_matches_finish(struct gi_special_matches *matches);
 
-// Appends every occurrence at offset of a special token, but of control and unknown ones only those
-// that end at or before control_end. Fails with NO_MEMORY.
+// Appends the longest special token that text has at offset, if there is one, but of control and
+// unknown ones only those that end at or before control_end. Fails with NO_MEMORY.
 bool gi_special_find_at(const struct gi_special *special, struct gi_text text, size_t offset,
                         size_t control_end, struct gi_special_matches *matches,
                         struct glinfer_error *err);
 
-// Keeps of the matches in a text of text_size bytes those that remain when longer tokens are taken
-// before shorter ones and earlier before later; sorts them by offset. Fails with NO_MEMORY.
-bool gi_special_resolve(struct gi_special_matches *matches, size_t text_size,
-                        struct glinfer_error *err);
+// Replaces the matches, one for each offset of text where there is any, by the tokens that remain
+// when of all in the text longer ones are taken before shorter and earlier before later; sorts them
+// by offset. Fails with NO_MEMORY.
+bool gi_special_resolve(const struct gi_special *special, struct gi_text text,
+                        struct gi_special_matches *matches, struct glinfer_error *err);
 
 #endif

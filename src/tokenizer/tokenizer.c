@@ -4,8 +4,9 @@
 #include "tokenizer/tokenizer_impl.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
-static const struct gi_tokenizer_model *const models[] = {&gi_bpe_model};
+static const struct gi_tokenizer_model *const models[] = {&gi_bpe_model, &gi_spm_model};
 
 #define N_MODELS (sizeof(models) / sizeof(models[0]))
 
@@ -37,7 +38,7 @@ static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
     if (!find_model(vocab->model)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the tokenizer '%.*s' (tokenizer.ggml.model) is not supported; gpt2 "
-                            "(byte-level BPE) is",
+                            "(byte-level BPE) and llama (SentencePiece) are",
                             (int)(vocab->model.size < 64 ? vocab->model.size : 64),
                             vocab->model.size ? vocab->model.data : "");
     }
@@ -114,6 +115,22 @@ static void decode_tokens(struct gi_tokenizer *tokenizer)
     }
 }
 
+static int32_t id_or_default(int32_t id, int32_t default_id, size_t n_tokens)
+{
+    bool is_default = id == GI_NO_TOKEN && default_id >= 0 && (size_t)default_id < n_tokens;
+    return is_default ? default_id : id;
+}
+
+static struct gi_vocab complete_vocab(const struct gi_tokenizer_model *model,
+                                      const struct gi_vocab *vocab)
+{
+    struct gi_vocab complete = *vocab;
+    complete.bos = id_or_default(vocab->bos, model->default_bos, vocab->n_tokens);
+    complete.eos = id_or_default(vocab->eos, model->default_eos, vocab->n_tokens);
+    complete.unk = id_or_default(vocab->unk, model->default_unk, vocab->n_tokens);
+    return complete;
+}
+
 static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab)
 {
     tokenizer->bos = vocab->bos;
@@ -128,6 +145,42 @@ static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *voc
     tokenizer->is_eos_added = tokenizer->is_eos_added && tokenizer->eos != GI_NO_TOKEN;
 }
 
+static bool is_phi3(struct gi_text name)
+{
+    static const char *const names[] = {"phi-3", "phi3"};
+    for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+        size_t size = strlen(names[n]);
+        for (size_t i = 0; i + size <= name.size; i++) {
+            if (strncasecmp(name.data + i, names[n], size) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
+                            struct glinfer_error *err)
+{
+    if (!gi_text_list_init(&tokenizer->texts, vocab->tokens, vocab->n_tokens, err) ||
+        !gi_text_list_init(&tokenizer->decoded, vocab->tokens, vocab->n_tokens, err) ||
+        !gi_text_map_init(&tokenizer->text_to_id, &tokenizer->texts, err) ||
+        !init_types(tokenizer, vocab, err) ||
+        !gi_special_init(&tokenizer->special, &tokenizer->texts, &tokenizer->text_to_id,
+                         tokenizer->types, vocab->eos, vocab->eot, err) ||
+        !gi_chat_init(&tokenizer->chat, vocab->chat_template, err)) {
+        return false;
+    }
+    tokenizer->state = tokenizer->model->create(tokenizer, vocab, err);
+    if (!tokenizer->state) {
+        return false;
+    }
+    tokenizer->special.is_trimming = is_phi3(vocab->name);
+    decode_tokens(tokenizer);
+    init_ends(tokenizer, vocab);
+    return true;
+}
+
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err)
 {
     if (!check_vocab(vocab, err)) {
@@ -138,25 +191,12 @@ struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct gl
         return NULL;
     }
     tokenizer->model = find_model(vocab->model);
-    if (!gi_text_list_init(&tokenizer->texts, vocab->tokens, vocab->n_tokens, err) ||
-        !gi_text_list_init(&tokenizer->decoded, vocab->tokens, vocab->n_tokens, err) ||
-        !gi_text_map_init(&tokenizer->text_to_id, &tokenizer->texts, err) ||
-        !init_types(tokenizer, vocab, err) ||
-        !gi_special_init(&tokenizer->special, &tokenizer->texts, &tokenizer->text_to_id,
-                         tokenizer->types, vocab->eos, vocab->eot, err) ||
-        !gi_chat_init(&tokenizer->chat, vocab->chat_template, err)) {
-        goto fail;
+    struct gi_vocab complete = complete_vocab(tokenizer->model, vocab);
+    if (!build_tokenizer(tokenizer, &complete, err)) {
+        gi_tokenizer_destroy(tokenizer);
+        return NULL;
     }
-    tokenizer->state = tokenizer->model->create(tokenizer, vocab, err);
-    if (!tokenizer->state) {
-        goto fail;
-    }
-    decode_tokens(tokenizer);
-    init_ends(tokenizer, vocab);
     return tokenizer;
-fail:
-    gi_tokenizer_destroy(tokenizer);
-    return NULL;
 }
 
 void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer)
@@ -254,7 +294,19 @@ static bool find_special(const struct gi_tokenizer *tokenizer, const struct gi_s
         }
         start = end;
     }
-    return gi_special_resolve(matches, text.size, err);
+    return gi_special_resolve(&tokenizer->special, text, matches, err);
+}
+
+// Steps over the white space after a special token that wants none.
+static size_t skip_trimmed(const struct gi_tokenizer *tokenizer, int32_t id, struct gi_text text,
+                           size_t start, size_t end)
+{
+    if (gi_special_trims_after(&tokenizer->special, id)) {
+        while (start < end && memchr(" \t\n\v\f\r", text.data[start], 6)) {
+            start++;
+        }
+    }
+    return start;
 }
 
 static bool encode_parts(const struct gi_tokenizer *tokenizer, struct gi_text text,
@@ -269,7 +321,8 @@ static bool encode_parts(const struct gi_tokenizer *tokenizer, struct gi_text te
             !gi_ids_push(ids, match->id, err)) {
             return false;
         }
-        start = match->offset + match->size;
+        size_t next = i + 1 < matches->count ? match[1].offset : text.size;
+        start = skip_trimmed(tokenizer, match->id, text, match->offset + match->size, next);
     }
     struct gi_text plain = {text.data + start, text.size - start};
     return tokenizer->model->encode(tokenizer, plain, ids, err);

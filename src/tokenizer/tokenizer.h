@@ -31,7 +31,8 @@ enum gi_token_type { // tokenizer.ggml.token_type
 // during gi_tokenizer_create.
 struct gi_vocab {
     struct gi_text model;         // tokenizer.ggml.model: "gpt2", "llama"
-    struct gi_text pre;           // tokenizer.ggml.pre: "smollm", "llama-bpe", ...
+    struct gi_text pre;           // tokenizer.ggml.pre: "smollm", "llama-bpe", ...; of gpt2 alone
+    struct gi_text name;          // general.name: white space after Phi-3's special tokens is void
     const struct gi_text *tokens; // n_tokens
     const int32_t *types;         // n_tokens of enum gi_token_type, or NULL
     const float *scores;          // n_tokens, or NULL

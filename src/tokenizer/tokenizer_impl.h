@@ -9,12 +9,14 @@
 // One value of tokenizer.ggml.model: how plain text becomes ids, and ids bytes.
 struct gi_tokenizer_model {
     const char *name;
+    // Ids where the file gives none, if the vocabulary is that large; GI_NO_TOKEN: none.
+    int32_t default_bos, default_eos, default_unk;
     // Builds what encode needs from the texts and types that the tokenizer already has, and sets
     // its name, add_bos and add_eos. Returns NULL with UNSUPPORTED, BAD_FILE, NO_MEMORY.
     void *(*create)(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
                     struct glinfer_error *err);
     void (*destroy)(void *state);
-    // Appends the ids of text without special tokens.
+    // Appends the ids of text without special tokens; before and after it is one, or nothing.
     bool (*encode)(const struct gi_tokenizer *tokenizer, struct gi_text text, struct gi_ids *ids,
                    struct glinfer_error *err);
     // Rewrites the text of an ordinary token to the bytes it stands for, in place; returns how
@@ -24,6 +26,8 @@ struct gi_tokenizer_model {
 
 // Byte-level byte pair encoding, "gpt2".
 extern const struct gi_tokenizer_model gi_bpe_model;
+// SentencePiece's byte pair encoding, "llama".
+extern const struct gi_tokenizer_model gi_spm_model;
 
 struct gi_tokenizer {
     const struct gi_tokenizer_model *model;

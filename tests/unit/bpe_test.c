@@ -1,39 +1,8 @@
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
 #include "tests/unit/small_vocab.h"
 
 #include <stdlib.h>
-
-//-- allocation failure ------------------------------------------------------------------------
-
-// The linker sends the calls of the code under test here (--wrap).
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long allocations_left = -1; // before one fails; -1: none fails
-
-static bool is_allocation_refused(void)
-{
-    return allocations_left >= 0 && (allocations_left == 0 || allocations_left-- == 0);
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return is_allocation_refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_allocation_refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return is_allocation_refused() ? NULL : __real_realloc(old, size);
-}
 
 //-- helpers -----------------------------------------------------------------------------------
 
@@ -474,9 +443,9 @@ static void create_survives_failing_allocations(void **state)
     struct gi_tokenizer *tokenizer = NULL;
     for (long n = 0; !tokenizer; n++) {
         struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-        allocations_left = n;
+        fail_allocations_after(n);
         tokenizer = gi_tokenizer_create(&small.vocab, &err);
-        allocations_left = -1;
+        fail_allocations_after(-1);
         assert_int_equal(err.status, tokenizer ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY);
         assert_true(n < 1000);
     }
@@ -493,9 +462,9 @@ static void encode_survives_failing_allocations(void **state)
     for (long n = 0; !is_done; n++) {
         struct gi_ids ids = {0};
         struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-        allocations_left = n;
+        fail_allocations_after(n);
         is_done = gi_tokenizer_encode(tokenizer, text, false, true, &ids, &err);
-        allocations_left = -1;
+        fail_allocations_after(-1);
         assert_int_equal(err.status, is_done ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY);
         assert_true(is_done ? ids.count > 0 : ids.count == 0);
         gi_ids_finish(&ids);

@@ -1,0 +1,9 @@
+// Allocations that fail on demand. The linker sends the calls of the code under test here: link with
+// -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc.
+#ifndef TESTS_UNIT_FAILING_ALLOC_H
+#define TESTS_UNIT_FAILING_ALLOC_H
+
+// Lets n allocations pass and refuses all after them; -1: none is refused.
+void fail_allocations_after(long n);
+
+#endif

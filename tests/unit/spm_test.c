@@ -1,0 +1,341 @@
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
+#include "tests/unit/small_spm.h"
+#include "tests/unit/small_vocab.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define BYTE(value) (SPM_BYTES + (value))
+
+enum {
+    ADD_SPECIAL = 1,
+    PARSE_SPECIAL = 2,
+};
+
+static struct gi_tokenizer *create(const struct gi_vocab *vocab)
+{
+    struct glinfer_error err;
+    struct gi_tokenizer *tokenizer = gi_tokenizer_create(vocab, &err);
+    if (!tokenizer) {
+        fail_msg("%s", err.message);
+    }
+    return tokenizer;
+}
+
+#define EXPECT_IDS(vocab, text, flags, ...)                                                        \
+    expect_ids(vocab, text, flags, (const int32_t[]){__VA_ARGS__},                                 \
+               sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+
+static void expect_ids(const struct gi_vocab *vocab, const char *text, int flags,
+                       const int32_t *expected, size_t n_expected)
+{
+    struct gi_tokenizer *tokenizer = create(vocab);
+    struct gi_ids ids = {0};
+    struct glinfer_error err;
+    assert_true(gi_tokenizer_encode(tokenizer, small_text(text), flags & ADD_SPECIAL,
+                                    flags & PARSE_SPECIAL, &ids, &err));
+    assert_int_equal(ids.count, n_expected);
+    assert_memory_equal(ids.data, expected, n_expected * sizeof(*expected));
+    gi_ids_finish(&ids);
+    gi_tokenizer_destroy(tokenizer);
+}
+
+//-- pieces ------------------------------------------------------------------------------------
+
+static void spm_merges_the_best_score_first(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "hello", 0, SPM_HELLO);
+    EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
+    EXPECT_IDS(&small.vocab, " hell", 0, SPM_SPACE, SPM_HELL);
+    EXPECT_IDS(&small.vocab, " he", 0, SPM_SPACE_HE);
+    small.scores[SPM_EL] = 1;
+    EXPECT_IDS(&small.vocab, "hell", 0, SPM_H, SPM_EL, SPM_L);
+}
+
+static void spm_merges_the_leftmost_of_equals(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "lllll", 0, SPM_LL, SPM_LL, SPM_L);
+    small.vocab.scores = NULL;
+    EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
+}
+
+static void spm_takes_scores_that_are_no_numbers_last(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    small.scores[SPM_HE] = NAN;
+    EXPECT_IDS(&small.vocab, "hel", 0, SPM_H, SPM_EL);
+    small.scores[SPM_HE] = -INFINITY;
+    EXPECT_IDS(&small.vocab, "hel", 0, SPM_H, SPM_EL);
+    small.scores[SPM_HE] = INFINITY;
+    EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
+}
+
+static void spm_writes_other_characters_in_bytes(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "h\xc3\xa9\n", 0, SPM_H, BYTE(0xc3), BYTE(0xa9), BYTE('\n'));
+    EXPECT_IDS(&small.vocab, "\xf0\x9f\x91\x81", 0, BYTE(0xf0), BYTE(0x9f), BYTE(0x91), BYTE(0x81));
+}
+
+static void spm_takes_broken_characters_as_they_are(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "\x80h\xff", 0, BYTE(0x80), SPM_H, BYTE(0xff));
+    EXPECT_IDS(&small.vocab, "l\xf0\x9f", 0, SPM_L, SPM_EYE);
+}
+
+static void spm_writes_unknown_where_bytes_have_no_token(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    small.tokens[BYTE('x')] = small_text("x no byte");
+    EXPECT_IDS(&small.vocab, "hxh", 0, SPM_H, SPM_UNKNOWN, SPM_H);
+    small.vocab.unk = SPM_COUNT;
+    EXPECT_IDS(&small.vocab, "hxh", 0, SPM_H, SPM_H);
+    small.tokens[BYTE(0xc3)] = small_text("\xc3");
+    EXPECT_IDS(&small.vocab, "\xc3\xa9", 0, BYTE(0xc3), BYTE(0xa9));
+}
+
+//-- spaces ------------------------------------------------------------------------------------
+
+static void spm_puts_a_space_in_front(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    EXPECT_IDS(&small.vocab, "he", 0, SPM_SPACE_HE);
+    EXPECT_IDS(&small.vocab, " he", 0, SPM_SPACE, SPM_SPACE_HE);
+    small.vocab.add_space_prefix = 1;
+    EXPECT_IDS(&small.vocab, "he", 0, SPM_SPACE_HE);
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "he", 0, SPM_HE);
+}
+
+static void spm_puts_no_space_in_front_of_nothing(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    EXPECT_IDS(&small.vocab, "", ADD_SPECIAL, SPM_BOS);
+    EXPECT_IDS(&small.vocab, "<tool>", 0, SPM_TOOL);
+    EXPECT_IDS(&small.vocab, "<tool><tool>", 0, SPM_TOOL, SPM_TOOL);
+}
+
+static void spm_puts_a_space_after_special_tokens(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    EXPECT_IDS(&small.vocab, "he<tool>he", 0, SPM_SPACE_HE, SPM_TOOL, SPM_SPACE_HE);
+    EXPECT_IDS(&small.vocab, "<|user|> he", PARSE_SPECIAL, SPM_USER, SPM_SPACE, SPM_SPACE_HE);
+}
+
+static void phi3_drops_white_space_after_special_tokens(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.name = small_text("Tiny Phi-3 of sorts");
+    EXPECT_IDS(&small.vocab, "<|user|> \n\the<|end|>\n", PARSE_SPECIAL, SPM_USER, SPM_SPACE_HE,
+               SPM_END);
+    EXPECT_IDS(&small.vocab, "<|end|> <|user|>", PARSE_SPECIAL, SPM_END, SPM_USER);
+    EXPECT_IDS(&small.vocab, "<s> he", PARSE_SPECIAL, SPM_BOS, SPM_SPACE, SPM_SPACE_HE);
+}
+
+//-- special tokens ----------------------------------------------------------------------------
+
+static void spm_finds_user_defined_tokens_in_any_text(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "he\t\t\the", 0, SPM_HE, SPM_TAB, BYTE('\t'), SPM_HE);
+    EXPECT_IDS(&small.vocab, "<s>he", PARSE_SPECIAL, SPM_BOS, SPM_HE);
+}
+
+static void spm_makes_no_control_token_of_text(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "<s>", 0, SPM_LESS_S, SPM_GREATER);
+    small.types[SPM_BOS] = GI_TOKEN_TYPE_NORMAL;
+    EXPECT_IDS(&small.vocab, "<s>", 0, SPM_BOS);
+}
+
+static void spm_adds_bos_unless_the_file_says_otherwise(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    EXPECT_IDS(&small.vocab, "he", ADD_SPECIAL, SPM_BOS, SPM_SPACE_HE);
+    small.vocab.add_bos = 0;
+    small.vocab.add_eos = 1;
+    EXPECT_IDS(&small.vocab, "he", ADD_SPECIAL, SPM_SPACE_HE, SPM_EOS);
+    small.vocab.add_bos = 1;
+    small.vocab.bos = SPM_USER;
+    EXPECT_IDS(&small.vocab, "he", ADD_SPECIAL, SPM_USER, SPM_SPACE_HE, SPM_EOS);
+}
+
+static void spm_has_no_default_ids_that_the_vocabulary_lacks(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.n_tokens = 1;
+    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    int32_t stop_ids[16];
+    assert_int_equal(gi_tokenizer_stop_ids(tokenizer, stop_ids), 0);
+    gi_tokenizer_destroy(tokenizer);
+    EXPECT_IDS(&small.vocab, "h", ADD_SPECIAL, SPM_UNKNOWN, SPM_UNKNOWN, SPM_UNKNOWN, SPM_UNKNOWN);
+}
+
+//-- bytes -------------------------------------------------------------------------------------
+
+static void expect_bytes(const struct gi_tokenizer *tokenizer, int32_t id, const char *bytes)
+{
+    struct gi_text text = gi_tokenizer_bytes(tokenizer, id);
+    assert_int_equal(text.size, strlen(bytes));
+    assert_memory_equal(text.data, bytes, text.size);
+}
+
+static void spm_bytes_of_tokens(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.tokens[SPM_H] = small_text("\u2581h\u2581\xe2\x96");
+    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    expect_bytes(tokenizer, SPM_SPACE_HE, " he");
+    expect_bytes(tokenizer, SPM_SPACES, "  ");
+    expect_bytes(tokenizer, SPM_H, " h \xe2\x96");
+    expect_bytes(tokenizer, BYTE(0xe9), "\xe9");
+    expect_bytes(tokenizer, SPM_EOS, "</s>");
+    expect_bytes(tokenizer, SPM_TOOL, "<tool>");
+    expect_bytes(tokenizer, SPM_UNUSED, "");
+    gi_tokenizer_destroy(tokenizer);
+}
+
+//-- size and damage ---------------------------------------------------------------------------
+
+// n bytes of one kind give n / 2 ids of the other.
+static void expect_run(const struct gi_tokenizer *tokenizer, char byte, int32_t id)
+{
+    enum { SIZE = 200000 };
+    char *text = malloc(SIZE);
+    assert_non_null(text);
+    memset(text, byte, SIZE);
+    struct gi_ids ids = {0};
+    struct glinfer_error err;
+    assert_true(
+        gi_tokenizer_encode(tokenizer, (struct gi_text){text, SIZE}, false, true, &ids, &err));
+    assert_int_equal(ids.count, SIZE / 2);
+    for (size_t i = 0; i < ids.count; i++) {
+        assert_int_equal(ids.data[i], id);
+    }
+    gi_ids_finish(&ids);
+    free(text);
+}
+
+static void spm_encodes_long_runs(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    expect_run(tokenizer, 'l', SPM_LL);
+    expect_run(tokenizer, ' ', SPM_SPACES);
+    expect_run(tokenizer, '\t', SPM_TAB);
+    gi_tokenizer_destroy(tokenizer);
+}
+
+static void spm_takes_odd_vocabularies(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.types = NULL;
+    EXPECT_IDS(&small.vocab, "<s>", 0, SPM_SPACE, SPM_BOS);
+    small.tokens[SPM_SPACE] = small_text("h");
+    small.tokens[SPM_L] = small_text("");
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "h l", 0, SPM_H, BYTE(0xe2), BYTE(0x96), BYTE(0x81), BYTE('l'));
+}
+
+static void spm_survives_failing_allocations(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    struct gi_tokenizer *tokenizer = NULL;
+    for (long n = 0; !tokenizer; n++) {
+        struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+        fail_allocations_after(n);
+        tokenizer = gi_tokenizer_create(&small.vocab, &err);
+        fail_allocations_after(-1);
+        assert_int_equal(err.status, tokenizer ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY);
+        assert_true(n < 1000);
+    }
+    bool is_done = false;
+    for (long n = 0; !is_done; n++) {
+        struct gi_ids ids = {0};
+        struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+        fail_allocations_after(n);
+        is_done = gi_tokenizer_encode(tokenizer, small_text("hello hello hello<|end|>\xff\xff\xff"),
+                                      true, true, &ids, &err);
+        fail_allocations_after(-1);
+        assert_int_equal(err.status, is_done ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY);
+        assert_true(is_done ? ids.count > 0 : ids.count == 0);
+        gi_ids_finish(&ids);
+        assert_true(n < 1000);
+    }
+    gi_tokenizer_destroy(tokenizer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spm_merges_the_best_score_first),
+        cmocka_unit_test(spm_merges_the_leftmost_of_equals),
+        cmocka_unit_test(spm_takes_scores_that_are_no_numbers_last),
+        cmocka_unit_test(spm_writes_other_characters_in_bytes),
+        cmocka_unit_test(spm_takes_broken_characters_as_they_are),
+        cmocka_unit_test(spm_writes_unknown_where_bytes_have_no_token),
+        cmocka_unit_test(spm_puts_a_space_in_front),
+        cmocka_unit_test(spm_puts_no_space_in_front_of_nothing),
+        cmocka_unit_test(spm_puts_a_space_after_special_tokens),
+        cmocka_unit_test(phi3_drops_white_space_after_special_tokens),
+        cmocka_unit_test(spm_finds_user_defined_tokens_in_any_text),
+        cmocka_unit_test(spm_makes_no_control_token_of_text),
+        cmocka_unit_test(spm_adds_bos_unless_the_file_says_otherwise),
+        cmocka_unit_test(spm_has_no_default_ids_that_the_vocabulary_lacks),
+        cmocka_unit_test(spm_bytes_of_tokens),
+        cmocka_unit_test(spm_encodes_long_runs),
+        cmocka_unit_test(spm_takes_odd_vocabularies),
+        cmocka_unit_test(spm_survives_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
