@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#define DEFAULT_TIMEOUT_NS (60 * UINT64_C(1000000000))
+#define SECOND_NS UINT64_C(1000000000)
 // A reset is looked for between slices of waiting.
 #define SLICE_NS (200 * UINT64_C(1000000))
 
@@ -33,6 +33,12 @@ bool gi_fence_is_done(struct gi_gpu *gpu, const struct gi_fence *fence)
     }
     GLenum status = glClientWaitSync(fence->sync, GL_SYNC_FLUSH_COMMANDS_BIT, 0);
     return status == GL_ALREADY_SIGNALED || status == GL_CONDITION_SATISFIED;
+}
+
+// A software renderer cannot be reset, and may compile for minutes on a busy machine before it computes.
+static uint64_t default_timeout(const struct gi_gpu *gpu)
+{
+    return (gi_gpu_platform(gpu)->is_software ? 1800 : 60) * SECOND_NS;
 }
 
 // Some drivers come back from glClientWaitSync at once although nothing is done.
@@ -75,7 +81,7 @@ bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_
     }
     gpu->n_waits++;
     return gi_fence_is_done(gpu, fence) ||
-           wait_slices(gpu, fence, timeout_ns ? timeout_ns : DEFAULT_TIMEOUT_NS, err);
+           wait_slices(gpu, fence, timeout_ns ? timeout_ns : default_timeout(gpu), err);
 }
 
 void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence)
@@ -96,7 +102,7 @@ bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err)
     }
     gpu->n_waits++;
     bool is_done =
-        gi_fence_is_done(gpu, &fence) || wait_slices(gpu, &fence, DEFAULT_TIMEOUT_NS, err);
+        gi_fence_is_done(gpu, &fence) || wait_slices(gpu, &fence, default_timeout(gpu), err);
     gi_fence_finish(gpu, &fence);
     return is_done && gi_gpu_check(gpu, "waiting for the GPU", err);
 }
