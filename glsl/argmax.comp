@@ -5,7 +5,7 @@
 //   step_state                                    (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                    (binding 3, rewritten, with HAS_COUNTS)
 //
-// One group; an invocation takes two partials at a time. Reads 8 bytes a work group of gemv_vocab,
+// One group; an invocation takes every WG_SIZE-th partial. Reads 8 bytes a work group of gemv_vocab,
 // the logits themselves only where the best is banned. WG_SIZE is 128 where the device promises no more.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group"

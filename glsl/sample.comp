@@ -1,5 +1,6 @@
 // token drawn from the logits under the settings in step_state (see ops/sample.h), and the n_probs
-// largest log-probabilities.
+// largest log-probabilities. With ban_stop the log-probabilities are still those of all, the token is
+// chosen among those that are no stop ids, in a second round.
 //
 //   ring    GI_RING_SLOTS entries                 (binding 0, written)
 //   logits  (n_vocab) f32, then (n_partial) of { f32 value, uint id } at word `partial`  (binding 1)
@@ -11,6 +12,10 @@
 // exactly; only where more than 1,024 can matter are they read again for each step of a selection.
 // The draw is the largest of (logit - max) / temperature - log(E), E an exponential variate from
 // Philox(seed, { position, id, 0, 0 }): independent of order, chain length and number of candidates.
+//
+// A task is one pass over the elements. Each kind of pass and of conclusion is called from one place
+// in one loop over the tasks: compilers put functions in place, and with a pass wherever it was
+// wanted some took more than a minute.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group"
 #endif
@@ -27,107 +32,47 @@
 
 layout(local_size_x = WG_SIZE) in;
 
-bool is_greedy()
+// In their order; those that are not wanted are left out.
+#define TASK_COUNT 0u        // bins of all: how many the list would hold by number
+#define TASK_COUNT_MASS 1u   // by mass, without another pass
+#define TASK_LIST 2u         // gather the list
+#define TASK_PROBS 3u        // select n_probs of all
+#define TASK_RANK 4u         // gather and write them
+#define TASK_TOP_K 5u        // select top_k
+#define TASK_TOP_P 6u        // select top_p of these
+#define TASK_DRAW 7u         // draw from these
+#define TASK_END 8u
+
+// Equal in all invocations.
+uint task;
+Span span;
+uvec2 goal;      // of the selection
+uvec2 mass;      // of the whole vocabulary
+uint list_bin;   // the last bin that the list needs
+uint list_count; // elements up to it
+bool is_listed;  // elements come from the list
+uint n_element;  // of the logits or of the list
+uint n_probs, top_k; // 0: not wanted
+float top_p;         // 1: not wanted
+bool is_greedy, needs_mass;
+bool has_bans; // stop ids are left out
+float lowest; // logit - max that min_p lets pass
+
+uint best_drawn = 0u, id_drawn = NO_ID; // this invocation's
+
+// What is wanted of a round. With bans the first has the log-probabilities, the second the rest.
+void read_settings(bool is_first_of_two)
 {
-    return !(state.temperature > 1e-30);
+    uint n_allowed = n_vocab - (has_bans ? min(state.n_stop, n_vocab) : 0u);
+    is_greedy = is_first_of_two || !(state.temperature > 1e-30);
+    n_probs = has_bans ? 0u : min(min(state.n_probs, MAX_PROBS), n_vocab);
+    top_k = is_greedy || state.top_k >= n_allowed ? 0u : state.top_k;
+    top_p = is_greedy || !(state.top_p < 1.0) ? 1.0 : max(state.top_p, 0.0);
+    needs_mass = n_probs > 0u || (top_p < 1.0 && top_k == 0u);
+    lowest = state.min_p > 0.0 ? log_positive(clamp(state.min_p, 1e-37, 1.0)) : -3.4e38;
 }
 
-// What is wanted of the filters; 0 and 1 mean off.
-uint wanted_top_k()
-{
-    uint n_banned = state.ban_stop != 0u ? state.n_stop : 0u;
-    return is_greedy() || state.top_k >= n_vocab - min(n_banned, n_vocab) ? 0u : state.top_k;
-}
-
-float wanted_top_p()
-{
-    return is_greedy() || !(state.top_p < 1.0) ? 1.0 : max(state.top_p, 0.0);
-}
-
-uint wanted_probs()
-{
-    return min(min(state.n_probs, MAX_PROBS), n_vocab);
-}
-
-// Gathers what the filters and the log-probabilities can need, if it fits; true if the draw then
-// needs no more than the list.
-bool try_list(uint top_k, float top_p, uint n_probs, uvec2 mass)
-{
-    bool has_filter = is_greedy() || top_k > 0u || top_p < 1.0;
-    uint number = max(top_k, n_probs);
-    Crossing at = Crossing(0u, 0u, 0u, uvec2(0u));
-    if (number > 0u) {
-        at = find_crossing(false, uvec2(number, 0u));
-    }
-    if (top_k == 0u && top_p < 1.0) {
-        Crossing other = find_crossing(true, mass_share(mass, top_p));
-        if (number == 0u || other.bin > at.bin) {
-            at = other;
-        }
-    }
-    uint size = at.before + at.count;
-    if (size > N_LIST) {
-        return false;
-    }
-    gather_list(at.bin, size);
-    return has_filter;
-}
-
-// Ranks the elements up to the cut, n of them, and writes their log-probabilities.
-void write_ranked(uint n, float log_mass)
-{
-    barrier();
-    if (gl_LocalInvocationIndex == 0u) {
-        chunk_count[0] = 0u;
-    }
-    barrier();
-    for (uint i = gl_LocalInvocationIndex; 4u * i < n_element; i += uint(WG_SIZE)) {
-        uvec4 keys, ids;
-        load_quad(i, keys, ids);
-        for (int c = 0; c < 4; c++) {
-            if (ids[c] != NO_ID && is_kept(bin_of(keys[c]), keys[c], ids[c])) {
-                uint at = min(atomicAdd(chunk_count[0], 1u), N_BIN - 1u);
-                bin_count[at] = keys[c];
-                bin_mass_lo[at] = ids[c];
-            }
-        }
-    }
-    barrier();
-    for (uint i = gl_LocalInvocationIndex; i < n; i += uint(WG_SIZE)) {
-        uint rank = 0u;
-        for (uint j = 0u; j < n; j++) {
-            if (is_better(bin_count[j], bin_mass_lo[j], bin_count[i], bin_mass_lo[i])) {
-                rank++;
-            }
-        }
-        float logprob = (value_of(bin_count[i]) - max_logit) - log_mass;
-        ring[state.step % RING_SLOTS].probs[min(rank, MAX_PROBS - 1u)] =
-            uvec2(bin_mass_lo[i], floatBitsToUint(logprob));
-    }
-}
-
-void write_probs(uint n, uvec2 mass)
-{
-    count_bins(false);
-    select_counted(false, uvec2(n, 0u));
-    write_ranked(n, log_positive(mass_value(mass)));
-    cut_bin = N_BIN - 1u;
-    cut_key = 0u;
-    cut_id = NO_ID;
-}
-
-// Moves the cut to where top_k, then top_p ends; mass is that of the whole vocabulary.
-void apply_filters(uint top_k, float top_p, uvec2 mass)
-{
-    if (top_k > 0u) {
-        count_bins(false);
-        select_counted(false, uvec2(top_k, 0u));
-    }
-    if (top_p < 1.0) {
-        count_bins(true);
-        select_counted(true, mass_share(top_k > 0u ? total_mass() : mass, top_p));
-    }
-}
+//-- elements --------------------------------------------------------------------------------------
 
 // -log(U) for a uniform U, fine-grained where it is small.
 float exponential(uint word)
@@ -136,97 +81,204 @@ float exponential(uint word)
     return v < 0.25 ? -log_near_one(-v) : -log_positive(1.0 - v);
 }
 
-uint draw()
+void draw_element(uint key, uint id)
 {
+    float above = value_of(key) - max_logit;
+    if (above < lowest) {
+        return;
+    }
     uvec2 seed = uvec2(state.seed_lo, state.seed_hi);
-    uint position = state.n_past + state.n_tokens;
-    float limit = state.min_p > 0.0 ? log_positive(min(max(state.min_p, 1e-37), 1.0)) : -3.4e38;
-    uint best = 0u, best_id = NO_ID;
-    for (uint i = gl_LocalInvocationIndex; 4u * i < n_element; i += uint(WG_SIZE)) {
-        uvec4 keys, ids;
-        load_quad(i, keys, ids);
-        for (int c = 0; c < 4; c++) {
-            float above = value_of(keys[c]) - max_logit;
-            if (ids[c] == NO_ID || above < limit || !is_kept(bin_of(keys[c]), keys[c], ids[c])) {
-                continue;
-            }
-            uint word = philox(seed, uvec4(position, ids[c], 0u, 0u)).x;
-            float score = above / state.temperature - log_positive(exponential(word));
-            uint key = key_of(floatBitsToUint(score));
-            if (is_better(key, ids[c], best, best_id)) {
-                best = key;
-                best_id = ids[c];
+    uint word = philox(seed, uvec4(state.n_past + state.n_tokens, id, 0u, 0u)).x;
+    float score = above / state.temperature - log_positive(exponential(word));
+    uint score_key = key_of(floatBitsToUint(score));
+    if (is_better(score_key, id, best_drawn, id_drawn)) {
+        best_drawn = score_key;
+        id_drawn = id;
+    }
+}
+
+// An element of the logits or of the list. A banned one has the id NO_ID.
+uvec2 read_element(uint i)
+{
+    uint at = min(i, N_LIST - 1u);
+    uvec2 element = is_listed ? uvec2(list_key[at], list_id[at]) : uvec2(key_of(logits[i]), i);
+    return has_bans && is_stop_id(element.y) ? uvec2(element.x, NO_ID) : element;
+}
+
+bool is_candidate(uvec2 element, uint bin)
+{
+    return element.y != NO_ID && is_kept(bin, element.x, element.y);
+}
+
+// The loops over all elements have none inside: llvmpipe ends all loops of a program after 65,535
+// turns together.
+void count_all()
+{
+    bool has_mass = task == TASK_TOP_P || (task == TASK_COUNT && needs_mass);
+    for (uint i = gl_LocalInvocationIndex; i < n_element; i += uint(WG_SIZE)) {
+        uvec2 element = read_element(i);
+        uint bin = bin_of(element.x);
+        if (is_candidate(element, bin)) {
+            count_element(span, bin, element.x, element.y, has_mass);
+        }
+    }
+}
+
+void gather_all()
+{
+    for (uint i = gl_LocalInvocationIndex; i < n_element; i += uint(WG_SIZE)) {
+        uvec2 element = read_element(i);
+        uint bin = bin_of(element.x);
+        if (is_candidate(element, bin) && (task == TASK_RANK || bin <= list_bin)) {
+            uint at = atomicAdd(n_appended, 1u);
+            if (task == TASK_RANK) {
+                bin_count[min(at, N_BIN - 1u)] = element.x;
+                bin_mass_lo[min(at, N_BIN - 1u)] = element.y;
+            } else {
+                list_key[min(at, N_LIST - 1u)] = element.x;
+                list_id[min(at, N_LIST - 1u)] = element.y;
             }
         }
     }
-    find_best(best, best_id);
-    return best_id;
 }
 
-// Writes the log-probabilities and returns the token, both of the elements that are not left out.
-uint sample_token(uint largest_id, uint n_probs)
+void draw_all()
 {
-    uint top_k = wanted_top_k();
-    float top_p = wanted_top_p();
-    bool needs_mass = n_probs > 0u || (top_p < 1.0 && top_k == 0u);
-    uvec2 mass = uvec2(0u);
-    bool is_draw_listed = false;
-    if (needs_mass || top_k > 0u) {
-        count_bins(needs_mass);
-        mass = total_mass();
-        is_draw_listed = try_list(top_k, top_p, n_probs, mass);
+    for (uint i = gl_LocalInvocationIndex; i < n_element; i += uint(WG_SIZE)) {
+        uvec2 element = read_element(i);
+        if (is_candidate(element, bin_of(element.x))) {
+            draw_element(element.x, element.y);
+        }
     }
-    if (n_probs > 0u) {
-        write_probs(n_probs, mass);
-    }
-    if (is_greedy()) {
-        return largest_id;
-    }
-    if (!is_draw_listed) {
+}
+
+//-- tasks -----------------------------------------------------------------------------------------
+
+bool is_wanted(uint which)
+{
+    bool has_list = list_count <= N_LIST;
+    return which == TASK_COUNT_MASS ? top_k == 0u && top_p < 1.0
+           : which == TASK_LIST     ? has_list
+           : which <= TASK_RANK     ? n_probs > 0u
+           : which == TASK_TOP_K    ? top_k > 0u
+           : which == TASK_TOP_P    ? top_p < 1.0
+           : which == TASK_DRAW     ? !is_greedy
+                                    : true;
+}
+
+void next_task()
+{
+    do {
+        task++;
+    } while (task < TASK_END && !is_wanted(task));
+    span = whole_span();
+    goal = uvec2(task == TASK_PROBS ? n_probs : top_k, 0u);
+    // The list holds all that log-probabilities need, and all that a filter lets pass.
+    if (task > TASK_RANK && top_k == 0u && !(top_p < 1.0)) {
         is_listed = false;
         n_element = n_vocab;
     }
-    apply_filters(top_k, top_p, mass);
-    return draw();
 }
 
-void select_from(uint largest_key, bool leaves_out)
+// Ranks the elements that were gathered and writes their log-probabilities.
+void write_probs()
 {
-    max_logit = value_of(largest_key);
+    float log_mass = log_positive(mass_value(mass));
+    barrier();
+    for (uint i = gl_LocalInvocationIndex; i < n_probs; i += uint(WG_SIZE)) {
+        uint rank = 0u;
+        for (uint j = 0u; j < n_probs; j++) {
+            rank += is_better(bin_count[j], bin_mass_lo[j], bin_count[i], bin_mass_lo[i]) ? 1u : 0u;
+        }
+        float logprob = (value_of(bin_count[i]) - max_logit) - log_mass;
+        ring[state.step % RING_SLOTS].probs[min(rank, MAX_PROBS - 1u)] =
+            uvec2(bin_mass_lo[i], floatBitsToUint(logprob));
+    }
+    reset_cut();
+}
+
+// What the passes that count lead to.
+void conclude()
+{
+    bool is_by_mass = task == TASK_COUNT_MASS || task == TASK_TOP_P;
+    if (task == TASK_COUNT) {
+        mass = total_mass();
+        goal = uvec2(max(max(top_k, n_probs), 1u), 0u);
+    } else if (is_by_mass && span.level == LEVEL_BINS) {
+        goal = mass_share(task == TASK_TOP_P && top_k > 0u ? total_mass() : mass, top_p);
+    }
+    Crossing at = find_crossing(is_by_mass, goal);
+    goal = at.rest;
+    if (task <= TASK_COUNT_MASS) {
+        if (task == TASK_COUNT || at.bin > list_bin) {
+            list_bin = at.bin;
+            list_count = at.before + at.count;
+        }
+        next_task();
+    } else if (narrow(span, at, at.count <= 1u || (!is_by_mass && at.count == goal.x))) {
+        next_task();
+    }
+}
+
+void run_task()
+{
+    if (task != TASK_COUNT_MASS) {
+        clear_bins();
+        if (task == TASK_DRAW) {
+            draw_all();
+        } else if (task == TASK_LIST || task == TASK_RANK) {
+            gather_all();
+        } else {
+            count_all();
+        }
+        sum_chunks();
+    }
+    if (task == TASK_LIST) {
+        n_element = list_count;
+        is_listed = true;
+        next_task();
+    } else if (task == TASK_RANK) {
+        write_probs();
+        next_task();
+    } else if (task == TASK_DRAW) {
+        next_task();
+    } else {
+        conclude();
+    }
+}
+
+// One round of tasks over all elements but the banned, the largest of which has this key.
+void run_round(uint largest, bool is_first_of_two)
+{
+    max_logit = value_of(largest);
     n_element = n_vocab;
     is_listed = false;
-    has_bans = leaves_out;
-}
-
-// With ban_stop the log-probabilities are still those of all, the token is chosen among the others.
-bool choose_token(inout uint key, inout uint id)
-{
-    uint n_probs = wanted_probs();
-    select_from(key, false);
-    if (state.ban_stop == 0u) {
-        id = sample_token(id, n_probs);
-        return true;
+    list_count = NO_ID;
+    read_settings(is_first_of_two);
+    task = needs_mass || top_k > 0u ? TASK_COUNT : is_greedy ? TASK_END : TASK_DRAW;
+    span = whole_span();
+    uint n_pass = 64u + (n_vocab >> 31u); // far more than there can be
+    for (uint i = 0u; i < n_pass && task != TASK_END; i++) {
+        run_task();
     }
-    if (n_probs > 0u) {
-        count_bins(true);
-        uvec2 mass = total_mass();
-        try_list(0u, 1.0, n_probs, mass);
-        write_probs(n_probs, mass);
-    }
-    if (!find_largest_allowed(key, id)) {
-        return false;
-    }
-    select_from(key, true);
-    id = sample_token(id, 0u);
-    return true;
 }
 
 void main()
 {
     uint key, id;
     bool is_sound = find_largest(key, id);
-    if (is_sound) { // the same in all invocations
-        is_sound = choose_token(key, id);
+    uint n_round = state.ban_stop != 0u ? 2u : 1u;
+    for (uint round = 0u; is_sound && round < n_round; round++) { // the same in all invocations
+        has_bans = round == 1u;
+        if (has_bans) {
+            is_sound = find_largest_allowed(key, id);
+        }
+        if (is_sound) {
+            run_round(key, n_round == 2u && !has_bans);
+        }
     }
-    step_advance(is_sound ? id : 0u, is_sound ? STATUS_OK : STATUS_NAN);
+    find_best(best_drawn, id_drawn);
+    uint token = is_greedy ? id : id_drawn;
+    is_sound = is_sound && token < n_vocab;
+    step_advance(is_sound ? token : 0u, is_sound ? STATUS_OK : STATUS_NAN);
 }

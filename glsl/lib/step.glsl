@@ -46,41 +46,41 @@ void write_counts(uint index, uint n_past, bool is_done)
 
 bool is_stop_id(uint token)
 {
-    for (uint i = 0u; i < min(state.n_stop, 16u); i++) {
-        if (state.stop[i >> 2u][i & 3u] == token) {
-            return true;
-        }
+    uvec4 hits = uvec4(0u);
+    for (uint i = 0u; i < 4u; i++) {
+        uvec4 is_used = uvec4(lessThan(4u * i + uvec4(0u, 1u, 2u, 3u), uvec4(state.n_stop)));
+        hits |= is_used & uvec4(equal(state.stop[i], uvec4(token)));
     }
-    return false;
+    return hits != uvec4(0u);
 }
 
 // Writes the token into the ring, its status last, and makes step_state that of the next step. To
 // be called by all invocations, after any of them wrote log-probabilities.
 void step_advance(uint token, uint status)
 {
+    uint step = state.step;
+    uint n_past = state.n_past + state.n_tokens;
+    bool is_done = state.done != 0u || status != STATUS_OK || step + 1u >= state.max_steps ||
+                   (state.ban_stop == 0u && is_stop_id(token));
     memoryBarrierBuffer();
     barrier();
-    if (gl_LocalInvocationIndex != 0u) {
-        return;
-    }
-    uint n_past = state.n_past + state.n_tokens;
-    uint slot = state.step % RING_SLOTS;
-    bool is_done = state.done != 0u || status != STATUS_OK ||
-                   (state.ban_stop == 0u && is_stop_id(token)) ||
-                   state.step + 1u >= state.max_steps;
-    ring[slot].token = token;
-    ring[slot].step = state.step;
-    ring[slot].epoch = state.epoch;
-    memoryBarrierBuffer();
-    ring[slot].status = status;
 #if HAS_COUNTS
-    for (uint i = 0u; i < MAX_GRIDS; i++) {
+    for (uint i = gl_LocalInvocationIndex; i < MAX_GRIDS; i += uint(WG_SIZE)) {
         write_counts(i, n_past, is_done);
     }
 #endif
+    if (gl_LocalInvocationIndex != 0u) {
+        return;
+    }
+    uint slot = step % RING_SLOTS;
+    ring[slot].token = token;
+    ring[slot].step = step;
+    ring[slot].epoch = state.epoch;
+    memoryBarrierBuffer();
+    ring[slot].status = status;
     state.token = token;
     state.n_past = n_past;
     state.n_tokens = 1u;
-    state.step += 1u;
+    state.step = step + 1u;
     state.done = is_done ? 1u : 0u;
 }

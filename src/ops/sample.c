@@ -9,13 +9,10 @@ struct widths {
     enum gi_program_id wg128, wg256, wg1024;
 };
 
-// As wide as the device allows, because there is only one group to hide latency in; llvmpipe runs a
-// group on one core, where width only costs.
+// As wide as is useful, because there is only one group to hide latency in. llvmpipe runs a group on
+// one core, where width only costs, but ends all loops of a program after 65,535 turns together.
 static enum gi_program_id choose_width(const struct gi_gpu *gpu, const struct widths *widths)
 {
-    if (gi_gpu_class(gpu) == GI_GPU_CLASS_LLVMPIPE) {
-        return widths->wg128;
-    }
     if (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT && gi_program_available(gpu, widths->wg1024)) {
         return widths->wg1024;
     }
