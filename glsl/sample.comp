@@ -257,8 +257,7 @@ void run_round(uint largest, bool is_first_of_two)
     read_settings(is_first_of_two);
     task = needs_mass || top_k > 0u ? TASK_COUNT : is_greedy ? TASK_END : TASK_DRAW;
     span = whole_span();
-    uint n_pass = 64u + (n_vocab >> 31u); // far more than there can be
-    for (uint i = 0u; i < n_pass && task != TASK_END; i++) {
+    for (uint i = 0u; i < bound(64u) && task != TASK_END; i++) {
         run_task();
     }
 }
