@@ -369,6 +369,12 @@ struct glinfer_stats {
 GLINFER_API bool glinfer_generate(struct glinfer_session *session,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_stats *stats, struct glinfer_error *err);
+// Forgets what the session holds, processes ids[0..n) and sets logprobs[i], i < n - 1, to the natural
+// logarithm of the probability of ids[i + 1] after ids[0..i]; the session then holds the n tokens. For
+// perplexity: exp(-mean(logprobs)). Fails with CONTEXT_FULL, INVALID_ARGUMENT (fewer than two tokens, an
+// id out of range), CANCELLED, NO_MEMORY, DRIVER, GPU_LOST, GPU_FAULT.
+GLINFER_API bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n,
+                               float *logprobs, struct glinfer_error *err);
 // Forgets all tokens.
 GLINFER_API void glinfer_session_reset(struct glinfer_session *session);
 // Makes the glinfer_generate that runs now, or the next one, fail with CANCELLED soon. Any thread,

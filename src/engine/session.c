@@ -1,5 +1,7 @@
 #include "engine/session.h"
 
+#include "engine/score.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,6 +294,7 @@ static void release(struct glinfer_session *session)
         gi_dispatch_table_destroy(session->prompt_end[end]);
     }
     gi_dispatch_table_destroy(session->prompt);
+    gi_scorer_destroy(session->scorer, gpu);
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
         gi_readback_finish(&session->readbacks[i], gpu);
         gi_fence_finish(gpu, &session->batch_fences[i]);

@@ -17,6 +17,8 @@ enum gi_step_end {
 #define GI_MAX_CHAIN        256
 #define GI_CHAINS_IN_FLIGHT 2
 
+struct gi_scorer;
+
 struct glinfer_session {
     struct glinfer_model *model; // borrowed; counts this session
     uint32_t n_ctx, n_batch;
@@ -34,6 +36,7 @@ struct glinfer_session {
     struct gi_dispatch_table *prompt_end[GI_STEP_END_COUNT]; // its last row, to a token
     struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
     struct gi_fence batch_fences[GI_CHAINS_IN_FLIGHT];
+    struct gi_scorer *scorer; // NULL until glinfer_score is called
 
     uint32_t n_past; // tokens in the cache
     int32_t pending; // the last token sampled, not in the cache yet; GI_NO_TOKEN: none

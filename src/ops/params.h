@@ -17,13 +17,16 @@
     X(EMBED_TOKEN, embed_token)                                                                    \
     X(EMBED_BATCH, embed_batch)                                                                    \
     X(LAST_ROW, last_row)                                                                          \
+    X(LOGPROB, logprob)                                                                            \
     X(RMSNORM, rmsnorm)                                                                            \
     X(GEMM, gemm)                                                                                  \
+    X(GEMM_LANE, gemm_lane)                                                                        \
     X(GEMM_ROW, gemm_row)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(SWIGLU, swiglu)                                                                              \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_BATCH, attention_batch)                                                            \
+    X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
 
 // What lib/gemv.glsl reads. Offsets of stream parts are in vec4, of aux in uints.
@@ -114,6 +117,11 @@
     X(uint32_t, norm)                                                                              \
     X(uint32_t, ssq)
 
+#define GI_PARAMS_LOGPROB(X)                                                                       \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, n_vocab)                                                                           \
+    X(uint32_t, one)
+
 #define GI_PARAMS_RMSNORM(X)                                                                       \
     X(uint32_t, x_stride)                                                                          \
     X(uint32_t, y_stride)                                                                          \
@@ -130,7 +138,8 @@
     X(uint32_t, bias)                                                                              \
     X(float, scale)
 
-#define GI_PARAMS_GEMM_ROW(X) GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_LANE(X) GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_ROW(X)  GI_PARAMS_GEMM(X)
 
 // Pairs are rotary pairs; k and v in uints of the layer's range, rope in pairs of the vectors.
 #define GI_PARAMS_ROPE_KV(X)                                                                       \
@@ -178,7 +187,8 @@
     X(uint32_t, out_stride)                                                                        \
     X(float, scale)
 
-#define GI_PARAMS_ATTENTION_BATCH_ROW(X) GI_PARAMS_ATTENTION_BATCH(X)
+#define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION_BATCH(X)
+#define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION_BATCH(X)
 
 #define GI_PARAMS_FIELD(type, field) type field;
 #define GI_PARAMS_STRUCT(kernel, name)                                                             \

@@ -5,6 +5,7 @@
 #include "glinfer.h"
 #include "unit/cmocka_test.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,14 +260,17 @@ static void small_batches_are_one_large_batch(void **state)
     for (int i = 0; i < 200; i++) {
         ids[i] = 33 + (i * 37 + i / 7) % 90;
     }
-    const uint32_t batches[] = {512, 33};
-    for (int i = 0; i < 2; i++) {
+    const uint32_t batches[] = {512, 33, 5, 1};
+    for (int i = 0; i < 4; i++) {
         struct glinfer_session *session = open_session(*state, 8, 256, batches[i]);
         const struct glinfer_generate_params params = ask(ids, 200, 16, i ? &small : &large);
+        small = (struct answer){0};
         must_generate(session, &params);
         glinfer_session_destroy(&session);
+        if (i > 0) {
+            assert_same(&large, &small);
+        }
     }
-    assert_same(&large, &small);
 }
 
 static void a_full_context_ends_the_answer(void **state)
@@ -278,6 +282,64 @@ static void a_full_context_ends_the_answer(void **state)
     assert_int_equal(stats.stop, GLINFER_STOP_LIMIT);
     assert_int_equal(answer.n, 32 - N_PROMPT + 1); // the last one needs no place
     assert_int_equal(stats.n_past, 32);
+    glinfer_session_destroy(&session);
+}
+
+static bool keep_logprob(void *user, const struct glinfer_token *token)
+{
+    float **next = user;
+    if (token->id >= 0) {
+        *(*next)++ = token->probs[0].logprob;
+    }
+    return true;
+}
+
+// What generation says of its own tokens, scoring says of them as a given text.
+static void scores_agree_with_generation(void **state)
+{
+    enum { N = 90 };
+    struct answer answer = {0};
+    float told[N], *next = told, scored[N_PROMPT + N];
+    int32_t ids[N_PROMPT + N];
+    struct glinfer_error err;
+    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N, &answer);
+    params.ignore_eos = false;
+    const int n = (int)must_generate(session, &params).predicted_n;
+    params.on_token = keep_logprob;
+    params.token_user = &next;
+    params.n_probs = 1;
+    glinfer_session_reset(session);
+    must_generate(session, &params);
+    memcpy(ids, prompt, sizeof(prompt));
+    memcpy(ids + N_PROMPT, answer.ids, sizeof(int32_t) * (size_t)answer.n);
+    assert_true(n > 70 || answer.n < n); // more than one batch of scoring
+    assert_true(glinfer_score(session, ids, (size_t)(N_PROMPT + answer.n), scored, &err));
+    for (int i = 0; i < answer.n; i++) {
+        assert_true(fabsf(scored[N_PROMPT - 1 + i] - told[i]) < 2e-3F);
+    }
+    assert_false(glinfer_score(session, ids, 1, scored, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    glinfer_session_destroy(&session);
+}
+
+static void a_prompt_that_fills_the_context_gives_one_token(void **state)
+{
+    struct answer filled = {0}, roomy = {0}, none = {0};
+    struct glinfer_session *session = open_session(*state, 8, N_PROMPT, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, &filled);
+    struct glinfer_stats stats = must_generate(session, &params);
+    assert_int_equal(stats.stop, GLINFER_STOP_LIMIT);
+    assert_int_equal(stats.n_past, N_PROMPT);
+    struct glinfer_error err = {0};
+    params = ask(prompt, 1, 1, &none);
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    glinfer_session_destroy(&session);
+    session = open_session(*state, 8, 256, 0);
+    params = ask(prompt, N_PROMPT, 1, &roomy);
+    must_generate(session, &params);
+    assert_same(&filled, &roomy);
     glinfer_session_destroy(&session);
 }
 
@@ -358,6 +420,27 @@ static void a_cancelled_answer_leaves_a_usable_session(void **state)
     params = ask(prompt, N_PROMPT, 50, &again);
     must_generate(session, &params);
     assert_same(&whole, &again);
+    glinfer_session_destroy(&session);
+}
+
+static void a_cancelled_session_holds_what_was_delivered(void **state)
+{
+    struct answer cancelled = {0}, rest = {0}, all = {0};
+    int32_t history[2 * N_PROMPT + 50];
+    struct glinfer_session *session = open_session(*state, 4, 256, 0);
+    cancelled.cancel = session;
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &cancelled);
+    expect_refusal(session, &params, GLINFER_STATUS_CANCELLED);
+    params = ask(prompt, N_PROMPT, 10, &rest);
+    must_generate(session, &params);
+    const size_t n = N_PROMPT + (size_t)cancelled.n;
+    memcpy(history, prompt, sizeof(prompt));
+    memcpy(history + N_PROMPT, cancelled.ids, (size_t)cancelled.n * sizeof(int32_t));
+    memcpy(history + n, prompt, sizeof(prompt));
+    glinfer_session_reset(session);
+    params = ask(history, n + N_PROMPT, 10, &all);
+    must_generate(session, &params);
+    assert_same(&rest, &all);
     glinfer_session_destroy(&session);
 }
 
@@ -447,11 +530,14 @@ int main(void)
         cmocka_unit_test(a_prompt_in_parts_is_the_whole_prompt),
         cmocka_unit_test(an_answer_can_be_gone_on_with),
         cmocka_unit_test(small_batches_are_one_large_batch),
+        cmocka_unit_test(scores_agree_with_generation),
         cmocka_unit_test(a_full_context_ends_the_answer),
+        cmocka_unit_test(a_prompt_that_fills_the_context_gives_one_token),
         cmocka_unit_test(wrong_requests_are_refused_and_nothing_is_lost),
         cmocka_unit_test(a_budget_is_kept),
         cmocka_unit_test(the_callback_stops_the_answer),
         cmocka_unit_test(a_cancelled_answer_leaves_a_usable_session),
+        cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),
         cmocka_unit_test(another_thread_may_cancel),
         cmocka_unit_test(stop_strings_end_the_answer),
     };

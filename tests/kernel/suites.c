@@ -2,7 +2,7 @@
 
 extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_swiglu, kt_gemv_vocab,
     kt_gemv_linear, kt_gemv_bench;
-extern const struct kt_suite kt_argmax, kt_sample;
+extern const struct kt_suite kt_argmax, kt_logprob, kt_sample;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
 extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_swiglu;
 extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree,
@@ -14,7 +14,7 @@ const struct kt_suite *const kt_suites[] = {
     &kt_gemv_swiglu,
     &kt_gemv_vocab,
     &kt_gemv_linear,
-    &kt_argmax,
+    &kt_argmax, &kt_logprob,
     &kt_sample,
     &kt_embed_token,
     &kt_embed_batch,
