@@ -4,6 +4,7 @@
 
 static const struct gi_model_family *const families[] = {
     &gi_model_family_llama,
+    &gi_model_family_qwen2,
 };
 
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size)
@@ -18,5 +19,5 @@ const struct gi_model_family *gi_model_family_find(const char *name, size_t size
 
 const char *gi_model_family_names(void)
 {
-    return "llama";
+    return "llama, qwen2";
 }

@@ -5,5 +5,6 @@
 #include "graph/model_family.h"
 
 extern const struct gi_model_family gi_model_family_llama;
+extern const struct gi_model_family gi_model_family_qwen2;
 
 #endif

@@ -1,0 +1,30 @@
+// Qwen 2 and 2.5: the Llama family's blocks with a bias on q, k and v, and rotary pairs that lie half a
+// head apart.
+#include "models/decoder_weights.h"
+#include "models/families.h"
+
+//-- facts ---------------------------------------------------------------------------------------
+
+static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                       struct glinfer_error *err)
+{
+    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    return gi_model_facts_read(gguf, "qwen2", facts, err);
+}
+
+//-- layer ---------------------------------------------------------------------------------------
+
+static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}
+
+const struct gi_model_family gi_model_family_qwen2 = {
+    .name = "qwen2",
+    .read_facts = read_facts,
+    .weights = gi_pre_norm_weights,
+    .n_weights = GI_PRE_NORM_N_WEIGHTS,
+    .norms = gi_pre_norm_norms,
+    .n_norms = GI_PRE_NORM_N_NORMS,
+    .record_layer = record_layer,
+};
