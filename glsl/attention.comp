@@ -23,8 +23,6 @@
 #define N_OCTET (HEAD_DIM / 8)
 #define N_SLICE (KEYS / N_OCTET)
 #define N_QUAD uint(HEAD_DIM / 4)
-#define STRIPES 8u
-#define MASKED -3.0e38
 
 layout(local_size_x = KEYS) in;
 
@@ -37,14 +35,8 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
-void group_barrier()
-{
-    memoryBarrierShared();
-    barrier();
-}
+#include "lib/weigh.glsl"
 
-shared float weights[KEYS];
-shared float stripes[STRIPES];
 shared vec4 sums[2 * KEYS];
 shared uint is_last;
 
@@ -60,49 +52,6 @@ float score(uint head, uint row)
         sum += high * uintBitsToFloat(cache[q + 2u * i + 1u]);
     }
     return params.scale * (sum.x + sum.y + sum.z + sum.w);
-}
-
-// Leaves exp(score - largest) of each key in weights; returns largest.
-float weigh_keys(uint lane, float value)
-{
-    weights[lane] = value;
-    group_barrier();
-    if (lane < STRIPES) {
-        float largest = value;
-        for (uint i = lane + STRIPES; i < uint(KEYS); i += STRIPES) {
-            largest = max(largest, weights[i]);
-        }
-        stripes[lane] = largest;
-    }
-    group_barrier();
-    float largest = stripes[0];
-    for (uint i = 1u; i < STRIPES; i++) {
-        largest = max(largest, stripes[i]);
-    }
-    weights[lane] = value == MASKED ? 0.0 : exp_negative(value - largest);
-    group_barrier();
-    return largest;
-}
-
-// The sum of the weights by stripes; complete after the next barrier.
-void sum_weights(uint lane)
-{
-    if (lane < STRIPES) {
-        float sum = weights[lane];
-        for (uint i = lane + STRIPES; i < uint(KEYS); i += STRIPES) {
-            sum += weights[i];
-        }
-        stripes[lane] = sum;
-    }
-}
-
-float sum_stripes()
-{
-    float sum = stripes[0];
-    for (uint i = 1u; i < STRIPES; i++) {
-        sum += stripes[i];
-    }
-    return sum;
 }
 
 // Adds up this invocation's octet over its keys, then the slices of each octet through shared
@@ -225,7 +174,7 @@ void main()
 
     uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx + first_key;
     float value = score(head, first_row + min(lane, max(n_key, 1u) - 1u));
-    float largest = weigh_keys(lane, lane < n_key ? value : MASKED);
+    float largest = weigh_keys(lane, lane < n_key ? value : MASKED, MASKED);
     sum_weights(lane);
     sum_values(lane, first_row, n_key);
     float weight_sum = sum_stripes();

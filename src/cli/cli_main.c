@@ -23,7 +23,7 @@ static const char environment[] =
     "    GLINFER_DISPATCH=direct|indirect  how grids that grow with the context are dispatched\n"
     "    GLINFER_LIMITS=es31               use no more than OpenGL ES 3.1 promises\n"
     "    GLINFER_GEMV=split|row|texel      the form of the decode kernels, to compare them\n"
-    "    GLINFER_BATCH=row|split           the form of the prompt kernels, to compare them\n"
+    "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
     "    XDG_CACHE_HOME                    compiled programs lie in its folder glinfer\n";
 

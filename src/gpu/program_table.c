@@ -46,20 +46,22 @@ static const struct quant_row *find_quant(uint32_t type)
     return NULL;
 }
 
-static bool has_capability(const struct gi_limits *limits, uint32_t capability)
+static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
 {
+    const struct gi_limits *limits = &gpu->limits;
     uint32_t width = (capability & GI_CAPABILITY_WG1024)  ? 1024
                      : (capability & GI_CAPABILITY_WG512) ? 512
                      : (capability & GI_CAPABILITY_WG256) ? 256
                                                           : 128;
     return limits->max_invocations >= width && limits->max_group_size[0] >= width &&
            (limits->has_subgroups || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
-           (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF));
+           (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
+           (gpu->class == GI_GPU_CLASS_LLVMPIPE || !(capability & GI_CAPABILITY_LLVMPIPE));
 }
 
 bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id)
 {
-    return has_capability(&gpu->limits, rows[id].capability);
+    return has_capability(gpu, rows[id].capability);
 }
 
 //-- table -----------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ static bool check_key(const struct gi_program_table *table, const struct gi_prog
 {
     const struct program_row *row = &rows[key->id];
     assert(key->id < GI_PROGRAM_COUNT && key->n_defines <= GI_MAX_DEFINES);
-    if (!has_capability(&table->gpu->limits, row->capability)) {
+    if (!has_capability(table->gpu, row->capability)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "%s lacks what %s %s needs (wider work groups, subgroups or texture "
                             "buffers)",

@@ -7,23 +7,30 @@
 
 #define KEYS 128 // of a range of the decode kernel: its work group
 
-// How a device's class spreads a batch over groups. vectors and keys are defines of
-// glsl/attention_batch_row.comp: its private memory, 512 bytes a vector and element of the head, should
+// How a device's class spreads a batch over groups. keys and vectors are defines; those of
+// glsl/attention_batch_row.comp bound its private memory: 512 bytes a vector and element of the head, should
 // stay within a core's cache, and compiling takes a second for every 30 fetches in its code.
 struct batch_shape {
     enum gi_program_id program;
     uint32_t n_tokens; // of a group
-    uint32_t vectors, keys;
+    uint32_t n_defines;
+    uint32_t keys, vectors;
 };
+
+#define LANE_KEYS 64 // of a tile of glsl/attention_batch_lane.comp: its work group
 
 static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
-    if (!gi_batch_is_row(gpu)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 0, 0};
+    enum gi_batch_form form = gi_batch_form(gpu);
+    if (form == GI_BATCH_FORM_SPLIT) {
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 3, 0, 0};
+    }
+    if (form == GI_BATCH_FORM_LANE) {
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 4, LANE_KEYS, 0};
     }
     uint32_t vectors = layer->head_dim <= 96 ? 4 : 2;
     uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
-    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, vectors, keys};
+    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 5, keys, vectors};
 }
 
 static uint32_t count_ranges(const struct gi_kv_layer *layer)
@@ -104,12 +111,12 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     const struct gi_program_key key = {
         .id = shape.program,
         .quant = GI_QUANT_NONE,
-        .n_defines = shape.program == GI_PROGRAM_ATTENTION_BATCH_ROW ? 5 : 3,
+        .n_defines = shape.n_defines,
         .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
                     {"K_F32", layer->is_k_f32},
                     {"V_F32", layer->is_v_f32},
-                    {"VECTORS", (int32_t)shape.vectors},
-                    {"KEYS", (int32_t)shape.keys}},
+                    {"KEYS", (int32_t)shape.keys},
+                    {"VECTORS", (int32_t)shape.vectors}},
     };
     const struct gi_attention_batch_params params = {
         .n_head = layer->n_head,

@@ -1,13 +1,33 @@
 #include "ops/batch_class.h"
 
+#include "gpu/program_table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-bool gi_batch_is_row(const struct gi_gpu *gpu)
+static enum gi_batch_form class_form(const struct gi_gpu *gpu)
+{
+    switch (gi_gpu_class(gpu)) {
+    case GI_GPU_CLASS_ROW:
+        return GI_BATCH_FORM_LANE;
+    case GI_GPU_CLASS_LLVMPIPE:
+        return GI_BATCH_FORM_ROW;
+    default:
+        return GI_BATCH_FORM_SPLIT;
+    }
+}
+
+enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
 {
     const char *asked = getenv("GLINFER_BATCH");
-    if (asked) {
-        return strcmp(asked, "row") == 0;
+    if (asked && strcmp(asked, "split") == 0) {
+        return GI_BATCH_FORM_SPLIT;
     }
-    return gi_gpu_class(gpu) == GI_GPU_CLASS_LLVMPIPE;
+    if (asked && strcmp(asked, "lane") == 0) {
+        return GI_BATCH_FORM_LANE;
+    }
+    if (asked && strcmp(asked, "row") == 0 && gi_program_available(gpu, GI_PROGRAM_GEMM_ROW)) {
+        return GI_BATCH_FORM_ROW;
+    }
+    return class_form(gpu);
 }

@@ -4,8 +4,14 @@
 
 #include "gpu/gpu.h"
 
-// True for a row of results an invocation, in private memory (llvmpipe), false for tiles in shared
-// memory. GLINFER_BATCH=row|split in the environment overrides the device's class.
-bool gi_batch_is_row(const struct gi_gpu *gpu);
+enum gi_batch_form {
+    GI_BATCH_FORM_SPLIT, // tiles in shared memory: fast shared memory, many registers
+    GI_BATCH_FORM_LANE,  // a row of weights an invocation, few registers: V3D, Mali, Adreno
+    GI_BATCH_FORM_ROW,   // a row of results an invocation, in private memory: llvmpipe
+};
+
+// The form for the device's class. GLINFER_BATCH=split|lane|row in the environment overrides it where
+// the device can.
+enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu);
 
 #endif

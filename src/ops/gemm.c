@@ -8,6 +8,7 @@
 struct gemm_shape {
     enum gi_program_id program;
     uint32_t n_rows, n_tokens; // of a group
+    uint32_t n_defines;
 };
 
 // TILES and TOKENS of glsl/gemm_row.comp: twelve tiles divide the widths of common models, and the
@@ -15,30 +16,36 @@ struct gemm_shape {
 #define ROW_TILES  12
 #define ROW_TOKENS 8
 
+// TOKENS of glsl/gemm_lane.comp. A GPU that allows no more than 128 invocations has few registers.
+static uint32_t lane_tokens(const struct gi_gpu *gpu)
+{
+    return gi_gpu_limits(gpu)->max_invocations > 128 ? 4 : 2;
+}
+
 static struct gemm_shape choose_shape(const struct gi_gpu *gpu)
 {
-    if (gi_batch_is_row(gpu)) {
-        return (struct gemm_shape){GI_PROGRAM_GEMM_ROW, ROW_TILES * GI_TILE_ROWS, ROW_TOKENS};
+    switch (gi_batch_form(gpu)) {
+    case GI_BATCH_FORM_ROW:
+        return (struct gemm_shape){GI_PROGRAM_GEMM_ROW, ROW_TILES * GI_TILE_ROWS, ROW_TOKENS, 4};
+    case GI_BATCH_FORM_LANE:
+        return (struct gemm_shape){GI_PROGRAM_GEMM_LANE, 64, lane_tokens(gpu), 3};
+    default:
+        return (struct gemm_shape){GI_PROGRAM_GEMM, 64, 64, 2};
     }
-    return (struct gemm_shape){GI_PROGRAM_GEMM, 64, 64};
 }
 
 static struct gi_program_key make_key(const struct gemm_shape *shape,
                                       const struct gi_weight_part *part, bool is_added)
 {
-    struct gi_program_key key = {
+    return (struct gi_program_key){
         .id = shape->program,
         .quant = part->quant->type,
-        .n_defines = 2,
+        .n_defines = shape->n_defines,
         .defines = {{"ADD", is_added},
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    {"TILES", ROW_TILES},
-                    {"TOKENS", ROW_TOKENS}},
+                    {"TOKENS", (int32_t)shape->n_tokens},
+                    {"TILES", ROW_TILES}},
     };
-    if (shape->program == GI_PROGRAM_GEMM_ROW) {
-        key.n_defines = 4;
-    }
-    return key;
 }
 
 static bool record_part(struct gi_recorder *recorder, const char *label,

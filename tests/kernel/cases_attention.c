@@ -466,7 +466,7 @@ static const struct attention_case attention_batch_cases[] = {
     {{9, 3, 64, 1536, false, false},  512, 1000},
 };
 
-static const char *const batch_shapes[] = {"split", "row"}; // of GLINFER_BATCH
+static const char *const batch_shapes[] = {"split", "lane", "row"}; // of GLINFER_BATCH
 
 static void attention_batch_name(size_t index, char *text, size_t size)
 {

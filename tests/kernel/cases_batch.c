@@ -358,7 +358,7 @@ static const struct gemm_case gemm_cases[] = {
     {GI_GGML_TYPE_Q4_1, 16,  3072, 576,  0,   false, false},
 };
 
-static const char *const batch_shapes[] = {"split", "row"}; // of GLINFER_BATCH
+static const char *const batch_shapes[] = {"split", "lane", "row"}; // of GLINFER_BATCH
 
 static void gemm_name(size_t index, char *text, size_t size)
 {
