@@ -66,3 +66,19 @@ uint32_t gi_pack_bits(const struct gi_quants *quants, unsigned shift)
     }
     return halves[0] | halves[1] << 2 | (halves[2] | halves[3] << 2) << 16;
 }
+
+void gi_scale_quants(const struct gi_quants *quants, int zero, const float d[2], const float m[2],
+                     float dst[GI_QUANT_BLOCK])
+{
+    for (size_t i = 0; i < GI_QUANT_BLOCK; i++) {
+        dst[i] = d[i / 16] * (float)((int)gi_quant_at(quants, i) - zero) + m[i / 16];
+    }
+}
+
+void gi_scale_codes(const struct gi_quants *quants, const int8_t codes[16], float d,
+                    float dst[GI_QUANT_BLOCK])
+{
+    for (size_t i = 0; i < GI_QUANT_BLOCK; i++) {
+        dst[i] = d * (float)codes[gi_quant_at(quants, i)];
+    }
+}

@@ -12,13 +12,25 @@
 // Neighbouring invocations own neighbouring rows. A quad is 16 bytes, mostly of quants. The two are
 // apart; a table that all rows share, where the type has one, stands in front of the scales.
 //
-//   type     quads / blocks                            scale words / blocks
-//   f32      8 / 1                                     none
-//   f16      4 / 1                                     none
-//   q8_0     2 / 1                                     1 / 2  f16 d of each, the even block low
-//   q4_0     1 / 1  nibbles                            1 / 2  as q8_0
-//   q4_1     1 / 1  nibbles                            1 / 1  f16 d low, f16 m high
+//   type         quads / blocks                         scale words / blocks
+//   f32          8 / 1                                  none
+//   f16, bf16    4 / 1                                  none
+//   q8_0         2 / 1                                  1 / 2   f16 d of each, the even block low
+//   q4_0 iq4_nl  1 / 1  nibbles                         1 / 2   as q8_0
+//   q4_1         1 / 1  nibbles                         1 / 1   f16 d low, f16 m high
+//   q5_0         1 / 1  nibbles                         3 / 2   as q8_0; bits of each
+//   q5_1         1 / 1  nibbles                         2 / 1   as q4_1; bits
+//   mxfp4        1 / 1  nibbles                         1 / 4   e of each, a byte
+//   q4_k         9 / 8  d, scales; nibbles of each      none
+//   q5_k         9 / 8  as q4_k                         1 / 1   bits
+//   q3_k         5 / 8  d, scales; pairs of two each    1 / 1   bits
+//   q6_k        12 / 8  nibbles of each; pairs of two   5 / 8   d; two scales of each
+//   q2_k         4 / 8  pairs of two each               5 / 8   d, d_min; two scales of each
+//   iq4_xs       8 / 8  nibbles of each                 2 / 8   d, scales as in the file
+//   tq2_0        4 / 8  pairs of two each               1 / 16  f16 d of 8 each, the first low
+//   tq1_0        3 / 8  bytes as in the file            3 / 16  as tq2_0; the last bytes of 8 each
 //
+// The unpackers in glsl/lib/quant say what lies where in a quad of d and scales and in scale words.
 // Within a block the elements are in natural order in words of the quad: f32 one, f16 two (low half
 // first), q8_0 four (low byte first). Smaller quants lie in planes, from which a mask takes the four
 // elements 4 k .. 4 k + 3 at once, each 4 bits above the one before (glsl/lib/quant/fields.glsl):

@@ -7,7 +7,25 @@
 #include "quant/quant.h"
 
 // Each has a file of its name, which defines `const struct gi_quant gi_quant_<name>`.
-#define GI_QUANT_MAP(X) X(f32) X(f16) X(q4_0) X(q4_1) X(q8_0)
+#define GI_QUANT_MAP(X)                                                                            \
+    X(f32)                                                                                         \
+    X(f16)                                                                                         \
+    X(bf16)                                                                                        \
+    X(q4_0)                                                                                        \
+    X(q4_1)                                                                                        \
+    X(q5_0)                                                                                        \
+    X(q5_1)                                                                                        \
+    X(q8_0)                                                                                        \
+    X(q2_k)                                                                                        \
+    X(q3_k)                                                                                        \
+    X(q4_k)                                                                                        \
+    X(q5_k)                                                                                        \
+    X(q6_k)                                                                                        \
+    X(iq4_nl)                                                                                      \
+    X(iq4_xs)                                                                                      \
+    X(mxfp4)                                                                                       \
+    X(tq1_0)                                                                                       \
+    X(tq2_0)
 
 #define GI_QUANT_DECLARE(name) extern const struct gi_quant gi_quant_##name;
 GI_QUANT_MAP(GI_QUANT_DECLARE)
@@ -52,5 +70,25 @@ void gi_add_bits(uint32_t mask, unsigned bit, struct gi_quants *quants);
 void gi_pack_nibbles(const struct gi_quants *quants, uint32_t words[4]);
 void gi_pack_pairs(const struct gi_quants *quants, unsigned shift, uint32_t words[2]);
 uint32_t gi_pack_bits(const struct gi_quants *quants, unsigned shift);
+
+// dst[i] = d * (quant i - zero) + m, with d[0] and m[0] for the first 16, d[1] and m[1] for the rest.
+void gi_scale_quants(const struct gi_quants *quants, int zero, const float d[2], const float m[2],
+                     float dst[GI_QUANT_BLOCK]);
+// dst[i] = d * codes[quant i], quants of four bits.
+void gi_scale_codes(const struct gi_quants *quants, const int8_t codes[16], float d,
+                    float dst[GI_QUANT_BLOCK]);
+extern const int8_t gi_iq4_codes[16]; // of IQ4_NL and IQ4_XS
+
+//-- pairs of six bits for the blocks of a super-block (k_scales.c) --------------------------------
+
+struct gi_k_scales {
+    uint8_t first[8], second[8]; // of block i
+};
+
+// The scales (first) and minima of Q4_K and Q5_K from the 12 bytes of the file.
+void gi_read_k_scales(const uint8_t bytes[12], struct gi_k_scales *scales);
+// Three words: byte i % 4 of word i / 4 has the low four bits of both, the first one low; bits 4 i on
+// of the third word have the high two bits.
+void gi_pack_k_scales(const struct gi_k_scales *scales, uint32_t words[3]);
 
 #endif

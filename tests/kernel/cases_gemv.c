@@ -334,16 +334,15 @@ static bool compare_residual(struct kt_run *run, const struct test_stream *test,
     return is_good;
 }
 
-static bool run_residual(struct kt_run *run, size_t index)
+static bool check_residual(struct kt_run *run, const struct variant *variant,
+                           const struct residual_size *size)
 {
     const uint32_t skipped = 32; // floats before x
-    struct variant variant = get_variant(index);
-    const struct residual_size *size = &residual_sizes[variant.size];
     struct test_stream stream;
     struct kt_weight weight;
     struct gi_range range;
     struct glinfer_error err;
-    const struct kt_weight_params params = {.type = variant.type,
+    const struct kt_weight_params params = {.type = variant->type,
                                             .n_rows = size->n_embd,
                                             .n_cols = size->n_cols,
                                             .max_part_rows = size->part_rows,
@@ -358,7 +357,7 @@ static bool run_residual(struct kt_run *run, size_t index)
         y[i].value *= (double)size->scale;
         y[i].magnitude *= fabs((double)size->scale);
     }
-    is_good = is_good && set_shape(run, &variant) &&
+    is_good = is_good && set_shape(run, variant) &&
               (gi_op_gemv_residual(&run->recorder, "attn_out", &weight.weight, range, skipped,
                                    size->scale, &stream.stream, &err) ||
                kt_fail(run, "%s", err.message)) &&
@@ -371,11 +370,64 @@ static bool run_residual(struct kt_run *run, size_t index)
     return is_good;
 }
 
+static bool run_residual(struct kt_run *run, size_t index)
+{
+    struct variant variant = get_variant(index);
+    return check_residual(run, &variant, &residual_sizes[variant.size]);
+}
+
 const struct kt_suite kt_gemv_residual = {
     .kernel = "gemv_residual",
     .n_case = ARRAY_LEN(residual_sizes) * N_TYPE * N_SHAPE,
     .name = name_residual,
     .run = run_residual,
+};
+
+//-- the other weight types, which differ in no more than how a block is read ----------------------
+
+static const uint32_t other_types[] = {GI_GGML_TYPE_BF16,   GI_GGML_TYPE_Q5_0,  GI_GGML_TYPE_Q5_1,
+                                       GI_GGML_TYPE_Q2_K,   GI_GGML_TYPE_Q3_K,  GI_GGML_TYPE_Q4_K,
+                                       GI_GGML_TYPE_Q5_K,   GI_GGML_TYPE_Q6_K,  GI_GGML_TYPE_IQ4_NL,
+                                       GI_GGML_TYPE_IQ4_XS, GI_GGML_TYPE_MXFP4, GI_GGML_TYPE_TQ1_0,
+                                       GI_GGML_TYPE_TQ2_0};
+
+// Columns are rounded up to blocks of the type: odd numbers of blocks and of super-blocks.
+static const struct residual_size quant_sizes[] = {
+    {40, 224, 0,  1,     false, true},
+    {48, 768, 16, 0.25f, true,  true},
+};
+
+static struct variant get_quant_variant(size_t index, struct residual_size *size)
+{
+    const struct variant variant = {other_types[index / N_SHAPE % ARRAY_LEN(other_types)],
+                                    index / N_SHAPE / ARRAY_LEN(other_types), index % N_SHAPE};
+    const uint32_t block = gi_ggml_type_find(variant.type)->block_size;
+    *size = quant_sizes[variant.size];
+    size->n_cols = (size->n_cols + block - 1) / block * block;
+    return variant;
+}
+
+static void name_quant(size_t index, char *text, size_t size)
+{
+    struct residual_size s;
+    struct variant variant = get_quant_variant(index, &s);
+    int n = print_variant(&variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u x %u%s", s.n_embd, s.n_cols,
+             s.part_rows ? " parts" : "");
+}
+
+static bool run_quant(struct kt_run *run, size_t index)
+{
+    struct residual_size size;
+    struct variant variant = get_quant_variant(index, &size);
+    return check_residual(run, &variant, &size);
+}
+
+const struct kt_suite kt_gemv_quant = {
+    .kernel = "gemv_quant",
+    .n_case = ARRAY_LEN(quant_sizes) * ARRAY_LEN(other_types) * N_SHAPE,
+    .name = name_quant,
+    .run = run_quant,
 };
 
 //-- gemv is linear --------------------------------------------------------------------------------

@@ -3,6 +3,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Where a block of the file has its f16 scale and minimum, and about how many times a scale weights
+// are at the most.
+struct scale_places {
+    uint32_t type;
+    struct {
+        uint32_t byte;
+        float range; // 0: there is none
+    } places[2];
+};
+
+static const struct scale_places scale_places[] = {
+    {GI_GGML_TYPE_F16,    {{0, 1}}               },
+    {GI_GGML_TYPE_Q4_0,   {{0, 8}}               },
+    {GI_GGML_TYPE_Q4_1,   {{0, 8}, {2, 1}}       },
+    {GI_GGML_TYPE_Q5_0,   {{0, 16}}              },
+    {GI_GGML_TYPE_Q5_1,   {{0, 16}, {2, 1}}      },
+    {GI_GGML_TYPE_Q8_0,   {{0, 128}}             },
+    {GI_GGML_TYPE_Q2_K,   {{80, 45}, {82, 15}}   },
+    {GI_GGML_TYPE_Q3_K,   {{108, 32 * 4}}        },
+    {GI_GGML_TYPE_Q4_K,   {{0, 63 * 15}, {2, 63}}},
+    {GI_GGML_TYPE_Q5_K,   {{0, 63 * 31}, {2, 63}}},
+    {GI_GGML_TYPE_Q6_K,   {{208, 128 * 32}}      },
+    {GI_GGML_TYPE_IQ4_NL, {{0, 127}}             },
+    {GI_GGML_TYPE_IQ4_XS, {{0, 32 * 127}}        },
+    {GI_GGML_TYPE_TQ1_0,  {{52, 1}}              },
+    {GI_GGML_TYPE_TQ2_0,  {{64, 1}}              },
+};
+
+static void fill_halves(struct kt_run *run, const struct scale_places *places, uint8_t *block)
+{
+    for (size_t i = 0; i < 2 && places->places[i].range > 0; i++) {
+        float value = kt_uniform(run, -1, 1) / places->places[i].range;
+        uint16_t half = gi_float_to_half(value);
+        memcpy(block + places->places[i].byte, &half, sizeof(half));
+    }
+}
+
+// Makes a block of random bytes one of weights of about unit size.
+static void fill_scales(struct kt_run *run, uint32_t type, uint8_t *block)
+{
+    float value = kt_uniform(run, -1, 1);
+    switch (type) {
+    case GI_GGML_TYPE_F32:
+        memcpy(block, &value, sizeof(value));
+        return;
+    case GI_GGML_TYPE_BF16:
+        memcpy(block, (const uint8_t *)&value + 2, 2);
+        return;
+    case GI_GGML_TYPE_MXFP4:
+        block[0] = (uint8_t)(122 + kt_index(run, 6));
+        return;
+    default:
+        break;
+    }
+    for (size_t i = 0; i < sizeof(scale_places) / sizeof(scale_places[0]); i++) {
+        if (scale_places[i].type == type) {
+            fill_halves(run, &scale_places[i], block);
+        }
+    }
+}
+
 // The file's bytes of one row of random weights of about unit size.
 static void fill_file_row(struct kt_run *run, const struct gi_ggml_type_facts *facts,
                           uint32_t n_cols, uint8_t *row)
@@ -12,26 +73,7 @@ static void fill_file_row(struct kt_run *run, const struct gi_ggml_type_facts *f
         row[i] = (uint8_t)kt_index(run, 256);
     }
     for (uint32_t b = 0; b < n_block; b++) {
-        uint8_t *block = row + (size_t)b * facts->block_bytes;
-        float value = kt_uniform(run, -1, 1);
-        uint16_t half;
-        switch (facts->type) {
-        case GI_GGML_TYPE_F32:
-            memcpy(block, &value, sizeof(value));
-            break;
-        case GI_GGML_TYPE_Q4_1:
-            half = gi_float_to_half(kt_uniform(run, -1, 1));
-            memcpy(block + 2, &half, sizeof(half));
-            half = gi_float_to_half(value / 8);
-            memcpy(block, &half, sizeof(half));
-            break;
-        default: // F16, and the types whose blocks begin with an f16 scale
-            half = gi_float_to_half(facts->block_size == 1             ? value
-                                    : facts->type == GI_GGML_TYPE_Q8_0 ? value / 128
-                                                                       : value / 8);
-            memcpy(block, &half, sizeof(half));
-            break;
-        }
+        fill_scales(run, facts->type, row + (size_t)b * facts->block_bytes);
     }
 }
 

@@ -1,7 +1,7 @@
 #include "kernel_test.h"
 
 extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_swiglu, kt_gemv_vocab,
-    kt_gemv_linear, kt_gemv_bench;
+    kt_gemv_linear, kt_gemv_quant, kt_gemv_bench;
 extern const struct kt_suite kt_argmax, kt_logprob, kt_sample;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
 extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_swiglu;
@@ -14,7 +14,9 @@ const struct kt_suite *const kt_suites[] = {
     &kt_gemv_swiglu,
     &kt_gemv_vocab,
     &kt_gemv_linear,
-    &kt_argmax, &kt_logprob,
+    &kt_gemv_quant,
+    &kt_argmax,
+    &kt_logprob,
     &kt_sample,
     &kt_embed_token,
     &kt_embed_batch,

@@ -1,6 +1,7 @@
 #include "tests/ref/ref_quant.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 double ref_half(unsigned bits)
@@ -54,4 +55,148 @@ double ref_element_q8_0(const uint8_t *row, size_t i)
     const uint8_t *block = row + i / 32 * 34;
     int byte = block[2 + i % 32];
     return half_at(block) * (byte < 128 ? byte : byte - 256);
+}
+
+double ref_element_bf16(const uint8_t *row, size_t i)
+{
+    uint8_t bytes[4] = {0, 0, row[2 * i], row[2 * i + 1]};
+    return ref_element_f32(bytes, 0);
+}
+
+// Bit i of a run of bytes, the first low.
+static int bit_at(const uint8_t *bytes, size_t i)
+{
+    return bytes[i / 8] >> i % 8 & 1;
+}
+
+double ref_element_q5_0(const uint8_t *row, size_t i)
+{
+    const uint8_t *block = row + i / 32 * 22;
+    double q = nibble_at(block + 6, i % 32) + 16 * bit_at(block + 2, i % 32);
+    return half_at(block) * (q - 16.0);
+}
+
+double ref_element_q5_1(const uint8_t *row, size_t i)
+{
+    const uint8_t *block = row + i / 32 * 24;
+    double q = nibble_at(block + 8, i % 32) + 16 * bit_at(block + 4, i % 32);
+    return half_at(block) * q + half_at(block + 2);
+}
+
+//-- super-blocks of 256; j counts in them ---------------------------------------------------------
+
+double ref_element_q2_k(const uint8_t *row, size_t i)
+{
+    const uint8_t *super = row + i / 256 * 84;
+    size_t j = i % 256;
+    int scale = super[j / 16];
+    int q = super[16 + j / 128 * 32 + j % 32] >> 2 * (j % 128 / 32) & 3;
+    return half_at(super + 80) * (scale % 16) * q - half_at(super + 82) * (scale / 16);
+}
+
+double ref_element_q3_k(const uint8_t *row, size_t i)
+{
+    const uint8_t *super = row + i / 256 * 110, *scales = super + 96;
+    size_t j = i % 256, n = j / 16;
+    int low = n < 8 ? scales[n] % 16 : scales[n - 8] / 16;
+    int scale = low + 16 * (scales[8 + n % 4] >> 2 * (n / 4) & 3);
+    int q = super[32 + j / 128 * 32 + j % 32] >> 2 * (j % 128 / 32) & 3;
+    int high = super[j % 32] >> j / 32 & 1;
+    return half_at(super + 108) * (scale - 32) * (q + 4 * high - 4);
+}
+
+// Scale (first) or minimum of block b of Q4_K and Q5_K.
+static int k_scale_at(const uint8_t *bytes, size_t b, bool is_min)
+{
+    const uint8_t *own = bytes + (is_min ? 4 : 0);
+    if (b < 4) {
+        return own[b] % 64;
+    }
+    int low = is_min ? bytes[4 + b] / 16 : bytes[4 + b] % 16;
+    return low + 16 * (own[b - 4] / 64);
+}
+
+static double k_element(const uint8_t *super, size_t j, int q)
+{
+    int scale = k_scale_at(super + 4, j / 32, false), min = k_scale_at(super + 4, j / 32, true);
+    return half_at(super) * scale * q - half_at(super + 2) * min;
+}
+
+double ref_element_q4_k(const uint8_t *row, size_t i)
+{
+    const uint8_t *super = row + i / 256 * 144;
+    size_t j = i % 256;
+    return k_element(super, j, super[16 + j / 64 * 32 + j % 32] >> 4 * (j / 32 % 2) & 15);
+}
+
+double ref_element_q5_k(const uint8_t *row, size_t i)
+{
+    const uint8_t *super = row + i / 256 * 176;
+    size_t j = i % 256;
+    int low = super[48 + j / 64 * 32 + j % 32] >> 4 * (j / 32 % 2) & 15;
+    return k_element(super, j, low + 16 * (super[16 + j % 32] >> j / 32 & 1));
+}
+
+double ref_element_q6_k(const uint8_t *row, size_t i)
+{
+    const uint8_t *super = row + i / 256 * 210;
+    size_t j = i % 256;
+    int low = super[j / 128 * 64 + j % 64] >> 4 * (j / 64 % 2) & 15;
+    int high = super[128 + j / 128 * 32 + j % 32] >> 2 * (j % 128 / 32) & 3;
+    int scale = super[192 + j / 16];
+    return half_at(super + 208) * (scale < 128 ? scale : scale - 256) * (low + 16 * high - 32);
+}
+
+static const int iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                   1,    13,   25,  38,  53,  69,  89,  113};
+
+double ref_element_iq4_nl(const uint8_t *row, size_t i)
+{
+    const uint8_t *block = row + i / 32 * 18;
+    return half_at(block) * iq4_values[(int)nibble_at(block + 2, i % 32)];
+}
+
+double ref_element_iq4_xs(const uint8_t *row, size_t i)
+{
+    const uint8_t *super = row + i / 256 * 136;
+    size_t b = i % 256 / 32;
+    int low = super[4 + b / 2] >> 4 * (b % 2) & 15;
+    int high = (super[2] + 256 * super[3]) >> 2 * b & 3;
+    return half_at(super) * (low + 16 * high - 32) *
+           iq4_values[(int)nibble_at(super + 8 + 16 * b, i % 32)];
+}
+
+// E2M1: a sign, two bits of exponent, one of mantissa; with a scale of 2^(e - 127).
+double ref_element_mxfp4(const uint8_t *row, size_t i)
+{
+    static const double values[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    const uint8_t *block = row + i / 32 * 17;
+    int q = (int)nibble_at(block + 1, i % 32);
+    return ldexp(q < 8 ? values[q] : -values[q - 8], block[0] - 127);
+}
+
+// Digit n of base 3 of a byte that stands for byte / 256, the highest first.
+static int digit_at(int byte, size_t n)
+{
+    for (; n > 0; n--) {
+        byte = byte * 3 % 256;
+    }
+    return byte * 3 / 256;
+}
+
+double ref_element_tq1_0(const uint8_t *row, size_t i)
+{
+    const uint8_t *super = row + i / 256 * 54;
+    size_t j = i % 256;
+    int digit = j < 160   ? digit_at(super[j % 32], j / 32)
+                : j < 240 ? digit_at(super[32 + j % 16], (j - 160) / 16)
+                          : digit_at(super[48 + j % 4], (j - 240) / 4);
+    return half_at(super + 52) * (digit - 1);
+}
+
+double ref_element_tq2_0(const uint8_t *row, size_t i)
+{
+    const uint8_t *super = row + i / 256 * 66;
+    size_t j = i % 256;
+    return half_at(super + 64) * ((super[j / 128 * 32 + j % 32] >> 2 * (j % 128 / 32) & 3) - 1);
 }

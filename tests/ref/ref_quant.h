@@ -15,5 +15,18 @@ double ref_element_f16(const uint8_t *row, size_t i);
 double ref_element_q4_0(const uint8_t *row, size_t i);
 double ref_element_q4_1(const uint8_t *row, size_t i);
 double ref_element_q8_0(const uint8_t *row, size_t i);
+double ref_element_bf16(const uint8_t *row, size_t i);
+double ref_element_q5_0(const uint8_t *row, size_t i);
+double ref_element_q5_1(const uint8_t *row, size_t i);
+double ref_element_q2_k(const uint8_t *row, size_t i);
+double ref_element_q3_k(const uint8_t *row, size_t i);
+double ref_element_q4_k(const uint8_t *row, size_t i);
+double ref_element_q5_k(const uint8_t *row, size_t i);
+double ref_element_q6_k(const uint8_t *row, size_t i);
+double ref_element_iq4_nl(const uint8_t *row, size_t i);
+double ref_element_iq4_xs(const uint8_t *row, size_t i);
+double ref_element_mxfp4(const uint8_t *row, size_t i);
+double ref_element_tq1_0(const uint8_t *row, size_t i);
+double ref_element_tq2_0(const uint8_t *row, size_t i);
 
 #endif

@@ -1,0 +1,52 @@
+// Nibbles that stand for one of 16 signed bytes: codes holds them, code 0 in the lowest byte. Selecting
+// a word and shifting it takes more arithmetic than an array that is indexed, but every driver keeps it
+// in registers.
+
+// The codes of four nibbles, each times 2^24: the sign comes with the top byte.
+vec4 codes_at_top(uvec4 nibbles, uvec4 codes)
+{
+    uvec4 word = mix(mix(uvec4(codes.x), uvec4(codes.y), bvec4(nibbles & 4u)),
+                     mix(uvec4(codes.z), uvec4(codes.w), bvec4(nibbles & 4u)),
+                     bvec4(nibbles & 8u));
+    return vec4(ivec4((word << ((~nibbles & 3u) << 3u)) & 0xFF000000u));
+}
+
+vec4 low_codes(uint w, uvec4 codes)
+{
+    return codes_at_top(uvec4(w) >> uvec4(0u, 4u, 8u, 12u), codes);
+}
+
+vec4 high_codes(uint w, uvec4 codes)
+{
+    return codes_at_top(uvec4(w) >> uvec4(16u, 20u, 24u, 28u), codes);
+}
+
+const float code_weight = 1.0 / 16777216.0;
+
+// Sum of code * x.
+float codes_dot(uvec4 w, uvec4 codes, vec4 x[8])
+{
+    vec4 p = low_codes(w.x, codes) * x[0];
+    p += high_codes(w.x, codes) * x[1];
+    p += low_codes(w.y, codes) * x[2];
+    p += high_codes(w.y, codes) * x[3];
+    p += low_codes(w.z, codes) * x[4];
+    p += high_codes(w.z, codes) * x[5];
+    p += low_codes(w.w, codes) * x[6];
+    p += high_codes(w.w, codes) * x[7];
+    return code_weight * ((p.x + p.y) + (p.z + p.w));
+}
+
+// d * code of all 32.
+void codes_unpack(uvec4 w, uvec4 codes, float d, out vec4 v[8])
+{
+    d *= code_weight;
+    v[0] = low_codes(w.x, codes) * d;
+    v[1] = high_codes(w.x, codes) * d;
+    v[2] = low_codes(w.y, codes) * d;
+    v[3] = high_codes(w.y, codes) * d;
+    v[4] = low_codes(w.z, codes) * d;
+    v[5] = high_codes(w.z, codes) * d;
+    v[6] = low_codes(w.w, codes) * d;
+    v[7] = high_codes(w.w, codes) * d;
+}

@@ -1,0 +1,28 @@
+// IQ4_NL: weight = d * code of a nibble. One quad a row and block. Scale word: f16 d of two blocks, the
+// even one low.
+struct QuantBlock {
+    uvec4 quad;
+    float d;
+};
+
+#include "lib/quant/codebook.glsl"
+#include "lib/quant/iq4_codes.glsl"
+#include "lib/quant/paired_scale.glsl"
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    QuantBlock w;
+    w.quad = quad_at(quant_index(tile, block, n_block, 1u, row));
+    w.d = paired_scale(tile, block, n_block, row, 1u);
+    return w;
+}
+
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
+{
+    return w.d * codes_dot(w.quad, iq4_codes, x);
+}
+
+void quant_unpack(QuantBlock w, out vec4 v[8])
+{
+    codes_unpack(w.quad, iq4_codes, w.d, v);
+}

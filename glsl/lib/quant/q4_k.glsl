@@ -1,0 +1,36 @@
+// Q4_K: weight = d * scale * nibble - d_min * min. Nine quads a row and super-block of 8 blocks: the
+// first holds f16 d low, d_min high, and the scales and minima (k_scales.glsl), the others the nibbles
+// of a block each. No scale words.
+struct QuantBlock {
+    uvec4 quad;
+    vec2 scale; // of nibbles, and what is added
+};
+
+#include "lib/quant/fields.glsl"
+#include "lib/quant/k_scales.glsl"
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    QuantBlock w;
+    uint index = quant_index(tile, block / 8u, n_block / 8u, 9u, row);
+    uvec4 header = quad_at(index);
+    w.quad = quad_at(index + (1u + (block & 7u)) * TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(header.x);
+    w.scale = vec2(d.x, -d.y) * k_scales(header, block);
+    return w;
+}
+
+vec4 quant_fields(QuantBlock w, int k)
+{
+    return fields_to_float(mask_fields(nibbles_at(w.quad, k), 0xFu));
+}
+
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
+{
+    return w.scale.x * fields_dot(w, x) + w.scale.y * (sum.x + sum.y);
+}
+
+void quant_unpack(QuantBlock w, out vec4 v[8])
+{
+    fields_unpack(w, w.scale.xx, w.scale.yy, v);
+}

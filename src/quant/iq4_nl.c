@@ -1,0 +1,42 @@
+// IQ4_NL as in the file: blocks of 32 elements in 18 bytes; element i = d * code[q[i]], where code is
+// gi_iq4_codes.
+//
+//   byte   0 1   2            3            ..   17
+//          d     q[0]  low    q[1]  low         q[15] low
+//          f16   q[16] high   q[17] high        q[31] high   nibble
+#include "quant/quant_table.h"
+
+#define BLOCK_BYTES 18
+
+const int8_t gi_iq4_codes[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                 1,    13,   25,  38,  53,  69,  89,  113};
+
+static void dequantize_row(const void *src, size_t n_cols, float *dst)
+{
+    const uint8_t *block = src;
+    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
+        struct gi_quants quants;
+        gi_read_nibbles(block + 2, &quants);
+        gi_scale_codes(&quants, gi_iq4_codes, gi_load_half(block), dst + i);
+    }
+}
+
+static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
+{
+    for (size_t i = 0; i < n / GI_QUANT_BLOCK; i++, src += BLOCK_BYTES) {
+        struct gi_quants quants;
+        gi_read_nibbles(src + 2, &quants);
+        gi_pack_nibbles(&quants, quads[i]);
+        words[0] |= (uint32_t)gi_load_u16(src) << 16 * i;
+    }
+}
+
+const struct gi_quant gi_quant_iq4_nl = {
+    .type = GI_GGML_TYPE_IQ4_NL,
+    .quad_blocks = 1,
+    .n_quad = 1,
+    .scale_blocks = 2,
+    .scale_words = 1,
+    .dequantize_row = dequantize_row,
+    .repack_group = repack_group,
+};

@@ -1,0 +1,21 @@
+#include "quant/quant_table.h"
+
+void gi_read_k_scales(const uint8_t bytes[12], struct gi_k_scales *scales)
+{
+    for (size_t i = 0; i < 4; i++) {
+        scales->first[i] = bytes[i] & 63;
+        scales->second[i] = bytes[i + 4] & 63;
+        scales->first[i + 4] = (uint8_t)((bytes[i + 8] & 15) | bytes[i] >> 6 << 4);
+        scales->second[i + 4] = (uint8_t)(bytes[i + 8] >> 4 | bytes[i + 4] >> 6 << 4);
+    }
+}
+
+void gi_pack_k_scales(const struct gi_k_scales *scales, uint32_t words[3])
+{
+    words[0] = words[1] = words[2] = 0;
+    for (size_t i = 0; i < 8; i++) {
+        const uint32_t first = scales->first[i], second = scales->second[i];
+        words[i / 4] |= ((first & 15) | (second & 15) << 4) << 8 * (i % 4);
+        words[2] |= (first >> 4 | second >> 4 << 2) << 4 * i;
+    }
+}

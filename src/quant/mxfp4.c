@@ -1,0 +1,45 @@
+// MXFP4 as in the file: blocks of 32 elements in 17 bytes; element i = 2^(e - 128) * code[q[i]], twice
+// the values of E2M1 at half their scale.
+//
+//   byte   0       1            2            ..   16
+//          e       q[0]  low    q[1]  low         q[15] low
+//          uint8   q[16] high   q[17] high        q[31] high   nibble
+//
+// https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf
+#include "quant/quant_table.h"
+
+#include <math.h>
+
+#define BLOCK_BYTES 17
+
+static const int8_t codes[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+static void dequantize_row(const void *src, size_t n_cols, float *dst)
+{
+    const uint8_t *block = src;
+    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
+        struct gi_quants quants;
+        gi_read_nibbles(block + 1, &quants);
+        gi_scale_codes(&quants, codes, ldexpf(1, block[0] - 128), dst + i);
+    }
+}
+
+static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
+{
+    for (size_t i = 0; i < n / GI_QUANT_BLOCK; i++, src += BLOCK_BYTES) {
+        struct gi_quants quants;
+        gi_read_nibbles(src + 1, &quants);
+        gi_pack_nibbles(&quants, quads[i]);
+        words[0] |= (uint32_t)src[0] << 8 * i;
+    }
+}
+
+const struct gi_quant gi_quant_mxfp4 = {
+    .type = GI_GGML_TYPE_MXFP4,
+    .quad_blocks = 1,
+    .n_quad = 1,
+    .scale_blocks = 4,
+    .scale_words = 1,
+    .dequantize_row = dequantize_row,
+    .repack_group = repack_group,
+};

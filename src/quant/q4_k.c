@@ -1,0 +1,62 @@
+// Q4_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 144 bytes; element i of block
+// b = d * scale[b] * q[i] - d_min * min[b].
+//
+//   byte   0 1   2 3     4 .. 15       16 .. 47            48 .. 79     ..    143
+//          d     d_min   scale, min    q of block 0 low,   2 low,       6 low,
+//          f16   f16     of 6 bits     1 high nibble       3 high       7 high
+//
+// The 12 bytes of scales and minima s and m: bytes 0 .. 3 hold s[0] .. s[3], bytes 4 .. 7 m[0] .. m[3],
+// each in its low 6 bits; byte 8 + i holds the low four bits of s[4 + i] and m[4 + i], whose high two
+// are the top bits of bytes i and 4 + i.
+#include "quant/quant_table.h"
+
+#define BLOCK_BYTES 144
+#define N_BLOCK     8u
+
+static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
+{
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t eight = gi_load_u64(super + 16 + block / 2 * 32 + 8 * i);
+        quants->eight[i] = eight >> 4 * (block % 2) & 0x0F0F0F0F0F0F0F0Fu;
+    }
+}
+
+static void dequantize_row(const void *src, size_t n_cols, float *dst)
+{
+    const uint8_t *super = src;
+    for (size_t at = 0; at < n_cols; at += GI_SUPER_BLOCK, super += BLOCK_BYTES) {
+        const float d = gi_load_half(super), d_min = gi_load_half(super + 2);
+        struct gi_k_scales scales;
+        gi_read_k_scales(super + 4, &scales);
+        for (size_t b = 0; b < N_BLOCK; b++, dst += GI_QUANT_BLOCK) {
+            const float scale = d * (float)scales.first[b];
+            const float min = -(d_min * (float)scales.second[b]);
+            struct gi_quants quants;
+            read_quants(super, b, &quants);
+            gi_scale_quants(&quants, 0, (float[]){scale, scale}, (float[]){min, min}, dst);
+        }
+    }
+}
+
+static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
+{
+    (void)n;
+    (void)words;
+    struct gi_k_scales scales;
+    gi_read_k_scales(src + 4, &scales);
+    quads[0][0] = gi_load_u32(src);
+    gi_pack_k_scales(&scales, quads[0] + 1);
+    for (size_t b = 0; b < N_BLOCK; b++) {
+        struct gi_quants quants;
+        read_quants(src, b, &quants);
+        gi_pack_nibbles(&quants, quads[1 + b]);
+    }
+}
+
+const struct gi_quant gi_quant_q4_k = {
+    .type = GI_GGML_TYPE_Q4_K,
+    .quad_blocks = 8,
+    .n_quad = 9,
+    .dequantize_row = dequantize_row,
+    .repack_group = repack_group,
+};

@@ -1,0 +1,50 @@
+// TQ2_0 as in the file: super-blocks of 256 elements, 8 blocks of 32, in 66 bytes; element i of block b
+// = d * (q[i] - 1).
+//
+//   byte   0 .. 31                 32 .. 63               64 65
+//          q of blocks 0, 1, 2,    of blocks 4, 5, 6, 7   d
+//          3, two bits each                               f16
+#include "quant/quant_table.h"
+
+#define BLOCK_BYTES 66
+
+static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
+{
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t eight = gi_load_u64(super + block / 4 * 32 + 8 * i);
+        quants->eight[i] = eight >> 2 * (block % 4) & 0x0303030303030303u;
+    }
+}
+
+static void dequantize_row(const void *src, size_t n_cols, float *dst)
+{
+    const uint8_t *supers = src;
+    for (size_t b = 0; b < n_cols / GI_QUANT_BLOCK; b++, dst += GI_QUANT_BLOCK) {
+        const uint8_t *super = supers + b / 8 * BLOCK_BYTES;
+        const float d = gi_load_half(super + 64);
+        struct gi_quants quants;
+        read_quants(super, b % 8, &quants);
+        gi_scale_quants(&quants, 1, (float[]){d, d}, (float[]){0, 0}, dst);
+    }
+}
+
+static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
+{
+    for (size_t b = 0; b < n / GI_QUANT_BLOCK; b++) {
+        const uint8_t *super = src + b / 8 * BLOCK_BYTES;
+        struct gi_quants quants;
+        read_quants(super, b % 8, &quants);
+        gi_pack_pairs(&quants, 0, quads[b / 2] + b % 2 * 2);
+        words[0] |= b % 8 == 0 ? (uint32_t)gi_load_u16(super + 64) << 2 * b : 0;
+    }
+}
+
+const struct gi_quant gi_quant_tq2_0 = {
+    .type = GI_GGML_TYPE_TQ2_0,
+    .quad_blocks = 8,
+    .n_quad = 4,
+    .scale_blocks = 16,
+    .scale_words = 1,
+    .dequantize_row = dequantize_row,
+    .repack_group = repack_group,
+};
