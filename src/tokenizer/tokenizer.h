@@ -52,8 +52,15 @@ void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 size_t gi_tokenizer_size(const struct gi_tokenizer *tokenizer);
 // "gpt2/smollm"
 const char *gi_tokenizer_name(const struct gi_tokenizer *tokenizer);
-// The recognised template's name, "none" or "unknown".
+// The chat template's name, "none" or "unknown".
 const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer);
+// The names of all chat templates; NULL past the last.
+const char *gi_tokenizer_template_at(size_t index);
+// Takes the template of that name in place of the file's, before the tokenizer is shared. Where the
+// file's is of another name, its default system message goes with it. Fails with INVALID_ARGUMENT
+// (lists the names).
+bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
+                               struct glinfer_error *err);
 
 // A growing list of ids; zero-initialised by the caller, freed with gi_ids_finish.
 struct gi_ids {
@@ -70,7 +77,8 @@ bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text te
 
 // Appends the ids of a conversation in the model's template, ready for the assistant's answer. The
 // contents are data: special tokens spelled in them stay text. Fails with UNSUPPORTED (no template,
-// an unknown one), INVALID_ARGUMENT (a role the template has no place for), NO_MEMORY.
+// an unknown one), INVALID_ARGUMENT (a role the template has no place for, or not there),
+// NO_MEMORY.
 bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
                               const struct glinfer_message *messages, size_t n_messages,
                               struct gi_ids *ids, struct glinfer_error *err);
