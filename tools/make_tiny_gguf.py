@@ -17,14 +17,15 @@ import zlib
 import numpy as np
 from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, RopeScalingType, quants
 
-TYPES = {
-    "f32": GGMLQuantizationType.F32,
-    "f16": GGMLQuantizationType.F16,
-    "q4_0": GGMLQuantizationType.Q4_0,
-    "q4_1": GGMLQuantizationType.Q4_1,
-    "q8_0": GGMLQuantizationType.Q8_0,
+from random_blocks import random_blocks
+
+FILE_TYPES = {  # general.file_type of a file that is mostly of the type
+    "f32": 0, "f16": 1, "bf16": 32, "q4_0": 2, "q4_1": 3, "q5_0": 8, "q5_1": 9, "q8_0": 7,
+    "q2_k": 10, "q3_k": 12, "q4_k": 15, "q5_k": 17, "q6_k": 18, "iq4_nl": 25, "iq4_xs": 30,
+    "mxfp4": 38, "tq1_0": 36, "tq2_0": 37, "iq1_s": 24, "iq1_m": 31, "iq2_xxs": 19, "iq2_xs": 20,
+    "iq2_s": 28, "iq3_xxs": 23, "iq3_s": 26,
 }
-FILE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q8_0": 7}  # general.file_type
+TYPES = {name: GGMLQuantizationType[name.upper()] for name in FILE_TYPES}
 GROUPS = {
     "attn": ["attn_q", "attn_k", "attn_v", "attn_output"],
     "ffn": ["ffn_gate", "ffn_up", "ffn_down"],
@@ -165,20 +166,27 @@ class TensorMaker:
     def __init__(self, writer, args):
         self.writer, self.args = writer, args
 
+    def stream(self, name):
+        return np.random.Generator(np.random.PCG64([self.args.seed, zlib.crc32(name.encode())]))
+
     def draw(self, name, shape):
-        stream = np.random.Generator(np.random.PCG64([self.args.seed, zlib.crc32(name.encode())]))
-        return stream.standard_normal(shape).astype(np.float32)
+        return self.stream(name).standard_normal(shape).astype(np.float32)
 
     def matrix(self, prefix, stem, n_rows, n_cols, gain=1.0, quiet_rows=slice(0)):
         """Rows of unit length times gain: an input of unit RMS gives outputs of RMS gain."""
         name = f"{prefix}{stem}.weight"
-        data = self.draw(name, (n_rows, n_cols)) * np.float32(gain / math.sqrt(n_cols))
-        data[quiet_rows] *= np.float32(0.1)
         kind = TYPES[self.args.types[stem]]
         block, _ = quants.GGML_QUANT_SIZES[kind]
         if n_cols % block:
             sys.exit(f"{name}: rows of {n_cols} are no multiple of {block}, the block of {kind.name}")
-        self.writer.add_tensor(name, quants.quantize(data, kind), raw_dtype=kind)
+        rms = gain / math.sqrt(n_cols)
+        data = self.draw(name, (n_rows, n_cols)) * np.float32(rms)
+        data[quiet_rows] *= np.float32(0.1)
+        try:
+            data = quants.quantize(data, kind)
+        except NotImplementedError:
+            data = random_blocks(self.stream(name), kind, n_rows, n_cols, rms, quiet_rows)
+        self.writer.add_tensor(name, data, raw_dtype=kind)
 
     def vector(self, name, size, mean, spread):
         self.writer.add_tensor(name, mean + np.float32(spread) * self.draw(name, size))

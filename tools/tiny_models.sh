@@ -27,3 +27,11 @@ make tiny-q8_0 --types q8_0 --embd 128 --heads 2 --kv-heads 1 --ff 96 --layers 2
 make tiny-mixed --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,attn_output=q4_1,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
     --embd 64 --heads 2 --kv-heads 2 --head-dim 80 --ff 128 --layers 2 --untied
 make tiny-qwen2 --arch qwen2 --types q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 160 --layers 2
+# Rows of 256 for types of super-blocks: few heads, one layer.
+super="--embd 256 --heads 2 --kv-heads 1 --head-dim 32 --ff 256 --layers 1 --vocab 264"
+make tiny-k_m --types attn_q=q4_k,attn_k=q4_k,attn_v=q6_k,attn_output=q5_0,ffn_gate=q4_k,ffn_up=q4_k,ffn_down=q6_k,embd=q6_k \
+    $super
+make tiny-k_s --types attn_q=q3_k,attn_k=q2_k,attn_v=q5_k,attn_output=q5_1,ffn_gate=q3_k,ffn_up=q2_k,ffn_down=q5_k,embd=q2_k \
+    $super
+make tiny-iq4 --types attn_q=iq4_xs,attn_k=mxfp4,attn_v=bf16,attn_output=iq4_nl,ffn_gate=iq4_xs,ffn_up=iq4_xs,ffn_down=tq1_0,embd=iq4_nl,output=tq2_0 \
+    $super --untied

@@ -1,0 +1,67 @@
+"""Random weights of any GGUF type, for types that PyPI gguf reads and does not write: quants are random
+bits, scales are set. The weights spread evenly over what the type can say."""
+
+import numpy as np
+from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as T, quants
+
+# Offset of the f16 scale in a block, and of the f16 minimum with what it is relative to the scale.
+SCALES = {
+    T.Q4_0: (0, None),
+    T.Q4_1: (0, (2, -7.5)),
+    T.Q5_0: (0, None),
+    T.Q5_1: (0, (2, -15.5)),
+    T.Q8_0: (0, None),
+    T.Q2_K: (80, (82, 1.5)),
+    T.Q3_K: (108, None),
+    T.Q4_K: (0, (2, 7.5)),
+    T.Q5_K: (0, (2, 15.5)),
+    T.Q6_K: (208, None),
+    T.IQ4_NL: (0, None),
+    T.IQ4_XS: (0, None),
+    T.TQ1_0: (52, None),
+    T.TQ2_0: (64, None),
+    T.IQ2_XXS: (0, None),
+    T.IQ2_XS: (0, None),
+    T.IQ2_S: (0, None),
+    T.IQ3_XXS: (0, None),
+    T.IQ3_S: (0, None),
+    T.IQ1_S: (0, None),
+}
+
+
+def set_half(blocks, at, value):
+    blocks[:, at : at + 2] = np.frombuffer(np.float16(value).tobytes(), np.uint8)
+
+
+def set_spread_half(blocks, value):
+    """IQ1_M: the four digits of the f16 are the top digits of four words at the end."""
+    bits = int(np.float16(value).view(np.uint16))
+    for i in range(4):
+        blocks[:, 49 + 2 * i] = (blocks[:, 49 + 2 * i] & 0x0F) | ((bits >> 4 * i & 15) << 4)
+
+
+def set_scale(blocks, kind, scale):
+    if kind == T.MXFP4:
+        blocks[:, 0] = int(np.round(np.log2(scale))) + 128
+    elif kind == T.IQ1_M:
+        set_spread_half(blocks, scale)
+    else:
+        at, minimum = SCALES[kind]
+        set_half(blocks, at, scale)
+        if minimum:
+            set_half(blocks, minimum[0], minimum[1] * scale)
+
+
+def random_blocks(random, kind, n_rows, n_cols, rms, quiet_rows=slice(0)):
+    """(n_rows, bytes of a row) of uint8; quiet_rows are a tenth of the others."""
+    block, size = GGML_QUANT_SIZES[kind]
+    blocks = random.integers(0, 256, (n_rows * n_cols // block, size), np.uint8)
+    set_scale(blocks, kind, 1)
+    unit = np.sqrt(np.mean(np.square(quants.dequantize(blocks, kind), dtype=np.float64)))
+    set_scale(blocks, kind, rms / unit)
+    rows = blocks.reshape(n_rows, -1)
+    quiet = np.ascontiguousarray(rows[quiet_rows]).reshape(-1, size)
+    if quiet.size:
+        set_scale(quiet, kind, rms / unit / 10)
+        rows[quiet_rows] = quiet.reshape(-1, rows.shape[1])
+    return rows
