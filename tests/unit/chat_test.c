@@ -193,10 +193,10 @@ static const struct {
      "<｜Assistant｜><think>\n"                                                                                },
     {"deepseek-r1-first", "<tool><｜User｜>ll<｜Assistant｜>",
      "<tool> he <｜User｜> a <｜Assistant｜>\nb <｜end▁of▁sentence｜><｜User｜>c<｜Assistant｜>"   },
-    {"deepseek3",       "<tool><｜User｜>ll<｜Assistant｜>",
+    {"deepseek3",         "<tool><｜User｜>ll<｜Assistant｜>",
      "<tool> he <｜User｜> a <｜Assistant｜>w</think>\nb <｜end▁of▁sentence｜><｜User｜>c"
      "<｜Assistant｜>"                                                                                         },
-    {"deepseek2",       "<tool>User: ll\n\nAssistant:",
+    {"deepseek2",         "<tool>User: ll\n\nAssistant:",
      "<tool> he \n\nUser:  a \n\nAssistant: w</think>\nb <|endoftext|>User: c\n\nAssistant:"                     },
 };
 
