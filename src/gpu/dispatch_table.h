@@ -47,7 +47,11 @@ struct gi_dispatch {
     const void *params; // params_size bytes, copied; a multiple of 16, at most 256
     uint32_t params_size;
     struct gi_grid grid;
-    uint64_t weight_bytes; // that it reads: for figures
+    // For figures only:
+    uint64_t weight_bytes; // that it reads
+    uint64_t n_weight;     // weights that each of its tokens is multiplied by
+    uint64_t key_bytes;    // that it reads for each key in the cache, the value included
+    uint64_t key_flops;    // that it does for each token and key
 };
 
 // Counts of an indirect table: GI_MAX_SLOTS of these, the first three words being what

@@ -1,5 +1,7 @@
-// GPU time of stretches of the command stream, by EXT_disjoint_timer_query. Never blocks: results
-// are asked for until they are there. Ranges follow each other, they neither nest nor overlap.
+// GPU time of stretches of the command stream, by EXT_disjoint_timer_query: never blocks, results are
+// asked for until they are there. Or, where there are no queries or they tell nothing, by waiting for
+// the GPU at the end of each range, which adds the way to the GPU and back to each. Ranges follow each
+// other, they neither nest nor overlap.
 #ifndef GI_GPU_TIMER_H
 #define GI_GPU_TIMER_H
 
@@ -10,6 +12,9 @@ struct gi_timer;
 // Room for capacity ranges. Fails with UNSUPPORTED where limits.has_timer_query is false, DRIVER,
 // NO_MEMORY.
 struct gi_timer *gi_timer_create(struct gi_gpu *gpu, uint32_t capacity, struct glinfer_error *err);
+// The same by waiting: gi_timer_end blocks, results are there at once. Fails with NO_MEMORY.
+struct gi_timer *gi_timer_create_waiting(struct gi_gpu *gpu, uint32_t capacity,
+                                         struct glinfer_error *err);
 void gi_timer_destroy(struct gi_timer *timer);
 
 // Starts a new set of ranges. The results of the last set are lost.

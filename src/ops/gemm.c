@@ -66,6 +66,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
                      .axis = 1,
                      .divisor = shape.n_tokens                                                                         },
         .weight_bytes = part->quads.size + part->aux.size,
+        .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
     };
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);

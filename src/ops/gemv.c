@@ -200,6 +200,7 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
     }
     dispatch->writes = 1u << 0;
     dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
+    dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
     dispatch->grid.size[0] = count_groups(&part->shape, part->n_pair);
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = 1;

@@ -22,6 +22,7 @@
     X(GEMM, gemm)                                                                                  \
     X(GEMM_LANE, gemm_lane)                                                                        \
     X(GEMM_ROW, gemm_row)                                                                          \
+    X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(SWIGLU, swiglu)                                                                              \
     X(ATTENTION, attention)                                                                        \
@@ -121,6 +122,11 @@
     X(uint32_t, stride)                                                                            \
     X(uint32_t, n_vocab)                                                                           \
     X(uint32_t, one)
+
+#define GI_PARAMS_RATE_FMA(X)                                                                      \
+    X(uint32_t, n_round)                                                                           \
+    X(float, factor)                                                                               \
+    X(float, addend)
 
 #define GI_PARAMS_RMSNORM(X)                                                                       \
     X(uint32_t, x_stride)                                                                          \

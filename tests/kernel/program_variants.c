@@ -29,6 +29,7 @@ static const struct {
     {"TILES",      {12, 8}  },
     {"TOKENS",     {8, 4}   },
     {"VECTORS",    {2, 1}   },
+    {"LOADS",      {16, 4}  },
 };
 #define N_TYPICAL (sizeof(typical) / sizeof(typical[0]))
 

@@ -7,6 +7,7 @@ extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
 extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_swiglu;
 extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree,
     kt_attention_direct;
+extern const struct kt_suite kt_rate_move, kt_rate_fma;
 
 const struct kt_suite *const kt_suites[] = {
     &kt_gemv_qkv,
@@ -30,6 +31,8 @@ const struct kt_suite *const kt_suites[] = {
     &kt_attention_batch,
     &kt_attention_agree,
     &kt_attention_direct,
+    &kt_rate_move,
+    &kt_rate_fma,
     NULL,
 };
 
