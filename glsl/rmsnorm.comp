@@ -1,6 +1,6 @@
-// y[m] = x[m] * gamma / sqrt(mean(x[m]^2) + eps) for the rows of a batch.
+// y[m] = x[m] * gamma / sqrt(mean(x[m]^2) + eps) for the rows of a batch, or with ADD y[m] += the same.
 //
-//   y        (n_tokens, y_stride)  written
+//   y        (n_tokens, y_stride)  written, with ADD read too
 //   x        (n_tokens, x_stride)
 //   vectors  gamma (width)
 //
@@ -11,13 +11,17 @@
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group"
+#if !defined(WG_SIZE) || !defined(ADD)
+#error "WG_SIZE: invocations of a group; ADD: 1 if y is added to, 0 if it is written"
 #endif
 
 layout(local_size_x = WG_SIZE) in;
 
+#if ADD
+layout(std430, binding = 0) restrict buffer Y { vec4 y[]; };
+#else
 layout(std430, binding = 0) restrict writeonly buffer Y { vec4 y[]; };
+#endif
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
@@ -45,8 +49,12 @@ void main()
     float scale = inversesqrt(row_sum(begin, n_quad) / float(params.width) + params.eps);
     if (gl_WorkGroupID.x < state.n_tokens) {
         for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
-            y[token * params.y_stride / 4u + i] =
-                x[begin + i] * scale * vectors[params.gamma / 4u + i];
+            vec4 value = x[begin + i] * scale * vectors[params.gamma / 4u + i];
+            uint at = token * params.y_stride / 4u + i;
+#if ADD
+            value += y[at];
+#endif
+            y[at] = value;
         }
     }
 }

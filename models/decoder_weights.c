@@ -30,6 +30,6 @@ const struct gi_weight_spec gi_pre_norm_weights[GI_PRE_NORM_N_WEIGHTS] = {
 };
 
 const struct gi_norm_spec gi_pre_norm_norms[GI_PRE_NORM_N_NORMS] = {
-    {GI_NORM_ATTN, "blk.%u.attn_norm"},
-    {GI_NORM_FFN,  "blk.%u.ffn_norm" },
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    {GI_NORM_FFN,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
 };

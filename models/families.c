@@ -5,6 +5,7 @@
 static const struct gi_model_family *const families[] = {
     &gi_model_family_llama,
     &gi_model_family_qwen2,
+    &gi_model_family_qwen3,
 };
 
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size)
@@ -19,5 +20,5 @@ const struct gi_model_family *gi_model_family_find(const char *name, size_t size
 
 const char *gi_model_family_names(void)
 {
-    return "llama, qwen2";
+    return "llama, qwen2, qwen3";
 }

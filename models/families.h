@@ -6,5 +6,6 @@
 
 extern const struct gi_model_family gi_model_family_llama;
 extern const struct gi_model_family gi_model_family_qwen2;
+extern const struct gi_model_family gi_model_family_qwen3;
 
 #endif

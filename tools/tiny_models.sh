@@ -26,6 +26,8 @@ make tiny-q4_1 --types attn=q4_1,ffn=q4_1,embd=q8_0 --embd 96 --heads 6 --kv-hea
 make tiny-q8_0 --types q8_0 --embd 128 --heads 2 --kv-heads 1 --ff 96 --layers 2 --rope-scaling linear
 make tiny-mixed --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,attn_output=q4_1,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
     --embd 64 --heads 2 --kv-heads 2 --head-dim 80 --ff 128 --layers 2 --untied
+make tiny-qwen3 --arch qwen3 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 80 \
+    --ff 96 --layers 3
 make tiny-qwen2 --arch qwen2 --types q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 160 --layers 2
 # Rows of 256 for types of super-blocks: few heads, one layer.
 super="--embd 256 --heads 2 --kv-heads 1 --head-dim 32 --ff 256 --layers 1 --vocab 264"

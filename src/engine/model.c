@@ -110,24 +110,40 @@ static bool check_budget(const struct glinfer_model *model, struct glinfer_error
                         (unsigned long long)((model->mem_budget - fixed) / per_token));
 }
 
+// The norms of q and k come in the order of the rows that they multiply.
+static void read_norm(const struct glinfer_model *model, const struct gi_gguf_tensor *tensor,
+                      enum gi_norm norm, float *file_order, float *out)
+{
+    const uint32_t n = (uint32_t)tensor->dims[0];
+    const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
+    gi_read_vector(tensor, n, is_paired ? file_order : out);
+    for (uint32_t i = 0; is_paired && i < n; i++) {
+        out[i] = file_order[gi_plan_pair_row(&model->facts, i)];
+    }
+}
+
 static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *plan,
                        struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = &model->facts;
-    const uint32_t total = gi_graph_norm_total(facts);
-    const uint32_t count = facts->n_layer * GI_NORM_COUNT + 1;
-    model->norms = calloc(total, sizeof(float));
-    if (!model->norms) {
-        return gi_error_no_memory(err, total * sizeof(float), "the norms");
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t offset =
-            gi_graph_norm_offset(facts, i / GI_NORM_COUNT, (enum gi_norm)(i % GI_NORM_COUNT));
+    const struct gi_norm_layout *layout = &model->norm_layout;
+    const uint32_t n_norm = model->facts.n_layer * GI_NORM_COUNT;
+    model->norms = calloc(layout->size, sizeof(float));
+    float *file_order = calloc(layout->size, sizeof(float));
+    const bool ok = model->norms && file_order;
+    for (uint32_t i = 0; ok && i < n_norm; i++) {
+        const enum gi_norm norm = (enum gi_norm)(i % GI_NORM_COUNT);
         if (plan->norms[i]) {
-            gi_read_vector(plan->norms[i], facts->n_embd, model->norms + offset);
+            read_norm(model, plan->norms[i], norm, file_order,
+                      model->norms + gi_norm_offset(layout, i / GI_NORM_COUNT, norm));
         }
     }
-    return true;
+    if (ok) {
+        gi_read_vector(plan->norms[n_norm], model->facts.n_embd,
+                       model->norms +
+                           gi_norm_offset(layout, model->facts.n_layer - 1, GI_NORM_NEXT));
+    }
+    free(file_order);
+    return ok || gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
 }
 
 static bool read_rope_factors(struct glinfer_model *model, const struct gi_model_plan *plan,
@@ -174,6 +190,7 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
     model->family = plan->family;
     model->facts = plan->facts;
     model->qkv_layout = plan->qkv_layout;
+    model->norm_layout = plan->norm_layout;
     gi_model_info_plan(&model->info, plan, params);
     if (gi_tokenizer_size(model->tokenizer.core) > plan->facts.n_vocab) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,

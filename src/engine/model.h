@@ -15,9 +15,10 @@ struct glinfer_model {
     const struct gi_model_family *family;
     struct gi_model_facts facts;
     struct gi_qkv_layout qkv_layout;
+    struct gi_norm_layout norm_layout;
     struct gi_weight_store store;
     struct gi_model_weights weights; // into the store
-    float *norms;                    // gi_graph_norm_total floats
+    float *norms;                    // norm_layout.size floats
     float *rope_factors;             // n_rot / 2, or NULL
     struct glinfer_tokenizer tokenizer;
     struct glinfer_model_info info;

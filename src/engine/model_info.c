@@ -121,7 +121,8 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
 {
     enum { PEAK_HOST = 48 << 20 }; // chunks, staging buffers, vocabulary
     const struct gi_model_facts *facts = &plan->facts;
-    struct gi_graph graph = {.facts = facts, .qkv_layout = plan->qkv_layout};
+    struct gi_graph graph = {
+        .facts = facts, .qkv_layout = plan->qkv_layout, .norm_layout = plan->norm_layout};
     const struct gi_session_shape shape = {
         .n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(facts),
         .n_batch = GI_DEFAULT_BATCH,

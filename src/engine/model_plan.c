@@ -108,7 +108,7 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
     for (uint32_t layer = 0; layer < facts->n_layer; layer++) {
         for (size_t i = 0; i < plan->family->n_norms; i++) {
             const struct gi_norm_spec *spec = &plan->family->norms[i];
-            if (!require(plan, spec->name, layer, facts->n_embd, 1,
+            if (!require(plan, spec->name, layer, gi_dim_size(facts, spec->size), 1,
                          &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
                 return false;
             }
@@ -271,6 +271,8 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
     }
     gi_qkv_layout_init(&plan->qkv_layout, plan->facts.n_head, plan->facts.n_kv_head,
                        plan->facts.head_dim);
+    gi_norm_layout_init(&plan->norm_layout, &plan->facts, plan->family->norms,
+                        plan->family->n_norms);
     if (!find_rope_factors(plan, err) || !plan_norms(plan, err) ||
         !plan_weights(plan, limits, err)) {
         goto fail;
@@ -290,6 +292,16 @@ void gi_model_plan_finish(struct gi_model_plan *plan)
 
 //-- rows ----------------------------------------------------------------------------------------
 
+uint32_t gi_plan_pair_row(const struct gi_model_facts *facts, uint32_t at)
+{
+    const uint32_t n_turn = facts->n_rot / 2;
+    const uint32_t in_head = at % facts->head_dim, i = in_head / 2;
+    if (i >= n_turn || facts->rope_pairing == GI_ROPE_PAIRING_ADJACENT) {
+        return at;
+    }
+    return at - in_head + i + in_head % 2 * n_turn;
+}
+
 static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *source,
                     uint32_t *source_row)
 {
@@ -301,16 +313,12 @@ static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *so
     const uint32_t tile = relative / GI_TILE_ROWS;
     const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
     const uint32_t second = tile % 2;
-    const uint32_t half = facts->head_dim / 2, n_turn = facts->n_rot / 2;
+    const uint32_t half = facts->head_dim / 2;
     if (pair >= (*source == 0 ? facts->n_head : facts->n_kv_head) * half) {
         return false;
     }
-    const uint32_t head = pair / half, i = pair % half;
-    uint32_t dim = 2 * i + second;
-    if (*source < 2 && i < n_turn && facts->rope_pairing == GI_ROPE_PAIRING_HALVES) {
-        dim = i + second * n_turn;
-    }
-    *source_row = head * facts->head_dim + dim;
+    const uint32_t at = 2 * pair + second;
+    *source_row = *source < 2 ? gi_plan_pair_row(facts, at) : at;
     return true;
 }
 

@@ -27,6 +27,7 @@ struct gi_model_plan {
     const struct gi_model_family *family;
     struct gi_model_facts facts;
     struct gi_qkv_layout qkv_layout;
+    struct gi_norm_layout norm_layout;
     // (n_layer, GI_SLOT_COUNT), then the embedding, then the output unless it is tied to it.
     struct gi_plan_weight *weights;
     uint32_t n_weights;
@@ -52,6 +53,9 @@ void gi_model_plan_finish(struct gi_model_plan *plan);
 bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
                         const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                         uint32_t *source_row);
+
+// The row of a head, or of several, that is element `at` in pair order (ops/weight.h).
+uint32_t gi_plan_pair_row(const struct gi_model_facts *facts, uint32_t at);
 
 // Bytes of one part: quads, aux and the padding between.
 uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment);

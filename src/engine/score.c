@@ -90,8 +90,8 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
     recorder.table = scorer->table;
     return scorer->table &&
            gi_op_rmsnorm(&recorder, "output_norm", &graph->x, facts->n_embd, &graph->vectors,
-                         gi_graph_norm_offset(facts, facts->n_layer, GI_NORM_ATTN), facts->norm_eps,
-                         &graph->norm, err) &&
+                         gi_norm_offset(&graph->norm_layout, facts->n_layer - 1, GI_NORM_NEXT),
+                         facts->norm_eps, &graph->norm, err) &&
            gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false,
                       facts->logit_scale, &logits, err) &&
            gi_op_logprob(&recorder, &logits, facts->n_vocab, scorer->ranges[SCORE_TARGETS],

@@ -39,6 +39,7 @@ static void hand_out_ranges(struct glinfer_session *session)
     const struct gi_range *ranges = session->ranges;
     graph->stream.range = ranges[GI_SESSION_STREAM];
     graph->attention.range = ranges[GI_SESSION_ATTENTION];
+    graph->row.range = ranges[GI_SESSION_ROW];
     graph->ffn_act = ranges[GI_SESSION_FFN_ACT];
     graph->logits.range = ranges[GI_SESSION_LOGITS];
     graph->vectors.range = ranges[GI_SESSION_VECTORS];
@@ -121,6 +122,7 @@ static bool create_buffers(struct glinfer_session *session,
     session->graph.facts = &model->facts;
     session->graph.weights = model->weights;
     session->graph.qkv_layout = model->qkv_layout;
+    session->graph.norm_layout = model->norm_layout;
     gi_session_layout(&session->graph, &shape, &kv, &kv_size, sizes);
     if (!allocate(session, &kv, kv_size, sizes, err)) {
         return false;
@@ -140,7 +142,7 @@ static bool write_vectors(struct glinfer_session *session, struct glinfer_error 
 {
     const struct glinfer_model *model = session->model;
     const struct gi_range range = session->ranges[GI_SESSION_VECTORS];
-    const uint32_t n_norm = gi_graph_norm_total(&model->facts);
+    const uint32_t n_norm = model->norm_layout.size;
     const uint64_t rope_size = (uint64_t)session->n_ctx * model->facts.n_rot * sizeof(float);
     struct gi_buffer *buffer = (struct gi_buffer *)range.buffer;
     float *table = malloc(rope_size + sizeof(float));

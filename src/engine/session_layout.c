@@ -33,7 +33,7 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
                        uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
     const struct gi_model_facts *facts = graph->facts;
-    const uint64_t n_norm = gi_graph_norm_total(facts);
+    const uint64_t n_norm = graph->norm_layout.size;
     *kv_size = gi_kv_layer_layout(kv, facts->n_head, facts->n_kv_head, facts->head_dim,
                                   shape->n_ctx, shape->is_k_f32, shape->is_v_f32);
     sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
@@ -43,8 +43,14 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
         gi_stream_layout(&graph->stream, facts->n_embd, facts->n_rot, facts->norm_eps);
     sizes[GI_SESSION_ATTENTION] = gi_attention_scratch_layout(&graph->attention, kv);
     sizes[GI_SESSION_FFN_ACT] = (uint64_t)round_up(facts->n_ff, GI_QUANT_BLOCK) * sizeof(float);
+    graph->row.stride = round_up(facts->n_embd, 2 * GI_TILE_ROWS);
+    if (graph->row.stride < graph->qkv_layout.n_rows) {
+        graph->row.stride = graph->qkv_layout.n_rows;
+    }
+    sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
     sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, facts->n_vocab);
     lay_out_batch(graph, shape, sizes);
     graph->vectors.rope = (uint32_t)n_norm;
+    graph->rope = (struct gi_rope){.table = (uint32_t)n_norm, .n_rot = facts->n_rot};
     sizes[GI_SESSION_VECTORS] = (n_norm + (uint64_t)shape->n_ctx * facts->n_rot) * sizeof(float);
 }

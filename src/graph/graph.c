@@ -1,121 +1,181 @@
 #include "graph/graph.h"
 
-static uint32_t round_up(uint32_t n, uint32_t step)
-{
-    return (n + step - 1) / step * step;
-}
-
-uint32_t gi_dim_size(const struct gi_model_facts *facts, enum gi_dim dim)
-{
-    switch (dim) {
-    case GI_DIM_EMBD:
-        return facts->n_embd;
-    case GI_DIM_Q:
-        return facts->n_head * facts->head_dim;
-    case GI_DIM_KV:
-        return facts->n_kv_head * facts->head_dim;
-    case GI_DIM_FF:
-        return facts->n_ff;
-    case GI_DIM_VOCAB:
-        return facts->n_vocab;
-    case GI_DIM_NONE:
-        break;
-    }
-    return 0;
-}
-
-uint32_t gi_graph_norm_offset(const struct gi_model_facts *facts, uint32_t layer, enum gi_norm norm)
-{
-    return (layer * GI_NORM_COUNT + (uint32_t)norm) * round_up(facts->n_embd, GI_QUANT_BLOCK);
-}
-
-uint32_t gi_graph_norm_total(const struct gi_model_facts *facts)
-{
-    return gi_graph_norm_offset(facts, facts->n_layer, GI_NORM_ATTN) +
-           round_up(facts->n_embd, GI_QUANT_BLOCK);
-}
-
 static const struct gi_weight *layer_weight(const struct gi_graph *graph, uint32_t layer,
                                             enum gi_slot slot)
 {
     return &graph->weights.layers[layer * GI_SLOT_COUNT + (uint32_t)slot];
 }
 
-static bool record_norm(struct gi_graph *graph, const char *label, uint32_t layer,
-                        enum gi_norm norm, struct glinfer_error *err)
+static uint32_t norm_offset(const struct gi_graph *graph, uint32_t layer, enum gi_norm norm)
 {
-    const struct gi_model_facts *facts = graph->facts;
-    return gi_op_rmsnorm(&graph->recorder, label, &graph->x, facts->n_embd, &graph->vectors,
-                         gi_graph_norm_offset(facts, layer, norm), facts->norm_eps, &graph->norm,
+    return gi_norm_offset(&graph->norm_layout, layer, norm);
+}
+
+//-- projections ---------------------------------------------------------------------------------
+
+// A batch's input of a projection: its norm, worked out, or with GI_NORM_NONE the residual as it is.
+static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
+                       const struct gi_rows **rows, struct glinfer_error *err)
+{
+    *rows = norm == GI_NORM_NONE ? &graph->x : &graph->norm;
+    return norm == GI_NORM_NONE ||
+           gi_op_rmsnorm(&graph->recorder, label, &graph->x, graph->facts->n_embd, &graph->vectors,
+                         norm_offset(graph, layer, norm), graph->facts->norm_eps, &graph->norm,
                          err);
+}
+
+// The residual += scale * W x. In a decode step x is range, in a batch rows.
+static bool project_back(struct gi_graph *graph, const char *label, const struct gi_weight *weight,
+                         struct gi_range range, const struct gi_rows *rows,
+                         struct glinfer_error *err)
+{
+    const float scale = graph->facts->residual_scale;
+    if (graph->is_batch) {
+        return gi_op_gemm(&graph->recorder, label, weight, rows, true, scale, &graph->x, err);
+    }
+    return gi_op_gemv_residual(&graph->recorder, label, weight, range, 0, scale, &graph->stream,
+                               err);
+}
+
+// The residual += norm(W x); next is the norm that follows.
+static bool project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
+                                const struct gi_weight *weight, struct gi_range range,
+                                const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,
+                                struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_model_facts *facts = graph->facts;
+    const uint32_t gamma = norm_offset(graph, layer, norm);
+    if (graph->is_batch) {
+        return gi_op_gemm(recorder, label, weight, rows, false, 1.0f, &graph->norm, err) &&
+               gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, facts->n_embd,
+                                 &graph->vectors, gamma, facts->norm_eps, &graph->x, err);
+    }
+    return gi_op_gemv(recorder, label, weight, range, 0, graph->row.range, err) &&
+           gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
+                           norm_offset(graph, layer, next), &graph->stream, err);
 }
 
 //-- attention -----------------------------------------------------------------------------------
 
-static bool attention_step(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    return gi_op_gemv_qkv(recorder, "attn_qkv", layer_weight(graph, layer, GI_SLOT_QKV),
-                          &graph->qkv_layout, &graph->stream, kv, err) &&
-           gi_op_attention(recorder, "attention", kv, facts->attention_scale, &graph->attention,
-                           err) &&
-           gi_op_gemv_residual(recorder, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                               graph->attention.range, 0, facts->residual_scale, &graph->stream,
-                               err);
+    const struct gi_rows *input;
+    if (!graph->is_batch) {
+        return gi_op_gemv_qkv(recorder, "attn_qkv", weight, &graph->qkv_layout, n_rot,
+                              &graph->stream, kv, err);
+    }
+    return input_rows(graph, "attn_norm", layer, GI_NORM_ATTN, &input, err) &&
+           gi_op_gemm(recorder, "attn_qkv", weight, input, false, 1.0f, &graph->qkv, err) &&
+           gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &graph->vectors,
+                         n_rot, kv, &graph->q, err);
 }
 
-static bool attention_batch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                     struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
+    const struct gi_rows *input;
+    if (graph->is_batch) {
+        return input_rows(graph, "attn_norm", layer, before, &input, err) &&
+               gi_op_gemm(recorder, "attn_qkv", weight, input, false, 1.0f, &graph->qkv, err);
+    }
+    if (before == GI_NORM_NONE) {
+        return gi_op_gemv(recorder, "attn_qkv", weight, graph->stream.range, graph->stream.residual,
+                          graph->row.range, err);
+    }
+    return gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
+}
+
+bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope, struct glinfer_error *err)
+{
     const struct gi_model_facts *facts = graph->facts;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    return record_norm(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
-           gi_op_gemm(recorder, "attn_qkv", layer_weight(graph, layer, GI_SLOT_QKV), &graph->norm,
-                      false, 1.0f, &graph->qkv, err) &&
-           gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &graph->vectors,
-                         facts->n_rot, kv, &graph->q, err) &&
-           gi_op_attention_batch(recorder, "attention", kv, facts->attention_scale, &graph->q,
-                                 &graph->attn, err) &&
-           gi_op_gemm(recorder, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT), &graph->attn,
-                      true, facts->residual_scale, &graph->x, err);
+    const struct gi_head_norm norm = {
+        .q_gamma = norm_offset(graph, layer, GI_NORM_Q),
+        .k_gamma = norm_offset(graph, layer, GI_NORM_K),
+        .q_width = graph->norm_layout.widths[GI_NORM_Q],
+        .k_width = graph->norm_layout.widths[GI_NORM_K],
+        .eps = facts->norm_eps,
+    };
+    const struct gi_rows q = {kv->range, facts->n_head * facts->head_dim};
+    return qkv_rows(graph, layer, before, err) &&
+           gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &graph->qkv_layout,
+                              graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &norm,
+                              rope, kv, graph->is_batch ? &graph->q : &q, err);
+}
+
+bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    const struct gi_kv_layer *kv = &graph->kv_cache[layer];
+    const float scale = graph->facts->attention_scale;
+    if (graph->is_batch) {
+        return gi_op_attention_batch(&graph->recorder, "attention", kv, scale, &graph->q,
+                                     &graph->attn, err);
+    }
+    return gi_op_attention(&graph->recorder, "attention", kv, scale, &graph->attention, err);
+}
+
+bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
+                        graph->attention.range, &graph->attn, err);
+}
+
+bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return project_back_normed(graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT),
+                               graph->attention.range, &graph->attn, GI_NORM_ATTN_POST, GI_NORM_FFN,
+                               err);
 }
 
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return graph->is_batch ? attention_batch(graph, layer, err) : attention_step(graph, layer, err);
+    return gi_graph_qkv(graph, layer, graph->facts->n_rot, err) &&
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
 }
 
 //-- feed-forward --------------------------------------------------------------------------------
 
-static bool ffn_step(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                     struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_model_facts *facts = graph->facts;
-    return gi_op_gemv_swiglu(recorder, "ffn_gate_up", layer_weight(graph, layer, GI_SLOT_GATE_UP),
-                             facts->n_ff, &graph->stream, graph->ffn_act, err) &&
-           gi_op_gemv_residual(recorder, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
-                               graph->ffn_act, 0, facts->residual_scale, &graph->stream, err);
+    const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
+    const uint32_t n_ff = graph->facts->n_ff;
+    const struct gi_rows *input;
+    if (!graph->is_batch) {
+        return gi_op_gemv_swiglu(recorder, "ffn_gate_up", gate_up, n_ff, &graph->stream,
+                                 graph->ffn_act, err);
+    }
+    return input_rows(graph, "ffn_norm", layer, before, &input, err) &&
+           gi_op_gemm(recorder, "ffn_gate_up", gate_up, input, false, 1.0f, &graph->ffn_gate_up,
+                      err) &&
+           gi_op_swiglu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff,
+                        &graph->ffn_act_rows, err);
 }
 
-static bool ffn_batch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_model_facts *facts = graph->facts;
-    const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
-    return record_norm(graph, "ffn_norm", layer, GI_NORM_FFN, err) &&
-           gi_op_gemm(recorder, "ffn_gate_up", gate_up, &graph->norm, false, 1.0f,
-                      &graph->ffn_gate_up, err) &&
-           gi_op_swiglu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, facts->n_ff,
-                        &graph->ffn_act_rows, err) &&
-           gi_op_gemm(recorder, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN),
-                      &graph->ffn_act_rows, true, facts->residual_scale, &graph->x, err);
+    return project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN), graph->ffn_act,
+                        &graph->ffn_act_rows, err);
+}
+
+bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return project_back_normed(graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN),
+                               graph->ffn_act, &graph->ffn_act_rows, GI_NORM_FFN_POST, GI_NORM_NEXT,
+                               err);
 }
 
 bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return graph->is_batch ? ffn_batch(graph, layer, err) : ffn_step(graph, layer, err);
+    return gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) && gi_graph_ffn_down(graph, layer, err);
 }
 
 //-- both ends -----------------------------------------------------------------------------------
@@ -127,18 +187,21 @@ bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
         return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
                                  facts->embed_scale, &graph->x, err);
     }
-    return gi_op_embed_token(&graph->recorder, graph->weights.embed, &graph->vectors,
-                             gi_graph_norm_offset(facts, 0, GI_NORM_ATTN), facts->embed_scale,
-                             &graph->stream, err);
+    // Without a norm in front of the first projection nothing reads this one; the output's serves.
+    uint32_t gamma = norm_offset(graph, 0, GI_NORM_ATTN);
+    if (gamma == UINT32_MAX) {
+        gamma = norm_offset(graph, facts->n_layer - 1, GI_NORM_NEXT);
+    }
+    return gi_op_embed_token(&graph->recorder, graph->weights.embed, &graph->vectors, gamma,
+                             facts->embed_scale, &graph->stream, err);
 }
 
 bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)
 {
     const struct gi_model_facts *facts = graph->facts;
-    if (graph->is_batch &&
-        !gi_op_last_row(&graph->recorder, &graph->x, &graph->vectors,
-                        gi_graph_norm_offset(facts, facts->n_layer, GI_NORM_ATTN), &graph->stream,
-                        err)) {
+    if (graph->is_batch && !gi_op_last_row(&graph->recorder, &graph->x, &graph->vectors,
+                                           norm_offset(graph, facts->n_layer - 1, GI_NORM_NEXT),
+                                           &graph->stream, err)) {
         return false;
     }
     return gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,

@@ -25,13 +25,16 @@ struct gi_graph {
     const struct gi_model_facts *facts;
     struct gi_model_weights weights;
     struct gi_qkv_layout qkv_layout;
-    struct gi_vectors vectors; // norm weights in the order of gi_graph_norm_offset, then RoPE
+    struct gi_norm_layout norm_layout;
+    struct gi_vectors vectors;          // norm weights as norm_layout has them, then RoPE
+    struct gi_rope rope;                // the table of it
     const struct gi_kv_layer *kv_cache; // n_layer
     bool is_batch;
 
     // A decode step's intermediates.
     struct gi_stream stream;
     struct gi_attention_scratch attention;
+    struct gi_rows row;      // one row: a projection that is not folded into another
     struct gi_range ffn_act; // (n_ff)
     struct gi_logits logits;
 
@@ -46,12 +49,31 @@ struct gi_graph {
     struct gi_rows ffn_act_rows; // n_ff
 };
 
-// Offset in floats of a norm's weights in vectors; layer n_layer, GI_NORM_ATTN is the output's.
-uint32_t gi_graph_norm_offset(const struct gi_model_facts *facts, uint32_t layer,
-                              enum gi_norm norm);
-// Floats of all of them: where the table of rotations starts.
-uint32_t gi_graph_norm_total(const struct gi_model_facts *facts);
+// The parts of a layer, in the order in which a family puts them together. "Norm" before a projection is of
+// the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
 
+// q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. n_rot is the facts', or 0
+// in a layer without rotation.
+bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
+                  struct glinfer_error *err);
+// The same with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two dispatches.
+bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope, struct glinfer_error *err);
+bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// x += residual_scale * out(attention)
+bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// x += norm(out(attention)), the norm being GI_NORM_ATTN_POST.
+bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// act = silu(gate(norm(x))) * up(norm(x))
+bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                     struct glinfer_error *err);
+// x += residual_scale * down(act)
+bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+// x += norm(down(act)), the norm being GI_NORM_FFN_POST.
+bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// The usual ones together.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += down(silu(gate(norm(x))) * up(norm(x))): the gated feed-forward network.

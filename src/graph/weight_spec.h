@@ -17,8 +17,12 @@ enum gi_slot {
 
 // The norms of a layer.
 enum gi_norm {
-    GI_NORM_ATTN,
-    GI_NORM_FFN,
+    GI_NORM_ATTN, // of the residual, before the projections of attention
+    GI_NORM_Q,    // of each head of q, or of all of q
+    GI_NORM_K,
+    GI_NORM_ATTN_POST, // of what attention adds to the residual
+    GI_NORM_FFN,       // of the residual, before the feed-forward network
+    GI_NORM_FFN_POST,  // of what that network adds
     GI_NORM_COUNT,
     GI_NORM_NEXT, // the first norm of the next layer, or the one before the output
     GI_NORM_NONE,
@@ -33,6 +37,7 @@ enum gi_weight_order { // ops/weight.h draws them
 enum gi_dim {
     GI_DIM_NONE,
     GI_DIM_EMBD,
+    GI_DIM_HEAD,
     GI_DIM_Q,  // n_head * head_dim
     GI_DIM_KV, // n_kv_head * head_dim
     GI_DIM_FF,
@@ -57,9 +62,24 @@ struct gi_weight_spec {
 struct gi_norm_spec {
     enum gi_norm norm;
     const char *name; // "blk.%u.attn_norm", without .weight
+    enum gi_dim size;
+};
+
+// Where the weights of norms lie: those of a layer one behind the other, layer by layer, then the
+// output's. Offsets in floats, multiples of 32.
+struct gi_norm_layout {
+    uint32_t offsets[GI_NORM_COUNT]; // from a layer's first; UINT32_MAX: the family has none
+    uint32_t widths[GI_NORM_COUNT];
+    uint32_t n_layer, layer_size;
+    uint32_t size; // of all
 };
 
 // Elements of a dimension.
 uint32_t gi_dim_size(const struct gi_model_facts *facts, enum gi_dim dim);
+
+void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_model_facts *facts,
+                         const struct gi_norm_spec *specs, size_t n_specs);
+// Offset of a norm's weights; UINT32_MAX if there is none. GI_NORM_NEXT is the norm after a layer.
+uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
 
 #endif

@@ -13,6 +13,11 @@ bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct
                    uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
                    float eps, const struct gi_rows *y, struct glinfer_error *err);
 
+// y[m] += x[m] / rms(x[m]) * gamma
+bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                       uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                       float eps, const struct gi_rows *y, struct glinfer_error *err);
+
 // y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias); columns of y in the GPU order of W's
 // rows. max_tokens bounds the batch (what the tile is chosen by).
 bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
@@ -26,6 +31,20 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_vectors *vectors, uint32_t n_rot,
                    const struct gi_kv_layer *layer, const struct gi_rows *q,
                    struct glinfer_error *err);
+
+// The weights of a norm of q and of k, in pair order: offsets in floats of the vectors, and how many
+// elements share a norm: a head's, or all of q's and k's.
+struct gi_head_norm {
+    uint32_t q_gamma, k_gamma;
+    uint32_t q_width, k_width; // widths of gamma, too
+    float eps;
+};
+// The same with q and k normed before they are turned: x / rms(x) * gamma.
+bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
+                        const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
+                        const struct gi_vectors *vectors, const struct gi_head_norm *norm,
+                        const struct gi_rope *rope, const struct gi_kv_layer *layer,
+                        const struct gi_rows *q, struct glinfer_error *err);
 
 // act[m][i] = silu(g) * u over the parts of a gate_up weight: part by part, gate_up[m] holds the part's
 // gate results at column row_begin and its up results n_rows / 2 further. i < n_ff. A dispatch a part.

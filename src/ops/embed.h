@@ -13,6 +13,12 @@ struct gi_vectors {
     uint32_t rope; // offset of the table; a row is n_rot floats
 };
 
+// A table of rotations among the vectors, and how many elements of a head it turns.
+struct gi_rope {
+    uint32_t table; // offset in floats
+    uint32_t n_rot;
+};
+
 // residual = scale * W[step_state.token]; norm = residual * gamma, gamma n_embd floats at
 // gamma_offset of vectors; ssq; rope = the table's row step_state.n_past. Sets stream->n_ssq. W may
 // have several parts.

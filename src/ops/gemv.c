@@ -13,6 +13,7 @@ enum gemv_kernel {
     GEMV_RESIDUAL,
     GEMV_SWIGLU,
     GEMV_VOCAB,
+    GEMV_PLAIN,
 };
 
 // glsl/lib/gemv.glsl explains them.
@@ -173,6 +174,8 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
                       GI_PROGRAM_GEMV_SWIGLU_TEXEL  },
         [GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_SPLIT,    GI_PROGRAM_GEMV_VOCAB_ROW,
                       GI_PROGRAM_GEMV_VOCAB_TEXEL   },
+        [GEMV_PLAIN] = {GI_PROGRAM_GEMV_PLAIN_SPLIT,    GI_PROGRAM_GEMV_PLAIN_ROW,
+                      GI_PROGRAM_GEMV_PLAIN_TEXEL   },
     };
     const struct gi_weight_part *weight_part = &weight->parts[index];
     assert(weight_part->n_rows > 0 && weight_part->n_rows % 16 == 0);
@@ -211,11 +214,12 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
 //-- ops -------------------------------------------------------------------------------------------
 
 bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                    const struct gi_qkv_layout *layout, const struct gi_stream *stream,
-                    const struct gi_kv_layer *layer, struct glinfer_error *err)
+                    const struct gi_qkv_layout *layout, uint32_t n_rot,
+                    const struct gi_stream *stream, const struct gi_kv_layer *layer,
+                    struct glinfer_error *err)
 {
     assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
-    assert(stream->n_ssq > 0);
+    assert(stream->n_ssq > 0 && (n_rot == stream->n_rot || n_rot == 0));
     uint32_t half_dim = layout->head_dim / 2;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
@@ -237,7 +241,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
             .v_begin = layout->v_begin / 2,
             .n_q_pair = layout->n_head * half_dim,
             .n_kv_pair = layout->n_kv_head * half_dim,
-            .n_rot_pair = stream->n_rot / 2,
+            .n_rot_pair = n_rot / 2,
             .rope = stream->rope / 4,
             .n_ctx = layer->n_ctx,
             .k = layer->k,
@@ -254,6 +258,56 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
         }
     }
     return true;
+}
+
+// source is bound for x, with what params say of the norm.
+static bool record_plain(struct gi_recorder *recorder, const char *label,
+                         const struct gi_weight *weight, struct gi_range source, bool has_norm,
+                         struct gi_gemv_plain_params params, struct gi_range y,
+                         struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gemv_part part;
+        begin_part(&part, recorder, GEMV_PLAIN, weight, i);
+        add_define(&part.key, "NORM", has_norm);
+        params.n_block = part.n_block;
+        params.n_pair = part.n_pair;
+        params.bias = part.weight->bias;
+        params.row_begin = part.weight->row_begin;
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {y, source},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        if (!record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
+                     const struct gi_weight *weight, const struct gi_stream *stream,
+                     struct gi_range y, struct glinfer_error *err)
+{
+    assert(weight->n_cols == stream->n_embd && stream->n_ssq > 0);
+    const struct gi_gemv_plain_params params = {
+        .source = stream->norm / 4,
+        .ssq = stream->ssq / 4,
+        .n_ssq = stream->n_ssq,
+        .inv_n_embd = 1.0f / (float)stream->n_embd,
+        .norm_eps = stream->norm_eps,
+    };
+    return record_plain(recorder, label, weight, stream->range, true, params, y, err);
+}
+
+bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                struct gi_range x, uint32_t x_offset, struct gi_range y, struct glinfer_error *err)
+{
+    assert(x_offset % 4 == 0);
+    const struct gi_gemv_plain_params params = {.source = x_offset / 4};
+    return record_plain(recorder, label, weight, x, false, params, y, err);
 }
 
 bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,

@@ -3,16 +3,27 @@
 #ifndef GI_OPS_GEMV_H
 #define GI_OPS_GEMV_H
 
+#include "ops/embed.h"
 #include "ops/recorder.h"
 #include "ops/stream.h"
 #include "ops/weight.h"
 
 // q, k, v = rope(W norm / rms + bias): reads stream norm, ssq and rope; writes q at the front of
-// the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's.
+// the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's, or 0: nothing is turned.
 //   W (layout->n_rows, n_embd) in qkv order
 bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                    const struct gi_qkv_layout *layout, const struct gi_stream *stream,
-                    const struct gi_kv_layer *layer, struct glinfer_error *err);
+                    const struct gi_qkv_layout *layout, uint32_t n_rot,
+                    const struct gi_stream *stream, const struct gi_kv_layer *layer,
+                    struct glinfer_error *err);
+
+// y = W norm / rms + bias, for what has a dispatch of its own after it. y takes weight->n_rows floats, in
+// the GPU order of rows.
+bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
+                     const struct gi_weight *weight, const struct gi_stream *stream,
+                     struct gi_range y, struct glinfer_error *err);
+// y = W x + bias likewise; x is n_cols floats at x_offset floats of x.
+bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                struct gi_range x, uint32_t x_offset, struct gi_range y, struct glinfer_error *err);
 
 // residual += scale * (W x + bias); norm = residual * gamma; ssq = partial sums. x is n_cols floats
 // at x_offset floats of x. Sets stream->n_ssq. gamma may be absent from weight only in tests.
@@ -26,6 +37,13 @@ bool gi_op_gemv_swiglu(struct gi_recorder *recorder, const char *label,
                        const struct gi_weight *weight, uint32_t n_ff,
                        const struct gi_stream *stream, struct gi_range act,
                        struct glinfer_error *err);
+
+// residual += y / rms(y) * gamma; norm = residual * next_gamma; ssq = partial sums: the end of a block whose
+// result has a norm of its own. y is n_embd floats; gamma and next_gamma are offsets in vectors, next_gamma
+// UINT32_MAX where no norm follows (norm is not written then). Sets stream->n_ssq. One dispatch.
+bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
+                     const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
+                     struct gi_stream *stream, struct glinfer_error *err);
 
 // Logits and, for each work group, their largest and its index (the lowest on ties; a NaN or
 // infinity makes the index UINT32_MAX). One storage range of uints:

@@ -12,6 +12,9 @@
     X(GEMV_RESIDUAL, gemv_residual)                                                                \
     X(GEMV_SWIGLU, gemv_swiglu)                                                                    \
     X(GEMV_VOCAB, gemv_vocab)                                                                      \
+    X(GEMV_PLAIN, gemv_plain)                                                                      \
+    X(NORM_ROPE_KV, norm_rope_kv)                                                                  \
+    X(POST_NORM, post_norm)                                                                        \
     X(ARGMAX, argmax)                                                                              \
     X(SAMPLE, sample)                                                                              \
     X(EMBED_TOKEN, embed_token)                                                                    \
@@ -82,6 +85,11 @@
     X(uint32_t, n_vocab)                                                                           \
     X(uint32_t, partial) /* of the part's first partial result, in uints */                        \
     X(float, scale)
+
+#define GI_PARAMS_GEMV_PLAIN(X)                                                                    \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, row_begin)
 
 #define GI_PARAMS_ARGMAX(X)                                                                        \
     X(uint32_t, n_vocab)                                                                           \
@@ -162,6 +170,25 @@
     X(uint32_t, k)                                                                                 \
     X(uint32_t, v)                                                                                 \
     X(uint32_t, rope)
+
+// Norms are of so many pairs; their weights are in pairs of the vectors.
+#define GI_PARAMS_NORM_ROPE_KV(X)                                                                  \
+    GI_PARAMS_ROPE_KV(X)                                                                           \
+    X(uint32_t, q_norm_pair)                                                                       \
+    X(uint32_t, kv_norm_pair)                                                                      \
+    X(uint32_t, q_gamma)                                                                           \
+    X(uint32_t, k_gamma)                                                                           \
+    X(float, eps)
+
+// Offsets in floats.
+#define GI_PARAMS_POST_NORM(X)                                                                     \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, next_gamma)                                                                        \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(float, eps)
 
 #define GI_PARAMS_SWIGLU(X)                                                                        \
     X(uint32_t, gate_up_stride)                                                                    \

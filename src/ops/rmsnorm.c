@@ -5,17 +5,18 @@
 
 #define WG_SIZE 64
 
-bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
-                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                   float eps, const struct gi_rows *y, struct glinfer_error *err)
+static bool record_norm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                        uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                        float eps, bool is_added, const struct gi_rows *y,
+                        struct glinfer_error *err)
 {
     assert(width > 0 && width % 4 == 0 && gamma_offset % 4 == 0);
     assert(x->stride >= width && y->stride >= width);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_RMSNORM,
         .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", WG_SIZE}},
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"ADD", is_added}},
     };
     const struct gi_rmsnorm_params params = {
         .x_stride = x->stride,
@@ -34,4 +35,18 @@ bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct
     };
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
+}
+
+bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                   float eps, const struct gi_rows *y, struct glinfer_error *err)
+{
+    return record_norm(recorder, label, x, width, vectors, gamma_offset, eps, false, y, err);
+}
+
+bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                       uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                       float eps, const struct gi_rows *y, struct glinfer_error *err)
+{
+    return record_norm(recorder, label, x, width, vectors, gamma_offset, eps, true, y, err);
 }

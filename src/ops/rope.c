@@ -5,6 +5,35 @@
 
 #define WG_SIZE 64 // pairs
 
+static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_layer *layer)
+{
+    return (struct gi_program_key){
+        .id = id,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"K_F32", layer->is_k_f32}, {"V_F32", layer->is_v_f32}},
+    };
+}
+
+// What both kernels do with params of n_pair groups or invocations.
+static bool record_rope(struct gi_recorder *recorder, const char *label,
+                        const struct gi_program_key *key, const void *params, uint32_t params_size,
+                        uint32_t n_group, const struct gi_rows *qkv,
+                        const struct gi_vectors *vectors, const struct gi_kv_layer *layer,
+                        const struct gi_rows *q, struct glinfer_error *err)
+{
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {q->range,                qkv->range,             vectors->range, layer->range},
+        .writes = 1u << 0 | 1u << 3,
+        .params = params,
+        .params_size = params_size,
+        .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,      .divisor = 1},
+    };
+    return gi_program_table_request(recorder->programs, key, &dispatch.program, err) &&
+           gi_dispatch_table_record(recorder->table, &dispatch, err);
+}
+
 bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                    const struct gi_vectors *vectors, uint32_t n_rot,
@@ -13,13 +42,8 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
 {
     assert(qkv->stride >= layout->n_rows && q->stride >= layout->n_head * layout->head_dim);
     assert(n_rot % 2 == 0 && n_rot <= layout->head_dim && vectors->rope % 2 == 0);
-    uint32_t half_dim = layout->head_dim / 2;
-    const struct gi_program_key key = {
-        .id = GI_PROGRAM_ROPE_KV,
-        .quant = GI_QUANT_NONE,
-        .n_defines = 3,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"K_F32", layer->is_k_f32}, {"V_F32", layer->is_v_f32}},
-    };
+    const uint32_t half_dim = layout->head_dim / 2;
+    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer);
     const struct gi_rope_kv_params params = {
         .q_stride = q->stride,
         .qkv_stride = qkv->stride,
@@ -35,18 +59,44 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
         .v = layer->v,
         .rope = vectors->rope / 2,
     };
-    uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
-    struct gi_dispatch dispatch = {
-        .label = label,
-        .bindings = {q->range,                                         qkv->range, vectors->range, layer->range},
-        .writes = 1u << 0 | 1u << 3,
-        .params = &params,
-        .params_size = sizeof(params),
-        .grid = {.size = {(n_pair + WG_SIZE - 1) / WG_SIZE, 1, 1},
-                     .rule = GI_GRID_TOKENS,
-                     .axis = 1,
-                     .divisor = 1                                                                              },
+    const uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
+    return record_rope(recorder, label, &key, &params, sizeof(params),
+                       (n_pair + WG_SIZE - 1) / WG_SIZE, qkv, vectors, layer, q, err);
+}
+
+bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
+                        const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
+                        const struct gi_vectors *vectors, const struct gi_head_norm *norm,
+                        const struct gi_rope *rope, const struct gi_kv_layer *layer,
+                        const struct gi_rows *q, struct glinfer_error *err)
+{
+    assert(qkv->stride >= layout->n_rows && q->stride >= layout->n_head * layout->head_dim);
+    assert(rope->n_rot <= layout->head_dim && rope->table % 2 == 0);
+    assert(norm->q_width % layout->head_dim == 0 && norm->k_width % layout->head_dim == 0);
+    const uint32_t half_dim = layout->head_dim / 2;
+    const struct gi_program_key key = make_key(GI_PROGRAM_NORM_ROPE_KV, layer);
+    const struct gi_norm_rope_kv_params params = {
+        .q_stride = q->stride,
+        .qkv_stride = qkv->stride,
+        .n_q_pair = layout->n_head * half_dim,
+        .n_kv_pair = layout->n_kv_head * half_dim,
+        .q_begin = layout->q_begin,
+        .k_begin = layout->k_begin,
+        .v_begin = layout->v_begin,
+        .n_head_pair = half_dim,
+        .n_rot_pair = rope->n_rot / 2,
+        .n_ctx = layer->n_ctx,
+        .k = layer->k,
+        .v = layer->v,
+        .rope = rope->table / 2,
+        .q_norm_pair = norm->q_width / 2,
+        .kv_norm_pair = norm->k_width / 2,
+        .q_gamma = norm->q_gamma / 2,
+        .k_gamma = norm->k_gamma / 2,
+        .eps = norm->eps,
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    const uint32_t n_group =
+        params.n_q_pair / params.q_norm_pair + 2 * params.n_kv_pair / params.kv_norm_pair;
+    return record_rope(recorder, label, &key, &params, sizeof(params), n_group, qkv, vectors, layer,
+                       q, err);
 }

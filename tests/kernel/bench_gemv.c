@@ -81,8 +81,8 @@ static bool record_copy(struct kt_run *run, const struct bench *b, const struct 
     switch (b->projection) {
     case QKV:
         gi_qkv_layout_init(&layout, b->n_head, b->n_kv_head, b->head_dim);
-        is_recorded =
-            gi_op_gemv_qkv(recorder, b->model, weight, &layout, stream, &buffers->layer, &err);
+        is_recorded = gi_op_gemv_qkv(recorder, b->model, weight, &layout, stream->n_rot, stream,
+                                     &buffers->layer, &err);
         break;
     case RESIDUAL:
         is_recorded =

@@ -244,8 +244,8 @@ static bool run_qkv(struct kt_run *run, size_t index)
              size->n_embd, stream.inv_rms);
     is_good =
         is_good && set_shape(run, &variant) &&
-        (gi_op_gemv_qkv(&run->recorder, "attn_qkv", &weight.weight, &layout, &stream.stream, &layer,
-                        &err) ||
+        (gi_op_gemv_qkv(&run->recorder, "attn_qkv", &weight.weight, &layout, stream.stream.n_rot,
+                        &stream.stream, &layer, &err) ||
          kt_fail(run, "%s", err.message)) &&
         kt_seal(run) && kt_replay(run, n_past, 1) &&
         compare_qkv(run, size, &layout, &layer, n_past, y, stream.values + stream.stream.rope) &&

@@ -24,6 +24,7 @@ static const struct {
     {"N_SSQ",      {0, 4}   },
     {"HAS_BIAS",   {0, 1}   },
     {"HAS_GAMMA",  {1, 0}   },
+    {"NORM",       {0, 1}   },
     {"HAS_COUNTS", {0, 1}   },
     {"ADD",        {0, 1}   },
     {"TILES",      {12, 8}  },

@@ -1,0 +1,49 @@
+// y = W x + bias, with NORM y = W norm / rms + bias: a projection that what follows does not fit into.
+//
+//   dst     y (n_rows), in the GPU order of rows
+//   source  x (n_cols), or with NORM the stream: norm (n_embd), ssq (n_ssq)
+//   W       (n_rows, n_cols)
+//
+// Sizes of groups and invocations: lib/gemv.glsl.
+#include "lib/common.glsl"
+
+#ifndef HAS_BIAS
+#error "HAS_BIAS: 1 if aux holds a bias"
+#endif
+#ifndef NORM
+#error "NORM: 1 if x is multiplied by 1 / rms"
+#endif
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_block, n_pair, source, bias;
+    uint ssq, n_ssq;
+    float inv_n_embd, norm_eps;
+    uint row_begin;
+} params;
+
+layout(std430, binding = 0) restrict writeonly buffer Y { float result[]; };
+
+#define GEMV_NORM NORM
+
+#include "lib/gemv.glsl"
+
+uvec2 gemv_tiles(uint pair)
+{
+    return uvec2(2u * pair, 2u * pair + 1u);
+}
+
+void gemv_finish(uint pair, uint row, vec2 y)
+{
+    uint n = pair * 16u + row;
+#if HAS_BIAS
+    y += uintBitsToFloat(uvec2(aux_at(params.bias + n), aux_at(params.bias + n + 8u)));
+#endif
+    result[params.row_begin + n] = y.x;
+    result[params.row_begin + n + 8u] = y.y;
+}
+
+void main()
+{
+    gemv_run();
+}

@@ -1,0 +1,64 @@
+#include "graph/weight_spec.h"
+
+#include "quant/quant.h"
+
+#include <assert.h>
+
+static uint32_t round_up(uint32_t n, uint32_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+uint32_t gi_dim_size(const struct gi_model_facts *facts, enum gi_dim dim)
+{
+    switch (dim) {
+    case GI_DIM_EMBD:
+        return facts->n_embd;
+    case GI_DIM_HEAD:
+        return facts->head_dim;
+    case GI_DIM_Q:
+        return facts->n_head * facts->head_dim;
+    case GI_DIM_KV:
+        return facts->n_kv_head * facts->head_dim;
+    case GI_DIM_FF:
+        return facts->n_ff;
+    case GI_DIM_VOCAB:
+        return facts->n_vocab;
+    case GI_DIM_NONE:
+        break;
+    }
+    return 0;
+}
+
+void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_model_facts *facts,
+                         const struct gi_norm_spec *specs, size_t n_specs)
+{
+    uint32_t end = 0;
+    for (int norm = 0; norm < GI_NORM_COUNT; norm++) {
+        layout->offsets[norm] = UINT32_MAX;
+        layout->widths[norm] = 0;
+    }
+    for (size_t i = 0; i < n_specs; i++) {
+        const uint32_t width = gi_dim_size(facts, specs[i].size);
+        layout->offsets[specs[i].norm] = end;
+        layout->widths[specs[i].norm] = width;
+        end += round_up(width, GI_QUANT_BLOCK);
+    }
+    layout->n_layer = facts->n_layer;
+    layout->layer_size = end;
+    layout->size = facts->n_layer * end + round_up(facts->n_embd, GI_QUANT_BLOCK);
+}
+
+uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm)
+{
+    if (norm == GI_NORM_NEXT) {
+        if (layer + 1 == layout->n_layer) {
+            return layout->n_layer * layout->layer_size;
+        }
+        norm = GI_NORM_ATTN;
+        layer++;
+    }
+    assert(norm < GI_NORM_COUNT && layer < layout->n_layer);
+    const uint32_t offset = layout->offsets[norm];
+    return offset == UINT32_MAX ? UINT32_MAX : layer * layout->layer_size + offset;
+}
