@@ -155,7 +155,8 @@ static uint32_t choose_batch(const struct generation *run)
     } else if (gi_gpu_class(gpu_of(run)) != GI_GPU_CLASS_SPLIT) {
         most = most < FIRST_ON_SLOW ? most : FIRST_ON_SLOW;
     }
-    return most < 8 ? 8 : (uint32_t)most;
+    const uint64_t least = session->n_batch < 8 ? session->n_batch : 8;
+    return (uint32_t)(most < least ? least : most);
 }
 
 static bool report_prompt(const struct generation *run, uint32_t done)
