@@ -46,6 +46,12 @@ static const struct quant_row *find_quant(uint32_t type)
     return NULL;
 }
 
+// False for class ROW with the smallest groups that OpenGL ES 3.1 allows: Mali-T.
+static bool has_registers(const struct gi_gpu *gpu)
+{
+    return gpu->class != GI_GPU_CLASS_ROW || gpu->limits.max_invocations > 128;
+}
+
 static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
 {
     const struct gi_limits *limits = &gpu->limits;
@@ -56,6 +62,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
     return limits->max_invocations >= width && limits->max_group_size[0] >= width &&
            (limits->has_subgroups || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
            (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
+           (has_registers(gpu) || !(capability & GI_CAPABILITY_REGISTERS)) &&
            (gpu->class == GI_GPU_CLASS_LLVMPIPE || !(capability & GI_CAPABILITY_LLVMPIPE));
 }
 

@@ -20,7 +20,7 @@ static enum gi_batch_form class_form(const struct gi_gpu *gpu)
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
 {
     const char *asked = getenv("GLINFER_BATCH");
-    if (asked && strcmp(asked, "split") == 0) {
+    if (asked && strcmp(asked, "split") == 0 && gi_program_available(gpu, GI_PROGRAM_GEMM)) {
         return GI_BATCH_FORM_SPLIT;
     }
     if (asked && strcmp(asked, "lane") == 0) {

@@ -16,10 +16,10 @@ struct gemm_shape {
 #define ROW_TILES  12
 #define ROW_TOKENS 8
 
-// TOKENS of glsl/gemm_lane.comp. A GPU that allows no more than 128 invocations has few registers.
+// TOKENS of glsl/gemm_lane.comp.
 static uint32_t lane_tokens(const struct gi_gpu *gpu)
 {
-    return gi_gpu_limits(gpu)->max_invocations > 128 ? 4 : 2;
+    return gi_program_available(gpu, GI_PROGRAM_GEMM) ? 4 : 2; // the registers of Mali-T
 }
 
 static struct gemm_shape choose_shape(const struct gi_gpu *gpu)

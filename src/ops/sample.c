@@ -6,7 +6,7 @@
 
 // Programs of one kernel by the width of their work group.
 struct widths {
-    enum gi_program_id wg128, wg256, wg1024;
+    enum gi_program_id wg64, wg128, wg256, wg1024;
 };
 
 // As wide as is useful, because there is only one group to hide latency in. llvmpipe runs a group on
@@ -16,7 +16,10 @@ static enum gi_program_id choose_width(const struct gi_gpu *gpu, const struct wi
     if (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT && gi_program_available(gpu, widths->wg1024)) {
         return widths->wg1024;
     }
-    return gi_program_available(gpu, widths->wg256) ? widths->wg256 : widths->wg128;
+    if (gi_program_available(gpu, widths->wg256)) {
+        return widths->wg256;
+    }
+    return gi_program_available(gpu, widths->wg128) ? widths->wg128 : widths->wg64;
 }
 
 static bool record_choice(struct gi_recorder *recorder, const char *label,
@@ -53,15 +56,15 @@ static bool record_choice(struct gi_recorder *recorder, const char *label,
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err)
 {
-    static const struct widths widths = {GI_PROGRAM_ARGMAX, GI_PROGRAM_ARGMAX_256,
-                                         GI_PROGRAM_ARGMAX_1024};
+    static const struct widths widths = {GI_PROGRAM_ARGMAX, GI_PROGRAM_ARGMAX,
+                                         GI_PROGRAM_ARGMAX_256, GI_PROGRAM_ARGMAX_1024};
     return record_choice(recorder, "argmax", &widths, logits, step, err);
 }
 
 bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err)
 {
-    static const struct widths widths = {GI_PROGRAM_SAMPLE, GI_PROGRAM_SAMPLE_256,
-                                         GI_PROGRAM_SAMPLE_1024};
+    static const struct widths widths = {GI_PROGRAM_SAMPLE_64, GI_PROGRAM_SAMPLE,
+                                         GI_PROGRAM_SAMPLE_256, GI_PROGRAM_SAMPLE_1024};
     return record_choice(recorder, "sample", &widths, logits, step, err);
 }
