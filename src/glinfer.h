@@ -381,6 +381,85 @@ GLINFER_API void glinfer_session_reset(struct glinfer_session *session);
 // also from a signal handler.
 GLINFER_API void glinfer_session_cancel(struct glinfer_session *session);
 
+//-- profile -------------------------------------------------------------------------------------
+
+// What a device can do at most, measured with kernels that only move bytes or only multiply and add.
+struct glinfer_device_rates {
+    size_t struct_size;
+    double copy_gb_per_s; // 1e9 bytes a second, read and written
+    double read_gb_per_s; // likewise, read alone: the best of the ways there are
+    double gflop_per_s;   // 1e9 f32 operations a second; a multiply-add is two
+};
+
+// Measures the device, in under a second on most; for a while it holds two buffers of up to 128 MiB.
+// Fails with NO_MEMORY, DRIVER, GPU_LOST.
+GLINFER_API bool glinfer_device_measure(struct glinfer_device *device,
+                                        struct glinfer_device_rates *rates,
+                                        struct glinfer_error *err);
+
+// All dispatches of a step, or of a prompt, that have the label and the program in common. Means over
+// the runs.
+struct glinfer_profile_kernel {
+    const char *label;   // what it does there: "attn_out"
+    const char *program; // the kernel with its defines: "gemv_residual.comp Q4_1 WG_SIZE=128"
+    uint32_t n_dispatches;
+    double ns;             // of all of them
+    uint64_t weight_bytes; // weights that they read
+    uint64_t bytes;        // weights, cached keys and values that they read; 0: neither
+    uint64_t flops;        // that these take part in; 0: likewise
+};
+
+// One dispatch of the first run.
+struct glinfer_profile_dispatch {
+    const char *label, *program;
+    uint64_t begin_ns, ns; // begin_ns: the time of those before it
+    uint64_t bytes, flops; // as above
+};
+
+struct glinfer_profile_params {
+    size_t struct_size;
+    uint32_t n_runs;   // decode steps, or prompts; 0: 16 steps, 1 prompt
+    uint32_t n_prompt; // tokens of a prompt; 0: decode steps
+    uint32_t depth;    // tokens in the cache before
+    // Called, if not NULL, at the end: once for each kernel, the longest time first; once for each
+    // dispatch, in order. What they are given lives only during the call. Must not call back into the
+    // library.
+    void (*on_kernel)(void *user, const struct glinfer_profile_kernel *kernel);
+    void (*on_dispatch)(void *user, const struct glinfer_profile_dispatch *dispatch);
+    void *user;
+};
+
+static inline void glinfer_profile_params_init(struct glinfer_profile_params *params)
+{
+    memset(params, 0, sizeof(*params));
+    params->struct_size = sizeof(*params);
+}
+
+enum glinfer_profile_clock {
+    GLINFER_PROFILE_QUERY, // EXT_disjoint_timer_query around each dispatch
+    GLINFER_PROFILE_WAIT, // no such queries, or they tell nothing: the host waits for each dispatch,
+                          // so the way to the GPU and back is in each time
+};
+
+struct glinfer_profile_stats {
+    size_t struct_size;
+    enum glinfer_profile_clock clock;
+    uint32_t n_runs;       // that were timed
+    uint32_t n_repeated;   // runs that were thrown away because the GPU's clock jumped
+    uint32_t n_dispatches; // a run
+    double kernel_ns;      // sum of the kernels, a run
+    double wall_ns;        // a run without any timing inside, by the host's clock
+    double host_ns;        // of it, submitting; on a software renderer computing is part of it
+    uint64_t weight_bytes; // that a run reads
+};
+
+// Measures where the time of a decode step, or of a prompt, goes. Runs on made-up tokens and forgets
+// what the session held. Fails with CONTEXT_FULL (depth and runs do not fit), INVALID_ARGUMENT,
+// CANCELLED, NO_MEMORY, DRIVER, GPU_LOST.
+GLINFER_API bool glinfer_profile(struct glinfer_session *session,
+                                 const struct glinfer_profile_params *params,
+                                 struct glinfer_profile_stats *stats, struct glinfer_error *err);
+
 #ifdef __cplusplus
 }
 #endif
