@@ -12,14 +12,15 @@ struct cli_device_flags {
     bool is_list; // --list-devices
 };
 
-// Rows of a flag table for settings with a field `device` of the type above.
-#define CLI_DEVICE_FLAGS(settings)                                                                 \
-    CLI_FLAG_TEXT(settings, device.device, "-dev, --device", "DEVICE",                             \
+// Rows of a flag table for settings with a field of the type above.
+#define CLI_DEVICE_FLAGS_OF(settings, field)                                                       \
+    CLI_FLAG_TEXT(settings, field.device, "-dev, --device", "DEVICE",                              \
                   "auto (default), or one that `glinfer info` lists, such as "                     \
                   "gbm:/dev/dri/renderD128, egl:1, surfaceless"),                                  \
-        CLI_FLAG_SWITCH(settings, device.is_list, "--list-devices", "list the devices and end"),   \
-        CLI_FLAG_SWITCH(settings, device.is_verbose, "-v, --verbose",                              \
+        CLI_FLAG_SWITCH(settings, field.is_list, "--list-devices", "list the devices and end"),    \
+        CLI_FLAG_SWITCH(settings, field.is_verbose, "-v, --verbose",                               \
                         "say on stderr what is going on, the seed among it")
+#define CLI_DEVICE_FLAGS(settings) CLI_DEVICE_FLAGS_OF(settings, device)
 
 extern const char *const cli_cache_types[]; // f16, f32: enum glinfer_cache_type
 

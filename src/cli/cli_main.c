@@ -2,6 +2,7 @@
 #include "cli/cli_bench.h"
 #include "cli/cli_info.h"
 #include "cli/cli_io.h"
+#include "cli/cli_perplexity.h"
 #include "cli/cli_run.h"
 #include "cli/cli_tokenize.h"
 
@@ -11,10 +12,11 @@ struct entry {
 };
 
 static const struct entry entries[] = {
-    {&cli_run_command,      cli_run     },
-    {&cli_bench_command,    cli_bench   },
-    {&cli_info_command,     cli_info    },
-    {&cli_tokenize_command, cli_tokenize},
+    {&cli_run_command,        cli_run       },
+    {&cli_bench_command,      cli_bench     },
+    {&cli_info_command,       cli_info      },
+    {&cli_perplexity_command, cli_perplexity},
+    {&cli_tokenize_command,   cli_tokenize  },
 };
 #define N_ENTRY (sizeof(entries) / sizeof(entries[0]))
 

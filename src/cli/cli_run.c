@@ -15,13 +15,9 @@ struct run {
     const char *stop[CLI_MAX_TEXTS];
     struct cli_bytes system;
     bool is_chat;
-    struct glinfer_device_info device_info;
-    struct glinfer_device *device;
-    struct glinfer_model *model;
-    struct glinfer_session *session;
+    struct cli_session session;
     int32_t *prompt;
     size_t n_prompt;
-    struct cli_bar bar;
     uint64_t seed;
     bool is_line_open; // text was printed and its last character ends no line
     // For JSON:
@@ -121,18 +117,19 @@ static bool read_texts(struct run *run)
 //-- the prompt's tokens ---------------------------------------------------------------------------
 
 // Chooses between chat and plain completion; prints why neither will do.
-static bool choose_template(struct run *run, const struct glinfer_model_info *info)
+static bool choose_template(struct run *run)
 {
+    const struct glinfer_model_info *info = &run->session.info;
     const bool has_none = strcmp(info->chat_template, "none") == 0;
     run->is_chat = !run->settings->is_raw && !has_none;
     if (run->is_chat && strcmp(info->chat_template, "unknown") == 0) {
         cli_fail(0,
                  "%s has a chat template that glinfer does not know; --raw continues the prompt "
                  "as plain text",
-                 run->settings->model);
+                 run->settings->session.model);
         return false;
     }
-    if (has_none && !run->settings->is_raw && run->settings->device.is_verbose) {
+    if (has_none && !run->settings->is_raw && run->settings->session.device.is_verbose) {
         fprintf(stderr, "glinfer: note: the model has no chat template: plain completion\n");
     }
     if (!run->is_chat && run->settings->system) {
@@ -173,7 +170,7 @@ static bool check_zero_bytes(const struct run *run)
 static bool tokenize(struct run *run)
 {
     struct glinfer_error err;
-    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(run->model);
+    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(run->session.model);
     size_t n = 0;
     if (!encode(run, tokenizer, NULL, 0, &run->n_prompt, &err)) {
         cli_fail_error(&err);
@@ -231,7 +228,7 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     if (run->settings->is_json) {
         return keep_token(run, token);
     }
-    cli_bar_clear(&run->bar);
+    cli_bar_clear(&run->session.bar);
     if (token->text_size == 0) {
         return true;
     }
@@ -273,10 +270,10 @@ static bool generate(struct run *run, struct glinfer_error *err)
     params.on_token = receive_token;
     params.token_user = run;
     params.progress = cli_progress;
-    params.progress_user = &run->bar;
+    params.progress_user = &run->session.bar;
     run->stats.struct_size = sizeof(run->stats);
-    bool is_done = glinfer_generate(run->session, &params, &run->stats, err);
-    cli_bar_clear(&run->bar);
+    bool is_done = glinfer_generate(run->session.session, &params, &run->stats, err);
+    cli_bar_clear(&run->session.bar);
     return is_done;
 }
 
@@ -323,7 +320,7 @@ static int print_json(struct run *run)
     };
     cJSON *object = cJSON_CreateObject();
     const size_t n = run->ids.size / sizeof(int32_t);
-    cJSON_AddStringToObject(object, "device", run->device_info.renderer);
+    cJSON_AddStringToObject(object, "device", run->session.device_info.renderer);
     cJSON_AddItemToObject(object, "prompt_tokens", cli_json_ids(run->prompt, run->n_prompt));
     cJSON_AddItemToObject(object, "tokens",
                           cli_json_ids((const int32_t *)(void *)run->ids.data, n));
@@ -344,7 +341,7 @@ static void print_timings(const struct run *run)
     const struct glinfer_stats *stats = &run->stats;
     char memory[24];
     if (settings->is_untimed ||
-        !(settings->is_timed || settings->device.is_verbose || isatty(STDERR_FILENO))) {
+        !(settings->is_timed || settings->session.device.is_verbose || isatty(STDERR_FILENO))) {
         return;
     }
     fprintf(stderr, "\nprompt  %6u tokens  %9.1f ms  %8.2f tokens/s\n", stats->prompt_n,
@@ -379,73 +376,32 @@ static int finish_answer(struct run *run, bool is_done, const struct glinfer_err
 
 //-- the command -----------------------------------------------------------------------------------
 
-static void fill_model_params(struct run *run, struct glinfer_model_params *params)
-{
-    glinfer_model_params_init(params);
-    params->path = run->settings->model;
-    params->mem_budget = run->settings->mem_budget;
-    params->n_ctx = (uint32_t)run->settings->n_ctx;
-    params->type_k = (enum glinfer_cache_type)run->settings->type_k;
-    params->type_v = (enum glinfer_cache_type)run->settings->type_v;
-    params->progress = cli_progress;
-    params->progress_user = &run->bar;
-}
-
-static bool create_session(struct run *run, struct glinfer_error *err)
-{
-    const struct cli_run_settings *settings = run->settings;
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = (uint32_t)settings->n_ctx;
-    params.type_k = (enum glinfer_cache_type)settings->type_k;
-    params.type_v = (enum glinfer_cache_type)settings->type_v;
-    params.n_batch = (uint32_t)(settings->n_batch > 512 ? 512 : settings->n_batch);
-    params.chain_length = (uint32_t)settings->chain;
-    params.max_batch_ms = (uint32_t)settings->max_batch_ms;
-    params.progress = cli_progress;
-    params.progress_user = &run->bar;
-    run->session = glinfer_session_create(run->model, &params, err);
-    cli_bar_clear(&run->bar);
-    cli_set_session(run->session);
-    return run->session != NULL;
-}
-
 // Opens the device and loads the model and a session; prints what failed.
-static int load(struct run *run, const struct glinfer_model_params *params)
+static int load(struct run *run)
 {
-    struct glinfer_error err;
-    run->device = cli_device_open(&run->settings->device, &run->device_info);
-    if (!run->device) {
-        return CLI_EXIT_FAILED;
+    const int status = cli_session_load(&run->session);
+    if (status != CLI_EXIT_DONE) {
+        return status;
     }
-    run->model = glinfer_model_load(run->device, params, &err);
-    cli_bar_clear(&run->bar);
-    if (!run->model) {
-        return cli_fail_error(&err);
-    }
-    if (!tokenize(run)) {
-        return CLI_EXIT_FAILED;
-    }
-    return create_session(run, &err) ? CLI_EXIT_DONE : cli_fail_error(&err);
+    return tokenize(run) ? cli_session_start(&run->session) : CLI_EXIT_FAILED;
 }
 
 static int answer(struct run *run)
 {
     struct glinfer_error err;
-    struct glinfer_model_params params;
-    struct glinfer_model_info info;
-    int status = CLI_EXIT_FAILED;
-    fill_model_params(run, &params);
-    if (!cli_model_check(&params, &info, &status) || !choose_template(run, &info) ||
-        !read_texts(run) || !check_zero_bytes(run)) {
-        return cli_is_interrupted() ? CLI_EXIT_INTERRUPTED : status;
+    int status = cli_session_check(&run->session);
+    if (status != CLI_EXIT_DONE) {
+        return status;
     }
-    status = load(run, &params);
+    if (!choose_template(run) || !read_texts(run) || !check_zero_bytes(run)) {
+        return cli_is_interrupted() ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED;
+    }
+    status = load(run);
     if (status != CLI_EXIT_DONE) {
         return status;
     }
     run->seed = choose_seed(run->settings);
-    if (run->settings->device.is_verbose) {
+    if (run->settings->session.device.is_verbose) {
         fprintf(stderr, "seed %llu\n", (unsigned long long)run->seed);
     }
     if (run->settings->is_json && run->settings->n_probs > 0) {
@@ -457,10 +413,7 @@ static int answer(struct run *run)
 
 static void finish_run(struct run *run)
 {
-    cli_set_session(NULL);
-    glinfer_session_destroy(&run->session);
-    glinfer_model_destroy(&run->model);
-    glinfer_device_destroy(&run->device);
+    cli_session_finish(&run->session);
     cli_bytes_finish(&run->text);
     cli_bytes_finish(&run->system);
     cli_bytes_finish(&run->answer);
@@ -474,7 +427,7 @@ static void finish_run(struct run *run)
 
 static int check_settings(const struct cli_run_settings *settings)
 {
-    if (!settings->model) {
+    if (!settings->session.model) {
         return cli_fail(CLI_EXIT_USAGE, "run needs a model: -m FILE.gguf");
     }
     if (settings->n_predict == 0) {
@@ -513,15 +466,15 @@ int cli_run(int argc, const char *const *argv)
         break;
     }
     cli_print_notes(stderr, &cli_run_command, &report);
-    if (settings.device.is_list) {
-        return cli_device_list(&settings.device);
+    if (settings.session.device.is_list) {
+        return cli_device_list(&settings.session.device);
     }
     int status = check_settings(&settings);
     if (status != CLI_EXIT_DONE) {
         return status;
     }
     struct run run = {.settings = &settings};
-    cli_bar_init(&run.bar);
+    cli_session_init(&run.session, &settings.session);
     status = answer(&run);
     finish_run(&run);
     return status;

@@ -2,40 +2,15 @@
 
 #include "cli/cli_run.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define CACHE_HELP "f16 (default) or f32"
-
-static bool parse_chain(const char *text, void *field, char *why, size_t size)
-{
-    char *end;
-    long value = strcmp(text, "auto") == 0 ? 0 : strtol(text, &end, 10);
-    if (strcmp(text, "auto") != 0 && (end == text || *end || value < 1 || value > 256)) {
-        snprintf(why, size, "auto or a number from 1 to 256");
-        return false;
-    }
-    *(int64_t *)field = value;
-    return true;
-}
-
 // Flags of llama-cli that say nothing here.
 #define NO_SAMPLER "this sampler is not there; its neutral value is what is in effect"
 
 static const struct cli_flag flags[] = {
     CLI_FLAG_HEADING("Model and device"),
-    CLI_FLAG_TEXT(cli_run_settings, model, "-m, --model", "FILE", "a GGUF file (required)"),
-    CLI_DEVICE_FLAGS(cli_run_settings),
-    CLI_FLAG_SIZE(cli_run_settings, mem_budget, "--mem-budget", "SIZE",
-                  "memory for weights, cache and scratch, such as 300M or 1.5G; over it the model "
-                  "is refused before anything is loaded"),
-    CLI_FLAG_INT(cli_run_settings, n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
-                 "tokens that prompt and answer may have together; 0 (default): the smaller of the "
-                 "model's and 4096"),
-    CLI_FLAG_CHOICE(cli_run_settings, type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
-                    "keys in the cache: " CACHE_HELP),
-    CLI_FLAG_CHOICE(cli_run_settings, type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
-                    "values in the cache: " CACHE_HELP),
+    CLI_MODEL_FLAGS(cli_run_settings),
+    CLI_CONTEXT_FLAG(cli_run_settings,
+                     "tokens that prompt and answer may have together; 0 (default): the smaller of "
+                     "the model's and 4096"),
     CLI_FLAG_HEADING("Prompt (standard input when neither -p nor -f is given)"),
     CLI_FLAG_TEXT(cli_run_settings, prompt, "-p, --prompt", "TEXT", "the prompt"),
     CLI_FLAG_TEXT(cli_run_settings, file, "-f, --file", "FILE",
@@ -77,14 +52,7 @@ static const struct cli_flag flags[] = {
                     "timings on stderr at the end even where that is no terminal"),
     CLI_FLAG_SWITCH(cli_run_settings, is_untimed, "--no-perf, --no-show-timings", "no timings"),
     CLI_FLAG_HEADING("Speed"),
-    CLI_FLAG_CUSTOM(cli_run_settings, chain, parse_chain, "--chain", "N",
-                    "decode steps between two waits for the GPU, 1 to 256; auto (default): as many "
-                    "as fit --max-batch-ms"),
-    CLI_FLAG_INT(cli_run_settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
-                 "GPU time of one submission that is aimed at, default 100: less keeps a screen "
-                 "smooth, more is a little faster"),
-    CLI_FLAG_INT(cli_run_settings, n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",
-                 "prompt tokens processed together, default and at most 512"),
+    CLI_SPEED_FLAGS(cli_run_settings),
     CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
     CLI_FLAG_IGNORED_VALUE("-t, --threads", "the CPU computes nothing"),
     CLI_FLAG_IGNORED_VALUE("-tb, --threads-batch", "the CPU computes nothing"),

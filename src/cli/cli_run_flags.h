@@ -2,23 +2,18 @@
 #ifndef CLI_RUN_FLAGS_H
 #define CLI_RUN_FLAGS_H
 
-#include "cli/cli_device.h"
+#include "cli/cli_session.h"
 
 struct cli_run_settings {
-    struct cli_device_flags device;
-    const char *model;
-    uint64_t mem_budget;
+    struct cli_session_flags session;
     const char *prompt, *file, *system;
     bool is_raw, has_escapes;
-    int64_t n_predict, n_ctx, n_batch;
-    int type_k, type_v; // enum glinfer_cache_type
+    int64_t n_predict;
     struct cli_texts stop;
     bool ignores_eos;
     int64_t seed; // -1: random
     float temperature, top_p, min_p;
     int64_t top_k;
-    int64_t chain; // 0: auto
-    int64_t max_batch_ms;
     bool is_json, is_timed, is_untimed;
     int64_t n_probs;
 };

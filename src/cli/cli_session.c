@@ -1,0 +1,86 @@
+#include "cli/cli_session.h"
+
+#include <stdlib.h>
+
+bool cli_parse_chain(const char *text, void *field, char *why, size_t size)
+{
+    char *end;
+    long value = strcmp(text, "auto") == 0 ? 0 : strtol(text, &end, 10);
+    if (strcmp(text, "auto") != 0 && (end == text || *end || value < 1 || value > 256)) {
+        snprintf(why, size, "auto or a number from 1 to 256");
+        return false;
+    }
+    *(int64_t *)field = value;
+    return true;
+}
+
+void cli_session_init(struct cli_session *session, const struct cli_session_flags *flags)
+{
+    memset(session, 0, sizeof(*session));
+    session->flags = flags;
+    cli_bar_init(&session->bar);
+}
+
+static void fill_model_params(struct cli_session *session, struct glinfer_model_params *params)
+{
+    const struct cli_session_flags *flags = session->flags;
+    glinfer_model_params_init(params);
+    params->path = flags->model;
+    params->mem_budget = flags->mem_budget;
+    params->n_ctx = (uint32_t)flags->n_ctx;
+    params->type_k = (enum glinfer_cache_type)flags->type_k;
+    params->type_v = (enum glinfer_cache_type)flags->type_v;
+    params->progress = cli_progress;
+    params->progress_user = &session->bar;
+}
+
+int cli_session_check(struct cli_session *session)
+{
+    struct glinfer_model_params params;
+    int status = CLI_EXIT_DONE;
+    fill_model_params(session, &params);
+    cli_model_check(&params, &session->info, &status);
+    return status;
+}
+
+int cli_session_load(struct cli_session *session)
+{
+    struct glinfer_error err;
+    struct glinfer_model_params params;
+    fill_model_params(session, &params);
+    session->device = cli_device_open(&session->flags->device, &session->device_info);
+    if (!session->device) {
+        return CLI_EXIT_FAILED;
+    }
+    session->model = glinfer_model_load(session->device, &params, &err);
+    cli_bar_clear(&session->bar);
+    return session->model ? CLI_EXIT_DONE : cli_fail_error(&err);
+}
+
+int cli_session_start(struct cli_session *session)
+{
+    const struct cli_session_flags *flags = session->flags;
+    struct glinfer_error err;
+    struct glinfer_session_params params;
+    glinfer_session_params_init(&params);
+    params.n_ctx = (uint32_t)flags->n_ctx;
+    params.type_k = (enum glinfer_cache_type)flags->type_k;
+    params.type_v = (enum glinfer_cache_type)flags->type_v;
+    params.n_batch = (uint32_t)(flags->n_batch > 512 ? 512 : flags->n_batch);
+    params.chain_length = (uint32_t)flags->chain;
+    params.max_batch_ms = (uint32_t)flags->max_batch_ms;
+    params.progress = cli_progress;
+    params.progress_user = &session->bar;
+    session->session = glinfer_session_create(session->model, &params, &err);
+    cli_bar_clear(&session->bar);
+    cli_set_session(session->session);
+    return session->session ? CLI_EXIT_DONE : cli_fail_error(&err);
+}
+
+void cli_session_finish(struct cli_session *session)
+{
+    cli_set_session(NULL);
+    glinfer_session_destroy(&session->session);
+    glinfer_model_destroy(&session->model);
+    glinfer_device_destroy(&session->device);
+}
