@@ -50,6 +50,23 @@
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"                                        \
     "|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|" LINE_ENDS           \
     "|" SPACES
+#define EXAONE_MOE                                                                                 \
+    CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?[^" SPACE  \
+                 "\\p{L}\\p{N}]+[\\r\\n/]?|[" SPACE "]*[\\r\\n]|" SPACES
+#define UFAKZEKA      WORD "|\\p{N}|" SIGNS "|" LINE_ENDS "|" SPACES
+#define ENDING(count) "[" SPACE "]{" count "}(?![^" SPACE "])"
+#define JAIS2                                                                                      \
+    CONTRACTIONS                                                                                   \
+    "|" WORD "|\\p{N}{1,3}|" SIGNS "|" LINE_ENDS                                                   \
+    "|" ENDING("512") "|" ENDING("256") "|" ENDING("128") "|" ENDING("64") "|" ENDING(             \
+        "32") "|" ENDING("16") "|" ENDING("8") "|" ENDING("4") "|" ENDING("1,2") "|[" SPACE "]"
+#define SPARK                                                                                      \
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"                                        \
+    "|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+|[\\r\\n]|" SPACES
+#define GRANITE97                                                                                  \
+    CASED_AS("(?:" UPPER "|\\p{M})*(?:" LOWER "|\\p{M})+", "(?:" CONTRACTIONS ")?")                \
+    "|" CASED_AS("(?:" UPPER "|\\p{M})+(?:" LOWER "|\\p{M})*",                                     \
+                 "(?:" CONTRACTIONS ")?") "|\\p{N}{1,3}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
 #define SENTENCE_SIGNS                                                                             \
     " ?[^(" SPACE "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
 #define WIDE_SIGNS                                                                                 \
@@ -99,19 +116,19 @@ static const struct pre_row pre_rows[] = {
                "mellum2"},
      .regexes = {"\\p{N}", GPT2}},
     {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0",
-               "lfm2"},
+               "lfm2", "jina-v5-nano"},
      .regexes = {LLAMA3}, .ignores_merges = true, .adds_bos = true},
     {.names = {"smaug-bpe", "dbrx", "chatglm-bpe"},
      .regexes = {LLAMA3}},
     {.names = {"glm4", "glm5"},
      .regexes = {LLAMA3}, .ignores_merges = true},
     {.names = {"qwen2", "deepseek-r1-qwen", "megrez", "kormo", "stablelm2", "hunyuan", "solar-open",
-               "grok-2"},
+               "grok-2", "f2llmv2"},
      .regexes = {QWEN2}},
     {.names = {"qwen35"},
      .regexes = {QWEN35}},
     {.names = {"gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "exaone4", "trillion",
-               "granite-docling", "gigachat", "a.x-4.0", "mellum"},
+               "granite-docling", "gigachat", "a.x-4.0", "mellum", "modern-bert"},
      .regexes = {GPT2}},
     {.names = {"default"},
      .regexes = {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
@@ -126,7 +143,7 @@ static const struct pre_row pre_rows[] = {
      .regexes = {"\\p{N}{1,3}", CJK, DEEPSEEK3}},
     {.names = {"tekken"},
      .regexes = {TEKKEN}, .ignores_merges = true, .adds_bos = true},
-    {.names = {"gpt-4o", "llama4", "kanana2", "minimax-m2"},
+    {.names = {"gpt-4o", "llama4", "kanana2", "minimax-m2", "talkie"},
      .regexes = {GPT4O}},
     {.names = {"bailingmoe", "bailingmoe2", "llada-moe"},
      .regexes = {BAILING}},
@@ -134,6 +151,22 @@ static const struct pre_row pre_rows[] = {
      .regexes = {SEED_CODER}},
     {.names = {"minicpm5"},
      .regexes = {"\\p{N}{1,3}", MINICPM5}, .ignores_merges = true},
+    {.names = {"exaone-moe"},
+     .regexes = {EXAONE_MOE}},
+    {.names = {"ufakzeka"},
+     .regexes = {UFAKZEKA}},
+    {.names = {"laguna"},
+     .regexes = {"[^\\n]+|[\\n]+", QWEN2}},
+    {.names = {"jais-2"},
+     .regexes = {JAIS2}},
+    {.names = {"spark2_5"},
+     .regexes = {"\\p{N}{1,3}", CJK, SPARK, "\\p{N}"}},
+    {.names = {"granite-embed-multi-97m"},
+     .regexes = {GRANITE97}, .ignores_merges = true},
+    {.names = {"chameleon"},
+     .regexes = {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", "[\\t\\n]|    |  ", "\\p{N}",
+                 "[\\p{P}!-/:-@\\[-`{-~]", GPT2},
+     .adds_bos = true},
     {.names = {"bloom", "poro-chat", "gpt3-finnish"},
      .regexes = {SENTENCE_SIGNS}},
     {.names = {"viking"},

@@ -191,35 +191,16 @@ static void llama_takes_a_word_that_is_a_token(void **state)
 static void every_pretokenizer_compiles(void **state)
 {
     (void)state;
-    static const char *const names[] = {"smollm",
-                                        "starcoder",
-                                        "refact",
-                                        "command-r",
-                                        "llama-bpe",
-                                        "llama3",
-                                        "llama-v3",
-                                        "falcon3",
-                                        "smaug-bpe",
-                                        "glm4",
-                                        "qwen2",
-                                        "deepseek-r1-qwen",
-                                        "qwen35",
-                                        "gpt-2",
-                                        "olmo",
-                                        "default",
-                                        "falcon",
-                                        "deepseek-llm",
-                                        "deepseek-v3",
-                                        "tekken",
-                                        "gpt-4o",
-                                        "llama4",
-                                        "deepseek-coder",
-                                        "bailingmoe",
-                                        "seed-coder",
-                                        "minicpm5",
-                                        "bloom",
-                                        "viking",
-                                        ""};
+    static const char *const names[] = {
+        "smollm",       "exaone-moe",     "ufakzeka",         "laguna",
+        "jais-2",       "spark2_5",       "chameleon",        "granite-embed-multi-97m",
+        "starcoder",    "refact",         "command-r",        "llama-bpe",
+        "llama3",       "llama-v3",       "falcon3",          "smaug-bpe",
+        "glm4",         "qwen2",          "deepseek-r1-qwen", "qwen35",
+        "gpt-2",        "olmo",           "default",          "falcon",
+        "deepseek-llm", "deepseek-v3",    "tekken",           "gpt-4o",
+        "llama4",       "deepseek-coder", "bailingmoe",       "seed-coder",
+        "minicpm5",     "bloom",          "viking",           ""};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct gi_tokenizer *tokenizer = create_small(names[i]);
         expect_round_trip(tokenizer, small_text("Hello, w\u00f6rld!  It's 2024:\n\n\t x = 0xFF; "));
