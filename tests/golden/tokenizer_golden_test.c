@@ -1,5 +1,6 @@
-// tokenizer_golden_test FILE.golden: replays token ids that another engine gave. The model is
-// $GLINFER_TEST_MODEL or the default one in the cache; without it the test is skipped.
+// tokenizer_golden_test FILE.golden [NAME.gguf]: replays token ids that another engine gave. The
+// model is the one of that name in the cache, or $GLINFER_TEST_MODEL, or the default one; without it
+// the test is skipped.
 //
 // A golden file is lines of words:
 //     # provenance
@@ -123,17 +124,19 @@ static void replay_file(struct replay *replay, FILE *file)
     }
 }
 
-static void find_model(char path[4096])
+static void find_model(const char *name, char path[4096])
 {
     const char *model = getenv("GLINFER_TEST_MODEL"), *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
-    if (model) {
+    if (!name && model) {
         snprintf(path, 4096, "%s", model);
-    } else if (cache && *cache) {
-        snprintf(path, 4096, "%s/glinfer/models/SmolLM2-135M-Instruct.Q4_1.gguf", cache);
+        return;
+    }
+    name = name ? name : "SmolLM2-135M-Instruct.Q4_1.gguf";
+    if (cache && *cache) {
+        snprintf(path, 4096, "%s/glinfer/models/%s", cache, name);
     } else {
-        snprintf(path, 4096, "%s/.cache/glinfer/models/SmolLM2-135M-Instruct.Q4_1.gguf",
-                 home ? home : "");
+        snprintf(path, 4096, "%s/.cache/glinfer/models/%s", home ? home : "", name);
     }
 }
 
@@ -142,10 +145,10 @@ int main(int argc, char **argv)
     static struct replay replay;
     struct glinfer_error err;
     char path[4096];
-    find_model(path);
-    FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
+    find_model(argc == 3 ? argv[2] : NULL, path);
+    FILE *file = argc == 2 || argc == 3 ? fopen(argv[1], "r") : NULL;
     if (!file) {
-        fprintf(stderr, "usage: tokenizer_golden_test FILE.golden\n");
+        fprintf(stderr, "usage: tokenizer_golden_test FILE.golden [NAME.gguf]\n");
         return 2;
     }
     struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(path, &err);
