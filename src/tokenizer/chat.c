@@ -5,6 +5,7 @@
 #include "tokenizer/jinja_text.h"
 #include "tokenizer/tokenizer_impl.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -393,6 +394,7 @@ static void add_conversation(struct script *script, const struct glinfer_message
                              size_t n_messages)
 {
     const struct gi_chat_format *format = script->format;
+    assert(format);
     enum gi_chat_place place = format->place;
     struct gi_text system;
     bool has_system = find_system(&script->tokenizer->chat, messages, n_messages, &system);

@@ -46,7 +46,7 @@ static bool skip(struct gi_text *text, const char *word)
 
 static void skip_spaces(struct gi_text *text)
 {
-    while (text->size && memchr(" \t\r\n", text->data[0], 4)) {
+    while (text->size && text->data[0] && strchr(" \t\r\n", text->data[0])) {
         *text = gi_jinja_after(*text, text->data + 1);
     }
 }
@@ -136,6 +136,7 @@ static bool read_variable(struct gi_text jinja, struct gi_text *text, struct out
     return read_constant(&value, out);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): written through output
 bool gi_jinja_evaluate(struct gi_text jinja, struct gi_text rest, char *out, size_t capacity,
                        size_t *size)
 {

@@ -302,7 +302,7 @@ static size_t skip_trimmed(const struct gi_tokenizer *tokenizer, int32_t id, str
                            size_t start, size_t end)
 {
     if (gi_special_trims_after(&tokenizer->special, id)) {
-        while (start < end && memchr(" \t\n\v\f\r", text.data[start], 6)) {
+        while (start < end && text.data[start] && strchr(" \t\n\v\f\r", text.data[start])) {
             start++;
         }
     }
