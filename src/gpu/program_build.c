@@ -6,7 +6,8 @@
 #include <time.h>
 
 // Programs are built a window at a time: all that are left where the driver compiles in threads of
-// its own, else one. Within a window everything is issued before anything is asked for.
+// its own, else one; one in a debug context, too, so that the driver's messages follow the program's
+// name. Within a window everything is issued before anything is asked for.
 struct build {
     struct gi_program_table *table;
     uint32_t first, end; // programs of this build
@@ -50,6 +51,7 @@ static bool start_program(const struct build *build, struct gi_program *program)
     gi_program_cache_key(cache, program->source.text, program->source.size, &program->cache_key);
     program->name = gi_program_cache_load(cache, &program->cache_key);
     if (program->name == 0) {
+        gi_log_write(&build->table->gpu->log, GLINFER_LOG_DEBUG, "compiling %s", program->label);
         const GLchar *text = program->source.text;
         program->shader = glCreateShader(GL_COMPUTE_SHADER);
         glShaderSource(program->shader, 1, &text, NULL);
@@ -183,7 +185,8 @@ bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn 
                                 .user = user,
                                 .err = err};
     const uint64_t start = gi_clock_ns();
-    const bool is_parallel = table->gpu->ext.compiler_threads != NULL;
+    const bool is_parallel =
+        table->gpu->ext.compiler_threads != NULL && !gi_gpu_platform(table->gpu)->is_debug;
     bool is_built = table->n_built == table->n_programs || report(&build, 0);
     while (is_built && table->n_built < table->n_programs) {
         is_built = build_window(&build, is_parallel ? table->n_programs : table->n_built + 1);
