@@ -3,6 +3,7 @@
 #include "cli/cli_info.h"
 #include "cli/cli_io.h"
 #include "cli/cli_perplexity.h"
+#include "cli/cli_profile.h"
 #include "cli/cli_run.h"
 #include "cli/cli_tokenize.h"
 
@@ -16,6 +17,7 @@ static const struct entry entries[] = {
     {&cli_bench_command,      cli_bench     },
     {&cli_info_command,       cli_info      },
     {&cli_perplexity_command, cli_perplexity},
+    {&cli_profile_command,    cli_profile   },
     {&cli_tokenize_command,   cli_tokenize  },
 };
 #define N_ENTRY (sizeof(entries) / sizeof(entries[0]))
