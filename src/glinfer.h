@@ -176,6 +176,7 @@ struct glinfer_model_params {
     enum glinfer_cache_type type_k, type_v; // likewise
     glinfer_progress_fn progress;
     void *progress_user;
+    const char *chat_template; // a template by name, such as "chatml"; NULL: the one that the file has
 };
 
 static inline void glinfer_model_params_init(struct glinfer_model_params *params)
@@ -244,6 +245,9 @@ enum glinfer_tokenize_flags {
 GLINFER_API bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, const char *text,
                                   size_t size, unsigned flags, int32_t *ids, size_t cap, size_t *n,
                                   struct glinfer_error *err);
+
+// The names that glinfer_model_params.chat_template takes, in some order; NULL past the last.
+GLINFER_API const char *glinfer_chat_template_at(size_t index);
 
 // Returns the bytes of a token (not ending in 0, may be half a character) and their number in
 // *size; control tokens give their name. NULL for an id out of range.

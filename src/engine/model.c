@@ -22,6 +22,20 @@ static struct glinfer_model_params take_params(const struct glinfer_model_params
     return own;
 }
 
+// The tokenizer, with the template that was asked for.
+static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
+                                           const struct glinfer_model_params *params,
+                                           struct glinfer_error *err)
+{
+    struct gi_tokenizer *tokenizer = gi_tokenizer_read(gguf, err);
+    if (tokenizer && params->chat_template &&
+        !gi_tokenizer_set_template(tokenizer, params->chat_template, err)) {
+        gi_tokenizer_destroy(tokenizer);
+        return NULL;
+    }
+    return tokenizer;
+}
+
 static struct gi_gguf *open_file(const struct glinfer_model_params *params,
                                  struct glinfer_error *err)
 {
@@ -71,7 +85,7 @@ bool glinfer_model_inspect(const struct glinfer_model_params *params,
     if (!gguf) {
         return false;
     }
-    struct gi_tokenizer *tokenizer = gi_tokenizer_read(gguf, &tokenizer_err);
+    struct gi_tokenizer *tokenizer = read_tokenizer(gguf, &own, &tokenizer_err);
     const bool ok = gi_model_info_file(&full, gguf, tokenizer, err);
     if (ok) {
         inspect_support(&full, gguf, &own, tokenizer, &tokenizer_err);
@@ -220,7 +234,7 @@ static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
     if (!gi_model_plan_init(&plan, gguf, &plan_limits, err)) {
         return false;
     }
-    model->tokenizer.core = gi_tokenizer_read(gguf, err);
+    model->tokenizer.core = read_tokenizer(gguf, params, err);
     const bool ok = model->tokenizer.core &&
                     gi_model_info_file(&model->info, gguf, model->tokenizer.core, err) &&
                     load_planned(model, &plan, params, err);

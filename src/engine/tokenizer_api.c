@@ -88,6 +88,11 @@ bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
     return ok;
 }
 
+const char *glinfer_chat_template_at(size_t index)
+{
+    return gi_tokenizer_template_at(index);
+}
+
 bool glinfer_chat_available(const struct glinfer_tokenizer *tokenizer)
 {
     const char *name = gi_tokenizer_template_name(tokenizer->core);
