@@ -56,7 +56,9 @@ static bool read_golden(FILE *file, char line[MAX_LINE], struct golden *golden)
     if (!name) {
         return false;
     }
-    snprintf(golden->name, sizeof(golden->name), "%s", name);
+    const size_t size = strlen(name) + 1;
+    assert_true(size <= sizeof(golden->name));
+    memcpy(golden->name, name, size);
     parse_bytes(read_line(file, line, "bytes"), golden);
     parse_weights(read_line(file, line, "weights"), golden);
     return true;
