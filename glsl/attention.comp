@@ -33,8 +33,11 @@ layout(std140, binding = 0) uniform Params
     uint n_head, n_kv_head, n_ctx, max_range;
     uint k, v, partial, counter; // k, v in words of 16 bytes
     float scale;
+    uint window;
+    float softcap;
 } params;
 
+#include "lib/score_rule.glsl"
 #include "lib/weigh.glsl"
 
 shared vec4 sums[2 * KEYS];
@@ -51,7 +54,7 @@ float score(uint head, uint row)
         sum += low * uintBitsToFloat(cache[q + 2u * i]);
         sum += high * uintBitsToFloat(cache[q + 2u * i + 1u]);
     }
-    return params.scale * (sum.x + sum.y + sum.z + sum.w);
+    return cap_score(params.scale * (sum.x + sum.y + sum.z + sum.w));
 }
 
 // Adds up this invocation's octet over its keys, then the slices of each octet through shared
@@ -113,16 +116,16 @@ float partial_weights(uint begin)
     return uintBitsToFloat(scratch[begin + uint(HEAD_DIM) + 1u]);
 }
 
-// Quad `lane` of what all ranges together give.
-vec4 merge_ranges(uint lane, uint head, uint n_range)
+// Quad `lane` of what the ranges from first on together give.
+vec4 merge_ranges(uint lane, uint head, uint first, uint n_range)
 {
     float largest = MASKED;
-    for (uint i = 0u; i < n_range; i++) {
+    for (uint i = first; i < n_range; i++) {
         largest = max(largest, partial_largest(partial_begin(head, i)));
     }
     vec4 sum = vec4(0.0);
     float weight_sum = 0.0;
-    for (uint i = 0u; i < n_range; i++) {
+    for (uint i = first; i < n_range; i++) {
         uint begin = partial_begin(head, i);
         float factor = exp_negative(partial_largest(begin) - largest);
         weight_sum += factor * partial_weights(begin);
@@ -167,27 +170,29 @@ void main()
     uint head = gl_WorkGroupID.y;
     uint n_all = min(state.n_past + 1u, params.n_ctx);
     uint n_range = (n_all + uint(KEYS) - 1u) / uint(KEYS);
-    // The host's grid may have ranges past the keys, after the end of a text; they do nothing.
-    bool is_needed = range < n_range;
+    // The grid may have ranges past the keys, after the end of a text, and before a window; they do nothing.
+    uint seen = first_seen(n_all);
+    uint first_range = seen / uint(KEYS);
+    bool is_needed = range >= first_range && range < n_range;
     uint first_key = is_needed ? range * uint(KEYS) : 0u;
     uint n_key = is_needed ? min(n_all - first_key, uint(KEYS)) : 0u;
 
     uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx + first_key;
     float value = score(head, first_row + min(lane, max(n_key, 1u) - 1u));
-    float largest = weigh_keys(lane, lane < n_key ? value : MASKED, MASKED);
+    float largest = weigh_keys(lane, lane < n_key && first_key + lane >= seen ? value : MASKED, MASKED);
     sum_weights(lane);
     sum_values(lane, first_row, n_key);
     float weight_sum = sum_stripes();
 
     uint out_quad = head * uint(HEAD_DIM) + 4u * lane;
-    bool is_split = n_range > 1u;
+    bool is_split = n_range - first_range > 1u;
     if (is_needed && is_split) {
         write_partial(lane, partial_begin(head, range), largest, weight_sum);
     }
     if (is_needed && !is_split && lane < N_QUAD) {
         write_quad(out_quad, sums[lane] / weight_sum);
     }
-    if (is_last_range(lane, head, n_range, is_needed && is_split) && lane < N_QUAD) {
-        write_quad(out_quad, merge_ranges(lane, head, n_range));
+    if (is_last_range(lane, head, n_range - first_range, is_needed && is_split) && lane < N_QUAD) {
+        write_quad(out_quad, merge_ranges(lane, head, first_range, n_range));
     }
 }

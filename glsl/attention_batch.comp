@@ -40,7 +40,11 @@ layout(std140, binding = 0) uniform Params
     uint n_head, n_kv_head, n_ctx, q_stride;
     uint k, v, out_stride; // k, v in words of 16 bytes
     float scale;
+    uint window;
+    float softcap;
 } params;
+
+#include "lib/score_rule.glsl"
 
 shared vec4 kv_tile[TILE * CHUNK_QUADS];
 shared vec4 weight_tile[TILE * TILE / 4u]; // (token, key)
@@ -97,11 +101,16 @@ void add_scores(uvec2 tokens, uint key, uint chunk, inout vec4 score[2])
     }
 }
 
-// Masks the keys from `visible` on and shares the largest of the four scores.
-vec4 mask_scores(vec4 score, uint token, uint key, uint visible)
+// The scores of four keys, masked but for those in [first, end), their largest shared.
+vec4 mask_scores(vec4 score, uint token, uint key, uint first, uint end)
 {
     uvec4 keys = key + uvec4(0u, 8u, 16u, 24u);
-    score = mix(vec4(MASKED), params.scale * score, lessThan(keys, uvec4(visible)));
+    score = vec4(cap_score(params.scale * score.x), cap_score(params.scale * score.y),
+                 cap_score(params.scale * score.z), cap_score(params.scale * score.w));
+    score = mix(vec4(MASKED), score, lessThan(keys, uvec4(end)));
+#if WINDOW
+    score = mix(score, vec4(MASKED), lessThan(keys, uvec4(first)));
+#endif
     largest_part[token * 8u + key] = max(max(score.x, score.y), max(score.z, score.w));
     return score;
 }
@@ -190,7 +199,9 @@ void score_tile(Share share, uint first_key, inout float largest[2])
     for (uint i = 0u; i < 2u; i++) {
         uint token = 2u * share.pair + i;
         uint n_seen = state.n_past + share.first_token + token + 1u;
-        score[i] = mask_scores(score[i], token, share.key, max(n_seen, first_key) - first_key);
+        score[i] = mask_scores(score[i], token, share.key,
+                               max(first_seen(n_seen), first_key) - first_key,
+                               max(n_seen, first_key) - first_key);
     }
     tile_barrier();
     weigh(score[0], 2u * share.pair, share.key, largest[0]);
@@ -254,7 +265,8 @@ void main()
     for (uint i = 0u; i < 4u * N_CHUNK; i++) {
         sums.values[i] = vec4(0.0);
     }
-    for (uint first_key = 0u; first_key < share.n_key; first_key += TILE) {
+    uint first_key = first_seen(state.n_past + share.first_token + 1u) / TILE * TILE;
+    for (; first_key < share.n_key; first_key += TILE) {
         score_tile(share, first_key, largest);
         sum_tile(share, first_key, sums);
     }

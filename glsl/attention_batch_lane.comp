@@ -34,8 +34,11 @@ layout(std140, binding = 0) uniform Params
     uint n_head, n_kv_head, n_ctx, q_stride;
     uint k, v, out_stride; // k, v in words of 16 bytes
     float scale;
+    uint window;
+    float softcap;
 } params;
 
+#include "lib/score_rule.glsl"
 #include "lib/weigh.glsl"
 
 shared vec4 sums[2 * KEYS];
@@ -49,7 +52,7 @@ float score(uint q_begin, uint row)
         read_octet(k + i * uint(1 + K_F32), K_F32 == 1, low, high);
         sum += dot(low, q[q_begin + 2u * i]) + dot(high, q[q_begin + 2u * i + 1u]);
     }
-    return params.scale * sum;
+    return cap_score(params.scale * sum);
 }
 
 // Adds up this invocation's octet over its keys of a tile.
@@ -95,7 +98,7 @@ void main()
     float weight_sum = 0.0;
     vec4 low_sum = vec4(0.0);
     vec4 high_sum = vec4(0.0);
-    for (uint first_key = 0u; first_key < n_key; first_key += uint(KEYS)) {
+    for (uint first_key = first_seen(n_key); first_key < n_key; first_key += uint(KEYS)) {
         uint n = min(n_key - first_key, uint(KEYS));
         float value = score(q_begin, first_row + first_key + min(lane, n - 1u));
         float next = weigh_keys(lane, lane < n ? value : MASKED, largest);

@@ -30,7 +30,11 @@ layout(std140, binding = 0) uniform Params
     uint n_head, n_kv_head, n_ctx, q_stride;
     uint k, v, out_stride; // k, v in words of 16 bytes
     float scale;
+    uint window;
+    float softcap;
 } params;
+
+#include "lib/score_rule.glsl"
 
 // What an invocation owns, a token a vector.
 vec4 query_low[VECTORS][N_OCTET], query_high[VECTORS][N_OCTET];
@@ -71,7 +75,7 @@ void score_key(uint row, out float score[VECTORS])
         }
     }
     for (int i = 0; i < VECTORS; i++) {
-        score[i] = (sum[i].x + sum[i].y) + (sum[i].z + sum[i].w);
+        score[i] = cap_score((sum[i].x + sum[i].y) + (sum[i].z + sum[i].w));
     }
 }
 
@@ -88,7 +92,11 @@ void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
         uint last_key = state.n_past + token[i];
         float top = largest[i];
         for (int n = 0; n < KEYS; n++) {
-            weight[n][i] = first_key + uint(n) <= last_key ? weight[n][i] : MASKED;
+            uint key = first_key + uint(n);
+            weight[n][i] = key <= last_key ? weight[n][i] : MASKED;
+#if WINDOW
+            weight[n][i] = key >= first_seen(last_key + 1u) ? weight[n][i] : MASKED;
+#endif
             top = max(top, weight[n][i]);
         }
         float factor = weight_of(largest[i], top);
@@ -138,7 +146,8 @@ void main()
     uint n_seen = min((gl_WorkGroupID.x + 1u) * uint(8 * VECTORS), state.n_tokens);
     uint n_key = state.n_past + n_seen;
     begin_tokens(head);
-    for (uint key = 0u; key < n_key; key += uint(KEYS)) {
+    uint first_key = first_seen(state.n_past + gl_WorkGroupID.x * uint(8 * VECTORS) + 1u);
+    for (uint key = first_key; key < n_key; key += uint(KEYS)) {
         float weight[KEYS][VECTORS];
         for (int n = 0; n < KEYS; n++) {
             score_key(first_row + min(key + uint(n), n_key - 1u), weight[n]);

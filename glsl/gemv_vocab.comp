@@ -14,13 +14,17 @@
 #error "HAS_BIAS: 1 if aux holds a bias"
 #endif
 
+#ifndef SOFTCAP
+#error "SOFTCAP: 1 if logits l become softcap * tanh(l / softcap)"
+#endif
+
 layout(std140, binding = 0) uniform Params
 {
     uint n_block, n_pair, source, bias;
     uint ssq, n_ssq;
     float inv_n_embd, norm_eps;
     uint row_begin, n_vocab, partial;
-    float scale;
+    float scale, softcap;
 } params;
 
 layout(std430, binding = 0) restrict writeonly buffer Logits { uint logits[]; };
@@ -29,6 +33,10 @@ layout(std430, binding = 0) restrict writeonly buffer Logits { uint logits[]; };
 
 #include "lib/gemv.glsl"
 #include "lib/reduce.glsl"
+#if SOFTCAP
+#include "lib/exp_log.glsl"
+#include "lib/soft_cap.glsl"
+#endif
 
 const uint infinity_bits = 0x7F800000u;
 const uint no_index = 0xFFFFFFFFu;
@@ -53,8 +61,12 @@ void take_row(uint row, float y)
     }
     float logit = params.scale * y;
     uint bits = floatBitsToUint(logit);
-    logits[n] = bits;
     bool is_bad = (bits & infinity_bits) == infinity_bits;
+#if SOFTCAP
+    logit = soft_cap(logit, params.softcap);
+    bits = is_bad ? bits : floatBitsToUint(logit);
+#endif
+    logits[n] = bits;
     logit = is_bad ? uintBitsToFloat(infinity_bits) : logit;
     n = is_bad ? no_index : n;
     if (is_ahead(logit, n, best, best_index)) {

@@ -1,5 +1,5 @@
-// out[m] = logits[m][target[m]] - log(sum over i of exp(logits[m][i])): how likely a given token was.
-// NaN where a logit is infinite or not a number.
+// out[m] = l[m][target[m]] - log(sum over i of exp(l[m][i])), l = scale * logits or, with SOFTCAP, what
+// lib/soft_cap.glsl makes of that: how likely a given token was. NaN where a logit is infinite or not a number.
 //
 //   out     (n_tokens)          written
 //   logits  (n_tokens, stride)  the columns past n_vocab are not looked at
@@ -12,8 +12,8 @@
 #include "lib/exp_log.glsl"
 #include "lib/step_state.glsl"
 
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group, a power of two"
+#if !defined(WG_SIZE) || !defined(SOFTCAP)
+#error "WG_SIZE: invocations of a group, a power of two; SOFTCAP: 1 if logits have a cap"
 #endif
 
 layout(local_size_x = WG_SIZE) in;
@@ -25,7 +25,21 @@ layout(std430, binding = 2) restrict readonly buffer Target { uint target[]; };
 layout(std140, binding = 0) uniform Params
 {
     uint stride, n_vocab, one; // one is 1: see reduce_max
+    float scale, softcap;
 } params;
+
+#if SOFTCAP
+#include "lib/soft_cap.glsl"
+#endif
+
+float logit_at(uint i)
+{
+#if SOFTCAP
+    return soft_cap(params.scale * logits[i], params.softcap);
+#else
+    return params.scale * logits[i];
+#endif
+}
 
 bool is_unsound(float value)
 {
@@ -38,8 +52,8 @@ void main()
     uint begin = token * params.stride;
     float largest = -3.4e38, n_unsound = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < params.n_vocab; i += uint(WG_SIZE)) {
-        float value = logits[begin + i];
-        n_unsound += is_unsound(value) ? 1.0 : 0.0;
+        float value = logit_at(begin + i);
+        n_unsound += is_unsound(logits[begin + i]) ? 1.0 : 0.0;
         largest = max(largest, value);
     }
     uint unused = 0u;
@@ -49,11 +63,11 @@ void main()
     reduce_barrier();
     float sum = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < params.n_vocab; i += uint(WG_SIZE)) {
-        sum += exp_negative(logits[begin + i] - largest);
+        sum += exp_negative(logit_at(begin + i) - largest);
     }
     sum = reduce_sum(sum, uint(WG_SIZE));
     if (gl_LocalInvocationID.x == 0u && gl_WorkGroupID.x < state.n_tokens) {
-        float logprob = logits[begin + target[token]] - largest - log_positive(sum);
+        float logprob = logit_at(begin + target[token]) - largest - log_positive(sum);
         result[token] = n_unsound > 0.0 ? uintBitsToFloat(0x7FC00000u) : logprob;
     }
 }

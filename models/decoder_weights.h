@@ -4,11 +4,15 @@
 
 #include "graph/model_family.h"
 
-// A matrix each for q, k, v, the attention's output, gate, up and down; a norm before either block. A
-// fused kernel adds to the residual, so that the gamma of the norm that follows travels with it.
-#define GI_PRE_NORM_N_WEIGHTS 4
-#define GI_PRE_NORM_N_NORMS   2
-extern const struct gi_weight_spec gi_pre_norm_weights[GI_PRE_NORM_N_WEIGHTS];
+// A matrix each for q, k, v, the attention's output, gate, up and down.
+#define GI_DECODER_N_WEIGHTS 4
+// With a norm before either block: what adds to the residual carries the gamma of the norm that follows.
+extern const struct gi_weight_spec gi_pre_norm_weights[GI_DECODER_N_WEIGHTS];
+// With a norm after either block, which a kernel of its own works out.
+extern const struct gi_weight_spec gi_post_norm_weights[GI_DECODER_N_WEIGHTS];
+
+// The norms before the blocks.
+#define GI_PRE_NORM_N_NORMS 2
 extern const struct gi_norm_spec gi_pre_norm_norms[GI_PRE_NORM_N_NORMS];
 
 #endif

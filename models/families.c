@@ -3,9 +3,8 @@
 #include <string.h>
 
 static const struct gi_model_family *const families[] = {
-    &gi_model_family_llama,
-    &gi_model_family_qwen2,
-    &gi_model_family_qwen3,
+    &gi_model_family_llama,  &gi_model_family_qwen2,  &gi_model_family_qwen3,
+    &gi_model_family_gemma3, &gi_model_family_gemma2,
 };
 
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size)
@@ -20,5 +19,5 @@ const struct gi_model_family *gi_model_family_find(const char *name, size_t size
 
 const char *gi_model_family_names(void)
 {
-    return "llama, qwen2, qwen3";
+    return "llama, qwen2, qwen3, gemma3, gemma2";
 }

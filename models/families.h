@@ -7,5 +7,7 @@
 extern const struct gi_model_family gi_model_family_llama;
 extern const struct gi_model_family gi_model_family_qwen2;
 extern const struct gi_model_family gi_model_family_qwen3;
+extern const struct gi_model_family gi_model_family_gemma3;
+extern const struct gi_model_family gi_model_family_gemma2;
 
 #endif

@@ -61,7 +61,7 @@ def parse_types(text):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
-    parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3"], default="llama")
+    parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -82,6 +82,9 @@ def parse_arguments():
     parser.add_argument("--rope-base", type=float, default=10000.0)
     parser.add_argument("--rope-scaling", choices=["none", "linear", "llama3"], default="none")
     parser.add_argument("--rope-factor", type=float, default=8.0)
+    parser.add_argument("--window", type=int, default=0, help="keys of a sliding window")
+    parser.add_argument("--softcap", type=float, default=0.0,
+                        help="of the logits; of the scores of attention a fifth of it")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -147,6 +150,11 @@ def add_facts(writer, args, n_vocab):
     writer.add_rope_freq_base(args.rope_base)
     writer.add_layer_norm_rms_eps(args.norm_eps)
     writer.add_vocab_size(n_vocab)
+    if args.window:
+        writer.add_sliding_window(args.window)
+    if args.softcap:
+        writer.add_attn_logit_softcapping(args.softcap / 5)
+        writer.add_final_logit_softcapping(args.softcap)
     if args.rope_scaling == "linear":
         writer.add_rope_scaling_type(RopeScalingType.LINEAR)
         writer.add_rope_scaling_factor(args.rope_factor)
@@ -195,6 +203,11 @@ class TensorMaker:
         self.vector(name, size, np.float32(1), 0.2)
 
 
+HEAD_NORMS = ("qwen3", "gemma3")  # families with a norm of each head of q and k
+POST_NORMS = ("gemma3", "gemma2")  # with a norm after either block
+SCALED_EMBEDDINGS = ("gemma3", "gemma2")  # that multiply the embedding by sqrt(n_embd)
+
+
 def add_layer(make, args, prefix):
     q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
     make.norm(f"{prefix}attn_norm.weight", args.embd)
@@ -204,10 +217,13 @@ def add_layer(make, args, prefix):
     if args.bias or args.arch == "qwen2":
         for stem, size in (("attn_q", q_size), ("attn_k", kv_size), ("attn_v", kv_size)):
             make.vector(f"{prefix}{stem}.bias", size, np.float32(0), 0.3)
-    if args.arch == "qwen3":
+    if args.arch in HEAD_NORMS:
         make.norm(f"{prefix}attn_q_norm.weight", args.head_dim)
         make.norm(f"{prefix}attn_k_norm.weight", args.head_dim)
     make.matrix(prefix, "attn_output", args.embd, q_size)
+    if args.arch in POST_NORMS:
+        make.norm(f"{prefix}post_attention_norm.weight", args.embd)
+        make.norm(f"{prefix}post_ffw_norm.weight", args.embd)
     make.norm(f"{prefix}ffn_norm.weight", args.embd)
     make.matrix(prefix, "ffn_gate", args.ff, args.embd)
     make.matrix(prefix, "ffn_up", args.ff, args.embd)

@@ -92,9 +92,10 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
            gi_op_rmsnorm(&recorder, "output_norm", &graph->x, facts->n_embd, &graph->vectors,
                          gi_norm_offset(&graph->norm_layout, facts->n_layer - 1, GI_NORM_NEXT),
                          facts->norm_eps, &graph->norm, err) &&
-           gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false,
-                      facts->logit_scale, &logits, err) &&
-           gi_op_logprob(&recorder, &logits, facts->n_vocab, scorer->ranges[SCORE_TARGETS],
+           gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f,
+                      &logits, err) &&
+           gi_op_logprob(&recorder, &logits, facts->n_vocab, facts->logit_scale,
+                         facts->logit_softcap, scorer->ranges[SCORE_TARGETS],
                          scorer->ranges[SCORE_RESULT], err) &&
            gi_program_table_build(recorder.programs, NULL, NULL, err) &&
            gi_dispatch_table_seal(scorer->table, err);

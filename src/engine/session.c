@@ -137,26 +137,36 @@ static bool create_buffers(struct glinfer_session *session,
     return true;
 }
 
-// Norm weights and the table of rotations.
-static bool write_vectors(struct glinfer_session *session, struct glinfer_error *err)
+static bool write_rotations(struct glinfer_session *session, const struct gi_rope_facts *rope,
+                            uint32_t offset, struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
     const struct gi_range range = session->ranges[GI_SESSION_VECTORS];
-    const uint32_t n_norm = model->norm_layout.size;
-    const uint64_t rope_size = (uint64_t)session->n_ctx * model->facts.n_rot * sizeof(float);
-    struct gi_buffer *buffer = (struct gi_buffer *)range.buffer;
-    float *table = malloc(rope_size + sizeof(float));
+    const uint32_t n_rot = model->facts.n_rot;
+    const uint64_t size = (uint64_t)session->n_ctx * n_rot * sizeof(float);
+    float *table = malloc(size + sizeof(float));
     if (!table) {
-        return gi_error_no_memory(err, rope_size, "the table of rotations");
+        return gi_error_no_memory(err, size, "the table of rotations");
     }
-    gi_rope_table_fill(&model->facts, model->rope_factors, session->n_ctx, table);
-    const bool ok = gi_buffer_write(buffer, model->device->gpu, range.offset, model->norms,
-                                    n_norm * sizeof(float), err) &&
-                    (rope_size == 0 ||
-                     gi_buffer_write(buffer, model->device->gpu,
-                                     range.offset + n_norm * sizeof(float), table, rope_size, err));
+    gi_rope_table_fill(rope, n_rot, model->rope_factors, session->n_ctx, table);
+    const bool ok =
+        size == 0 || gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
+                                     range.offset + offset * sizeof(float), table, size, err);
     free(table);
     return ok;
+}
+
+// Norm weights and the tables of rotations.
+static bool write_vectors(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_model_facts *facts = &model->facts;
+    const struct gi_range range = session->ranges[GI_SESSION_VECTORS];
+    return gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu, range.offset,
+                           model->norms, model->norm_layout.size * sizeof(float), err) &&
+           write_rotations(session, &facts->rope, session->graph.rope.table, err) &&
+           (!facts->has_window_rope ||
+            write_rotations(session, &facts->window_rope, session->graph.window_rope.table, err));
 }
 
 //-- recording -----------------------------------------------------------------------------------

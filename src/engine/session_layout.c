@@ -52,5 +52,11 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     lay_out_batch(graph, shape, sizes);
     graph->vectors.rope = (uint32_t)n_norm;
     graph->rope = (struct gi_rope){.table = (uint32_t)n_norm, .n_rot = facts->n_rot};
-    sizes[GI_SESSION_VECTORS] = (n_norm + (uint64_t)shape->n_ctx * facts->n_rot) * sizeof(float);
+    graph->window_rope = graph->rope;
+    uint64_t end = n_norm + (uint64_t)shape->n_ctx * facts->n_rot;
+    if (facts->has_window_rope) {
+        graph->window_rope.table = (uint32_t)end;
+        end += (uint64_t)shape->n_ctx * facts->n_rot;
+    }
+    sizes[GI_SESSION_VECTORS] = end * sizeof(float);
 }

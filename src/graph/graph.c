@@ -113,12 +113,17 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
 bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    const float scale = graph->facts->attention_scale;
+    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_score_rule rule = {
+        .scale = facts->attention_scale,
+        .softcap = facts->attention_softcap,
+        .window = gi_has_window(facts, layer) ? facts->window : 0,
+    };
     if (graph->is_batch) {
-        return gi_op_attention_batch(&graph->recorder, "attention", kv, scale, &graph->q,
+        return gi_op_attention_batch(&graph->recorder, "attention", kv, &rule, &graph->q,
                                      &graph->attn, err);
     }
-    return gi_op_attention(&graph->recorder, "attention", kv, scale, &graph->attention, err);
+    return gi_op_attention(&graph->recorder, "attention", kv, &rule, &graph->attention, err);
 }
 
 bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -148,16 +153,17 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
     const uint32_t n_ff = graph->facts->n_ff;
+    const enum gi_activation activation = graph->facts->activation;
     const struct gi_rows *input;
     if (!graph->is_batch) {
-        return gi_op_gemv_swiglu(recorder, "ffn_gate_up", gate_up, n_ff, &graph->stream,
-                                 graph->ffn_act, err);
+        return gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, activation,
+                              before != GI_NORM_NONE, &graph->stream, graph->ffn_act, err);
     }
     return input_rows(graph, "ffn_norm", layer, before, &input, err) &&
            gi_op_gemm(recorder, "ffn_gate_up", gate_up, input, false, 1.0f, &graph->ffn_gate_up,
                       err) &&
-           gi_op_swiglu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff,
-                        &graph->ffn_act_rows, err);
+           gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, activation,
+                     &graph->ffn_act_rows, err);
 }
 
 bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -205,5 +211,5 @@ bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)
         return false;
     }
     return gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,
-                            facts->logit_scale, &graph->logits, err);
+                            facts->logit_scale, facts->logit_softcap, &graph->logits, err);
 }

@@ -26,8 +26,10 @@ struct gi_graph {
     struct gi_model_weights weights;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
-    struct gi_vectors vectors;          // norm weights as norm_layout has them, then RoPE
-    struct gi_rope rope;                // the table of it
+    struct gi_vectors vectors; // norm weights as norm_layout has them, then RoPE
+    struct gi_rope rope;       // the table of it
+    struct gi_rope
+        window_rope; // and the one for layers with a window: the same where they share it
     const struct gi_kv_layer *kv_cache; // n_layer
     bool is_batch;
 
@@ -65,7 +67,7 @@ bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_er
 // x += norm(out(attention)), the norm being GI_NORM_ATTN_POST.
 bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
-// act = silu(gate(norm(x))) * up(norm(x))
+// act = activation(gate(norm(x))) * up(norm(x))
 bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                      struct glinfer_error *err);
 // x += residual_scale * down(act)
@@ -76,7 +78,7 @@ bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 // The usual ones together.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-// x += down(silu(gate(norm(x))) * up(norm(x))): the gated feed-forward network.
+// x += down(activation(gate(norm(x))) * up(norm(x))): the gated feed-forward network.
 bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // From a token, or a batch's tokens, to the residual stream.

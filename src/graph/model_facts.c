@@ -65,27 +65,52 @@ static bool text_equals(struct gi_gguf_string text, const char *word)
     return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
+// The keys of a context that was stretched after training.
+static bool read_stretch(const struct reader *reader, struct gi_model_facts *facts)
+{
+    struct gi_rope_facts *rope = &facts->rope;
+    float attention_factor = 1.0f;
+    if (!read_positive(reader, "rope.scaling.factor", 1.0f, &rope->divisor) ||
+        !read_positive(reader, "rope.scaling.attn_factor", 1.0f, &attention_factor) ||
+        !read_optional(reader, "rope.scaling.original_context_length", facts->n_ctx_train,
+                       &rope->n_ctx_orig) ||
+        !read_positive(reader, "rope.scaling.yarn_beta_fast", 32.0f, &rope->beta_fast) ||
+        !read_positive(reader, "rope.scaling.yarn_beta_slow", 1.0f, &rope->beta_slow)) {
+        return false;
+    }
+    rope->magnitude = attention_factor;
+    if (rope->is_yarn) {
+        rope->magnitude *= 1.0f + 0.1f * logf(rope->divisor);
+    }
+    return true;
+}
+
 static bool read_rope_scaling(const struct reader *reader, struct gi_model_facts *facts)
 {
     char key[KEY_SIZE];
     struct gi_gguf_string type;
+    struct gi_rope_facts *rope = &facts->rope;
     make_key(reader, "rope.scaling.type", key);
     if (!gi_gguf_get_string(reader->gguf, key, &type, reader->err)) {
         return false;
     }
-    facts->rope_divisor = 1.0f;
+    rope->divisor = rope->magnitude = 1.0f;
     if (type.size == 0) {
-        return read_positive(reader, "rope.scale_linear", 1.0f, &facts->rope_divisor);
+        return read_positive(reader, "rope.scale_linear", 1.0f, &rope->divisor);
     }
     if (text_equals(type, "none")) {
         return true;
     }
     if (text_equals(type, "linear")) {
-        return read_positive(reader, "rope.scaling.factor", 1.0f, &facts->rope_divisor);
+        return read_positive(reader, "rope.scaling.factor", 1.0f, &rope->divisor);
+    }
+    rope->is_yarn = text_equals(type, "yarn");
+    if (rope->is_yarn || text_equals(type, "longrope")) {
+        return read_stretch(reader, facts);
     }
     return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: RoPE scaling \"%.*s\" is not supported, only none, linear and the "
-                        "factors of Llama 3.1",
+                        "%s: RoPE scaling \"%.*s\" is not supported, only none, linear, yarn, "
+                        "longrope and the factors of Llama 3.1",
                         gi_gguf_path(reader->gguf), (int)type.size, type.data);
 }
 
@@ -149,7 +174,7 @@ bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
         !read_count(&reader, "feed_forward_length", 1, 1u << 18, &facts->n_ff) ||
         !read_count(&reader, "context_length", 1, 1u << 24, &facts->n_ctx_train) ||
         !read_positive(&reader, "attention.layer_norm_rms_epsilon", 1e-5f, &facts->norm_eps) ||
-        !read_positive(&reader, "rope.freq_base", 10000.0f, &facts->rope_base) ||
+        !read_positive(&reader, "rope.freq_base", 10000.0f, &facts->rope.base) ||
         !read_rope_scaling(&reader, facts) || !read_heads(&reader, facts) ||
         !read_vocab_size(&reader, facts)) {
         return false;
@@ -159,18 +184,55 @@ bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
     return true;
 }
 
-void gi_rope_table_fill(const struct gi_model_facts *facts, const float *factors, uint32_t n_ctx,
-                        float *table)
+bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer)
 {
-    const uint32_t n_pair = facts->n_rot / 2;
+    return facts->window_period > 0 && (layer + 1) % facts->window_period != 0;
+}
+
+bool gi_model_facts_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                        uint32_t fallback, uint32_t *out, struct glinfer_error *err)
+{
+    const struct reader reader = {gguf, prefix, err};
+    return read_optional(&reader, name, fallback, out);
+}
+
+bool gi_model_facts_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                        float fallback, float *out, struct glinfer_error *err)
+{
+    const struct reader reader = {gguf, prefix, err};
+    return read_positive(&reader, name, fallback, out);
+}
+
+// The pair that makes so many turns over the context before it was stretched.
+static double pair_of_turns(const struct gi_rope_facts *rope, uint32_t n_rot, double turns)
+{
+    const double pi = 3.14159265358979323846;
+    return n_rot * log(rope->n_ctx_orig / (turns * 2.0 * pi)) / (2.0 * log((double)rope->base));
+}
+
+// The share of a pair's angle that is left as it was trained: 1 for fast pairs, 0 for slow ones.
+static double yarn_share(const struct gi_rope_facts *rope, uint32_t n_rot, uint32_t pair)
+{
+    const double first = fmax(0.0, floor(pair_of_turns(rope, n_rot, (double)rope->beta_fast)));
+    const double last =
+        fmin(n_rot - 1.0, ceil(pair_of_turns(rope, n_rot, (double)rope->beta_slow)));
+    const double place = (pair - first) / fmax(0.001, last - first);
+    return 1.0 - fmin(1.0, fmax(0.0, place));
+}
+
+void gi_rope_table_fill(const struct gi_rope_facts *rope, uint32_t n_rot, const float *factors,
+                        uint32_t n_ctx, float *table)
+{
+    const uint32_t n_pair = n_rot / 2;
     for (uint32_t i = 0; i < n_pair; i++) {
-        const double factor = (double)facts->rope_divisor * (factors ? (double)factors[i] : 1.0);
-        const double rate =
-            pow((double)facts->rope_base, -2.0 * (double)i / (double)facts->n_rot) / factor;
+        const double trained = pow((double)rope->base, -2.0 * (double)i / (double)n_rot) /
+                               (factors ? (double)factors[i] : 1.0);
+        const double share = rope->is_yarn ? yarn_share(rope, n_rot, i) : 0.0;
+        const double rate = trained * (share + (1.0 - share) / (double)rope->divisor);
         for (uint32_t pos = 0; pos < n_ctx; pos++) {
-            float *turn = table + (size_t)pos * facts->n_rot + 2 * (size_t)i;
-            turn[0] = (float)cos((double)pos * rate);
-            turn[1] = (float)sin((double)pos * rate);
+            float *turn = table + (size_t)pos * n_rot + 2 * (size_t)i;
+            turn[0] = (float)((double)rope->magnitude * cos((double)pos * rate));
+            turn[1] = (float)((double)rope->magnitude * sin((double)pos * rate));
         }
     }
 }

@@ -4,6 +4,7 @@
 #define GI_GRAPH_MODEL_FACTS_H
 
 #include "gguf/gguf.h"
+#include "ops/activation.h"
 
 // Which rows of a head form rotary pair i.
 enum gi_rope_pairing {
@@ -11,14 +12,30 @@ enum gi_rope_pairing {
     GI_ROPE_PAIRING_HALVES,   // i and i + n_rot / 2
 };
 
+// How fast pairs turn with the position.
+struct gi_rope_facts {
+    float base;
+    float divisor;       // of positions: linear scaling, and yarn's
+    float magnitude;     // of cos and sin: yarn's and longrope's factor of attention
+    uint32_t n_ctx_orig; // yarn, longrope: the context before it was stretched
+    float beta_fast,
+        beta_slow; // yarn: turns over n_ctx_orig from and up to which pairs are divided in part
+    bool is_yarn;
+};
+
 struct gi_model_facts {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
     float norm_eps;
     float attention_scale;                          // of q . k
     float embed_scale, residual_scale, logit_scale; // 1 where the family has none
+    float attention_softcap, logit_softcap;         // 0: none
+    enum gi_activation activation;
+    uint32_t window;        // keys that a token sees in a layer with a window
+    uint32_t window_period; // of so many layers all but the last have one; 0: none has
     enum gi_rope_pairing rope_pairing;
-    float rope_base;
-    float rope_divisor; // linear scaling: positions are divided by it
+    struct gi_rope_facts rope;
+    struct gi_rope_facts window_rope; // of layers with a window, if has_window_rope
+    bool has_window_rope;
 };
 
 // Reads the keys that all families share, prefix being general.architecture; the scales are 1 or
@@ -28,10 +45,21 @@ struct gi_model_facts {
 bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
                          struct gi_model_facts *facts, struct glinfer_error *err);
 
-// Fills table (n_ctx, n_rot) with cos, sin of each rotary pair at each position:
+// Whether a layer is one of those with a window.
+bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer);
+
+// A key of the family's own: prefix.name. fallback where it is missing; fails with BAD_FILE if it is of the
+// wrong kind or, for an f32, not a positive number.
+bool gi_model_facts_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                        uint32_t fallback, uint32_t *out, struct glinfer_error *err);
+bool gi_model_facts_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                        float fallback, float *out, struct glinfer_error *err);
+
+// Fills table (n_ctx, n_rot) with magnitude times cos, sin of each rotary pair at each position:
 //   angle = position * base^(-2 i / n_rot) / (divisor * factors[i])
-// factors (n_rot / 2) may be NULL: all 1 (they are what Llama 3.1 files carry as rope_freqs).
-void gi_rope_table_fill(const struct gi_model_facts *facts, const float *factors, uint32_t n_ctx,
-                        float *table);
+// factors (n_rot / 2) may be NULL: all 1 (they are what Llama 3.1 files carry as rope_freqs, and longrope
+// files as rope_factors_short and _long). With yarn fast pairs are not divided, and those between in part.
+void gi_rope_table_fill(const struct gi_rope_facts *rope, uint32_t n_rot, const float *factors,
+                        uint32_t n_ctx, float *table);
 
 #endif

@@ -23,14 +23,14 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
 {
     enum gi_batch_form form = gi_batch_form(gpu);
     if (form == GI_BATCH_FORM_SPLIT) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 3, 0, 0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 5, 0, 0};
     }
     if (form == GI_BATCH_FORM_LANE) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 4, LANE_KEYS, 0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6, LANE_KEYS, 0};
     }
     uint32_t vectors = layer->head_dim <= 96 ? 4 : 2;
     uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
-    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 5, keys, vectors};
+    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
 }
 
 static uint32_t count_ranges(const struct gi_kv_layer *layer)
@@ -72,15 +72,17 @@ static void count_key(const struct gi_kv_layer *layer, struct gi_dispatch *dispa
 }
 
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
-                     const struct gi_kv_layer *layer, float scale,
+                     const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
 {
     check_layer(layer);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_ATTENTION,
         .quant = GI_QUANT_NONE,
-        .n_defines = 4,
+        .n_defines = 6,
         .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
+                    {"WINDOW", rule->window > 0},
+                    {"SOFTCAP", rule->softcap > 0},
                     {"KEYS", KEYS},
                     {"K_F32", layer->is_k_f32},
                     {"V_F32", layer->is_v_f32}},
@@ -94,7 +96,9 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .v = layer->v / 4,
         .partial = scratch->partial,
         .counter = scratch->counter,
-        .scale = scale,
+        .scale = rule->scale,
+        .window = rule->window,
+        .softcap = rule->softcap,
     };
     struct gi_dispatch dispatch = {
         .label = label,
@@ -110,8 +114,9 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
 }
 
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
-                           const struct gi_kv_layer *layer, float scale, const struct gi_rows *q,
-                           const struct gi_rows *out, struct glinfer_error *err)
+                           const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                           const struct gi_rows *q, const struct gi_rows *out,
+                           struct glinfer_error *err)
 {
     check_layer(layer);
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
@@ -123,6 +128,8 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
         .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
                     {"K_F32", layer->is_k_f32},
                     {"V_F32", layer->is_v_f32},
+                    {"WINDOW", rule->window > 0},
+                    {"SOFTCAP", rule->softcap > 0},
                     {"KEYS", (int32_t)shape.keys},
                     {"VECTORS", (int32_t)shape.vectors}},
     };
@@ -134,7 +141,9 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
         .k = layer->k / 4,
         .v = layer->v / 4,
         .out_stride = out->stride,
-        .scale = scale,
+        .scale = rule->scale,
+        .window = rule->window,
+        .softcap = rule->softcap,
     };
     struct gi_dispatch dispatch = {
         .label = label,

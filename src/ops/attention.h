@@ -7,6 +7,13 @@
 #include "ops/recorder.h"
 #include "ops/stream.h"
 
+// What scores become before softmax, and which keys take part.
+struct gi_score_rule {
+    float scale;
+    float softcap;   // scores s become softcap * tanh(s / softcap); 0: they stay
+    uint32_t window; // a token sees so many keys, its own the last of them; 0: all
+};
+
 // Scratch of decode attention: out (n_head * head_dim) f32 at the start, then the partial results
 // of key ranges and a counter a head (zero between steps).
 struct gi_attention_scratch {
@@ -21,13 +28,14 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
 // group a head and range; the last group of a head to finish merges them in the order of the
 // ranges, so that the result does not depend on which one that is. One dispatch.
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
-                     const struct gi_kv_layer *layer, float scale,
+                     const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err);
 
 // Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included.
 //   q   (n_tokens, n_head * head_dim) f32, pair order     out likewise
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
-                           const struct gi_kv_layer *layer, float scale, const struct gi_rows *q,
-                           const struct gi_rows *out, struct glinfer_error *err);
+                           const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                           const struct gi_rows *q, const struct gi_rows *out,
+                           struct glinfer_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef GI_OPS_BATCH_H
 #define GI_OPS_BATCH_H
 
+#include "ops/activation.h"
 #include "ops/embed.h"
 #include "ops/recorder.h"
 #include "ops/stream.h"
@@ -46,10 +47,10 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
                         const struct gi_rope *rope, const struct gi_kv_layer *layer,
                         const struct gi_rows *q, struct glinfer_error *err);
 
-// act[m][i] = silu(g) * u over the parts of a gate_up weight: part by part, gate_up[m] holds the part's
+// act[m][i] = f(g) * u over the parts of a gate_up weight: part by part, gate_up[m] holds the part's
 // gate results at column row_begin and its up results n_rows / 2 further. i < n_ff. A dispatch a part.
-bool gi_op_swiglu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                  const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_rows *act,
-                  struct glinfer_error *err);
+bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+               const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,
+               const struct gi_rows *act, struct glinfer_error *err);
 
 #endif

@@ -11,7 +11,7 @@
 enum gemv_kernel {
     GEMV_QKV,
     GEMV_RESIDUAL,
-    GEMV_SWIGLU,
+    GEMV_GLU,
     GEMV_VOCAB,
     GEMV_PLAIN,
 };
@@ -170,8 +170,8 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
                       GI_PROGRAM_GEMV_QKV_TEXEL     },
         [GEMV_RESIDUAL] = {GI_PROGRAM_GEMV_RESIDUAL_SPLIT, GI_PROGRAM_GEMV_RESIDUAL_ROW,
                       GI_PROGRAM_GEMV_RESIDUAL_TEXEL},
-        [GEMV_SWIGLU] = {GI_PROGRAM_GEMV_SWIGLU_SPLIT,   GI_PROGRAM_GEMV_SWIGLU_ROW,
-                      GI_PROGRAM_GEMV_SWIGLU_TEXEL  },
+        [GEMV_GLU] = {GI_PROGRAM_GEMV_GLU_SPLIT,      GI_PROGRAM_GEMV_GLU_ROW,
+                      GI_PROGRAM_GEMV_GLU_TEXEL     },
         [GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_SPLIT,    GI_PROGRAM_GEMV_VOCAB_ROW,
                       GI_PROGRAM_GEMV_VOCAB_TEXEL   },
         [GEMV_PLAIN] = {GI_PROGRAM_GEMV_PLAIN_SPLIT,    GI_PROGRAM_GEMV_PLAIN_ROW,
@@ -349,20 +349,21 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
     return true;
 }
 
-bool gi_op_gemv_swiglu(struct gi_recorder *recorder, const char *label,
-                       const struct gi_weight *weight, uint32_t n_ff,
-                       const struct gi_stream *stream, struct gi_range act,
-                       struct glinfer_error *err)
+bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                    uint32_t n_ff, enum gi_activation activation, bool has_norm,
+                    const struct gi_stream *stream, struct gi_range act, struct glinfer_error *err)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
     assert(stream->n_ssq > 0);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
-        begin_part(&part, recorder, GEMV_SWIGLU, weight, i);
-        const struct gi_gemv_swiglu_params params = {
+        begin_part(&part, recorder, GEMV_GLU, weight, i);
+        add_define(&part.key, "ACTIVATION", activation);
+        add_define(&part.key, "NORM", has_norm);
+        const struct gi_gemv_glu_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
-            .source = stream->norm / 4,
+            .source = (has_norm ? stream->norm : stream->residual) / 4,
             .bias = part.weight->bias,
             .ssq = stream->ssq / 4,
             .n_ssq = stream->n_ssq,
@@ -396,7 +397,7 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
 
 bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       const struct gi_weight *weight, const struct gi_stream *stream, float scale,
-                      struct gi_logits *logits, struct glinfer_error *err)
+                      float softcap, struct gi_logits *logits, struct glinfer_error *err)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
     assert(stream->n_ssq > 0);
@@ -404,6 +405,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
         begin_part(&part, recorder, GEMV_VOCAB, weight, i);
+        add_define(&part.key, "SOFTCAP", softcap > 0);
         const struct gi_gemv_vocab_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -417,6 +419,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
             .n_vocab = logits->n_vocab,
             .partial = logits->partial + 2 * n_partial,
             .scale = scale,
+            .softcap = softcap,
         };
         struct gi_dispatch dispatch = {
             .label = label,

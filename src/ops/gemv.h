@@ -3,6 +3,7 @@
 #ifndef GI_OPS_GEMV_H
 #define GI_OPS_GEMV_H
 
+#include "ops/activation.h"
 #include "ops/embed.h"
 #include "ops/recorder.h"
 #include "ops/stream.h"
@@ -31,12 +32,12 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
                          float scale, struct gi_stream *stream, struct glinfer_error *err);
 
-// act[i] = silu(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN.
+// act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without has_norm
+// of W residual + bias.
 //   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start
-bool gi_op_gemv_swiglu(struct gi_recorder *recorder, const char *label,
-                       const struct gi_weight *weight, uint32_t n_ff,
-                       const struct gi_stream *stream, struct gi_range act,
-                       struct glinfer_error *err);
+bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                    uint32_t n_ff, enum gi_activation activation, bool has_norm,
+                    const struct gi_stream *stream, struct gi_range act, struct glinfer_error *err);
 
 // residual += y / rms(y) * gamma; norm = residual * next_gamma; ssq = partial sums: the end of a block whose
 // result has a norm of its own. y is n_embd floats; gamma and next_gamma are offsets in vectors, next_gamma
@@ -58,9 +59,9 @@ struct gi_logits {
 // Sets the offsets; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 
-// logits = scale * (W norm / rms + bias), W (n_vocab rounded up, n_embd).
+// logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W (n_vocab rounded up, n_embd).
 bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       const struct gi_weight *weight, const struct gi_stream *stream, float scale,
-                      struct gi_logits *logits, struct glinfer_error *err);
+                      float softcap, struct gi_logits *logits, struct glinfer_error *err);
 
 #endif

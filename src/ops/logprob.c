@@ -7,17 +7,23 @@
 #define WG_SIZE 128
 
 bool gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, uint32_t n_vocab,
-                   struct gi_range targets, struct gi_range out, struct glinfer_error *err)
+                   float scale, float softcap, struct gi_range targets, struct gi_range out,
+                   struct glinfer_error *err)
 {
     assert(n_vocab > 0 && logits->stride >= n_vocab);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_LOGPROB,
         .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", WG_SIZE}},
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"SOFTCAP", softcap > 0}},
     };
     const struct gi_logprob_params params = {
-        .stride = logits->stride, .n_vocab = n_vocab, .one = 1};
+        .stride = logits->stride,
+        .n_vocab = n_vocab,
+        .one = 1,
+        .scale = scale,
+        .softcap = softcap,
+    };
     struct gi_dispatch dispatch = {
         .label = "logprob",
         .bindings = {out,                     logits->range, targets     },

@@ -10,7 +10,7 @@
 #define GI_PARAMS_MAP(X)                                                                           \
     X(GEMV_QKV, gemv_qkv)                                                                          \
     X(GEMV_RESIDUAL, gemv_residual)                                                                \
-    X(GEMV_SWIGLU, gemv_swiglu)                                                                    \
+    X(GEMV_GLU, gemv_glu)                                                                          \
     X(GEMV_VOCAB, gemv_vocab)                                                                      \
     X(GEMV_PLAIN, gemv_plain)                                                                      \
     X(NORM_ROPE_KV, norm_rope_kv)                                                                  \
@@ -27,7 +27,7 @@
     X(GEMM_ROW, gemm_row)                                                                          \
     X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
-    X(SWIGLU, swiglu)                                                                              \
+    X(GLU, glu)                                                                                    \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
@@ -72,7 +72,7 @@
     X(uint32_t, n_embd)                                                                            \
     X(float, scale)
 
-#define GI_PARAMS_GEMV_SWIGLU(X)                                                                   \
+#define GI_PARAMS_GEMV_GLU(X)                                                                      \
     GI_PARAMS_GEMV(X)                                                                              \
     GI_PARAMS_GEMV_NORM(X)                                                                         \
     X(uint32_t, ff_begin) /* of the part */                                                        \
@@ -84,7 +84,8 @@
     X(uint32_t, row_begin)                                                                         \
     X(uint32_t, n_vocab)                                                                           \
     X(uint32_t, partial) /* of the part's first partial result, in uints */                        \
-    X(float, scale)
+    X(float, scale)                                                                                \
+    X(float, softcap)
 
 #define GI_PARAMS_GEMV_PLAIN(X)                                                                    \
     GI_PARAMS_GEMV(X)                                                                              \
@@ -129,7 +130,9 @@
 #define GI_PARAMS_LOGPROB(X)                                                                       \
     X(uint32_t, stride)                                                                            \
     X(uint32_t, n_vocab)                                                                           \
-    X(uint32_t, one)
+    X(uint32_t, one)                                                                               \
+    X(float, scale)                                                                                \
+    X(float, softcap)
 
 #define GI_PARAMS_RATE_FMA(X)                                                                      \
     X(uint32_t, n_round)                                                                           \
@@ -190,7 +193,7 @@
     X(uint32_t, ssq)                                                                               \
     X(float, eps)
 
-#define GI_PARAMS_SWIGLU(X)                                                                        \
+#define GI_PARAMS_GLU(X)                                                                           \
     X(uint32_t, gate_up_stride)                                                                    \
     X(uint32_t, act_stride)                                                                        \
     X(uint32_t, gate_begin) /* columns of gate_up */                                               \
@@ -208,7 +211,9 @@
     X(uint32_t, v)                                                                                 \
     X(uint32_t, partial)                                                                           \
     X(uint32_t, counter)                                                                           \
-    X(float, scale)
+    X(float, scale)                                                                                \
+    X(uint32_t, window)                                                                            \
+    X(float, softcap)
 
 #define GI_PARAMS_ATTENTION_BATCH(X)                                                               \
     X(uint32_t, n_head)                                                                            \
@@ -218,7 +223,9 @@
     X(uint32_t, k)                                                                                 \
     X(uint32_t, v)                                                                                 \
     X(uint32_t, out_stride)                                                                        \
-    X(float, scale)
+    X(float, scale)                                                                                \
+    X(uint32_t, window)                                                                            \
+    X(float, softcap)
 
 #define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION_BATCH(X)
 #define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION_BATCH(X)

@@ -1,4 +1,5 @@
-// golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--steps N] [--case NAME] [--device NAME]
+// golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--steps N] [--tolerance X] [--case NAME]
+//     [--device NAME]
 //
 // Runs every case of a golden file (tools/golden.py describes the format) through glinfer.h and compares:
 // the most likely token equals the reference's wherever its margin is over 0.02 nat, and the
@@ -36,6 +37,7 @@ struct options {
     enum glinfer_cache_type cache;
     uint32_t chain;
     uint32_t steps; // of a case at most
+    double tolerance;
 };
 
 //-- the file --------------------------------------------------------------------------------------
@@ -204,7 +206,8 @@ static bool run_case(struct glinfer_session *session, const struct golden_case *
 
 static int run_cases(struct glinfer_session *session, const struct options *options)
 {
-    const double tolerance = options->cache == GLINFER_CACHE_F32 ? 0.002 : 0.02;
+    const double usual = options->cache == GLINFER_CACHE_F32 ? 0.002 : 0.02;
+    const double tolerance = options->tolerance > 0 ? options->tolerance : usual;
     struct golden_case *golden = calloc(1, sizeof(*golden));
     size_t capacity = 0;
     char *line = calloc(1, 1);
@@ -269,6 +272,8 @@ static bool read_options(struct options *options, int argc, char **argv)
                 strcmp(argv[i + 1], "f32") == 0 ? GLINFER_CACHE_F32 : GLINFER_CACHE_F16;
         } else if (strcmp(argv[i], "--chain") == 0) {
             options->chain = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--tolerance") == 0) {
+            options->tolerance = strtod(argv[i + 1], NULL);
         } else if (strcmp(argv[i], "--steps") == 0) {
             options->steps = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--case") == 0) {
@@ -290,6 +295,7 @@ int main(int argc, char **argv)
     struct glinfer_error err;
     if (!read_options(&options, argc, argv)) {
         printf("usage: golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--steps N] "
+               "[--tolerance X] "
                "[--case NAME] [--device NAME]\n");
         return 2;
     }

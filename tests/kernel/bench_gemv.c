@@ -10,7 +10,7 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_COPY     64
 
-enum projection { QKV, RESIDUAL, SWIGLU, VOCAB };
+enum projection { QKV, RESIDUAL, GLU, VOCAB };
 
 struct bench {
     const char *model;
@@ -23,17 +23,17 @@ struct bench {
 static const struct bench benches[] = {
     {"smollm2 qkv",     QKV,      GI_GGML_TYPE_Q4_1, 960,   576,   9,  3, 64 },
     {"smollm2 out",     RESIDUAL, GI_GGML_TYPE_Q4_1, 576,   576,   0,  0, 0  },
-    {"smollm2 gate_up", SWIGLU,   GI_GGML_TYPE_Q4_1, 3072,  576,   0,  0, 0  },
+    {"smollm2 gate_up", GLU,      GI_GGML_TYPE_Q4_1, 3072,  576,   0,  0, 0  },
     {"smollm2 down",    RESIDUAL, GI_GGML_TYPE_Q4_1, 576,   1536,  0,  0, 0  },
     {"smollm2 vocab",   VOCAB,    GI_GGML_TYPE_Q8_0, 49152, 576,   0,  0, 0  },
     {"1b qkv",          QKV,      GI_GGML_TYPE_Q4_0, 3072,  2048,  32, 8, 64 },
     {"1b out",          RESIDUAL, GI_GGML_TYPE_Q4_0, 2048,  2048,  0,  0, 0  },
-    {"1b gate_up",      SWIGLU,   GI_GGML_TYPE_Q4_0, 16384, 2048,  0,  0, 0  },
+    {"1b gate_up",      GLU,      GI_GGML_TYPE_Q4_0, 16384, 2048,  0,  0, 0  },
     {"1b down",         RESIDUAL, GI_GGML_TYPE_Q4_0, 2048,  8192,  0,  0, 0  },
     {"1b vocab",        VOCAB,    GI_GGML_TYPE_Q8_0, 64128, 2048,  0,  0, 0  },
     {"8b qkv",          QKV,      GI_GGML_TYPE_Q4_0, 6144,  4096,  32, 8, 128},
     {"8b out",          RESIDUAL, GI_GGML_TYPE_Q4_0, 4096,  4096,  0,  0, 0  },
-    {"8b gate_up",      SWIGLU,   GI_GGML_TYPE_Q4_0, 28672, 4096,  0,  0, 0  },
+    {"8b gate_up",      GLU,      GI_GGML_TYPE_Q4_0, 28672, 4096,  0,  0, 0  },
     {"8b down",         RESIDUAL, GI_GGML_TYPE_Q4_0, 4096,  14336, 0,  0, 0  },
 };
 
@@ -42,7 +42,7 @@ struct buffers {
     struct gi_stream stream;
     struct gi_kv_layer layer;
     struct gi_logits logits;
-    struct gi_range act; // x of RESIDUAL, result of SWIGLU
+    struct gi_range act; // x of RESIDUAL, result of GLU
 };
 
 static void name_bench(size_t index, char *text, size_t size)
@@ -88,13 +88,13 @@ static bool record_copy(struct kt_run *run, const struct bench *b, const struct 
         is_recorded =
             gi_op_gemv_residual(recorder, b->model, weight, buffers->act, 0, 1, stream, &err);
         break;
-    case SWIGLU:
-        is_recorded = gi_op_gemv_swiglu(recorder, b->model, weight, b->n_rows / 2, stream,
-                                        buffers->act, &err);
+    case GLU:
+        is_recorded = gi_op_gemv_glu(recorder, b->model, weight, b->n_rows / 2, GI_ACTIVATION_SILU,
+                                     true, stream, buffers->act, &err);
         break;
     case VOCAB:
         is_recorded =
-            gi_op_gemv_vocab(recorder, b->model, weight, stream, 1, &buffers->logits, &err);
+            gi_op_gemv_vocab(recorder, b->model, weight, stream, 1, 0, &buffers->logits, &err);
         break;
     }
     return is_recorded || kt_fail(run, "%s", err.message);

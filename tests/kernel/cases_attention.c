@@ -249,13 +249,15 @@ const struct kt_suite kt_rope_kv = {"rope_kv", COUNT(rope_cases), rope_name, run
 struct attention_case {
     struct shape shape;
     uint32_t n_tokens, n_past;
+    uint32_t window; // 0: none
+    float softcap;   // 0: none
 };
 
 // A case on its way: q rows of the batch, and the reference of one of its tokens.
 struct attention {
     const struct attention_case *c;
     struct layer layer;
-    float scale;
+    struct gi_score_rule rule;
     uint32_t width; // n_head * head_dim
     float *q;       // (n_tokens, width)
     double *want, *bound;
@@ -263,9 +265,11 @@ struct attention {
 
 static void attention_init(struct attention *a, struct kt_run *run, const struct attention_case *c)
 {
-    *a = (struct attention){.c = c,
-                            .scale = 1.0f / sqrtf((float)c->shape.head_dim),
-                            .width = c->shape.n_head * c->shape.head_dim};
+    *a = (struct attention){
+        .c = c,
+        .rule = {1.0f / sqrtf((float)c->shape.head_dim), c->softcap, c->window},
+        .width = c->shape.n_head * c->shape.head_dim
+    };
     layer_init(&a->layer, run, &c->shape);
     size_t n = (size_t)c->n_tokens * a->width;
     a->q = kt_alloc(n, sizeof(float));
@@ -282,21 +286,30 @@ static void attention_finish(struct attention *a)
     free(a->bound);
 }
 
+// The first key that token m sees.
+static size_t first_seen(const struct attention_case *c, uint32_t m)
+{
+    const uint32_t n_seen = c->n_past + m + 1;
+    return c->window > 0 && n_seen > c->window ? n_seen - c->window : 0;
+}
+
 // Fills want and bound for token m. An error d of a score is one of d relative in a weight; scores
 // are sums of head_dim products, results sums over the keys.
 static void make_want(struct attention *a, uint32_t m)
 {
     const struct shape *s = &a->c->shape;
+    const size_t first = first_seen(a->c, m);
     for (uint32_t h = 0; h < s->n_head; h++) {
         size_t kv = (size_t)h * s->n_kv_head / s->n_head * s->n_ctx * s->head_dim;
         size_t at = (size_t)h * s->head_dim;
         const struct ref_attention ref = {
             .q = a->q + (size_t)m * a->width + at,
-            .k = a->layer.k + kv,
-            .v = a->layer.v + kv,
-            .n_key = a->c->n_past + m + 1,
+            .k = a->layer.k + kv + first * s->head_dim,
+            .v = a->layer.v + kv + first * s->head_dim,
+            .n_key = a->c->n_past + m + 1 - first,
             .head_dim = s->head_dim,
-            .scale = (double)a->scale,
+            .scale = (double)a->rule.scale,
+            .softcap = (double)a->rule.softcap,
         };
         double score = ref_attention(&ref, a->want + at, a->bound + at);
         double slack = 2 * score * (4 + sqrt((double)s->head_dim)) + 16 + sqrt((double)ref.n_key);
@@ -310,11 +323,12 @@ static void make_want(struct attention *a, uint32_t m)
 static bool check_hull(struct kt_run *run, const struct attention *a, uint32_t m, const float *out)
 {
     const struct shape *s = &a->c->shape;
+    const size_t first = first_seen(a->c, m);
     for (uint32_t i = 0; i < a->width; i++) {
         size_t kv_head = (size_t)(i / s->head_dim) * s->n_kv_head / s->n_head;
         const float *v = a->layer.v + kv_head * s->n_ctx * s->head_dim + i % s->head_dim;
-        float low = v[0], high = v[0];
-        for (size_t j = 1; j <= a->c->n_past + m; j++) {
+        float low = v[first * s->head_dim], high = low;
+        for (size_t j = first + 1; j <= a->c->n_past + m; j++) {
             low = fminf(low, v[j * s->head_dim]);
             high = fmaxf(high, v[j * s->head_dim]);
         }
@@ -341,24 +355,29 @@ static bool check_token(struct kt_run *run, struct attention *a, uint32_t m,
 
 static void attention_text(const struct attention_case *c, char *text, size_t size)
 {
-    snprintf(text, size, "%u/%u heads of %u, %u tokens at %u of %u, k %s v %s", c->shape.n_head,
-             c->shape.n_kv_head, c->shape.head_dim, c->n_tokens, c->n_past, c->shape.n_ctx,
-             c->shape.is_k_f32 ? "f32" : "f16", c->shape.is_v_f32 ? "f32" : "f16");
+    snprintf(text, size, "%u/%u heads of %u, %u tokens at %u of %u, k %s v %s, window %u, cap %g",
+             c->shape.n_head, c->shape.n_kv_head, c->shape.head_dim, c->n_tokens, c->n_past,
+             c->shape.n_ctx, c->shape.is_k_f32 ? "f32" : "f16", c->shape.is_v_f32 ? "f32" : "f16",
+             c->window, (double)c->softcap);
 }
 
 // n_tokens is the number of steps in a row.
 static const struct attention_case attention_cases[] = {
-    {{9, 3, 64, 64, false, false},     1, 0   },
-    {{9, 3, 64, 64, false, false},     3, 1   },
-    {{4, 4, 80, 129, true, false},     2, 63  },
-    {{8, 1, 96, 200, false, true},     2, 64  },
-    {{9, 3, 64, 512, true, true},      3, 127 },
-    {{9, 3, 64, 512, false, false},    3, 500 },
-    {{14, 2, 128, 2200, false, false}, 2, 2000},
-    {{8, 1, 256, 2200, true, false},   2, 2000},
-    {{3, 1, 8, 600, false, false},     2, 400 },
-    {{9, 3, 64, 2200, false, false},   2, 2000},
-    {{9, 3, 64, 8192, false, false},   1, 8191},
+    {{9, 3, 64, 64, false, false},     1, 0,    0,   0 },
+    {{9, 3, 64, 64, false, false},     3, 1,    0,   0 },
+    {{4, 4, 80, 129, true, false},     2, 63,   0,   0 },
+    {{8, 1, 96, 200, false, true},     2, 64,   0,   0 },
+    {{9, 3, 64, 512, true, true},      3, 127,  0,   0 },
+    {{9, 3, 64, 512, false, false},    3, 500,  0,   0 },
+    {{14, 2, 128, 2200, false, false}, 2, 2000, 0,   0 },
+    {{8, 1, 256, 2200, true, false},   2, 2000, 0,   0 },
+    {{3, 1, 8, 600, false, false},     2, 400,  0,   0 },
+    {{9, 3, 64, 2200, false, false},   2, 2000, 0,   0 },
+    {{9, 3, 64, 8192, false, false},   1, 8191, 0,   0 },
+    {{9, 3, 64, 512, false, false},    3, 255,  100, 0 },
+    {{4, 1, 64, 1024, false, false},   3, 900,  300, 5 },
+    {{8, 1, 256, 600, true, true},     2, 511,  512, 20},
+    {{4, 4, 80, 129, true, false},     2, 63,   0,   2 },
 };
 
 static void attention_name(size_t index, char *text, size_t size)
@@ -393,7 +412,7 @@ static bool run_attention(struct kt_run *run, size_t index)
     struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
     bool is_good =
         !run->has_failed &&
-        (gi_op_attention(&run->recorder, "attention", &a.layer.kv, a.scale, &scratch, &err) ||
+        (gi_op_attention(&run->recorder, "attention", &a.layer.kv, &a.rule, &scratch, &err) ||
          kt_fail(run, "%s", err.message)) &&
         kt_seal(run);
     for (uint32_t m = 0; is_good && m < a.c->n_tokens; m++) {
@@ -414,7 +433,7 @@ static bool replay_table(struct kt_run *run, const struct attention *a,
 {
     struct glinfer_error err;
     size_t size = a->width * sizeof(float);
-    return (gi_op_attention(&run->recorder, "attention", &a->layer.kv, a->scale, scratch, &err) ||
+    return (gi_op_attention(&run->recorder, "attention", &a->layer.kv, &a->rule, scratch, &err) ||
             kt_fail(run, "%s", err.message)) &&
            kt_seal(run) && run_step(run, a, 0) && kt_read(run, &scratch->range, 0, out, size);
 }
@@ -454,16 +473,20 @@ const struct kt_suite kt_attention_direct = {"attention_direct", COUNT(attention
                                              attention_name, run_direct};
 
 static const struct attention_case attention_batch_cases[] = {
-    {{9, 3, 64, 64, false, false},    1,   0   },
-    {{9, 3, 64, 64, false, false},    2,   1   },
-    {{4, 4, 80, 128, true, false},    7,   63  },
-    {{8, 1, 96, 128, false, true},    31,  64  },
-    {{14, 2, 128, 600, true, true},   32,  500 },
-    {{8, 1, 256, 2100, false, false}, 33,  2000},
-    {{3, 1, 8, 300, false, false},    128, 64  },
-    {{4, 4, 256, 300, true, true},    128, 0   },
-    {{9, 3, 64, 512, false, false},   512, 0   },
-    {{9, 3, 64, 1536, false, false},  512, 1000},
+    {{9, 3, 64, 64, false, false},    1,   0,    0,   0},
+    {{9, 3, 64, 64, false, false},    2,   1,    0,   0},
+    {{4, 4, 80, 128, true, false},    7,   63,   0,   0},
+    {{8, 1, 96, 128, false, true},    31,  64,   0,   0},
+    {{14, 2, 128, 600, true, true},   32,  500,  0,   0},
+    {{8, 1, 256, 2100, false, false}, 33,  2000, 0,   0},
+    {{3, 1, 8, 300, false, false},    128, 64,   0,   0},
+    {{4, 4, 256, 300, true, true},    128, 0,    0,   0},
+    {{9, 3, 64, 512, false, false},   512, 0,    0,   0},
+    {{9, 3, 64, 1536, false, false},  512, 1000, 0,   0},
+    {{9, 3, 64, 300, false, false},   40,  200,  17,  0},
+    {{4, 1, 256, 300, true, false},   33,  100,  64,  5},
+    {{8, 2, 96, 600, false, true},    128, 300,  128, 0},
+    {{4, 2, 80, 128, false, false},   70,  0,    0,   2},
 };
 
 static const char *const batch_shapes[] = {"split", "lane", "row"}; // of GLINFER_BATCH
@@ -485,7 +508,7 @@ static bool run_attention_batch(struct kt_run *run, size_t index)
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width};
     bool is_good = !run->has_failed &&
                    setenv("GLINFER_BATCH", batch_shapes[index % COUNT(batch_shapes)], 1) == 0 &&
-                   (gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, a.scale,
+                   (gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule,
                                           &q, &out, &err) ||
                     kt_fail(run, "%s", err.message)) &&
                    kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens);
@@ -510,8 +533,9 @@ const struct kt_suite kt_attention_batch = {"attention_batch",
 // The batch's result of each token against what decode gives for it, in one table: both are within
 // their bound of the same reference, so they are within twice it of each other.
 static const struct attention_case agree_cases[] = {
-    {{9, 3, 64, 200, false, false}, 33, 120},
-    {{8, 1, 128, 64, true, false},  7,  0  },
+    {{9, 3, 64, 200, false, false}, 33, 120, 0,  0},
+    {{8, 1, 128, 64, true, false},  7,  0,   0,  0},
+    {{8, 2, 64, 300, false, false}, 20, 250, 33, 3},
 };
 
 static void agree_name(size_t index, char *text, size_t size)
@@ -548,9 +572,9 @@ static bool run_agree(struct kt_run *run, size_t index)
     float *first = kt_alloc(size, 1);
     bool is_good =
         !run->has_failed && unsetenv("GLINFER_BATCH") == 0 &&
-        ((gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, a.scale, &q, &out,
+        ((gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule, &q, &out,
                                 &err) &&
-          gi_op_attention(&run->recorder, "attention", &a.layer.kv, a.scale, &scratch, &err)) ||
+          gi_op_attention(&run->recorder, "attention", &a.layer.kv, &a.rule, &scratch, &err)) ||
          kt_fail(run, "%s", err.message)) &&
         kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
         kt_read(run, &out.range, 0, first, size);

@@ -526,48 +526,50 @@ const struct kt_suite kt_gemv_linear = {
     .run = run_linear,
 };
 
-//-- gemv_swiglu -----------------------------------------------------------------------------------
+//-- gemv_glu -----------------------------------------------------------------------------------
 
-struct swiglu_size {
+struct glu_size {
     uint32_t n_embd, n_ff, part_rows, n_ssq;
-    bool has_bias;
+    bool has_bias, is_gelu, has_norm;
 };
 
-static const struct swiglu_size swiglu_sizes[] = {
-    {32,   8,    0,  1,  false},
-    {96,   40,   32, 6,  true },
-    {64,   36,   0,  3,  false},
-    {352,  128,  48, 5,  true },
-    {2048, 96,   0,  64, false},
-    {576,  1536, 0,  36, false},
+static const struct glu_size glu_sizes[] = {
+    {32,   8,    0,  1,  false, false, true },
+    {96,   40,   32, 6,  true,  true,  true },
+    {64,   36,   0,  3,  false, true,  false},
+    {352,  128,  48, 5,  true,  false, false},
+    {2048, 96,   0,  64, false, true,  true },
+    {576,  1536, 0,  36, false, false, true },
 };
-static void name_swiglu(size_t index, char *text, size_t size)
+
+static void name_glu(size_t index, char *text, size_t size)
 {
     struct variant variant = get_variant(index);
-    const struct swiglu_size *s = &swiglu_sizes[variant.size];
+    const struct glu_size *s = &glu_sizes[variant.size];
     int n = print_variant(&variant, text, size);
-    snprintf(text + n, size - (size_t)n, "%u x %u%s%s", s->n_ff, s->n_embd,
-             s->part_rows ? " parts" : "", s->has_bias ? " bias" : "");
+    snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s", s->n_ff, s->n_embd,
+             s->part_rows ? " parts" : "", s->has_bias ? " bias" : "", s->is_gelu ? " gelu" : "",
+             s->has_norm ? " norm" : "");
 }
 
 // The part's gate rows come first, then as many up rows.
-static void gather_act(const struct gi_weight *weight, const struct ref_value *y, uint32_t n_ff,
-                       struct ref_value *act)
+static void gather_act(const struct gi_weight *weight, const struct ref_value *y,
+                       const struct glu_size *size, struct ref_value *act)
 {
     for (uint32_t p = 0; p < weight->n_parts; p++) {
         const struct gi_weight_part *part = &weight->parts[p];
         uint32_t half = part->n_rows / 2;
-        for (uint32_t i = 0; i < half && part->row_begin / 2 + i < n_ff; i++) {
+        for (uint32_t i = 0; i < half && part->row_begin / 2 + i < size->n_ff; i++) {
             const struct ref_value *gate = &y[part->row_begin + i];
-            act[part->row_begin / 2 + i] = ref_gemv_swiglu(gate[0], gate[half]);
+            act[part->row_begin / 2 + i] = ref_gemv_glu(gate[0], gate[half], size->is_gelu);
         }
     }
 }
 
-static bool run_swiglu(struct kt_run *run, size_t index)
+static bool run_glu(struct kt_run *run, size_t index)
 {
     struct variant variant = get_variant(index);
-    const struct swiglu_size *size = &swiglu_sizes[variant.size];
+    const struct glu_size *size = &glu_sizes[variant.size];
     struct test_stream stream;
     struct kt_weight weight;
     struct glinfer_error err;
@@ -582,12 +584,14 @@ static bool run_swiglu(struct kt_run *run, size_t index)
                    kt_weight_init(&weight, run, &params);
     struct ref_value *y = kt_alloc(n_rows, sizeof(*y));
     struct ref_value *act = kt_alloc(size->n_ff, sizeof(*act));
-    ref_gemv(y, weight.dense, stream.values + stream.stream.norm, weight.bias, n_rows, size->n_embd,
-             stream.inv_rms);
-    gather_act(&weight.weight, y, size->n_ff, act);
+    const float *x = stream.values + (size->has_norm ? stream.stream.norm : stream.stream.residual);
+    ref_gemv(y, weight.dense, x, weight.bias, n_rows, size->n_embd,
+             size->has_norm ? stream.inv_rms : 1);
+    gather_act(&weight.weight, y, size, act);
     is_good = is_good && set_shape(run, &variant) &&
-              (gi_op_gemv_swiglu(&run->recorder, "ffn_act", &weight.weight, size->n_ff,
-                                 &stream.stream, range, &err) ||
+              (gi_op_gemv_glu(&run->recorder, "ffn_act", &weight.weight, size->n_ff,
+                              size->is_gelu ? GI_ACTIVATION_GELU_TANH : GI_ACTIVATION_SILU,
+                              size->has_norm, &stream.stream, range, &err) ||
                kt_fail(run, "%s", err.message)) &&
               kt_seal(run) && kt_replay(run, 0, 1) &&
               compare_refs(run, "act", &range, 0, act, size->n_ff, false) &&
@@ -599,11 +603,11 @@ static bool run_swiglu(struct kt_run *run, size_t index)
     return is_good;
 }
 
-const struct kt_suite kt_gemv_swiglu = {
-    .kernel = "gemv_swiglu",
-    .n_case = ARRAY_LEN(swiglu_sizes) * N_TYPE * N_SHAPE,
-    .name = name_swiglu,
-    .run = run_swiglu,
+const struct kt_suite kt_gemv_glu = {
+    .kernel = "gemv_glu",
+    .n_case = ARRAY_LEN(glu_sizes) * N_TYPE * N_SHAPE,
+    .name = name_glu,
+    .run = run_glu,
 };
 
 //-- gemv_vocab ------------------------------------------------------------------------------------
@@ -738,6 +742,7 @@ static bool run_vocab(struct kt_run *run, size_t index)
 {
     struct variant variant = get_variant(index);
     const struct vocab_size *size = &vocab_sizes[variant.size];
+    const float softcap = size->part_rows ? 2 : 0;
     struct test_stream stream;
     struct kt_weight weight;
     struct glinfer_error err;
@@ -757,11 +762,14 @@ static bool run_vocab(struct kt_run *run, size_t index)
              size->n_embd, stream.inv_rms);
     for (uint32_t i = 0; i < size->n_vocab; i++) {
         y[i].value *= (double)size->scale;
+        if (softcap > 0) {
+            y[i].value = (double)softcap * tanh(y[i].value / (double)softcap);
+        }
         y[i].magnitude *= fabs((double)size->scale);
     }
     is_good = is_good && set_shape(run, &variant) &&
               (gi_op_gemv_vocab(&run->recorder, "logits", &weight.weight, &stream.stream,
-                                size->scale, &logits, &err) ||
+                                size->scale, softcap, &logits, &err) ||
                kt_fail(run, "%s", err.message)) &&
               kt_seal(run) && kt_replay(run, 0, 1) && compare_vocab(run, &logits, y) &&
               kt_bench(run, 0, 1, kt_weight_bytes(&weight.weight));

@@ -81,7 +81,7 @@ static bool run_case(struct kt_run *run, size_t index)
     const struct gi_range targets =
         kt_range(run, "targets", data.targets, c->n_tokens * sizeof(uint32_t));
     const struct gi_range out = kt_range(run, "out", NULL, c->n_tokens * sizeof(float));
-    bool is_good = (gi_op_logprob(&run->recorder, &logits, c->n_vocab, targets, out, &err) ||
+    bool is_good = (gi_op_logprob(&run->recorder, &logits, c->n_vocab, 1, 0, targets, out, &err) ||
                     kt_fail(run, "%s", err.message)) &&
                    kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
                    kt_compare_f32(run, "out", &out, 0, data.want, data.bound, c->n_tokens) &&

@@ -1,10 +1,10 @@
 #include "kernel_test.h"
 
-extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_swiglu, kt_gemv_vocab,
+extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_glu, kt_gemv_vocab,
     kt_gemv_linear, kt_gemv_quant, kt_gemv_bench;
 extern const struct kt_suite kt_argmax, kt_logprob, kt_sample;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
-extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_swiglu;
+extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_glu;
 extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree,
     kt_attention_direct;
 extern const struct kt_suite kt_rate_move, kt_rate_fma;
@@ -12,7 +12,7 @@ extern const struct kt_suite kt_rate_move, kt_rate_fma;
 const struct kt_suite *const kt_suites[] = {
     &kt_gemv_qkv,
     &kt_gemv_residual,
-    &kt_gemv_swiglu,
+    &kt_gemv_glu,
     &kt_gemv_vocab,
     &kt_gemv_linear,
     &kt_gemv_quant,
@@ -25,7 +25,7 @@ const struct kt_suite *const kt_suites[] = {
     &kt_rmsnorm,
     &kt_rmsnorm_scale,
     &kt_gemm,
-    &kt_swiglu,
+    &kt_glu,
     &kt_rope_kv,
     &kt_attention,
     &kt_attention_batch,

@@ -12,7 +12,7 @@ static double score_of(const struct ref_attention *attention, size_t key, double
         sum += product;
         *magnitude += fabs(product);
     }
-    return sum;
+    return attention->softcap > 0 ? attention->softcap * tanh(sum / attention->softcap) : sum;
 }
 
 double ref_attention(const struct ref_attention *attention, double *out, double *magnitude)

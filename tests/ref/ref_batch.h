@@ -29,15 +29,15 @@ void ref_rope(const float *head, size_t head_dim, size_t n_rot, double rate, dou
 // Row `position` of the table of rotations: cos, sin of each pair.
 void ref_rope_table(size_t n_rot, double rate, double position, float *row);
 
-// silu(gate) * up
-double ref_swiglu(double gate, double up);
+// silu(gate) * up, or with is_gelu 0.5 gate (1 + tanh(sqrt(2 / pi) (gate + 0.044715 gate^3))) * up.
+double ref_glu(double gate, double up, bool is_gelu);
 
 // One head of one token over n_key keys: out (head_dim) = sum of softmax(scale * q . k) v.
 struct ref_attention {
     const float *q;     // (head_dim)
     const float *k, *v; // (n_key, head_dim)
     size_t n_key, head_dim;
-    double scale;
+    double scale, softcap; // softcap over 0: scores s become softcap * tanh(s / softcap)
 };
 // magnitude: sums of weight * |v|. Returns the largest sum of |scale * q_i * k_i| of a key.
 double ref_attention(const struct ref_attention *attention, double *out, double *magnitude);

@@ -1,5 +1,7 @@
 #include "ref/ref_gemv.h"
 
+#include "tests/ref/ref_batch.h"
+
 #include <math.h>
 
 void ref_gemv(struct ref_value *y, const float *w, const float *x, const float *bias, size_t n_rows,
@@ -31,12 +33,14 @@ void ref_turn(struct ref_value *a, struct ref_value *b, double cosine, double si
     b->magnitude = first.magnitude * fabs(sine) + second.magnitude * fabs(cosine);
 }
 
-struct ref_value ref_gemv_swiglu(struct ref_value gate, struct ref_value up)
+struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up, bool is_gelu)
 {
-    double silu = gate.value / (1 + exp(-gate.value));
-    // |silu'| is below 1.1; the error of exp grows with its argument.
-    double silu_magnitude = 1.1 * gate.magnitude + fabs(silu) * (1 + fabs(gate.value));
-    struct ref_value act = {silu * up.value,
-                            silu_magnitude * fabs(up.value) + fabs(silu) * up.magnitude};
+    double g = gate.value;
+    double value = ref_glu(g, 1, is_gelu);
+    double argument = is_gelu ? 1.6 * g * (1 + 0.044715 * g * g) : g;
+    // The slope of either activation is below 1.2; the error of exp grows with its argument.
+    double magnitude = 1.2 * gate.magnitude + fabs(value) * (1 + fabs(argument));
+    struct ref_value act = {value * up.value,
+                            magnitude * fabs(up.value) + fabs(value) * up.magnitude};
     return act;
 }

@@ -4,6 +4,7 @@
 #ifndef REF_GEMV_H
 #define REF_GEMV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct ref_value {
@@ -21,6 +22,6 @@ double ref_inv_rms(double sum_of_squares, size_t n, double eps);
 void ref_turn(struct ref_value *a, struct ref_value *b, double cosine, double sine);
 
 // silu(gate) * up, silu(g) = g / (1 + exp(-g)).
-struct ref_value ref_gemv_swiglu(struct ref_value gate, struct ref_value up);
+struct ref_value ref_gemv_glu(struct ref_value gate, struct ref_value up, bool is_gelu);
 
 #endif

@@ -1,15 +1,20 @@
-// act[i] = silu(g[i]) * u[i], g and u the gate and up rows of W norm / rms + bias: the gated FFN.
-// silu(g) = g / (1 + exp(-g)).
+// act[i] = f(g[i]) * u[i], g and u the gate and up rows of W norm / rms + bias, or without NORM of W x +
+// bias: the gated FFN, a gated linear unit. f is the activation.
 //
 //   dst     act (n_ff)
-//   source  stream: norm (n_embd), ssq (n_ssq)
+//   source  stream: norm (n_embd), ssq (n_ssq), or x (n_embd)
 //   W       a part: gate rows, then the same number of up rows
 //
 // A pair is gate tile j and up tile j, so that an owner has both factors. Sizes: lib/gemv.glsl.
 #include "lib/common.glsl"
+#include "lib/activation.glsl"
 
 #ifndef HAS_BIAS
 #error "HAS_BIAS: 1 if aux holds a bias"
+#endif
+
+#ifndef NORM
+#error "NORM: 1 if x is multiplied by 1 / rms"
 #endif
 
 layout(std140, binding = 0) uniform Params
@@ -22,7 +27,7 @@ layout(std140, binding = 0) uniform Params
 
 layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
 
-#define GEMV_NORM 1
+#define GEMV_NORM NORM
 
 #include "lib/gemv.glsl"
 
@@ -39,7 +44,7 @@ void gemv_finish(uint pair, uint row, vec2 y)
 #endif
     uint i = params.ff_begin + pair * 8u + row;
     if (i < params.n_ff) {
-        act[i] = y.x / (1.0 + exp(-y.x)) * y.y;
+        act[i] = activate(y.x) * y.y;
     }
 }
 

@@ -7,13 +7,14 @@
 
 static bool record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *gate_up, const struct gi_rows *act,
-                        const struct gi_swiglu_params *params, struct glinfer_error *err)
+                        enum gi_activation activation, const struct gi_glu_params *params,
+                        struct glinfer_error *err)
 {
     const struct gi_program_key key = {
-        .id = GI_PROGRAM_SWIGLU,
+        .id = GI_PROGRAM_GLU,
         .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", WG_SIZE}},
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"ACTIVATION", (int32_t)activation}},
     };
     uint32_t columns = 4 * WG_SIZE;
     struct gi_dispatch dispatch = {
@@ -31,9 +32,9 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }
 
-bool gi_op_swiglu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                  const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_rows *act,
-                  struct glinfer_error *err)
+bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+               const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,
+               const struct gi_rows *act, struct glinfer_error *err)
 {
     assert(n_ff <= weight->n_rows / 2 && gate_up->stride >= weight->n_rows && act->stride >= n_ff);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
@@ -43,7 +44,7 @@ bool gi_op_swiglu(struct gi_recorder *recorder, const char *label, const struct 
         assert(begin < n_ff);
         // Past n_ff there are at most 3 columns more: rows of zero weights, and padding of act.
         uint32_t n_left = (n_ff - begin + 3) / 4 * 4;
-        const struct gi_swiglu_params params = {
+        const struct gi_glu_params params = {
             .gate_up_stride = gate_up->stride,
             .act_stride = act->stride,
             .gate_begin = part->row_begin,
@@ -51,7 +52,7 @@ bool gi_op_swiglu(struct gi_recorder *recorder, const char *label, const struct 
             .act_begin = begin,
             .n_column = n_left < n_part ? n_left : n_part,
         };
-        if (!record_part(recorder, label, gate_up, act, &params, err)) {
+        if (!record_part(recorder, label, gate_up, act, activation, &params, err)) {
             return false;
         }
     }

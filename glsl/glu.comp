@@ -1,4 +1,4 @@
-// act[m][i] = silu(g) * u for one part of a gate_up projection: g at column begin + i of
+// act[m][i] = f(g) * u for one part of a gate_up projection: g at column begin + i of
 // gate_up[m], u n_part columns further.
 //
 //   act      (n_tokens, act_stride)      written
@@ -7,6 +7,7 @@
 // An invocation owns four columns of one token. Reads eight bytes an element and writes four: bound
 // by memory.
 #include "lib/common.glsl"
+#include "lib/activation.glsl"
 #include "lib/step_state.glsl"
 
 #ifndef WG_SIZE
@@ -36,5 +37,5 @@ void main()
     vec4 gate = gate_up[at];
     vec4 up = gate_up[at + params.n_part / 4u];
     act[(token * params.act_stride + params.act_begin + column) / 4u] =
-        gate / (1.0 + exp(-gate)) * up;
+        activate(gate) * up;
 }
