@@ -41,3 +41,8 @@ make tiny-k_s --types attn_q=q3_k,attn_k=q2_k,attn_v=q5_k,attn_output=q5_1,ffn_g
     $super
 make tiny-iq4 --types attn_q=iq4_xs,attn_k=mxfp4,attn_v=bf16,attn_output=iq4_nl,ffn_gate=iq4_xs,ffn_up=iq4_xs,ffn_down=tq1_0,embd=iq4_nl,output=tq2_0 \
     $super --untied
+make tiny-iq --types attn_q=iq2_xs,attn_k=iq1_m,attn_v=iq3_s,attn_output=q5_0,ffn_gate=iq2_xxs,ffn_up=iq2_xxs,ffn_down=iq3_xxs,embd=iq2_s,output=iq1_s \
+    $super --untied
+# A conversation, for the tests of chat.
+"$python" "$top/tools/make_tiny_gguf.py" "$models/tiny-chat.gguf" --types q8_0 --embd 32 --heads 2 --kv-heads 1 \
+    --ff 64 --layers 1 --chatml

@@ -27,13 +27,22 @@
 //   q6_k        12 / 8  nibbles of each; pairs of two   5 / 8   d; two scales of each
 //   q2_k         4 / 8  pairs of two each               5 / 8   d, d_min; two scales of each
 //   iq4_xs       8 / 8  nibbles of each                 2 / 8   d, scales as in the file
+//   iq1_s        3 / 8  points as in the file           1 / 16  as tq2_0
+//   iq1_m        3 / 8  points as in the file           2 / 8   d, scales as in the file
+//   iq2_xxs      4 / 8  points, signs of two each       1 / 16  as tq2_0
+//   iq2_xs       4 / 8  points, signs of two each       3 / 8   d; two scales of each
+//   iq2_s        4 / 8  points, signs of two each       5 / 8   d; bits of points, scales of each
+//   iq3_xxs      4 / 8  points of two each              9 / 8   d; signs, scale of each
+//   iq3_s        4 / 8  points of two each              12 / 8  d; scales; bits of points; signs
 //   tq2_0        4 / 8  pairs of two each               1 / 16  f16 d of 8 each, the first low
 //   tq1_0        3 / 8  bytes as in the file            3 / 16  as tq2_0; the last bytes of 8 each
 //
-// The unpackers in glsl/lib/quant say what lies where in a quad of d and scales and in scale words.
+// The table of iq1, iq2 and iq3 is their grid. The unpackers in glsl/lib/quant say what lies where in
+// quads and scale words.
+//
 // Within a block the elements are in natural order in words of the quad: f32 one, f16 two (low half
 // first), q8_0 four (low byte first). Smaller quants lie in planes, from which a mask takes the four
-// elements 4 k .. 4 k + 3 at once, each 4 bits above the one before (glsl/lib/quant/fields.glsl):
+// elements 4 k .. 4 k + 3 at once, each 4 bits above the one before (glsl/lib/quant/planes.glsl):
 //
 //   nibbles  4 words   element 4 k + i in word k / 2, bit 4 i + 16 (k % 2): natural order
 //   pairs    2 words   two bits: word k / 4, bit 4 i + 2 (k % 2) + 16 (k / 2 % 2)

@@ -21,6 +21,13 @@
     X(q4_k)                                                                                        \
     X(q5_k)                                                                                        \
     X(q6_k)                                                                                        \
+    X(iq1_s)                                                                                       \
+    X(iq1_m)                                                                                       \
+    X(iq2_xxs)                                                                                     \
+    X(iq2_xs)                                                                                      \
+    X(iq2_s)                                                                                       \
+    X(iq3_xxs)                                                                                     \
+    X(iq3_s)                                                                                       \
     X(iq4_nl)                                                                                      \
     X(iq4_xs)                                                                                      \
     X(mxfp4)                                                                                       \

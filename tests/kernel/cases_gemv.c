@@ -385,13 +385,15 @@ const struct kt_suite kt_gemv_residual = {
 
 //-- the other weight types, which differ in no more than how a block is read ----------------------
 
-static const uint32_t other_types[] = {GI_GGML_TYPE_BF16,   GI_GGML_TYPE_Q5_0,  GI_GGML_TYPE_Q5_1,
-                                       GI_GGML_TYPE_Q2_K,   GI_GGML_TYPE_Q3_K,  GI_GGML_TYPE_Q4_K,
-                                       GI_GGML_TYPE_Q5_K,   GI_GGML_TYPE_Q6_K,  GI_GGML_TYPE_IQ4_NL,
-                                       GI_GGML_TYPE_IQ4_XS, GI_GGML_TYPE_MXFP4, GI_GGML_TYPE_TQ1_0,
-                                       GI_GGML_TYPE_TQ2_0};
+static const uint32_t other_types[] = {
+    GI_GGML_TYPE_BF16,   GI_GGML_TYPE_Q5_0,    GI_GGML_TYPE_Q5_1,    GI_GGML_TYPE_Q2_K,
+    GI_GGML_TYPE_Q3_K,   GI_GGML_TYPE_Q4_K,    GI_GGML_TYPE_Q5_K,    GI_GGML_TYPE_Q6_K,
+    GI_GGML_TYPE_IQ1_S,  GI_GGML_TYPE_IQ1_M,   GI_GGML_TYPE_IQ2_XXS, GI_GGML_TYPE_IQ2_XS,
+    GI_GGML_TYPE_IQ2_S,  GI_GGML_TYPE_IQ3_XXS, GI_GGML_TYPE_IQ3_S,   GI_GGML_TYPE_IQ4_NL,
+    GI_GGML_TYPE_IQ4_XS, GI_GGML_TYPE_MXFP4,   GI_GGML_TYPE_TQ1_0,   GI_GGML_TYPE_TQ2_0};
 
-// Columns are rounded up to blocks of the type: odd numbers of blocks and of super-blocks.
+// Types and shapes take turns at these. Columns are rounded up to blocks of the type: odd numbers of
+// blocks and of super-blocks.
 static const struct residual_size quant_sizes[] = {
     {40, 224, 0,  1,     false, true},
     {48, 768, 16, 0.25f, true,  true},
@@ -399,9 +401,10 @@ static const struct residual_size quant_sizes[] = {
 
 static struct variant get_quant_variant(size_t index, struct residual_size *size)
 {
-    const struct variant variant = {other_types[index / N_SHAPE % ARRAY_LEN(other_types)],
-                                    index / N_SHAPE / ARRAY_LEN(other_types), index % N_SHAPE};
-    const uint32_t block = gi_ggml_type_find(variant.type)->block_size;
+    const size_t shape = index % N_SHAPE, type = index / N_SHAPE;
+    const uint32_t block = gi_ggml_type_find(other_types[type])->block_size;
+    const struct variant variant = {other_types[type], (type + shape) % ARRAY_LEN(quant_sizes),
+                                    shape};
     *size = quant_sizes[variant.size];
     size->n_cols = (size->n_cols + block - 1) / block * block;
     return variant;
@@ -425,7 +428,7 @@ static bool run_quant(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_quant = {
     .kernel = "gemv_quant",
-    .n_case = ARRAY_LEN(quant_sizes) * ARRAY_LEN(other_types) * N_SHAPE,
+    .n_case = ARRAY_LEN(other_types) * N_SHAPE,
     .name = name_quant,
     .run = run_quant,
 };

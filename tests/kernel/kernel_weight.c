@@ -14,21 +14,27 @@ struct scale_places {
 };
 
 static const struct scale_places scale_places[] = {
-    {GI_GGML_TYPE_F16,    {{0, 1}}               },
-    {GI_GGML_TYPE_Q4_0,   {{0, 8}}               },
-    {GI_GGML_TYPE_Q4_1,   {{0, 8}, {2, 1}}       },
-    {GI_GGML_TYPE_Q5_0,   {{0, 16}}              },
-    {GI_GGML_TYPE_Q5_1,   {{0, 16}, {2, 1}}      },
-    {GI_GGML_TYPE_Q8_0,   {{0, 128}}             },
-    {GI_GGML_TYPE_Q2_K,   {{80, 45}, {82, 15}}   },
-    {GI_GGML_TYPE_Q3_K,   {{108, 32 * 4}}        },
-    {GI_GGML_TYPE_Q4_K,   {{0, 63 * 15}, {2, 63}}},
-    {GI_GGML_TYPE_Q5_K,   {{0, 63 * 31}, {2, 63}}},
-    {GI_GGML_TYPE_Q6_K,   {{208, 128 * 32}}      },
-    {GI_GGML_TYPE_IQ4_NL, {{0, 127}}             },
-    {GI_GGML_TYPE_IQ4_XS, {{0, 32 * 127}}        },
-    {GI_GGML_TYPE_TQ1_0,  {{52, 1}}              },
-    {GI_GGML_TYPE_TQ2_0,  {{64, 1}}              },
+    {GI_GGML_TYPE_F16,     {{0, 1}}               },
+    {GI_GGML_TYPE_Q4_0,    {{0, 8}}               },
+    {GI_GGML_TYPE_Q4_1,    {{0, 8}, {2, 1}}       },
+    {GI_GGML_TYPE_Q5_0,    {{0, 16}}              },
+    {GI_GGML_TYPE_Q5_1,    {{0, 16}, {2, 1}}      },
+    {GI_GGML_TYPE_Q8_0,    {{0, 128}}             },
+    {GI_GGML_TYPE_Q2_K,    {{80, 45}, {82, 15}}   },
+    {GI_GGML_TYPE_Q3_K,    {{108, 32 * 4}}        },
+    {GI_GGML_TYPE_Q4_K,    {{0, 63 * 15}, {2, 63}}},
+    {GI_GGML_TYPE_Q5_K,    {{0, 63 * 31}, {2, 63}}},
+    {GI_GGML_TYPE_Q6_K,    {{208, 128 * 32}}      },
+    {GI_GGML_TYPE_IQ4_NL,  {{0, 127}}             },
+    {GI_GGML_TYPE_IQ4_XS,  {{0, 32 * 127}}        },
+    {GI_GGML_TYPE_TQ1_0,   {{52, 1}}              },
+    {GI_GGML_TYPE_TQ2_0,   {{64, 1}}              },
+    {GI_GGML_TYPE_IQ2_XXS, {{0, 16 * 11}}         },
+    {GI_GGML_TYPE_IQ2_XS,  {{0, 16 * 11}}         },
+    {GI_GGML_TYPE_IQ2_S,   {{0, 16 * 11}}         },
+    {GI_GGML_TYPE_IQ3_XXS, {{0, 16 * 31}}         },
+    {GI_GGML_TYPE_IQ3_S,   {{0, 31 * 15}}         },
+    {GI_GGML_TYPE_IQ1_S,   {{0, 15}}              },
 };
 
 static void fill_halves(struct kt_run *run, const struct scale_places *places, uint8_t *block)
@@ -37,6 +43,14 @@ static void fill_halves(struct kt_run *run, const struct scale_places *places, u
         float value = kt_uniform(run, -1, 1) / places->places[i].range;
         uint16_t half = gi_float_to_half(value);
         memcpy(block + places->places[i].byte, &half, sizeof(half));
+    }
+}
+
+// The four hexadecimal digits of a scale, the lowest first, as the top digits of four words.
+static void fill_digits(uint16_t half, uint8_t *words)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        words[2 * i + 1] = (uint8_t)((words[2 * i + 1] & 15) | (half >> 4 * i & 15) << 4);
     }
 }
 
@@ -50,6 +64,9 @@ static void fill_scales(struct kt_run *run, uint32_t type, uint8_t *block)
         return;
     case GI_GGML_TYPE_BF16:
         memcpy(block, (const uint8_t *)&value + 2, 2);
+        return;
+    case GI_GGML_TYPE_IQ1_M:
+        fill_digits(gi_float_to_half(value / 15), block + 48);
         return;
     case GI_GGML_TYPE_MXFP4:
         block[0] = (uint8_t)(122 + kt_index(run, 6));

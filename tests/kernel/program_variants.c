@@ -129,10 +129,12 @@ static bool visit_variant(const struct visit *visit, const struct program_varian
     return goes_on;
 }
 
+// The first type is built with every set of defines, the others with one.
 static bool visit_quant(const struct visit *visit, uint32_t id, const struct quant_row *quant,
                         const char *text)
 {
-    for (uint32_t set = 0; set < N_SETS; set++) {
+    const uint32_t n_sets = quant && quant != quants ? 1 : N_SETS;
+    for (uint32_t set = 0; set < n_sets; set++) {
         struct program_variant variant = {
             .key = {.id = (enum gi_program_id)id, .quant = quant ? quant->type : GI_QUANT_NONE}
         };

@@ -28,5 +28,13 @@ double ref_element_iq4_xs(const uint8_t *row, size_t i);
 double ref_element_mxfp4(const uint8_t *row, size_t i);
 double ref_element_tq1_0(const uint8_t *row, size_t i);
 double ref_element_tq2_0(const uint8_t *row, size_t i);
+// These take the points of their grids from src/quant, which the unit test holds to the format.
+double ref_element_iq1_s(const uint8_t *row, size_t i);
+double ref_element_iq1_m(const uint8_t *row, size_t i);
+double ref_element_iq2_xxs(const uint8_t *row, size_t i);
+double ref_element_iq2_xs(const uint8_t *row, size_t i);
+double ref_element_iq2_s(const uint8_t *row, size_t i);
+double ref_element_iq3_xxs(const uint8_t *row, size_t i);
+double ref_element_iq3_s(const uint8_t *row, size_t i);
 
 #endif

@@ -93,24 +93,31 @@ static void unpack_q4_1(const struct tile_view *t, size_t block, size_t row, uin
 }
 
 static const struct quant_case cases[] = {
-    {GI_GGML_TYPE_F32,    ref_element_f32,    0,    unpack_f32 },
-    {GI_GGML_TYPE_F16,    ref_element_f16,    0,    unpack_f16 },
-    {GI_GGML_TYPE_Q4_0,   ref_element_q4_0,   0,    unpack_q4_0},
-    {GI_GGML_TYPE_Q4_1,   ref_element_q4_1,   64,   unpack_q4_1},
-    {GI_GGML_TYPE_Q8_0,   ref_element_q8_0,   0,    unpack_q8_0},
-    {GI_GGML_TYPE_BF16,   ref_element_bf16,   0,    NULL       },
-    {GI_GGML_TYPE_Q5_0,   ref_element_q5_0,   0,    NULL       },
-    {GI_GGML_TYPE_Q5_1,   ref_element_q5_1,   64,   NULL       },
-    {GI_GGML_TYPE_Q2_K,   ref_element_q2_k,   128,  NULL       },
-    {GI_GGML_TYPE_Q3_K,   ref_element_q3_k,   0,    NULL       },
-    {GI_GGML_TYPE_Q4_K,   ref_element_q4_k,   2048, NULL       },
-    {GI_GGML_TYPE_Q5_K,   ref_element_q5_k,   4096, NULL       },
-    {GI_GGML_TYPE_Q6_K,   ref_element_q6_k,   8192, NULL       },
-    {GI_GGML_TYPE_IQ4_NL, ref_element_iq4_nl, 0,    NULL       },
-    {GI_GGML_TYPE_IQ4_XS, ref_element_iq4_xs, 8192, NULL       },
-    {GI_GGML_TYPE_MXFP4,  ref_element_mxfp4,  0,    NULL       },
-    {GI_GGML_TYPE_TQ1_0,  ref_element_tq1_0,  0,    NULL       },
-    {GI_GGML_TYPE_TQ2_0,  ref_element_tq2_0,  0,    NULL       },
+    {GI_GGML_TYPE_F32,     ref_element_f32,     0,    unpack_f32 },
+    {GI_GGML_TYPE_F16,     ref_element_f16,     0,    unpack_f16 },
+    {GI_GGML_TYPE_Q4_0,    ref_element_q4_0,    0,    unpack_q4_0},
+    {GI_GGML_TYPE_Q4_1,    ref_element_q4_1,    64,   unpack_q4_1},
+    {GI_GGML_TYPE_Q8_0,    ref_element_q8_0,    0,    unpack_q8_0},
+    {GI_GGML_TYPE_BF16,    ref_element_bf16,    0,    NULL       },
+    {GI_GGML_TYPE_Q5_0,    ref_element_q5_0,    0,    NULL       },
+    {GI_GGML_TYPE_Q5_1,    ref_element_q5_1,    64,   NULL       },
+    {GI_GGML_TYPE_Q2_K,    ref_element_q2_k,    128,  NULL       },
+    {GI_GGML_TYPE_Q3_K,    ref_element_q3_k,    0,    NULL       },
+    {GI_GGML_TYPE_Q4_K,    ref_element_q4_k,    2048, NULL       },
+    {GI_GGML_TYPE_Q5_K,    ref_element_q5_k,    4096, NULL       },
+    {GI_GGML_TYPE_Q6_K,    ref_element_q6_k,    8192, NULL       },
+    {GI_GGML_TYPE_IQ4_NL,  ref_element_iq4_nl,  0,    NULL       },
+    {GI_GGML_TYPE_IQ4_XS,  ref_element_iq4_xs,  8192, NULL       },
+    {GI_GGML_TYPE_MXFP4,   ref_element_mxfp4,   0,    NULL       },
+    {GI_GGML_TYPE_TQ1_0,   ref_element_tq1_0,   0,    NULL       },
+    {GI_GGML_TYPE_TQ2_0,   ref_element_tq2_0,   0,    NULL       },
+    {GI_GGML_TYPE_IQ1_S,   ref_element_iq1_s,   0,    NULL       },
+    {GI_GGML_TYPE_IQ1_M,   ref_element_iq1_m,   0,    NULL       },
+    {GI_GGML_TYPE_IQ2_XXS, ref_element_iq2_xxs, 0,    NULL       },
+    {GI_GGML_TYPE_IQ2_XS,  ref_element_iq2_xs,  0,    NULL       },
+    {GI_GGML_TYPE_IQ2_S,   ref_element_iq2_s,   0,    NULL       },
+    {GI_GGML_TYPE_IQ3_XXS, ref_element_iq3_xxs, 0,    NULL       },
+    {GI_GGML_TYPE_IQ3_S,   ref_element_iq3_s,   0,    NULL       },
 };
 #define N_CASE (sizeof(cases) / sizeof(cases[0]))
 
@@ -142,16 +149,18 @@ static size_t bytes_of_32(const struct gi_ggml_type_facts *facts)
 static void quant_find_knows_the_types_it_names(void **state)
 {
     (void)state;
-    assert_string_equal(gi_quant_names(),
-                        "f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, "
-                        "q6_k, iq4_nl, iq4_xs, mxfp4, tq1_0, tq2_0");
+    assert_string_equal(
+        gi_quant_names(),
+        "f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, q6_k, "
+        "iq1_s, iq1_m, iq2_xxs, iq2_xs, iq2_s, iq3_xxs, iq3_s, iq4_nl, iq4_xs, mxfp4, tq1_0, "
+        "tq2_0");
     for (size_t i = 0; i < N_CASE; i++) {
         const struct gi_quant *quant = gi_quant_find(cases[i].type);
         assert_non_null(quant);
         assert_int_equal(quant->type, cases[i].type);
         assert_non_null(strstr(gi_quant_names(), gi_ggml_type_find(cases[i].type)->name));
     }
-    assert_null(gi_quant_find(GI_GGML_TYPE_IQ1_S));
+    assert_null(gi_quant_find(GI_GGML_TYPE_NVFP4));
     assert_null(gi_quant_find(UINT32_MAX));
 }
 
@@ -194,6 +203,9 @@ static uint64_t half_bytes(uint32_t type, size_t *base)
     case GI_GGML_TYPE_TQ1_0:
     case GI_GGML_TYPE_TQ2_0:
         *base = gi_ggml_type_find(type)->block_bytes - 2;
+        return 1;
+    case GI_GGML_TYPE_IQ1_M: // the last four digits of 16 bits; make_scales_finite clears one bit
+        *base = 54;
         return 1;
     default:
         return 1;
@@ -391,6 +403,53 @@ static void repacked_weights_take_at_most_3_percent_more(void **state)
     }
 }
 
+// A grid's points as numbers, coordinate 0 lowest: what it says whatever the order of bits.
+struct grid_case {
+    uint32_t type, n_point, n_coordinate, base;
+    uint64_t sum_of_squares; // of the numbers, of PyPI gguf 0.19.0's grids
+};
+
+static const struct grid_case grids[] = {
+    {GI_GGML_TYPE_IQ1_S,   2048, 8, 3, 28387003689u},
+    {GI_GGML_TYPE_IQ1_M,   2048, 8, 3, 28387003689u},
+    {GI_GGML_TYPE_IQ2_XXS, 256,  8, 3, 1999532748u },
+    {GI_GGML_TYPE_IQ2_XS,  512,  8, 3, 4649845488u },
+    {GI_GGML_TYPE_IQ2_S,   1024, 8, 3, 9139706144u },
+    {GI_GGML_TYPE_IQ3_XXS, 256,  4, 8, 941234250u  },
+    {GI_GGML_TYPE_IQ3_S,   512,  4, 8, 1813484493u },
+};
+
+static uint32_t point_number(const struct grid_case *c, const uint32_t *table, uint32_t point)
+{
+    const uint32_t bits = table[point / 2] >> 16 * (point % 2) & 0xFFFF;
+    uint32_t number = 0;
+    for (uint32_t j = c->n_coordinate; j-- > 0;) {
+        const uint32_t coordinate =
+            c->n_coordinate == 4 ? bits >> 4 * j & 7 : bits >> (4 * (j % 4) + 2 * (j / 4)) & 3;
+        assert_true(coordinate < c->base);
+        number = number * c->base + coordinate;
+    }
+    return number;
+}
+
+static void grids_are_those_of_the_format(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++) {
+        const struct grid_case *c = &grids[i];
+        const struct gi_quant *quant = gi_quant_find(c->type);
+        assert_int_equal(quant->table_words, c->n_point / 2);
+        uint64_t sum = 0, last = 0;
+        for (uint32_t point = 0; point < c->n_point; point++) {
+            const uint64_t number = point_number(c, quant->table, point);
+            assert_true(point == 0 || number > last);
+            last = number;
+            sum += number * number;
+        }
+        assert_int_equal(sum, c->sum_of_squares);
+    }
+}
+
 static void half_to_float_is_exact_for_all(void **state)
 {
     (void)state;
@@ -467,6 +526,7 @@ int main(void)
         cmocka_unit_test(repack_fills_the_last_block_with_zeros),
         cmocka_unit_test(repack_moves_each_bit_to_a_place_of_its_own),
         cmocka_unit_test(repacked_weights_take_at_most_3_percent_more),
+        cmocka_unit_test(grids_are_those_of_the_format),
         cmocka_unit_test(half_to_float_is_exact_for_all),
         cmocka_unit_test(float_to_half_returns_every_half),
         cmocka_unit_test(float_to_half_rounds_to_nearest_even),

@@ -15,7 +15,7 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     uint index = quant_index(tile, block / 8u, n_block / 8u, 4u, row);
     uvec4 pairs = quad_at(index + (block / 2u & 3u) * TILE_ROWS);
     w.pairs = (block & 1u) == 0u ? pairs.xy : pairs.zw;
-    SuperScales scales = super_scales(tile, block, n_block, row);
+    SuperScales scales = super_scales(tile, block, n_block, row, 0u);
     uvec2 bytes = uvec2(scales.bytes, scales.bytes >> 8u);
     w.d = scales.d.x * vec2(bytes & 0xFu);
     w.m = -scales.d.y * vec2((bytes >> 4u) & 0xFu);

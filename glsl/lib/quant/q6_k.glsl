@@ -1,6 +1,6 @@
 // Q6_K: weight = d * scale * (quant - 32), quants of six bits, a scale for 16. Twelve quads a row and
 // super-block of 8 blocks: the nibbles of a block each, then four with the pairs of bits above of two
-// blocks each. Scale words: super_scales.glsl, f16 d and signed bytes.
+// blocks each. Scale words: super_scales.glsl, f16 d and a signed byte for 16.
 struct QuantBlock {
     uvec4 quad;
     uvec2 high;
@@ -17,7 +17,7 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     w.quad = quad_at(index + (block & 7u) * TILE_ROWS);
     uvec4 high = quad_at(index + (8u + (block / 2u & 3u)) * TILE_ROWS);
     w.high = (block & 1u) == 0u ? high.xy : high.zw;
-    SuperScales scales = super_scales(tile, block, n_block, row);
+    SuperScales scales = super_scales(tile, block, n_block, row, 0u);
     w.d = scales.d.x * vec2(ivec2(uvec2(scales.bytes << 24u, scales.bytes << 16u)) >> 24);
     return w;
 }

@@ -34,7 +34,7 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
         w.last = uvec4(aux_at(at + (1u + (block / 8u & 1u)) * TILE_ROWS));
         w.last_power = uvec4(1u, 3u, 9u, 27u);
     }
-    w.d = super_pair_scale(tile, block, n_block, row, 3u);
+    w.d = super_pair_scale(tile, block, n_block, row, 3u, 0u);
     return w;
 }
 

@@ -13,7 +13,7 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     QuantBlock w;
     uvec4 pairs = quad_at(quant_index(tile, block / 2u, n_block / 2u, 1u, row));
     w.pairs = (block & 1u) == 0u ? pairs.xy : pairs.zw;
-    w.d = super_pair_scale(tile, block, n_block, row, 1u);
+    w.d = super_pair_scale(tile, block, n_block, row, 1u, 0u);
     return w;
 }
 
