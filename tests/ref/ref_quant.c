@@ -1,7 +1,5 @@
 #include "tests/ref/ref_quant.h"
 
-#include "quant/quant.h"
-
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -91,9 +89,9 @@ double ref_element_q2_k(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 84;
     size_t j = i % 256;
-    int scale = super[j / 16];
+    int scale = super[j / 16] & 15, min = super[j / 16] >> 4;
     int q = super[16 + j / 128 * 32 + j % 32] >> 2 * (j % 128 / 32) & 3;
-    return half_at(super + 80) * (scale % 16) * q - half_at(super + 82) * (scale / 16);
+    return half_at(super + 80) * scale * q - half_at(super + 82) * min;
 }
 
 double ref_element_q3_k(const uint8_t *row, size_t i)
@@ -205,20 +203,20 @@ double ref_element_tq2_0(const uint8_t *row, size_t i)
 
 //-- grids -----------------------------------------------------------------------------------------
 
-static int point_of(uint32_t type, int index)
+static int point_of(enum ref_grid grid, int index)
 {
-    return (int)(gi_quant_find(type)->table[index / 2] >> (index % 2 ? 16 : 0) & 0xFFFF);
+    return (int)(ref_grid_words(grid)[index / 2] >> (index % 2 ? 16 : 0) & 0xFFFF);
 }
 
 // Coordinate j of eight, and of four.
-static int coordinate_8(uint32_t type, int index, size_t j)
+static int coordinate_8(enum ref_grid grid, int index, size_t j)
 {
-    return point_of(type, index) >> (j < 4 ? 4 * j : 4 * (j - 4) + 2) & 3;
+    return point_of(grid, index) >> (j < 4 ? 4 * j : 4 * (j - 4) + 2) & 3;
 }
 
-static int coordinate_4(uint32_t type, int index, size_t j)
+static int coordinate_4(enum ref_grid grid, int index, size_t j)
 {
-    return point_of(type, index) >> 4 * j & 7;
+    return point_of(grid, index) >> 4 * j & 7;
 }
 
 // Sign j of eight of which seven are given and the number of negative ones is even.
@@ -253,7 +251,7 @@ double ref_element_iq2_xxs(const uint8_t *row, size_t i)
     const uint8_t *super = row + i / 256 * 66, *block = super + 2 + i % 256 / 32 * 8;
     size_t group = i % 32 / 8;
     int64_t word = word32_at(block + 4);
-    int c = coordinate_8(GI_GGML_TYPE_IQ2_XXS, block[group], i % 8);
+    int c = coordinate_8(REF_GRID_IQ2_XXS, block[group], i % 8);
     return half_at(super) * (double)(1 + 2 * (word >> 28)) / 8 * iq2_magnitudes[c] *
            even_sign((int)(word >> 7 * group & 127), i % 8);
 }
@@ -265,7 +263,7 @@ double ref_element_iq2_xs(const uint8_t *row, size_t i)
     int word = word16_at(super + 2 + j / 8 * 2);
     int scale = super[66 + j / 32] >> 4 * (j / 16 % 2) & 15;
     return half_at(super) * (1 + 2 * scale) / 8 *
-           iq2_magnitudes[coordinate_8(GI_GGML_TYPE_IQ2_XS, word & 511, j % 8)] *
+           iq2_magnitudes[coordinate_8(REF_GRID_IQ2_XS, word & 511, j % 8)] *
            even_sign(word >> 9, j % 8);
 }
 
@@ -276,8 +274,7 @@ double ref_element_iq2_s(const uint8_t *row, size_t i)
     int index = super[2 + j / 8] + 256 * (super[66 + j / 32] >> 2 * (j / 8 % 4) & 3);
     int scale = super[74 + j / 32] >> 4 * (j / 16 % 2) & 15;
     return half_at(super) * (1 + 2 * scale) / 8 *
-           iq2_magnitudes[coordinate_8(GI_GGML_TYPE_IQ2_S, index, j % 8)] *
-           plain_sign(super + 34, j);
+           iq2_magnitudes[coordinate_8(REF_GRID_IQ2_S, index, j % 8)] * plain_sign(super + 34, j);
 }
 
 double ref_element_iq3_xxs(const uint8_t *row, size_t i)
@@ -285,7 +282,7 @@ double ref_element_iq3_xxs(const uint8_t *row, size_t i)
     const uint8_t *super = row + i / 256 * 98;
     size_t j = i % 256;
     int64_t word = word32_at(super + 66 + j / 32 * 4);
-    int c = coordinate_4(GI_GGML_TYPE_IQ3_XXS, super[2 + j / 4], j % 4);
+    int c = coordinate_4(REF_GRID_IQ3_XXS, super[2 + j / 4], j % 4);
     return half_at(super) * (double)(1 + 2 * (word >> 28)) / 4 * (c == 7 ? 62 : 4 + 8 * c) *
            even_sign((int)(word >> 7 * (j / 8 % 4) & 127), j % 8);
 }
@@ -296,8 +293,8 @@ double ref_element_iq3_s(const uint8_t *row, size_t i)
     size_t j = i % 256;
     int index = super[2 + j / 4] + 256 * bit_at(super + 66, j / 4);
     int scale = super[106 + j / 64] >> 4 * (j / 32 % 2) & 15;
-    return half_at(super) * (1 + 2 * scale) *
-           (1 + 2 * coordinate_4(GI_GGML_TYPE_IQ3_S, index, j % 4)) * plain_sign(super + 74, j);
+    return half_at(super) * (1 + 2 * scale) * (1 + 2 * coordinate_4(REF_GRID_IQ3_S, index, j % 4)) *
+           plain_sign(super + 74, j);
 }
 
 double ref_element_iq1_s(const uint8_t *row, size_t i)
@@ -308,7 +305,7 @@ double ref_element_iq1_s(const uint8_t *row, size_t i)
     int index = super[2 + j / 8] + 256 * (word >> 3 * (j / 8 % 4) & 7);
     double move = word >= 0x8000 ? -0.125 : 0.125;
     return half_at(super) * (1 + 2 * (word >> 12 & 7)) *
-           (coordinate_8(GI_GGML_TYPE_IQ1_S, index, j % 8) - 1 + move);
+           (coordinate_8(REF_GRID_IQ1, index, j % 8) - 1 + move);
 }
 
 double ref_element_iq1_m(const uint8_t *row, size_t i)
@@ -323,5 +320,5 @@ double ref_element_iq1_m(const uint8_t *row, size_t i)
     int index = super[j / 8] + 256 * (nibble & 7);
     int scale = word16_at(words + j / 64 * 2) >> 3 * (j / 16 % 4) & 7;
     return ref_half(d) * (1 + 2 * scale) *
-           (coordinate_8(GI_GGML_TYPE_IQ1_M, index, j % 8) - 1 + (nibble & 8 ? -0.125 : 0.125));
+           (coordinate_8(REF_GRID_IQ1, index, j % 8) - 1 + (nibble & 8 ? -0.125 : 0.125));
 }

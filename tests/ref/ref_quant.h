@@ -28,7 +28,17 @@ double ref_element_iq4_xs(const uint8_t *row, size_t i);
 double ref_element_mxfp4(const uint8_t *row, size_t i);
 double ref_element_tq1_0(const uint8_t *row, size_t i);
 double ref_element_tq2_0(const uint8_t *row, size_t i);
-// These take the points of their grids from src/quant, which the unit test holds to the format.
+// These look up points of a grid, two of 16 bits a word as src/quant has them. Whoever links this
+// provides the words, and holds them to the format.
+enum ref_grid {
+    REF_GRID_IQ1,
+    REF_GRID_IQ2_XXS,
+    REF_GRID_IQ2_XS,
+    REF_GRID_IQ2_S,
+    REF_GRID_IQ3_XXS,
+    REF_GRID_IQ3_S,
+};
+const uint32_t *ref_grid_words(enum ref_grid grid);
 double ref_element_iq1_s(const uint8_t *row, size_t i);
 double ref_element_iq1_m(const uint8_t *row, size_t i);
 double ref_element_iq2_xxs(const uint8_t *row, size_t i);

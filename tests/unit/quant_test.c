@@ -180,6 +180,16 @@ static void quant_sizes_round_up_to_tiles_and_blocks(void **state)
                      (uint64_t)1 << 35);
 }
 
+const uint32_t *ref_grid_words(enum ref_grid grid)
+{
+    static const uint32_t types[] = {
+        [REF_GRID_IQ1] = GI_GGML_TYPE_IQ1_S,       [REF_GRID_IQ2_XXS] = GI_GGML_TYPE_IQ2_XXS,
+        [REF_GRID_IQ2_XS] = GI_GGML_TYPE_IQ2_XS,   [REF_GRID_IQ2_S] = GI_GGML_TYPE_IQ2_S,
+        [REF_GRID_IQ3_XXS] = GI_GGML_TYPE_IQ3_XXS, [REF_GRID_IQ3_S] = GI_GGML_TYPE_IQ3_S,
+    };
+    return gi_quant_find(types[grid])->table;
+}
+
 // Where a type's block of the file has f16 numbers, one bit a byte.
 static uint64_t half_bytes(uint32_t type, size_t *base)
 {
