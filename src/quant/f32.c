@@ -9,7 +9,9 @@ static void dequantize_row(const void *src, size_t n_cols, float *dst)
     }
 }
 
-static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
+static void
+repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4],
+             uint32_t *words) // NOLINT(readability-non-const-parameter): as in the table
 {
     (void)words;
     for (size_t i = 0; i < n; i++) {
