@@ -176,7 +176,8 @@ struct glinfer_model_params {
     enum glinfer_cache_type type_k, type_v; // likewise
     glinfer_progress_fn progress;
     void *progress_user;
-    const char *chat_template; // a template by name, such as "chatml"; NULL: the one that the file has
+    const char
+        *chat_template; // a template by name, such as "chatml"; NULL: the one that the file has
 };
 
 static inline void glinfer_model_params_init(struct glinfer_model_params *params)
