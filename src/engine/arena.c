@@ -13,6 +13,13 @@ uint32_t gi_arena_alignment(const struct gi_limits *limits)
     return limits->uniform_alignment > alignment ? limits->uniform_alignment : alignment;
 }
 
+uint64_t gi_arena_max_range(const struct gi_limits *limits)
+{
+    const uint64_t half_buffer = 512ull << 20;
+    return limits->max_storage_block_size < half_buffer ? limits->max_storage_block_size
+                                                        : half_buffer;
+}
+
 void gi_arena_init(struct gi_arena *arena, uint64_t max_size, uint32_t alignment)
 {
     memset(arena, 0, sizeof(*arena));

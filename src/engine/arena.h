@@ -20,6 +20,9 @@ struct gi_arena {
 
 // The alignment that suits storage and uniform ranges of a device, and 16-byte loads.
 uint32_t gi_arena_alignment(const struct gi_limits *limits);
+// The largest range that is made on a device: what it binds, and no more than half of the largest
+// buffer (gi_buffer_init), because a part of a weight has two that lie in one.
+uint64_t gi_arena_max_range(const struct gi_limits *limits);
 
 void gi_arena_init(struct gi_arena *arena, uint64_t max_size, uint32_t alignment);
 // Fails with NO_MEMORY.

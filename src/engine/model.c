@@ -226,10 +226,8 @@ static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
                       const struct glinfer_model_params *params, struct glinfer_error *err)
 {
     const struct gi_limits *limits = gi_gpu_limits(model->device->gpu);
-    const struct gi_plan_limits plan_limits = {
-        .max_range =
-            limits->max_storage_block_size < (1u << 30) ? limits->max_storage_block_size : 1u << 30,
-        .alignment = gi_arena_alignment(limits)};
+    const struct gi_plan_limits plan_limits = {.max_range = gi_arena_max_range(limits),
+                                               .alignment = gi_arena_alignment(limits)};
     struct gi_model_plan plan;
     if (!gi_model_plan_init(&plan, gguf, &plan_limits, err)) {
         return false;

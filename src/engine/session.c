@@ -106,6 +106,27 @@ static bool allocate(struct glinfer_session *session, const struct gi_kv_layer *
     return ok;
 }
 
+// The ranges that grow with the context are bound whole.
+static bool check_context(const struct glinfer_session *session, uint64_t kv_size,
+                          const uint64_t sizes[GI_SESSION_RANGE_COUNT], struct glinfer_error *err)
+{
+    const uint64_t room = gi_arena_max_range(gi_gpu_limits(session->model->device->gpu));
+    const uint64_t others[] = {sizes[GI_SESSION_ATTENTION], sizes[GI_SESSION_VECTORS]};
+    uint64_t largest = kv_size;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        largest = others[i] > largest ? others[i] : largest;
+    }
+    if (largest <= room) {
+        return true;
+    }
+    const double mib = 1048576.0;
+    return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                        "a context of %u needs %.0f MiB in one piece, and this device binds %.0f "
+                        "MiB: take a shorter context, of about %.0f",
+                        session->n_ctx, (double)largest / mib, (double)room / mib,
+                        (double)session->n_ctx * ((double)room / (double)largest));
+}
+
 static bool create_buffers(struct glinfer_session *session,
                            const struct glinfer_session_params *params, struct glinfer_error *err)
 {
@@ -124,7 +145,8 @@ static bool create_buffers(struct glinfer_session *session,
     session->graph.qkv_layout = model->qkv_layout;
     session->graph.norm_layout = model->norm_layout;
     gi_session_layout(&session->graph, &shape, &kv, &kv_size, sizes);
-    if (!allocate(session, &kv, kv_size, sizes, err)) {
+    if (!check_context(session, kv_size, sizes, err) ||
+        !allocate(session, &kv, kv_size, sizes, err)) {
         return false;
     }
     hand_out_ranges(session);

@@ -50,7 +50,6 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
     uint64_t partial = (uint64_t)layer->n_head * layer->head_dim;
     uint64_t n_partial = (uint64_t)layer->n_head * count_ranges(layer) * partial_size(layer);
     uint64_t end = partial + n_partial + layer->n_head;
-    assert(end <= UINT32_MAX);
     scratch->partial = (uint32_t)partial;
     scratch->counter = (uint32_t)(partial + n_partial);
     return end * sizeof(uint32_t);

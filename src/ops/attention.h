@@ -20,7 +20,8 @@ struct gi_attention_scratch {
     struct gi_range range;
     uint32_t partial, counter; // offsets in floats (uints)
 };
-// Sets the offsets for a layer's shape; returns the bytes that the range must have.
+// Sets the offsets for a layer's shape; returns the bytes that the range must have. The offsets hold
+// if a device can bind as many.
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer);
 

@@ -43,7 +43,6 @@ uint64_t gi_kv_layer_layout(struct gi_kv_layer *layer, uint32_t n_head, uint32_t
     uint64_t k = cache_words((uint64_t)n_head * head_dim, true);
     uint64_t v = k + cache_words(n, is_k_f32);
     uint64_t end = v + cache_words(n, is_v_f32);
-    assert(end <= UINT32_MAX);
     layer->n_head = n_head;
     layer->n_kv_head = n_kv_head;
     layer->head_dim = head_dim;

@@ -35,7 +35,8 @@ struct gi_kv_layer {
     bool is_k_f32, is_v_f32;
 };
 
-// Sets the offsets; returns the bytes that the range must have.
+// Sets the offsets; returns the bytes that the range must have. The offsets hold if a device can
+// bind as many.
 uint64_t gi_kv_layer_layout(struct gi_kv_layer *layer, uint32_t n_head, uint32_t n_kv_head,
                             uint32_t head_dim, uint32_t n_ctx, bool is_k_f32, bool is_v_f32);
 

@@ -391,6 +391,21 @@ static void a_budget_is_kept(void **state)
     assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
 }
 
+static void a_context_that_fits_no_storage_block_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t contexts[] = {1u << 24, UINT32_MAX};
+    for (int i = 0; i < 2; i++) {
+        struct glinfer_session_params params;
+        struct glinfer_error err = {0};
+        glinfer_session_params_init(&params);
+        params.n_ctx = contexts[i];
+        assert_null(glinfer_session_create(f->model, &params, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+        assert_non_null(strstr(err.message, "context"));
+    }
+}
+
 //-- stopping --------------------------------------------------------------------------------------
 
 static void the_callback_stops_the_answer(void **state)
@@ -535,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_prompt_that_fills_the_context_gives_one_token),
         cmocka_unit_test(wrong_requests_are_refused_and_nothing_is_lost),
         cmocka_unit_test(a_budget_is_kept),
+        cmocka_unit_test(a_context_that_fits_no_storage_block_is_refused),
         cmocka_unit_test(the_callback_stops_the_answer),
         cmocka_unit_test(a_cancelled_answer_leaves_a_usable_session),
         cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),

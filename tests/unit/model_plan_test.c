@@ -1,5 +1,6 @@
 // Planning a model file: what is missing or wrong is named, and every GPU row knows where it comes from.
 #include "cmocka_test.h"
+#include "engine/arena.h"
 #include "engine/model_plan.h"
 #include "gguf_builder.h"
 
@@ -257,6 +258,16 @@ static void rotary_pairs_are_neighbours(void **state)
     gguf_finish(&b);
 }
 
+// As far as a storage block goes, and so that the two ranges of a part fit one buffer of 1 GiB.
+static void ranges_fit_a_storage_block_and_half_a_buffer(void **state)
+{
+    (void)state;
+    const struct gi_limits floor = {.max_storage_block_size = 128u << 20};
+    const struct gi_limits wide = {.max_storage_block_size = INT32_MAX};
+    assert_int_equal(gi_arena_max_range(&floor), 128u << 20);
+    assert_int_equal(gi_arena_max_range(&wide), 512u << 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +278,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_run_is_said),
         cmocka_unit_test(every_row_has_one_place),
         cmocka_unit_test(rotary_pairs_are_neighbours),
+        cmocka_unit_test(ranges_fit_a_storage_block_and_half_a_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
