@@ -58,7 +58,7 @@ bool cli_model_check(const struct glinfer_model_params *params, struct glinfer_m
         return false;
     }
     if (!info->is_supported) {
-        *status = cli_fail(CLI_EXIT_FAILED, "%s: %s", params->path, info->refusal);
+        *status = cli_fail(CLI_EXIT_FAILED, "%s", info->refusal);
         return false;
     }
     return true;

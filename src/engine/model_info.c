@@ -1,5 +1,6 @@
 #include "engine/model_info.h"
 
+#include "base/printable.h"
 #include "engine/model.h"
 #include "engine/session_layout.h"
 
@@ -12,7 +13,7 @@ static void copy_string(char *out, size_t size, struct gi_gguf_string text)
     if (n > 0) {
         memcpy(out, text.data, n);
     }
-    out[n] = 0;
+    out[gi_printable(out, n)] = 0;
 }
 
 //-- types ---------------------------------------------------------------------------------------

@@ -111,7 +111,8 @@ static bool read_rope_scaling(const struct reader *reader, struct gi_model_facts
     return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
                         "%s: RoPE scaling \"%.*s\" is not supported, only none, linear, yarn, "
                         "longrope and the factors of Llama 3.1",
-                        gi_gguf_path(reader->gguf), (int)type.size, type.data);
+                        gi_gguf_path(reader->gguf), (int)(type.size < 64 ? type.size : 64),
+                        type.data);
 }
 
 static bool read_heads(const struct reader *reader, struct gi_model_facts *facts)
