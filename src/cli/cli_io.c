@@ -26,7 +26,7 @@ int cli_fail(int status, const char *format, ...)
 int cli_fail_error(const struct glinfer_error *err)
 {
     if (err->status == GLINFER_STATUS_CANCELLED && cli_is_interrupted()) {
-        return CLI_EXIT_INTERRUPTED;
+        return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
     }
     return cli_fail(CLI_EXIT_FAILED, "%s", err->message);
 }
@@ -118,7 +118,9 @@ static bool read_stream(FILE *file, const char *name, struct cli_bytes *bytes)
     }
     if (!is_stored) {
         cli_fail(0, "no memory for the %zu bytes of %s", bytes->size, name);
-    } else if (ferror(file) && !cli_is_interrupted()) {
+    } else if (cli_is_interrupted()) {
+        cli_fail(0, "interrupted");
+    } else if (ferror(file)) {
         cli_fail(0, "%s cannot be read: %s", name, strerror(errno));
     }
     return is_stored && !ferror(file) && !cli_is_interrupted();
@@ -166,7 +168,9 @@ int cli_close_output(int status)
     if (flush_output()) {
         return status;
     }
-    if (output_errno != 0 && output_errno != EPIPE) {
+    if (output_errno == EPIPE) {
+        cli_fail(0, "standard output was closed by what read it");
+    } else if (output_errno != 0) {
         cli_fail(0, "standard output cannot be written: %s", strerror(output_errno));
     }
     return status == CLI_EXIT_DONE ? CLI_EXIT_FAILED : status;

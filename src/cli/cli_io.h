@@ -34,7 +34,7 @@ bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size);
 // Writes to standard output at once; false if it did not arrive.
 bool cli_write(const char *data, size_t size);
 // Flushes standard output and returns the exit status: status itself, or FAILED where what was
-// written did not arrive; says why, but for a reader that went away.
+// written did not arrive; says why.
 int cli_close_output(int status);
 
 // SIGINT asks for an end; a second one kills. SIGPIPE becomes a failed write.

@@ -5,8 +5,12 @@
 bool cli_parse_chain(const char *text, void *field, char *why, size_t size)
 {
     char *end;
-    long value = strcmp(text, "auto") == 0 ? 0 : strtol(text, &end, 10);
-    if (strcmp(text, "auto") != 0 && (end == text || *end || value < 1 || value > 256)) {
+    if (strcmp(text, "auto") == 0) {
+        *(int64_t *)field = 0;
+        return true;
+    }
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end || value < 1 || value > 256) {
         snprintf(why, size, "auto or a number from 1 to 256");
         return false;
     }

@@ -56,7 +56,6 @@ check 'a full disk is named' "$(grep -c 'No space left' "$dir/errors")" 1
     echo $? >"$dir/status"
 } | head -c 1 >"$dir/head"
 check 'a reader that goes away' "$(cat "$dir/status")" 1
-check 'a reader that goes away is no news' "$(grep -vc 'runs on the CPU' "$dir/errors")" 0
 
 mkfifo "$dir/fifo"
 (exec 3<>"$dir/fifo"; exec "$glinfer" run -m "$model" -n 5 <"$dir/fifo" 2>/dev/null) &

@@ -1,0 +1,141 @@
+#!/bin/sh
+# bad_input.sh GLINFER MODEL: whatever is wrong outside, the command says it in one sentence on
+# standard error, ends with status 1 or 2 (130 after an interrupt), prints no answer, and leaves the
+# cache sound. Status 77: no device.
+glinfer=$1
+model=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+cd "$dir" || exit 1
+
+"$glinfer" info >devices 2>&1 || exit 77
+
+# refused STATUS WORDS COMMAND...: ends so, with these words in the only line that is no note.
+refused()
+{
+    wanted=$1
+    words=$2
+    shift 2
+    "$@" >output 2>errors </dev/null
+    status=$?
+    grep -v -e '^glinfer: note:' -e '^glinfer: warning:' errors >sentences
+    lines=$(wc -l <sentences | tr -d ' ')
+    if [ "$status" != "$wanted" ] || [ "$lines" != 1 ] || ! grep -qF -e "$words" sentences; then
+        printf 'FAIL %s: status %s, wanted %s and "%s":\n' "$*" "$status" "$wanted" "$words"
+        cat errors
+        failures=$((failures + 1))
+    fi
+}
+
+# same NAME FOUND WANTED
+same()
+{
+    if [ "$2" != "$3" ]; then
+        printf 'FAIL %s: found "%s", wanted "%s"\n' "$1" "$2" "$3"
+        failures=$((failures + 1))
+    fi
+}
+
+# change FILE FROM TO: the model with the first FROM overwritten by TO, which is as long.
+change()
+{
+    at=$(grep -abo "$2" "$model" | head -n 1 | cut -d : -f 1)
+    cp "$model" "$1"
+    chmod u+w "$1"
+    printf "$3" | dd of="$1" bs=1 seek="$at" conv=notrunc 2>dd
+}
+
+run()
+{
+    "$glinfer" run -m "$model" --raw --ignore-eos --temp 0 "$@"
+}
+
+#-- files
+
+: >empty.gguf
+refused 1 'empty.gguf: the file is empty' "$glinfer" run -m empty.gguf -p x
+size=$(wc -c <"$model")
+for part in 3 8 23 24 100 1000 $((size / 2)) $((size - 1)); do
+    head -c "$part" "$model" >part.gguf
+    refused 1 'not downloaded completely' "$glinfer" run -m part.gguf -p x
+done
+change magic.gguf GGUF GGML
+refused 1 'is no GGUF file' "$glinfer" run -m magic.gguf -p x
+change family.gguf llama 'l\033\377ma'
+refused 1 'glinfer: family.gguf: the model family "l??ma" is not supported' \
+    "$glinfer" run -m family.gguf -p x
+change tokenizer.gguf gpt2 gpx2
+for command in run bench tokenize; do
+    refused 1 'glinfer: tokenizer.gguf: the tokenizer '\''gpx2'\' "$glinfer" $command -m tokenizer.gguf
+done
+refused 1 'missing.gguf: cannot open' "$glinfer" run -m missing.gguf -p x
+refused 1 'is a directory' "$glinfer" run -m . -p x
+if [ "$(id -u)" != 0 ]; then
+    cp "$model" secret.gguf
+    chmod 0 secret.gguf
+    refused 1 'Permission denied' "$glinfer" run -m secret.gguf -p x
+fi
+
+#-- requests
+
+refused 1 'room for 16' run -c 16 -p 'A prompt that is longer than the context that it may have.'
+refused 1 'shorter context' run -c 16777216 -p x
+refused 2 '-n 0' run -n 0 -p x
+refused 1 'the prompt is empty' run
+run -n 3 -p "$(printf 'a\377\303')" >output 2>errors
+same 'invalid UTF-8 is read' $? 0
+iconv -f UTF-8 -t UTF-8 output >/dev/null
+same 'the answer is valid UTF-8' $? 0
+
+#-- devices
+
+refused 1 'no usable GPU' env __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null "$glinfer" run -m "$model" -p x
+if grep -q Mesa devices || "$glinfer" info -v 2>&1 | grep -q Mesa; then
+    refused 1 'compute shaders need 3.1' \
+        env MESA_GLES_VERSION_OVERRIDE=3.0 "$glinfer" run -m "$model" -p x
+fi
+refused 1 'is not known' run -dev nonsense -p x
+
+#-- the cache
+
+text=$(run -n 5 -p 'Once upon' 2>errors)
+: >file
+for folder in "$dir/file" /proc/nowhere; do
+    same "an answer without the cache $folder" \
+        "$(XDG_CACHE_HOME=$folder run -n 5 -p 'Once upon' 2>errors)" "$text"
+done
+for turn in fresh damaged; do
+    same "a $turn cache" "$(XDG_CACHE_HOME=$dir/cache run -n 5 -p 'Once upon' 2>errors)" "$text"
+    for file in cache/glinfer/programs/*; do
+        [ -f "$file" ] && printf garbage | dd of="$file" bs=1 seek=100 conv=notrunc 2>dd
+    done
+done
+same 'a damaged cache is written again' \
+    "$(XDG_CACHE_HOME=$dir/cache run -n 5 -p 'Once upon' 2>errors)" "$text"
+
+#-- in the middle of an answer
+
+{
+    run -n 4000 -c 4096 -p x 2>errors
+    echo $? >status
+} | head -c 1 >output
+same 'a reader that goes away' "$(cat status)" 1
+same 'a reader that goes away is named' "$(grep -c 'standard output was closed' errors)" 1
+
+mkfifo fifo
+for json in '' --json; do
+    # Not by the function: the signal is for the command, not for a shell around it.
+    "$glinfer" run -m "$model" --raw --ignore-eos $json -n 4000 -c 4096 -p x >fifo 2>errors &
+    exec 3<fifo
+    [ -n "$json" ] && sleep 1 || head -c 1 <&3 >output
+    kill -INT $! 2>/dev/null
+    cat <&3 >output
+    wait $!
+    status=$?
+    exec 3<&-
+    same "an interrupt $json" "$status" 130
+    same "an interrupt is named $json" "$(grep -c '^glinfer: interrupted$' errors)" 1
+done
+
+[ "$failures" -eq 0 ]
