@@ -1,11 +1,15 @@
 #include "cli/cli_bench.h"
 
-#include "cli/cli_bench_print.h"
+#include "cli/cli_bench_compare.h"
 #include "cli/cli_device.h"
 #include "cli/cli_list.h"
+#include "cli/cli_sweep.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 struct settings {
     struct cli_device_flags device;
@@ -16,6 +20,7 @@ struct settings {
     int64_t n_run, delay, chain, max_batch_ms;
     int output, output_err; // enum cli_bench_format
     bool has_progress, has_no_warmup;
+    const char *compare, *svg; // files
 };
 
 // "f16", "f32" or a list of them.
@@ -77,6 +82,11 @@ static const struct cli_flag flags[] = {
                     "csv, json, jsonl, md (default), sql or none on standard output"),
     CLI_FLAG_CHOICE(settings, output_err, cli_bench_formats, "-oe, --output-err", "FORMAT",
                     "the same on stderr, default none"),
+    CLI_FLAG_TEXT(settings, compare, "--compare", "FILE",
+                  "an earlier output of -o json: say of each test whether it became faster, noise "
+                  "taken into account"),
+    CLI_FLAG_TEXT(settings, svg, "--svg", "FILE",
+                  "a plot of tokens a second over the lengths of -p, two at least"),
     CLI_FLAG_SWITCH(settings, has_progress, "--progress", "say on stderr which test runs"),
     CLI_FLAG_IGNORED_VALUE("-ngl, --n-gpu-layers", "every layer runs on the device"),
     CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),
@@ -107,12 +117,13 @@ const struct cli_command cli_bench_command = {
     .usage = "-m MODEL [flags]",
     .summary = "Measures tokens a second, with llama-bench's flags and tables.",
     .word = "a model is given with -m",
-    .text = "Behind llama-bench's columns: weights read per token and what that makes in GB/s\n"
-            "(decode), the time to the first token, the largest resident size of the process so\n"
-            "far, the device. Tokenizing and printing are not measured; the choice of the token,\n"
-            "which runs on the device, is.\n\n"
-            "    glinfer bench -m model.gguf\n"
-            "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -ngl 99 -r 2 -o json",
+    .text =
+        "Behind llama-bench's columns: weights read per token, what that makes in GB/s and as a\n"
+        "share of what the device moves at most (decode), the time to the first token, the\n"
+        "largest resident size of the process so far, the device. Tokenizing and printing are\n"
+        "not measured; the choice of the token, which runs on the device, is.\n\n"
+        "    glinfer bench -m model.gguf\n"
+        "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -ngl 99 -r 2 -o json",
     .flags = flags,
     .n_flag = sizeof(flags) / sizeof(flags[0]),
 };
@@ -137,6 +148,12 @@ struct bench {
     struct test *tests;
     size_t n_test;
     struct cli_bench_result result;
+    struct cli_baseline *baseline;  // NULL: none
+    struct cli_sweep_point *points; // of tests that are prompts alone
+    size_t n_point, point_capacity;
+    char *comparison; // sentences, printed behind the table
+    size_t comparison_size;
+    FILE *comparison_file; // writes it; NULL without a baseline
 };
 
 static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
@@ -212,6 +229,42 @@ static void wait_seconds(int64_t seconds)
     }
 }
 
+static void name_series(const struct bench *bench, char *name, size_t size)
+{
+    const struct settings *s = bench->settings;
+    const struct cli_bench_result *result = &bench->result;
+    int used = snprintf(name, size, "%s", result->model->description);
+    if (used > 0 && result->n_depth > 0) {
+        used += snprintf(name + used, size - (size_t)used, " @ d%u", result->n_depth);
+    }
+    if (used > 0 && s->n_ubatch.count > 1) {
+        used += snprintf(name + used, size - (size_t)used, ", -ub %u", result->n_ubatch);
+    }
+    if (used > 0 && s->types_k.count + s->types_v.count > 2) {
+        snprintf(name + used, size - (size_t)used, ", %s/%s", result->type_k, result->type_v);
+    }
+}
+
+static bool add_point(struct bench *bench, struct glinfer_error *err)
+{
+    if (bench->n_point == bench->point_capacity) {
+        const size_t capacity = bench->point_capacity ? bench->point_capacity * 2 : 32;
+        struct cli_sweep_point *points =
+            realloc(bench->points, capacity * sizeof(bench->points[0]));
+        if (!points) {
+            *err = (struct glinfer_error){GLINFER_STATUS_NO_MEMORY, "no memory for the plot"};
+            return false;
+        }
+        bench->points = points;
+        bench->point_capacity = capacity;
+    }
+    struct cli_sweep_point *point = &bench->points[bench->n_point++];
+    point->n_prompt = bench->result.n_prompt;
+    cli_bench_rate(&bench->result, &point->rate, &point->stddev);
+    name_series(bench, point->series, sizeof(point->series));
+    return true;
+}
+
 static bool measure(struct bench *bench, const struct test *test, struct glinfer_error *err)
 {
     struct glinfer_stats stats;
@@ -234,7 +287,10 @@ static bool measure(struct bench *bench, const struct test *test, struct glinfer
     }
     cli_bench_row(&bench->printers[0], &bench->result);
     cli_bench_row(&bench->printers[1], &bench->result);
-    return true;
+    if (bench->baseline) {
+        cli_baseline_print(bench->comparison_file, bench->baseline, &bench->result);
+    }
+    return !bench->settings->svg || test->n_prompt == 0 || test->n_gen > 0 || add_point(bench, err);
 }
 
 //-- all tests of a model --------------------------------------------------------------------------
@@ -381,21 +437,99 @@ static void begin_printers(struct bench *bench)
     }
 }
 
-static int run_bench(struct bench *bench)
+// GB/s that the device moves at most; 0 where that cannot be measured.
+static double memory_rate(const struct settings *settings)
+{
+    struct glinfer_device_params params;
+    struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
+    cli_device_params(&settings->device, &params);
+    params.log = NULL;
+    struct glinfer_device *device = glinfer_device_create(&params, NULL);
+    if (!device || !glinfer_device_measure(device, &rates, NULL)) {
+        return 0;
+    }
+    glinfer_device_destroy(&device);
+    return rates.copy_gb_per_s > rates.read_gb_per_s ? rates.copy_gb_per_s : rates.read_gb_per_s;
+}
+
+// In a process of its own, before there is a device in this one: what measuring takes is nothing that
+// a model needs, and would show in the peak of the memory.
+static double memory_rate_apart(const struct settings *settings)
+{
+    int ends[2];
+    double rate = 0;
+    if (pipe(ends) != 0) {
+        return 0;
+    }
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        rate = memory_rate(settings);
+        _exit(write(ends[1], &rate, sizeof(rate)) == sizeof(rate) ? 0 : 1);
+    }
+    close(ends[1]);
+    if (child > 0 && read(ends[0], &rate, sizeof(rate)) != sizeof(rate)) {
+        rate = 0;
+    }
+    close(ends[0]);
+    if (child > 0) {
+        waitpid(child, NULL, 0);
+    }
+    return rate;
+}
+
+// What decoding is compared with; a bench without decoding does not need it.
+static void measure_device(struct bench *bench)
+{
+    for (size_t i = 0; i < bench->n_test; i++) {
+        if (bench->tests[i].n_prompt == 0) {
+            bench->result.memory_rate = memory_rate_apart(bench->settings);
+            return;
+        }
+    }
+}
+
+static int write_plot(const struct bench *bench)
+{
+    const char *path = bench->settings->svg;
+    FILE *file = fopen(path, "w");
+    if (file) {
+        cli_sweep_print(file, bench->device_info.renderer, bench->points, bench->n_point);
+    }
+    const bool is_bad = !file || ferror(file) != 0;
+    if ((file && fclose(file) != 0) || is_bad) {
+        return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
+    }
+    return CLI_EXIT_DONE;
+}
+
+// Sentences go to standard output only where no program reads it.
+static void print_comparison(struct bench *bench)
+{
+    const bool is_text =
+        bench->settings->output == CLI_BENCH_MD || bench->settings->output == CLI_BENCH_NONE;
+    if (bench->comparison_file && fflush(bench->comparison_file) == 0) {
+        fprintf(is_text ? stdout : stderr, "%s%s", is_text ? "\n" : "", bench->comparison);
+    }
+}
+
+static bool open_comparison(struct bench *bench)
+{
+    if (!bench->settings->compare) {
+        return true;
+    }
+    bench->baseline = cli_baseline_load(bench->settings->compare);
+    bench->comparison_file =
+        bench->baseline ? open_memstream(&bench->comparison, &bench->comparison_size) : NULL;
+    if (bench->baseline && !bench->comparison_file) {
+        cli_fail(0, "no memory for the comparison");
+    }
+    return bench->comparison_file != NULL;
+}
+
+static int run_models(struct bench *bench)
 {
     int status = CLI_EXIT_DONE;
-    if (!plan_tests(bench)) {
-        return cli_fail(CLI_EXIT_FAILED, "no memory for the tests");
-    }
-    if (bench->n_test == 0) {
-        return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0 without -pg");
-    }
-    bench->device = cli_device_open(&bench->settings->device, &bench->device_info);
-    if (!bench->device) {
-        return CLI_EXIT_FAILED;
-    }
-    bench->result.device = &bench->device_info;
-    bench->result.model = &bench->model_info;
     begin_printers(bench);
     for (size_t i = 0; status == CLI_EXIT_DONE && i < bench->settings->models.count; i++) {
         status = run_model(bench, bench->settings->models.items[i]);
@@ -403,8 +537,46 @@ static int run_bench(struct bench *bench)
     for (size_t i = 0; i < 2; i++) {
         cli_bench_end(&bench->printers[i]);
     }
-    glinfer_device_destroy(&bench->device);
+    print_comparison(bench);
+    if (status == CLI_EXIT_DONE && bench->settings->svg) {
+        status = write_plot(bench);
+    }
     return cli_close_output(status);
+}
+
+static int run_bench(struct bench *bench)
+{
+    if (!plan_tests(bench)) {
+        return cli_fail(CLI_EXIT_FAILED, "no memory for the tests");
+    }
+    if (bench->n_test == 0) {
+        return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0 without -pg");
+    }
+    if (!open_comparison(bench)) {
+        return CLI_EXIT_FAILED;
+    }
+    measure_device(bench);
+    bench->device = cli_device_open(&bench->settings->device, &bench->device_info);
+    if (!bench->device) {
+        return CLI_EXIT_FAILED;
+    }
+    bench->result.device = &bench->device_info;
+    bench->result.model = &bench->model_info;
+    const int status = run_models(bench);
+    glinfer_device_destroy(&bench->device);
+    return status;
+}
+
+static void release(struct bench *bench)
+{
+    cli_baseline_destroy(bench->baseline);
+    if (bench->comparison_file) {
+        fclose(bench->comparison_file);
+    }
+    free(bench->comparison);
+    free(bench->points);
+    free(bench->tests);
+    free(bench->tokens);
 }
 
 static void set_default(struct cli_list *list, int64_t value)
@@ -440,10 +612,12 @@ int cli_bench(int argc, const char *const *argv)
     set_default(&settings.n_ubatch, 512);
     set_default(&settings.types_k, GLINFER_CACHE_F16);
     set_default(&settings.types_v, GLINFER_CACHE_F16);
+    if (settings.svg && settings.n_prompt.count < 2) {
+        return cli_fail(CLI_EXIT_USAGE, "--svg plots lengths of prompts: -p 64-512*2");
+    }
     struct bench bench = {.settings = &settings};
     cli_bar_init(&bench.bar);
-    int status = run_bench(&bench);
-    free(bench.tests);
-    free(bench.tokens);
+    const int status = run_bench(&bench);
+    release(&bench);
     return status;
 }

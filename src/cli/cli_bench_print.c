@@ -46,6 +46,18 @@ static double weight_rate(const struct cli_bench_result *result, const struct fi
     return result->n_prompt == 0 ? (double)result->weight_bytes * figures->avg_ts / 1e9 : 0;
 }
 
+static double memory_share(const struct cli_bench_result *result, const struct figures *figures)
+{
+    return result->memory_rate > 0 ? weight_rate(result, figures) / result->memory_rate : 0;
+}
+
+void cli_bench_rate(const struct cli_bench_result *result, double *mean, double *stddev)
+{
+    const struct figures figures = compute_figures(result);
+    *mean = figures.avg_ts;
+    *stddev = figures.stddev_ts;
+}
+
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size)
 {
     char depth[24] = "";
@@ -63,7 +75,7 @@ void cli_bench_label(const struct cli_bench_result *result, char *text, size_t s
 
 //-- fields of csv, json, jsonl, sql ---------------------------------------------------------------
 
-#define MAX_FIELDS 56
+#define MAX_FIELDS 64
 
 struct field {
     const char *name;
@@ -158,6 +170,8 @@ static void add_own(struct fields *fields, const struct cli_bench_result *result
     const struct figures figures = compute_figures(result);
     add_number(fields, "weight_bytes_per_token", "%" PRIu64, result->weight_bytes);
     add_number(fields, "gb_per_s", "%.3f", weight_rate(result, &figures));
+    add_number(fields, "memory_gb_per_s", "%.3f", result->memory_rate);
+    add_number(fields, "memory_share", "%.4f", memory_share(result, &figures));
     add_number(fields, "ttft_ms", "%.3f", result->ttft_ms);
     add_number(fields, "peak_memory_bytes", "%" PRIu64, result->peak_memory);
     add_text(fields, "device", result->device->device);
@@ -291,7 +305,7 @@ static void print_sql_row(FILE *file, const struct fields *fields)
 
 //-- md --------------------------------------------------------------------------------------------
 
-#define MAX_COLUMNS 16
+#define MAX_COLUMNS 20
 
 struct column {
     const char *name;
@@ -354,9 +368,11 @@ static void add_own_columns(struct columns *columns, const struct cli_bench_resu
         add_column(columns, "MiB/token", 9, false, "%.1f",
                    (double)result->weight_bytes / (1 << 20));
         add_column(columns, "GB/s", 8, false, "%.2f", rate);
+        add_column(columns, "of max", 6, false, "%.0f %%", 100 * memory_share(result, &figures));
     } else {
         add_column(columns, "MiB/token", 9, false, " ");
         add_column(columns, "GB/s", 8, false, " ");
+        add_column(columns, "of max", 6, false, " ");
     }
     add_column(columns, "TTFT ms", 9, false, "%.1f", result->ttft_ms);
     add_column(columns, "peak MiB", 8, false, "%.1f", (double)result->peak_memory / (1 << 20));

@@ -29,6 +29,7 @@ struct cli_bench_result {
     size_t n_run;
     uint64_t ns[CLI_BENCH_MAX_RUNS];
     uint64_t weight_bytes; // that a decode step reads
+    double memory_rate;    // GB/s that the device moves at most; 0: not measured
     double ttft_ms;        // mean
     uint64_t peak_memory;
 };
@@ -45,6 +46,8 @@ void cli_bench_begin(struct cli_bench_printer *printer);
 void cli_bench_row(struct cli_bench_printer *printer, const struct cli_bench_result *result);
 void cli_bench_end(struct cli_bench_printer *printer);
 
+// Tokens a second: mean and standard deviation of the runs.
+void cli_bench_rate(const struct cli_bench_result *result, double *mean, double *stddev);
 // "pp512", "tg128", "pp512+tg128", with " @ d4096" at a depth.
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size);
 

@@ -1,7 +1,9 @@
-// The pictures and traces of `glinfer profile`, and the charts they share: well-formed whatever the
-// names and figures are.
+// The pictures and traces of `glinfer profile` and `glinfer bench`: well-formed whatever the names and
+// figures are; and what is said of two measurements.
+#include "cli/cli_noise.h"
 #include "cli/cli_profile_data.h"
 #include "cli/cli_svg.h"
+#include "cli/cli_sweep.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -162,6 +164,42 @@ static void axes_end_on_round_numbers(void **state)
     assert_true(same.low <= 2 && same.high > same.low);
 }
 
+static void sweep_is_well_formed(void **state)
+{
+    const struct cli_sweep_point points[] = {
+        {"a < b & \"c\"", 1,   0,    0  },
+        {"a < b & \"c\"", 64,  12.5, 0.5},
+        {"other",         512, 900,  0  },
+    };
+    (void)state;
+    for (size_t n = 0; n <= 3; n++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *file = open_memstream(&text, &size);
+        assert_non_null(file);
+        cli_sweep_print(file, "device <1>", points, n);
+        fclose(file);
+        check_xml(text);
+        free(text);
+    }
+}
+
+static void noise_decides_between_faster_and_the_same(void **state)
+{
+    const struct cli_sample before = {100, 2, 5}, near = {102, 2, 5}, far = {104, 2, 5},
+                            less = {90, 2, 5}, once = {200, 0, 1}, exact = {100, 0, 5},
+                            more = {100.1, 0, 5};
+    double noise;
+    (void)state;
+    assert_int_equal(cli_noise_judge(&before, &near, &noise), CLI_VERDICT_SAME);
+    assert_true(fabs(noise - 2.306 * sqrt(1.6)) < 0.01); // 8 degrees of freedom
+    assert_int_equal(cli_noise_judge(&before, &far, &noise), CLI_VERDICT_MORE);
+    assert_int_equal(cli_noise_judge(&before, &less, &noise), CLI_VERDICT_LESS);
+    assert_int_equal(cli_noise_judge(&before, &once, &noise), CLI_VERDICT_UNKNOWN);
+    assert_int_equal(cli_noise_judge(&exact, &exact, &noise), CLI_VERDICT_SAME);
+    assert_int_equal(cli_noise_judge(&exact, &more, &noise), CLI_VERDICT_MORE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +207,8 @@ int main(void)
         cmocka_unit_test(roofline_is_well_formed),
         cmocka_unit_test(roof_share_takes_the_lower_roof),
         cmocka_unit_test(axes_end_on_round_numbers),
+        cmocka_unit_test(sweep_is_well_formed),
+        cmocka_unit_test(noise_decides_between_faster_and_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
