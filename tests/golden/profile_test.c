@@ -1,0 +1,241 @@
+// What glinfer_profile and glinfer_device_measure promise: figures that add up, whatever the clock, and
+// a session that is as good as before. Runs on a tiny model; exits 77 without a device.
+#include "glinfer.h"
+#include "unit/cmocka_test.h"
+
+#include <stdio.h>
+
+#ifndef MODELS
+#error "MODELS: the folder of the tiny models"
+#endif
+
+enum { SKIPPED = 77, N_PREDICT = 12 };
+
+struct fixture {
+    struct glinfer_device *device;
+    struct glinfer_model *model;
+    struct glinfer_session *session;
+};
+
+// Sums of what the callbacks got.
+struct sums {
+    uint32_t n_kernels, n_dispatches, n_single;
+    double kernel_ns, last_ns;
+    uint64_t weight_bytes, bytes, single_bytes, end_ns;
+    bool has_gemv;
+};
+
+static void on_kernel(void *user, const struct glinfer_profile_kernel *kernel)
+{
+    struct sums *sums = user;
+    assert_true(sums->n_kernels == 0 || kernel->ns <= sums->last_ns);
+    assert_true(kernel->n_dispatches > 0 && kernel->label[0] && kernel->program[0]);
+    assert_true(kernel->bytes >= kernel->weight_bytes);
+    sums->last_ns = kernel->ns;
+    sums->n_kernels++;
+    sums->n_dispatches += kernel->n_dispatches;
+    sums->kernel_ns += kernel->ns;
+    sums->weight_bytes += kernel->weight_bytes;
+    sums->bytes += kernel->bytes;
+    sums->has_gemv = sums->has_gemv || (kernel->weight_bytes > 0 && kernel->flops > 0);
+}
+
+static void on_dispatch(void *user, const struct glinfer_profile_dispatch *dispatch)
+{
+    struct sums *sums = user;
+    assert_true(dispatch->begin_ns == sums->end_ns);
+    sums->end_ns += dispatch->ns;
+    sums->n_single++;
+    sums->single_bytes += dispatch->bytes;
+}
+
+static struct glinfer_profile_stats profile(struct fixture *f, uint32_t n_runs, uint32_t n_prompt,
+                                            uint32_t depth, struct sums *sums)
+{
+    struct glinfer_profile_params params;
+    struct glinfer_profile_stats stats = {.struct_size = sizeof(stats)};
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    glinfer_profile_params_init(&params);
+    params.n_runs = n_runs;
+    params.n_prompt = n_prompt;
+    params.depth = depth;
+    params.on_kernel = on_kernel;
+    params.on_dispatch = on_dispatch;
+    params.user = sums;
+    *sums = (struct sums){0};
+    if (!glinfer_profile(f->session, &params, &stats, &err)) {
+        fail_msg("%s", err.message);
+    }
+    return stats;
+}
+
+static void check(const struct glinfer_profile_stats *stats, const struct sums *sums)
+{
+    assert_int_equal(sums->n_dispatches, stats->n_dispatches);
+    assert_int_equal(sums->n_single, stats->n_dispatches);
+    assert_int_equal(sums->weight_bytes, stats->weight_bytes);
+    assert_true(sums->kernel_ns > 0.999 * stats->kernel_ns);
+    assert_true(sums->kernel_ns < 1.001 * stats->kernel_ns);
+    assert_true(stats->wall_ns > 0 && stats->host_ns > 0 && stats->host_ns <= stats->wall_ns);
+    assert_true(sums->has_gemv);
+}
+
+struct taken {
+    int32_t *ids;
+    int n;
+};
+
+static bool on_token(void *user, const struct glinfer_token *token)
+{
+    struct taken *taken = user;
+    if (token->id >= 0 && taken->n < N_PREDICT) {
+        taken->ids[taken->n++] = token->id;
+    }
+    return true;
+}
+
+static void generate(struct fixture *f, struct glinfer_stats *stats, int32_t *ids)
+{
+    static const int32_t prompt[] = {5, 9, 11, 40};
+    struct glinfer_generate_params params;
+    struct glinfer_error err;
+    struct taken taken = {ids, 0};
+    glinfer_generate_params_init(&params);
+    params.prompt = prompt;
+    params.n_prompt = 4;
+    params.n_predict = N_PREDICT;
+    params.ignore_eos = true;
+    params.on_token = on_token;
+    params.token_user = &taken;
+    stats->struct_size = sizeof(*stats);
+    glinfer_session_reset(f->session);
+    if (!glinfer_generate(f->session, &params, stats, &err)) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(taken.n, N_PREDICT);
+}
+
+static void decode_profile_adds_up(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_stats generated;
+    int32_t ids[N_PREDICT];
+    struct sums sums;
+    generate(f, &generated, ids);
+    const struct glinfer_profile_stats stats = profile(f, 11, 0, 0, &sums);
+    check(&stats, &sums);
+    assert_int_equal(stats.n_runs, 11);
+    assert_int_equal(stats.n_dispatches, generated.dispatches_per_token);
+    assert_int_equal(stats.weight_bytes, generated.weight_bytes_per_token);
+}
+
+static void depth_adds_the_keys_that_are_read(void **state)
+{
+    struct fixture *f = *state;
+    struct sums at_start, at_depth;
+    profile(f, 1, 0, 0, &at_start);
+    profile(f, 1, 0, 40, &at_depth);
+    assert_true(at_depth.single_bytes > at_start.single_bytes);
+    assert_int_equal(at_depth.weight_bytes, at_start.weight_bytes);
+    assert_int_equal((at_depth.bytes - at_depth.weight_bytes),
+                     41 * (at_start.bytes - at_start.weight_bytes));
+}
+
+static void prompt_profile_adds_up_over_batches(void **state)
+{
+    struct fixture *f = *state;
+    struct sums one, two;
+    const struct glinfer_profile_stats stats = profile(f, 2, 16, 0, &one);
+    const struct glinfer_profile_stats more = profile(f, 1, 17, 3, &two);
+    check(&stats, &one);
+    check(&more, &two);
+    assert_true(more.n_dispatches > stats.n_dispatches); // batches of 16
+}
+
+static void profile_leaves_the_session_as_new(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_stats stats;
+    int32_t before[N_PREDICT], after[N_PREDICT];
+    struct sums sums;
+    generate(f, &stats, before);
+    profile(f, 3, 0, 20, &sums);
+    profile(f, 1, 20, 0, &sums);
+    generate(f, &stats, after);
+    assert_memory_equal(before, after, sizeof(before));
+}
+
+static void profile_that_does_not_fit_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_profile_params params;
+    struct glinfer_error err;
+    glinfer_profile_params_init(&params);
+    params.n_prompt = 60;
+    params.depth = 10;
+    assert_false(glinfer_profile(f->session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+}
+
+static void profile_can_be_cancelled(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_error err;
+    glinfer_session_cancel(f->session);
+    assert_false(glinfer_profile(f->session, NULL, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+}
+
+static void device_has_rates(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
+    struct glinfer_error err;
+    if (!glinfer_device_measure(f->device, &rates, &err)) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(rates.struct_size, sizeof(rates));
+    assert_true(rates.copy_gb_per_s > 0 && rates.read_gb_per_s > 0 && rates.gflop_per_s > 0);
+}
+
+static bool open_fixture(struct fixture *f)
+{
+    struct glinfer_device_params device;
+    struct glinfer_model_params model;
+    struct glinfer_session_params session;
+    struct glinfer_error err;
+    glinfer_device_params_init(&device);
+    glinfer_model_params_init(&model);
+    glinfer_session_params_init(&session);
+    device.allow_software = true;
+    model.path = MODELS "/tiny-q4_0.gguf";
+    session.n_ctx = 64;
+    session.n_batch = 16;
+    f->device = glinfer_device_create(&device, &err);
+    f->model = f->device ? glinfer_model_load(f->device, &model, &err) : NULL;
+    f->session = f->model ? glinfer_session_create(f->model, &session, &err) : NULL;
+    if (!f->session) {
+        fprintf(stderr, "skipped: %s\n", err.message);
+    }
+    return f->session != NULL;
+}
+
+int main(void)
+{
+    struct fixture f = {0};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(decode_profile_adds_up, &f),
+        cmocka_unit_test_prestate(depth_adds_the_keys_that_are_read, &f),
+        cmocka_unit_test_prestate(prompt_profile_adds_up_over_batches, &f),
+        cmocka_unit_test_prestate(profile_leaves_the_session_as_new, &f),
+        cmocka_unit_test_prestate(profile_that_does_not_fit_is_refused, &f),
+        cmocka_unit_test_prestate(profile_can_be_cancelled, &f),
+        cmocka_unit_test_prestate(device_has_rates, &f),
+    };
+    const bool is_open = open_fixture(&f);
+    const int status = is_open ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+    glinfer_session_destroy(&f.session);
+    glinfer_model_destroy(&f.model);
+    glinfer_device_destroy(&f.device);
+    return status;
+}
