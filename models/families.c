@@ -2,10 +2,9 @@
 
 #include <string.h>
 
-static const struct gi_model_family *const families[] = {
-    &gi_model_family_llama,  &gi_model_family_qwen2,  &gi_model_family_qwen3,
-    &gi_model_family_gemma3, &gi_model_family_gemma2,
-};
+#define FAMILY(name) &gi_model_family_##name,
+static const struct gi_model_family *const families[] = {GI_MODEL_FAMILIES(FAMILY)};
+#undef FAMILY
 
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size)
 {
@@ -19,5 +18,8 @@ const struct gi_model_family *gi_model_family_find(const char *name, size_t size
 
 const char *gi_model_family_names(void)
 {
-    return "llama, qwen2, qwen3, gemma3, gemma2";
+#define COMMA_NAME(name) ", " #name
+    static const char names[] = GI_MODEL_FAMILIES(COMMA_NAME);
+#undef COMMA_NAME
+    return names + strlen(", ");
 }

@@ -4,10 +4,20 @@
 
 #include "graph/model_family.h"
 
-extern const struct gi_model_family gi_model_family_llama;
-extern const struct gi_model_family gi_model_family_qwen2;
-extern const struct gi_model_family gi_model_family_qwen3;
-extern const struct gi_model_family gi_model_family_gemma3;
-extern const struct gi_model_family gi_model_family_gemma2;
+#define GI_MODEL_FAMILIES(X)                                                                       \
+    X(llama)                                                                                       \
+    X(qwen2)                                                                                       \
+    X(qwen3)                                                                                       \
+    X(gemma2)                                                                                      \
+    X(gemma3)                                                                                      \
+    X(smollm3)                                                                                     \
+    X(granite)                                                                                     \
+    X(phi3)                                                                                        \
+    X(olmo2)                                                                                       \
+    X(glm4)
+
+#define GI_DECLARE_FAMILY(name) extern const struct gi_model_family gi_model_family_##name;
+GI_MODEL_FAMILIES(GI_DECLARE_FAMILY)
+#undef GI_DECLARE_FAMILY
 
 #endif

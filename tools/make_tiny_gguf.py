@@ -61,7 +61,8 @@ def parse_types(text):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
-    parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2"], default="llama")
+    parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
+                        "granite", "phi3", "olmo2", "glm4"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -80,8 +81,11 @@ def parse_arguments():
     parser.add_argument("--untied", action="store_false", dest="tied")
     parser.add_argument("--bias", action="store_true", help="bias on q, k and v")
     parser.add_argument("--rope-base", type=float, default=10000.0)
-    parser.add_argument("--rope-scaling", choices=["none", "linear", "llama3"], default="none")
+    parser.add_argument("--rope-scaling", choices=["none", "linear", "llama3", "yarn", "longrope"], default="none")
+    parser.add_argument("--rope-orig", type=int, help="longrope: the context before it was stretched")
     parser.add_argument("--rope-factor", type=float, default=8.0)
+    parser.add_argument("--rot", type=int, help="rotary dimensions; default: the head's")
+    parser.add_argument("--scales", action="store_true", help="granite: scales that are not 1")
     parser.add_argument("--window", type=int, default=0, help="keys of a sliding window")
     parser.add_argument("--softcap", type=float, default=0.0,
                         help="of the logits; of the scores of attention a fifth of it")
@@ -136,7 +140,8 @@ def copy_vocabulary(writer, path):
 
 
 def add_facts(writer, args, n_vocab):
-    writer.add_name(f"tiny random {args.arch}")
+    # llama.cpp looks for special tokens in a vocabulary whose model is named after Phi 3.
+    writer.add_name(f"tiny random {args.arch.replace('phi3', 'phi')}")
     writer.add_file_type(FILE_TYPES[args.types["ffn_down"]])
     writer.add_context_length(args.ctx)
     writer.add_embedding_length(args.embd)
@@ -146,10 +151,22 @@ def add_facts(writer, args, n_vocab):
     writer.add_head_count_kv(args.kv_heads)
     writer.add_key_length(args.head_dim)
     writer.add_value_length(args.head_dim)
-    writer.add_rope_dimension_count(args.head_dim)
+    writer.add_rope_dimension_count(args.rot or args.head_dim)
     writer.add_rope_freq_base(args.rope_base)
     writer.add_layer_norm_rms_eps(args.norm_eps)
     writer.add_vocab_size(n_vocab)
+    if args.scales:
+        writer.add_embedding_scale(6.0)
+        writer.add_residual_scale(0.4)
+        writer.add_attention_scale(0.1)
+        writer.add_logit_scale(2.0)
+    if args.rope_scaling == "yarn":
+        writer.add_rope_scaling_type(RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(args.rope_factor)
+        writer.add_rope_scaling_orig_ctx_len(args.ctx // int(args.rope_factor))
+    if args.rope_scaling == "longrope":
+        writer.add_rope_scaling_orig_ctx_len(args.rope_orig or args.ctx)
+        writer.add_rope_scaling_attn_factors(1.2)
     if args.window:
         writer.add_sliding_window(args.window)
     if args.softcap:
@@ -180,10 +197,10 @@ class TensorMaker:
     def draw(self, name, shape):
         return self.stream(name).standard_normal(shape).astype(np.float32)
 
-    def matrix(self, prefix, stem, n_rows, n_cols, gain=1.0, quiet_rows=slice(0)):
+    def matrix(self, prefix, stem, n_rows, n_cols, gain=1.0, quiet_rows=slice(0), kind=None):
         """Rows of unit length times gain: an input of unit RMS gives outputs of RMS gain."""
         name = f"{prefix}{stem}.weight"
-        kind = TYPES[self.args.types[stem]]
+        kind = TYPES[self.args.types[kind or stem]]
         block, _ = quants.GGML_QUANT_SIZES[kind]
         if n_cols % block:
             sys.exit(f"{name}: rows of {n_cols} are no multiple of {block}, the block of {kind.name}")
@@ -204,29 +221,41 @@ class TensorMaker:
 
 
 HEAD_NORMS = ("qwen3", "gemma3")  # families with a norm of each head of q and k
-POST_NORMS = ("gemma3", "gemma2")  # with a norm after either block
-SCALED_EMBEDDINGS = ("gemma3", "gemma2")  # that multiply the embedding by sqrt(n_embd)
+POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4")  # with a norm after either block
+NO_PRE_NORMS = ("olmo2",)  # without a norm before either block
+STACKED_QKV = ("phi3",)  # with q, k and v in one tensor
+STACKED_GATE = ("phi3", "glm4")  # with gate and up in one tensor
 
 
 def add_layer(make, args, prefix):
     q_size, kv_size = args.heads * args.head_dim, args.kv_heads * args.head_dim
-    make.norm(f"{prefix}attn_norm.weight", args.embd)
-    make.matrix(prefix, "attn_q", q_size, args.embd, 1.5)
-    make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
-    make.matrix(prefix, "attn_v", kv_size, args.embd)
+    if args.arch not in NO_PRE_NORMS:
+        make.norm(f"{prefix}attn_norm.weight", args.embd)
+        make.norm(f"{prefix}ffn_norm.weight", args.embd)
+    if args.arch in STACKED_QKV:
+        make.matrix(prefix, "attn_qkv", q_size + 2 * kv_size, args.embd, 1.5, kind="attn_q")
+    else:
+        make.matrix(prefix, "attn_q", q_size, args.embd, 1.5)
+        make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
+        make.matrix(prefix, "attn_v", kv_size, args.embd)
     if args.bias or args.arch == "qwen2":
         for stem, size in (("attn_q", q_size), ("attn_k", kv_size), ("attn_v", kv_size)):
             make.vector(f"{prefix}{stem}.bias", size, np.float32(0), 0.3)
     if args.arch in HEAD_NORMS:
         make.norm(f"{prefix}attn_q_norm.weight", args.head_dim)
         make.norm(f"{prefix}attn_k_norm.weight", args.head_dim)
+    if args.arch == "olmo2":
+        make.norm(f"{prefix}attn_q_norm.weight", q_size)
+        make.norm(f"{prefix}attn_k_norm.weight", kv_size)
     make.matrix(prefix, "attn_output", args.embd, q_size)
     if args.arch in POST_NORMS:
         make.norm(f"{prefix}post_attention_norm.weight", args.embd)
         make.norm(f"{prefix}post_ffw_norm.weight", args.embd)
-    make.norm(f"{prefix}ffn_norm.weight", args.embd)
-    make.matrix(prefix, "ffn_gate", args.ff, args.embd)
-    make.matrix(prefix, "ffn_up", args.ff, args.embd)
+    if args.arch in STACKED_GATE:
+        make.matrix(prefix, "ffn_up", 2 * args.ff, args.embd)
+    else:
+        make.matrix(prefix, "ffn_gate", args.ff, args.embd)
+        make.matrix(prefix, "ffn_up", args.ff, args.embd)
     make.matrix(prefix, "ffn_down", args.embd, args.ff)
 
 
@@ -241,6 +270,11 @@ def add_tensors(writer, args, n_vocab):
     make.norm("output_norm.weight", args.embd)
     if not args.tied:
         make.matrix("", "output", n_vocab, args.embd, LOGIT_SPREAD, quiet)
+    if args.rope_scaling == "longrope":
+        n_pair = (args.rot or args.head_dim) // 2
+        for name, slope in (("short", 0.1), ("long", 1.0)):
+            factors = 1 + slope * np.arange(n_pair, dtype=np.float32)
+            writer.add_tensor(f"rope_factors_{name}.weight", factors)
     if args.rope_scaling == "llama3":
         writer.add_tensor("rope_freqs.weight", llama3_factors(args))
 

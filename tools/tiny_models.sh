@@ -26,6 +26,15 @@ make tiny-q4_1 --types attn=q4_1,ffn=q4_1,embd=q8_0 --embd 96 --heads 6 --kv-hea
 make tiny-q8_0 --types q8_0 --embd 128 --heads 2 --kv-heads 1 --ff 96 --layers 2 --rope-scaling linear
 make tiny-mixed --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,attn_output=q4_1,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
     --embd 64 --heads 2 --kv-heads 2 --head-dim 80 --ff 128 --layers 2 --untied
+make tiny-smollm3 --arch smollm3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 5
+make tiny-granite --arch granite --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 128 --layers 2 \
+    --scales
+make tiny-phi3 --arch phi3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 3 --ff 128 --layers 2 \
+    --rot 24 --rope-orig 64 --rope-scaling longrope --untied
+make tiny-olmo2 --arch olmo2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 4 --ff 96 --layers 5 \
+    --window 40 --rope-scaling yarn --untied
+make tiny-glm4 --arch glm4 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 96 --ff 96 \
+    --layers 2 --rot 48 --bias --untied
 make tiny-gemma3 --arch gemma3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \
     --ff 64 --layers 6 --window 24 --rope-base 1000000 --rope-scaling linear
 make tiny-gemma2 --arch gemma2 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 4 --kv-heads 2 --head-dim 32 \

@@ -160,19 +160,26 @@ static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *
     return ok || gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
 }
 
+static bool read_factors(const struct gi_model_facts *facts, const struct gi_gguf_tensor *tensor,
+                         float **out, struct glinfer_error *err)
+{
+    const size_t n = facts->n_rot / 2;
+    if (!tensor) {
+        return true;
+    }
+    *out = calloc(n + 1, sizeof(float));
+    if (!*out) {
+        return gi_error_no_memory(err, n * sizeof(float), "the RoPE factors");
+    }
+    gi_read_vector(tensor, n, *out);
+    return true;
+}
+
 static bool read_rope_factors(struct glinfer_model *model, const struct gi_model_plan *plan,
                               struct glinfer_error *err)
 {
-    const size_t n = model->facts.n_rot / 2;
-    if (!plan->rope_factors) {
-        return true;
-    }
-    model->rope_factors = calloc(n + 1, sizeof(float));
-    if (!model->rope_factors) {
-        return gi_error_no_memory(err, n * sizeof(float), "the RoPE factors");
-    }
-    gi_read_vector(plan->rope_factors, n, model->rope_factors);
-    return true;
+    return read_factors(&model->facts, plan->rope_factors, &model->rope_factors, err) &&
+           read_factors(&model->facts, plan->long_rope_factors, &model->long_rope_factors, err);
 }
 
 static void point_at_weights(struct glinfer_model *model, const struct gi_model_plan *plan)
@@ -288,6 +295,7 @@ void glinfer_model_destroy(struct glinfer_model **model)
     gi_tokenizer_destroy(self->tokenizer.core);
     free(self->norms);
     free(self->rope_factors);
+    free(self->long_rope_factors);
     self->device->n_models--;
     free(self);
     *model = NULL;

@@ -20,6 +20,7 @@ struct glinfer_model {
     struct gi_model_weights weights; // into the store
     float *norms;                    // norm_layout.size floats
     float *rope_factors;             // n_rot / 2, or NULL
+    float *long_rope_factors;        // likewise, of a context longer than facts.rope.n_ctx_orig
     struct glinfer_tokenizer tokenizer;
     struct glinfer_model_info info;
     uint64_t mem_budget; // bytes, 0: none

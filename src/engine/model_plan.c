@@ -90,6 +90,7 @@ static bool find_source(const struct gi_model_plan *plan, const char *pattern, u
     if (!require(plan, pattern, layer, n_cols, n_rows, &source->tensor, err)) {
         return false;
     }
+    source->n_rows = n_rows;
     source->bias = find_tensor(plan, pattern, layer, "bias");
     return !source->bias ||
            (check_type(plan, source->bias, err) && check_shape(plan, source->bias, n_rows, 1, err));
@@ -131,16 +132,16 @@ static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan,
 
 static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
 {
-    const uint64_t rows = weight->sources[0].tensor->dims[1];
+    const uint32_t rows = weight->sources[0].n_rows;
     switch (weight->order) {
     case GI_WEIGHT_ORDER_QKV:
         return plan->qkv_layout.n_rows;
     case GI_WEIGHT_ORDER_GATE_UP:
-        return 2 * round_up((uint32_t)rows, GI_TILE_ROWS);
+        return 2 * round_up(rows, GI_TILE_ROWS);
     case GI_WEIGHT_ORDER_PLAIN:
         break;
     }
-    return round_up((uint32_t)rows, 2 * GI_TILE_ROWS);
+    return round_up(rows, 2 * GI_TILE_ROWS);
 }
 
 static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
@@ -162,20 +163,55 @@ static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
     return true;
 }
 
+// How many sources from first on are slices of the same tensor.
+static uint32_t count_slices(const struct gi_weight_spec *spec, uint32_t first)
+{
+    uint32_t n = 1;
+    while (first + n < GI_MAX_SOURCES && spec->sources[first + n].name &&
+           strcmp(spec->sources[first + n].name, spec->sources[first].name) == 0) {
+        n++;
+    }
+    return n;
+}
+
+// The next n sources of a weight, which one tensor holds.
+static bool find_sources(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+                         uint32_t layer, uint32_t n, struct gi_plan_weight *weight,
+                         struct glinfer_error *err)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    const uint32_t first = weight->n_sources;
+    struct gi_plan_source whole = {0};
+    uint32_t n_rows = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        n_rows += gi_dim_size(facts, spec->sources[first + i].rows);
+    }
+    if (!find_source(plan, spec->sources[first].name, layer, gi_dim_size(facts, spec->cols), n_rows,
+                     &whole, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        weight->sources[first + i] = whole;
+        weight->sources[first + i].n_rows = gi_dim_size(facts, spec->sources[first + i].rows);
+        whole.row_begin += weight->sources[first + i].n_rows;
+    }
+    return true;
+}
+
 static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight_spec *spec,
                               uint32_t layer, const struct gi_plan_limits *limits,
                               struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = &plan->facts;
     struct gi_plan_weight *weight = &plan->weights[layer * GI_SLOT_COUNT + (uint32_t)spec->slot];
     snprintf(weight->name, sizeof(weight->name), "blk.%u.%s", layer, spec->name);
     weight->order = spec->order;
-    for (uint32_t i = 0; i < GI_MAX_SOURCES && spec->sources[i].name; i++) {
-        if (!find_source(plan, spec->sources[i].name, layer, gi_dim_size(facts, spec->cols),
-                         gi_dim_size(facts, spec->sources[i].rows), &weight->sources[i], err)) {
+    uint32_t n;
+    for (; weight->n_sources < GI_MAX_SOURCES && spec->sources[weight->n_sources].name;
+         weight->n_sources += n) {
+        n = count_slices(spec, weight->n_sources);
+        if (!find_sources(plan, spec, layer, n, weight, err)) {
             return false;
         }
-        weight->n_sources++;
     }
     weight->gamma = norm_after(plan, layer, spec->next_norm);
     return lay_out(plan, weight, limits, err);
@@ -246,19 +282,30 @@ static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
     return true;
 }
 
-static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *err)
+// *out stays where the file has no such tensor.
+static bool find_factors(const struct gi_model_plan *plan, const char *name,
+                         const struct gi_gguf_tensor **out, struct glinfer_error *err)
 {
-    plan->rope_factors = gi_gguf_tensor_find(plan->gguf, "rope_freqs.weight");
-    if (!plan->rope_factors) {
+    const struct gi_gguf_tensor *factors = gi_gguf_tensor_find(plan->gguf, name);
+    if (!factors) {
         return true;
     }
-    if (plan->rope_factors->type->type != GI_GGML_TYPE_F32) {
-        return check_type(plan, plan->rope_factors, err) &&
-               gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: rope_freqs.weight is of type %s, expected f32",
-                            gi_gguf_path(plan->gguf), plan->rope_factors->type->name);
+    *out = factors;
+    if (factors->type->type != GI_GGML_TYPE_F32) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: %s is of type %s, expected f32",
+                            gi_gguf_path(plan->gguf), name, factors->type->name);
     }
-    return check_shape(plan, plan->rope_factors, plan->facts.n_rot / 2, 1, err);
+    return check_shape(plan, factors, plan->facts.n_rot / 2, 1, err);
+}
+
+static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    if (!find_factors(plan, "rope_freqs.weight", &plan->rope_factors, err) ||
+        !find_factors(plan, "rope_factors_short.weight", &plan->rope_factors, err)) {
+        return false;
+    }
+    plan->long_rope_factors = plan->rope_factors;
+    return find_factors(plan, "rope_factors_long.weight", &plan->long_rope_factors, err);
 }
 
 bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
@@ -322,9 +369,10 @@ static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *so
     return true;
 }
 
-bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
-                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
-                        uint32_t *source_row)
+// Row of a source; false for padding.
+static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                     const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                     uint32_t *source_row)
 {
     if (weight->order == GI_WEIGHT_ORDER_QKV) {
         return qkv_row(plan, part->row_begin + row, source, source_row);
@@ -336,7 +384,18 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
         *source = row >= half;
         *source_row = part->row_begin / 2 + row % half;
     }
-    return *source_row < weight->sources[*source].tensor->dims[1];
+    return *source_row < weight->sources[*source].n_rows;
+}
+
+bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                        uint32_t *source_row)
+{
+    if (!find_row(plan, weight, part, row, source, source_row)) {
+        return false;
+    }
+    *source_row += weight->sources[*source].row_begin;
+    return true;
 }
 
 uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment)

@@ -6,9 +6,11 @@
 
 #include "graph/model_family.h"
 
+// Rows of a tensor: all of them, or a slice of one that a file stacks.
 struct gi_plan_source {
     const struct gi_gguf_tensor *tensor;
     const struct gi_gguf_tensor *bias; // NULL: none
+    uint32_t row_begin, n_rows;
 };
 
 // One weight matrix. weight has its parts laid out, with ranges whose buffer is still NULL and whose
@@ -32,10 +34,11 @@ struct gi_model_plan {
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;
-    const struct gi_gguf_tensor **norms;       // (n_layer, GI_NORM_COUNT), then the output's
-    const struct gi_gguf_tensor *rope_factors; // NULL: none
-    uint64_t weight_bytes;                     // on the GPU, padding and alignment included
-    uint64_t largest_range;                    // bytes
+    const struct gi_gguf_tensor **norms; // (n_layer, GI_NORM_COUNT), then the output's
+    // NULL: none. Both are the same but where a file has one for a context that was stretched.
+    const struct gi_gguf_tensor *rope_factors, *long_rope_factors;
+    uint64_t weight_bytes;  // on the GPU, padding and alignment included
+    uint64_t largest_range; // bytes
 };
 
 // The limits that a layout must keep to.
@@ -49,7 +52,7 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
                         const struct gi_plan_limits *limits, struct glinfer_error *err);
 void gi_model_plan_finish(struct gi_model_plan *plan);
 
-// The tensor and row that GPU row `row` of a part comes from; false for padding.
+// The source, and row of its tensor, that GPU row `row` of a part comes from; false for padding.
 bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
                         const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                         uint32_t *source_row);

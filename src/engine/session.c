@@ -160,7 +160,7 @@ static bool create_buffers(struct glinfer_session *session,
 }
 
 static bool write_rotations(struct glinfer_session *session, const struct gi_rope_facts *rope,
-                            uint32_t offset, struct glinfer_error *err)
+                            const float *factors, uint32_t offset, struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
     const struct gi_range range = session->ranges[GI_SESSION_VECTORS];
@@ -170,7 +170,7 @@ static bool write_rotations(struct glinfer_session *session, const struct gi_rop
     if (!table) {
         return gi_error_no_memory(err, size, "the table of rotations");
     }
-    gi_rope_table_fill(rope, n_rot, model->rope_factors, session->n_ctx, table);
+    gi_rope_table_fill(rope, n_rot, factors, session->n_ctx, table);
     const bool ok =
         size == 0 || gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu,
                                      range.offset + offset * sizeof(float), table, size, err);
@@ -183,12 +183,14 @@ static bool write_vectors(struct glinfer_session *session, struct glinfer_error 
 {
     const struct glinfer_model *model = session->model;
     const struct gi_model_facts *facts = &model->facts;
+    const float *factors =
+        session->n_ctx > facts->rope.n_ctx_orig ? model->long_rope_factors : model->rope_factors;
     const struct gi_range range = session->ranges[GI_SESSION_VECTORS];
     return gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu, range.offset,
                            model->norms, model->norm_layout.size * sizeof(float), err) &&
-           write_rotations(session, &facts->rope, session->graph.rope.table, err) &&
-           (!facts->has_window_rope ||
-            write_rotations(session, &facts->window_rope, session->graph.window_rope.table, err));
+           write_rotations(session, &facts->rope, factors, session->graph.rope.table, err) &&
+           (!facts->has_window_rope || write_rotations(session, &facts->window_rope, NULL,
+                                                       session->graph.window_rope.table, err));
 }
 
 //-- recording -----------------------------------------------------------------------------------

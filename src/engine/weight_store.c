@@ -176,7 +176,7 @@ static bool load_weight(struct loader *loader, const struct gi_plan_weight *weig
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < weight->n_sources; i++) {
         biases[i] = weight->sources[i].bias;
-        bytes += weight->sources[i].tensor->size;
+        bytes += weight->sources[i].row_begin == 0 ? weight->sources[i].tensor->size : 0;
     }
     for (uint32_t i = 0; i < target->n_parts; i++) {
         const struct gi_weight_part *part = &target->parts[i];

@@ -65,54 +65,49 @@ static bool text_equals(struct gi_gguf_string text, const char *word)
     return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
-// The keys of a context that was stretched after training.
-static bool read_stretch(const struct reader *reader, struct gi_model_facts *facts)
-{
-    struct gi_rope_facts *rope = &facts->rope;
-    float attention_factor = 1.0f;
-    if (!read_positive(reader, "rope.scaling.factor", 1.0f, &rope->divisor) ||
-        !read_positive(reader, "rope.scaling.attn_factor", 1.0f, &attention_factor) ||
-        !read_optional(reader, "rope.scaling.original_context_length", facts->n_ctx_train,
-                       &rope->n_ctx_orig) ||
-        !read_positive(reader, "rope.scaling.yarn_beta_fast", 32.0f, &rope->beta_fast) ||
-        !read_positive(reader, "rope.scaling.yarn_beta_slow", 1.0f, &rope->beta_slow)) {
-        return false;
-    }
-    rope->magnitude = attention_factor;
-    if (rope->is_yarn) {
-        rope->magnitude *= 1.0f + 0.1f * logf(rope->divisor);
-    }
-    return true;
-}
-
-static bool read_rope_scaling(const struct reader *reader, struct gi_model_facts *facts)
+static bool read_rope_type(const struct reader *reader, struct gi_rope_facts *rope, bool *is_scaled)
 {
     char key[KEY_SIZE];
     struct gi_gguf_string type;
-    struct gi_rope_facts *rope = &facts->rope;
     make_key(reader, "rope.scaling.type", key);
     if (!gi_gguf_get_string(reader->gguf, key, &type, reader->err)) {
         return false;
     }
-    rope->divisor = rope->magnitude = 1.0f;
-    if (type.size == 0) {
-        return read_positive(reader, "rope.scale_linear", 1.0f, &rope->divisor);
-    }
-    if (text_equals(type, "none")) {
-        return true;
-    }
-    if (text_equals(type, "linear")) {
-        return read_positive(reader, "rope.scaling.factor", 1.0f, &rope->divisor);
-    }
+    *is_scaled = !text_equals(type, "none");
     rope->is_yarn = text_equals(type, "yarn");
-    if (rope->is_yarn || text_equals(type, "longrope")) {
-        return read_stretch(reader, facts);
+    if (type.size == 0 || !*is_scaled || rope->is_yarn || text_equals(type, "linear") ||
+        text_equals(type, "longrope")) {
+        return true;
     }
     return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
                         "%s: RoPE scaling \"%.*s\" is not supported, only none, linear, yarn, "
                         "longrope and the factors of Llama 3.1",
                         gi_gguf_path(reader->gguf), (int)(type.size < 64 ? type.size : 64),
                         type.data);
+}
+
+// A factor without a type is linear scaling; longrope files may name no type, and are known by their
+// factors.
+static bool read_rope_scaling(const struct reader *reader, struct gi_model_facts *facts)
+{
+    struct gi_rope_facts *rope = &facts->rope;
+    bool is_scaled;
+    float linear;
+    if (!read_rope_type(reader, rope, &is_scaled) ||
+        !read_positive(reader, "rope.scale_linear", 1.0f, &linear) ||
+        !read_positive(reader, "rope.scaling.factor", linear, &rope->divisor) ||
+        !read_positive(reader, "rope.scaling.attn_factor", 1.0f, &rope->magnitude) ||
+        !read_optional(reader, "rope.scaling.original_context_length", facts->n_ctx_train,
+                       &rope->n_ctx_orig) ||
+        !read_positive(reader, "rope.scaling.yarn_beta_fast", 32.0f, &rope->beta_fast) ||
+        !read_positive(reader, "rope.scaling.yarn_beta_slow", 1.0f, &rope->beta_slow)) {
+        return false;
+    }
+    rope->divisor = is_scaled ? rope->divisor : 1.0f;
+    if (rope->is_yarn) {
+        rope->magnitude *= 1.0f + 0.1f * logf(rope->divisor);
+    }
+    return true;
 }
 
 static bool read_heads(const struct reader *reader, struct gi_model_facts *facts)
@@ -187,7 +182,7 @@ bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
 
 bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer)
 {
-    return facts->window_period > 0 && (layer + 1) % facts->window_period != 0;
+    return facts->window > 0 && facts->window_period > 0 && (layer + 1) % facts->window_period != 0;
 }
 
 bool gi_model_facts_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
@@ -202,6 +197,15 @@ bool gi_model_facts_f32(const struct gi_gguf *gguf, const char *prefix, const ch
 {
     const struct reader reader = {gguf, prefix, err};
     return read_positive(&reader, name, fallback, out);
+}
+
+bool gi_model_facts_bool(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                         bool fallback, bool *out, struct glinfer_error *err)
+{
+    const struct reader reader = {gguf, prefix, err};
+    char key[KEY_SIZE];
+    make_key(&reader, name, key);
+    return gi_gguf_get_bool(gguf, key, fallback, out, err);
 }
 
 // The pair that makes so many turns over the context before it was stretched.

@@ -55,6 +55,9 @@ bool gi_model_facts_u32(const struct gi_gguf *gguf, const char *prefix, const ch
 bool gi_model_facts_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
                         float fallback, float *out, struct glinfer_error *err);
 
+bool gi_model_facts_bool(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                         bool fallback, bool *out, struct glinfer_error *err);
+
 // Fills table (n_ctx, n_rot) with magnitude times cos, sin of each rotary pair at each position:
 //   angle = position * base^(-2 i / n_rot) / (divisor * factors[i])
 // factors (n_rot / 2) may be NULL: all 1 (they are what Llama 3.1 files carry as rope_freqs, and longrope

@@ -52,8 +52,9 @@ struct gi_weight_spec {
     enum gi_weight_order order;
     enum gi_dim cols;
     struct {
-        const char
-            *name; // "blk.%u.attn_q", without .weight and .bias; a bias is taken where there is one
+        const char *
+            name; // "blk.%u.attn_q", without .weight and .bias; a bias is taken where there is one.
+                  // Sources of one name are slices of a tensor's rows, one behind the other
         enum gi_dim rows;
     } sources[GI_MAX_SOURCES];
     enum gi_norm next_norm; // the norm that follows, whose gamma travels with the matrix

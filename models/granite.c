@@ -1,0 +1,44 @@
+// Granite 3: the Llama family's blocks with scales of the embedding, the scores of attention, what blocks
+// add to the residual, and the logits.
+#include "models/decoder_weights.h"
+#include "models/families.h"
+
+//-- facts ---------------------------------------------------------------------------------------
+
+static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                       struct glinfer_error *err)
+{
+    const char *const prefix = "granite";
+    float logit_divisor;
+    bool has_rope;
+    facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
+    if (!gi_model_facts_read(gguf, prefix, facts, err) ||
+        !gi_model_facts_f32(gguf, prefix, "embedding_scale", 1.0f, &facts->embed_scale, err) ||
+        !gi_model_facts_f32(gguf, prefix, "residual_scale", 1.0f, &facts->residual_scale, err) ||
+        !gi_model_facts_f32(gguf, prefix, "attention.scale", facts->attention_scale,
+                            &facts->attention_scale, err) ||
+        !gi_model_facts_f32(gguf, prefix, "logit_scale", 1.0f, &logit_divisor, err) ||
+        !gi_model_facts_bool(gguf, prefix, "rope.scaling.finetuned", true, &has_rope, err)) {
+        return false;
+    }
+    facts->logit_scale = 1.0f / logit_divisor;
+    facts->n_rot = has_rope ? facts->n_rot : 0;
+    return true;
+}
+
+//-- layer ---------------------------------------------------------------------------------------
+
+static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}
+
+const struct gi_model_family gi_model_family_granite = {
+    .name = "granite",
+    .read_facts = read_facts,
+    .weights = gi_pre_norm_weights,
+    .n_weights = GI_DECODER_N_WEIGHTS,
+    .norms = gi_pre_norm_norms,
+    .n_norms = GI_PRE_NORM_N_NORMS,
+    .record_layer = record_layer,
+};

@@ -1,0 +1,62 @@
+// Phi 3 and 4: the Llama family's blocks with q, k and v in one tensor, and gate and up in another. Phi 4
+// mini turns a part of a head only; contexts that were stretched have longrope's factors. Phi 3's sliding
+// window is left out, as llama.cpp leaves it out: its files say neither how wide it is nor in which layers.
+#include "models/decoder_weights.h"
+#include "models/families.h"
+
+//-- facts ---------------------------------------------------------------------------------------
+
+static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                       struct glinfer_error *err)
+{
+    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    return gi_model_facts_read(gguf, "phi3", facts, err);
+}
+
+//-- weights -------------------------------------------------------------------------------------
+
+static const struct gi_weight_spec weights[] = {
+    {.slot = GI_SLOT_QKV,
+     .name = "attn_qkv",
+     .order = GI_WEIGHT_ORDER_QKV,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.attn_qkv", GI_DIM_Q},
+                 {"blk.%u.attn_qkv", GI_DIM_KV},
+                 {"blk.%u.attn_qkv", GI_DIM_KV}},
+     .next_norm = GI_NORM_NONE},
+    {.slot = GI_SLOT_OUT,
+     .name = "attn_out",
+     .order = GI_WEIGHT_ORDER_PLAIN,
+     .cols = GI_DIM_Q,
+     .sources = {{"blk.%u.attn_output", GI_DIM_EMBD}},
+     .next_norm = GI_NORM_FFN },
+    {.slot = GI_SLOT_GATE_UP,
+     .name = "ffn_gate_up",
+     .order = GI_WEIGHT_ORDER_GATE_UP,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.ffn_up", GI_DIM_FF}, {"blk.%u.ffn_up", GI_DIM_FF}},
+     .next_norm = GI_NORM_NONE},
+    {.slot = GI_SLOT_DOWN,
+     .name = "ffn_down",
+     .order = GI_WEIGHT_ORDER_PLAIN,
+     .cols = GI_DIM_FF,
+     .sources = {{"blk.%u.ffn_down", GI_DIM_EMBD}},
+     .next_norm = GI_NORM_NEXT},
+};
+
+//-- layer ---------------------------------------------------------------------------------------
+
+static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}
+
+const struct gi_model_family gi_model_family_phi3 = {
+    .name = "phi3",
+    .read_facts = read_facts,
+    .weights = weights,
+    .n_weights = sizeof(weights) / sizeof(weights[0]),
+    .norms = gi_pre_norm_norms,
+    .n_norms = GI_PRE_NORM_N_NORMS,
+    .record_layer = record_layer,
+};
