@@ -13,6 +13,7 @@ struct cli_device_flags {
 };
 
 // Rows of a flag table for settings with a field of the type above.
+// NOLINTBEGIN(bugprone-macro-parentheses): field is a member's name
 #define CLI_DEVICE_FLAGS_OF(settings, field)                                                       \
     CLI_FLAG_TEXT(settings, field.device, "-dev, --device", "DEVICE",                              \
                   "auto (default), or one that `glinfer info` lists, such as "                     \
@@ -20,6 +21,7 @@ struct cli_device_flags {
         CLI_FLAG_SWITCH(settings, field.is_list, "--list-devices", "list the devices and end"),    \
         CLI_FLAG_SWITCH(settings, field.is_verbose, "-v, --verbose",                               \
                         "say on stderr what is going on, the seed among it")
+// NOLINTEND(bugprone-macro-parentheses)
 #define CLI_DEVICE_FLAGS(settings) CLI_DEVICE_FLAGS_OF(settings, device)
 
 extern const char *const cli_cache_types[]; // f16, f32: enum glinfer_cache_type

@@ -125,13 +125,14 @@ static void print_log_ticks(const struct cli_chart *chart, bool is_x, const stru
 {
     const bool is_short = axis->high / axis->low < 2000;
     double decade = pow(10, floor(log10(axis->low) + 1e-9));
-    for (; decade <= axis->high * 1.001; decade *= 10) {
+    while (decade <= axis->high * 1.001) {
         for (int i = 1; i < 10; i++) {
             const double value = decade * i;
             if (value >= axis->low * 0.999 && value <= axis->high * 1.001) {
                 print_tick(chart, is_x, value, i == 1 || (is_short && (i == 2 || i == 5)));
             }
         }
+        decade *= 10;
     }
 }
 

@@ -47,25 +47,41 @@ static int print_ids(const int32_t *ids, size_t n, bool is_json)
     return cli_close_output(CLI_EXIT_DONE);
 }
 
+// The ids of a text, owned by the caller; NULL with the reason printed.
+static int32_t *encode(const struct settings *settings, const struct glinfer_tokenizer *tokenizer,
+                       const struct cli_bytes *text, size_t *n)
+{
+    struct glinfer_error err;
+    const unsigned flag_bits = (settings->has_no_bos ? GLINFER_TOKENIZE_NO_BOS : 0u) |
+                               (settings->has_no_special ? GLINFER_TOKENIZE_NO_SPECIAL : 0u);
+    int32_t *ids = NULL;
+    size_t cap = 0;
+    while (glinfer_tokenize(tokenizer, text->data, text->size, flag_bits, ids, cap, n, &err)) {
+        if (ids) {
+            return ids;
+        }
+        cap = *n + 1;
+        ids = calloc(cap, sizeof(*ids));
+        if (!ids) {
+            cli_fail(0, "no memory for %zu tokens", *n);
+            return NULL;
+        }
+    }
+    cli_fail_error(&err);
+    free(ids);
+    return NULL;
+}
+
 static int encode_text(const struct settings *settings, const struct cli_bytes *text)
 {
     struct glinfer_error err;
-    int32_t *ids = NULL;
     size_t n = 0;
-    const unsigned flag_bits = (settings->has_no_bos ? GLINFER_TOKENIZE_NO_BOS : 0u) |
-                               (settings->has_no_special ? GLINFER_TOKENIZE_NO_SPECIAL : 0u);
     struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(settings->model, &err);
-    int status = CLI_EXIT_DONE;
-    if (!tokenizer ||
-        !glinfer_tokenize(tokenizer, text->data, text->size, flag_bits, NULL, 0, &n, &err)) {
-        status = cli_fail_error(&err);
-    } else if (!(ids = calloc(n + 1, sizeof(*ids)))) {
-        status = cli_fail(CLI_EXIT_FAILED, "no memory for %zu tokens", n);
-    } else if (!glinfer_tokenize(tokenizer, text->data, text->size, flag_bits, ids, n, &n, &err)) {
-        status = cli_fail_error(&err);
-    } else {
-        status = print_ids(ids, n, settings->is_json);
+    if (!tokenizer) {
+        return cli_fail_error(&err);
     }
+    int32_t *ids = encode(settings, tokenizer, text, &n);
+    const int status = ids ? print_ids(ids, n, settings->is_json) : CLI_EXIT_FAILED;
     free(ids);
     glinfer_tokenizer_destroy(&tokenizer);
     return status;

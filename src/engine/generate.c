@@ -4,6 +4,7 @@
 #include "engine/session.h"
 #include "engine/text_stream.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -435,6 +436,7 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
     if (!check_fit(session, total, err)) {
         return NULL;
     }
+    assert(total > 0);
     uint32_t *tokens = malloc(total * sizeof(tokens[0]));
     if (!tokens) {
         gi_error_no_memory(err, total * sizeof(tokens[0]), "the prompt");

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "engine/session.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -335,6 +336,7 @@ static int compare_kernels(const void *a, const void *b)
 static void finish_kernels(struct profile *profile)
 {
     const uint32_t n = profile->params.n_runs;
+    assert(n > 0);
     for (uint32_t i = 0; i < profile->n_kernels; i++) {
         struct glinfer_profile_kernel *kernel = &profile->kernels[i];
         kernel->n_dispatches /= n;

@@ -59,8 +59,8 @@ static bool allocate(struct gi_scorer *scorer, const struct glinfer_session *ses
 {
     const uint64_t row = logits_stride(session) * sizeof(float);
     const uint64_t sizes[SCORE_RANGE_COUNT] = {[SCORE_LOGITS] = scorer->n_rows * row,
-                                               [SCORE_TARGETS] = scorer->n_rows * 4,
-                                               [SCORE_RESULT] = scorer->n_rows * 4};
+                                               [SCORE_TARGETS] = scorer->n_rows * sizeof(int32_t),
+                                               [SCORE_RESULT] = scorer->n_rows * sizeof(float)};
     struct gi_arena_slot slots[SCORE_RANGE_COUNT];
     gi_arena_init(&scorer->arena, 512ull << 20, gi_arena_alignment(gi_gpu_limits(gpu_of(session))));
     for (int i = 0; i < SCORE_RANGE_COUNT; i++) {

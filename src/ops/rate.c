@@ -35,7 +35,7 @@ static bool record(struct gi_recorder *recorder, enum gi_program_id id, struct g
     };
     assert(x.size > 0 && x.size % GI_RATE_UNIT == 0);
     dispatch->writes = 1u << 0;
-    dispatch->grid.size[0] = (uint32_t)(x.size / (WORD * shape.wg_size * shape.loads));
+    dispatch->grid.size[0] = (uint32_t)(x.size / ((uint64_t)WORD * shape.wg_size * shape.loads));
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = 1;
     return gi_program_table_request(recorder->programs, &key, &dispatch->program, err) &&

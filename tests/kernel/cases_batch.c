@@ -3,6 +3,7 @@
 #include "ops/batch.h"
 #include "tests/ref/ref_batch.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -507,6 +508,7 @@ static bool check_glu(struct kt_run *run, const struct glu_case *c, const struct
     size_t n = (size_t)c->n_tokens * c->n_ff;
     double *want = kt_alloc(n, sizeof(double)), *bound = kt_alloc(n, sizeof(double));
     uint32_t n_part = weight->parts[0].n_rows / 2; // the last part may have fewer
+    assert(n_part > 0);
     for (size_t i = 0; i < n; i++) {
         uint32_t column = (uint32_t)(i % c->n_ff);
         const struct gi_weight_part *part = &weight->parts[column / n_part];
