@@ -382,6 +382,11 @@ GLINFER_API bool glinfer_score(struct glinfer_session *session, const int32_t *i
                                float *logprobs, struct glinfer_error *err);
 // Forgets all tokens.
 GLINFER_API void glinfer_session_reset(struct glinfer_session *session);
+// Forgets all tokens behind the first n. Returns how many the session holds now: n, or fewer if it
+// held fewer; the last token of an answer counts, an end-of-text token that was not delivered too.
+// A conversation goes on by encoding the whole of it anew, rewinding to where those ids begin to
+// differ from the ones that the session holds, and generating from the rest.
+GLINFER_API size_t glinfer_session_rewind(struct glinfer_session *session, size_t n);
 // Makes the glinfer_generate that runs now, or the next one, fail with CANCELLED soon. Any thread,
 // also from a signal handler.
 GLINFER_API void glinfer_session_cancel(struct glinfer_session *session);

@@ -37,6 +37,11 @@ MERGES = (
     "Ġ t|h e|i n|Ġ a|r e|o n|Ġt he|e r|Ġ s|a t|Ġ w|e n|o r|Ġ c|i s|i t|Ġ o|e s|a n|in g|e d|o u"
     "|Ġ b|Ġ p|a l|Ġa n|Ġan d|Ġ in|Ġ f|Ġo f|l l|Ġt o"
 ).split("|")
+CHATML = (
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + "
+    "'<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"
+    "{% endif %}"
+)
 LOGIT_SPREAD = 2.5  # standard deviation of the logits, nats
 FIRST_BYTE = 2  # token id of byte 0 in the byte vocabulary
 LEAD_BYTES = slice(FIRST_BYTE + 0xC0, FIRST_BYTE + 0x100)  # tokens that begin a UTF-8 character
@@ -73,6 +78,7 @@ def parse_arguments():
     parser.add_argument("--vocab", type=int, default=320, help="tokens of the byte vocabulary")
     parser.add_argument("--vocab-from", metavar="GGUF", help="copy the tokenizer of this file")
     parser.add_argument("--add-bos", action="store_true", help="byte vocabulary: ask for BOS")
+    parser.add_argument("--chatml", action="store_true", help="byte vocabulary: a ChatML template")
     parser.add_argument("--types", type=parse_types, default=parse_types("f32"), metavar="T",
                         help="one type for all matrices, or NAME=TYPE,... with NAME a matrix "
                         f"({', '.join(MATRICES)}) or a group ({', '.join(GROUPS)})")
@@ -115,6 +121,10 @@ def add_byte_vocabulary(writer, args):
     merges = MERGES[: args.vocab - 258]
     tokens = ["<|startoftext|>", "<|endoftext|>", *byte_alphabet(), *(m.replace(" ", "") for m in merges)]
     types = [CONTROL] * 2 + [NORMAL] * (len(tokens) - 2)
+    if args.chatml:
+        tokens += ["<|im_start|>", "<|im_end|>"]
+        types += [CONTROL] * 2
+        writer.add_chat_template(CHATML)
     while len(tokens) < args.vocab:
         tokens.append(f"<|unused_{len(tokens)}|>")
         types.append(UNUSED)

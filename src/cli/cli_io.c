@@ -201,6 +201,18 @@ void cli_catch_signals(void)
     sigaction(SIGPIPE, &action, NULL);
 }
 
+void cli_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = handle_interrupt};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+void cli_forget_interrupt(void)
+{
+    is_interrupted = 0;
+}
+
 bool cli_is_interrupted(void)
 {
     return is_interrupted != 0;

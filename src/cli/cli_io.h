@@ -40,6 +40,9 @@ int cli_close_output(int status);
 // SIGINT asks for an end; a second one kills. SIGPIPE becomes a failed write.
 void cli_catch_signals(void);
 bool cli_is_interrupted(void);
+// From now on no SIGINT kills: each is only noted, until it is forgotten.
+void cli_catch_interrupts(void);
+void cli_forget_interrupt(void);
 // The session that SIGINT cancels; NULL: none.
 void cli_set_session(struct glinfer_session *session);
 

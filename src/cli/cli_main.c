@@ -1,5 +1,6 @@
 // The command `glinfer`: picks the subcommand.
 #include "cli/cli_bench.h"
+#include "cli/cli_chat.h"
 #include "cli/cli_info.h"
 #include "cli/cli_io.h"
 #include "cli/cli_perplexity.h"
@@ -14,6 +15,7 @@ struct entry {
 
 static const struct entry entries[] = {
     {&cli_run_command,        cli_run       },
+    {&cli_chat_command,       cli_chat      },
     {&cli_bench_command,      cli_bench     },
     {&cli_info_command,       cli_info      },
     {&cli_perplexity_command, cli_perplexity},
@@ -29,7 +31,8 @@ static const char environment[] =
     "    GLINFER_GEMV=split|row|texel      the form of the decode kernels, to compare them\n"
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
-    "    XDG_CACHE_HOME                    compiled programs lie in its folder glinfer\n";
+    "    XDG_CACHE_HOME                    compiled programs lie in its folder glinfer\n"
+    "    XDG_STATE_HOME                    the history of chat lies in its folder glinfer\n";
 
 static void print_overview(FILE *file)
 {

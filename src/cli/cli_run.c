@@ -4,8 +4,6 @@
 #include "cli/cli_run_flags.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 struct run {
@@ -124,8 +122,8 @@ static bool choose_template(struct run *run)
     run->is_chat = !run->settings->is_raw && !has_none;
     if (run->is_chat && strcmp(info->chat_template, "unknown") == 0) {
         cli_fail(0,
-                 "%s has a chat template that glinfer does not know; --raw continues the prompt "
-                 "as plain text",
+                 "%s has a chat template that glinfer does not know; --chat-template names one, "
+                 "--raw continues the prompt as plain text",
                  run->settings->session.model);
         return false;
     }
@@ -236,20 +234,6 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     return cli_write(token->text, token->text_size);
 }
 
-static uint64_t choose_seed(const struct cli_run_settings *settings)
-{
-    uint32_t seed = 0;
-    if (settings->seed >= 0) {
-        return (uint64_t)settings->seed;
-    }
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        seed = (uint32_t)now.tv_nsec ^ (uint32_t)now.tv_sec;
-    }
-    return seed;
-}
-
 static bool generate(struct run *run, struct glinfer_error *err)
 {
     const struct cli_run_settings *settings = run->settings;
@@ -260,11 +244,7 @@ static bool generate(struct run *run, struct glinfer_error *err)
     params.n_predict = (int32_t)settings->n_predict;
     params.ignore_eos = settings->ignores_eos;
     params.n_probs = settings->is_json ? (uint32_t)settings->n_probs : 0;
-    params.temperature = settings->temperature;
-    params.top_k = (uint32_t)settings->top_k;
-    params.top_p = settings->top_p > 0 ? settings->top_p : 1e-9F; // 0 means off to the library
-    params.min_p = settings->min_p;
-    params.seed = run->seed;
+    cli_sampling_fill(&settings->sampling, run->seed, &params);
     params.stop = run->stop;
     params.n_stop = settings->stop.count;
     params.on_token = receive_token;
@@ -400,10 +380,8 @@ static int answer(struct run *run)
     if (status != CLI_EXIT_DONE) {
         return status;
     }
-    run->seed = choose_seed(run->settings);
-    if (run->settings->session.device.is_verbose) {
-        fprintf(stderr, "seed %llu\n", (unsigned long long)run->seed);
-    }
+    run->seed =
+        cli_sampling_seed(&run->settings->sampling, run->settings->session.device.is_verbose);
     if (run->settings->is_json && run->settings->n_probs > 0) {
         run->probs = cJSON_CreateArray();
     }

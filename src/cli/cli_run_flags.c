@@ -2,9 +2,6 @@
 
 #include "cli/cli_run.h"
 
-// Flags of llama-cli that say nothing here.
-#define NO_SAMPLER "this sampler is not there; its neutral value is what is in effect"
-
 static const struct cli_flag flags[] = {
     CLI_FLAG_HEADING("Model and device"),
     CLI_MODEL_FLAGS(cli_run_settings),
@@ -20,6 +17,7 @@ static const struct cli_flag flags[] = {
                     "characters they stand for"),
     CLI_FLAG_TEXT(cli_run_settings, system, "-sys, --system-prompt", "TEXT",
                   "a system message for the chat template"),
+    CLI_TEMPLATE_FLAG(cli_run_settings),
     CLI_FLAG_SWITCH(cli_run_settings, is_raw, "--raw, -no-cnv, --no-conversation",
                     "continue the prompt as it stands: no chat template"),
     CLI_FLAG_HEADING("Answer"),
@@ -29,18 +27,7 @@ static const struct cli_flag flags[] = {
                    "end the answer before this text; may be given many times"),
     CLI_FLAG_SWITCH(cli_run_settings, ignores_eos, "--ignore-eos",
                     "go on past end-of-text tokens, to -n"),
-    CLI_FLAG_HEADING("Sampling (top-k, top-p, min-p, temperature in this order)"),
-    CLI_FLAG_INT(cli_run_settings, seed, -1, 4294967295, "-s, --seed", "N",
-                 "the same seed gives the same answer; -1 (default): random, printed by -v"),
-    CLI_FLAG_FLOAT(cli_run_settings, temperature, 0, 1000, "--temp, --temperature", "T",
-                   "temperature, default 0.8; 0: always the likeliest token"),
-    CLI_FLAG_INT(cli_run_settings, top_k, 0, 1 << 24, "--top-k", "N",
-                 "only the N likeliest tokens, default 40; 0: off"),
-    CLI_FLAG_FLOAT(cli_run_settings, top_p, 0, 1, "--top-p", "P",
-                   "only the likeliest tokens that share P, default 0.95; 1: off"),
-    CLI_FLAG_FLOAT(
-        cli_run_settings, min_p, 0, 1, "--min-p", "P",
-        "only tokens with P times the likeliest one's probability, default 0.05; 0: off"),
+    CLI_SAMPLING_FLAGS(cli_run_settings),
     CLI_FLAG_HEADING("Output"),
     CLI_FLAG_SWITCH(cli_run_settings, is_json, "--json",
                     "one JSON object on standard output in place of the text: device, "
@@ -53,42 +40,12 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_SWITCH(cli_run_settings, is_untimed, "--no-perf, --no-show-timings", "no timings"),
     CLI_FLAG_HEADING("Speed"),
     CLI_SPEED_FLAGS(cli_run_settings),
-    CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_FLAG_IGNORED_VALUE("-t, --threads", "the CPU computes nothing"),
-    CLI_FLAG_IGNORED_VALUE("-tb, --threads-batch", "the CPU computes nothing"),
-    CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),
-    CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
-    CLI_FLAG_IGNORED_VALUE("-np, --parallel", "there is one sequence"),
+    CLI_IGNORED_FLAGS,
     CLI_FLAG_IGNORED_VALUE("--keep", "a full context ends the answer"),
-    CLI_FLAG_IGNORED_VALUE("-sm, --split-mode", "there is one device"),
-    CLI_FLAG_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),
-    CLI_FLAG_IGNORED_VALUE("--repeat-penalty", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("--repeat-last-n", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("--presence-penalty", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("--frequency-penalty", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("--typical, --typical-p", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("--top-nsigma, --top-n-sigma", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("--xtc-probability", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("--xtc-threshold", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("--mirostat", NO_SAMPLER),
-    CLI_FLAG_IGNORED_VALUE("-lv, --verbosity", "-v prints all there is"),
-    CLI_FLAG_IGNORED_VALUE("--log-file", "notes go to stderr"),
-    CLI_FLAG_IGNORED_VALUE("-co, --color", "the answer is plain text"),
-    CLI_FLAG_IGNORED("--log-disable", "nothing is logged without -v"),
-    CLI_FLAG_IGNORED("--no-warmup", "there is no warm-up"),
-    CLI_FLAG_IGNORED("--warmup", "there is no warm-up"),
-    CLI_FLAG_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),
-    CLI_FLAG_IGNORED("--mmap", "the file is mapped, copied to the device and let go"),
-    CLI_FLAG_IGNORED("--mlock", "the weights are on the device"),
-    CLI_FLAG_IGNORED("-nkvo, --no-kv-offload", "the cache is on the device"),
-    CLI_FLAG_IGNORED("-st, --single-turn", "there is one turn"),
-    CLI_FLAG_IGNORED("-cnv, --conversation", "there is one turn"),
-    CLI_FLAG_IGNORED("--jinja", "known chat templates are built in"),
     CLI_FLAG_IGNORED("--no-context-shift", "a full context ends the answer"),
-    CLI_FLAG_IGNORED("--simple-io", "output is always plain"),
     CLI_FLAG_IGNORED("--no-escape", "escapes are read with -e only"),
-    CLI_FLAG_IGNORED("--no-display-prompt", "the prompt is never printed"),
-    CLI_FLAG_IGNORED("--offline", "nothing is ever fetched"),
+    CLI_FLAG_IGNORED("-st, --single-turn", "there is one turn"),
+    CLI_FLAG_IGNORED("-cnv, --conversation", "there is one turn; `glinfer chat` has more"),
 };
 
 const struct cli_command cli_run_command = {
@@ -111,10 +68,6 @@ void cli_run_defaults(struct cli_run_settings *settings)
 {
     *settings = (struct cli_run_settings){
         .n_predict = -1,
-        .seed = -1,
-        .temperature = 0.8F,
-        .top_k = 40,
-        .top_p = 0.95F,
-        .min_p = 0.05F,
+        .sampling = CLI_SAMPLING_DEFAULTS,
     };
 }

@@ -2,6 +2,7 @@
 #ifndef CLI_RUN_FLAGS_H
 #define CLI_RUN_FLAGS_H
 
+#include "cli/cli_sampling.h"
 #include "cli/cli_session.h"
 
 struct cli_run_settings {
@@ -11,9 +12,7 @@ struct cli_run_settings {
     int64_t n_predict;
     struct cli_texts stop;
     bool ignores_eos;
-    int64_t seed; // -1: random
-    float temperature, top_p, min_p;
-    int64_t top_k;
+    struct cli_sampling sampling;
     bool is_json, is_timed, is_untimed;
     int64_t n_probs;
 };

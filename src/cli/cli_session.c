@@ -30,6 +30,7 @@ static void fill_model_params(struct cli_session *session, struct glinfer_model_
     const struct cli_session_flags *flags = session->flags;
     glinfer_model_params_init(params);
     params->path = flags->model;
+    params->chat_template = flags->chat_template;
     params->mem_budget = flags->mem_budget;
     params->n_ctx = (uint32_t)flags->n_ctx;
     params->type_k = (enum glinfer_cache_type)flags->type_k;

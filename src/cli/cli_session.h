@@ -9,6 +9,7 @@
 struct cli_session_flags {
     struct cli_device_flags device;
     const char *model;
+    const char *chat_template; // NULL: the file's own
     uint64_t mem_budget;
     int64_t n_ctx, n_batch;
     int type_k, type_v; // enum glinfer_cache_type
@@ -31,6 +32,10 @@ struct cli_session_flags {
                         "values in the cache: " CLI_CACHE_HELP)
 #define CLI_CONTEXT_FLAG(settings, help)                                                           \
     CLI_FLAG_INT(settings, session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N", help)
+#define CLI_TEMPLATE_FLAG(settings)                                                                \
+    CLI_FLAG_TEXT(settings, session.chat_template, "--chat-template", "NAME",                      \
+                  "this chat template in place of the file's, such as chatml or llama3; a wrong "  \
+                  "name is answered with all of them")
 #define CLI_SPEED_FLAGS(settings)                                                                  \
     CLI_FLAG_CUSTOM(settings, session.chain, cli_parse_chain, "--chain", "N",                      \
                     "decode steps between two waits for the GPU, 1 to 256; auto (default): as "    \

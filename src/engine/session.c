@@ -362,6 +362,17 @@ void glinfer_session_reset(struct glinfer_session *session)
     session->pending = GI_NO_TOKEN;
 }
 
+size_t glinfer_session_rewind(struct glinfer_session *session, size_t n)
+{
+    const size_t n_pending = session->pending != GI_NO_TOKEN;
+    if (n > session->n_past) {
+        return session->n_past + n_pending;
+    }
+    session->n_past = (uint32_t)n;
+    session->pending = GI_NO_TOKEN;
+    return n;
+}
+
 void glinfer_session_cancel(struct glinfer_session *session)
 {
     atomic_store(&session->is_cancelled, true);

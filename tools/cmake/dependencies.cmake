@@ -5,6 +5,8 @@ pkg_check_modules(GBM REQUIRED IMPORTED_TARGET gbm)
 pkg_check_modules(DRM REQUIRED IMPORTED_TARGET libdrm)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+# Line editing of the command alone; without it chat reads plain lines.
+pkg_check_modules(LIBEDIT IMPORTED_TARGET libedit)
 if(GLINFER_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()

@@ -1,0 +1,347 @@
+#include "cli/cli_chat.h"
+
+#include "cli/cli_chat_turn.h"
+#include "cli/cli_lines.h"
+
+struct settings {
+    struct cli_session_flags session;
+    struct cli_sampling sampling;
+    const char *system;
+    int64_t n_predict;
+};
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Model and device"),
+    CLI_MODEL_FLAGS(settings),
+    CLI_CONTEXT_FLAG(settings,
+                     "tokens that the model sees of the conversation; 0 (default): the smaller of "
+                     "the model's and 4096"),
+    CLI_FLAG_HEADING("Conversation"),
+    CLI_FLAG_TEXT(settings, system, "-sys, --system-prompt", "TEXT", "the system message"),
+    CLI_TEMPLATE_FLAG(settings),
+    CLI_FLAG_INT(settings, n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
+                 "tokens of an answer at most; -1 (default): to the end of the context"),
+    CLI_SAMPLING_FLAGS(settings),
+    CLI_FLAG_HEADING("Speed"),
+    CLI_SPEED_FLAGS(settings),
+    CLI_IGNORED_FLAGS,
+    CLI_FLAG_IGNORED("-cnv, --conversation", "that is what chat is"),
+    CLI_FLAG_IGNORED_VALUE("--keep", "the system message is always kept"),
+};
+
+static const char commands_help[] =
+    "    /help         these lines\n"
+    "    /reset        forget the conversation, but not the system message\n"
+    "    /system TEXT  set the system message; without a text print it\n"
+    "    /save FILE    write the conversation as JSON\n"
+    "    /load FILE    go on with a conversation that was saved\n"
+    "    /stats        tokens and times of the last answer\n"
+    "    /quit         leave, as Ctrl-D does\n"
+    "A message that begins with a slash is written with two. Ctrl-C stops an answer, or drops the\n"
+    "line; twice it leaves. Lines that are pasted together are one message.\n";
+
+const struct cli_command cli_chat_command = {
+    .name = "chat",
+    .usage = "-m MODEL [flags]",
+    .summary = "Talks with a model, with line editing and history.",
+    .word = "messages are typed once the model is there",
+    .text = "Answers go to stdout, all else to stderr. Where standard input is no terminal, each "
+            "of its\n"
+            "lines is a message. Within the chat:\n\n"
+            "    /help /reset /system TEXT /save FILE /load FILE /stats /quit",
+    .flags = flags,
+    .n_flag = sizeof(flags) / sizeof(flags[0]),
+};
+
+struct chat {
+    const struct settings *settings;
+    struct cli_session session;
+    struct cli_turns turns;
+    struct cli_lines lines;
+    bool is_over, is_warned; // warned: Ctrl-C came at the prompt
+    int status;
+};
+
+//-- commands --------------------------------------------------------------------------------------
+
+static void run_help(struct chat *chat, const char *argument)
+{
+    (void)chat, (void)argument;
+    fputs(commands_help, stderr);
+}
+
+static void run_reset(struct chat *chat, const char *argument)
+{
+    (void)argument;
+    cli_turns_reset(&chat->turns);
+    fprintf(stderr, "the conversation is empty\n");
+}
+
+static void run_system(struct chat *chat, const char *argument)
+{
+    struct cli_conversation *conversation = &chat->turns.conversation;
+    if (argument[0]) {
+        if (!cli_conversation_set_system(conversation, argument)) {
+            cli_fail(0, "no memory for the system message");
+        }
+    } else if (cli_conversation_count_system(conversation)) {
+        fprintf(stderr, "%s\n", conversation->messages[0].content);
+    } else {
+        fprintf(stderr, "there is no system message\n");
+    }
+}
+
+static void run_save(struct chat *chat, const char *argument)
+{
+    if (!argument[0]) {
+        cli_fail(0, "/save needs a file");
+    } else if (cli_conversation_save(&chat->turns.conversation, argument)) {
+        fprintf(stderr, "%zu messages are saved\n", chat->turns.conversation.count);
+    }
+}
+
+static void run_load(struct chat *chat, const char *argument)
+{
+    if (!argument[0]) {
+        cli_fail(0, "/load needs a file");
+    } else if (cli_conversation_load(&chat->turns.conversation, argument)) {
+        chat->turns.n_forgotten = 0;
+        fprintf(stderr, "%zu messages are loaded\n", chat->turns.conversation.count);
+    }
+}
+
+static double per_second(uint32_t n, double ms)
+{
+    return ms > 0 ? n * 1000.0 / ms : 0;
+}
+
+static void run_stats(struct chat *chat, const char *argument)
+{
+    const struct glinfer_stats *stats = &chat->turns.stats;
+    char memory[24];
+    (void)argument;
+    if (stats->struct_size == 0) {
+        fprintf(stderr, "there is no answer yet\n");
+        return;
+    }
+    fprintf(stderr, "held    %6zu tokens of the conversation before\n", chat->turns.n_reused);
+    fprintf(stderr, "prompt  %6u tokens  %9.1f ms  %8.2f tokens/s\n", stats->prompt_n,
+            stats->prompt_ms, per_second(stats->prompt_n, stats->prompt_ms));
+    fprintf(stderr, "answer  %6u tokens  %9.1f ms  %8.2f tokens/s\n", stats->predicted_n,
+            stats->predicted_ms, per_second(stats->predicted_n, stats->predicted_ms));
+    fprintf(stderr, "context %6u tokens of %u, peak memory %s\n", stats->n_past,
+            chat->session.info.n_ctx, cli_format_size(memory, stats->peak_memory));
+}
+
+static void run_quit(struct chat *chat, const char *argument)
+{
+    (void)argument;
+    chat->is_over = true;
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct chat *chat, const char *argument);
+} commands[] = {
+    {"/help",   run_help  },
+    {"/reset",  run_reset },
+    {"/system", run_system},
+    {"/save",   run_save  },
+    {"/load",   run_load  },
+    {"/stats",  run_stats },
+    {"/quit",   run_quit  },
+    {"/exit",   run_quit  },
+};
+#define N_COMMAND (sizeof(commands) / sizeof(commands[0]))
+
+static void refuse_command(const char *text, size_t size)
+{
+    const char *names[N_COMMAND];
+    char word[64];
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        names[i] = commands[i].name;
+    }
+    snprintf(word, sizeof(word), "%.*s", (int)size, text);
+    const char *nearest = cli_nearest(word, names, N_COMMAND);
+    if (nearest) {
+        cli_fail(0, "unknown command %s; is it %s?", word, nearest);
+    } else {
+        cli_fail(0, "unknown command %s; /help lists them, and // begins a message with a slash",
+                 word);
+    }
+}
+
+static void run_command(struct chat *chat, const char *text)
+{
+    const size_t size = strcspn(text, " \t\n");
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        if (strlen(commands[i].name) == size && strncmp(commands[i].name, text, size) == 0) {
+            commands[i].run(chat, text + size + strspn(text + size, " \t\n"));
+            return;
+        }
+    }
+    refuse_command(text, size < 60 ? size : 60);
+}
+
+//-- lines -----------------------------------------------------------------------------------------
+
+static void ask(struct chat *chat, const struct cli_bytes *text)
+{
+    const bool is_terminal = chat->lines.is_terminal;
+    switch (cli_turns_ask(&chat->turns, text)) {
+    case CLI_TURN_DONE:
+        break;
+    case CLI_TURN_STOPPED:
+        cli_forget_interrupt();
+        chat->is_over = !is_terminal;
+        chat->status = is_terminal ? CLI_EXIT_DONE : CLI_EXIT_INTERRUPTED;
+        break;
+    case CLI_TURN_REFUSED:
+        chat->is_over = !is_terminal;
+        chat->status = is_terminal ? CLI_EXIT_DONE : CLI_EXIT_FAILED;
+        break;
+    case CLI_TURN_OUTPUT:
+        chat->is_over = true;
+        chat->status = CLI_EXIT_FAILED;
+        break;
+    }
+}
+
+static void take_text(struct chat *chat, struct cli_bytes *text)
+{
+    cli_bytes_trim(text);
+    const size_t blank = strspn(text->data, " \t\r\n");
+    if (blank == text->size) {
+        return;
+    }
+    cli_lines_remember(&chat->lines, text->data);
+    if (strncmp(text->data, "//", 2) == 0) {
+        const struct cli_bytes rest = {.data = text->data + 1, .size = text->size - 1};
+        ask(chat, &rest);
+    } else if (text->data[0] == '/') {
+        run_command(chat, text->data);
+    } else {
+        ask(chat, text);
+    }
+}
+
+static void take_interrupt(struct chat *chat)
+{
+    cli_forget_interrupt();
+    if (chat->is_warned || !chat->lines.is_terminal) {
+        chat->is_over = true;
+        chat->status = CLI_EXIT_INTERRUPTED;
+        return;
+    }
+    chat->is_warned = true;
+    fprintf(stderr, "(Ctrl-C again leaves)\n");
+}
+
+static int talk(struct chat *chat)
+{
+    struct cli_bytes text = {0};
+    cli_catch_interrupts();
+    while (!chat->is_over) {
+        switch (cli_lines_read(&chat->lines, &text)) {
+        case CLI_LINE_TEXT:
+            chat->is_warned = false;
+            take_text(chat, &text);
+            break;
+        case CLI_LINE_INTERRUPT:
+            take_interrupt(chat);
+            break;
+        case CLI_LINE_END:
+            chat->is_over = true;
+            break;
+        case CLI_LINE_FAILED:
+            chat->is_over = true;
+            chat->status = CLI_EXIT_FAILED;
+            break;
+        }
+    }
+    cli_bytes_finish(&text);
+    return cli_close_output(chat->status);
+}
+
+//-- the command -----------------------------------------------------------------------------------
+
+static bool check_template(const struct chat *chat)
+{
+    const char *name = chat->session.info.chat_template;
+    if (strcmp(name, "none") != 0 && strcmp(name, "unknown") != 0) {
+        return true;
+    }
+    cli_fail(0, "%s has %s; --chat-template names one, `glinfer run --raw` continues a plain text",
+             chat->settings->session.model,
+             name[0] == 'n' ? "no chat template" : "a chat template that glinfer does not know");
+    return false;
+}
+
+static int prepare(struct chat *chat)
+{
+    int status = cli_session_check(&chat->session);
+    if (status != CLI_EXIT_DONE) {
+        return status;
+    }
+    if (!check_template(chat)) {
+        return CLI_EXIT_FAILED;
+    }
+    if (chat->settings->system &&
+        !cli_conversation_set_system(&chat->turns.conversation, chat->settings->system)) {
+        return cli_fail(CLI_EXIT_FAILED, "no memory for the system message");
+    }
+    status = cli_session_load(&chat->session);
+    return status == CLI_EXIT_DONE ? cli_session_start(&chat->session) : status;
+}
+
+static int run_chat(const struct settings *settings)
+{
+    struct chat chat = {.settings = settings, .status = CLI_EXIT_DONE};
+    chat.turns.sampling = &settings->sampling;
+    chat.turns.session = &chat.session;
+    chat.turns.n_predict = settings->n_predict;
+    cli_session_init(&chat.session, &settings->session);
+    int status = prepare(&chat);
+    if (status == CLI_EXIT_DONE) {
+        cli_set_session(NULL); // an answer ends by its callback
+        chat.turns.seed =
+            cli_sampling_seed(&settings->sampling, settings->session.device.is_verbose);
+        cli_lines_open(&chat.lines, "> ");
+        if (chat.lines.is_terminal) {
+            fprintf(stderr, "%s on %s; /help lists commands, Ctrl-D leaves\n",
+                    chat.session.info.description, chat.session.device_info.renderer);
+        }
+        status = talk(&chat);
+        cli_lines_close(&chat.lines);
+    }
+    cli_turns_finish(&chat.turns);
+    cli_session_finish(&chat.session);
+    return status;
+}
+
+int cli_chat(int argc, const char *const *argv)
+{
+    struct settings settings = {.sampling = CLI_SAMPLING_DEFAULTS, .n_predict = -1};
+    struct cli_report report;
+    switch (cli_parse(&cli_chat_command, &settings, argc, argv, &report)) {
+    case CLI_PARSED_HELP:
+        cli_print_help(stdout, &cli_chat_command);
+        return cli_close_output(CLI_EXIT_DONE);
+    case CLI_PARSED_WRONG:
+        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
+    case CLI_PARSED:
+        break;
+    }
+    cli_print_notes(stderr, &cli_chat_command, &report);
+    if (settings.session.device.is_list) {
+        return cli_device_list(&settings.session.device);
+    }
+    if (!settings.session.model) {
+        return cli_fail(CLI_EXIT_USAGE, "chat needs a model: -m FILE.gguf");
+    }
+    if (settings.n_predict == 0) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "-n 0 asks for no token; -1 goes on to the end of the context");
+    }
+    return run_chat(&settings);
+}

@@ -1,0 +1,95 @@
+#!/bin/sh
+# chat.sh GLINFER MODEL: a conversation through pipes: commands, files, a context that fills, and answers
+# that do not depend on what the session held before. Status 77: no device or model.
+glinfer=$1
+model=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+[ -f "$model" ] || exit 77
+"$glinfer" info >"$dir/devices" 2>&1 || exit 77
+
+# check NAME FOUND WANTED
+check()
+{
+    if [ "$2" != "$3" ]; then
+        printf 'FAIL %s: found "%s", wanted "%s"\n' "$1" "$2" "$3"
+        failures=$((failures + 1))
+    fi
+}
+
+# chat LINES OPTIONS...: answers on stdout, all else in $dir/errors
+chat()
+{
+    lines=$1
+    shift
+    printf "$lines" | "$glinfer" chat -m "$model" -n 12 --temp 0 "$@" 2>"$dir/errors"
+}
+
+said()
+{
+    grep -c "$1" "$dir/errors"
+}
+
+chat "Hello there\nHow are you?\n/save $dir/two.json\nAnd now?\n" >"$dir/whole"
+check 'a conversation' $? 0
+check 'is saved' "$(said '4 messages are saved')" 1
+check 'as JSON' "$(grep -c '"role":' "$dir/two.json")" 4
+chat "/load $dir/two.json\nAnd now?\n/stats\n" >"$dir/rest"
+check 'is loaded' "$(said '4 messages are loaded')" 1
+size=$(wc -c <"$dir/rest")
+check 'goes on as it would have' "$(tail -c "$size" "$dir/whole" | cksum)" "$(cksum <"$dir/rest")"
+
+chat 'Hello there\n' >"$dir/once"
+chat 'Hello there\n/reset\nHello there\n' >"$dir/twice"
+cat "$dir/once" "$dir/once" | cmp -s - "$dir/twice"
+check 'a reset forgets' $? 0
+chat 'Hello there' | cmp -s - "$dir/once"
+check 'the last line needs no end' $? 0
+chat '\n  \n\r\nHello there\r\n' | cmp -s - "$dir/once"
+check 'empty lines are no messages' $? 0
+
+chat '/system\n/system be brief\n/system\nHi\n/reset\n/save '"$dir"'/system.json\n' >/dev/null
+check 'no system message' "$(said 'there is no system message')" 1
+check 'a system message' "$(said '^be brief$')" 1
+check 'outlives a reset' "$(grep -c 'be brief' "$dir/system.json")" 1
+chat "/save $dir/flag.json\n" -sys 'be brief' >/dev/null
+cmp -s "$dir/flag.json" "$dir/system.json"
+check 'a system message by flag' $? 0
+
+chat 'one\n/stats\ntwo two\n/stats\n' >/dev/null
+check 'the first turn finds nothing held' "$(said '^held  *0 tokens')" 1
+check 'the second one does' "$(said '^held  *[1-9][0-9]* tokens')" 1
+
+chat "one one\ntwo two\nthree three\nfour four\n/save $dir/all.json\n" -c 128 >/dev/null
+check 'a full context' $? 0
+grep -q 'the model no longer sees the oldest' "$dir/errors"
+check 'is said' $? 0
+check 'loses nothing' "$(grep -c '"role":' "$dir/all.json")" 8
+chat "$(printf '%0300d' 7)\n" -c 128 >/dev/null
+check 'a message over the context' $? 1
+check 'is refused' "$(said 'leaves no room for an answer')" 1
+
+chat '/help\n/nonsense\n/reste\n/stats\n/save\n/load /nowhere/at.all\n/save /nowhere/at.all\n/quit\nHi\n' >"$dir/none"
+check 'commands alone' "$(wc -c <"$dir/none" | tr -d ' ')" 0
+for line in '/help  *these lines' 'unknown command /nonsense' 'is it /reset?' 'no answer yet' \
+    '/save needs a file' '/nowhere/at.all cannot be read' '/nowhere/at.all cannot be written'; do
+    check "$line" "$(said "$line")" 1
+done
+printf '[{"role":"user"}]' >"$dir/bad.json"
+printf '{"a":' >"$dir/worse.json"
+chat "/load $dir/bad.json\n/load $dir/worse.json\n" >/dev/null
+check 'a message without content' "$(said 'message 1 lacks a role')" 1
+check 'a file that is no conversation' "$(said 'is no conversation')" 1
+
+chat 'Hi\n' >/dev/full
+check 'a full disk' $? 1
+mkfifo "$dir/fifo"
+(exec 3<>"$dir/fifo"; exec "$glinfer" chat -m "$model" <"$dir/fifo" 2>/dev/null) &
+sleep 1
+kill -INT $!
+wait $!
+check 'an interrupt' $? 130
+
+[ "$failures" -eq 0 ]
