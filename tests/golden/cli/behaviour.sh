@@ -79,4 +79,21 @@ for format in md csv json jsonl sql; do
     check "bench in $format" $? 0
 done
 
+"$glinfer" bench -m "$model" -p 4,8 -n 2 -r 2 -o json --svg "$dir/sweep.svg" >"$dir/before.json" 2>/dev/null
+check 'bench with a plot' $? 0
+check 'a plot of two points' "$(grep -c '<circle' "$dir/sweep.svg")" 2
+"$glinfer" bench -m "$model" -p 4 -n 2 -r 2 --compare "$dir/before.json" >"$dir/table" 2>/dev/null
+check 'bench that compares' $? 0
+check 'a sentence for each row' "$(grep -cE ' (pp4|tg2): .* (than|the same as) ' "$dir/table")" 2
+
+"$glinfer" profile -m "$model" -p 4 -n 2 --json --trace "$dir/trace.json" --svg "$dir/roof.svg" \
+    >"$dir/profile.json" 2>/dev/null
+check 'profile as json' $? 0
+check 'profile of both stages' "$(grep -o '"stage":' "$dir/profile.json" | wc -l | tr -d ' ')" 2
+check 'a trace of gemv' "$([ "$(grep -c 'gemv_' "$dir/trace.json")" -gt 0 ]; echo $?)" 0
+check 'a roofline' "$(grep -c 'Gflop/s</text>' "$dir/roof.svg")" 2
+"$glinfer" profile -m "$model" -n 1 --svg "$dir/no/such.svg" >"$dir/table" 2>"$dir/errors"
+check 'a picture that cannot be written' $? 1
+check 'the table is there all the same' "$(grep -c '^all ' "$dir/table")" 1
+
 [ "$failures" -eq 0 ]
