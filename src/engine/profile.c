@@ -279,13 +279,18 @@ static bool time_set(struct profile *profile, uint32_t n)
 // Each token of a batch sees the keys before it and, on average, half of its own batch.
 static double keys_of(const struct span *span)
 {
-    return span->n_past + (span->n_tokens + 1) / 2.0;
+    const double n_keys = span->n_past + (span->n_tokens + 1) / 2.0;
+    const uint32_t window = span->dispatch->window;
+    return window > 0 && n_keys > window ? window : n_keys;
 }
 
 static uint64_t bytes_of(const struct span *span)
 {
-    const uint64_t n_keys = (uint64_t)span->n_past + span->n_tokens;
-    return span->dispatch->weight_bytes + span->dispatch->key_bytes * n_keys;
+    const struct gi_dispatch *dispatch = span->dispatch;
+    uint64_t n_keys = (uint64_t)span->n_past + span->n_tokens;
+    const uint64_t most = (uint64_t)dispatch->window + span->n_tokens - 1;
+    n_keys = dispatch->window > 0 && n_keys > most ? most : n_keys;
+    return dispatch->weight_bytes + dispatch->key_bytes * n_keys;
 }
 
 static uint64_t flops_of(const struct span *span)

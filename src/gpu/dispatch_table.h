@@ -52,6 +52,7 @@ struct gi_dispatch {
     uint64_t n_weight;     // weights that each of its tokens is multiplied by
     uint64_t key_bytes;    // that it reads for each key in the cache, the value included
     uint64_t key_flops;    // that it does for each token and key
+    uint32_t window;       // keys that a token sees at most; 0: all
 };
 
 // Counts of an indirect table: GI_MAX_SLOTS of these, the first three words being what

@@ -63,11 +63,13 @@ static void check_layer(const struct gi_kv_layer *layer)
     (void)layer;
 }
 
-static void count_key(const struct gi_kv_layer *layer, struct gi_dispatch *dispatch)
+static void count_key(const struct gi_kv_layer *layer, uint32_t window,
+                      struct gi_dispatch *dispatch)
 {
     const uint64_t kv_width = (uint64_t)layer->n_kv_head * layer->head_dim;
     dispatch->key_bytes = kv_width * ((layer->is_k_f32 ? 4 : 2) + (layer->is_v_f32 ? 4 : 2));
     dispatch->key_flops = 4ull * layer->n_head * layer->head_dim;
+    dispatch->window = window;
 }
 
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
@@ -107,7 +109,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .params_size = sizeof(params),
         .grid = {.size = {1, layer->n_head, 1}, .rule = GI_GRID_KEYS, .axis = 0, .divisor = KEYS},
     };
-    count_key(layer, &dispatch);
+    count_key(layer, rule->window, &dispatch);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }
@@ -155,7 +157,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                      .axis = 0,
                      .divisor = shape.n_tokens                                 },
     };
-    count_key(layer, &dispatch);
+    count_key(layer, rule->window, &dispatch);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }
