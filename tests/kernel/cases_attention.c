@@ -244,6 +244,101 @@ static bool run_rope_kv(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_rope_kv = {"rope_kv", COUNT(rope_cases), rope_name, run_rope_kv};
 
+//-- norm_rope_kv --------------------------------------------------------------------------------
+
+#define NORM_EPS 1e-5f
+
+// Heads of q and k with a norm each, or with one over all of them.
+static bool is_whole(size_t index)
+{
+    return index % 2 == 1;
+}
+
+static void norm_rope_name(size_t index, char *text, size_t size)
+{
+    rope_name(index / 2, text, size);
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", is_whole(index) ? ", one norm" : "");
+}
+
+// Norms n elements in runs of width, which gamma has, and rounds them as an f32 result is.
+static void norm_section(float *section, uint32_t n, uint32_t width, const float *gamma)
+{
+    double *normed = kt_alloc(width, sizeof(double));
+    for (uint32_t begin = 0; begin < n; begin += width) {
+        ref_rmsnorm(section + begin, gamma, width, (double)NORM_EPS, normed);
+        for (uint32_t i = 0; i < width; i++) {
+            section[begin + i] = (float)normed[i];
+        }
+    }
+    free(normed);
+}
+
+static void norm_qkv(struct qkv *qkv, const struct rope_case *c, const struct gi_head_norm *norm,
+                     const float *values)
+{
+    uint32_t n_q = c->shape.n_head * c->shape.head_dim;
+    uint32_t n_k = c->shape.n_kv_head * c->shape.head_dim;
+    for (size_t m = 0; m < c->n_tokens; m++) {
+        float *row = qkv->natural + m * qkv->width;
+        norm_section(row, n_q, norm->q_width, values + norm->q_gamma);
+        norm_section(row + n_q, n_k, norm->k_width, values + norm->k_gamma);
+    }
+}
+
+// The table of rotations, then the weights of both norms.
+static struct gi_vectors make_normed_table(struct kt_run *run, const struct rope_case *c,
+                                           bool whole, struct gi_head_norm *norm, float **values)
+{
+    uint32_t dim = c->shape.head_dim, n_table = c->n_rot * c->shape.n_ctx;
+    *norm = (struct gi_head_norm){.q_gamma = n_table,
+                                  .q_width = whole ? c->shape.n_head * dim : dim,
+                                  .k_width = whole ? c->shape.n_kv_head * dim : dim,
+                                  .eps = NORM_EPS};
+    norm->k_gamma = norm->q_gamma + norm->q_width;
+    size_t n = norm->k_gamma + norm->k_width;
+    *values = kt_alloc(n, sizeof(float));
+    for (uint32_t position = 0; position < c->shape.n_ctx; position++) {
+        ref_rope_table(c->n_rot, ROPE_RATE, position, *values + (size_t)position * c->n_rot);
+    }
+    kt_fill(run, *values + n_table, n - n_table, 0.5f, 2);
+    return (struct gi_vectors){kt_range(run, "vectors", *values, n * sizeof(float)), 0};
+}
+
+static bool run_norm_rope_kv(struct kt_run *run, size_t index)
+{
+    const struct rope_case *c = &rope_cases[index / 2];
+    struct glinfer_error err;
+    struct layer layer;
+    struct qkv qkv;
+    struct gi_head_norm norm;
+    float *values;
+    layer_init(&layer, run, &c->shape);
+    qkv_init(&qkv, run, &c->shape, c->n_tokens);
+    struct gi_vectors vectors = make_normed_table(run, c, is_whole(index), &norm, &values);
+    const struct gi_rope rope = {.table = 0, .n_rot = c->n_rot};
+    uint32_t stride = pad32(c->shape.n_head * c->shape.head_dim);
+    struct gi_rows q = {kt_range(run, "q", NULL, (size_t)c->n_tokens * stride * sizeof(float)),
+                        stride};
+    bool is_good = !run->has_failed &&
+                   (gi_op_norm_rope_kv(&run->recorder, "norm_rope", &qkv.layout, &qkv.rows,
+                                       &vectors, &norm, &rope, &layer.kv, &q, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
+                   check_untouched(run, c, &layer);
+    norm_qkv(&qkv, c, &norm, values);
+    for (uint32_t m = 0; is_good && m < c->n_tokens; m++) {
+        is_good = check_turned(run, c, &qkv, &layer, &q, m);
+    }
+    free(values);
+    layer_finish(&layer);
+    qkv_finish(&qkv);
+    return is_good;
+}
+
+const struct kt_suite kt_norm_rope_kv = {"norm_rope_kv", 2 * COUNT(rope_cases), norm_rope_name,
+                                         run_norm_rope_kv};
+
 //-- attention -------------------------------------------------------------------------------------
 
 struct attention_case {

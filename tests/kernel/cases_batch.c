@@ -1,6 +1,7 @@
 // Embedding and the operations on a batch of a prompt, against their formulas in double.
 #include "kernel_test.h"
 #include "ops/batch.h"
+#include "ops/gemv.h"
 #include "tests/ref/ref_batch.h"
 
 #include <assert.h>
@@ -104,13 +105,14 @@ static struct gi_vectors make_embed_vectors(struct kt_run *run, const struct emb
 }
 
 static bool check_stream(struct kt_run *run, const struct gi_stream *stream, const double *residual,
-                         const double *norm, double ssq)
+                         const double *norm, double ssq, double roundings)
 {
     uint32_t n = stream->n_embd;
     double *bound = kt_alloc(n, sizeof(double));
     float *partial = kt_alloc(stream->n_ssq, sizeof(float));
     for (uint32_t i = 0; i < n; i++) {
-        bound[i] = 4 * (double)FLT_EPSILON * fmax(fabs(residual ? residual[i] : 0), fabs(norm[i]));
+        bound[i] =
+            roundings * (double)FLT_EPSILON * fmax(fabs(residual ? residual[i] : 0), fabs(norm[i]));
     }
     bool is_good =
         (!residual || kt_compare_f32(run, "residual", &stream->range,
@@ -160,7 +162,7 @@ static bool run_embed_token(struct kt_run *run, size_t index)
         for (uint32_t i = 0; i < c->n_rot; i++) {
             rotations[i] = (double)values[vectors.rope + (size_t)c->n_past * c->n_rot + i];
         }
-        is_good = check_stream(run, &stream, want, want + c->n_embd, ssq) &&
+        is_good = check_stream(run, &stream, want, want + c->n_embd, ssq, 4) &&
                   kt_compare_f32(run, "rope", &stream.range, stream.rope * sizeof(float), rotations,
                                  zeros, c->n_rot) &&
                   kt_bench(run, c->n_past, 1, (uint64_t)c->n_embd * 8);
@@ -263,7 +265,7 @@ static bool run_last_row(struct kt_run *run, size_t index)
                    kt_seal(run) && kt_replay(run, 5, n);
     if (is_good) {
         double ssq = ref_embed(x + (size_t)(n - 1) * stride, gamma, width, 1, want, want + width);
-        is_good = check_stream(run, &stream, NULL, want + width, ssq);
+        is_good = check_stream(run, &stream, NULL, want + width, ssq, 4);
     }
     free(x);
     free(gamma);
@@ -330,6 +332,78 @@ static bool run_rmsnorm(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_rmsnorm = {"rmsnorm", COUNT(row_widths) * COUNT(row_counts), row_name,
                                     run_rmsnorm};
+
+// The same added to what y holds.
+static bool run_rmsnorm_add(struct kt_run *run, size_t index)
+{
+    const float eps = 1e-5f;
+    struct glinfer_error err;
+    struct norm_case c;
+    norm_init(&c, run, index, eps);
+    size_t n = (size_t)c.n_tokens * c.width;
+    float *before = kt_alloc(n, sizeof(float));
+    kt_fill(run, before, n, -1, 1);
+    for (size_t i = 0; i < n; i++) {
+        c.want[i] += (double)before[i];
+        c.bound[i] += (double)FLT_EPSILON * fabs(c.want[i]);
+    }
+    bool is_good = kt_write(run, &c.y.range, 0, before, n * sizeof(float)) &&
+                   (gi_op_rmsnorm_add(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, eps,
+                                      &c.y, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run) && kt_replay(run, 3, c.n_tokens) &&
+                   compare_rows(run, "y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound);
+    free(before);
+    norm_finish(&c);
+    return is_good;
+}
+
+const struct kt_suite kt_rmsnorm_add = {"rmsnorm_add", COUNT(row_widths) * COUNT(row_counts),
+                                        row_name, run_rmsnorm_add};
+
+static void post_norm_name(size_t index, char *text, size_t size)
+{
+    snprintf(text, size, "%u%s", row_widths[index / 2], index % 2 ? " before a norm" : "");
+}
+
+// residual += norm(y), and what the stream's next consumer reads of it.
+static bool run_post_norm(struct kt_run *run, size_t index)
+{
+    const uint32_t n = row_widths[index / 2];
+    const bool has_gamma = index % 2 == 1;
+    const float eps = 1e-5f;
+    struct glinfer_error err;
+    struct gi_stream stream = {0};
+    float *y = kt_alloc(n, sizeof(float)), *gamma = kt_alloc(2 * (size_t)n, sizeof(float));
+    double *want = kt_alloc(2 * (size_t)n, sizeof(double)), ssq = 0;
+    size_t size = (size_t)gi_stream_layout(&stream, n, 2, eps);
+    float *values = kt_alloc(size, 1);
+    kt_fill(run, values, size / sizeof(float), 0.5f, 1); // sums without cancellation
+    kt_fill(run, y, n, 0.5f, 3);
+    kt_fill(run, gamma, 2 * (size_t)n, 0.5f, 2);
+    ref_rmsnorm(y, gamma, n, (double)eps, want);
+    for (uint32_t i = 0; i < n; i++) {
+        want[i] += (double)values[stream.residual + i];
+        want[n + i] = has_gamma ? want[i] * (double)gamma[n + i] : (double)values[stream.norm + i];
+        ssq += want[i] * want[i];
+    }
+    stream.range = kt_range(run, "stream", values, size);
+    struct gi_range y_range = kt_range(run, "y", y, n * sizeof(float));
+    struct gi_vectors vectors = make_vectors(run, gamma, 2 * (size_t)n, 0);
+    bool is_good = (gi_op_post_norm(&run->recorder, "post_norm", y_range, &vectors, 0,
+                                    has_gamma ? n : UINT32_MAX, &stream, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run) && kt_replay(run, 5, 1) &&
+                   check_stream(run, &stream, want, want + n, ssq, 16);
+    free(y);
+    free(gamma);
+    free(want);
+    free(values);
+    return is_good;
+}
+
+const struct kt_suite kt_post_norm = {"post_norm", 2 * COUNT(row_widths), post_norm_name,
+                                      run_post_norm};
 
 // Without eps, 4096 x gives what x gives, bit by bit: the factor is a power of 4.
 static bool run_rmsnorm_scale(struct kt_run *run, size_t index)

@@ -529,6 +529,73 @@ const struct kt_suite kt_gemv_linear = {
     .run = run_linear,
 };
 
+//-- gemv_plain ----------------------------------------------------------------------------------
+
+struct plain_size {
+    uint32_t n_cols, n_rows, part_rows, n_ssq;
+    bool has_bias, has_norm;
+};
+
+static const struct plain_size plain_sizes[] = {
+    {32,   16,  0,  1,  false, true },
+    {96,   64,  32, 0,  true,  false},
+    {64,   48,  0,  3,  true,  true },
+    {1536, 80,  48, 0,  false, false},
+    {576,  960, 0,  36, false, true },
+};
+
+static void name_plain(size_t index, char *text, size_t size)
+{
+    struct variant variant = get_variant(index);
+    const struct plain_size *s = &plain_sizes[variant.size];
+    int n = print_variant(&variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s", s->n_rows, s->n_cols,
+             s->part_rows ? " parts" : "", s->has_bias ? " bias" : "", s->has_norm ? " norm" : "");
+}
+
+static bool run_plain(struct kt_run *run, size_t index)
+{
+    struct variant variant = get_variant(index);
+    const struct plain_size *size = &plain_sizes[variant.size];
+    struct test_stream stream;
+    struct kt_weight weight;
+    struct glinfer_error err;
+    struct gi_range x_range;
+    const struct kt_weight_params params = {.type = variant.type,
+                                            .n_rows = size->n_rows,
+                                            .n_cols = size->n_cols,
+                                            .max_part_rows = size->part_rows,
+                                            .has_bias = size->has_bias};
+    float *x = make_x(run, size->n_cols, &x_range);
+    struct gi_range range = kt_range(run, "y", NULL, size->n_rows * sizeof(float));
+    bool is_good = make_stream(&stream, run, size->n_cols, 0, size->n_ssq ? size->n_ssq : 1) &
+                   kt_weight_init(&weight, run, &params);
+    struct ref_value *y = kt_alloc(size->n_rows, sizeof(*y));
+    ref_gemv(y, weight.dense, size->has_norm ? stream.values + stream.stream.norm : x, weight.bias,
+             size->n_rows, size->n_cols, size->has_norm ? stream.inv_rms : 1);
+    is_good =
+        is_good && set_shape(run, &variant) &&
+        ((size->has_norm
+              ? gi_op_gemv_norm(&run->recorder, "y", &weight.weight, &stream.stream, range, &err)
+              : gi_op_gemv(&run->recorder, "y", &weight.weight, x_range, 0, range, &err)) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, 0, 1) &&
+        compare_refs(run, "y", &range, 0, y, size->n_rows, false) &&
+        kt_bench(run, 0, 1, kt_weight_bytes(&weight.weight));
+    free(x);
+    free(y);
+    free(stream.values);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+const struct kt_suite kt_gemv_plain = {
+    .kernel = "gemv_plain",
+    .n_case = ARRAY_LEN(plain_sizes) * N_TYPE * N_SHAPE,
+    .name = name_plain,
+    .run = run_plain,
+};
+
 //-- gemv_glu -----------------------------------------------------------------------------------
 
 struct glu_size {
