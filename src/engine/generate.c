@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -402,6 +403,10 @@ static bool check_params(const struct glinfer_session *session,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "%u log-probabilities a token are too many: %u are the most",
                             params->n_probs, GI_MAX_PROBS);
+    }
+    if (isnan(params->temperature) || isnan(params->top_p) || isnan(params->min_p)) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "temperature, top_p or min_p is not a number");
     }
     for (size_t i = 0; i < params->n_prompt; i++) {
         if (params->prompt[i] < 0 || (size_t)params->prompt[i] >= n_vocab) {

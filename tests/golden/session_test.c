@@ -372,6 +372,12 @@ static void wrong_requests_are_refused_and_nothing_is_lost(void **state)
     params = ask(prompt, N_PROMPT, 4, &none);
     params.n_probs = 65;
     expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
+    params.n_probs = 1;
+    params.temperature = NAN;
+    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
+    params.temperature = 1.0F;
+    params.min_p = NAN;
+    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
     assert_int_equal(none.n, 0);
     params = ask(prompt, N_PROMPT, 4, &after);
     must_generate(session, &params);
