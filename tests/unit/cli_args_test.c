@@ -1,6 +1,7 @@
 #include "cli/cli_args.h"
 #include "cli/cli_list.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ static void parse(struct outcome *o, const char *line)
 {
     int argc = 0;
     memset(o, 0, sizeof(*o));
-    strcpy(o->line, line);
+    snprintf(o->line, sizeof(o->line), "%s", line);
     for (char *word = strtok(o->line, " "); word; word = strtok(NULL, " ")) {
         o->words[argc++] = word;
     }
