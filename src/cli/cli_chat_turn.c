@@ -48,17 +48,17 @@ static bool encode_messages(struct cli_turns *turns, const struct glinfer_messag
     struct cli_ids *ids = &turns->ids;
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(turns->session->model);
     size_t n = 0;
-    if (!glinfer_chat_tokenize(tokenizer, messages, count, ids->data, ids->capacity, &n, &err)) {
-        cli_fail_error(&err);
-        return false;
-    }
-    if (n > ids->capacity) {
+    do { // a second time once there is room
         if (!reserve(ids, n)) {
             cli_fail(0, "no memory for a conversation of %zu tokens", n);
             return false;
         }
-        return encode_messages(turns, messages, count); // now there is room
-    }
+        if (!glinfer_chat_tokenize(tokenizer, messages, count, ids->data, ids->capacity, &n,
+                                   &err)) {
+            cli_fail_error(&err);
+            return false;
+        }
+    } while (n > ids->capacity);
     ids->count = n;
     return true;
 }

@@ -98,11 +98,14 @@ static enum cli_line read_line(struct cli_lines *lines, bool is_first, struct cl
     if (lines->editor) {
         return cli_editor_read(lines->editor, is_first, text);
     }
-    if (lines->is_terminal) {
-        fputs(is_first ? lines->prompt : "", stderr);
-        fflush(stderr);
+    if (lines->is_terminal && is_first) {
+        fputs(lines->prompt, stderr);
     }
-    return read_plain(lines, text);
+    const enum cli_line result = read_plain(lines, text);
+    if (lines->is_terminal && result != CLI_LINE_TEXT) {
+        fputc('\n', stderr);
+    }
+    return result;
 }
 
 static bool has_more(const struct cli_lines *lines)
