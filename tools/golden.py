@@ -22,6 +22,7 @@ import codecs
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -83,14 +84,28 @@ def gpt2_bytes():
     return table
 
 
-def align(tokens, probs, vocabulary):
+def token_bytes(fields):
+    """A function from a token's id to the bytes that it stands for."""
+    vocabulary = fields["tokenizer.ggml.tokens"].contents()
+    if fields["tokenizer.ggml.model"].contents() == "gpt2":
+        table = gpt2_bytes()
+        return lambda token: bytes(table[c] for c in vocabulary[token] if c in table)
+
+    def sentencepiece(token):
+        text = vocabulary[token]
+        if re.fullmatch("<0x[0-9A-F]{2}>", text):
+            return bytes([int(text[3:5], 16)])
+        return text.replace("\u2581", " ").encode()
+
+    return sentencepiece
+
+
+def align(tokens, probs, to_bytes):
     """Pairs each token with its log-probabilities, or with none where its text was held back."""
-    table = gpt2_bytes()
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     steps, entries = [], iter(probs)
     for token in tokens:
-        text = vocabulary[token]
-        decoder.decode(bytes(table[c] for c in text if c in table))
+        decoder.decode(to_bytes(token))
         top = []
         if not decoder.getstate()[0]:
             entry = next(entries, None)
@@ -115,7 +130,7 @@ def file_hash(path):
 def regenerate(args, twin):
     prompts = json.loads(pathlib.Path(args.prompts).read_text())
     fields = gguf.GGUFReader(args.model).fields
-    vocabulary = fields["tokenizer.ggml.tokens"].contents()
+    to_bytes = token_bytes(fields)
     server = open_server(twin, args.n_ctx)
     with open(args.out, "w") as out:
         out.write(f"# model {pathlib.Path(args.model).name} sha256 {file_hash(args.model)}\n")
@@ -125,7 +140,7 @@ def regenerate(args, twin):
         for prompt in prompts:
             tokens = prompt_tokens(server, prompt)
             taken, probs = complete(server, tokens, prompt.get("steps", args.steps))
-            steps = align(taken, probs, vocabulary)
+            steps = align(taken, probs, to_bytes)
             write_case(out, prompt["name"], tokens, steps)
             print(f"{prompt['name']}: {len(tokens)} tokens, {len(steps)} steps", file=sys.stderr)
 
