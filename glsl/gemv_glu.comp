@@ -36,12 +36,19 @@ uvec2 gemv_tiles(uint pair)
     return uvec2(pair, pair + params.n_pair);
 }
 
-void gemv_finish(uint pair, uint row, vec2 y)
+vec2 bias = vec2(0.0);
+
+void gemv_prepare(uint pair, uint row)
 {
 #if HAS_BIAS
     uint at = params.bias + pair * 8u + row;
-    y += uintBitsToFloat(uvec2(aux_at(at), aux_at(at + params.n_pair * 8u)));
+    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + params.n_pair * 8u)));
 #endif
+}
+
+void gemv_finish(uint pair, uint row, vec2 y)
+{
+    y += bias;
     uint i = params.ff_begin + pair * 8u + row;
     if (i < params.n_ff) {
         act[i] = activate(y.x) * y.y;

@@ -33,12 +33,20 @@ uvec2 gemv_tiles(uint pair)
     return uvec2(2u * pair, 2u * pair + 1u);
 }
 
+vec2 bias = vec2(0.0);
+
+void gemv_prepare(uint pair, uint row)
+{
+#if HAS_BIAS
+    uint at = params.bias + pair * 16u + row;
+    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
+#endif
+}
+
 void gemv_finish(uint pair, uint row, vec2 y)
 {
     uint n = pair * 16u + row;
-#if HAS_BIAS
-    y += uintBitsToFloat(uvec2(aux_at(params.bias + n), aux_at(params.bias + n + 8u)));
-#endif
+    y += bias;
     result[params.row_begin + n] = y.x;
     result[params.row_begin + n + 8u] = y.y;
 }

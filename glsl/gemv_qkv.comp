@@ -46,14 +46,26 @@ uvec2 gemv_tiles(uint pair)
     return uvec2(2u * pair, 2u * pair + 1u);
 }
 
-// Turns pair i of a head by the rotation of this position.
-vec2 turn(vec2 y, uint i)
+vec2 rotation; // of the owner's pair at this position
+#if HAS_BIAS
+vec2 bias;
+#endif
+
+void gemv_prepare(uint pair, uint row)
 {
-    if (i >= params.n_rot_pair) {
-        return y;
-    }
-    vec4 two = gemv_source(params.rope + i / 2u);
-    vec2 r = (i & 1u) == 0u ? two.xy : two.zw;
+    uint i = (params.pair_begin + pair * 8u + row) % HALF_DIM;
+    vec4 two = gemv_source(params.rope + min(i, max(params.n_rot_pair, 1u) - 1u) / 2u);
+    rotation = (i & 1u) == 0u ? two.xy : two.zw;
+    rotation = i < params.n_rot_pair ? rotation : vec2(1.0, 0.0);
+#if HAS_BIAS
+    uint at = params.bias + pair * 16u + row;
+    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
+#endif
+}
+
+vec2 turn(vec2 y)
+{
+    vec2 r = rotation;
     return vec2(y.x * r.x - y.y * r.y, y.x * r.y + y.y * r.x);
 }
 
@@ -73,9 +85,9 @@ void store_k(uint pair, vec2 y)
 {
     if (pair < params.n_kv_pair) {
 #if K_F32
-        store_f32(params.k + 2u * cache_pair(pair), turn(y, pair % HALF_DIM));
+        store_f32(params.k + 2u * cache_pair(pair), turn(y));
 #else
-        layer[params.k + cache_pair(pair)] = pack_half(turn(y, pair % HALF_DIM));
+        layer[params.k + cache_pair(pair)] = pack_half(turn(y));
 #endif
     }
 }
@@ -94,8 +106,7 @@ void store_v(uint pair, vec2 y)
 void gemv_finish(uint pair, uint row, vec2 y)
 {
 #if HAS_BIAS
-    uint at = params.bias + pair * 16u + row;
-    y += uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
+    y += bias;
 #endif
     uint p = params.pair_begin + pair * 8u + row;
     if (p >= params.v_begin) {
@@ -103,7 +114,7 @@ void gemv_finish(uint pair, uint row, vec2 y)
     } else if (p >= params.k_begin) {
         store_k(p - params.k_begin, y);
     } else if (p < params.n_q_pair) {
-        store_f32(2u * p, turn(y, p % HALF_DIM));
+        store_f32(2u * p, turn(y));
     }
 }
 

@@ -39,30 +39,43 @@ uvec2 gemv_tiles(uint pair)
     return uvec2(2u * pair, 2u * pair + 1u);
 }
 
-// row counts from the start of the part.
-void add_row(uint row, float y)
+// Of the owner's two rows.
+vec2 residual, bias = vec2(0.0), gamma = vec2(1.0);
+
+// Vector elements of two rows; row counts from the start of the part.
+vec2 read_aux(uint begin, uint row)
 {
+    return uintBitsToFloat(uvec2(aux_at(begin + row), aux_at(begin + row + 8u)));
+}
+
+void gemv_prepare(uint pair, uint row)
+{
+    row += pair * 16u;
+    uvec2 n = min(uvec2(row, row + 8u) + params.row_begin, params.n_embd - 1u);
+    residual = vec2(stream[params.residual + n.x], stream[params.residual + n.y]);
 #if HAS_BIAS
-    y += uintBitsToFloat(aux_at(params.bias + row));
+    bias = read_aux(params.bias, row);
 #endif
-    uint n = params.row_begin + row;
-    if (n >= params.n_embd) {
-        return;
-    }
-    float r = stream[params.residual + n] + params.scale * y;
-    stream[params.residual + n] = r;
 #if HAS_GAMMA
-    stream[params.norm + n] = r * uintBitsToFloat(aux_at(params.gamma + row));
-#else
-    stream[params.norm + n] = r;
+    gamma = read_aux(params.gamma, row);
 #endif
-    own_ssq += r * r;
+}
+
+void write_row(uint n, float r, float weight)
+{
+    if (n < params.n_embd) {
+        stream[params.residual + n] = r;
+        stream[params.norm + n] = r * weight;
+        own_ssq += r * r;
+    }
 }
 
 void gemv_finish(uint pair, uint row, vec2 y)
 {
-    add_row(pair * 16u + row, y.x);
-    add_row(pair * 16u + row + 8u, y.y);
+    uint n = params.row_begin + pair * 16u + row;
+    vec2 r = residual + params.scale * (y + bias);
+    write_row(n, r.x, gamma.x);
+    write_row(n + 8u, r.y, gamma.y);
 }
 
 void main()
@@ -70,6 +83,13 @@ void main()
     gemv_run();
 #if WG_SIZE == 8
     stream[params.ssq + gl_GlobalInvocationID.x] = own_ssq;
+#elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
+    for (uint n = 1u; n < uint(GEMV_OWNERS); n *= 2u) {
+        own_ssq += subgroupShuffleXor(own_ssq, n);
+    }
+    if (gl_LocalInvocationIndex == 0u) {
+        stream[params.ssq + gl_WorkGroupID.x] = own_ssq;
+    }
 #else
     float ssq = reduce_sum(own_ssq, uint(GEMV_OWNERS));
     if (gl_LocalInvocationIndex == 0u) {

@@ -75,6 +75,8 @@ void take_row(uint row, float y)
     }
 }
 
+void gemv_prepare(uint pair, uint row) {}
+
 void gemv_finish(uint pair, uint row, vec2 y)
 {
     take_row(pair * 16u + row, y.x);
@@ -86,6 +88,17 @@ void main()
     gemv_run();
 #if WG_SIZE == 8
     uint at = params.partial + 2u * gl_GlobalInvocationID.x;
+#elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
+    for (uint n = 1u; n < uint(GEMV_OWNERS); n *= 2u) {
+        float other = subgroupShuffleXor(best, n);
+        uint other_index = subgroupShuffleXor(best_index, n);
+        if (is_ahead(other, other_index, best, best_index)) {
+            best = other;
+            best_index = other_index;
+        }
+    }
+    uint at = params.partial + 2u * gl_WorkGroupID.x;
+    if (gl_LocalInvocationIndex == 0u)
 #else
     // n_pair is never 0 and below 2^31.
     reduce_max(best, best_index, uint(GEMV_OWNERS), 1u + (params.n_pair >> 31u));

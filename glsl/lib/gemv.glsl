@@ -4,6 +4,8 @@
 //   defines GEMV_NORM   1: results are multiplied by 1 / rms, from the partial sums of squares in its
 //                       source
 //   defines             uvec2 gemv_tiles(uint pair)  the two tiles of a pair of this part
+//                       void gemv_prepare(uint pair, uint row)  reads what gemv_finish needs from
+//                       memory, before the dot products are waited for; owners only
 //                       void gemv_finish(uint pair, uint row, vec2 y)  takes results; owners only
 //   calls               gemv_run() once, outside all control flow; gemv_source(i) for vec4 i of its
 //                       source (binding 1)
@@ -13,8 +15,8 @@
 // Shapes:
 //   GEMV_SPLIT 1   A group owns PAIRS pairs, 8 rows x N_SLICE slices of k each; slice s takes blocks
 //                  s, s + N_SLICE, ..., so that neighbouring rows read one run of memory and a group
-//                  has many loads in flight. Partial sums meet in shared memory; the first 8 * PAIRS
-//                  invocations own the results.
+//                  has many loads in flight. Partial sums meet in shared memory, with SUBGROUP (its size)
+//                  after shuffles; the first 8 * PAIRS invocations own the results.
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier.
 //   TEXELS 1       Source and weights are read through buffer textures. llvmpipe turns a load from a
@@ -50,7 +52,12 @@ vec4 gemv_source(uint i)
 #endif
 
 uvec2 gemv_tiles(uint pair);
+void gemv_prepare(uint pair, uint row);
 void gemv_finish(uint pair, uint row, vec2 y);
+
+#ifndef SUBGROUP
+#define SUBGROUP 0
+#endif
 
 #if GEMV_SPLIT
 #define GEMV_OWNERS (8 * PAIRS)
@@ -98,52 +105,94 @@ float gemv_inv_rms(float ssq)
 
 #if GEMV_SPLIT
 
-shared vec2 gemv_partial[WG_SIZE];
+// Invocations that add up their values before they go to shared memory: those of a subgroup that
+// work for one pair, or each for itself.
+#if SUBGROUP
+#define GEMV_SPAN min(SUBGROUP, 8 * N_SLICE)
+#else
+#define GEMV_SPAN 8
+#endif
+#define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
+
+shared vec2 gemv_partial[8 * PAIRS * N_PARTIAL];
 #if GEMV_NORM
-shared float gemv_partial_ssq[WG_SIZE];
+shared float gemv_partial_ssq[8 * PAIRS * N_PARTIAL];
 #endif
 
 // Sums over the slices of an owner: its results.
 vec2 gemv_collect(uint owner)
 {
-    uint at = owner % 8u + owner / 8u * uint(8 * N_SLICE);
+    uint at = owner % 8u + owner / 8u * uint(8 * N_PARTIAL);
     vec2 y = gemv_partial[at];
-    for (uint slice = 1u; slice < uint(N_SLICE); slice++) {
-        y += gemv_partial[at + slice * 8u];
+    for (uint i = 1u; i < uint(N_PARTIAL); i++) {
+        y += gemv_partial[at + i * 8u];
     }
 #if GEMV_NORM
     float ssq = gemv_partial_ssq[at];
-    for (uint slice = 1u; slice < uint(N_SLICE); slice++) {
-        ssq += gemv_partial_ssq[at + slice * 8u];
+    for (uint i = 1u; i < uint(N_PARTIAL); i++) {
+        ssq += gemv_partial_ssq[at + i * 8u];
     }
     y *= gemv_inv_rms(ssq);
 #endif
     return y;
 }
 
+void gemv_share(uint lane, vec2 y, float ssq)
+{
+#if SUBGROUP
+    for (uint n = 8u; n < uint(GEMV_SPAN); n *= 2u) {
+        y += subgroupShuffleXor(y, n);
+#if GEMV_NORM
+        ssq += subgroupShuffleXor(ssq, n);
+#endif
+    }
+#endif
+    if (lane % uint(GEMV_SPAN) < 8u) {
+        uint at = lane / uint(GEMV_SPAN) * 8u + lane % 8u;
+        gemv_partial[at] = y;
+#if GEMV_NORM
+        gemv_partial_ssq[at] = ssq;
+#endif
+    }
+    memoryBarrierShared();
+    barrier();
+}
+
 void gemv_run()
 {
     uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
-    uint first = gl_WorkGroupID.x * uint(PAIRS);
+    uint first = gl_WorkGroupID.x * uint(PAIRS), last_block = params.n_block - 1u;
     uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_SLICE), params.n_pair - 1u));
-    vec2 y = vec2(0.0);
-    for (uint block = slice; block < params.n_block; block += uint(N_SLICE)) {
-        vec4 x[8];
-        vec2 sum = gemv_load(block, x);
-        y += vec2(gemv_tile_dot(tiles.x, block, row, x, sum),
-                  gemv_tile_dot(tiles.y, block, row, x, sum));
-    }
-    gemv_partial[lane] = y;
-#if GEMV_NORM
+    bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
+    // Everything that the first block needs is asked for before anything is waited for.
+    uint at = min(slice, last_block);
+    QuantBlock a = quant_load(tiles.x, at, params.n_block, row);
+    QuantBlock b = quant_load(tiles.y, at, params.n_block, row);
+    vec4 x[8];
+    vec2 sum = gemv_load(at, x);
     float ssq = 0.0;
-    for (uint i = slice; i * 4u < params.n_ssq; i += uint(N_SLICE)) {
+#if GEMV_NORM
+    ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
+    ssq = slice * 4u < params.n_ssq ? ssq : 0.0;
+#endif
+    if (is_owner) {
+        gemv_prepare(first + lane / 8u, row);
+    }
+    vec2 y = vec2(quant_dot(a, x, sum), quant_dot(b, x, sum));
+    y = slice < params.n_block ? y : vec2(0.0);
+    for (uint block = slice + uint(N_SLICE); block < params.n_block; block += uint(N_SLICE)) {
+        a = quant_load(tiles.x, block, params.n_block, row);
+        b = quant_load(tiles.y, block, params.n_block, row);
+        sum = gemv_load(block, x);
+        y += vec2(quant_dot(a, x, sum), quant_dot(b, x, sum));
+    }
+#if GEMV_NORM
+    for (uint i = slice + uint(N_SLICE); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
         ssq += gemv_ssq4(i);
     }
-    gemv_partial_ssq[lane] = ssq;
 #endif
-    memoryBarrierShared();
-    barrier();
-    if (lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair) {
+    gemv_share(lane, y, ssq);
+    if (is_owner) {
         gemv_finish(first + lane / 8u, row, gemv_collect(lane));
     }
 }
@@ -189,6 +238,7 @@ void gemv_run()
     }
     for (int p = 0; p < PAIRS; p++) {
         if (first + uint(p) < params.n_pair) {
+            gemv_prepare(first + uint(p), row);
             gemv_finish(first + uint(p), row, y[p] * norm);
         }
     }

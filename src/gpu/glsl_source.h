@@ -16,7 +16,7 @@ enum gi_capability {
     GI_CAPABILITY_WG256 = 1,     // work groups of 256
     GI_CAPABILITY_WG512 = 2,     // ... of 512
     GI_CAPABILITY_WG1024 = 4,    // ... of 1024
-    GI_CAPABILITY_SUBGROUPS = 8, // KHR_shader_subgroup, "#version 320 es"
+    GI_CAPABILITY_SUBGROUPS = 8, // limits.subgroup_size 32, groups of 256; "#version 320 es"
     GI_CAPABILITY_TEXBUF = 16,   // EXT_texture_buffer
     GI_CAPABILITY_LLVMPIPE = 32, // straight-line code and private arrays that others do not compile
     GI_CAPABILITY_REGISTERS = 64, // more than Mali-T has in groups of 128

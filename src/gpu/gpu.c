@@ -83,6 +83,7 @@ static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
     limits->has_parallel_compile = false;
     limits->has_timer_query = false;
     limits->has_subgroups = false;
+    limits->subgroup_size = 0;
     limits->has_texture_buffer = false;
     limits->max_texels = 0;
     limits->has_reset_status = false;
@@ -179,6 +180,9 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
         gpu->ext.reset_status = NULL;
     }
     read_limits(&gpu->limits, &gpu->ext);
+    if (gpu->limits.has_subgroups) {
+        gpu->limits.subgroup_size = gi_quirk_subgroup_size(info->renderer, info->version);
+    }
     if (is_setting("GLINFER_LIMITS", "es31")) {
         cut_to_es31(&gpu->limits, &gpu->ext);
     }

@@ -34,6 +34,8 @@ struct gi_limits {
     bool has_parallel_compile;
     bool has_timer_query;
     bool has_subgroups;
+    uint32_t subgroup_size; // where neighbouring invocations are known to share subgroups of one
+                            // size, else 0
     bool has_texture_buffer;
     bool has_debug;
     bool has_reset_status;

@@ -55,12 +55,12 @@ static bool has_registers(const struct gi_gpu *gpu)
 static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
 {
     const struct gi_limits *limits = &gpu->limits;
-    uint32_t width = (capability & GI_CAPABILITY_WG1024)  ? 1024
-                     : (capability & GI_CAPABILITY_WG512) ? 512
-                     : (capability & GI_CAPABILITY_WG256) ? 256
-                                                          : 128;
+    uint32_t width = (capability & GI_CAPABILITY_WG1024)                              ? 1024
+                     : (capability & GI_CAPABILITY_WG512)                             ? 512
+                     : (capability & (GI_CAPABILITY_WG256 | GI_CAPABILITY_SUBGROUPS)) ? 256
+                                                                                      : 128;
     return limits->max_invocations >= width && limits->max_group_size[0] >= width &&
-           (limits->has_subgroups || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
+           (limits->subgroup_size == 32 || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
            (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
            (has_registers(gpu) || !(capability & GI_CAPABILITY_REGISTERS)) &&
            (gpu->class == GI_GPU_CLASS_LLVMPIPE || !(capability & GI_CAPABILITY_LLVMPIPE));

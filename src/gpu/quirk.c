@@ -55,3 +55,8 @@ const struct gi_quirk *gi_quirk_find(const char *renderer, const char *version)
     }
     return quirk;
 }
+
+uint32_t gi_quirk_subgroup_size(const char *renderer, const char *version)
+{
+    return strcasestr(renderer, "NVIDIA") && !strcasestr(version, "Mesa") ? 32 : 0;
+}

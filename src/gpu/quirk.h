@@ -21,4 +21,8 @@ struct gi_quirk {
 // Returns the first row that fits; never NULL, the last row fits everything.
 const struct gi_quirk *gi_quirk_find(const char *renderer, const char *version);
 
+// Invocations of a subgroup, if a compute shader's neighbouring invocations always share one; else 0.
+// What GL says is the largest size: compilers for Intel and AMD choose smaller ones.
+uint32_t gi_quirk_subgroup_size(const char *renderer, const char *version);
+
 #endif

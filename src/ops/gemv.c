@@ -162,21 +162,28 @@ static void add_define(struct gi_program_key *key, const char *name, uint32_t va
     key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
 }
 
+// Programs by form; the last one is the split form with subgroups.
+#define FORMS(kernel)                                                                              \
+    {                                                                                              \
+        GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_ROW,                          \
+            GI_PROGRAM_GEMV_##kernel##_TEXEL, GI_PROGRAM_GEMV_##kernel##_SUBGROUP                  \
+    }
+
+static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_kernel kernel,
+                                         enum gemv_form form)
+{
+    static const enum gi_program_id ids[][4] = {
+        [GEMV_QKV] = FORMS(QKV),     [GEMV_RESIDUAL] = FORMS(RESIDUAL), [GEMV_GLU] = FORMS(GLU),
+        [GEMV_VOCAB] = FORMS(VOCAB), [GEMV_PLAIN] = FORMS(PLAIN),
+    };
+    enum gi_program_id subgroup = ids[kernel][3];
+    bool is_subgroup = form == GEMV_FORM_SPLIT && gi_program_available(gpu, subgroup);
+    return is_subgroup ? subgroup : ids[kernel][form];
+}
+
 static void begin_part(struct gemv_part *part, const struct gi_recorder *recorder,
                        enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
 {
-    static const enum gi_program_id ids[][3] = {
-        [GEMV_QKV] = {GI_PROGRAM_GEMV_QKV_SPLIT,      GI_PROGRAM_GEMV_QKV_ROW,
-                      GI_PROGRAM_GEMV_QKV_TEXEL     },
-        [GEMV_RESIDUAL] = {GI_PROGRAM_GEMV_RESIDUAL_SPLIT, GI_PROGRAM_GEMV_RESIDUAL_ROW,
-                      GI_PROGRAM_GEMV_RESIDUAL_TEXEL},
-        [GEMV_GLU] = {GI_PROGRAM_GEMV_GLU_SPLIT,      GI_PROGRAM_GEMV_GLU_ROW,
-                      GI_PROGRAM_GEMV_GLU_TEXEL     },
-        [GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_SPLIT,    GI_PROGRAM_GEMV_VOCAB_ROW,
-                      GI_PROGRAM_GEMV_VOCAB_TEXEL   },
-        [GEMV_PLAIN] = {GI_PROGRAM_GEMV_PLAIN_SPLIT,    GI_PROGRAM_GEMV_PLAIN_ROW,
-                      GI_PROGRAM_GEMV_PLAIN_TEXEL   },
-    };
     const struct gi_weight_part *weight_part = &weight->parts[index];
     assert(weight_part->n_rows > 0 && weight_part->n_rows % 16 == 0);
     memset(part, 0, sizeof(*part));
@@ -184,7 +191,7 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     part->n_block = gi_weight_blocks(weight);
     part->n_pair = weight_part->n_rows / 16;
     part->shape = choose_shape(recorder->gpu, weight_part, part->n_block);
-    part->key.id = ids[kernel][part->shape.form];
+    part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
     part->key.quant = weight_part->quant->type;
     add_define(&part->key, "WG_SIZE", part->shape.wg_size);
     add_define(&part->key, "PAIRS", part->shape.pairs);

@@ -67,8 +67,20 @@ static void each_renderer_finds_its_row(void **state)
     }
 }
 
+static void subgroups_are_used_where_they_have_one_size(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        32, gi_quirk_subgroup_size("NVIDIA H200/PCIe/SSE2", "OpenGL ES 3.2 NVIDIA 580.159.04"));
+    assert_int_equal(0, gi_quirk_subgroup_size("zink Vulkan 1.3(NVIDIA H200)", MESA));
+    assert_int_equal(0, gi_quirk_subgroup_size("Mesa Intel(R) Graphics", MESA));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_renderer_finds_its_row)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_renderer_finds_its_row),
+        cmocka_unit_test(subgroups_are_used_where_they_have_one_size),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
