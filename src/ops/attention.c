@@ -5,7 +5,8 @@
 
 #include <assert.h>
 
-#define KEYS 128 // of a range of the decode kernel: its work group
+#define KEYS        128 // of a range of the decode kernel: its work group, but for that with subgroups
+#define SUBGROUP_WG 256
 
 // How a device's class spreads a batch over groups. keys and vectors are defines; those of
 // glsl/attention_batch_row.comp bound its private memory: 512 bytes a vector and element of the head, should
@@ -72,21 +73,31 @@ static void count_key(const struct gi_kv_layer *layer, uint32_t window,
     dispatch->window = window;
 }
 
+// Subgroups take heads that are 8 times a power of two, no smaller than a key of each invocation.
+static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    const uint32_t n = layer->head_dim;
+    return (n & (n - 1)) == 0 && n * KEYS >= 8 * SUBGROUP_WG &&
+           gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP);
+}
+
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
 {
     check_layer(layer);
+    const bool is_subgroup = has_subgroup_form(recorder->gpu, layer);
     const struct gi_program_key key = {
-        .id = GI_PROGRAM_ATTENTION,
+        .id = is_subgroup ? GI_PROGRAM_ATTENTION_SUBGROUP : GI_PROGRAM_ATTENTION,
         .quant = GI_QUANT_NONE,
-        .n_defines = 6,
+        .n_defines = is_subgroup ? 7 : 6,
         .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
                     {"WINDOW", rule->window > 0},
                     {"SOFTCAP", rule->softcap > 0},
                     {"KEYS", KEYS},
                     {"K_F32", layer->is_k_f32},
-                    {"V_F32", layer->is_v_f32}},
+                    {"V_F32", layer->is_v_f32},
+                    {"WG_SIZE", SUBGROUP_WG}},
     };
     const struct gi_attention_params params = {
         .n_head = layer->n_head,

@@ -29,6 +29,7 @@
     X(ROPE_KV, rope_kv)                                                                            \
     X(GLU, glu)                                                                                    \
     X(ATTENTION, attention)                                                                        \
+    X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
@@ -214,6 +215,8 @@
     X(float, scale)                                                                                \
     X(uint32_t, window)                                                                            \
     X(float, softcap)
+
+#define GI_PARAMS_ATTENTION_SUBGROUP(X) GI_PARAMS_ATTENTION(X)
 
 #define GI_PARAMS_ATTENTION_BATCH(X)                                                               \
     X(uint32_t, n_head)                                                                            \
