@@ -8,6 +8,7 @@
     X(llama)                                                                                       \
     X(qwen2)                                                                                       \
     X(qwen3)                                                                                       \
+    X(qwen3moe)                                                                                    \
     X(gemma2)                                                                                      \
     X(gemma3)                                                                                      \
     X(smollm3)                                                                                     \

@@ -67,7 +67,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
     parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
-                        "granite", "phi3", "olmo2", "glm4"], default="llama")
+                        "granite", "phi3", "olmo2", "glm4",
+                        "qwen3moe"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -90,6 +91,8 @@ def parse_arguments():
     parser.add_argument("--rope-scaling", choices=["none", "linear", "llama3", "yarn", "longrope"], default="none")
     parser.add_argument("--rope-orig", type=int, help="longrope: the context before it was stretched")
     parser.add_argument("--rope-factor", type=float, default=8.0)
+    parser.add_argument("--experts", type=int, default=0, help="networks of a mixture")
+    parser.add_argument("--experts-used", type=int, default=2)
     parser.add_argument("--rot", type=int, help="rotary dimensions; default: the head's")
     parser.add_argument("--scales", action="store_true", help="granite: scales that are not 1")
     parser.add_argument("--window", type=int, default=0, help="keys of a sliding window")
@@ -165,6 +168,10 @@ def add_facts(writer, args, n_vocab):
     writer.add_rope_freq_base(args.rope_base)
     writer.add_layer_norm_rms_eps(args.norm_eps)
     writer.add_vocab_size(n_vocab)
+    if args.experts:
+        writer.add_expert_count(args.experts)
+        writer.add_expert_used_count(args.experts_used)
+        writer.add_expert_feed_forward_length(args.ff)
     if args.scales:
         writer.add_embedding_scale(6.0)
         writer.add_residual_scale(0.4)
@@ -210,7 +217,7 @@ class TensorMaker:
     def matrix(self, prefix, stem, n_rows, n_cols, gain=1.0, quiet_rows=slice(0), kind=None):
         """Rows of unit length times gain: an input of unit RMS gives outputs of RMS gain."""
         name = f"{prefix}{stem}.weight"
-        kind = TYPES[self.args.types[kind or stem]]
+        kind = TYPES[self.args.types.get(kind or stem, "f32")]
         block, _ = quants.GGML_QUANT_SIZES[kind]
         if n_cols % block:
             sys.exit(f"{name}: rows of {n_cols} are no multiple of {block}, the block of {kind.name}")
@@ -223,6 +230,12 @@ class TensorMaker:
             data = random_blocks(self.stream(name), kind, n_rows, n_cols, rms, quiet_rows)
         self.writer.add_tensor(name, data, raw_dtype=kind)
 
+    def experts(self, prefix, stem, n_rows, n_cols):
+        name = f"{prefix}{stem}_exps.weight"
+        data = self.draw(name, (self.args.experts, n_rows, n_cols)) / np.float32(math.sqrt(n_cols))
+        kind = TYPES[self.args.types[stem]]
+        self.writer.add_tensor(name, quants.quantize(data, kind), raw_dtype=kind)
+
     def vector(self, name, size, mean, spread):
         self.writer.add_tensor(name, mean + np.float32(spread) * self.draw(name, size))
 
@@ -230,7 +243,7 @@ class TensorMaker:
         self.vector(name, size, np.float32(1), 0.2)
 
 
-HEAD_NORMS = ("qwen3", "gemma3")  # families with a norm of each head of q and k
+HEAD_NORMS = ("qwen3", "qwen3moe", "gemma3")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4")  # with a norm after either block
 NO_PRE_NORMS = ("olmo2",)  # without a norm before either block
 STACKED_QKV = ("phi3",)  # with q, k and v in one tensor
@@ -261,6 +274,12 @@ def add_layer(make, args, prefix):
     if args.arch in POST_NORMS:
         make.norm(f"{prefix}post_attention_norm.weight", args.embd)
         make.norm(f"{prefix}post_ffw_norm.weight", args.embd)
+    if args.experts:
+        make.matrix(prefix, "ffn_gate_inp", args.experts, args.embd, 2, kind="router")
+        make.experts(prefix, "ffn_gate", args.ff, args.embd)
+        make.experts(prefix, "ffn_up", args.ff, args.embd)
+        make.experts(prefix, "ffn_down", args.embd, args.ff)
+        return
     if args.arch in STACKED_GATE:
         make.matrix(prefix, "ffn_up", 2 * args.ff, args.embd)
     else:

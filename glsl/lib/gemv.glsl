@@ -9,6 +9,7 @@
 //                       void gemv_finish(uint pair, uint row, vec2 y)  takes results; owners only
 //   calls               gemv_run() once, outside all control flow; gemv_source(i) for vec4 i of its
 //                       source (binding 1)
+//   may define GEMV_SOURCE  where x begins, in vec4, if not at params.source
 //   has in Params       n_block, n_pair, source (x, in vec4), and with GEMV_NORM ssq (in vec4), n_ssq,
 //                       inv_n_embd, norm_eps
 //
@@ -34,6 +35,10 @@
 layout(local_size_x = WG_SIZE) in;
 
 #include "lib/quant.glsl"
+
+#ifndef GEMV_SOURCE
+#define GEMV_SOURCE params.source
+#endif
 
 #if TEXELS
 layout(binding = 1) uniform highp samplerBuffer source_texels;
@@ -74,7 +79,7 @@ float gemv_tile_dot(uint tile, uint block, uint row, vec4 x[8], vec2 sum)
 // Reads a block of x; returns the sums of its halves.
 vec2 gemv_load(uint block, out vec4 x[8])
 {
-    uint i = params.source + block * 8u;
+    uint i = GEMV_SOURCE + block * 8u;
     x[0] = gemv_source(i);
     x[1] = gemv_source(i + 1u);
     x[2] = gemv_source(i + 2u);

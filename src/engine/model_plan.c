@@ -54,23 +54,25 @@ static bool check_type(const struct gi_model_plan *plan, const struct gi_gguf_te
 }
 
 static bool check_shape(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
-                        uint32_t n_cols, uint32_t n_rows, struct glinfer_error *err)
+                        uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                        struct glinfer_error *err)
 {
-    if (tensor->dims[0] == n_cols && tensor->dims[1] == n_rows && tensor->dims[2] == 1 &&
+    if (tensor->dims[0] == n_cols && tensor->dims[1] == n_rows && tensor->dims[2] == n_matrix &&
         tensor->dims[3] == 1) {
         return true;
     }
-    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "%s: tensor %.*s has shape %llu x %llu x %llu x %llu, expected %u x %u",
-                        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
-                        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
-                        (unsigned long long)tensor->dims[2], (unsigned long long)tensor->dims[3],
-                        n_cols, n_rows);
+    return gi_error_set(
+        err, GLINFER_STATUS_BAD_FILE,
+        "%s: tensor %.*s has shape %llu x %llu x %llu x %llu, expected %u x %u x %u",
+        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
+        (unsigned long long)tensor->dims[2], (unsigned long long)tensor->dims[3], n_cols, n_rows,
+        n_matrix);
 }
 
 static bool require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
-                    uint32_t n_cols, uint32_t n_rows, const struct gi_gguf_tensor **out,
-                    struct glinfer_error *err)
+                    uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                    const struct gi_gguf_tensor **out, struct glinfer_error *err)
 {
     const struct gi_gguf_tensor *tensor = find_tensor(plan, pattern, layer, "weight");
     if (!tensor) {
@@ -80,20 +82,21 @@ static bool require(const struct gi_model_plan *plan, const char *pattern, uint3
                             gi_gguf_path(plan->gguf), name);
     }
     *out = tensor;
-    return check_type(plan, tensor, err) && check_shape(plan, tensor, n_cols, n_rows, err);
+    return check_type(plan, tensor, err) &&
+           check_shape(plan, tensor, n_cols, n_rows, n_matrix, err);
 }
 
 static bool find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
-                        uint32_t n_cols, uint32_t n_rows, struct gi_plan_source *source,
-                        struct glinfer_error *err)
+                        uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                        struct gi_plan_source *source, struct glinfer_error *err)
 {
-    if (!require(plan, pattern, layer, n_cols, n_rows, &source->tensor, err)) {
+    if (!require(plan, pattern, layer, n_cols, n_rows, n_matrix, &source->tensor, err)) {
         return false;
     }
     source->n_rows = n_rows;
     source->bias = find_tensor(plan, pattern, layer, "bias");
-    return !source->bias ||
-           (check_type(plan, source->bias, err) && check_shape(plan, source->bias, n_rows, 1, err));
+    return !source->bias || (check_type(plan, source->bias, err) &&
+                             check_shape(plan, source->bias, n_rows, 1, 1, err));
 }
 
 //-- norms ---------------------------------------------------------------------------------------
@@ -109,13 +112,13 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
     for (uint32_t layer = 0; layer < facts->n_layer; layer++) {
         for (size_t i = 0; i < plan->family->n_norms; i++) {
             const struct gi_norm_spec *spec = &plan->family->norms[i];
-            if (!require(plan, spec->name, layer, gi_dim_size(facts, spec->size), 1,
+            if (!require(plan, spec->name, layer, gi_dim_size(facts, spec->size), 1, 1,
                          &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
                 return false;
             }
         }
     }
-    return require(plan, "output_norm", 0, facts->n_embd, 1, &plan->norms[count - 1], err);
+    return require(plan, "output_norm", 0, facts->n_embd, 1, 1, &plan->norms[count - 1], err);
 }
 
 static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan, uint32_t layer,
@@ -130,6 +133,18 @@ static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan,
 
 //-- weights -------------------------------------------------------------------------------------
 
+static bool has_experts(enum gi_weight_order order)
+{
+    return order == GI_WEIGHT_ORDER_EXPERTS || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
+}
+
+uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
+{
+    const uint32_t rows = weight->sources[0].n_rows;
+    return weight->order == GI_WEIGHT_ORDER_EXPERTS ? round_up(rows, 2 * GI_TILE_ROWS)
+                                                    : 2 * round_up(rows, GI_TILE_ROWS);
+}
+
 static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
 {
     const uint32_t rows = weight->sources[0].n_rows;
@@ -138,6 +153,9 @@ static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_
         return plan->qkv_layout.n_rows;
     case GI_WEIGHT_ORDER_GATE_UP:
         return 2 * round_up(rows, GI_TILE_ROWS);
+    case GI_WEIGHT_ORDER_EXPERTS:
+    case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
+        return plan->facts.n_expert * gi_plan_expert_rows(weight);
     case GI_WEIGHT_ORDER_PLAIN:
         break;
     }
@@ -187,7 +205,7 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
         n_rows += gi_dim_size(facts, spec->sources[first + i].rows);
     }
     if (!find_source(plan, spec->sources[first].name, layer, gi_dim_size(facts, spec->cols), n_rows,
-                     &whole, err)) {
+                     has_experts(spec->order) ? facts->n_expert : 1, &whole, err)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -229,7 +247,7 @@ static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *l
         struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
         snprintf(weight->name, sizeof(weight->name), "%s", names[i]);
         weight->n_sources = 1;
-        if (!find_source(plan, names[i], 0, facts->n_embd, facts->n_vocab, &weight->sources[0],
+        if (!find_source(plan, names[i], 0, facts->n_embd, facts->n_vocab, 1, &weight->sources[0],
                          err) ||
             !lay_out(plan, weight, limits, err)) {
             return false;
@@ -295,7 +313,7 @@ static bool find_factors(const struct gi_model_plan *plan, const char *name,
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: %s is of type %s, expected f32",
                             gi_gguf_path(plan->gguf), name, factors->type->name);
     }
-    return check_shape(plan, factors, plan->facts.n_rot / 2, 1, err);
+    return check_shape(plan, factors, plan->facts.n_rot / 2, 1, 1, err);
 }
 
 static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *err)
@@ -369,6 +387,17 @@ static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *so
     return true;
 }
 
+static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
+                       uint32_t *source_row)
+{
+    const uint32_t each = gi_plan_expert_rows(weight), in_expert = row % each;
+    const uint32_t half = weight->order == GI_WEIGHT_ORDER_EXPERTS ? each : each / 2;
+    const uint32_t n_rows = weight->sources[0].n_rows;
+    *source = in_expert / half;
+    *source_row = row / each * n_rows + in_expert % half;
+    return in_expert % half < n_rows;
+}
+
 // Row of a source; false for padding.
 static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
                      const struct gi_weight_part *part, uint32_t row, uint32_t *source,
@@ -376,6 +405,9 @@ static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weig
 {
     if (weight->order == GI_WEIGHT_ORDER_QKV) {
         return qkv_row(plan, part->row_begin + row, source, source_row);
+    }
+    if (has_experts(weight->order)) {
+        return expert_row(weight, part->row_begin + row, source, source_row);
     }
     *source = 0;
     *source_row = part->row_begin + row;

@@ -13,19 +13,48 @@ static uint64_t lay_out_rows(struct gi_rows *rows, const struct gi_session_shape
     return (uint64_t)rows->stride * shape->n_batch * sizeof(float);
 }
 
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+// Activations of a token: of the network, or of its experts with what routes to them behind.
+static uint32_t act_width(const struct gi_graph *graph)
+{
+    const struct gi_experts *experts = &graph->experts;
+    return graph->facts->n_expert > 0 ? experts->route + 4 * experts->n_used : graph->facts->n_ff;
+}
+
+static void lay_out_experts(struct gi_graph *graph)
+{
+    const struct gi_model_facts *facts = graph->facts;
+    struct gi_experts *experts = &graph->experts;
+    experts->n_expert = facts->n_expert;
+    experts->n_used = facts->n_expert_used;
+    experts->n_ff = facts->n_ff;
+    experts->act_width = round_up(facts->n_ff, GI_QUANT_BLOCK);
+    experts->y_width = round_up(facts->n_embd, GI_QUANT_BLOCK);
+    experts->route = experts->n_used * experts->act_width;
+}
+
 static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape *shape,
                           uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
     const struct gi_model_facts *facts = graph->facts;
     const uint32_t n_q = facts->n_head * facts->head_dim;
+    const uint32_t n_act = act_width(graph);
+    // Experts leave their results, one after another, where others have gate and up.
+    const uint32_t n_gate_up =
+        facts->n_expert > 0 ? graph->experts.n_used * graph->experts.y_width : shape->n_gate_up;
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
     sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, facts->n_embd);
     sizes[GI_SESSION_NORM] = lay_out_rows(&graph->norm, shape, facts->n_embd);
-    sizes[GI_SESSION_QKV] = lay_out_rows(&graph->qkv, shape, graph->qkv_layout.n_rows);
+    sizes[GI_SESSION_QKV] =
+        lay_out_rows(&graph->qkv, shape, larger(graph->qkv_layout.n_rows, facts->n_expert));
     sizes[GI_SESSION_Q] = lay_out_rows(&graph->q, shape, n_q);
     sizes[GI_SESSION_ATTN] = lay_out_rows(&graph->attn, shape, n_q);
-    sizes[GI_SESSION_FFN_GATE_UP] = lay_out_rows(&graph->ffn_gate_up, shape, shape->n_gate_up);
-    sizes[GI_SESSION_FFN_ACT_ROWS] = lay_out_rows(&graph->ffn_act_rows, shape, facts->n_ff);
+    sizes[GI_SESSION_FFN_GATE_UP] = lay_out_rows(&graph->ffn_gate_up, shape, n_gate_up);
+    sizes[GI_SESSION_FFN_ACT_ROWS] = lay_out_rows(&graph->ffn_act_rows, shape, n_act);
 }
 
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
@@ -34,6 +63,7 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
 {
     const struct gi_model_facts *facts = graph->facts;
     const uint64_t n_norm = graph->norm_layout.size;
+    lay_out_experts(graph);
     *kv_size = gi_kv_layer_layout(kv, facts->n_head, facts->n_kv_head, facts->head_dim,
                                   shape->n_ctx, shape->is_k_f32, shape->is_v_f32);
     sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
@@ -42,11 +72,11 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     sizes[GI_SESSION_STREAM] =
         gi_stream_layout(&graph->stream, facts->n_embd, facts->n_rot, facts->norm_eps);
     sizes[GI_SESSION_ATTENTION] = gi_attention_scratch_layout(&graph->attention, kv);
-    sizes[GI_SESSION_FFN_ACT] = (uint64_t)round_up(facts->n_ff, GI_QUANT_BLOCK) * sizeof(float);
-    graph->row.stride = round_up(facts->n_embd, 2 * GI_TILE_ROWS);
-    if (graph->row.stride < graph->qkv_layout.n_rows) {
-        graph->row.stride = graph->qkv_layout.n_rows;
-    }
+    sizes[GI_SESSION_FFN_ACT] =
+        (uint64_t)round_up(act_width(graph), GI_QUANT_BLOCK) * sizeof(float);
+    graph->row.stride = larger(round_up(facts->n_embd, 2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
+    graph->row.stride = larger(graph->row.stride, round_up(facts->n_expert, 2 * GI_TILE_ROWS));
+    graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
     sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, facts->n_vocab);
     lay_out_batch(graph, shape, sizes);

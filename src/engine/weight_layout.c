@@ -129,7 +129,11 @@ bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *w
                       .step = 2 * GI_TILE_ROWS,
                       .has_bias = has_any_bias(weight),
                       .has_gamma = weight->gamma != NULL};
-    if (weight->order == GI_WEIGHT_ORDER_GATE_UP && source_quant(weight, 1) != run.quant) {
+    if (weight->order == GI_WEIGHT_ORDER_EXPERTS ||
+        weight->order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP) {
+        run.step = gi_plan_expert_rows(weight);
+    }
+    if (weight->n_sources == 2 && source_quant(weight, 1) != run.quant) {
         run.quant = gi_quant_find(GI_GGML_TYPE_F32); // the two are read together
     }
     return lay_out_run(weight, &run, limits, err);

@@ -51,7 +51,7 @@ static bool report(struct loader *loader, uint64_t bytes)
 
 static size_t row_bytes(const struct gi_gguf_tensor *tensor)
 {
-    return (size_t)(tensor->size / tensor->dims[1]);
+    return (size_t)(tensor->size / (tensor->dims[1] * tensor->dims[2]));
 }
 
 static void repack_tile(const struct loader *loader, const struct gi_plan_weight *weight,

@@ -184,6 +184,52 @@ bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_e
     return gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) && gi_graph_ffn_down(graph, layer, err);
 }
 
+//-- a mixture of experts ------------------------------------------------------------------------
+
+static bool experts_step(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride};
+    return gi_op_gemv_norm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER),
+                           &graph->stream, graph->row.range, err) &&
+           gi_op_route(recorder, &graph->experts, GI_EXPERTS_STEP, &graph->row, &act, err) &&
+           gi_op_gemv_expert_glu(recorder, &graph->experts, facts->activation,
+                                 layer_weight(graph, layer, GI_SLOT_GATE_UP), &graph->stream, NULL,
+                                 &act, err) &&
+           gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_STEP,
+                             layer_weight(graph, layer, GI_SLOT_DOWN), &act, &graph->row, err) &&
+           gi_op_add_experts(recorder, &graph->experts, &act, &graph->row, &graph->vectors,
+                             norm_offset(graph, layer, GI_NORM_NEXT), facts->residual_scale,
+                             &graph->stream, err);
+}
+
+static bool experts_batch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_rows *input;
+    return input_rows(graph, "ffn_norm", layer, GI_NORM_FFN, &input, err) &&
+           gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
+                      1.0f, &graph->qkv, err) &&
+           gi_op_route(recorder, &graph->experts, GI_EXPERTS_BATCH, &graph->qkv,
+                       &graph->ffn_act_rows, err) &&
+           gi_op_gemv_expert_glu(recorder, &graph->experts, facts->activation,
+                                 layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, input,
+                                 &graph->ffn_act_rows, err) &&
+           gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_BATCH,
+                             layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_act_rows,
+                             &graph->ffn_gate_up, err) &&
+           gi_op_add_experts_batch(recorder, &graph->experts, &graph->ffn_act_rows,
+                                   &graph->ffn_gate_up, facts->n_embd, facts->residual_scale,
+                                   &graph->x, err);
+}
+
+bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return graph->is_batch ? experts_batch(graph, layer, err) : experts_step(graph, layer, err);
+}
+
 //-- both ends -----------------------------------------------------------------------------------
 
 bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)

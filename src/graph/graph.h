@@ -9,6 +9,7 @@
 #include "ops/attention.h"
 #include "ops/batch.h"
 #include "ops/embed.h"
+#include "ops/experts.h"
 #include "ops/gemv.h"
 #include "ops/recorder.h"
 #include "ops/sample.h"
@@ -31,6 +32,7 @@ struct gi_graph {
     struct gi_rope
         window_rope; // and the one for layers with a window: the same where they share it
     const struct gi_kv_layer *kv_cache; // n_layer
+    struct gi_experts experts;          // of a mixture
     bool is_batch;
 
     // A decode step's intermediates.
@@ -74,6 +76,10 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
 bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += norm(down(act)), the norm being GI_NORM_FFN_POST.
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// x += residual_scale * sum over the chosen experts of share * down(activation(gate) * up), of GI_NORM_FFN:
+// a mixture of experts. Only the weights of chosen experts are read; a prompt reads them once a token.
+bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // The usual ones together.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.

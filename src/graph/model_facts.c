@@ -180,6 +180,20 @@ bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
     return true;
 }
 
+bool gi_model_facts_read_experts(const struct gi_gguf *gguf, const char *prefix,
+                                 struct gi_model_facts *facts, struct glinfer_error *err)
+{
+    const struct reader reader = {gguf, prefix, err};
+    enum { MAX_USED = 32 };
+    if (!read_count(&reader, "expert_count", 1, 1024, &facts->n_expert) ||
+        !read_count(&reader, "expert_used_count", 1,
+                    facts->n_expert < MAX_USED ? facts->n_expert : MAX_USED,
+                    &facts->n_expert_used)) {
+        return false;
+    }
+    return read_optional(&reader, "expert_feed_forward_length", facts->n_ff, &facts->n_ff);
+}
+
 bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer)
 {
     return facts->window > 0 && facts->window_period > 0 && (layer + 1) % facts->window_period != 0;

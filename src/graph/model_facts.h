@@ -25,6 +25,7 @@ struct gi_rope_facts {
 
 struct gi_model_facts {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
+    uint32_t n_expert, n_expert_used; // 0: no mixture of experts; n_ff is an expert's
     float norm_eps;
     float attention_scale;                          // of q . k
     float embed_scale, residual_scale, logit_scale; // 1 where the family has none
@@ -44,6 +45,10 @@ struct gi_model_facts {
 // known, a head that is no multiple of 8).
 bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
                          struct gi_model_facts *facts, struct glinfer_error *err);
+
+// Reads what a mixture of experts has beside, n_ff being that of an expert. Fails with BAD_FILE.
+bool gi_model_facts_read_experts(const struct gi_gguf *gguf, const char *prefix,
+                                 struct gi_model_facts *facts, struct glinfer_error *err);
 
 // Whether a layer is one of those with a window.
 bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer);

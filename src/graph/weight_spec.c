@@ -24,6 +24,8 @@ uint32_t gi_dim_size(const struct gi_model_facts *facts, enum gi_dim dim)
         return facts->n_ff;
     case GI_DIM_VOCAB:
         return facts->n_vocab;
+    case GI_DIM_EXPERT:
+        return facts->n_expert;
     case GI_DIM_NONE:
         break;
     }

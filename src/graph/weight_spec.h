@@ -12,6 +12,7 @@ enum gi_slot {
     GI_SLOT_OUT,
     GI_SLOT_GATE_UP,
     GI_SLOT_DOWN,
+    GI_SLOT_ROUTER, // of a mixture of experts
     GI_SLOT_COUNT,
 };
 
@@ -32,6 +33,8 @@ enum gi_weight_order { // ops/weight.h draws them
     GI_WEIGHT_ORDER_PLAIN,
     GI_WEIGHT_ORDER_QKV,
     GI_WEIGHT_ORDER_GATE_UP,
+    GI_WEIGHT_ORDER_EXPERTS,
+    GI_WEIGHT_ORDER_EXPERTS_GATE_UP,
 };
 
 enum gi_dim {
@@ -42,6 +45,7 @@ enum gi_dim {
     GI_DIM_KV, // n_kv_head * head_dim
     GI_DIM_FF,
     GI_DIM_VOCAB,
+    GI_DIM_EXPERT,
 };
 
 #define GI_MAX_SOURCES 3

@@ -1,5 +1,6 @@
 #include "ops/gemv.h"
 
+#include "ops/experts.h"
 #include "ops/params.h"
 
 #include <assert.h>
@@ -14,6 +15,8 @@ enum gemv_kernel {
     GEMV_GLU,
     GEMV_VOCAB,
     GEMV_PLAIN,
+    GEMV_EXPERT_GLU,
+    GEMV_EXPERT,
 };
 
 // glsl/lib/gemv.glsl explains them.
@@ -173,8 +176,10 @@ static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_ker
                                          enum gemv_form form)
 {
     static const enum gi_program_id ids[][4] = {
-        [GEMV_QKV] = FORMS(QKV),     [GEMV_RESIDUAL] = FORMS(RESIDUAL), [GEMV_GLU] = FORMS(GLU),
-        [GEMV_VOCAB] = FORMS(VOCAB), [GEMV_PLAIN] = FORMS(PLAIN),
+        [GEMV_QKV] = FORMS(QKV),       [GEMV_RESIDUAL] = FORMS(RESIDUAL),
+        [GEMV_GLU] = FORMS(GLU),       [GEMV_VOCAB] = FORMS(VOCAB),
+        [GEMV_PLAIN] = FORMS(PLAIN),   [GEMV_EXPERT_GLU] = FORMS(EXPERT_GLU),
+        [GEMV_EXPERT] = FORMS(EXPERT),
     };
     enum gi_program_id subgroup = ids[kernel][3];
     bool is_subgroup = form == GEMV_FORM_SPLIT && gi_program_available(gpu, subgroup);
@@ -213,7 +218,7 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
     dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
     dispatch->grid.size[0] = count_groups(&part->shape, part->n_pair);
     dispatch->grid.size[1] = 1;
-    dispatch->grid.size[2] = 1;
+    dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
     return gi_program_table_request(recorder->programs, &part->key, &dispatch->program, err) &&
            gi_dispatch_table_record(recorder->table, dispatch, err);
 }
@@ -441,5 +446,109 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         }
     }
     logits->n_partial = n_partial;
+    return true;
+}
+
+//-- experts ---------------------------------------------------------------------------------------
+
+// What both projections of experts have in common: one part, whose pairs are those of an expert.
+static void begin_experts(struct gemv_part *part, const struct gi_recorder *recorder,
+                          enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index,
+                          uint32_t expert_rows, struct gi_gemv_expert_glu_params *params)
+{
+    begin_part(part, recorder, kernel, weight, index);
+    part->n_pair = expert_rows / 16;
+    params->n_block = part->n_block;
+    params->n_pair = part->n_pair;
+    params->first_expert = part->weight->row_begin / expert_rows;
+    params->n_expert = part->weight->n_rows / expert_rows;
+}
+
+static struct gi_grid expert_grid(const struct gi_experts *experts, enum gi_experts_tokens tokens)
+{
+    struct gi_grid grid = {
+        .size = {1, 1, experts->n_used}
+    };
+    if (tokens == GI_EXPERTS_BATCH) {
+        grid.rule = GI_GRID_TOKENS;
+        grid.axis = 1;
+        grid.divisor = 1;
+    }
+    return grid;
+}
+
+bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts *experts,
+                           enum gi_activation activation, const struct gi_weight *weight,
+                           const struct gi_stream *stream, const struct gi_rows *x,
+                           const struct gi_rows *act, struct glinfer_error *err)
+{
+    const uint32_t expert_rows = weight->n_rows / experts->n_expert;
+    struct gi_gemv_expert_glu_params params = {
+        .n_row = experts->n_ff,
+        .stride = act->stride,
+        .width = experts->act_width,
+        .route = experts->route,
+    };
+    if (stream) {
+        params.source = stream->norm / 4;
+        params.ssq = stream->ssq / 4;
+        params.n_ssq = stream->n_ssq;
+        params.inv_n_embd = 1.0f / (float)stream->n_embd;
+        params.norm_eps = stream->norm_eps;
+    } else {
+        params.source_stride = x->stride / 4;
+    }
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gemv_part part;
+        begin_experts(&part, recorder, GEMV_EXPERT_GLU, weight, i, expert_rows, &params);
+        add_define(&part.key, "ACTIVATION", activation);
+        add_define(&part.key, "NORM", stream != NULL);
+        struct gi_dispatch dispatch = {
+            .label = "expert_gate_up",
+            .bindings = {act->range, stream ? stream->range : x->range},
+            .params = &params,
+            .params_size = sizeof(params),
+            .grid = expert_grid(experts, stream ? GI_EXPERTS_STEP : GI_EXPERTS_BATCH),
+        };
+        if (!record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *experts,
+                       enum gi_experts_tokens tokens, const struct gi_weight *weight,
+                       const struct gi_rows *act, const struct gi_rows *y,
+                       struct glinfer_error *err)
+{
+    const uint32_t expert_rows = weight->n_rows / experts->n_expert;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gemv_part part;
+        struct gi_gemv_expert_glu_params common = {0};
+        begin_experts(&part, recorder, GEMV_EXPERT, weight, i, expert_rows, &common);
+        const struct gi_gemv_expert_params params = {
+            .n_block = common.n_block,
+            .n_pair = common.n_pair,
+            .first_expert = common.first_expert,
+            .n_expert = common.n_expert,
+            .source_stride = act->stride / 4,
+            .n_row = experts->y_width < expert_rows ? experts->y_width : expert_rows,
+            .stride = y->stride,
+            .width = experts->y_width,
+            .route = experts->route / 4,
+            .act_width = experts->act_width / 4,
+        };
+        struct gi_dispatch dispatch = {
+            .label = "expert_down",
+            .bindings = {y->range, act->range},
+            .params = &params,
+            .params_size = sizeof(params),
+            .grid = expert_grid(experts, tokens),
+        };
+        if (!record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
     return true;
 }

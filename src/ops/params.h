@@ -13,6 +13,10 @@
     X(GEMV_GLU, gemv_glu)                                                                          \
     X(GEMV_VOCAB, gemv_vocab)                                                                      \
     X(GEMV_PLAIN, gemv_plain)                                                                      \
+    X(GEMV_EXPERT_GLU, gemv_expert_glu)                                                            \
+    X(GEMV_EXPERT, gemv_expert)                                                                    \
+    X(ROUTE, route)                                                                                \
+    X(ADD_EXPERTS, add_experts)                                                                    \
     X(NORM_ROPE_KV, norm_rope_kv)                                                                  \
     X(POST_NORM, post_norm)                                                                        \
     X(ARGMAX, argmax)                                                                              \
@@ -92,6 +96,45 @@
     GI_PARAMS_GEMV(X)                                                                              \
     GI_PARAMS_GEMV_NORM(X)                                                                         \
     X(uint32_t, row_begin)
+
+// Of one part, results of an expert and a token: glsl/gemv_expert_glu.comp.
+#define GI_PARAMS_GEMV_EXPERT_GLU(X)                                                               \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, source_stride)                                                                     \
+    X(uint32_t, first_expert)                                                                      \
+    X(uint32_t, n_expert)                                                                          \
+    X(uint32_t, n_row)                                                                             \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, route)
+
+#define GI_PARAMS_GEMV_EXPERT(X)                                                                   \
+    GI_PARAMS_GEMV_EXPERT_GLU(X)                                                                   \
+    X(uint32_t, act_width)
+
+#define GI_PARAMS_ROUTE(X)                                                                         \
+    X(uint32_t, n_expert)                                                                          \
+    X(uint32_t, n_used)                                                                            \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, act_stride)                                                                        \
+    X(uint32_t, route)                                                                             \
+    X(uint32_t, one)
+
+// Offsets and strides in floats.
+#define GI_PARAMS_ADD_EXPERTS(X)                                                                   \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, n_used)                                                                            \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, y_width)                                                                           \
+    X(uint32_t, act_stride)                                                                        \
+    X(uint32_t, route)                                                                             \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(float, scale)
 
 #define GI_PARAMS_ARGMAX(X)                                                                        \
     X(uint32_t, n_vocab)                                                                           \

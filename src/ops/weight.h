@@ -10,6 +10,9 @@
 //   gate_up  each part holds gate rows, rounded up to whole tiles, then the same number of up rows; the
 //            parts follow each other through n_ff.
 //
+//   experts  the rows of each expert in turn, rounded up to two tiles; or its gate rows, rounded up to
+//            whole tiles, then as many up rows. A part holds whole experts.
+//
 // q, k and v leave the kernels in "pair order": element 2 i of a head is the first and 2 i + 1 the second
 // of pair i. Dot products do not see the order of q and k, and for v it is the natural one.
 //

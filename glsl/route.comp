@@ -1,0 +1,73 @@
+// The experts of each token: the n_used largest of its logits, the lowest on ties, and their softmax.
+//
+//   act     (n_tokens, act_stride)  { expert, share, 0, 0 } of each written from route on
+//   logits  (n_tokens, stride)      n_expert of each row
+//
+// A group owns a token. A round finds the largest logit behind the last one found, so that nothing is
+// marked. A few hundred logits: the time is that of a dispatch.
+#include "lib/common.glsl"
+#include "lib/exp_log.glsl"
+#include "lib/reduce.glsl"
+#include "lib/step_state.glsl"
+
+#ifndef WG_SIZE
+#error "WG_SIZE: invocations of a group, a power of two"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
+layout(std430, binding = 1) restrict readonly buffer Logits { float logits[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_expert, n_used, stride, act_stride;
+    uint route, one; // one is 1: see reduce_max
+} params;
+
+#define LEAST -3.4e38
+#define MAX_USED 32u
+
+float found_logits[MAX_USED];
+uint found[MAX_USED];
+
+// The largest logit of this token behind (logit, expert), in invocation 0 and, past the barrier, in all.
+void find_next(uint begin, inout float logit, inout uint expert)
+{
+    float best = LEAST;
+    uint best_expert = 0xFFFFFFFEu;
+    for (uint i = gl_LocalInvocationIndex; i < params.n_expert; i += uint(WG_SIZE)) {
+        float value = logits[begin + i];
+        if (is_ahead(logit, expert, value, i) && is_ahead(value, i, best, best_expert)) {
+            best = value;
+            best_expert = i;
+        }
+    }
+    reduce_max(best, best_expert, uint(WG_SIZE), params.one);
+    reduce_barrier();
+    logit = best;
+    expert = best_expert;
+}
+
+void main()
+{
+    uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
+    float logit = 3.4e38;
+    uint expert = 0u;
+    float sum = 0.0;
+    for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
+        find_next(token * params.stride, logit, expert);
+        found_logits[i] = logit;
+        found[i] = min(expert, params.n_expert - 1u);
+        sum += exp_negative(logit - found_logits[0]);
+    }
+    if (gl_LocalInvocationIndex == 0u) {
+        uint at = token * params.act_stride + params.route;
+        for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
+            act[at + 4u * i] = float(found[i]);
+            act[at + 4u * i + 1u] = exp_negative(found_logits[i] - found_logits[0]) / sum;
+            act[at + 4u * i + 2u] = 0.0;
+            act[at + 4u * i + 3u] = 0.0;
+        }
+    }
+}

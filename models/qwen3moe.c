@@ -1,0 +1,76 @@
+// Qwen 3's mixtures of experts: the attention of qwen3.c, and a router that takes a few of many small
+// networks for each token.
+#include "models/families.h"
+
+//-- facts ---------------------------------------------------------------------------------------
+
+static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                       struct glinfer_error *err)
+{
+    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    return gi_model_facts_read(gguf, "qwen3moe", facts, err) &&
+           gi_model_facts_read_experts(gguf, "qwen3moe", facts, err);
+}
+
+//-- weights -------------------------------------------------------------------------------------
+
+static const struct gi_weight_spec weights[] = {
+    {.slot = GI_SLOT_QKV,
+     .name = "attn_qkv",
+     .order = GI_WEIGHT_ORDER_QKV,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.attn_q", GI_DIM_Q},
+                 {"blk.%u.attn_k", GI_DIM_KV},
+                 {"blk.%u.attn_v", GI_DIM_KV}},
+     .next_norm = GI_NORM_NONE},
+    {.slot = GI_SLOT_OUT,
+     .name = "attn_out",
+     .order = GI_WEIGHT_ORDER_PLAIN,
+     .cols = GI_DIM_Q,
+     .sources = {{"blk.%u.attn_output", GI_DIM_EMBD}},
+     .next_norm = GI_NORM_FFN },
+    {.slot = GI_SLOT_GATE_UP,
+     .name = "ffn_gate_up",
+     .order = GI_WEIGHT_ORDER_EXPERTS_GATE_UP,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.ffn_gate_exps", GI_DIM_FF}, {"blk.%u.ffn_up_exps", GI_DIM_FF}},
+     .next_norm = GI_NORM_NONE},
+    {.slot = GI_SLOT_DOWN,
+     .name = "ffn_down",
+     .order = GI_WEIGHT_ORDER_EXPERTS,
+     .cols = GI_DIM_FF,
+     .sources = {{"blk.%u.ffn_down_exps", GI_DIM_EMBD}},
+     .next_norm = GI_NORM_NONE},
+    {.slot = GI_SLOT_ROUTER,
+     .name = "router",
+     .order = GI_WEIGHT_ORDER_PLAIN,
+     .cols = GI_DIM_EMBD,
+     .sources = {{"blk.%u.ffn_gate_inp", GI_DIM_EXPERT}},
+     .next_norm = GI_NORM_NONE},
+};
+
+static const struct gi_norm_spec norms[] = {
+    {GI_NORM_ATTN, "blk.%u.attn_norm",   GI_DIM_EMBD},
+    {GI_NORM_Q,    "blk.%u.attn_q_norm", GI_DIM_HEAD},
+    {GI_NORM_K,    "blk.%u.attn_k_norm", GI_DIM_HEAD},
+    {GI_NORM_FFN,  "blk.%u.ffn_norm",    GI_DIM_EMBD},
+};
+
+//-- layer ---------------------------------------------------------------------------------------
+
+static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
+           gi_graph_experts_block(graph, layer, err);
+}
+
+const struct gi_model_family gi_model_family_qwen3moe = {
+    .name = "qwen3moe",
+    .read_facts = read_facts,
+    .weights = weights,
+    .n_weights = sizeof(weights) / sizeof(weights[0]),
+    .norms = norms,
+    .n_norms = sizeof(norms) / sizeof(norms[0]),
+    .record_layer = record_layer,
+};
