@@ -3,6 +3,8 @@
 #include "ops/params.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 // How a device's class spreads the product over groups.
 struct gemm_shape {
@@ -22,7 +24,44 @@ static uint32_t lane_tokens(const struct gi_gpu *gpu)
     return gi_program_available(gpu, GI_PROGRAM_GEMM) ? 4 : 2; // the registers of Mali-T
 }
 
-static struct gemm_shape choose_shape(const struct gi_gpu *gpu)
+// Groups that a large GPU runs at once: GL does not say.
+#define WAVE_GROUPS 128
+
+static uint32_t ceil_div(uint32_t n, uint32_t by)
+{
+    return (n + by - 1) / by;
+}
+
+// Waves of groups take time by their tile: on an H200 one of 64 x 128 in glsl/gemm_wide.comp 125
+// units, one of 64 x 64 in glsl/gemm.comp 71. Where the latter do not fill a wave, gemm_wide.comp
+// wins with that tile, too. GLINFER_GEMM=64x128, 64x64 or narrow overrules it.
+static struct gemm_shape choose_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
+{
+    const struct gemm_shape narrow = {GI_PROGRAM_GEMM, 64, 64, 2};
+    const struct gemm_shape square = {GI_PROGRAM_GEMM_WIDE, 64, 64, 3};
+    const struct gemm_shape wide = {GI_PROGRAM_GEMM_WIDE, 128, 64, 3};
+    const char *asked = getenv("GLINFER_GEMM");
+    bool has_wide = gi_program_available(gpu, GI_PROGRAM_GEMM_WIDE);
+    bool fits_wide = has_wide && gi_gpu_limits(gpu)->max_shared_size >= (64 + 128) * 32 * 4;
+    if (!has_wide || (asked && strcmp(asked, "narrow") == 0)) {
+        return narrow;
+    }
+    if (asked && strcmp(asked, "64x64") == 0) {
+        return square;
+    }
+    if (asked && strcmp(asked, "64x128") == 0 && fits_wide) {
+        return wide;
+    }
+    uint32_t n_square = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
+    uint32_t n_wide = ceil_div(n_tokens, 64) * ceil_div(n_rows, 128);
+    if (n_square <= WAVE_GROUPS) {
+        return square;
+    }
+    bool is_wide = 125 * ceil_div(n_wide, WAVE_GROUPS) < 71 * ceil_div(n_square, WAVE_GROUPS);
+    return fits_wide && is_wide ? wide : narrow;
+}
+
+static struct gemm_shape choose_shape(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
     switch (gi_batch_form(gpu)) {
     case GI_BATCH_FORM_ROW:
@@ -30,20 +69,22 @@ static struct gemm_shape choose_shape(const struct gi_gpu *gpu)
     case GI_BATCH_FORM_LANE:
         return (struct gemm_shape){GI_PROGRAM_GEMM_LANE, 64, lane_tokens(gpu), 3};
     default:
-        return (struct gemm_shape){GI_PROGRAM_GEMM, 64, 64, 2};
+        return choose_tile(gpu, n_tokens, n_rows);
     }
 }
 
 static struct gi_program_key make_key(const struct gemm_shape *shape,
                                       const struct gi_weight_part *part, bool is_added)
 {
+    bool is_wide = shape->program == GI_PROGRAM_GEMM_WIDE;
     return (struct gi_program_key){
         .id = shape->program,
         .quant = part->quant->type,
         .n_defines = shape->n_defines,
         .defines = {{"ADD", is_added},
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    {"TOKENS", (int32_t)shape->n_tokens},
+                    is_wide ? (struct gi_define){"ROWS", (int32_t)shape->n_rows}
+                            : (struct gi_define){"TOKENS", (int32_t)shape->n_tokens},
                     {"TILES", ROW_TILES}},
     };
 }
@@ -53,7 +94,8 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *y, const struct gi_gemm_params *params,
                         struct glinfer_error *err)
 {
-    struct gemm_shape shape = choose_shape(recorder->gpu);
+    uint32_t max_tokens = (uint32_t)(x->range.size / (x->stride * sizeof(float)));
+    struct gemm_shape shape = choose_shape(recorder->gpu, max_tokens, part->n_rows);
     struct gi_program_key key = make_key(&shape, part, is_added);
     struct gi_dispatch dispatch = {
         .label = label,

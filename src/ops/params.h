@@ -29,6 +29,7 @@
     X(GEMM, gemm)                                                                                  \
     X(GEMM_LANE, gemm_lane)                                                                        \
     X(GEMM_ROW, gemm_row)                                                                          \
+    X(GEMM_WIDE, gemm_wide)                                                                        \
     X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(GLU, glu)                                                                                    \
@@ -201,6 +202,7 @@
 
 #define GI_PARAMS_GEMM_LANE(X) GI_PARAMS_GEMM(X)
 #define GI_PARAMS_GEMM_ROW(X)  GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_WIDE(X) GI_PARAMS_GEMM(X)
 
 // Pairs are rotary pairs; k and v in uints of the layer's range, rope in pairs of the vectors.
 #define GI_PARAMS_ROPE_KV(X)                                                                       \

@@ -457,13 +457,21 @@ static const struct gemm_case gemm_cases[] = {
     {GI_GGML_TYPE_IQ3_S, 5,   48,   768,  32,  false, true },
 };
 
-static const char *const batch_shapes[] = {"split", "lane", "row"}; // of GLINFER_BATCH
+static const struct batch_shape {
+    const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
+} batch_shapes[] = {
+    {"split",  "split", "narrow"},
+    {"square", "split", "64x64" },
+    {"wide",   "split", "64x128"},
+    {"lane",   "lane",  "narrow"},
+    {"row",    "row",   "narrow"},
+};
 
 static void gemm_name(size_t index, char *text, size_t size)
 {
     const struct gemm_case *c = &gemm_cases[index / COUNT(batch_shapes)];
     snprintf(text, size, "%s %s %u tokens %ux%u in parts of %u%s%s",
-             gi_ggml_type_find(c->type)->name, batch_shapes[index % COUNT(batch_shapes)],
+             gi_ggml_type_find(c->type)->name, batch_shapes[index % COUNT(batch_shapes)].name,
              c->n_tokens, c->n_rows, c->n_cols, c->max_part_rows, c->has_bias ? " bias" : "",
              c->is_added ? " added" : "");
 }
@@ -513,7 +521,9 @@ static bool run_gemm(struct kt_run *run, size_t index)
     float *before = kt_alloc((size_t)c->n_tokens * y_stride, sizeof(float));
     struct gi_rows x_rows = make_rows(run, "x", x, c->n_tokens, x_stride);
     struct gi_rows y = make_rows(run, "y", before, c->n_tokens, y_stride);
-    setenv("GLINFER_BATCH", batch_shapes[index % COUNT(batch_shapes)], 1);
+    const struct batch_shape *shape = &batch_shapes[index % COUNT(batch_shapes)];
+    setenv("GLINFER_BATCH", shape->batch, 1);
+    setenv("GLINFER_GEMM", shape->gemm, 1);
     bool is_good = kt_weight_init(&weight, run,
                                   &(struct kt_weight_params){.type = c->type,
                                                              .n_rows = c->n_rows,

@@ -32,6 +32,7 @@ static const struct {
     {"HAS_COUNTS", {0, 1}   },
     {"ADD",        {0, 1}   },
     {"TILES",      {12, 8}  },
+    {"ROWS",       {64, 128}},
     {"TOKENS",     {8, 4}   },
     {"VECTORS",    {2, 1}   },
     {"LOADS",      {16, 4}  },

@@ -1,7 +1,7 @@
 #include "kernel_test.h"
 
 extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_glu, kt_gemv_vocab,
-    kt_gemv_linear, kt_gemv_quant, kt_gemv_bench;
+    kt_gemv_linear, kt_gemv_quant, kt_gemv_bench, kt_gemm_bench;
 extern const struct kt_suite kt_gemv_plain, kt_post_norm, kt_rmsnorm_add, kt_norm_rope_kv;
 extern const struct kt_suite kt_argmax, kt_logprob, kt_sample;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
@@ -41,4 +41,4 @@ const struct kt_suite *const kt_suites[] = {
     NULL,
 };
 
-const struct kt_suite *const kt_bench_suites[] = {&kt_gemv_bench, NULL};
+const struct kt_suite *const kt_bench_suites[] = {&kt_gemv_bench, &kt_gemm_bench, NULL};
