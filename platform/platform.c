@@ -439,7 +439,11 @@ size_t gi_platform_candidates(struct gi_platform_candidate *out, size_t cap)
 {
     size_t n = 0;
     for (size_t i = 0; i < N_BACKENDS && n < cap; i++) {
-        n += backends[i]->list(out + n, cap - n, NULL);
+        const size_t n_found = backends[i]->list(out + n, cap - n, NULL);
+        if (n_found == 0) { // opened by its name, the backend says why
+            snprintf(out[n].device, sizeof(out[n].device), "%s", backends[i]->name);
+        }
+        n += n_found > 0 ? n_found : 1;
     }
     return n;
 }

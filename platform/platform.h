@@ -38,7 +38,7 @@ struct gi_platform_candidate {
     char device[128];
 };
 // Fills at most cap candidates in the order in which "auto" tries them and returns how many there
-// are.
+// are. A backend that finds no device stands there by its name alone, and opening that is refused.
 size_t gi_platform_candidates(struct gi_platform_candidate *out, size_t cap);
 
 // Opens params->device; "auto" takes the first hardware renderer that works, then, if allowed, the

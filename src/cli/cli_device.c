@@ -32,7 +32,7 @@ static void print_device(void *user, const struct glinfer_device_info *info)
 {
     (void)user;
     if (info->refusal[0]) {
-        printf("  %s: refused: %s\n", info->device, info->refusal);
+        printf("  %s: not usable: %s\n", info->device, info->refusal);
     } else {
         printf("  %s: %s%s\n", info->device, info->renderer,
                info->is_software ? " (on the CPU)" : "");

@@ -73,7 +73,7 @@ static void print_device(void *user, const struct glinfer_device_info *info)
 {
     (void)user;
     if (info->refusal[0]) {
-        printf("%s: refused: %s\n", info->device, info->refusal);
+        printf("%s: not usable: %s\n", info->device, info->refusal);
     } else {
         print_usable(info);
     }

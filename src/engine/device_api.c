@@ -134,6 +134,14 @@ void glinfer_device_describe(const struct glinfer_device *device, struct glinfer
     hand_over(&full, info);
 }
 
+// A refusal without what the list says anyway: "no usable GPU: gbm: ".
+static const char *skip_device(const char *message, const char *name)
+{
+    const char *found = strstr(message, name);
+    const char *colon = found ? found + strlen(name) : message;
+    return strncmp(colon, ": ", 2) == 0 ? colon + 2 : message;
+}
+
 // Opens one candidate, whatever its renderer, and describes it or its refusal.
 static bool try_candidate(const struct glinfer_device_params *params, const char *name,
                           struct glinfer_device_info *info)
@@ -150,7 +158,7 @@ static bool try_candidate(const struct glinfer_device_params *params, const char
     if (ok) {
         fill_info(info, device.gpu);
     } else {
-        copy_text(info->refusal, sizeof(info->refusal), err.message);
+        copy_text(info->refusal, sizeof(info->refusal), skip_device(err.message, name));
     }
     gi_gpu_destroy(device.gpu);
     gi_platform_close(device.platform);
