@@ -11,6 +11,10 @@ extern const struct gi_weight_spec gi_pre_norm_weights[GI_DECODER_N_WEIGHTS];
 // With a norm after either block, which a kernel of its own works out.
 extern const struct gi_weight_spec gi_post_norm_weights[GI_DECODER_N_WEIGHTS];
 
+// With a norm before either block and a mixture of experts for the feed-forward network.
+#define GI_EXPERT_N_WEIGHTS 5
+extern const struct gi_weight_spec gi_expert_weights[GI_EXPERT_N_WEIGHTS];
+
 // The norms before the blocks.
 #define GI_PRE_NORM_N_NORMS 2
 extern const struct gi_norm_spec gi_pre_norm_norms[GI_PRE_NORM_N_NORMS];

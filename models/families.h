@@ -13,6 +13,7 @@
     X(gemma3)                                                                                      \
     X(smollm3)                                                                                     \
     X(granite)                                                                                     \
+    X(granitemoe)                                                                                  \
     X(phi3)                                                                                        \
     X(olmo2)                                                                                       \
     X(glm4)

@@ -1,14 +1,13 @@
-// Granite 3: the Llama family's blocks with scales of the embedding, the scores of attention, what blocks
+// Granite 3 and its mixtures of experts: the Llama family's blocks with scales of the embedding, the scores of attention, what blocks
 // add to the residual, and the logits.
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
 //-- facts ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_scaled(const struct gi_gguf *gguf, const char *prefix,
+                        struct gi_model_facts *facts, struct glinfer_error *err)
 {
-    const char *const prefix = "granite";
     float logit_divisor;
     bool has_rope;
     facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
@@ -26,6 +25,19 @@ static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
     return true;
 }
 
+static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                       struct glinfer_error *err)
+{
+    return read_scaled(gguf, "granite", facts, err);
+}
+
+static bool read_expert_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                              struct glinfer_error *err)
+{
+    return read_scaled(gguf, "granitemoe", facts, err) &&
+           gi_model_facts_read_experts(gguf, "granitemoe", facts, err);
+}
+
 //-- layer ---------------------------------------------------------------------------------------
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -41,4 +53,19 @@ const struct gi_model_family gi_model_family_granite = {
     .norms = gi_pre_norm_norms,
     .n_norms = GI_PRE_NORM_N_NORMS,
     .record_layer = record_layer,
+};
+
+static bool record_expert_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_attention_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
+}
+
+const struct gi_model_family gi_model_family_granitemoe = {
+    .name = "granitemoe",
+    .read_facts = read_expert_facts,
+    .weights = gi_expert_weights,
+    .n_weights = GI_EXPERT_N_WEIGHTS,
+    .norms = gi_pre_norm_norms,
+    .n_norms = GI_PRE_NORM_N_NORMS,
+    .record_layer = record_expert_layer,
 };

@@ -1,5 +1,6 @@
 // Qwen 3's mixtures of experts: the attention of qwen3.c, and a router that takes a few of many small
 // networks for each token.
+#include "models/decoder_weights.h"
 #include "models/families.h"
 
 //-- facts ---------------------------------------------------------------------------------------
@@ -13,41 +14,6 @@ static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
 }
 
 //-- weights -------------------------------------------------------------------------------------
-
-static const struct gi_weight_spec weights[] = {
-    {.slot = GI_SLOT_QKV,
-     .name = "attn_qkv",
-     .order = GI_WEIGHT_ORDER_QKV,
-     .cols = GI_DIM_EMBD,
-     .sources = {{"blk.%u.attn_q", GI_DIM_Q},
-                 {"blk.%u.attn_k", GI_DIM_KV},
-                 {"blk.%u.attn_v", GI_DIM_KV}},
-     .next_norm = GI_NORM_NONE},
-    {.slot = GI_SLOT_OUT,
-     .name = "attn_out",
-     .order = GI_WEIGHT_ORDER_PLAIN,
-     .cols = GI_DIM_Q,
-     .sources = {{"blk.%u.attn_output", GI_DIM_EMBD}},
-     .next_norm = GI_NORM_FFN },
-    {.slot = GI_SLOT_GATE_UP,
-     .name = "ffn_gate_up",
-     .order = GI_WEIGHT_ORDER_EXPERTS_GATE_UP,
-     .cols = GI_DIM_EMBD,
-     .sources = {{"blk.%u.ffn_gate_exps", GI_DIM_FF}, {"blk.%u.ffn_up_exps", GI_DIM_FF}},
-     .next_norm = GI_NORM_NONE},
-    {.slot = GI_SLOT_DOWN,
-     .name = "ffn_down",
-     .order = GI_WEIGHT_ORDER_EXPERTS,
-     .cols = GI_DIM_FF,
-     .sources = {{"blk.%u.ffn_down_exps", GI_DIM_EMBD}},
-     .next_norm = GI_NORM_NONE},
-    {.slot = GI_SLOT_ROUTER,
-     .name = "router",
-     .order = GI_WEIGHT_ORDER_PLAIN,
-     .cols = GI_DIM_EMBD,
-     .sources = {{"blk.%u.ffn_gate_inp", GI_DIM_EXPERT}},
-     .next_norm = GI_NORM_NONE},
-};
 
 static const struct gi_norm_spec norms[] = {
     {GI_NORM_ATTN, "blk.%u.attn_norm",   GI_DIM_EMBD},
@@ -68,8 +34,8 @@ static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_
 const struct gi_model_family gi_model_family_qwen3moe = {
     .name = "qwen3moe",
     .read_facts = read_facts,
-    .weights = weights,
-    .n_weights = sizeof(weights) / sizeof(weights[0]),
+    .weights = gi_expert_weights,
+    .n_weights = GI_EXPERT_N_WEIGHTS,
     .norms = norms,
     .n_norms = sizeof(norms) / sizeof(norms[0]),
     .record_layer = record_layer,

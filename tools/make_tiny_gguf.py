@@ -68,7 +68,7 @@ def parse_arguments():
     parser.add_argument("out")
     parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
                         "granite", "phi3", "olmo2", "glm4",
-                        "qwen3moe"], default="llama")
+                        "qwen3moe", "granitemoe"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)

@@ -35,8 +35,11 @@ make tiny-olmo2 --arch olmo2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --he
     --window 40 --rope-scaling yarn --untied
 make tiny-glm4 --arch glm4 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 96 --ff 96 \
     --layers 2 --rot 48 --bias --untied
+# A mixture with a seed for which rounding to an f16 cache does not tip the choice of an expert.
 make tiny-qwen3moe --arch qwen3moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 \
-    --head-dim 32 --ff 32 --layers 2 --experts 6 --experts-used 2
+    --head-dim 32 --ff 32 --layers 2 --experts 6 --experts-used 2 --seed 2
+make tiny-granitemoe --arch granitemoe --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 \
+    --layers 2 --experts 5 --experts-used 3 --scales
 make tiny-gemma3 --arch gemma3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \
     --ff 64 --layers 6 --window 24 --rope-base 1000000 --rope-scaling linear
 make tiny-gemma2 --arch gemma2 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 4 --kv-heads 2 --head-dim 32 \
