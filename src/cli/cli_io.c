@@ -112,7 +112,8 @@ static bool read_stream(FILE *file, const char *name, struct cli_bytes *bytes)
     char block[65536];
     size_t size;
     bool is_stored = cli_bytes_append(bytes, "", 0);
-    while (is_stored && !cli_is_interrupted() &&
+    // The end of file is sticky here, though not at a terminal, where reading on asks for another.
+    while (is_stored && !feof(file) && !cli_is_interrupted() &&
            (size = fread(block, 1, sizeof(block), file)) > 0) {
         is_stored = cli_bytes_append(bytes, block, size);
     }
