@@ -376,6 +376,9 @@ static int answer(struct run *run)
     if (!choose_template(run) || !read_texts(run) || !check_zero_bytes(run)) {
         return cli_is_interrupted() ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED;
     }
+    if (run->text.size == 0) {
+        return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");
+    }
     status = load(run);
     if (status != CLI_EXIT_DONE) {
         return status;

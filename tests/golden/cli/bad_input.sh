@@ -82,7 +82,7 @@ fi
 refused 1 'room for 16' run -c 16 -p 'A prompt that is longer than the context that it may have.'
 refused 1 'shorter context' run -c 16777216 -p x
 refused 2 '-n 0' run -n 0 -p x
-refused 1 'the prompt is empty' run
+refused 2 'the prompt is empty' run
 run -n 3 -p "$(printf 'a\377\303')" >output 2>errors
 same 'invalid UTF-8 is read' $? 0
 iconv -f UTF-8 -t UTF-8 output >/dev/null
