@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 //-- messages --------------------------------------------------------------------------------------
@@ -229,7 +230,15 @@ void cli_set_session(struct glinfer_session *session)
 
 //-- progress --------------------------------------------------------------------------------------
 
-#define BAR_WIDTH 40
+#define BAR_WIDTH      40
+#define BAR_MIN_WIDTH  10
+#define BAR_TEXT_WIDTH 29 // label, brackets, percent, and the last column, which may wrap
+
+static size_t count_columns(void)
+{
+    struct winsize size = {.ws_col = 0};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
 
 void cli_bar_init(struct cli_bar *bar)
 {
@@ -251,14 +260,21 @@ static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
         [GLINFER_PHASE_COMPILE] = "compiling",
         [GLINFER_PHASE_PROMPT] = "reading the prompt",
     };
+    const size_t n_column = count_columns();
+    size_t width = n_column > BAR_TEXT_WIDTH ? n_column - BAR_TEXT_WIDTH : 0;
     char cells[BAR_WIDTH + 1];
     if (bar->is_drawn && bar->phase == phase && bar->percent == percent) {
         return;
     }
-    memset(cells, '.', BAR_WIDTH);
-    memset(cells, '#', (size_t)(percent * BAR_WIDTH / 100));
-    cells[BAR_WIDTH] = 0;
-    fprintf(stderr, "\r\033[K%-18s [%s] %3d %%", labels[phase], cells, percent);
+    width = width < BAR_WIDTH ? width : BAR_WIDTH;
+    memset(cells, '.', width);
+    memset(cells, '#', (size_t)percent * width / 100);
+    cells[width] = 0;
+    if (width >= BAR_MIN_WIDTH) {
+        fprintf(stderr, "\r\033[K%-18s [%s] %3d %%", labels[phase], cells, percent);
+    } else {
+        fprintf(stderr, "\r\033[K%s %d %%", labels[phase], percent);
+    }
     fflush(stderr);
     bar->is_drawn = true;
     bar->phase = phase;
