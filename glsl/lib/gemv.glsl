@@ -17,7 +17,8 @@
 //   GEMV_SPLIT 1   A group owns PAIRS pairs, 8 rows x N_SLICE slices of k each; slice s takes blocks
 //                  s, s + N_SLICE, ..., so that neighbouring rows read one run of memory and a group
 //                  has many loads in flight. Partial sums meet in shared memory, with SUBGROUP (its size)
-//                  after shuffles; the first 8 * PAIRS invocations own the results.
+//                  after shuffles; the first 8 * PAIRS invocations own the results. With LOOP 1
+//                  a group takes so many pairs again and again, along a run of its own.
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier.
 //   TEXELS 1       Source and weights are read through buffer textures. llvmpipe turns a load from a
@@ -62,6 +63,9 @@ void gemv_finish(uint pair, uint row, vec2 y);
 
 #ifndef SUBGROUP
 #define SUBGROUP 0
+#endif
+#ifndef LOOP
+#define LOOP 0
 #endif
 
 #if GEMV_SPLIT
@@ -163,10 +167,10 @@ void gemv_share(uint lane, vec2 y, float ssq)
     barrier();
 }
 
-void gemv_run()
+void gemv_pass(uint first)
 {
     uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
-    uint first = gl_WorkGroupID.x * uint(PAIRS), last_block = params.n_block - 1u;
+    uint last_block = params.n_block - 1u;
     uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_SLICE), params.n_pair - 1u));
     bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
     // Everything that the first block needs is asked for before anything is waited for.
@@ -200,6 +204,20 @@ void gemv_run()
     if (is_owner) {
         gemv_finish(first + lane / 8u, row, gemv_collect(lane));
     }
+}
+
+void gemv_run()
+{
+#if LOOP
+    uint n_pass = (params.n_pair + uint(PAIRS) - 1u) / uint(PAIRS);
+    uint turns = (n_pass + gl_NumWorkGroups.x - 1u) / gl_NumWorkGroups.x;
+    for (uint i = 0u; i < turns; i++) {
+        gemv_pass((gl_WorkGroupID.x * turns + i) * uint(PAIRS));
+        barrier(); // the next pass writes what this one reads in shared memory
+    }
+#else
+    gemv_pass(gl_WorkGroupID.x * uint(PAIRS));
+#endif
 }
 
 #else
