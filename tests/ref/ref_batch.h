@@ -32,6 +32,10 @@ void ref_rope_table(size_t n_rot, double rate, double position, float *row);
 // silu(gate) * up, or with is_gelu 0.5 gate (1 + tanh(sqrt(2 / pi) (gate + 0.044715 gate^3))) * up.
 double ref_glu(double gate, double up, bool is_gelu);
 
+// The n_used largest logits, the lowest expert on ties, and the softmax of those.
+void ref_route(const float *logits, uint32_t n_expert, uint32_t n_used, uint32_t *experts,
+               double *shares);
+
 // One head of one token over n_key keys: out (head_dim) = sum of softmax(scale * q . k) v.
 struct ref_attention {
     const float *q;     // (head_dim)
