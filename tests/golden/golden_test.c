@@ -209,7 +209,7 @@ static int run_cases(struct glinfer_session *session, const struct options *opti
     const double usual = options->cache == GLINFER_CACHE_F32 ? 0.002 : 0.02;
     const double tolerance = options->tolerance > 0 ? options->tolerance : usual;
     struct golden_case *golden = calloc(1, sizeof(*golden));
-    size_t capacity = 0;
+    size_t capacity = 1; // of line, so that getline takes it
     char *line = calloc(1, 1);
     FILE *file = fopen(options->golden, "r");
     int n_passed = 0, n_failed = 0;
