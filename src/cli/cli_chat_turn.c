@@ -185,6 +185,7 @@ static bool generate(struct cli_turns *turns, struct glinfer_error *err)
     params.progress_user = &turns->session->bar;
     memset(&turns->stats, 0, sizeof(turns->stats));
     turns->stats.struct_size = sizeof(turns->stats);
+    cli_bar_wait(&turns->session->bar);
     const bool is_done = glinfer_generate(turns->session->session, &params, &turns->stats, err);
     cli_bar_clear(&turns->session->bar);
     if (turns->is_line_open) {

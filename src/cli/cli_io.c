@@ -183,7 +183,9 @@ int cli_close_output(int status)
 static volatile sig_atomic_t is_interrupted;
 static struct glinfer_session *volatile session_to_cancel;
 
-static void handle_interrupt(int number)
+static volatile sig_atomic_t is_terminal; // stderr, asked once: a handler may not
+
+static void note_interrupt(int number)
 {
     struct glinfer_session *session = session_to_cancel;
     (void)number;
@@ -193,8 +195,21 @@ static void handle_interrupt(int number)
     }
 }
 
+static void handle_interrupt(int number)
+{
+    static const char text[] =
+        "\nglinfer: stopping after the current step; Ctrl-C again ends at once\n";
+    const int saved = errno;
+    note_interrupt(number);
+    if (is_terminal && session_to_cancel && write(STDERR_FILENO, text, sizeof(text) - 1) < 0) {
+        is_terminal = 0;
+    }
+    errno = saved;
+}
+
 void cli_catch_signals(void)
 {
+    is_terminal = isatty(STDERR_FILENO) != 0;
     struct sigaction action = {.sa_handler = handle_interrupt, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -205,7 +220,7 @@ void cli_catch_signals(void)
 
 void cli_catch_interrupts(void)
 {
-    struct sigaction action = {.sa_handler = handle_interrupt};
+    struct sigaction action = {.sa_handler = note_interrupt};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
 }
@@ -245,11 +260,31 @@ void cli_bar_init(struct cli_bar *bar)
     *bar = (struct cli_bar){.is_wanted = isatty(STDERR_FILENO) != 0};
 }
 
-void cli_bar_clear(struct cli_bar *bar)
+static void erase_bar(struct cli_bar *bar)
 {
     if (bar->is_drawn) {
         fputs("\r\033[K", stderr);
         bar->is_drawn = false;
+    }
+}
+
+void cli_bar_clear(struct cli_bar *bar)
+{
+    bar->is_waiting = false;
+    erase_bar(bar);
+}
+
+void cli_bar_wait(struct cli_bar *bar)
+{
+    static const char what[] = "processing the prompt";
+    static const char why[] = " (the first run also compiles in the driver)";
+    bar->is_waiting = true;
+    if (bar->is_wanted) {
+        const bool has_room = count_columns() > sizeof(what) + sizeof(why) + 3;
+        fprintf(stderr, "\r\033[K%s%s...", what, has_room ? why : "");
+        fflush(stderr);
+        bar->is_drawn = true;
+        bar->percent = -1;
     }
 }
 
@@ -286,8 +321,10 @@ bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t 
     struct cli_bar *bar = user;
     if (bar->is_wanted && total > 0 && done < total) {
         draw_bar(bar, phase, (int)((double)done * 100 / (double)total));
+    } else if (bar->is_waiting) {
+        cli_bar_wait(bar);
     } else {
-        cli_bar_clear(bar);
+        erase_bar(bar);
     }
     return !cli_is_interrupted();
 }

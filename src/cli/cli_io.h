@@ -37,7 +37,8 @@ bool cli_write(const char *data, size_t size);
 // written did not arrive; says why.
 int cli_close_output(int status);
 
-// SIGINT asks for an end; a second one kills. SIGPIPE becomes a failed write.
+// SIGINT asks for an end, and says so on a terminal where a session has to end its step first; a
+// second one kills. SIGPIPE becomes a failed write.
 void cli_catch_signals(void);
 bool cli_is_interrupted(void);
 // From now on no SIGINT kills: each is only noted, until it is forgotten.
@@ -50,11 +51,15 @@ void cli_set_session(struct glinfer_session *session);
 struct cli_bar {
     bool is_wanted;
     bool is_drawn;
-    int percent; // drawn last
+    bool is_waiting; // since cli_bar_wait
+    int percent;     // drawn last
     enum glinfer_phase phase;
 };
 void cli_bar_init(struct cli_bar *bar);
+// Nothing is drawn from here on, until the next progress.
 void cli_bar_clear(struct cli_bar *bar);
+// Says that the prompt is processed, until cli_bar_clear: the driver may take long over the first.
+void cli_bar_wait(struct cli_bar *bar);
 // A glinfer_progress_fn; cancels once interrupted.
 bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total);
 

@@ -223,10 +223,10 @@ static bool keep_token(struct run *run, const struct glinfer_token *token)
 static bool receive_token(void *user, const struct glinfer_token *token)
 {
     struct run *run = user;
+    cli_bar_clear(&run->session.bar);
     if (run->settings->is_json) {
         return keep_token(run, token);
     }
-    cli_bar_clear(&run->session.bar);
     if (token->text_size == 0) {
         return true;
     }
@@ -252,6 +252,7 @@ static bool generate(struct run *run, struct glinfer_error *err)
     params.progress = cli_progress;
     params.progress_user = &run->session.bar;
     run->stats.struct_size = sizeof(run->stats);
+    cli_bar_wait(&run->session.bar);
     bool is_done = glinfer_generate(run->session.session, &params, &run->stats, err);
     cli_bar_clear(&run->session.bar);
     return is_done;
