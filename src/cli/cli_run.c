@@ -334,10 +334,22 @@ static void print_timings(const struct run *run)
             cli_format_size(memory, stats->peak_memory));
 }
 
+static void note_full_context(const struct run *run)
+{
+    const struct glinfer_model_info *info = &run->session.info;
+    if (run->stats.stop == GLINFER_STOP_LIMIT && run->stats.n_past >= info->n_ctx) {
+        fprintf(stderr, "glinfer: note: the context of %u tokens is full%s\n", info->n_ctx,
+                info->n_ctx < info->n_ctx_train ? "; -c gives more" : "");
+    }
+}
+
 static int finish_answer(struct run *run, bool is_done, const struct glinfer_error *err)
 {
     if (run->is_line_open) {
         cli_write("\n", 1);
+    }
+    if (!is_done && err->status == GLINFER_STATUS_CONTEXT_FULL) {
+        return cli_fail(CLI_EXIT_FAILED, "%s with -c", err->message);
     }
     if (!is_done) {
         return cli_fail_error(err);
@@ -348,6 +360,7 @@ static int finish_answer(struct run *run, bool is_done, const struct glinfer_err
     if (run->stats.stop == GLINFER_STOP_CALLBACK) {
         return cli_close_output(CLI_EXIT_FAILED);
     }
+    note_full_context(run);
     if (run->settings->is_json) {
         return print_json(run);
     }

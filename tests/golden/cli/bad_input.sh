@@ -79,7 +79,7 @@ fi
 
 #-- requests
 
-refused 1 'room for 16' run -c 16 -p 'A prompt that is longer than the context that it may have.'
+refused 1 'room for 16: shorten it or ask for a larger context with -c' run -c 16 -p 'A prompt that is longer than the context that it may have.'
 refused 1 'shorter context' run -c 16777216 -p x
 refused 2 '-n 0' run -n 0 -p x
 refused 2 'the prompt is empty' run

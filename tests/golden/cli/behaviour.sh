@@ -42,6 +42,9 @@ done
 check 'json stops at the limit' "$(grep -c '"stop":"limit"' "$dir/json")" 1
 check 'json has three probs a token' "$(grep -o '"logprob"' "$dir/json" | wc -l | tr -d ' ')" 27
 
+run -p 'Once upon' -c 16 >/dev/null
+check 'a full context is named' "$(grep -c 'the context of 16 tokens is full' "$dir/errors")" 1
+
 drawn=$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chain 1)
 check 'a seed in chains of 7' "$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chain 7)" "$drawn"
 check 'a seed and indirect grids' \
