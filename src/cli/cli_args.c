@@ -303,7 +303,7 @@ static bool take_word(struct parsing *p)
     }
     char name[MAX_NAME];
     snprintf(name, sizeof(name), "%.*s", (int)size, word);
-    p->report->is_given[flag - p->command->flags] = true;
+    p->report->given[flag - p->command->flags] = word;
     return take_value(p, flag, name, word[size] ? word + size + 1 : NULL);
 }
 
@@ -425,8 +425,10 @@ void cli_print_notes(FILE *file, const struct cli_command *command, const struct
 {
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];
-        if (report->is_given[i] && is_ignored(flag)) {
-            fprintf(file, "glinfer: note: %s has no effect: %s\n", flag->names, flag->help);
+        const char *given = report->given[i];
+        if (given && is_ignored(flag)) {
+            fprintf(file, "glinfer: note: %.*s has no effect: %s\n", (int)strcspn(given, "="),
+                    given, flag->help);
         }
     }
 }

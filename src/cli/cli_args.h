@@ -97,7 +97,7 @@ enum cli_parsed {
 
 struct cli_report {
     char error[640];
-    bool is_given[CLI_MAX_FLAGS]; // flag i of the table was there
+    const char *given[CLI_MAX_FLAGS]; // flag i of the table as typed, borrowed; NULL: it was not
 };
 
 // Reads argv[0..argc), the words behind the command's name, into *settings, which holds the

@@ -90,12 +90,12 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_SWITCH(settings, has_progress, "--progress", "say on stderr which test runs"),
     CLI_FLAG_IGNORED_VALUE("-ngl, --n-gpu-layers", "every layer runs on the device"),
     CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),
-    CLI_FLAG_IGNORED_VALUE("-t, --threads", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
     CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
-    CLI_FLAG_IGNORED_VALUE("-C, --cpu-mask", "the CPU computes nothing"),
-    CLI_FLAG_IGNORED_VALUE("--cpu-strict", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("-C, --cpu-mask", "threads are the GL driver's business"),
+    CLI_FLAG_IGNORED_VALUE("--cpu-strict", "threads are the GL driver's business"),
     CLI_FLAG_IGNORED_VALUE("--poll", "the host sleeps while it waits"),
-    CLI_FLAG_IGNORED_VALUE("--prio", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("--prio", "threads are the GL driver's business"),
     CLI_FLAG_IGNORED_VALUE("-ncmoe, --n-cpu-moe", "every layer runs on the device"),
     CLI_FLAG_IGNORED_VALUE("-sm, --split-mode", "there is one device"),
     CLI_FLAG_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),
@@ -109,7 +109,7 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_IGNORED_VALUE("-nopo, --no-op-offload", "every operation runs on the device"),
     CLI_FLAG_IGNORED_VALUE("--no-host", "every buffer is the device's"),
     CLI_FLAG_IGNORED_VALUE("-rpc, --rpc", "there is one device"),
-    CLI_FLAG_IGNORED_VALUE("--numa", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("--numa", "threads are the GL driver's business"),
 };
 
 const struct cli_command cli_bench_command = {

@@ -32,7 +32,7 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_TEXT(settings, svg, "--svg", "FILE",
                   "a roofline picture: the kernels beneath what the device can do"),
     CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_FLAG_IGNORED_VALUE("-t, --threads", "the CPU computes nothing"),
+    CLI_FLAG_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
     CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
 };
 

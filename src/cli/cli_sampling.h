@@ -36,8 +36,8 @@ struct cli_sampling {
 #define CLI_IGNORED_FLAGS                                                                          \
     CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers",                                   \
                            "every layer runs on the device"),                                      \
-        CLI_FLAG_IGNORED_VALUE("-t, --threads", "the CPU computes nothing"),                       \
-        CLI_FLAG_IGNORED_VALUE("-tb, --threads-batch", "the CPU computes nothing"),                \
+        CLI_FLAG_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),           \
+        CLI_FLAG_IGNORED_VALUE("-tb, --threads-batch", "threads are the GL driver's business"),    \
         CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"), \
         CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),                  \
         CLI_FLAG_IGNORED_VALUE("-np, --parallel", "there is one sequence"),                        \
