@@ -34,8 +34,17 @@ static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
 static bool read_expert_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
                               struct glinfer_error *err)
 {
-    return read_scaled(gguf, "granitemoe", facts, err) &&
-           gi_model_facts_read_experts(gguf, "granitemoe", facts, err);
+    const char *const prefix = "granitemoe";
+    uint32_t n_shared;
+    if (!read_scaled(gguf, prefix, facts, err) ||
+        !gi_model_facts_read_experts(gguf, prefix, facts, err) ||
+        !gi_model_facts_u32(gguf, prefix, "expert_shared_feed_forward_length", 0, &n_shared, err)) {
+        return false;
+    }
+    return n_shared == 0 ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: an expert that all tokens share (%u wide) is not supported",
+                        gi_gguf_path(gguf), n_shared);
 }
 
 //-- layer ---------------------------------------------------------------------------------------
