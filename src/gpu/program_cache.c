@@ -62,18 +62,26 @@ void gi_program_cache_finish(struct gi_program_cache *cache)
     *cache = (struct gi_program_cache){0};
 }
 
-// Creates the folder and those above it. path is changed and put back.
+// Creates the folder and those above it. path is changed and put back. The reason of a failure is
+// that of the topmost folder that could not be created, not that the next one has no parent.
 static bool make_dirs(char *path)
 {
+    int reason = 0;
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         int result = mkdir(path, 0700);
         *slash = '/';
-        if (result != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) {
-            return false;
+        if (result == 0 || errno == EEXIST) {
+            reason = 0; // what is above may be closed to us and hold what is not
+        } else if (reason == 0) {
+            reason = errno;
         }
     }
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
+    if (mkdir(path, 0700) == 0 || errno == EEXIST) {
+        return true;
+    }
+    errno = reason != 0 ? reason : errno;
+    return false;
 }
 
 //-- keys ------------------------------------------------------------------------------------------
@@ -242,7 +250,9 @@ void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash
     if (binary && !write_file(cache, key, &header, binary)) {
         cache->has_failed_write = true;
         gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_WARN,
-                     "compiled programs are not kept in %s: %s", cache->dir, strerror(errno));
+                     "compiled programs cannot be kept in %s (%s), so every start compiles again; "
+                     "set XDG_CACHE_HOME to a writable folder",
+                     cache->dir, strerror(errno));
     }
     free(binary);
 }
