@@ -127,7 +127,9 @@ static bool parse_int(const struct cli_flag *flag, const char *text, int64_t *fi
     errno = 0;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end || errno || (double)value < flag->low || (double)value > flag->high) {
-        snprintf(why, size, "a whole number from %.0f to %.0f", flag->low, flag->high);
+        // llama.cpp's -2 is taken for the -1 that we speak of.
+        const double low = flag->low < -1 ? -1 : flag->low;
+        snprintf(why, size, "a whole number from %.0f to %.0f", low, flag->high);
         return false;
     }
     *field = value;
@@ -248,7 +250,9 @@ static bool refuse_word(const struct parsing *p, const char *word)
     const struct cli_command *command = p->command;
     char best[MAX_NAME], hint[160];
     const bool is_flag = word[0] == '-' && word[1];
-    if (is_flag && suggest_flag(command, word, best)) {
+    if (strcmp(word, "-hf") == 0 || strcmp(word, "--hf-repo") == 0) {
+        snprintf(hint, sizeof(hint), "nothing is downloaded: tools/fetch-model, or -m FILE");
+    } else if (is_flag && suggest_flag(command, word, best)) {
         snprintf(hint, sizeof(hint), "is it %s?", best);
     } else if (!is_flag && command->word) {
         snprintf(hint, sizeof(hint), "%s", command->word);

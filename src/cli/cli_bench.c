@@ -556,13 +556,14 @@ static int run_bench(struct bench *bench)
         return CLI_EXIT_FAILED;
     }
     measure_device(bench);
-    bench->device = cli_device_open(&bench->settings->device, &bench->device_info);
+    int status = CLI_EXIT_DONE;
+    bench->device = cli_device_open(&bench->settings->device, &bench->device_info, &status);
     if (!bench->device) {
-        return CLI_EXIT_FAILED;
+        return status;
     }
     bench->result.device = &bench->device_info;
     bench->result.model = &bench->model_info;
-    const int status = run_models(bench);
+    status = run_models(bench);
     glinfer_device_destroy(&bench->device);
     return status;
 }

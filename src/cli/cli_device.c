@@ -12,14 +12,16 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
 }
 
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
-                                       struct glinfer_device_info *info)
+                                       struct glinfer_device_info *info, int *status)
 {
     struct glinfer_error err;
     struct glinfer_device_params params;
     cli_device_params(flags, &params);
     struct glinfer_device *device = glinfer_device_create(&params, &err);
     if (!device) {
-        cli_fail_error(&err);
+        const bool is_wrong_name = err.status == GLINFER_STATUS_INVALID_ARGUMENT;
+        const int failed = cli_fail_error(&err);
+        *status = is_wrong_name ? CLI_EXIT_USAGE : failed;
         return NULL;
     }
     info->struct_size = sizeof(*info);

@@ -28,9 +28,10 @@ extern const char *const cli_cache_types[]; // f16, f32: enum glinfer_cache_type
 
 // Fills *params; software renderers are allowed. flags must outlive the device.
 void cli_device_params(const struct cli_device_flags *flags, struct glinfer_device_params *params);
-// Opens the device and says in one line if it is no GPU. NULL with the reason printed.
+// Opens the device and says in one line if it is no GPU. NULL with the reason printed and the exit
+// status in *status.
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
-                                       struct glinfer_device_info *info);
+                                       struct glinfer_device_info *info, int *status);
 // Lists devices as --list-devices does; returns the exit status.
 int cli_device_list(const struct cli_device_flags *flags);
 

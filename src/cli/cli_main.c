@@ -74,6 +74,11 @@ static int refuse_command(const char *word)
     for (size_t i = 0; i < N_ENTRY; i++) {
         names[i] = entries[i].command->name;
     }
+    if (word[0] == '-' && word[1]) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "%.100s stands before a command; is it glinfer run %.100s ...?", word,
+                        word);
+    }
     const char *nearest = cli_nearest(word, names, N_ENTRY);
     if (nearest) {
         return cli_fail(CLI_EXIT_USAGE, "unknown command \"%.100s\"; is it %s?", word, nearest);

@@ -53,9 +53,10 @@ int cli_session_load(struct cli_session *session)
     struct glinfer_error err;
     struct glinfer_model_params params;
     fill_model_params(session, &params);
-    session->device = cli_device_open(&session->flags->device, &session->device_info);
+    int status = CLI_EXIT_DONE;
+    session->device = cli_device_open(&session->flags->device, &session->device_info, &status);
     if (!session->device) {
-        return CLI_EXIT_FAILED;
+        return status;
     }
     session->model = glinfer_model_load(session->device, &params, &err);
     cli_bar_clear(&session->bar);

@@ -11,6 +11,18 @@
 
 //-- header ------------------------------------------------------------------------------------
 
+static bool looks_like_text(const struct gi_gguf_reader *r)
+{
+    const uint64_t size = r->size < 64 ? r->size : 64;
+    for (uint64_t i = 0; i < size; i++) {
+        const uint8_t c = r->data[i];
+        if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_magic(struct gi_gguf_reader *r)
 {
     if (r->size == 0) {
@@ -19,6 +31,10 @@ static bool check_magic(struct gi_gguf_reader *r)
     const uint8_t *magic = gi_gguf_reader_bytes(r, 4, "the magic number");
     if (!magic) {
         return false;
+    }
+    if (memcmp(magic, "GGUF", 4) != 0 && looks_like_text(r)) {
+        return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: is no GGUF file (it looks like text)", r->path);
     }
     if (memcmp(magic, "GGUF", 4) != 0) {
         return gi_error_set(r->err, GLINFER_STATUS_BAD_FILE,

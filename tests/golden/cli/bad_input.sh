@@ -95,7 +95,7 @@ if grep -q Mesa devices || "$glinfer" info -v 2>&1 | grep -q Mesa; then
     refused 1 'compute shaders need 3.1' \
         env MESA_GLES_VERSION_OVERRIDE=3.0 "$glinfer" run -m "$model" -p x
 fi
-refused 1 'is not known' run -dev nonsense -p x
+refused 2 'is not known' run -dev nonsense -p x
 
 #-- the cache
 
