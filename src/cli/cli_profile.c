@@ -54,6 +54,7 @@ const struct cli_command cli_profile_command = {
 struct profile {
     const struct settings *settings;
     struct cli_session session;
+    FILE *trace, *svg; // owned; NULL: not asked for
     struct cli_profile_data data;
 };
 
@@ -247,30 +248,49 @@ static int print_json(const struct cli_profile_data *data)
 
 //-- the command -----------------------------------------------------------------------------------
 
-static int write_file(const char *path, const struct cli_profile_data *data,
+static int refuse_file(const char *path)
+{
+    return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
+}
+
+// Before anything is measured, so that a wrong path does not cost the measurement.
+static int open_files(struct profile *profile)
+{
+    const struct settings *settings = profile->settings;
+    profile->trace = settings->trace ? fopen(settings->trace, "w") : NULL;
+    if (settings->trace && !profile->trace) {
+        return refuse_file(settings->trace);
+    }
+    profile->svg = settings->svg ? fopen(settings->svg, "w") : NULL;
+    return settings->svg && !profile->svg ? refuse_file(settings->svg) : CLI_EXIT_DONE;
+}
+
+static void close_files(struct profile *profile)
+{
+    if (profile->trace) {
+        fclose(profile->trace);
+    }
+    if (profile->svg) {
+        fclose(profile->svg);
+    }
+}
+
+static int write_file(FILE *file, const char *path, const struct cli_profile_data *data,
                       void (*print)(FILE *file, const struct cli_profile_data *data))
 {
-    FILE *file = path ? fopen(path, "w") : NULL;
-    if (!path) {
+    if (!file) {
         return CLI_EXIT_DONE;
     }
-    if (!file) {
-        return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
-    }
     print(file, data);
-    const bool is_bad = ferror(file) != 0;
-    if (fclose(file) != 0 || is_bad) {
-        return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
-    }
-    return CLI_EXIT_DONE;
+    return fflush(file) == 0 && !ferror(file) ? CLI_EXIT_DONE : refuse_file(path);
 }
 
 static int show(const struct profile *profile)
 {
     const struct settings *settings = profile->settings;
-    int status = write_file(settings->trace, &profile->data, cli_trace_print);
+    int status = write_file(profile->trace, settings->trace, &profile->data, cli_trace_print);
     if (status == CLI_EXIT_DONE) {
-        status = write_file(settings->svg, &profile->data, cli_roofline_print);
+        status = write_file(profile->svg, settings->svg, &profile->data, cli_roofline_print);
     }
     if (settings->is_json) {
         const int printed = print_json(&profile->data);
@@ -283,6 +303,9 @@ static int show(const struct profile *profile)
 static int run(struct profile *profile)
 {
     int status = cli_session_check(&profile->session);
+    if (status == CLI_EXIT_DONE) {
+        status = open_files(profile);
+    }
     if (status == CLI_EXIT_DONE) {
         status = cli_session_load(&profile->session);
     }
@@ -297,6 +320,7 @@ static int run(struct profile *profile)
     if (status == CLI_EXIT_DONE) {
         status = show(profile);
     }
+    close_files(profile);
     cli_profile_finish(&profile->data);
     cli_session_finish(&profile->session);
     return status;
