@@ -81,6 +81,7 @@ struct field {
     const char *name;
     const char *text; // of a string, NULL: number holds the value
     char number[40];
+    bool is_unknown; // null in JSON, 0 elsewhere
 };
 
 struct fields {
@@ -106,6 +107,13 @@ add_number(struct fields *fields, const char *name, const char *format, ...)
         vsnprintf(field->number, sizeof(field->number), format, args);
         va_end(args);
     }
+}
+
+// A figure of which 0 means that there is none.
+static void add_figure(struct fields *fields, const char *name, int n_digit, double value)
+{
+    add_number(fields, name, "%.*f", n_digit, value);
+    fields->items[fields->count - 1].is_unknown = !(value > 0);
 }
 
 static void add_origin(struct fields *fields, const struct cli_bench_result *result,
@@ -169,9 +177,9 @@ static void add_own(struct fields *fields, const struct cli_bench_result *result
 {
     const struct figures figures = compute_figures(result);
     add_number(fields, "weight_bytes_per_token", "%" PRIu64, result->weight_bytes);
-    add_number(fields, "gb_per_s", "%.3f", weight_rate(result, &figures));
-    add_number(fields, "memory_gb_per_s", "%.3f", result->memory_rate);
-    add_number(fields, "memory_share", "%.4f", memory_share(result, &figures));
+    add_figure(fields, "gb_per_s", 3, weight_rate(result, &figures));
+    add_figure(fields, "memory_gb_per_s", 3, result->memory_rate);
+    add_figure(fields, "memory_share", 4, memory_share(result, &figures));
     add_number(fields, "ttft_ms", "%.3f", result->ttft_ms);
     add_number(fields, "peak_memory_bytes", "%" PRIu64, result->peak_memory);
     add_text(fields, "device", result->device->device);
@@ -232,7 +240,7 @@ static void print_json_field(FILE *file, const struct field *field)
     if (field->text) {
         print_json_text(file, field->text);
     } else {
-        fputs(field->number, file);
+        fputs(field->is_unknown ? "null" : field->number, file);
     }
 }
 
