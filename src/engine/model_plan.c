@@ -1,5 +1,6 @@
 #include "engine/model_plan.h"
 
+#include "base/round.h"
 #include "engine/weight_layout.h"
 
 #include <stdio.h>
@@ -7,16 +8,6 @@
 #include <string.h>
 
 enum { NAME_SIZE = 96 };
-
-static uint32_t round_up(uint32_t n, uint32_t step)
-{
-    return (n + step - 1) / step * step;
-}
-
-static uint64_t align_up(uint64_t n, uint64_t step)
-{
-    return (n + step - 1) / step * step;
-}
 
 //-- finding tensors -----------------------------------------------------------------------------
 
@@ -141,8 +132,8 @@ static bool has_experts(enum gi_weight_order order)
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
 {
     const uint32_t rows = weight->sources[0].n_rows;
-    return weight->order == GI_WEIGHT_ORDER_EXPERTS ? round_up(rows, 2 * GI_TILE_ROWS)
-                                                    : 2 * round_up(rows, GI_TILE_ROWS);
+    return weight->order == GI_WEIGHT_ORDER_EXPERTS ? gi_round_up(rows, 2 * GI_TILE_ROWS)
+                                                    : 2 * gi_round_up(rows, GI_TILE_ROWS);
 }
 
 static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
@@ -152,14 +143,14 @@ static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_
     case GI_WEIGHT_ORDER_QKV:
         return plan->qkv_layout.n_rows;
     case GI_WEIGHT_ORDER_GATE_UP:
-        return 2 * round_up(rows, GI_TILE_ROWS);
+        return 2 * gi_round_up(rows, GI_TILE_ROWS);
     case GI_WEIGHT_ORDER_EXPERTS:
     case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
         return plan->facts.n_expert * gi_plan_expert_rows(weight);
     case GI_WEIGHT_ORDER_PLAIN:
         break;
     }
-    return round_up(rows, 2 * GI_TILE_ROWS);
+    return gi_round_up(rows, 2 * GI_TILE_ROWS);
 }
 
 static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
@@ -432,5 +423,5 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
 
 uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment)
 {
-    return align_up(part->aux.offset + part->aux.size, alignment);
+    return gi_round_up(part->aux.offset + part->aux.size, alignment);
 }

@@ -1,15 +1,12 @@
 #include "engine/session_layout.h"
 
-static uint32_t round_up(uint32_t n, uint32_t step)
-{
-    return (n + step - 1) / step * step;
-}
+#include "base/round.h"
 
 // A matrix of activations, a row a token of the batch.
 static uint64_t lay_out_rows(struct gi_rows *rows, const struct gi_session_shape *shape,
                              uint32_t width)
 {
-    rows->stride = round_up(width, GI_QUANT_BLOCK);
+    rows->stride = gi_round_up(width, GI_QUANT_BLOCK);
     return (uint64_t)rows->stride * shape->n_batch * sizeof(float);
 }
 
@@ -32,8 +29,8 @@ static void lay_out_experts(struct gi_graph *graph)
     experts->n_expert = facts->n_expert;
     experts->n_used = facts->n_expert_used;
     experts->n_ff = facts->n_ff;
-    experts->act_width = round_up(facts->n_ff, GI_QUANT_BLOCK);
-    experts->y_width = round_up(facts->n_embd, GI_QUANT_BLOCK);
+    experts->act_width = gi_round_up(facts->n_ff, GI_QUANT_BLOCK);
+    experts->y_width = gi_round_up(facts->n_embd, GI_QUANT_BLOCK);
     experts->route = experts->n_used * experts->act_width;
 }
 
@@ -73,9 +70,10 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
         gi_stream_layout(&graph->stream, facts->n_embd, facts->n_rot, facts->norm_eps);
     sizes[GI_SESSION_ATTENTION] = gi_attention_scratch_layout(&graph->attention, kv);
     sizes[GI_SESSION_FFN_ACT] =
-        (uint64_t)round_up(act_width(graph), GI_QUANT_BLOCK) * sizeof(float);
-    graph->row.stride = larger(round_up(facts->n_embd, 2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
-    graph->row.stride = larger(graph->row.stride, round_up(facts->n_expert, 2 * GI_TILE_ROWS));
+        (uint64_t)gi_round_up(act_width(graph), GI_QUANT_BLOCK) * sizeof(float);
+    graph->row.stride =
+        larger(gi_round_up(facts->n_embd, 2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
+    graph->row.stride = larger(graph->row.stride, gi_round_up(facts->n_expert, 2 * GI_TILE_ROWS));
     graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
     sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, facts->n_vocab);

@@ -1,5 +1,7 @@
 #include "engine/weight_layout.h"
 
+#include "base/round.h"
+
 // A run of GPU rows of one type that may be cut anywhere at a multiple of `step` rows.
 struct run {
     const struct gi_quant *quant;
@@ -7,22 +9,17 @@ struct run {
     bool has_bias, has_gamma;
 };
 
-static uint64_t align_up(uint64_t n, uint64_t step)
-{
-    return (n + step - 1) / step * step;
-}
-
 // Bytes of aux before the vectors: the type's table and the scales.
 static uint64_t vectors_offset(const struct run *run, uint32_t n_rows, uint32_t n_cols)
 {
-    return align_up(run->quant->table_words * sizeof(uint32_t) +
-                        gi_quant_scales_size(run->quant, n_rows, n_cols),
-                    16);
+    return gi_round_up(run->quant->table_words * sizeof(uint32_t) +
+                           gi_quant_scales_size(run->quant, n_rows, n_cols),
+                       16);
 }
 
 static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols)
 {
-    const uint64_t vector = align_up(n_rows, 4) * 4;
+    const uint64_t vector = gi_round_up(n_rows, 4) * 4;
     return vectors_offset(run, n_rows, n_cols) + (run->has_bias ? vector : 0) +
            (run->has_gamma ? vector : 0);
 }
@@ -44,7 +41,7 @@ static void lay_out_part(struct gi_weight_part *part, const struct run *run, uin
     part->row_begin = row;
     part->n_rows = n_rows;
     part->quads.size = gi_quant_quads_size(run->quant, n_rows, n_cols);
-    part->aux.offset = align_up(part->quads.size, alignment);
+    part->aux.offset = gi_round_up(part->quads.size, alignment);
     part->aux.size = aux_size(run, n_rows, n_cols);
     if (part->aux.size == 0) {
         part->aux.size = 16; // a range may not be empty
@@ -53,7 +50,7 @@ static void lay_out_part(struct gi_weight_part *part, const struct run *run, uin
     part->bias = part->gamma = GI_NO_OFFSET;
     if (run->has_bias) {
         part->bias = word;
-        word += (uint32_t)align_up(n_rows, 4);
+        word += (uint32_t)gi_round_up(n_rows, 4);
     }
     if (run->has_gamma) {
         part->gamma = word;

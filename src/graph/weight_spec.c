@@ -1,13 +1,9 @@
 #include "graph/weight_spec.h"
 
+#include "base/round.h"
 #include "quant/quant.h"
 
 #include <assert.h>
-
-static uint32_t round_up(uint32_t n, uint32_t step)
-{
-    return (n + step - 1) / step * step;
-}
 
 uint32_t gi_dim_size(const struct gi_model_facts *facts, enum gi_dim dim)
 {
@@ -44,11 +40,11 @@ void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_model_fa
         const uint32_t width = gi_dim_size(facts, specs[i].size);
         layout->offsets[specs[i].norm] = end;
         layout->widths[specs[i].norm] = width;
-        end += round_up(width, GI_QUANT_BLOCK);
+        end += gi_round_up(width, GI_QUANT_BLOCK);
     }
     layout->n_layer = facts->n_layer;
     layout->layer_size = end;
-    layout->size = facts->n_layer * end + round_up(facts->n_embd, GI_QUANT_BLOCK);
+    layout->size = facts->n_layer * end + gi_round_up(facts->n_embd, GI_QUANT_BLOCK);
 }
 
 uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm)
