@@ -1,13 +1,12 @@
 #include "ops/gemv.h"
 
+#include "base/round.h"
 #include "ops/experts.h"
+#include "ops/gemv_shape.h"
 #include "ops/params.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-
-//-- shapes ----------------------------------------------------------------------------------------
 
 enum gemv_kernel {
     GEMV_QKV,
@@ -19,148 +18,12 @@ enum gemv_kernel {
     GEMV_EXPERT,
 };
 
-// glsl/lib/gemv.glsl explains them.
-enum gemv_form {
-    GEMV_FORM_SPLIT,
-    GEMV_FORM_ROW,
-    GEMV_FORM_TEXEL,
-};
-
-// How a kernel is spread over invocations.
-struct gemv_shape {
-    enum gemv_form form;
-    uint32_t wg_size;
-    uint32_t pairs;      // of a group if split, else of an invocation; a power of two
-    uint32_t max_groups; // split: groups loop so that there are no more; 0: one pass each
-};
-
-// The first row that is possible for a device's class and a part of at least min_pair pairs and
-// min_block blocks.
-struct gemv_row {
-    enum gi_gpu_class class;
-    uint32_t min_pair, min_block;
-    struct gemv_shape shape;
-};
-
-// Split: measured on an H200 with the projections of SmolLM2, Llama 1B and 8B, in whole models. The fewer
-// the rows, the more slices of k it takes to have the whole machine load. A vocabulary of hundreds of
-// megabytes is read faster by groups that all run at once, each from a run of memory of its own, and
-// leaves more of a cache to the layers.
-static const struct gemv_row rows[] = {
-    {GI_GPU_CLASS_LLVMPIPE, 0,    0,  {GEMV_FORM_TEXEL, 8, 4, 0}    },
-    {GI_GPU_CLASS_LLVMPIPE, 0,    0,  {GEMV_FORM_ROW, 8, 4, 0}      },
-    {GI_GPU_CLASS_ROW,      0,    0,  {GEMV_FORM_ROW, 64, 1, 0}     },
-    {GI_GPU_CLASS_SPLIT,    4096, 0,  {GEMV_FORM_SPLIT, 256, 4, 528}},
-    {GI_GPU_CLASS_SPLIT,    2048, 0,  {GEMV_FORM_SPLIT, 128, 4, 0}  },
-    {GI_GPU_CLASS_SPLIT,    320,  0,  {GEMV_FORM_SPLIT, 256, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    40, {GEMV_FORM_SPLIT, 512, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    0,  {GEMV_FORM_SPLIT, 256, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    1024, 0,  {GEMV_FORM_SPLIT, 128, 2, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    0,  {GEMV_FORM_SPLIT, 128, 1, 0}  },
-};
-
-static const char *const form_names[] = {
-    [GEMV_FORM_SPLIT] = "split", [GEMV_FORM_ROW] = "row", [GEMV_FORM_TEXEL] = "texel"};
-
-// Takes ":number" from the front of a text, if it is there.
-static const char *parse_number(const char *text, uint32_t *number)
-{
-    if (*text != ':') {
-        return text;
-    }
-    char *end;
-    *number = (uint32_t)strtoul(text + 1, &end, 10);
-    return end;
-}
-
-// What GLINFER_GEMV=form[:wg_size[:pairs[:max_groups]]] asks for; false if nothing that is understood.
-static bool parse_shape(struct gemv_shape *shape)
-{
-    static const struct gemv_shape defaults[] = {
-        [GEMV_FORM_SPLIT] = {GEMV_FORM_SPLIT, 128, 1, 0},
-        [GEMV_FORM_ROW] = {GEMV_FORM_ROW,   64,  1, 0},
-        [GEMV_FORM_TEXEL] = {GEMV_FORM_TEXEL, 8,   4, 0},
-    };
-    const char *asked = getenv("GLINFER_GEMV");
-    for (size_t i = 0; asked && i < sizeof(form_names) / sizeof(form_names[0]); i++) {
-        size_t size = strlen(form_names[i]);
-        if (strncmp(asked, form_names[i], size) == 0) {
-            *shape = defaults[i];
-            const char *rest = parse_number(asked + size, &shape->wg_size);
-            rest = parse_number(rest, &shape->pairs);
-            parse_number(rest, &shape->max_groups);
-            return true;
-        }
-    }
-    return false;
-}
-
-// Whether a part can be read through buffer textures.
-static bool fits_texels(const struct gi_limits *limits, const struct gi_weight_part *part)
-{
-    return limits->has_texture_buffer && part->quads.size / 16 <= limits->max_texels &&
-           part->aux.size / 4 <= limits->max_texels;
-}
-
-// Reductions want powers of two; a group that splits k has a slice at least.
-static bool is_sound(const struct gemv_shape *shape)
-{
-    uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
-    return wg_size >= 8 && (wg_size & (wg_size - 1)) == 0 && pairs > 0 && pairs <= 16 &&
-           (pairs & (pairs - 1)) == 0 && (shape->form != GEMV_FORM_SPLIT || wg_size >= 8 * pairs);
-}
-
-static bool is_possible(const struct gemv_shape *shape, const struct gi_gpu *gpu,
-                        const struct gi_weight_part *part)
-{
-    const struct gi_limits *limits = gi_gpu_limits(gpu);
-    return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
-           (shape->form != GEMV_FORM_TEXEL || fits_texels(limits, part));
-}
-
-static struct gemv_shape choose_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part,
-                                      uint32_t n_block)
-{
-    struct gemv_shape asked;
-    if (parse_shape(&asked) && is_possible(&asked, gpu, part)) {
-        return asked;
-    }
-    const struct gemv_row *row = rows;
-    while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
-           n_block < row->min_block || !is_possible(&row->shape, gpu, part)) {
-        row++;
-    }
-    return row->shape;
-}
-
-static uint32_t divide_up(uint32_t n, uint32_t d)
-{
-    return n / d + (n % d != 0);
-}
-
-static uint32_t count_groups(const struct gemv_shape *shape, uint32_t n_pair)
-{
-    if (shape->form != GEMV_FORM_SPLIT) {
-        return divide_up(n_pair, shape->pairs * (shape->wg_size / 8));
-    }
-    uint32_t n_pass = divide_up(n_pair, shape->pairs);
-    return shape->max_groups ? divide_up(n_pass, divide_up(n_pass, shape->max_groups)) : n_pass;
-}
-
-// Results of a reduction that a part leaves: one a group, or, where groups are too small for a
-// barrier to pay, one an invocation.
-static uint32_t count_partials(const struct gemv_shape *shape, uint32_t n_pair)
-{
-    uint32_t each = shape->wg_size == 8 ? 8 : 1;
-    return count_groups(shape, n_pair) * each;
-}
-
 //-- recording -------------------------------------------------------------------------------------
 
 // One part of a weight on its way into the table.
 struct gemv_part {
     const struct gi_weight_part *weight;
-    struct gemv_shape shape;
+    struct gi_gemv_shape shape;
     uint32_t n_block, n_pair;
     struct gi_program_key key;
 };
@@ -179,7 +42,7 @@ static void add_define(struct gi_program_key *key, const char *name, uint32_t va
     }
 
 static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_kernel kernel,
-                                         enum gemv_form form)
+                                         enum gi_gemv_form form)
 {
     static const enum gi_program_id ids[][4] = {
         [GEMV_QKV] = FORMS(QKV),       [GEMV_RESIDUAL] = FORMS(RESIDUAL),
@@ -188,9 +51,17 @@ static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_ker
         [GEMV_EXPERT] = FORMS(EXPERT),
     };
     enum gi_program_id subgroup = ids[kernel][3];
-    bool is_subgroup = form == GEMV_FORM_SPLIT && gi_program_available(gpu, subgroup);
+    bool is_subgroup = form == GI_GEMV_FORM_SPLIT && gi_program_available(gpu, subgroup);
     return is_subgroup ? subgroup : ids[kernel][form];
 }
+
+// As tuning knows them.
+static const char *const kernel_names[] = {
+    [GEMV_QKV] = "gemv_qkv",       [GEMV_RESIDUAL] = "gemv_residual",
+    [GEMV_GLU] = "gemv_glu",       [GEMV_VOCAB] = "gemv_vocab",
+    [GEMV_PLAIN] = "gemv_plain",   [GEMV_EXPERT_GLU] = "gemv_expert_glu",
+    [GEMV_EXPERT] = "gemv_expert",
+};
 
 static void begin_part(struct gemv_part *part, const struct gi_recorder *recorder,
                        enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
@@ -201,12 +72,18 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     part->weight = weight_part;
     part->n_block = gi_weight_blocks(weight);
     part->n_pair = weight_part->n_rows / 16;
-    part->shape = choose_shape(recorder->gpu, weight_part, part->n_block);
+    const struct gi_tuning_key key = {
+        .kernel = kernel_names[kernel],
+        .type = weight_part->quant->type,
+        .n_rows = weight_part->n_rows,
+        .n_cols = weight->n_cols,
+    };
+    part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block);
     part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
     part->key.quant = weight_part->quant->type;
     add_define(&part->key, "WG_SIZE", part->shape.wg_size);
     add_define(&part->key, "PAIRS", part->shape.pairs);
-    if (part->shape.form == GEMV_FORM_SPLIT && part->shape.max_groups) {
+    if (part->shape.form == GI_GEMV_FORM_SPLIT && part->shape.max_groups) {
         add_define(&part->key, "LOOP", 1);
     }
     add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
@@ -217,7 +94,7 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
 {
     dispatch->bindings[2] = part->weight->quads;
     dispatch->bindings[3] = part->weight->aux;
-    if (part->shape.form == GEMV_FORM_TEXEL) {
+    if (part->shape.form == GI_GEMV_FORM_TEXEL) {
         dispatch->texels[1] = GI_TEXEL_VEC4;
         dispatch->texels[2] = GI_TEXEL_UVEC4;
         dispatch->texels[3] = GI_TEXEL_UINT;
@@ -225,7 +102,7 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
     dispatch->writes = 1u << 0;
     dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
     dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
-    dispatch->grid.size[0] = count_groups(&part->shape, part->n_pair);
+    dispatch->grid.size[0] = gi_gemv_groups(&part->shape, part->n_pair);
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
     return gi_program_table_request(recorder->programs, &part->key, &dispatch->program, err) &&
@@ -360,7 +237,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        n_ssq += count_partials(&part.shape, part.n_pair);
+        n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_ssq <= stream->max_ssq);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
@@ -410,8 +287,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
 {
     // A partial result covers two rows at the least, and parts end in whole groups.
     logits->n_vocab = n_vocab;
-    logits->partial = divide_up(n_vocab, 4) * 4;
-    logits->max_partial = divide_up(n_vocab, 16) * 8 + GI_TILE_ROWS * GI_MAX_PARTS;
+    logits->partial = (uint32_t)gi_round_up(n_vocab, 4);
+    logits->max_partial = (uint32_t)gi_round_up(n_vocab, 16) / 2 + GI_TILE_ROWS * GI_MAX_PARTS;
     logits->n_partial = 0;
     return ((uint64_t)logits->partial + 2 * (uint64_t)logits->max_partial) * sizeof(uint32_t);
 }
@@ -448,7 +325,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        n_partial += count_partials(&part.shape, part.n_pair);
+        n_partial += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_partial <= logits->max_partial);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;

@@ -1,0 +1,127 @@
+#include "ops/gemv_shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// The first row that is possible for a device's class and a part of at least min_pair pairs and
+// min_block blocks.
+struct shape_row {
+    enum gi_gpu_class class;
+    uint32_t min_pair, min_block;
+    struct gi_gemv_shape shape;
+};
+
+// Split: measured on an H200 with the projections of SmolLM2, Llama 1B and 8B, in whole models. The fewer
+// the rows, the more slices of k it takes to have the whole machine load. A vocabulary of hundreds of
+// megabytes is read faster by groups that all run at once, each from a run of memory of its own, and
+// leaves more of a cache to the layers.
+static const struct shape_row rows[] = {
+    {GI_GPU_CLASS_LLVMPIPE, 0,    0,  {GI_GEMV_FORM_TEXEL, 8, 4, 0}    },
+    {GI_GPU_CLASS_LLVMPIPE, 0,    0,  {GI_GEMV_FORM_ROW, 8, 4, 0}      },
+    {GI_GPU_CLASS_ROW,      0,    0,  {GI_GEMV_FORM_ROW, 64, 1, 0}     },
+    {GI_GPU_CLASS_SPLIT,    4096, 0,  {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
+    {GI_GPU_CLASS_SPLIT,    2048, 0,  {GI_GEMV_FORM_SPLIT, 128, 4, 0}  },
+    {GI_GPU_CLASS_SPLIT,    320,  0,  {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    40, {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    0,  {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 0,  {GI_GEMV_FORM_SPLIT, 128, 2, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    0,  {GI_GEMV_FORM_SPLIT, 128, 1, 0}  },
+};
+
+static const char *const form_names[] = {
+    [GI_GEMV_FORM_SPLIT] = "split", [GI_GEMV_FORM_ROW] = "row", [GI_GEMV_FORM_TEXEL] = "texel"};
+
+// Takes ":number" from the front of a text, if it is there.
+static const char *parse_number(const char *text, uint32_t *number)
+{
+    if (*text != ':') {
+        return text;
+    }
+    char *end;
+    *number = (uint32_t)strtoul(text + 1, &end, 10);
+    return end;
+}
+
+// Reads form[:wg_size[:pairs[:max_groups]]]; false if it is nothing that is understood. text may be NULL.
+static bool parse_shape(const char *text, struct gi_gemv_shape *shape)
+{
+    static const struct gi_gemv_shape defaults[] = {
+        [GI_GEMV_FORM_SPLIT] = {GI_GEMV_FORM_SPLIT, 128, 1, 0},
+        [GI_GEMV_FORM_ROW] = {GI_GEMV_FORM_ROW,   64,  1, 0},
+        [GI_GEMV_FORM_TEXEL] = {GI_GEMV_FORM_TEXEL, 8,   4, 0},
+    };
+    for (size_t i = 0; text && i < sizeof(form_names) / sizeof(form_names[0]); i++) {
+        size_t size = strlen(form_names[i]);
+        if (strncmp(text, form_names[i], size) == 0) {
+            *shape = defaults[i];
+            const char *rest = parse_number(text + size, &shape->wg_size);
+            rest = parse_number(rest, &shape->pairs);
+            parse_number(rest, &shape->max_groups);
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether a part can be read through buffer textures.
+static bool fits_texels(const struct gi_limits *limits, const struct gi_weight_part *part)
+{
+    return limits->has_texture_buffer && part->quads.size / 16 <= limits->max_texels &&
+           part->aux.size / 4 <= limits->max_texels;
+}
+
+// Reductions want powers of two; a group that splits k has a slice at least.
+static bool is_sound(const struct gi_gemv_shape *shape)
+{
+    uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
+    return wg_size >= 8 && (wg_size & (wg_size - 1)) == 0 && pairs > 0 && pairs <= 16 &&
+           (pairs & (pairs - 1)) == 0 &&
+           (shape->form != GI_GEMV_FORM_SPLIT || wg_size >= 8 * pairs);
+}
+
+static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_gpu *gpu,
+                        const struct gi_weight_part *part)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
+           (shape->form != GI_GEMV_FORM_TEXEL || fits_texels(limits, part));
+}
+
+struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
+                                          const struct gi_tuning_key *key,
+                                          const struct gi_weight_part *part, uint32_t n_block)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
+    struct gi_gemv_shape shape;
+    if ((parse_shape(getenv("GLINFER_GEMV"), &shape) && is_possible(&shape, gpu, part)) ||
+        (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
+         is_possible(&shape, gpu, part))) {
+        return shape;
+    }
+    const struct shape_row *row = rows;
+    while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
+           n_block < row->min_block || !is_possible(&row->shape, gpu, part)) {
+        row++;
+    }
+    return row->shape;
+}
+
+static uint32_t divide_up(uint32_t n, uint32_t d)
+{
+    return n / d + (n % d != 0);
+}
+
+uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    if (shape->form != GI_GEMV_FORM_SPLIT) {
+        return divide_up(n_pair, shape->pairs * (shape->wg_size / 8));
+    }
+    uint32_t n_pass = divide_up(n_pair, shape->pairs);
+    return shape->max_groups ? divide_up(n_pass, divide_up(n_pass, shape->max_groups)) : n_pass;
+}
+
+uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    uint32_t each = shape->wg_size == 8 ? 8 : 1;
+    return gi_gemv_groups(shape, n_pair) * each;
+}

@@ -1,0 +1,35 @@
+// How the projections of a decode step are spread over invocations: a small table by class of device and
+// size, what was tuned on the device, GLINFER_GEMV. Internal to ops/.
+#ifndef GI_OPS_GEMV_SHAPE_H
+#define GI_OPS_GEMV_SHAPE_H
+
+#include "ops/recorder.h"
+#include "ops/weight.h"
+
+// glsl/lib/gemv.glsl explains them.
+enum gi_gemv_form {
+    GI_GEMV_FORM_SPLIT,
+    GI_GEMV_FORM_ROW,
+    GI_GEMV_FORM_TEXEL,
+};
+
+struct gi_gemv_shape {
+    enum gi_gemv_form form;
+    uint32_t wg_size;
+    uint32_t pairs;      // of a group if split, else of an invocation; a power of two
+    uint32_t max_groups; // split: groups loop so that there are no more; 0: one pass each
+};
+
+// Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else the class
+// table's; what the device cannot run is passed over.
+struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
+                                          const struct gi_tuning_key *key,
+                                          const struct gi_weight_part *part, uint32_t n_block);
+
+// Groups of a part of n_pair pairs.
+uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
+// Results of a reduction that a part leaves: one a group, or, where groups are too small for a barrier to
+// pay, one an invocation.
+uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair);
+
+#endif
