@@ -2,7 +2,8 @@
 //
 //   dst     act (n_tokens, stride): n_used rows of width, then the route (route.comp), which is read
 //   source  NORM 1: stream, norm (n_embd) and ssq; NORM 0: x (n_tokens, source_stride)
-//   W       a part: for each of its experts gate rows, then as many up rows
+//   W       a part: for each of its experts gate rows, then as many up rows; with SIDE, as in gemv_glu.comp,
+//           rows of one of them
 //
 // Grid y is tokens and z their experts; groups whose expert is not in the part do nothing. Reads the weights
 // of a token's experts once for it. Sizes of groups and invocations: lib/gemv.glsl.
@@ -31,23 +32,21 @@ layout(std430, binding = 0) restrict buffer Act { float act[]; };
 #define GEMV_SOURCE (params.source + gl_WorkGroupID.y * params.source_stride)
 
 #include "lib/gemv.glsl"
+#include "lib/glu.glsl"
 
 uint expert;
 
 uvec2 gemv_tiles(uint pair)
 {
-    return uvec2(pair, pair + params.n_pair) + expert * 2u * params.n_pair;
+    return GLU_TILES * pair + uvec2(0u, GLU_SECOND) + expert * 2u * params.n_pair;
 }
 
 void gemv_prepare(uint pair, uint row) {}
 
 void gemv_finish(uint pair, uint row, vec2 y)
 {
-    uint i = pair * 8u + row;
-    if (i < params.n_row) {
-        uint begin = gl_WorkGroupID.y * params.stride + gl_WorkGroupID.z * params.width;
-        act[begin + i] = activate(y.x) * y.y;
-    }
+    uint begin = gl_WorkGroupID.y * params.stride + gl_WorkGroupID.z * params.width;
+    glu_put(begin, GLU_TILES * pair * 8u + row, params.n_row, y);
 }
 
 void main()

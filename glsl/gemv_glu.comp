@@ -1,11 +1,12 @@
 // act[i] = f(g[i]) * u[i], g and u the gate and up rows of W norm / rms + bias, or without NORM of W x +
 // bias: the gated FFN, a gated linear unit. f is the activation.
 //
-//   dst     act (n_ff)
+//   dst     act (n_ff)        with SIDE 2 read, too
 //   source  stream: norm (n_embd), ssq (n_ssq), or x (n_embd)
-//   W       a part: gate rows, then the same number of up rows
+//   W       a part: gate rows, then the same number of up rows; with SIDE rows of one of them
 //
-// A pair is gate tile j and up tile j, so that an owner has both factors. Sizes: lib/gemv.glsl.
+// A pair is gate tile j and up tile j, so that an owner has both factors. Where the two are of different
+// types each has a dispatch of its own: lib/glu.glsl. Sizes: lib/gemv.glsl.
 #include "lib/common.glsl"
 #include "lib/activation.glsl"
 
@@ -25,15 +26,20 @@ layout(std140, binding = 0) uniform Params
     uint ff_begin, n_ff;
 } params;
 
+#if SIDE == 2
+layout(std430, binding = 0) restrict buffer Act { float act[]; };
+#else
 layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
+#endif
 
 #define GEMV_NORM NORM
 
 #include "lib/gemv.glsl"
+#include "lib/glu.glsl"
 
 uvec2 gemv_tiles(uint pair)
 {
-    return uvec2(pair, pair + params.n_pair);
+    return GLU_TILES * pair + uvec2(0u, GLU_SECOND);
 }
 
 vec2 bias = vec2(0.0);
@@ -41,18 +47,14 @@ vec2 bias = vec2(0.0);
 void gemv_prepare(uint pair, uint row)
 {
 #if HAS_BIAS
-    uint at = params.bias + pair * 8u + row;
-    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + params.n_pair * 8u)));
+    uint at = params.bias + GLU_TILES * pair * 8u + row;
+    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + GLU_SECOND * 8u)));
 #endif
 }
 
 void gemv_finish(uint pair, uint row, vec2 y)
 {
-    y += bias;
-    uint i = params.ff_begin + pair * 8u + row;
-    if (i < params.n_ff) {
-        act[i] = activate(y.x) * y.y;
-    }
+    glu_put(0u, params.ff_begin + GLU_TILES * pair * 8u + row, params.n_ff, y + bias);
 }
 
 void main()

@@ -38,6 +38,9 @@ make tiny-glm4 --arch glm4 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --head
 # A mixture with a seed for which rounding to an f16 cache does not tip the choice of an expert.
 make tiny-qwen3moe --arch qwen3moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 \
     --head-dim 32 --ff 32 --layers 2 --experts 6 --experts-used 2 --seed 2
+# Gate and up of different types, and widths that are no multiple of two tiles.
+make tiny-moe-mixed --arch qwen3moe --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
+    --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 40 --layers 2 --experts 6 --experts-used 2 --seed 3
 make tiny-granitemoe --arch granitemoe --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 \
     --layers 2 --experts 5 --experts-used 3 --scales
 make tiny-gemma3 --arch gemma3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \

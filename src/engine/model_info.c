@@ -127,7 +127,6 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     const struct gi_session_shape shape = {
         .n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(facts),
         .n_batch = GI_DEFAULT_BATCH,
-        .n_gate_up = plan->weights[GI_SLOT_GATE_UP].weight.n_rows,
         .is_k_f32 = params->type_k == GLINFER_CACHE_F32,
         .is_v_f32 = params->type_v == GLINFER_CACHE_F32,
     };

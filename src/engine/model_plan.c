@@ -129,24 +129,36 @@ static bool has_experts(enum gi_weight_order order)
     return order == GI_WEIGHT_ORDER_EXPERTS || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
 }
 
+static bool has_gate(enum gi_weight_order order)
+{
+    return order == GI_WEIGHT_ORDER_GATE_UP || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
+}
+
+// Whether gate and up take turns.
+static bool is_paired(const struct gi_plan_weight *weight)
+{
+    return has_gate(weight->order) && !weight->weight.is_apart;
+}
+
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
 {
     const uint32_t rows = weight->sources[0].n_rows;
-    return weight->order == GI_WEIGHT_ORDER_EXPERTS ? gi_round_up(rows, 2 * GI_TILE_ROWS)
-                                                    : 2 * gi_round_up(rows, GI_TILE_ROWS);
+    return is_paired(weight) ? 2 * gi_round_up(rows, GI_TILE_ROWS)
+                             : gi_round_up(rows, 2 * GI_TILE_ROWS);
 }
 
 static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
 {
     const uint32_t rows = weight->sources[0].n_rows;
+    const uint32_t n_halves = weight->weight.is_apart ? 2 : 1;
     switch (weight->order) {
     case GI_WEIGHT_ORDER_QKV:
         return plan->qkv_layout.n_rows;
     case GI_WEIGHT_ORDER_GATE_UP:
-        return 2 * gi_round_up(rows, GI_TILE_ROWS);
+        return n_halves * gi_round_up(2 / n_halves * rows, 2 * GI_TILE_ROWS);
     case GI_WEIGHT_ORDER_EXPERTS:
     case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
-        return plan->facts.n_expert * gi_plan_expert_rows(weight);
+        return n_halves * plan->facts.n_expert * gi_plan_expert_rows(weight);
     case GI_WEIGHT_ORDER_PLAIN:
         break;
     }
@@ -157,6 +169,8 @@ static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
                     const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
     weight->weight.name = weight->name;
+    weight->weight.is_apart = has_gate(weight->order) && weight->sources[0].tensor->type->type !=
+                                                             weight->sources[1].tensor->type->type;
     weight->weight.n_rows = gpu_rows(plan, weight);
     weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
     if (!gi_weight_layout(plan, weight, limits, err)) {
@@ -382,11 +396,25 @@ static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32
                        uint32_t *source_row)
 {
     const uint32_t each = gi_plan_expert_rows(weight), in_expert = row % each;
-    const uint32_t half = weight->order == GI_WEIGHT_ORDER_EXPERTS ? each : each / 2;
+    const uint32_t half = is_paired(weight) ? each / 2 : each;
     const uint32_t n_rows = weight->sources[0].n_rows;
     *source = in_expert / half;
     *source_row = row / each * n_rows + in_expert % half;
     return in_expert % half < n_rows;
+}
+
+// Rows of gate and up that lie apart are those of two matrices.
+static bool apart_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
+                      uint32_t *source_row)
+{
+    const uint32_t half = weight->weight.n_rows / 2;
+    uint32_t first;
+    *source_row = row % half;
+    const bool is_row = has_experts(weight->order)
+                            ? expert_row(weight, row % half, &first, source_row)
+                            : *source_row < weight->sources[0].n_rows;
+    *source = row / half;
+    return is_row;
 }
 
 // Row of a source; false for padding.
@@ -397,12 +425,15 @@ static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weig
     if (weight->order == GI_WEIGHT_ORDER_QKV) {
         return qkv_row(plan, part->row_begin + row, source, source_row);
     }
+    if (weight->weight.is_apart) {
+        return apart_row(weight, part->row_begin + row, source, source_row);
+    }
     if (has_experts(weight->order)) {
         return expert_row(weight, part->row_begin + row, source, source_row);
     }
     *source = 0;
     *source_row = part->row_begin + row;
-    if (weight->order == GI_WEIGHT_ORDER_GATE_UP) {
+    if (is_paired(weight)) {
         const uint32_t half = part->n_rows / 2;
         *source = row >= half;
         *source_row = part->row_begin / 2 + row % half;

@@ -60,7 +60,7 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
 // The row of a head, or of several, that is element `at` in pair order (ops/weight.h).
 uint32_t gi_plan_pair_row(const struct gi_model_facts *facts, uint32_t at);
 
-// GPU rows of one expert of a weight in one of their orders.
+// GPU rows of one expert of a weight in one of their orders; of its gate alone where that lies apart.
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);
 
 // Bytes of one part: quads, aux and the padding between.

@@ -134,7 +134,6 @@ static bool create_buffers(struct glinfer_session *session,
     const struct gi_session_shape shape = {
         .n_ctx = session->n_ctx,
         .n_batch = session->n_batch,
-        .n_gate_up = model->weights.layers[GI_SLOT_GATE_UP].n_rows,
         .is_k_f32 = params->type_k == GLINFER_CACHE_F32,
         .is_v_f32 = params->type_v == GLINFER_CACHE_F32,
     };

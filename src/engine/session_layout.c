@@ -40,9 +40,10 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     const struct gi_model_facts *facts = graph->facts;
     const uint32_t n_q = facts->n_head * facts->head_dim;
     const uint32_t n_act = act_width(graph);
-    // Experts leave their results, one after another, where others have gate and up.
-    const uint32_t n_gate_up =
-        facts->n_expert > 0 ? graph->experts.n_used * graph->experts.y_width : shape->n_gate_up;
+    // Rows of gate and up as a layer has them at the most (ops/weight.h). Experts leave their results,
+    // one after another, where others have these.
+    const uint32_t n_gate_up = facts->n_expert > 0 ? graph->experts.n_used * graph->experts.y_width
+                                                   : 2 * gi_round_up(facts->n_ff, 2 * GI_TILE_ROWS);
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
     sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, facts->n_embd);
     sizes[GI_SESSION_NORM] = lay_out_rows(&graph->norm, shape, facts->n_embd);

@@ -29,7 +29,6 @@ enum gi_session_range {
 
 struct gi_session_shape {
     uint32_t n_ctx, n_batch;
-    uint32_t n_gate_up; // rows of the gate_up matrix in GPU order
     bool is_k_f32, is_v_f32;
 };
 

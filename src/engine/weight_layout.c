@@ -121,8 +121,8 @@ bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *w
     if (weight->order == GI_WEIGHT_ORDER_QKV) {
         return lay_out_qkv(plan, weight, limits, err);
     }
-    struct run run = {.quant = source_quant(weight, 0),
-                      .n_rows = weight->weight.n_rows,
+    const uint32_t n_runs = weight->weight.is_apart ? 2 : 1;
+    struct run run = {.n_rows = weight->weight.n_rows / n_runs,
                       .step = 2 * GI_TILE_ROWS,
                       .has_bias = has_any_bias(weight),
                       .has_gamma = weight->gamma != NULL};
@@ -130,8 +130,12 @@ bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *w
         weight->order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP) {
         run.step = gi_plan_expert_rows(weight);
     }
-    if (weight->n_sources == 2 && source_quant(weight, 1) != run.quant) {
-        run.quant = gi_quant_find(GI_GGML_TYPE_F32); // the two are read together
+    for (uint32_t i = 0; i < n_runs; i++) {
+        run.quant = source_quant(weight, i);
+        run.begin = i * run.n_rows;
+        if (!lay_out_run(weight, &run, limits, err)) {
+            return false;
+        }
     }
-    return lay_out_run(weight, &run, limits, err);
+    return true;
 }

@@ -1,5 +1,6 @@
 #include "engine/weight_store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,6 @@ struct loader {
     uint64_t done, total;                   // bytes of the file
     uint32_t *quads, *scales;               // a chunk
     size_t quads_capacity, scales_capacity; // bytes
-    float *rows;                            // GI_TILE_ROWS rows that are dequantised first
-    size_t rows_capacity;                   // bytes
     struct glinfer_error *err;
 };
 
@@ -67,25 +66,19 @@ static void repack_tile(const struct loader *loader, const struct gi_plan_weight
             continue;
         }
         const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
+        assert(tensor->type->type == part->quant->type);
         rows[i] = tensor->data + (size_t)row * row_bytes(tensor);
-        if (tensor->type->type != part->quant->type) {
-            float *copy = loader->rows + i * n_cols;
-            gi_quant_find(tensor->type->type)->dequantize_row(rows[i], n_cols, copy);
-            rows[i] = copy;
-        }
     }
     gi_quant_repack_tile(part->quant, rows, n_cols, quads, scales);
 }
 
 static bool prepare_chunk(struct loader *loader, uint32_t n_tile, size_t quads_size,
-                          size_t scales_size, size_t n_cols)
+                          size_t scales_size)
 {
     return grow((void **)&loader->quads, &loader->quads_capacity, n_tile * quads_size,
                 loader->err) &&
            grow((void **)&loader->scales, &loader->scales_capacity, n_tile * scales_size + 4,
-                loader->err) &&
-           grow((void **)&loader->rows, &loader->rows_capacity,
-                GI_TILE_ROWS * n_cols * sizeof(float), loader->err);
+                loader->err);
 }
 
 static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weight,
@@ -106,7 +99,7 @@ static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weigh
     aux.offset += part->quant->table_words * sizeof(uint32_t);
     for (uint32_t begin = 0; begin < n_tile; begin += most) {
         const uint32_t count = n_tile - begin < most ? n_tile - begin : most;
-        if (!prepare_chunk(loader, count, quads_size, scales_size, n_cols)) {
+        if (!prepare_chunk(loader, count, quads_size, scales_size)) {
             return false;
         }
         for (uint32_t i = 0; i < count; i++) {
@@ -275,7 +268,6 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
     ok = ok && gi_gpu_check(gpu, "loading weights", err);
     free(loader.quads);
     free(loader.scales);
-    free(loader.rows);
     if (!ok) {
         gi_weight_store_finish(store, gpu);
     }

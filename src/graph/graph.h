@@ -49,7 +49,7 @@ struct gi_graph {
     struct gi_rows qkv;          // qkv_layout.n_rows
     struct gi_rows q;            // n_head * head_dim
     struct gi_rows attn;         // n_head * head_dim
-    struct gi_rows ffn_gate_up;  // rows of the gate_up matrix
+    struct gi_rows ffn_gate_up;  // rows of any layer's gate_up matrix
     struct gi_rows ffn_act_rows; // n_ff
 };
 

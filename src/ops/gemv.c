@@ -247,6 +247,19 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
     return true;
 }
 
+// What of a gated network's two factors a part holds: SIDE of the kernels.
+enum glu_side {
+    GLU_BOTH,
+    GLU_GATE,
+    GLU_UP,
+};
+
+// Parts of gate come before those of up and leave their factor in the result.
+static enum glu_side find_side(const struct gi_weight *weight, const struct gi_weight_part *part)
+{
+    return !weight->is_apart ? GLU_BOTH : part->row_begin < weight->n_rows / 2 ? GLU_GATE : GLU_UP;
+}
+
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     uint32_t n_ff, enum gi_activation activation, bool has_norm,
                     const struct gi_stream *stream, struct gi_range act, struct glinfer_error *err)
@@ -256,8 +269,10 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
         begin_part(&part, recorder, GEMV_GLU, weight, i);
+        const uint32_t row = part.weight->row_begin;
         add_define(&part.key, "ACTIVATION", activation);
         add_define(&part.key, "NORM", has_norm);
+        add_define(&part.key, "SIDE", find_side(weight, part.weight));
         const struct gi_gemv_glu_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -267,7 +282,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .n_ssq = stream->n_ssq,
             .inv_n_embd = 1.0f / (float)stream->n_embd,
             .norm_eps = stream->norm_eps,
-            .ff_begin = part.weight->row_begin / 2,
+            .ff_begin = weight->is_apart ? row % (weight->n_rows / 2) : row / 2,
             .n_ff = n_ff,
         };
         struct gi_dispatch dispatch = {
@@ -342,11 +357,12 @@ static void begin_experts(struct gemv_part *part, const struct gi_recorder *reco
                           enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index,
                           uint32_t expert_rows, struct gi_gemv_expert_glu_params *params)
 {
+    const uint32_t n_rows = weight->is_apart ? weight->n_rows / 2 : weight->n_rows;
     begin_part(part, recorder, kernel, weight, index);
     part->n_pair = expert_rows / 16;
     params->n_block = part->n_block;
     params->n_pair = part->n_pair;
-    params->first_expert = part->weight->row_begin / expert_rows;
+    params->first_expert = part->weight->row_begin % n_rows / expert_rows;
     params->n_expert = part->weight->n_rows / expert_rows;
 }
 
@@ -368,7 +384,7 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
                            const struct gi_stream *stream, const struct gi_rows *x,
                            const struct gi_rows *act, struct glinfer_error *err)
 {
-    const uint32_t expert_rows = weight->n_rows / experts->n_expert;
+    const uint32_t expert_rows = weight->n_rows / experts->n_expert / (weight->is_apart ? 2 : 1);
     struct gi_gemv_expert_glu_params params = {
         .n_row = experts->n_ff,
         .stride = act->stride,
@@ -389,6 +405,7 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
         begin_experts(&part, recorder, GEMV_EXPERT_GLU, weight, i, expert_rows, &params);
         add_define(&part.key, "ACTIVATION", activation);
         add_define(&part.key, "NORM", stream != NULL);
+        add_define(&part.key, "SIDE", find_side(weight, part.weight));
         struct gi_dispatch dispatch = {
             .label = "expert_gate_up",
             .bindings = {act->range, stream ? stream->range : x->range},

@@ -37,8 +37,9 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
                const struct gi_rows *act, struct glinfer_error *err)
 {
     assert(n_ff <= weight->n_rows / 2 && gate_up->stride >= weight->n_rows && act->stride >= n_ff);
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
-        const struct gi_weight_part *part = &weight->parts[i];
+    const struct gi_weight_part whole = {.n_rows = weight->n_rows};
+    for (uint32_t i = 0; i < (weight->is_apart ? 1 : weight->n_parts); i++) {
+        const struct gi_weight_part *part = weight->is_apart ? &whole : &weight->parts[i];
         uint32_t begin = part->row_begin / 2;
         uint32_t n_part = part->n_rows / 2;
         assert(begin < n_ff);

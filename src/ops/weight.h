@@ -9,9 +9,11 @@
 //            In v it is rows 2 p and 2 p + 1.
 //   gate_up  each part holds gate rows, rounded up to whole tiles, then the same number of up rows; the
 //            parts follow each other through n_ff.
-//
 //   experts  the rows of each expert in turn, rounded up to two tiles; or its gate rows, rounded up to
 //            whole tiles, then as many up rows. A part holds whole experts.
+//
+// Where gate and up are of different types they lie apart: the first half of the rows is all of gate,
+// rounded up to two tiles (of each expert), the second half likewise all of up. A part is of one of them.
 //
 // q, k and v leave the kernels in "pair order": element 2 i of a head is the first and 2 i + 1 the second
 // of pair i. Dot products do not see the order of q and k, and for v it is the natural one.
@@ -40,6 +42,7 @@ struct gi_weight {
     const char *name; // "blk.0.attn_qkv": for labels and messages
     uint32_t n_rows;  // in GPU order, padding included: a multiple of 16
     uint32_t n_cols;
+    bool is_apart; // gate and up: see above
     uint32_t n_parts;
     struct gi_weight_part parts[GI_MAX_PARTS];
 };

@@ -549,16 +549,19 @@ const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases) * COUNT(batch_shapes)
 
 struct glu_case {
     uint32_t n_tokens, n_ff, max_part_rows;
+    bool is_apart;
 };
 
 static const struct glu_case glu_cases[] = {
-    {1,   32,   0   },
-    {2,   96,   64  },
-    {7,   1536, 0   },
-    {33,  2048, 0   },
-    {31,  100,  48  },
-    {32,  20,   16  },
-    {512, 1536, 1024},
+    {1,   32,   0,    false},
+    {2,   96,   64,   false},
+    {7,   1536, 0,    false},
+    {33,  2048, 0,    false},
+    {31,  100,  48,   false},
+    {32,  20,   16,   false},
+    {512, 1536, 1024, false},
+    {3,   40,   0,    true },
+    {33,  100,  48,   true },
 };
 
 // Every other case.
@@ -570,14 +573,18 @@ static bool is_gelu(const struct glu_case *c)
 static void glu_name(size_t index, char *text, size_t size)
 {
     const struct glu_case *c = &glu_cases[index];
-    snprintf(text, size, "%u tokens of %u in parts of %u", c->n_tokens, c->n_ff, c->max_part_rows);
+    snprintf(text, size, "%u tokens of %u in parts of %u%s", c->n_tokens, c->n_ff, c->max_part_rows,
+             c->is_apart ? " apart" : "");
 }
 
 // What glu looks at of a gate_up weight: where its parts begin.
-static struct gi_weight split_gate_up(uint32_t n_ff, uint32_t max_part_rows)
+static struct gi_weight split_gate_up(const struct glu_case *c)
 {
-    struct gi_weight weight = {.name = "gate_up", .n_rows = (n_ff + 7) / 8 * 16};
-    uint32_t part_rows = max_part_rows ? max_part_rows : weight.n_rows;
+    struct gi_weight weight = {.name = "gate_up",
+                               .n_rows =
+                                   c->is_apart ? (c->n_ff + 15) / 16 * 32 : (c->n_ff + 7) / 8 * 16,
+                               .is_apart = c->is_apart};
+    uint32_t part_rows = c->max_part_rows ? c->max_part_rows : weight.n_rows;
     for (uint32_t begin = 0; begin < weight.n_rows; begin += part_rows) {
         uint32_t left = weight.n_rows - begin;
         weight.parts[weight.n_parts++] = (struct gi_weight_part){
@@ -591,11 +598,13 @@ static bool check_glu(struct kt_run *run, const struct glu_case *c, const struct
 {
     size_t n = (size_t)c->n_tokens * c->n_ff;
     double *want = kt_alloc(n, sizeof(double)), *bound = kt_alloc(n, sizeof(double));
-    uint32_t n_part = weight->parts[0].n_rows / 2; // the last part may have fewer
+    const struct gi_weight_part whole = {.n_rows = weight->n_rows};
+    const struct gi_weight_part *parts = c->is_apart ? &whole : weight->parts;
+    uint32_t n_part = parts[0].n_rows / 2; // the last part may have fewer
     assert(n_part > 0);
     for (size_t i = 0; i < n; i++) {
         uint32_t column = (uint32_t)(i % c->n_ff);
-        const struct gi_weight_part *part = &weight->parts[column / n_part];
+        const struct gi_weight_part *part = &parts[column / n_part];
         const float *gate = gate_up + i / c->n_ff * stride + part->row_begin + column % n_part;
         want[i] = ref_glu((double)gate[0], (double)gate[part->n_rows / 2], is_gelu(c));
         // exp carries the rounding of its argument, up to 1.6 (12 + 0.045 * 12^3) of GELU.
@@ -611,7 +620,7 @@ static bool run_glu(struct kt_run *run, size_t index)
 {
     const struct glu_case *c = &glu_cases[index];
     struct glinfer_error err;
-    struct gi_weight weight = split_gate_up(c->n_ff, c->max_part_rows);
+    struct gi_weight weight = split_gate_up(c);
     uint32_t stride = pad32(weight.n_rows);
     size_t n = (size_t)c->n_tokens * stride;
     float *gate_up = kt_alloc(n, sizeof(float));

@@ -18,14 +18,17 @@
 
 struct expert_case {
     uint32_t type, n_embd, n_ff, n_expert, n_used, n_tokens, part_experts;
+    bool is_apart; // up is Q8_0, whatever gate is
 };
 
 static const struct expert_case cases[] = {
-    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0 },
-    {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0 },
-    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2 },
-    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0 },
-    {GI_GGML_TYPE_F16,  64,  40, 80, 4, 3,  16},
+    {GI_GGML_TYPE_F32,  32,  16, 4,  1, 1,  0,  false},
+    {GI_GGML_TYPE_Q8_0, 64,  96, 6,  2, 1,  0,  false},
+    {GI_GGML_TYPE_Q4_0, 96,  64, 5,  3, 7,  2,  false},
+    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 33, 0,  false},
+    {GI_GGML_TYPE_F16,  64,  40, 80, 4, 3,  16, false},
+    {GI_GGML_TYPE_Q4_0, 96,  32, 5,  3, 7,  2,  true },
+    {GI_GGML_TYPE_F16,  64,  40, 6,  2, 1,  0,  true },
 };
 
 static const char *const shapes[] = {"split", "row", "texel"}; // of GLINFER_GEMV
@@ -40,12 +43,19 @@ static uint32_t expert_rows(uint32_t n, bool is_paired)
     return is_paired ? (n + 7) / 8 * 16 : (n + 15) / 16 * 16;
 }
 
+// Gate and up, or gate alone where that lies apart.
+static uint32_t gate_rows(const struct expert_case *c)
+{
+    return expert_rows(c->n_ff, !c->is_apart);
+}
+
 static void name_case(size_t index, char *text, size_t size)
 {
     const struct expert_case *c = &cases[index / COUNT(shapes)];
-    snprintf(text, size, "%s %s %u of %u experts, %u x %u, %u tokens, parts of %u",
+    snprintf(text, size, "%s %s %u of %u experts, %u x %u, %u tokens, parts of %u%s",
              shapes[index % COUNT(shapes)], gi_ggml_type_find(c->type)->name, c->n_used,
-             c->n_expert, c->n_ff, c->n_embd, c->n_tokens, c->part_experts);
+             c->n_expert, c->n_ff, c->n_embd, c->n_tokens, c->part_experts,
+             c->is_apart ? " apart" : "");
 }
 
 // A case on its way: rows of the batch and what the ops leave.
@@ -70,10 +80,13 @@ static float *make_rows(struct kt_run *run, const char *label, struct gi_rows *r
 static bool init_weights(struct mixture *m, struct kt_run *run)
 {
     const struct expert_case *c = m->c;
-    const uint32_t up_rows = expert_rows(c->n_ff, true), down_rows = expert_rows(c->n_embd, false);
+    const uint32_t up_rows = gate_rows(c), down_rows = expert_rows(c->n_embd, false);
+    const uint32_t n_halves = c->is_apart ? 2 : 1;
     return kt_weight_init(&m->gate_up, run,
                           &(struct kt_weight_params){.type = c->type,
-                                                     .n_rows = c->n_expert * up_rows,
+                                                     .is_apart = c->is_apart,
+                                                     .up_type = GI_GGML_TYPE_Q8_0,
+                                                     .n_rows = n_halves * c->n_expert * up_rows,
                                                      .n_cols = c->n_embd,
                                                      .max_part_rows = c->part_experts * up_rows}) &
            kt_weight_init(&m->down, run,
@@ -134,13 +147,17 @@ static bool check_values(struct kt_run *run, const char *what, const float *foun
 static bool check_act(struct kt_run *run, const struct mixture *m, uint32_t expert, const float *x,
                       double factor, const float *found)
 {
-    const uint32_t n_ff = m->c->n_ff, n_embd = m->c->n_embd, rows = expert_rows(n_ff, true);
-    struct ref_value *y = kt_alloc(rows, sizeof(*y)), *act = kt_alloc(n_ff, sizeof(*act));
-    float *zeros = kt_alloc(rows, sizeof(float));
-    memset(zeros, 0, rows * sizeof(float));
-    ref_gemv(y, m->gate_up.dense + (size_t)expert * rows * n_embd, x, zeros, rows, n_embd, factor);
+    const uint32_t n_ff = m->c->n_ff, n_embd = m->c->n_embd, rows = gate_rows(m->c);
+    const uint32_t up = m->c->is_apart ? m->c->n_expert * rows : rows / 2;
+    const float *dense = m->gate_up.dense + (size_t)expert * rows * n_embd;
+    struct ref_value *y = kt_alloc(2 * (size_t)n_ff, sizeof(*y));
+    struct ref_value *act = kt_alloc(n_ff, sizeof(*act));
+    float *zeros = kt_alloc(n_ff, sizeof(float));
+    memset(zeros, 0, n_ff * sizeof(float));
+    ref_gemv(y, dense, x, zeros, n_ff, n_embd, factor);
+    ref_gemv(y + n_ff, dense + (size_t)up * n_embd, x, zeros, n_ff, n_embd, factor);
     for (uint32_t i = 0; i < n_ff; i++) {
-        act[i] = ref_gemv_glu(y[i], y[rows / 2 + i], false);
+        act[i] = ref_gemv_glu(y[i], y[n_ff + i], false);
     }
     const bool is_good = check_values(run, "act", found, act, n_ff);
     free(zeros);

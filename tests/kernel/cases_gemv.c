@@ -601,15 +601,20 @@ const struct kt_suite kt_gemv_plain = {
 struct glu_size {
     uint32_t n_embd, n_ff, part_rows, n_ssq;
     bool has_bias, is_gelu, has_norm;
+    bool is_apart; // up is Q8_0, whatever gate is
 };
 
 static const struct glu_size glu_sizes[] = {
-    {32,   8,    0,  1,  false, false, true },
-    {96,   40,   32, 6,  true,  true,  true },
-    {64,   36,   0,  3,  false, true,  false},
-    {352,  128,  48, 5,  true,  false, false},
-    {2048, 96,   0,  64, false, true,  true },
-    {576,  1536, 0,  36, false, false, true },
+    {32,   8,    0,  1,  false, false, true,  false},
+    {96,   40,   32, 6,  true,  true,  true,  false},
+    {64,   36,   0,  3,  false, true,  false, false},
+    {352,  128,  48, 5,  true,  false, false, false},
+    {2048, 96,   0,  64, false, true,  true,  false},
+    {576,  1536, 0,  36, false, false, true,  false},
+    {32,   8,    0,  1,  false, false, true,  true },
+    {96,   40,   32, 6,  true,  true,  true,  true },
+    {352,  128,  48, 5,  true,  false, false, true },
+    {576,  1536, 0,  36, false, false, true,  true },
 };
 
 static void name_glu(size_t index, char *text, size_t size)
@@ -617,15 +622,21 @@ static void name_glu(size_t index, char *text, size_t size)
     struct variant variant = get_variant(index);
     const struct glu_size *s = &glu_sizes[variant.size];
     int n = print_variant(&variant, text, size);
-    snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s", s->n_ff, s->n_embd,
+    snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s%s", s->n_ff, s->n_embd,
              s->part_rows ? " parts" : "", s->has_bias ? " bias" : "", s->is_gelu ? " gelu" : "",
-             s->has_norm ? " norm" : "");
+             s->has_norm ? " norm" : "", s->is_apart ? " apart" : "");
 }
 
-// The part's gate rows come first, then as many up rows.
+// The part's gate rows come first, then as many up rows; or likewise the whole matrix's.
 static void gather_act(const struct gi_weight *weight, const struct ref_value *y,
                        const struct glu_size *size, struct ref_value *act)
 {
+    for (uint32_t i = 0; weight->is_apart && i < size->n_ff; i++) {
+        act[i] = ref_gemv_glu(y[i], y[weight->n_rows / 2 + i], size->is_gelu);
+    }
+    if (weight->is_apart) {
+        return;
+    }
     for (uint32_t p = 0; p < weight->n_parts; p++) {
         const struct gi_weight_part *part = &weight->parts[p];
         uint32_t half = part->n_rows / 2;
@@ -643,8 +654,10 @@ static bool run_glu(struct kt_run *run, size_t index)
     struct test_stream stream;
     struct kt_weight weight;
     struct glinfer_error err;
-    uint32_t n_rows = (size->n_ff + 7) / 8 * 16;
+    uint32_t n_rows = size->is_apart ? (size->n_ff + 15) / 16 * 32 : (size->n_ff + 7) / 8 * 16;
     const struct kt_weight_params params = {.type = variant.type,
+                                            .is_apart = size->is_apart,
+                                            .up_type = GI_GGML_TYPE_Q8_0,
                                             .n_rows = n_rows,
                                             .n_cols = size->n_embd,
                                             .max_part_rows = size->part_rows,

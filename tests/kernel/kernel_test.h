@@ -79,6 +79,8 @@ struct kt_weight_params {
     uint32_t type;           // enum gi_ggml_type
     uint32_t n_rows, n_cols; // n_rows is rounded up to 16, the rest is zero
     uint32_t max_part_rows;  // a multiple of 16; 0: one part
+    bool is_apart;           // the second half of the rows is of up_type, in parts of its own
+    uint32_t up_type;
     bool has_bias, has_gamma;
     bool is_blank; // for a bench: NaN for weights, nothing on the CPU
 };

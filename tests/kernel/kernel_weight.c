@@ -94,15 +94,19 @@ static void fill_file_row(struct kt_run *run, const struct gi_ggml_type_facts *f
     }
 }
 
+static uint32_t type_of_row(const struct kt_weight_params *params, uint32_t n_rows, uint32_t row)
+{
+    return params->is_apart && row >= n_rows / 2 ? params->up_type : params->type;
+}
+
 // Rows of the file for all of n_rows; rows past params->n_rows are NULL.
 static uint8_t **make_file_rows(struct kt_run *run, const struct kt_weight_params *params,
                                 uint32_t n_rows, uint32_t n_cols)
 {
-    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(params->type);
-    size_t row_size = (size_t)(n_cols / facts->block_size) * facts->block_bytes;
     uint8_t **rows = kt_alloc(n_rows, sizeof(*rows));
     for (uint32_t i = 0; i < params->n_rows; i++) {
-        rows[i] = kt_alloc(row_size, 1);
+        const struct gi_ggml_type_facts *facts = gi_ggml_type_find(type_of_row(params, n_rows, i));
+        rows[i] = kt_alloc((size_t)(n_cols / facts->block_size) * facts->block_bytes, 1);
         fill_file_row(run, facts, n_cols, rows[i]);
     }
     return rows;
@@ -206,15 +210,18 @@ static bool make_parts(struct kt_weight *weight, struct kt_run *run,
                        const struct kt_weight_params *params, uint8_t *const *rows)
 {
     uint32_t n_rows = weight->weight.n_rows;
-    uint32_t part_rows = params->max_part_rows ? params->max_part_rows : n_rows;
-    for (uint32_t begin = 0; begin < n_rows; begin += part_rows) {
+    uint32_t run_rows = params->is_apart ? n_rows / 2 : n_rows;
+    uint32_t part_rows = params->max_part_rows ? params->max_part_rows : run_rows;
+    for (uint32_t begin = 0; begin < n_rows;) {
         struct gi_weight_part *part = &weight->weight.parts[weight->weight.n_parts++];
-        part->quant = gi_quant_find(params->type);
+        uint32_t left = run_rows - begin % run_rows;
+        part->quant = gi_quant_find(type_of_row(params, n_rows, begin));
         part->row_begin = begin;
-        part->n_rows = n_rows - begin < part_rows ? n_rows - begin : part_rows;
+        part->n_rows = left < part_rows ? left : part_rows;
         if (!make_part(weight, run, params, rows, part)) {
             return false;
         }
+        begin += part->n_rows;
     }
     return true;
 }
@@ -224,7 +231,8 @@ bool kt_weight_init(struct kt_weight *weight, struct kt_run *run,
 {
     uint32_t n_rows = (params->n_rows + 15) / 16 * 16, n_cols = params->n_cols;
     memset(weight, 0, sizeof(*weight));
-    weight->weight = (struct gi_weight){.name = "weight", .n_rows = n_rows, .n_cols = n_cols};
+    weight->weight = (struct gi_weight){
+        .name = "weight", .n_rows = n_rows, .n_cols = n_cols, .is_apart = params->is_apart};
     if (params->is_blank) {
         return make_blank(weight, run, params);
     }
@@ -232,9 +240,9 @@ bool kt_weight_init(struct kt_weight *weight, struct kt_run *run,
     weight->bias = kt_alloc(n_rows, sizeof(float));
     weight->gamma = kt_alloc(n_rows, sizeof(float));
     uint8_t **rows = make_file_rows(run, params, n_rows, n_cols);
-    const struct gi_quant *quant = gi_quant_find(params->type);
     for (uint32_t i = 0; i < params->n_rows; i++) {
-        quant->dequantize_row(rows[i], n_cols, weight->dense + (size_t)i * n_cols);
+        gi_quant_find(type_of_row(params, n_rows, i))
+            ->dequantize_row(rows[i], n_cols, weight->dense + (size_t)i * n_cols);
     }
     fill_vectors(weight, run, params);
     bool is_made = make_parts(weight, run, params, rows);

@@ -28,6 +28,7 @@ static const struct {
     {"WINDOW",     {0, 1}   },
     {"SOFTCAP",    {0, 1}   },
     {"ACTIVATION", {0, 1}   },
+    {"SIDE",       {0, 2}   },
     {"BATCH",      {0, 1}   },
     {"HAS_COUNTS", {0, 1}   },
     {"ADD",        {0, 1}   },

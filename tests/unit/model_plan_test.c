@@ -13,6 +13,7 @@ struct wrong {
     const char *skip_tensor, *skip_key;
     const char *reshape; // this tensor has one row more
     const char *retype;  // this one is of a type without a kernel
+    const char *half;    // this one is F16, which is sound
     const char *architecture;
     const char *rope_scaling;
     uint32_t head_count; // 0: HEADS
@@ -82,8 +83,10 @@ static void build_tensors(struct gguf_builder *b, const struct wrong *wrong, uin
         const uint64_t more = is_named(tensor->name, wrong->reshape);
         const uint64_t dims[] = {tensor->cols, tensor->rows + more};
         const bool is_odd = is_named(tensor->name, wrong->retype);
-        gguf_tensor(b, tensor->name, tensor->rows ? 2 : 1, dims, is_odd ? GI_GGML_TYPE_I32 : F32,
-                    *size);
+        const uint32_t type = is_odd                                ? GI_GGML_TYPE_I32
+                              : is_named(tensor->name, wrong->half) ? GI_GGML_TYPE_F16
+                                                                    : F32;
+        gguf_tensor(b, tensor->name, tensor->rows ? 2 : 1, dims, type, *size);
         *size += 4 * tensor->cols * (tensor->rows ? tensor->rows + more : 1);
         *size = (*size + 31) / 32 * 32;
         ++*n_tensors;
@@ -206,17 +209,15 @@ static void check_rows(const struct gi_model_plan *plan, const struct gi_plan_we
     }
 }
 
-static void every_row_has_one_place(void **state)
+static void check_places(const struct wrong *wrong)
 {
-    (void)state;
-    const struct wrong nothing = {0};
     const uint64_t ranges[] = {1 << 27, 8192, 4096}; // whole, and cut into parts
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         struct gguf_builder b = {0};
         struct gi_model_plan plan;
         struct glinfer_error err;
         const struct gi_plan_limits small = {.max_range = ranges[i], .alignment = 64};
-        struct gi_gguf *gguf = build(&b, &nothing);
+        struct gi_gguf *gguf = build(&b, wrong);
         if (!gi_model_plan_init(&plan, gguf, &small, &err)) {
             fail_msg("%s", err.message);
         }
@@ -231,6 +232,16 @@ static void every_row_has_one_place(void **state)
         gi_model_plan_finish(&plan);
         gi_gguf_close(gguf);
         gguf_finish(&b);
+    }
+}
+
+static void every_row_has_one_place(void **state)
+{
+    (void)state;
+    const char *const halves[] = {NULL, "blk.0.attn_k.weight", "blk.0.ffn_up.weight"};
+    for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
+        const struct wrong wrong = {.half = halves[i]};
+        check_places(&wrong);
     }
 }
 
