@@ -139,6 +139,7 @@ struct glinfer_device_info {
     uint32_t max_uniform_block_size; // bytes
     uint32_t uniform_alignment;      // bytes
     uint32_t max_group_count;        // work groups in x
+    bool has_fast_half;              // 16-bit arithmetic was found to be there and faster
 };
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and

@@ -65,6 +65,7 @@ static void print_usable(const struct glinfer_device_info *info)
            info->max_shared_size, info->max_group_count);
     printf("    dispatch        %s\n", info->is_indirect ? "indirect" : "direct");
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
+    printf("    fast halves     %s\n", yes_no(info->has_fast_half));
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
     printf("    program cache   %s\n", yes_no(info->has_program_binary));
 }
@@ -93,6 +94,7 @@ static void add_device(void *user, const struct glinfer_device_info *info)
         cJSON_AddBoolToObject(object, "software", info->is_software);
         cJSON_AddStringToObject(object, "dispatch", info->is_indirect ? "indirect" : "direct");
         cJSON_AddBoolToObject(object, "subgroups", info->has_subgroups);
+        cJSON_AddBoolToObject(object, "fast_halves", info->has_fast_half);
         cJSON_AddBoolToObject(object, "timer_queries", info->has_timer_query);
         cJSON_AddBoolToObject(object, "program_cache", info->has_program_binary);
         cJSON_AddNumberToObject(object, "max_storage_blocks", info->max_storage_blocks);

@@ -31,6 +31,7 @@ static const char environment[] =
     "    GLINFER_GEMV=split|row|texel      the form of the decode kernels, to compare them\n"
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
     "    GLINFER_GEMM=64x128|64x64|narrow  the tile of the prompt kernels of larger GPUs\n"
+    "    GLINFER_HALF=yes|no               fast halves or none, without trying the device\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
     "    XDG_CACHE_HOME                    compiled programs lie in its folder glinfer\n"
     "    XDG_STATE_HOME                    the history of chat lies in its folder glinfer\n";

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "engine/device.h"
+#include "gpu/half_probe.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -38,8 +39,9 @@ static bool create_programs(struct glinfer_device *device, struct glinfer_error 
         return false;
     }
     device->programs = gi_program_table_create(device->gpu, err);
+    const bool ok = device->programs && gi_half_probe(device->gpu, device->programs, err);
     gi_gpu_leave(device->gpu, &saved);
-    return device->programs != NULL;
+    return ok;
 }
 
 static bool open_device(struct glinfer_device *device, const struct glinfer_device_params *params,
@@ -54,6 +56,17 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
     device->platform = gi_platform_open(&platform, err);
     device->gpu = device->platform ? gi_gpu_create(device->platform, &gpu, err) : NULL;
     return device->gpu != NULL;
+}
+
+static void close_device(struct glinfer_device *device)
+{
+    struct gi_platform_saved saved;
+    if (device->gpu && gi_gpu_enter(device->gpu, &saved, NULL)) {
+        gi_program_table_destroy(device->programs);
+        gi_gpu_leave(device->gpu, &saved);
+    }
+    gi_gpu_destroy(device->gpu);
+    gi_platform_close(device->platform);
 }
 
 struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
@@ -79,13 +92,7 @@ void glinfer_device_destroy(struct glinfer_device **device)
         return;
     }
     assert(self->n_models == 0);
-    struct gi_platform_saved saved;
-    if (self->gpu && gi_gpu_enter(self->gpu, &saved, NULL)) {
-        gi_program_table_destroy(self->programs);
-        gi_gpu_leave(self->gpu, &saved);
-    }
-    gi_gpu_destroy(self->gpu);
-    gi_platform_close(self->platform);
+    close_device(self);
     free(self);
     *device = NULL;
 }
@@ -118,6 +125,7 @@ static void fill_info(struct glinfer_device_info *info, const struct gi_gpu *gpu
     info->max_uniform_block_size = limits->max_uniform_block_size;
     info->uniform_alignment = limits->uniform_alignment;
     info->max_group_count = limits->max_group_count[0];
+    info->has_fast_half = limits->has_fast_half;
 }
 
 static void hand_over(const struct glinfer_device_info *full, struct glinfer_device_info *info)
@@ -154,14 +162,13 @@ static bool try_candidate(const struct glinfer_device_params *params, const char
     memset(info, 0, sizeof(*info));
     info->struct_size = sizeof(*info);
     copy_text(info->device, sizeof(info->device), name);
-    const bool ok = open_device(&device, &own, &err);
+    const bool ok = open_device(&device, &own, &err) && create_programs(&device, &err);
     if (ok) {
         fill_info(info, device.gpu);
     } else {
         copy_text(info->refusal, sizeof(info->refusal), skip_device(err.message, name));
     }
-    gi_gpu_destroy(device.gpu);
-    gi_platform_close(device.platform);
+    close_device(&device);
     return ok;
 }
 

@@ -20,6 +20,7 @@ enum gi_capability {
     GI_CAPABILITY_TEXBUF = 16,   // EXT_texture_buffer
     GI_CAPABILITY_LLVMPIPE = 32, // straight-line code and private arrays that others do not compile
     GI_CAPABILITY_REGISTERS = 64, // more than Mali-T has in groups of 128
+    GI_CAPABILITY_HALF = 128,     // limits.has_fast_half
 };
 
 struct gi_glsl_params {

@@ -37,6 +37,8 @@ struct gi_limits {
     uint32_t subgroup_size; // where neighbouring invocations are known to share subgroups of one
                             // size, else 0
     bool has_texture_buffer;
+    bool has_fast_half;        // mediump is f16 and faster than f32; half_probe.h finds out
+    bool keeps_half_denormals; // where mediump is f16
     bool has_debug;
     bool has_reset_status;
     bool is_indirect; // grids that change are dispatched indirectly: probe, quirk or

@@ -62,6 +62,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
     return limits->max_invocations >= width && limits->max_group_size[0] >= width &&
            (limits->subgroup_size == 32 || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
            (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
+           (limits->has_fast_half || !(capability & GI_CAPABILITY_HALF)) &&
            (has_registers(gpu) || !(capability & GI_CAPABILITY_REGISTERS)) &&
            (gpu->class == GI_GPU_CLASS_LLVMPIPE || !(capability & GI_CAPABILITY_LLVMPIPE));
 }
@@ -161,8 +162,8 @@ static bool check_key(const struct gi_program_table *table, const struct gi_prog
     assert(key->id < GI_PROGRAM_COUNT && key->n_defines <= GI_MAX_DEFINES);
     if (!has_capability(table->gpu, row->capability)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s lacks what %s %s needs (wider work groups, subgroups or texture "
-                            "buffers)",
+                            "%s lacks what %s %s needs (wider work groups, subgroups, texture "
+                            "buffers or fast halves)",
                             gi_gpu_platform(table->gpu)->renderer, row->file, row->defines);
     }
     if (key->quant != GI_QUANT_NONE && !find_quant(key->quant)) {

@@ -2,6 +2,7 @@
 // there is no device.
 #include "base/hash.h"
 #include "gpu/dispatch_table.h"
+#include "gpu/half_probe.h"
 #include "gpu/step_state.h"
 
 #include <dirent.h>
@@ -916,6 +917,47 @@ static void barriers_after_step_state_reach_uniforms_and_commands(void **state)
     check_state_barriers("indirect", STORAGE | UNIFORM | COMMAND);
 }
 
+//-- halves ----------------------------------------------------------------------------------------
+
+static void probe_halves(struct fixture *f, const char *asked)
+{
+    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
+    if (asked) {
+        setenv("GLINFER_HALF", asked, 1);
+    }
+    check(programs && gi_half_probe(f->gpu, programs, &f->err), &f->err);
+    unsetenv("GLINFER_HALF");
+    gi_program_table_destroy(programs);
+    check(gi_gpu_check(f->gpu, "probing halves", &f->err), &f->err);
+}
+
+static void half_probe_refuses_mediump_of_32_bits(void **state)
+{
+    struct fixture f;
+    (void)state;
+    open_fixture(&f, "");
+    const struct gi_limits *limits = gi_gpu_limits(f.gpu);
+    probe_halves(&f, NULL);
+    if (strstr(gi_gpu_platform(f.gpu)->renderer, "llvmpipe")) {
+        assert_false(limits->has_fast_half);
+        assert_false(limits->keeps_half_denormals);
+    }
+    close_fixture(&f);
+}
+
+static void half_probe_does_as_it_is_told(void **state)
+{
+    struct fixture f;
+    (void)state;
+    open_fixture(&f, "");
+    const struct gi_limits *limits = gi_gpu_limits(f.gpu);
+    probe_halves(&f, "no");
+    assert_false(limits->has_fast_half);
+    probe_halves(&f, "yes");
+    assert_true(limits->has_fast_half);
+    close_fixture(&f);
+}
+
 //-- waiting ---------------------------------------------------------------------------------------
 
 static void finish_counts_as_a_wait(void **state)
@@ -1058,6 +1100,8 @@ int main(void)
         cmocka_unit_test(barriers_stand_where_ranges_overlap),
         cmocka_unit_test(barriers_after_step_state_reach_uniforms_and_commands),
         cmocka_unit_test(finish_counts_as_a_wait),
+        cmocka_unit_test(half_probe_refuses_mediump_of_32_bits),
+        cmocka_unit_test(half_probe_does_as_it_is_told),
         cmocka_unit_test(fence_is_done_after_its_wait),
         cmocka_unit_test(fence_times_out_as_a_lost_gpu),
         cmocka_unit_test(timer_times_each_dispatch),

@@ -1,6 +1,8 @@
 // Runs the cases of every kernel against their references. Exit status 77: there is no device.
 #include "kernel_test.h"
 
+#include "gpu/half_probe.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,7 +181,7 @@ static bool open_device(struct device *device, struct glinfer_error *err)
         return false;
     }
     device->programs = gi_program_table_create(device->gpu, err);
-    return device->programs != NULL;
+    return device->programs && gi_half_probe(device->gpu, device->programs, err);
 }
 
 static int run_on_device(const struct options *options)

@@ -37,6 +37,7 @@ static const struct {
     {"TOKENS",     {8, 4}   },
     {"VECTORS",    {2, 1}   },
     {"LOADS",      {16, 4}  },
+    {"HALF",       {1, 0}   },
 };
 #define N_TYPICAL (sizeof(typical) / sizeof(typical[0]))
 

@@ -1,5 +1,6 @@
 // Builds every program of programs.def on the device, with typical defines, under no more than it
 // offers. Exit status 77 where there is no device.
+#include "gpu/half_probe.h"
 #include "program_variants.h"
 
 #include <stdio.h>
@@ -26,7 +27,8 @@ static bool build_all(struct build *build)
 {
     struct gi_program_stats stats;
     build->programs = gi_program_table_create(build->gpu, &build->err);
-    if (!build->programs || !program_variants_visit(request_variant, build, &build->err) ||
+    if (!build->programs || !gi_half_probe(build->gpu, build->programs, &build->err) ||
+        !program_variants_visit(request_variant, build, &build->err) ||
         !gi_program_table_build(build->programs, NULL, NULL, &build->err)) {
         return false;
     }
