@@ -8,9 +8,14 @@
 // all of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop
 // llvmpipe fetches whatever comes from a buffer or from shared memory lane by lane, some 150 cycles
 // for a vec4 even where all lanes read the same; private values cost a load from the stack. So what
-// counts is multiply-adds per fetch: 4 * TILES. Two cores, Q4_1, 3072 x 576, 512 tokens, in Gmac/s
-// (and seconds to compile): 8 x 4 tokens 5.0 (0.5), 8 x 8 5.4 (1.0), 12 x 8 8.3 (0.8), 16 x 8 8.7
-// (1.3), 24 x 8 10.1 (2.0), 24 x 16 12.3 (5.1); the tiles of gemm.comp 3.0.
+// counts is multiply-adds per fetch, 4 * TILES, and with TEXELS 1 fetches are vector code. Two busy
+// cores, Q4_0, 3072 x 576, ms by tokens and form (TILES x TOKENS):
+//
+//                       2      4      8     16     32    512 tokens
+//   storage, 12 x 8   2.08   2.08   2.16    6.3   10.7    193
+//   texels, 12 x 8    1.05   1.05   1.06    2.0    4.2     83
+//   texels, 12 x 4    0.66   0.67   1.33    2.6    5.3     86
+//   texels, 24 x 8    0.96   0.98   0.97    1.8    4.0     61   twice as long to compile
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 
@@ -21,9 +26,22 @@
 layout(local_size_x = 8) in;
 
 layout(std430, binding = 0) restrict buffer Y { float y[]; };
-layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 
 #include "lib/quant.glsl"
+
+#if TEXELS
+layout(binding = 1) uniform highp samplerBuffer x_texels;
+vec4 x_at(uint i)
+{
+    return texelFetch(x_texels, int(i));
+}
+#else
+layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
+vec4 x_at(uint i)
+{
+    return x[i];
+}
+#endif
 
 layout(std140, binding = 0) uniform Params
 {
@@ -51,7 +69,7 @@ void write_results(uint token, uint first_tile, float sum[TILES])
         if (row < params.n_rows) {
             float value = sum[i];
 #if HAS_BIAS
-            value += uintBitsToFloat(aux[params.bias + row]);
+            value += uintBitsToFloat(aux_at(params.bias + row));
 #endif
             uint place = token * params.y_stride + params.y_begin + row;
 #if ADD
@@ -80,7 +98,7 @@ void main()
         load_weights(first_tile, block, weights);
         for (int quad = 0; quad < 8; quad++) {
             for (int t = 0; t < TOKENS; t++) {
-                vec4 value = x[begin[t] + block * 8u + uint(quad)];
+                vec4 value = x_at(begin[t] + block * 8u + uint(quad));
                 for (int i = 0; i < TILES; i++) {
                     sum[t][i] += value.x * weights[i][quad].x;
                     sum[t][i] += value.y * weights[i][quad].y;

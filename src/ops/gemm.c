@@ -13,10 +13,9 @@ struct gemm_shape {
     uint32_t n_defines;
 };
 
-// TILES and TOKENS of glsl/gemm_row.comp: twelve tiles divide the widths of common models, and the
-// program compiles in a second.
-#define ROW_TILES  12
-#define ROW_TOKENS 8
+// TILES of glsl/gemm_row.comp: twelve divide the widths of common models, and the program compiles
+// in a second.
+#define ROW_TILES 12
 
 // TOKENS of glsl/gemm_lane.comp.
 static uint32_t lane_tokens(const struct gi_gpu *gpu)
@@ -61,15 +60,29 @@ static struct gemm_shape choose_tile(const struct gi_gpu *gpu, uint32_t n_tokens
     return fits_wide && is_wide ? wide : narrow;
 }
 
-static struct gemm_shape choose_shape(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
+// Through buffer textures where both operands fit.
+static struct gemm_shape choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *part,
+                                    const struct gi_rows *x, uint32_t max_tokens)
 {
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    bool is_texel = gi_program_available(gpu, GI_PROGRAM_GEMM_ROW_TEXEL) &&
+                    gi_weight_part_fits_texels(limits, part) &&
+                    x->range.size / 16 <= limits->max_texels;
+    return (struct gemm_shape){is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
+                               ROW_TILES * GI_TILE_ROWS, max_tokens > 4 ? 8 : 4, 4};
+}
+
+static struct gemm_shape choose_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part,
+                                      const struct gi_rows *x)
+{
+    uint32_t max_tokens = (uint32_t)(x->range.size / (x->stride * sizeof(float)));
     switch (gi_batch_form(gpu)) {
     case GI_BATCH_FORM_ROW:
-        return (struct gemm_shape){GI_PROGRAM_GEMM_ROW, ROW_TILES * GI_TILE_ROWS, ROW_TOKENS, 4};
+        return choose_row(gpu, part, x, max_tokens);
     case GI_BATCH_FORM_LANE:
         return (struct gemm_shape){GI_PROGRAM_GEMM_LANE, 64, lane_tokens(gpu), 3};
     default:
-        return choose_tile(gpu, n_tokens, n_rows);
+        return choose_tile(gpu, max_tokens, part->n_rows);
     }
 }
 
@@ -94,8 +107,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *y, const struct gi_gemm_params *params,
                         struct glinfer_error *err)
 {
-    uint32_t max_tokens = (uint32_t)(x->range.size / (x->stride * sizeof(float)));
-    struct gemm_shape shape = choose_shape(recorder->gpu, max_tokens, part->n_rows);
+    struct gemm_shape shape = choose_shape(recorder->gpu, part, x);
     struct gi_program_key key = make_key(&shape, part, is_added);
     struct gi_dispatch dispatch = {
         .label = label,
@@ -110,6 +122,11 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
         .weight_bytes = part->quads.size + part->aux.size,
         .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
     };
+    if (shape.program == GI_PROGRAM_GEMM_ROW_TEXEL) {
+        dispatch.texels[1] = GI_TEXEL_VEC4;
+        dispatch.texels[2] = GI_TEXEL_UVEC4;
+        dispatch.texels[3] = GI_TEXEL_UINT;
+    }
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }

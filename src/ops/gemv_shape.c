@@ -63,13 +63,6 @@ static bool parse_shape(const char *text, struct gi_gemv_shape *shape)
     return false;
 }
 
-// Whether a part can be read through buffer textures.
-static bool fits_texels(const struct gi_limits *limits, const struct gi_weight_part *part)
-{
-    return limits->has_texture_buffer && part->quads.size / 16 <= limits->max_texels &&
-           part->aux.size / 4 <= limits->max_texels;
-}
-
 // Reductions want powers of two; a group that splits k has a slice at least.
 static bool is_sound(const struct gi_gemv_shape *shape)
 {
@@ -84,7 +77,7 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_gpu *
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
-           (shape->form != GI_GEMV_FORM_TEXEL || fits_texels(limits, part));
+           (shape->form != GI_GEMV_FORM_TEXEL || gi_weight_part_fits_texels(limits, part));
 }
 
 struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,

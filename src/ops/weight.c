@@ -2,6 +2,12 @@
 
 #include <assert.h>
 
+bool gi_weight_part_fits_texels(const struct gi_limits *limits, const struct gi_weight_part *part)
+{
+    return limits->has_texture_buffer && part->quads.size / 16 <= limits->max_texels &&
+           part->aux.size / 4 <= limits->max_texels;
+}
+
 // Rows of a section of n pairs: whole pairs of tiles.
 static uint32_t section_rows(uint32_t n_pair)
 {

@@ -52,6 +52,9 @@ static inline uint32_t gi_weight_blocks(const struct gi_weight *weight)
     return (weight->n_cols + GI_QUANT_BLOCK - 1) / GI_QUANT_BLOCK;
 }
 
+// Whether a part can be read through buffer textures, its quads and its aux.
+bool gi_weight_part_fits_texels(const struct gi_limits *limits, const struct gi_weight_part *part);
+
 // Rows of a stacked qkv matrix of these heads, and where each section starts (in rows).
 struct gi_qkv_layout {
     uint32_t n_head, n_kv_head, head_dim; // head_dim is even
