@@ -1,14 +1,12 @@
 #include "gpu/program_cache.h"
 
+#include "base/cache_file.h"
 #include "gpu/gpu_private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 // No driver's binary of one of our programs comes near this.
 #define MAX_BINARY_SIZE (64u << 20)
@@ -24,35 +22,11 @@ struct header {
     uint32_t size;       // of the binary, to the end of the file
 };
 
-//-- folder ----------------------------------------------------------------------------------------
-
-static char *join_path(const char *a, const char *b)
-{
-    size_t size = strlen(a) + strlen(b) + 1;
-    char *path = malloc(size);
-    if (path) {
-        snprintf(path, size, "%s%s", a, b);
-    }
-    return path;
-}
-
-static char *choose_dir(const char *dir)
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (dir) {
-        return *dir ? join_path(dir, "/programs") : NULL;
-    }
-    if (xdg && *xdg == '/') {
-        return join_path(xdg, "/glinfer/programs");
-    }
-    return home && *home ? join_path(home, "/.cache/glinfer/programs") : NULL;
-}
-
 void gi_program_cache_init(struct gi_program_cache *cache, struct gi_gpu *gpu, const char *dir)
 {
     *cache = (struct gi_program_cache){.gpu = gpu};
     if (gpu->limits.n_binary_formats > 0) {
-        cache->dir = choose_dir(dir);
+        cache->dir = gi_cache_folder(dir, "programs");
     }
 }
 
@@ -60,28 +34,6 @@ void gi_program_cache_finish(struct gi_program_cache *cache)
 {
     free(cache->dir);
     *cache = (struct gi_program_cache){0};
-}
-
-// Creates the folder and those above it. path is changed and put back. The reason of a failure is
-// that of the topmost folder that could not be created, not that the next one has no parent.
-static bool make_dirs(char *path)
-{
-    int reason = 0;
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        int result = mkdir(path, 0700);
-        *slash = '/';
-        if (result == 0 || errno == EEXIST) {
-            reason = 0; // what is above may be closed to us and hold what is not
-        } else if (reason == 0) {
-            reason = errno;
-        }
-    }
-    if (mkdir(path, 0700) == 0 || errno == EEXIST) {
-        return true;
-    }
-    errno = reason != 0 ? reason : errno;
-    return false;
 }
 
 //-- keys ------------------------------------------------------------------------------------------
@@ -97,12 +49,12 @@ void gi_program_cache_key(const struct gi_program_cache *cache, const char *text
     gi_hash_add(key, text, size);
 }
 
-static bool write_path(const struct gi_program_cache *cache, const struct gi_hash *key,
-                       const char *ending, char *path, size_t size)
+static bool write_path(const struct gi_program_cache *cache, const struct gi_hash *key, char *path,
+                       size_t size)
 {
     char digits[33];
     gi_hash_text(key, digits);
-    int length = snprintf(path, size, "%s/%s%s", cache->dir, digits, ending);
+    int length = snprintf(path, size, "%s/%s", cache->dir, digits);
     return length > 0 && (size_t)length < size;
 }
 
@@ -160,7 +112,7 @@ uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_h
 {
     char path[1024];
     struct header header;
-    if (!cache->dir || !write_path(cache, key, "", path, sizeof(path))) {
+    if (!cache->dir || !write_path(cache, key, path, sizeof(path))) {
         return 0;
     }
     FILE *stream = fopen(path, "rbe");
@@ -203,39 +155,16 @@ static void *get_binary(uint32_t program, struct header *header)
     return binary;
 }
 
-static bool write_stream(int fd, const struct header *header, const void *binary)
-{
-    FILE *stream = fdopen(fd, "wb");
-    if (!stream) {
-        close(fd);
-        return false;
-    }
-    bool is_written = fwrite(header, sizeof(*header), 1, stream) == 1 &&
-                      fwrite(binary, header->size, 1, stream) == 1;
-    return (fclose(stream) == 0) && is_written;
-}
-
-// Whoever reads sees the old file, the new one, or none.
-static bool write_file(struct gi_program_cache *cache, const struct gi_hash *key,
+static bool write_file(const struct gi_program_cache *cache, const struct gi_hash *key,
                        const struct header *header, const void *binary)
 {
-    char path[1024], part[1024];
-    if (!write_path(cache, key, "", path, sizeof(path)) ||
-        !write_path(cache, key, ".XXXXXX", part, sizeof(part))) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    int fd = make_dirs(cache->dir) ? mkostemp(part, O_CLOEXEC) : -1;
-    if (fd < 0) {
-        return false;
-    }
-    if (!write_stream(fd, header, binary) || rename(part, path) != 0) {
-        int reason = errno;
-        unlink(part);
-        errno = reason;
-        return false;
-    }
-    return true;
+    const struct gi_cache_piece pieces[] = {
+        {header, sizeof(*header)},
+        {binary, header->size   },
+    };
+    char name[33];
+    gi_hash_text(key, name);
+    return gi_cache_write(cache->dir, name, pieces, 2);
 }
 
 void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash *key,

@@ -1,0 +1,142 @@
+#include "base/cache_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// a, b, c and d in a row; NULL without memory.
+static char *join(const char *a, const char *b, const char *c, const char *d)
+{
+    const size_t size = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
+    char *path = malloc(size);
+    if (path) {
+        snprintf(path, size, "%s%s%s%s", a, b, c, d);
+    }
+    return path;
+}
+
+char *gi_cache_folder(const char *dir, const char *part)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (dir) {
+        return *dir ? join(dir, "/", part, "") : NULL;
+    }
+    if (xdg && *xdg == '/') {
+        return join(xdg, "/glinfer/", part, "");
+    }
+    return home && *home ? join(home, "/.cache/glinfer/", part, "") : NULL;
+}
+
+// Creates a folder and those above it. path is changed and put back. The reason of a failure is that of
+// the topmost folder that could not be created, not that the next one has no parent.
+static bool make_folders(char *path)
+{
+    int reason = 0;
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        int result = mkdir(path, 0700);
+        *slash = '/';
+        if (result == 0 || errno == EEXIST) {
+            reason = 0; // what is above may be closed to us and hold what is not
+        } else if (reason == 0) {
+            reason = errno;
+        }
+    }
+    if (mkdir(path, 0700) == 0 || errno == EEXIST) {
+        return true;
+    }
+    errno = reason != 0 ? reason : errno;
+    return false;
+}
+
+static bool write_stream(int fd, const struct gi_cache_piece *pieces, size_t n_pieces)
+{
+    FILE *stream = fdopen(fd, "wb");
+    if (!stream) {
+        close(fd);
+        return false;
+    }
+    bool is_written = true;
+    for (size_t i = 0; i < n_pieces && is_written; i++) {
+        is_written = pieces[i].size == 0 || fwrite(pieces[i].data, pieces[i].size, 1, stream) == 1;
+    }
+    return (fclose(stream) == 0) && is_written;
+}
+
+// part is where the new file grows: its X become a name of its own.
+static bool write_part(const char *path, char *part, const struct gi_cache_piece *pieces,
+                       size_t n_pieces)
+{
+    const int fd = mkostemp(part, O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    if (!write_stream(fd, pieces, n_pieces) || rename(part, path) != 0) {
+        const int reason = errno;
+        unlink(part);
+        errno = reason;
+        return false;
+    }
+    return true;
+}
+
+bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_piece *pieces,
+                    size_t n_pieces)
+{
+    char *path = join(folder, "/", name, ""), *part = join(folder, "/", name, ".XXXXXX");
+    char *folders = strdup(folder);
+    bool ok = path && part && folders;
+    errno = ok ? 0 : ENOMEM;
+    ok = ok && make_folders(folders) && write_part(path, part, pieces, n_pieces);
+    const int reason = errno;
+    free(path);
+    free(part);
+    free(folders);
+    errno = reason;
+    return ok;
+}
+
+static char *read_stream(FILE *stream, size_t max_size, size_t *size)
+{
+    char *data = malloc(max_size + 1);
+    if (!data) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    *size = fread(data, 1, max_size, stream);
+    if (ferror(stream) || fgetc(stream) != EOF) {
+        errno = ferror(stream) ? EIO : EFBIG;
+        free(data);
+        return NULL;
+    }
+    data[*size] = 0;
+    return data;
+}
+
+char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size)
+{
+    char *path = folder ? join(folder, "/", name, "") : strdup(name);
+    FILE *stream = path ? fopen(path, "rbe") : NULL;
+    char *data = stream ? read_stream(stream, max_size, size) : NULL;
+    const int reason = path ? errno : ENOMEM;
+    if (stream) {
+        fclose(stream);
+    }
+    free(path);
+    errno = reason;
+    return data;
+}
+
+bool gi_cache_remove(const char *folder, const char *name)
+{
+    char *path = join(folder, "/", name, "");
+    const bool ok = path && (unlink(path) == 0 || errno == ENOENT);
+    const int reason = path ? errno : ENOMEM;
+    free(path);
+    errno = reason;
+    return ok;
+}

@@ -1,0 +1,28 @@
+// The folder on disk where glinfer keeps what it can always work out again, and files in it that are written
+// whole or not at all. Whatever goes wrong here costs time, never a result.
+#ifndef GI_BASE_CACHE_FILE_H
+#define GI_BASE_CACHE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Returns the path of a part of the cache, owned by the caller: dir/part; for a NULL dir
+// $XDG_CACHE_HOME/glinfer/part or ~/.cache/glinfer/part. NULL for "", where there is no home, and without
+// memory. Creates nothing.
+char *gi_cache_folder(const char *dir, const char *part);
+
+struct gi_cache_piece {
+    const void *data;
+    size_t size;
+};
+// Writes the pieces one after the other to folder/name: to a file of its own, then renamed, so that whoever
+// reads sees the old file, the new one, or none. Creates the folder and those above it. False with errno.
+bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_piece *pieces,
+                    size_t n_pieces);
+// Returns the whole of folder/name, or of the path name for a NULL folder, owned by the caller, and its size, a
+// 0 behind it not counted; NULL with errno where it cannot be read or is larger than max_size (EFBIG).
+char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size);
+// Removes folder/name; true too where there is none. False with errno.
+bool gi_cache_remove(const char *folder, const char *name);
+
+#endif

@@ -1,0 +1,100 @@
+#include "base/cache_file.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[64]; // a folder of this run
+
+static void cache_folder_follows_the_environment(void **state)
+{
+    (void)state;
+    char *path = gi_cache_folder("/some/dir", "programs");
+    assert_string_equal(path, "/some/dir/programs");
+    free(path);
+    assert_null(gi_cache_folder("", "programs"));
+    setenv("HOME", "/home/me", 1);
+    setenv("XDG_CACHE_HOME", "/var/my cache", 1);
+    path = gi_cache_folder(NULL, "tuning");
+    assert_string_equal(path, "/var/my cache/glinfer/tuning");
+    free(path);
+    setenv("XDG_CACHE_HOME", "relative", 1); // is to be ignored, the specification says
+    path = gi_cache_folder(NULL, "tuning");
+    assert_string_equal(path, "/home/me/.cache/glinfer/tuning");
+    free(path);
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    assert_null(gi_cache_folder(NULL, "tuning"));
+}
+
+static void cache_reads_what_it_wrote(void **state)
+{
+    (void)state;
+    char folder[128];
+    size_t size = 0;
+    const struct gi_cache_piece pieces[] = {
+        {"head ", 5},
+        {"",      0},
+        {"body",  4},
+    };
+    snprintf(folder, sizeof(folder), "%s/new/folders", root);
+    assert_true(gi_cache_write(folder, "name", pieces, 3));
+    char *data = gi_cache_read(folder, "name", 9, &size);
+    assert_int_equal(size, 9);
+    assert_string_equal(data, "head body");
+    free(data);
+    assert_true(gi_cache_write(folder, "name", pieces, 1));
+    data = gi_cache_read(folder, "name", 9, &size);
+    assert_string_equal(data, "head ");
+    free(data);
+    assert_true(gi_cache_remove(folder, "name"));
+    assert_true(gi_cache_remove(folder, "name"));
+    assert_null(gi_cache_read(folder, "name", 9, &size));
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(rmdir(folder), 0); // nothing else was left in it
+    snprintf(folder, sizeof(folder), "%s/new", root);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void cache_refuses_files_that_are_too_large(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    const struct gi_cache_piece piece = {"0123456789", 10};
+    assert_true(gi_cache_write(root, "large", &piece, 1));
+    assert_null(gi_cache_read(root, "large", 9, &size));
+    assert_int_equal(errno, EFBIG);
+    assert_true(gi_cache_remove(root, "large"));
+}
+
+static void cache_says_why_it_cannot_write(void **state)
+{
+    (void)state;
+    char folder[128];
+    const struct gi_cache_piece piece = {"x", 1};
+    assert_true(gi_cache_write(root, "file", &piece, 1));
+    snprintf(folder, sizeof(folder), "%s/file/below", root);
+    assert_false(gi_cache_write(folder, "name", &piece, 1));
+    assert_int_equal(errno, ENOTDIR);
+    assert_true(gi_cache_remove(root, "file"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cache_folder_follows_the_environment),
+        cmocka_unit_test(cache_reads_what_it_wrote),
+        cmocka_unit_test(cache_refuses_files_that_are_too_large),
+        cmocka_unit_test(cache_says_why_it_cannot_write),
+    };
+    snprintf(root, sizeof(root), "/tmp/glinfer-cache-XXXXXX");
+    if (!mkdtemp(root)) {
+        return 1;
+    }
+    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rmdir(root);
+    return n_failed;
+}
