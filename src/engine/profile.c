@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     DEFAULT_STEPS = 16,
@@ -207,19 +206,6 @@ static uint64_t sum(const uint64_t *ns, uint32_t n)
     return total;
 }
 
-// The work was waited for, so results that are not there soon never come.
-static enum gi_timer_status take_results(struct profile *profile)
-{
-    const struct timespec pause = {.tv_nsec = 200000};
-    const uint64_t give_up = gi_clock_ns() + 1000000000ull;
-    enum gi_timer_status status = gi_timer_results(profile->timer, profile->ns);
-    while (status == GI_TIMER_STATUS_PENDING && gi_clock_ns() < give_up) {
-        nanosleep(&pause, NULL);
-        status = gi_timer_results(profile->timer, profile->ns);
-    }
-    return status;
-}
-
 static bool use_waits(struct profile *profile)
 {
     gi_timer_destroy(profile->timer);
@@ -242,7 +228,7 @@ static bool choose_clock(struct profile *profile)
         if (!run_set(profile, false, 1, profile->timer, &ns)) {
             return false;
         }
-        const enum gi_timer_status status = take_results(profile);
+        const enum gi_timer_status status = gi_timer_await(profile->timer, profile->ns);
         if (status == GI_TIMER_STATUS_PENDING) {
             break;
         }
@@ -266,7 +252,7 @@ static bool time_set(struct profile *profile, uint32_t n)
         if (!run_set(profile, is_prompt, n, profile->timer, &ns)) {
             return false;
         }
-        if (take_results(profile) == GI_TIMER_STATUS_READY) {
+        if (gi_timer_await(profile->timer, profile->ns) == GI_TIMER_STATUS_READY) {
             return true;
         }
         profile->stats.n_repeated += is_prompt ? 1 : n;

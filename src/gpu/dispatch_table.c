@@ -501,7 +501,9 @@ static void bind_common(const struct gi_dispatch_table *table)
 static void replay_entry(const struct gi_dispatch_table *table, struct bound *bound,
                          const struct entry *entry, const struct gi_replay *replay)
 {
-    if (replay->timer) {
+    const uint32_t site = replay->timed_site;
+    const bool is_timed = replay->timer && (site == 0 || site == entry->dispatch.site);
+    if (is_timed) {
         gi_timer_begin(replay->timer);
     }
     if (entry->barrier) {
@@ -509,7 +511,7 @@ static void replay_entry(const struct gi_dispatch_table *table, struct bound *bo
     }
     bind_entry(table, bound, entry);
     submit_entry(table, entry, replay);
-    if (replay->timer) {
+    if (is_timed) {
         gi_timer_end(replay->timer);
     }
 }
@@ -520,6 +522,9 @@ void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_r
     assert(table->is_sealed);
     bind_common(table);
     for (uint32_t i = 0; i < table->n_entries; i++) {
+        if (replay->site != 0 && replay->site != table->entries[i].dispatch.site) {
+            continue;
+        }
         replay_entry(table, &bound, &table->entries[i], replay);
         if (replay->flush_interval && (i + 1) % replay->flush_interval == 0) {
             glFlush();

@@ -47,7 +47,8 @@ struct gi_dispatch {
     const void *params; // params_size bytes, copied; a multiple of 16, at most 256
     uint32_t params_size;
     struct gi_grid grid;
-    // For figures only:
+    // For figures and tuning only:
+    uint32_t site;         // where its shape was chosen, counted from 1; 0: nowhere
     uint64_t weight_bytes; // that it reads
     uint64_t n_weight;     // weights that each of its tokens is multiplied by
     uint64_t key_bytes;    // that it reads for each key in the cache, the value included
@@ -97,7 +98,9 @@ uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32
 struct gi_replay {
     uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
     uint32_t flush_interval;   // dispatches between flushes; 0: none
+    uint32_t site;             // only the dispatches of this site; 0: all
     struct gi_timer *timer;    // each dispatch becomes a range of it, in order; NULL: none
+    uint32_t timed_site;       // only those of this site become ranges; 0: all
 };
 // Submits the table once and ends it with a barrier, so that tables may follow each other. GL
 // errors surface at the next gi_gpu_check. In the indirect mode (limits.is_indirect and counts

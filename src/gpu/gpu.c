@@ -1,5 +1,6 @@
 #include "gpu/gpu.h"
 
+#include "glsl/embedded.h"
 #include "gpu/gpu_private.h"
 #include "gpu/quirk.h"
 
@@ -265,6 +266,18 @@ const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu)
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu)
 {
     return gi_platform_describe(gpu->platform);
+}
+
+void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash)
+{
+    const struct gi_platform_info *info = gi_gpu_platform(gpu);
+    gi_hash_add(hash, info->vendor, strlen(info->vendor));
+    gi_hash_add(hash, info->renderer, strlen(info->renderer));
+    gi_hash_add(hash, info->version, strlen(info->version));
+    for (size_t i = 0; i < gi_glsl_file_count; i++) {
+        gi_hash_add(hash, gi_glsl_files[i].name, strlen(gi_glsl_files[i].name));
+        gi_hash_add(hash, gi_glsl_files[i].text, strlen(gi_glsl_files[i].text));
+    }
 }
 
 bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err)

@@ -7,6 +7,7 @@
 #define GI_GPU_GPU_H
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "platform/platform.h"
 
@@ -68,6 +69,10 @@ const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
+
+// Adds what decides how kernels compile and run here: driver, renderer, version, the built-in kernels. What
+// was measured or tested holds while this stays the same.
+void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash);
 
 // A lost gpu can still be entered, so that what belongs to it can be destroyed.
 bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err);

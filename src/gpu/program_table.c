@@ -223,6 +223,14 @@ bool gi_program_table_request_source(struct gi_program_table *table, const char 
     return true;
 }
 
+void gi_program_table_forget(struct gi_program_table *table)
+{
+    for (uint32_t i = table->n_built; i < table->n_programs; i++) {
+        free(table->programs[i].text);
+    }
+    table->n_programs = table->n_built;
+}
+
 //-- built -----------------------------------------------------------------------------------------
 
 void gi_program_table_describe(const struct gi_program_table *table, struct gi_program_stats *stats)

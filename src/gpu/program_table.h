@@ -49,6 +49,10 @@ bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id);
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
                             void *user, struct glinfer_error *err);
 
+// Takes back what was requested and not built: after a build that failed, whose program would fail the
+// next one too. Indices of what was built stay good.
+void gi_program_table_forget(struct gi_program_table *table);
+
 struct gi_program_stats {
     uint32_t n_programs, n_compiled, n_cached;
     uint64_t build_ns;

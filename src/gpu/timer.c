@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct gi_timer {
     struct gi_gpu *gpu; // borrowed
@@ -142,6 +143,18 @@ enum gi_timer_status gi_timer_results(struct gi_timer *timer, uint64_t *ns)
         ns[i] = value;
     }
     return is_disjoint() ? GI_TIMER_STATUS_DISJOINT : GI_TIMER_STATUS_READY;
+}
+
+enum gi_timer_status gi_timer_await(struct gi_timer *timer, uint64_t *ns)
+{
+    const struct timespec pause = {.tv_nsec = 200000};
+    const uint64_t give_up = gi_clock_ns() + 1000000000ull;
+    enum gi_timer_status status = gi_timer_results(timer, ns);
+    while (status == GI_TIMER_STATUS_PENDING && gi_clock_ns() < give_up) {
+        nanosleep(&pause, NULL);
+        status = gi_timer_results(timer, ns);
+    }
+    return status;
 }
 
 uint32_t gi_timer_count(const struct gi_timer *timer)

@@ -30,6 +30,8 @@ enum gi_timer_status {
 };
 // Writes the time of each range of the set, in order, to ns (as many as there are ranges).
 enum gi_timer_status gi_timer_results(struct gi_timer *timer, uint64_t *ns);
+// The same for work that was waited for: results that are not there within a second never come.
+enum gi_timer_status gi_timer_await(struct gi_timer *timer, uint64_t *ns);
 // Ranges of the set so far.
 uint32_t gi_timer_count(const struct gi_timer *timer);
 

@@ -25,6 +25,7 @@ struct gemv_part {
     const struct gi_weight_part *weight;
     struct gi_gemv_shape shape;
     uint32_t n_block, n_pair;
+    uint32_t site; // of a tuner
     struct gi_program_key key;
 };
 
@@ -78,7 +79,7 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
         .n_rows = weight_part->n_rows,
         .n_cols = weight->n_cols,
     };
-    part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block);
+    part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
     part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
     part->key.quant = weight_part->quant->type;
     add_define(&part->key, "WG_SIZE", part->shape.wg_size);
@@ -100,6 +101,7 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
         dispatch->texels[3] = GI_TEXEL_UINT;
     }
     dispatch->writes = 1u << 0;
+    dispatch->site = part->site;
     dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
     dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
     dispatch->grid.size[0] = gi_gemv_groups(&part->shape, part->n_pair);

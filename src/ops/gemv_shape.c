@@ -1,5 +1,6 @@
 #include "ops/gemv_shape.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,25 +81,6 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_gpu *
            (shape->form != GI_GEMV_FORM_TEXEL || gi_weight_part_fits_texels(limits, part));
 }
 
-struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
-                                          const struct gi_tuning_key *key,
-                                          const struct gi_weight_part *part, uint32_t n_block)
-{
-    const struct gi_gpu *gpu = recorder->gpu;
-    struct gi_gemv_shape shape;
-    if ((parse_shape(getenv("GLINFER_GEMV"), &shape) && is_possible(&shape, gpu, part)) ||
-        (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
-         is_possible(&shape, gpu, part))) {
-        return shape;
-    }
-    const struct shape_row *row = rows;
-    while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
-           n_block < row->min_block || !is_possible(&row->shape, gpu, part)) {
-        row++;
-    }
-    return row->shape;
-}
-
 static uint32_t divide_up(uint32_t n, uint32_t d)
 {
     return n / d + (n % d != 0);
@@ -117,4 +99,121 @@ uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
 {
     uint32_t each = shape->wg_size == 8 ? 8 : 1;
     return gi_gemv_groups(shape, n_pair) * each;
+}
+
+static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
+                                       const struct gi_tuning_key *key,
+                                       const struct gi_weight_part *part, uint32_t n_block)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
+    struct gi_gemv_shape shape;
+    if ((parse_shape(getenv("GLINFER_GEMV"), &shape) && is_possible(&shape, gpu, part)) ||
+        (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
+         is_possible(&shape, gpu, part))) {
+        return shape;
+    }
+    const struct shape_row *row = rows;
+    while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
+           n_block < row->min_block || !is_possible(&row->shape, gpu, part)) {
+        row++;
+    }
+    return row->shape;
+}
+
+//-- candidates ------------------------------------------------------------------------------------
+
+static void write_shape(const struct gi_gemv_shape *shape, char text[GI_TUNING_SHAPE_SIZE])
+{
+    snprintf(text, GI_TUNING_SHAPE_SIZE, "%s:%u:%u:%u", form_names[shape->form], shape->wg_size,
+             shape->pairs, shape->max_groups);
+}
+
+struct candidates {
+    enum gi_gpu_class class;
+    enum gi_gemv_form form;
+    uint32_t min_groups;                           // fewer leave too much of the device idle
+    uint32_t wg_sizes[6], pairs[5], max_groups[3]; // each ends with 0
+};
+
+// 264 and 528 are twice and four times the cores of a large GPU.
+static const struct candidates candidates[] = {
+    {GI_GPU_CLASS_SPLIT,
+     GI_GEMV_FORM_SPLIT,                        16,
+     {64, 128, 256, 512, 1024},
+     {1, 2, 4, 8},
+     {264, 528}                                                                         },
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,   16, {64, 128},            {1},       {0}},
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,   4,  {8, 16, 32, 64, 128}, {1, 2, 4}, {0}},
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT, 4,  {64, 128},            {1, 4},    {0}},
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL, 1,  {8, 16},              {2, 4, 8}, {0}},
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,   1,  {8},                  {4},       {0}},
+};
+
+// Shapes that differ from others in what the part's size makes of them.
+static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_shape *shape,
+                          uint32_t n_pair, uint32_t n_block)
+{
+    const uint32_t n_group = gi_gemv_groups(shape, n_pair);
+    if (n_group < row->min_groups && shape->pairs > row->pairs[0]) {
+        return false;
+    }
+    if (shape->form != GI_GEMV_FORM_SPLIT) {
+        return true;
+    }
+    const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
+    const bool is_loop = n_group < divide_up(n_pair, shape->pairs);
+    return n_slice < 2 * n_block && (is_loop || shape->max_groups == 0);
+}
+
+static void offer(const struct gi_recorder *recorder, const struct gi_weight_part *part,
+                  uint32_t n_block, const struct candidates *row, const struct gi_gemv_shape *shape,
+                  struct gi_tuning_site *site)
+{
+    if (is_possible(shape, recorder->gpu, part) &&
+        is_worthwhile(row, shape, part->n_rows / 16, n_block)) {
+        char text[GI_TUNING_SHAPE_SIZE];
+        write_shape(shape, text);
+        gi_tuning_offer(site, text);
+    }
+}
+
+static void offer_row(const struct gi_recorder *recorder, const struct gi_weight_part *part,
+                      uint32_t n_block, const struct candidates *row, struct gi_tuning_site *site)
+{
+    for (const uint32_t *wg_size = row->wg_sizes; *wg_size; wg_size++) {
+        for (const uint32_t *pairs = row->pairs; *pairs; pairs++) {
+            struct gi_gemv_shape shape = {row->form, *wg_size, *pairs, 0};
+            offer(recorder, part, n_block, row, &shape, site);
+            for (const uint32_t *most = row->max_groups; *most; most++) {
+                shape.max_groups = *most;
+                offer(recorder, part, n_block, row, &shape, site);
+            }
+        }
+    }
+}
+
+static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
+                          const struct gi_weight_part *part, uint32_t n_block,
+                          const struct gi_gemv_shape *shape)
+{
+    struct gi_tuning_site *site;
+    char text[GI_TUNING_SHAPE_SIZE];
+    write_shape(shape, text);
+    const uint32_t number = gi_tuning_note(recorder->sites, key, text, &site);
+    for (size_t i = 0; site && i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+        if (candidates[i].class == gi_gpu_class(recorder->gpu) && !getenv("GLINFER_GEMV")) {
+            offer_row(recorder, part, n_block, &candidates[i], site);
+        }
+    }
+    return number;
+}
+
+struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
+                                          const struct gi_tuning_key *key,
+                                          const struct gi_weight_part *part, uint32_t n_block,
+                                          uint32_t *site)
+{
+    const struct gi_gemv_shape shape = find_shape(recorder, key, part, n_block);
+    *site = recorder->sites ? note_site(recorder, key, part, n_block, &shape) : 0;
+    return shape;
 }

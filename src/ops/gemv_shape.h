@@ -21,10 +21,12 @@ struct gi_gemv_shape {
 };
 
 // Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else the class
-// table's; what the device cannot run is passed over.
+// table's; what the device cannot run is passed over. Where the recorder collects sites *site is set to the
+// number of this one, else to 0.
 struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
                                           const struct gi_tuning_key *key,
-                                          const struct gi_weight_part *part, uint32_t n_block);
+                                          const struct gi_weight_part *part, uint32_t n_block,
+                                          uint32_t *site);
 
 // Groups of a part of n_pair pairs.
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);

@@ -5,13 +5,14 @@
 #define GI_OPS_RECORDER_H
 
 #include "gpu/dispatch_table.h"
-#include "ops/tuning.h"
+#include "ops/tuning_site.h"
 
 struct gi_recorder {
     struct gi_gpu *gpu;                // borrowed
     struct gi_program_table *programs; // borrowed
     struct gi_dispatch_table *table;   // borrowed
     const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
+    struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
 };
 
 // A named f32 matrix of activations, a row a token: (n_tokens, stride), row-major.

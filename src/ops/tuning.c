@@ -20,6 +20,12 @@ struct gi_tuning {
     size_t count, capacity;
 };
 
+bool gi_tuning_is_same_key(const struct gi_tuning_key *a, const struct gi_tuning_key *b)
+{
+    return a->type == b->type && a->n_rows == b->n_rows && a->n_cols == b->n_cols &&
+           a->extent == b->extent && strcmp(a->kernel, b->kernel) == 0;
+}
+
 struct gi_tuning *gi_tuning_create(struct glinfer_error *err)
 {
     struct gi_tuning *tuning = calloc(1, sizeof(*tuning));
@@ -37,12 +43,17 @@ void gi_tuning_destroy(struct gi_tuning *tuning)
     }
 }
 
+static struct gi_tuning_key key_of(const struct row *row)
+{
+    return (struct gi_tuning_key){row->kernel, row->type, row->n_rows, row->n_cols, row->extent};
+}
+
 static struct row *find_row(const struct gi_tuning *tuning, const struct gi_tuning_key *key)
 {
     for (size_t i = 0; i < tuning->count; i++) {
         struct row *row = &tuning->rows[i];
-        if (row->type == key->type && row->n_rows == key->n_rows && row->n_cols == key->n_cols &&
-            row->extent == key->extent && strcmp(row->kernel, key->kernel) == 0) {
+        const struct gi_tuning_key own = key_of(row);
+        if (gi_tuning_is_same_key(&own, key)) {
             return row;
         }
     }
@@ -95,6 +106,11 @@ bool gi_tuning_set(struct gi_tuning *tuning, const struct gi_tuning_key *key, co
     return true;
 }
 
+void gi_tuning_clear(struct gi_tuning *tuning)
+{
+    tuning->count = 0;
+}
+
 size_t gi_tuning_count(const struct gi_tuning *tuning)
 {
     return tuning ? tuning->count : 0;
@@ -104,7 +120,7 @@ const char *gi_tuning_at(const struct gi_tuning *tuning, size_t i, struct gi_tun
 {
     const struct row *row = &tuning->rows[i];
     assert(i < tuning->count);
-    *key = (struct gi_tuning_key){row->kernel, row->type, row->n_rows, row->n_cols, row->extent};
+    *key = key_of(row);
     return row->shape;
 }
 
@@ -163,8 +179,7 @@ long gi_tuning_parse(struct gi_tuning *tuning, const char *text, size_t size,
             memcpy(line, text, length);
             line[length] = 0;
             if (parse_line(line, &row)) {
-                const struct gi_tuning_key key = {row.kernel, row.type, row.n_rows, row.n_cols,
-                                                  row.extent};
+                const struct gi_tuning_key key = key_of(&row);
                 if (!gi_tuning_set(tuning, &key, row.shape, err)) {
                     return -1;
                 }

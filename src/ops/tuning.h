@@ -23,6 +23,8 @@ struct gi_tuning_key {
 };
 #define GI_TUNING_NO_TYPE UINT32_MAX
 
+bool gi_tuning_is_same_key(const struct gi_tuning_key *a, const struct gi_tuning_key *b);
+
 struct gi_tuning;
 
 struct gi_tuning *gi_tuning_create(struct glinfer_error *err);
@@ -34,6 +36,7 @@ const char *gi_tuning_find(const struct gi_tuning *tuning, const struct gi_tunin
 // digits and ':' and fits GI_TUNING_SHAPE_SIZE. Fails with NO_MEMORY.
 bool gi_tuning_set(struct gi_tuning *tuning, const struct gi_tuning_key *key, const char *shape,
                    struct glinfer_error *err);
+void gi_tuning_clear(struct gi_tuning *tuning);
 size_t gi_tuning_count(const struct gi_tuning *tuning);
 // Row i of the tuning; key->kernel and the shape live until the tuning changes.
 const char *gi_tuning_at(const struct gi_tuning *tuning, size_t i, struct gi_tuning_key *key);
