@@ -89,6 +89,7 @@ enum glinfer_phase {
     GLINFER_PHASE_LOAD,    // weights travel to the GPU
     GLINFER_PHASE_COMPILE, // programs are compiled or taken from the cache
     GLINFER_PHASE_PROMPT,  // the prompt is processed
+    GLINFER_PHASE_TUNE,    // shapes of kernels are measured
 };
 
 // Called now and then with done of total (bytes, programs, tokens); returning false cancels the
@@ -140,6 +141,7 @@ struct glinfer_device_info {
     uint32_t uniform_alignment;      // bytes
     uint32_t max_group_count;        // work groups in x
     bool has_fast_half;              // 16-bit arithmetic was found to be there and faster
+    uint32_t n_tuned;                // shapes of kernels that glinfer_tune measured there
 };
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and
@@ -470,6 +472,70 @@ struct glinfer_profile_stats {
 GLINFER_API bool glinfer_profile(struct glinfer_session *session,
                                  const struct glinfer_profile_params *params,
                                  struct glinfer_profile_stats *stats, struct glinfer_error *err);
+
+//-- tuning ----------------------------------------------------------------------------------------
+
+// How a kernel is spread over invocations is chosen by a table by class of device, or better by measuring on
+// the device itself. What was measured is kept in the cache folder, by driver and version of this library, and
+// used by every session that is created afterwards, by any process; GLINFER_TUNING=off in the environment
+// leaves it unused.
+
+// A kernel on a matrix, and its shape in the words of GLINFER_GEMV and GLINFER_GEMM. Fields that a kernel
+// has no use for are 0 or "".
+struct glinfer_tuned {
+    const char *kernel;      // "gemv_qkv"
+    const char *type;        // of the weights: "q4_0"
+    uint32_t n_rows, n_cols; // of the matrix, or of its part where it is split
+    uint32_t extent;         // tokens of a batch
+    const char *shape;       // that is used now
+    // From glinfer_tune alone:
+    const char
+        *table_shape; // what the table has: shape itself where nothing is better beyond the noise
+    double table_ns, ns;   // of all such dispatches of a decode step or a batch, with either shape
+    uint32_t n_dispatches; // of those
+    uint32_t n_candidates; // shapes that were measured, the table's included
+};
+// What it is given lives only during the call. Must not call back into the library.
+typedef void (*glinfer_tuned_fn)(void *user, const struct glinfer_tuned *tuned);
+
+struct glinfer_tune_params {
+    size_t struct_size;
+    uint32_t max_ms; // about so long; 0: 10 s, on a software renderer 60 s
+    glinfer_tuned_fn
+        on_tuned; // NULL, or called at the end for each, the one that takes longest first
+    glinfer_progress_fn progress; // compiling, then candidates
+    void *user;
+};
+
+static inline void glinfer_tune_params_init(struct glinfer_tune_params *params)
+{
+    memset(params, 0, sizeof(*params));
+    params->struct_size = sizeof(*params);
+}
+
+struct glinfer_tune_stats {
+    size_t struct_size;
+    enum glinfer_profile_clock clock;
+    double table_step_ns,
+        step_ns;         // a whole decode step with the table's shapes and with the new ones
+    uint32_t n_sites;    // kernels on matrices that there are
+    uint32_t n_measured; // of them measured before the time was over
+    uint32_t n_changed;  // of them with a shape other than the table's
+};
+
+// Measures which shapes the session's model runs fastest with on its device, and keeps them. Forgets what the
+// session held; its own shapes stay, sessions created from now on have the new ones. Fails with IO (they are
+// used by this device object, but could not be kept), CANCELLED (nothing has changed), NO_MEMORY, DRIVER,
+// GPU_LOST.
+GLINFER_API bool glinfer_tune(struct glinfer_session *session,
+                              const struct glinfer_tune_params *params,
+                              struct glinfer_tune_stats *stats, struct glinfer_error *err);
+// Calls each, which may be NULL, for every shape that was measured on the device; returns how many.
+GLINFER_API size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_fn each,
+                                         void *user);
+// Forgets them. Fails with IO.
+GLINFER_API bool glinfer_device_reset_tuning(struct glinfer_device *device,
+                                             struct glinfer_error *err);
 
 #ifdef __cplusplus
 }

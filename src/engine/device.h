@@ -2,6 +2,7 @@
 #ifndef GI_ENGINE_DEVICE_H
 #define GI_ENGINE_DEVICE_H
 
+#include "engine/tuning_file.h"
 #include "gpu/gpu.h"
 #include "gpu/program_table.h"
 
@@ -10,7 +11,9 @@ struct glinfer_device {
     struct gi_platform *platform;
     struct gi_gpu *gpu;
     struct gi_program_table *programs; // shared by all sessions
-    uint32_t n_models;                 // that live
+    struct gi_tuning *tuning;          // what was measured here before, for sessions to record with
+    struct gi_tuning_file tuning_file;
+    uint32_t n_models; // that live
 };
 
 #endif

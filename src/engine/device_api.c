@@ -44,6 +44,21 @@ static bool create_programs(struct glinfer_device *device, struct glinfer_error 
     return ok;
 }
 
+// GLINFER_TUNING, off or a file of other shapes, is for comparing: what is measured under it is kept all the
+// same.
+static bool load_tuning(struct glinfer_device *device, const char *cache_dir,
+                        struct glinfer_error *err)
+{
+    const char *wanted = getenv("GLINFER_TUNING");
+    gi_tuning_file_init(&device->tuning_file, device->gpu, cache_dir);
+    device->tuning = gi_tuning_create(err);
+    if (!device->tuning || (wanted && strcmp(wanted, "off") == 0)) {
+        return device->tuning != NULL;
+    }
+    return wanted && *wanted ? gi_tuning_file_read(wanted, device->tuning, err)
+                             : gi_tuning_file_load(&device->tuning_file, device->tuning, err);
+}
+
 static bool open_device(struct glinfer_device *device, const struct glinfer_device_params *params,
                         struct glinfer_error *err)
 {
@@ -55,7 +70,7 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
     const struct gi_gpu_params gpu = {.cache_dir = params->cache_dir, .log = &device->log};
     device->platform = gi_platform_open(&platform, err);
     device->gpu = device->platform ? gi_gpu_create(device->platform, &gpu, err) : NULL;
-    return device->gpu != NULL;
+    return device->gpu && load_tuning(device, params->cache_dir, err);
 }
 
 static void close_device(struct glinfer_device *device)
@@ -65,6 +80,8 @@ static void close_device(struct glinfer_device *device)
         gi_program_table_destroy(device->programs);
         gi_gpu_leave(device->gpu, &saved);
     }
+    gi_tuning_destroy(device->tuning);
+    gi_tuning_file_finish(&device->tuning_file);
     gi_gpu_destroy(device->gpu);
     gi_platform_close(device->platform);
 }
@@ -104,8 +121,9 @@ static void copy_text(char *out, size_t size, const char *text)
     snprintf(out, size, "%.*s", (int)size - 1, text);
 }
 
-static void fill_info(struct glinfer_device_info *info, const struct gi_gpu *gpu)
+static void fill_info(struct glinfer_device_info *info, const struct glinfer_device *device)
 {
+    const struct gi_gpu *gpu = device->gpu;
     const struct gi_platform_info *platform = gi_gpu_platform(gpu);
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     copy_text(info->device, sizeof(info->device), platform->device);
@@ -126,6 +144,7 @@ static void fill_info(struct glinfer_device_info *info, const struct gi_gpu *gpu
     info->uniform_alignment = limits->uniform_alignment;
     info->max_group_count = limits->max_group_count[0];
     info->has_fast_half = limits->has_fast_half;
+    info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
 }
 
 static void hand_over(const struct glinfer_device_info *full, struct glinfer_device_info *info)
@@ -138,7 +157,7 @@ static void hand_over(const struct glinfer_device_info *full, struct glinfer_dev
 void glinfer_device_describe(const struct glinfer_device *device, struct glinfer_device_info *info)
 {
     struct glinfer_device_info full = {.struct_size = sizeof(full)};
-    fill_info(&full, device->gpu);
+    fill_info(&full, device);
     hand_over(&full, info);
 }
 
@@ -164,7 +183,7 @@ static bool try_candidate(const struct glinfer_device_params *params, const char
     copy_text(info->device, sizeof(info->device), name);
     const bool ok = open_device(&device, &own, &err) && create_programs(&device, &err);
     if (ok) {
-        fill_info(info, device.gpu);
+        fill_info(info, &device);
     } else {
         copy_text(info->refusal, sizeof(info->refusal), skip_device(err.message, name));
     }

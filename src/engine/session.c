@@ -197,17 +197,16 @@ static bool write_vectors(struct glinfer_session *session, struct glinfer_error 
 static struct gi_dispatch_table *open_table(struct glinfer_session *session, bool is_batch,
                                             struct glinfer_error *err)
 {
-    struct glinfer_device *device = session->model->device;
+    const struct gi_recorder *recorder = &session->recorder;
     struct gi_dispatch_table_params params = {.state = session->step_buffers.state};
     if (!is_batch) {
         params.counts = session->step_buffers.counts;
     }
-    struct gi_dispatch_table *table =
-        gi_dispatch_table_create(device->gpu, device->programs, &params, err);
     session->graph.is_batch = is_batch;
-    session->graph.recorder =
-        (struct gi_recorder){.gpu = device->gpu, .programs = device->programs, .table = table};
-    return table;
+    session->graph.recorder = *recorder;
+    session->graph.recorder.table =
+        gi_dispatch_table_create(recorder->gpu, recorder->programs, &params, err);
+    return session->graph.recorder.table;
 }
 
 static bool record_layers(struct glinfer_session *session, struct glinfer_error *err)
@@ -235,15 +234,37 @@ static bool record_end(struct glinfer_session *session, int end, struct glinfer_
                : gi_op_sample(&graph->recorder, &graph->logits, &session->step_buffers, err);
 }
 
+struct gi_dispatch_table *gi_session_record_prompt(struct glinfer_session *session,
+                                                   struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(session, true, err);
+    if (table && !record_layers(session, err)) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
+struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session,
+                                                 enum gi_step_end end, struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(session, false, err);
+    if (table && (!record_layers(session, err) || !record_end(session, end, err))) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
 static bool record_tables(struct glinfer_session *session, struct glinfer_error *err)
 {
-    session->prompt = open_table(session, true, err);
-    if (!session->prompt || !record_layers(session, err)) {
+    session->prompt = gi_session_record_prompt(session, err);
+    if (!session->prompt) {
         return false;
     }
     for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        session->step[end] = open_table(session, false, err);
-        if (!session->step[end] || !record_layers(session, err) || !record_end(session, end, err)) {
+        session->step[end] = gi_session_record_step(session, (enum gi_step_end)end, err);
+        if (!session->step[end]) {
             return false;
         }
         session->prompt_end[end] = open_table(session, true, err);
@@ -303,6 +324,11 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
         return NULL;
     }
     session->model = model;
+    session->recorder = (struct gi_recorder){
+        .gpu = model->device->gpu,
+        .programs = model->device->programs,
+        .tuning = model->device->tuning,
+    };
     model->n_sessions++;
     session->n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->facts);
     session->n_batch = own.n_batch ? own.n_batch : GI_DEFAULT_BATCH;

@@ -30,6 +30,7 @@ struct glinfer_session {
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
     struct gi_kv_layer *kv_cache; // n_layer
     struct gi_graph graph;
+    struct gi_recorder recorder; // what tables are recorded with, but for the table
     struct gi_step_buffers step_buffers;
     struct gi_dispatch_table *step[GI_STEP_END_COUNT];       // a decode step
     struct gi_dispatch_table *prompt;                        // a batch, to the residual stream
@@ -48,5 +49,12 @@ struct glinfer_session {
     uint32_t n_stop_ids;
     atomic_bool is_cancelled;
 };
+
+// Record a table anew with session->recorder: a batch's to the residual stream, a decode step's. The caller
+// builds its programs, seals and destroys it. NULL with what ops fail with.
+struct gi_dispatch_table *gi_session_record_prompt(struct glinfer_session *session,
+                                                   struct glinfer_error *err);
+struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session,
+                                                 enum gi_step_end end, struct glinfer_error *err);
 
 #endif

@@ -1,0 +1,233 @@
+// What glinfer_tune promises: shapes that are kept for later devices and sessions, the same tokens with them,
+// nothing changed when it is cancelled. Runs on a tiny model with a cache folder of its own; exits 77 without
+// a device.
+#include "glinfer.h"
+#include "unit/cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifndef MODELS
+#error "MODELS: the folder of the tiny models"
+#endif
+
+enum { SKIPPED = 77, N_PREDICT = 12 };
+
+struct fixture {
+    struct glinfer_device *device;
+    struct glinfer_model *model;
+    struct glinfer_session *session;
+};
+
+static char cache[64];
+
+static void close_fixture(struct fixture *f)
+{
+    glinfer_session_destroy(&f->session);
+    glinfer_model_destroy(&f->model);
+    glinfer_device_destroy(&f->device);
+}
+
+static bool open_fixture(struct fixture *f, const char *cache_dir)
+{
+    struct glinfer_device_params device;
+    struct glinfer_model_params model;
+    struct glinfer_session_params session;
+    struct glinfer_error err;
+    glinfer_device_params_init(&device);
+    glinfer_model_params_init(&model);
+    glinfer_session_params_init(&session);
+    device.allow_software = true;
+    device.cache_dir = cache_dir;
+    model.path = MODELS "/tiny-q4_0.gguf";
+    session.n_ctx = 64;
+    session.n_batch = 16;
+    f->device = glinfer_device_create(&device, &err);
+    f->model = f->device ? glinfer_model_load(f->device, &model, &err) : NULL;
+    f->session = f->model ? glinfer_session_create(f->model, &session, &err) : NULL;
+    if (!f->session) {
+        fprintf(stderr, "skipped: %s\n", err.message);
+        close_fixture(f);
+        return false;
+    }
+    return true;
+}
+
+static bool on_token(void *user, const struct glinfer_token *token)
+{
+    int32_t **next = user;
+    if (token->id >= 0) {
+        *(*next)++ = token->id;
+    }
+    return true;
+}
+
+static void generate(struct fixture *f, int32_t ids[N_PREDICT])
+{
+    static const int32_t prompt[] = {5, 9, 11, 40};
+    struct glinfer_generate_params params;
+    struct glinfer_error err;
+    int32_t *next = ids;
+    glinfer_generate_params_init(&params);
+    params.prompt = prompt;
+    params.n_prompt = 4;
+    params.n_predict = N_PREDICT;
+    params.ignore_eos = true;
+    params.on_token = on_token;
+    params.token_user = &next;
+    if (!glinfer_generate(f->session, &params, NULL, &err)) {
+        fail_msg("%s", err.message);
+    }
+    assert_true(next == ids + N_PREDICT);
+}
+
+struct seen {
+    uint32_t n_tuned, n_changed;
+    uint64_t n_progress;
+    double last_ns;
+};
+
+static void on_tuned(void *user, const struct glinfer_tuned *tuned)
+{
+    struct seen *seen = user;
+    assert_true(tuned->kernel[0] && tuned->type[0] && tuned->shape[0] && tuned->table_shape[0]);
+    assert_true(tuned->n_rows > 0 && tuned->n_cols > 0 && tuned->n_dispatches > 0);
+    assert_true(tuned->n_candidates > 1 && tuned->ns > 0 && tuned->ns <= tuned->table_ns);
+    seen->n_tuned++;
+    seen->n_changed += strcmp(tuned->shape, tuned->table_shape) != 0;
+}
+
+static bool on_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    struct seen *seen = user;
+    seen->n_progress += phase == GLINFER_PHASE_TUNE;
+    assert_true(done <= total);
+    return true;
+}
+
+static void tune(struct fixture *f, struct glinfer_tune_stats *stats, struct seen *seen)
+{
+    struct glinfer_tune_params params;
+    struct glinfer_error err;
+    glinfer_tune_params_init(&params);
+    params.max_ms = 3000;
+    params.on_tuned = on_tuned;
+    params.progress = on_progress;
+    params.user = seen;
+    stats->struct_size = sizeof(*stats);
+    *seen = (struct seen){0};
+    if (!glinfer_tune(f->session, &params, stats, &err)) {
+        fail_msg("%s", err.message);
+    }
+}
+
+static void count_row(void *user, const struct glinfer_tuned *tuned)
+{
+    assert_true(tuned->kernel[0] && tuned->shape[0]);
+    (*(uint32_t *)user)++;
+}
+
+static void tuned_shapes_are_kept_and_give_the_same_tokens(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct glinfer_tune_stats stats;
+    struct glinfer_device_info info = {.struct_size = sizeof(info)};
+    struct seen seen;
+    int32_t before[N_PREDICT], after[N_PREDICT], later[N_PREDICT];
+    uint32_t n_row = 0;
+    assert_true(open_fixture(&f, cache));
+    assert_int_equal(glinfer_device_tuning(f.device, NULL, NULL), 0);
+    generate(&f, before);
+    tune(&f, &stats, &seen);
+    assert_true(seen.n_tuned > 0 && seen.n_progress > 0);
+    assert_int_equal(seen.n_tuned, stats.n_measured);
+    assert_int_equal(seen.n_changed, stats.n_changed);
+    assert_true(stats.n_measured <= stats.n_sites && stats.step_ns <= stats.table_step_ns);
+    generate(&f, after);
+    close_fixture(&f);
+
+    assert_true(open_fixture(&f, cache));
+    assert_int_equal(glinfer_device_tuning(f.device, count_row, &n_row), seen.n_tuned);
+    assert_int_equal(n_row, seen.n_tuned);
+    glinfer_device_describe(f.device, &info);
+    assert_int_equal(info.n_tuned, seen.n_tuned);
+    generate(&f, later);
+    close_fixture(&f);
+    assert_memory_equal(before, after, sizeof(before));
+    assert_memory_equal(before, later, sizeof(before));
+}
+
+static void reset_forgets(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct glinfer_error err;
+    for (int i = 0; i < 2; i++) {
+        assert_true(open_fixture(&f, cache));
+        assert_int_equal(glinfer_device_tuning(f.device, NULL, NULL) > 0, i == 0);
+        assert_true(glinfer_device_reset_tuning(f.device, &err));
+        assert_int_equal(glinfer_device_tuning(f.device, NULL, NULL), 0);
+        close_fixture(&f);
+    }
+}
+
+static void cancelled_tuning_changes_nothing(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct glinfer_error err;
+    int32_t before[N_PREDICT], after[N_PREDICT];
+    assert_true(open_fixture(&f, cache));
+    generate(&f, before);
+    glinfer_session_cancel(f.session);
+    assert_false(glinfer_tune(f.session, NULL, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_int_equal(glinfer_device_tuning(f.device, NULL, NULL), 0);
+    glinfer_session_reset(f.session);
+    generate(&f, after);
+    assert_memory_equal(before, after, sizeof(before));
+    close_fixture(&f);
+}
+
+static void tuning_without_a_cache_says_so(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct glinfer_tune_params params;
+    struct glinfer_error err;
+    glinfer_tune_params_init(&params);
+    params.max_ms = 1;
+    assert_true(open_fixture(&f, ""));
+    assert_false(glinfer_tune(f.session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    close_fixture(&f);
+}
+
+static void remove_cache(void)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf '%s'", cache);
+    if (system(command) != 0) {
+        fprintf(stderr, "%s is left\n", cache);
+    }
+}
+
+int main(void)
+{
+    struct fixture f = {0};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tuned_shapes_are_kept_and_give_the_same_tokens),
+        cmocka_unit_test(reset_forgets),
+        cmocka_unit_test(cancelled_tuning_changes_nothing),
+        cmocka_unit_test(tuning_without_a_cache_says_so),
+    };
+    snprintf(cache, sizeof(cache), "/tmp/glinfer-tune-XXXXXX");
+    if (!mkdtemp(cache) || !open_fixture(&f, cache)) {
+        return SKIPPED;
+    }
+    close_fixture(&f);
+    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_cache();
+    return n_failed;
+}
