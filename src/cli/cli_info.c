@@ -44,6 +44,60 @@ const struct cli_command cli_info_command = {
     .n_flag = sizeof(flags) / sizeof(flags[0]),
 };
 
+//-- tuning ----------------------------------------------------------------------------------------
+
+// Where shapes that were measured go: lines, or an array with `array`; those of a model with `model`.
+struct tuning {
+    const struct glinfer_model_info *model; // NULL: all
+    cJSON *array;
+    size_t n;
+};
+
+// By its widths: a model has few, and what another model of the same widths uses is used by this one.
+static bool is_of_model(const struct glinfer_tuned *tuned, const struct glinfer_model_info *model)
+{
+    return tuned->n_cols == model->n_embd || tuned->n_cols == model->n_ff ||
+           tuned->n_cols == model->n_head * model->head_dim;
+}
+
+static void add_tuned(void *user, const struct glinfer_tuned *tuned)
+{
+    struct tuning *tuning = user;
+    if (tuning->model && !is_of_model(tuned, tuning->model)) {
+        return;
+    }
+    tuning->n++;
+    if (!tuning->array) {
+        char extent[16] = "";
+        snprintf(extent, sizeof(extent), tuned->extent > 0 ? " x %u" : "", tuned->extent);
+        printf("      %-16s %-8s %u x %u%s: %s\n", tuned->kernel, tuned->type, tuned->n_rows,
+               tuned->n_cols, extent, tuned->shape);
+        return;
+    }
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "kernel", tuned->kernel);
+    cJSON_AddStringToObject(object, "type", tuned->type);
+    cJSON_AddNumberToObject(object, "n_rows", tuned->n_rows);
+    cJSON_AddNumberToObject(object, "n_cols", tuned->n_cols);
+    cJSON_AddNumberToObject(object, "extent", tuned->extent);
+    cJSON_AddStringToObject(object, "shape", tuned->shape);
+    cJSON_AddItemToArray(tuning->array, object);
+}
+
+// A device is only asked here: what cannot be opened has no tuning.
+static void ask_tuning(const char *name, struct tuning *tuning)
+{
+    struct glinfer_device_params params;
+    glinfer_device_params_init(&params);
+    params.device = name;
+    params.allow_software = true;
+    struct glinfer_device *device = glinfer_device_create(&params, NULL);
+    if (device) {
+        glinfer_device_tuning(device, add_tuned, tuning);
+    }
+    glinfer_device_destroy(&device);
+}
+
 //-- devices ---------------------------------------------------------------------------------------
 
 static const char *yes_no(bool value)
@@ -68,6 +122,13 @@ static void print_usable(const struct glinfer_device_info *info)
     printf("    fast halves     %s\n", yes_no(info->has_fast_half));
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
     printf("    program cache   %s\n", yes_no(info->has_program_binary));
+    if (info->n_tuned == 0) {
+        printf("    tuning          none; `glinfer tune -m MODEL` measures\n");
+        return;
+    }
+    struct tuning tuning = {0};
+    printf("    tuning          %u shapes\n", info->n_tuned);
+    ask_tuning(info->device, &tuning);
 }
 
 static void print_device(void *user, const struct glinfer_device_info *info)
@@ -77,6 +138,14 @@ static void print_device(void *user, const struct glinfer_device_info *info)
         printf("%s: not usable: %s\n", info->device, info->refusal);
     } else {
         print_usable(info);
+    }
+}
+
+static void add_tuning(cJSON *object, const char *device, const struct glinfer_model_info *model)
+{
+    struct tuning tuning = {.model = model, .array = cJSON_AddArrayToObject(object, "tuning")};
+    if (tuning.array) {
+        ask_tuning(device, &tuning);
     }
 }
 
@@ -105,6 +174,7 @@ static void add_device(void *user, const struct glinfer_device_info *info)
         cJSON_AddNumberToObject(object, "max_uniform_block_size", info->max_uniform_block_size);
         cJSON_AddNumberToObject(object, "uniform_alignment", info->uniform_alignment);
         cJSON_AddNumberToObject(object, "max_group_count", info->max_group_count);
+        add_tuning(object, info->device, NULL);
     }
     cJSON_AddItemToArray(user, object);
 }
@@ -166,6 +236,12 @@ static void print_model(const struct settings *settings, const struct glinfer_mo
     print_size("largest binding", info->largest_binding);
     printf("beside it on the host\n");
     print_size("while loading", info->peak_host);
+    printf("shapes that were measured on this device\n");
+    struct tuning tuning = {.model = info};
+    ask_tuning(settings->device.device, &tuning);
+    if (tuning.n == 0) {
+        printf("      none; `glinfer tune -m %s` measures\n", settings->model);
+    }
 }
 
 static void add_shape(cJSON *object, const struct glinfer_model_info *info)
@@ -215,6 +291,7 @@ static int print_model_json(const struct settings *settings, const struct glinfe
     add_shape(object, info);
     if (info->is_supported) {
         add_memory(object, settings, info);
+        add_tuning(object, settings->device.device, info);
     }
     return cli_json_print(object);
 }

@@ -294,6 +294,7 @@ static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
         [GLINFER_PHASE_LOAD] = "loading",
         [GLINFER_PHASE_COMPILE] = "compiling",
         [GLINFER_PHASE_PROMPT] = "reading the prompt",
+        [GLINFER_PHASE_TUNE] = "measuring",
     };
     const size_t n_column = count_columns();
     size_t width = n_column > BAR_TEXT_WIDTH ? n_column - BAR_TEXT_WIDTH : 0;

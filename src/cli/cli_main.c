@@ -7,6 +7,7 @@
 #include "cli/cli_profile.h"
 #include "cli/cli_run.h"
 #include "cli/cli_tokenize.h"
+#include "cli/cli_tune.h"
 
 struct entry {
     const struct cli_command *command;
@@ -21,6 +22,7 @@ static const struct entry entries[] = {
     {&cli_perplexity_command, cli_perplexity},
     {&cli_profile_command,    cli_profile   },
     {&cli_tokenize_command,   cli_tokenize  },
+    {&cli_tune_command,       cli_tune      },
 };
 #define N_ENTRY (sizeof(entries) / sizeof(entries[0]))
 
@@ -32,8 +34,9 @@ static const char environment[] =
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
     "    GLINFER_GEMM=64x128|64x64|narrow  the tile of the prompt kernels of larger GPUs\n"
     "    GLINFER_HALF=yes|no               fast halves or none, without trying the device\n"
+    "    GLINFER_TUNING=off|FILE           no tuning, or that of a file\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
-    "    XDG_CACHE_HOME                    compiled programs lie in its folder glinfer\n"
+    "    XDG_CACHE_HOME                    compiled programs and tuning lie in its folder glinfer\n"
     "    XDG_STATE_HOME                    the history of chat lies in its folder glinfer\n";
 
 static void print_overview(FILE *file)
