@@ -213,7 +213,7 @@ static bool submit_batch(struct generation *run, const uint32_t *tokens, uint32_
         !write_state(run, 0, replay.n_past, count)) {
         return false;
     }
-    gi_dispatch_table_replay(session->prompt, &replay);
+    gi_dispatch_table_replay(gi_session_prompt(session, count), &replay);
     return true;
 }
 

@@ -117,7 +117,7 @@ static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_
             !write_state(profile, replay.n_past, count)) {
             return false;
         }
-        replay_table(profile, session->prompt, &replay);
+        replay_table(profile, gi_session_prompt(session, count), &replay);
     }
     const struct gi_replay end = {.n_past = profile->params.depth, .n_tokens = 1, .timer = timer};
     replay_table(profile, session->prompt_end[GI_STEP_END_ARGMAX], &end);

@@ -140,7 +140,7 @@ static bool submit(struct glinfer_session *session, const int32_t *ids, const in
         !write_to(session, &scorer->ranges[SCORE_TARGETS], targets, n * sizeof(ids[0]), err)) {
         return false;
     }
-    gi_dispatch_table_replay(session->prompt, &replay);
+    gi_dispatch_table_replay(gi_session_prompt(session, n), &replay);
     gi_dispatch_table_replay(scorer->table, &replay);
     return true;
 }

@@ -1,6 +1,7 @@
 #include "engine/session.h"
 
 #include "engine/score.h"
+#include "ops/batch_class.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -256,10 +257,29 @@ struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session
     return table;
 }
 
+// Batches of few tokens have kernels of their own, which ops choose by the rows that there are.
+static bool record_few(struct glinfer_session *session, struct glinfer_error *err)
+{
+    struct gi_graph *graph = &session->graph;
+    struct gi_rows *const rows[] = {&graph->x,           &graph->norm, &graph->qkv,
+                                    &graph->q,           &graph->attn, &graph->ffn_gate_up,
+                                    &graph->ffn_act_rows};
+    session->n_few = gi_batch_few_tokens(session->model->device->gpu);
+    if (session->n_few == 0 || session->n_few >= session->n_batch) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rows[i]->range.size = (uint64_t)rows[i]->stride * session->n_few * sizeof(float);
+    }
+    session->prompt_few = gi_session_record_prompt(session, err);
+    hand_out_ranges(session);
+    return session->prompt_few != NULL;
+}
+
 static bool record_tables(struct glinfer_session *session, struct glinfer_error *err)
 {
     session->prompt = gi_session_record_prompt(session, err);
-    if (!session->prompt) {
+    if (!session->prompt || !record_few(session, err)) {
         return false;
     }
     for (int end = 0; end < GI_STEP_END_COUNT; end++) {
@@ -283,7 +303,8 @@ static bool seal_tables(struct glinfer_session *session, struct glinfer_error *e
             return false;
         }
     }
-    return gi_dispatch_table_seal(session->prompt, err);
+    return gi_dispatch_table_seal(session->prompt, err) &&
+           (!session->prompt_few || gi_dispatch_table_seal(session->prompt_few, err));
 }
 
 //-- the session ---------------------------------------------------------------------------------
@@ -355,6 +376,7 @@ static void release(struct glinfer_session *session)
         gi_dispatch_table_destroy(session->prompt_end[end]);
     }
     gi_dispatch_table_destroy(session->prompt);
+    gi_dispatch_table_destroy(session->prompt_few);
     gi_scorer_destroy(session->scorer, gpu);
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
         gi_readback_finish(&session->readbacks[i], gpu);
@@ -379,6 +401,13 @@ void glinfer_session_destroy(struct glinfer_session **session)
     self->model->n_sessions--;
     free(self);
     *session = NULL;
+}
+
+struct gi_dispatch_table *gi_session_prompt(const struct glinfer_session *session,
+                                            uint32_t n_tokens)
+{
+    return session->prompt_few && n_tokens <= session->n_few ? session->prompt_few
+                                                             : session->prompt;
 }
 
 void glinfer_session_reset(struct glinfer_session *session)

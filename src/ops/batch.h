@@ -20,7 +20,7 @@ bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const st
                        float eps, const struct gi_rows *y, struct glinfer_error *err);
 
 // y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias); columns of y in the GPU order of W's
-// rows. max_tokens bounds the batch (what the tile is chosen by).
+// rows. The kernel is chosen by the rows that x has room for.
 bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                 const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y,
                 struct glinfer_error *err);

@@ -31,3 +31,8 @@ enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
     }
     return class_form(gpu);
 }
+
+uint32_t gi_batch_few_tokens(const struct gi_gpu *gpu)
+{
+    return gi_batch_form(gpu) == GI_BATCH_FORM_ROW ? 4 : 0;
+}

@@ -14,4 +14,8 @@ enum gi_batch_form {
 // the device can.
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu);
 
+// A batch of at most so many tokens is faster in a recording of its own, in which the ranges of its rows
+// are cut to as many: ops choose their kernels by that. 0: no size is.
+uint32_t gi_batch_few_tokens(const struct gi_gpu *gpu);
+
 #endif

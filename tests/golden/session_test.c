@@ -294,6 +294,38 @@ static bool keep_logprob(void *user, const struct glinfer_token *token)
     return true;
 }
 
+// Batches of few tokens have kernels of their own; what they leave is what one batch leaves.
+static void a_prompt_may_be_split_anywhere(void **state)
+{
+    enum { N_IDS = 48, N_PREDICT = 8 };
+    const uint32_t splits[] = {1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 44, 46};
+    int32_t ids[N_IDS];
+    float whole[N_PREDICT], parts[N_PREDICT], *next = whole;
+    for (int i = 0; i < N_IDS; i++) {
+        ids[i] = 33 + (i * 29 + i / 5) % 90;
+    }
+    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    struct glinfer_generate_params params = ask(ids, N_IDS, N_PREDICT, NULL);
+    params.on_token = keep_logprob;
+    params.token_user = &next;
+    params.n_probs = 1;
+    must_generate(session, &params);
+    for (size_t i = 0; i < sizeof(splits) / sizeof(splits[0]); i++) {
+        const uint32_t split = splits[i];
+        struct glinfer_generate_params head = ask(ids, split, 0, NULL), tail = params;
+        glinfer_session_reset(session);
+        must_generate(session, &head);
+        tail.prompt += split;
+        tail.n_prompt -= split;
+        next = parts;
+        must_generate(session, &tail);
+        for (int k = 0; k < N_PREDICT; k++) {
+            assert_true(fabsf(whole[k] - parts[k]) < 1e-3F);
+        }
+    }
+    glinfer_session_destroy(&session);
+}
+
 // What generation says of its own tokens, scoring says of them as a given text.
 static void scores_agree_with_generation(void **state)
 {
@@ -551,6 +583,7 @@ int main(void)
         cmocka_unit_test(a_prompt_in_parts_is_the_whole_prompt),
         cmocka_unit_test(an_answer_can_be_gone_on_with),
         cmocka_unit_test(small_batches_are_one_large_batch),
+        cmocka_unit_test(a_prompt_may_be_split_anywhere),
         cmocka_unit_test(scores_agree_with_generation),
         cmocka_unit_test(a_full_context_ends_the_answer),
         cmocka_unit_test(a_prompt_that_fills_the_context_gives_one_token),
