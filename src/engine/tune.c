@@ -37,8 +37,8 @@ struct site {
     bool is_whole;    // timed where it stands: alone its weights would come from a cache
     bool is_measured; // against another shape at least
     uint32_t n_dispatches;
-    uint64_t weight_bytes;
-    uint32_t n; // replays of a sample
+    uint32_t n;        // replays of a sample
+    double without_ns; // of a whole step, in the latest round
     uint32_t n_candidates, n_tried;
     double table_ns, ns;
     char shape[GI_TUNING_SHAPE_SIZE]; // the best
@@ -191,41 +191,56 @@ static bool is_faster(const struct candidate *table, const struct candidate *can
 static struct gi_tune_run make_run(const struct tune *tune, const struct site *site,
                                    struct gi_dispatch_table *table)
 {
-    const struct glinfer_session *session = tune->session;
     return (struct gi_tune_run){
         .table = table,
-        .site = site->number,
-        .is_whole = site->is_whole,
-        .n_dispatches = site->n_dispatches,
-        .n_tokens = site->is_prompt ? session->n_batch : 1,
+        .site = site->is_whole ? 0 : site->number,
+        .n_tokens = site->is_prompt ? tune->session->n_batch : 1,
         .n = site->n,
     };
 }
 
+// Time of the site in a replay of the table.
+static bool measure_site(struct tune *tune, const struct site *site,
+                         struct gi_dispatch_table *table, double *ns)
+{
+    const struct gi_tune_run run = make_run(tune, site, table);
+    if (!gi_tune_clock_measure(&tune->clock, &run, ns, tune->err)) {
+        return false;
+    }
+    *ns = site->is_whole ? fmax(*ns - site->without_ns, 1) : *ns;
+    return true;
+}
+
+static bool measure_without(struct tune *tune, struct site *site, struct gi_dispatch_table *table)
+{
+    struct gi_tune_run run = make_run(tune, site, table);
+    run.skipped_site = site->number;
+    return !site->is_whole ||
+           gi_tune_clock_measure(&tune->clock, &run, &site->without_ns, tune->err);
+}
+
 static bool sample(struct tune *tune, const struct site *site, struct candidate *candidate)
 {
-    const struct gi_tune_run run = make_run(tune, site, candidate->table);
-    return gi_tune_clock_measure(&tune->clock, &run, &candidate->ns[candidate->n++], tune->err);
+    return measure_site(tune, site, candidate->table, &candidate->ns[candidate->n++]);
 }
 
 // As many replays as keep the sample clear of the clock's grain.
 static bool choose_replays(struct tune *tune, struct site *site, struct gi_dispatch_table *table)
 {
-    const double least_ns = tune->clock.is_waiting ? 10e6 : 2e6;
-    uint32_t most = site->is_whole ? tune->clock.capacity / site->n_dispatches : MOST_REPLAYS;
+    const double least_ns = tune->clock.is_waiting ? 10e6 : site->is_whole ? 5e6 : 2e6;
+    const uint32_t n_ctx = tune->session->n_ctx;
+    const uint32_t most = !site->is_prompt && n_ctx < MOST_REPLAYS ? n_ctx : MOST_REPLAYS;
     site->n = 1;
-    struct gi_tune_run run = make_run(tune, site, table);
     for (int i = 0; i < 2; i++) { // the first one may compile, or wake what slept
-        if (!gi_tune_clock_measure(&tune->clock, &run, &site->table_ns, tune->err)) {
+        const struct gi_tune_run run = make_run(tune, site, table);
+        double ns;
+        if (!gi_tune_clock_measure(&tune->clock, &run, &ns, tune->err)) {
             return false;
         }
+        const double n = ceil(least_ns / (ns + 1));
+        site->n = n > most ? most : (uint32_t)n;
     }
-    most = most < MOST_REPLAYS ? most : MOST_REPLAYS;
-    most = !site->is_prompt && most > tune->session->n_ctx ? tune->session->n_ctx : most;
-    const double n = ceil(least_ns / (site->table_ns + 1));
-    site->n = n < 1 ? 1 : n > most ? most : (uint32_t)n;
-    site->n = site->n > 0 ? site->n : 1;
-    return true;
+    return measure_without(tune, site, table) && measure_site(tune, site, table, &site->table_ns);
 }
 
 //-- a site ----------------------------------------------------------------------------------------
@@ -278,6 +293,9 @@ static bool run_rounds(struct tune *tune, struct site *site, uint64_t end_ns)
     static const double most[MOST_SAMPLES] = {1.5, 1.25, 1.15, 1.1, 1.08, 1.06, 1.05, 1.04, 1.03};
     for (uint32_t round = 0; round < MOST_SAMPLES; round++) {
         if (!gi_tune_clock_warm(&tune->clock, tune->err)) {
+            return false;
+        }
+        if (round > 0 && !measure_without(tune, site, tune->candidates[0].table)) {
             return false;
         }
         for (uint32_t i = 0; i < site->n_candidates; i++) {
@@ -339,12 +357,12 @@ static bool tune_site(struct tune *tune, struct site *site, uint64_t end_ns)
 //-- all sites -------------------------------------------------------------------------------------
 
 // The weights of one site alone may stay in the cache of a large GPU, where in a whole step they come from
-// memory. Caches of small ones hold no model's layers.
-static bool is_cached_alone(const struct tune *tune, const struct site *site)
+// memory: it is measured in the whole, which takes it no time. Caches of small ones hold no model's layers.
+static bool is_in_whole(const struct tune *tune, const struct site *site)
 {
-    enum { LARGE_CACHE = 192 << 20 };
+    enum { SHORT_STEP_NS = 5000000 };
     return gi_gpu_class(gpu_of(tune)) == GI_GPU_CLASS_SPLIT && !site->is_prompt &&
-           !tune->clock.is_waiting && site->weight_bytes < LARGE_CACHE;
+           !tune->clock.is_waiting && tune->stats.table_step_ns < SHORT_STEP_NS;
 }
 
 static void count_dispatches(struct tune *tune, const struct gi_dispatch_table *table,
@@ -360,7 +378,6 @@ static void count_dispatches(struct tune *tune, const struct gi_dispatch_table *
             site->number = dispatch->site;
             site->is_prompt = is_prompt;
             site->n_dispatches++;
-            site->weight_bytes += dispatch->weight_bytes;
         }
     }
 }
@@ -377,10 +394,10 @@ static bool survey_sites(struct tune *tune, struct gi_dispatch_table *step,
 {
     for (uint32_t i = 0; i < tune->known->count; i++) {
         struct site *site = &tune->sites[i];
-        if (site->n_dispatches == 0 || site->n_dispatches > tune->clock.capacity) {
-            continue; // it can stand in neither table as it is
+        if (site->n_dispatches == 0) {
+            continue;
         }
-        site->is_whole = is_cached_alone(tune, site);
+        site->is_whole = is_in_whole(tune, site);
         if (!choose_replays(tune, site, site->is_prompt ? prompt : step)) {
             return false;
         }
@@ -577,14 +594,15 @@ static bool measure(struct tune *tune, struct gi_dispatch_table *step,
                     struct gi_dispatch_table *prompt)
 {
     const struct gi_tune_run run = {.table = step, .n_tokens = 1, .n = 1};
-    double ns;
+    double *step_ns = &tune->stats.table_step_ns;
     if (!gi_program_table_build(tune->programs, tune->params.progress, tune->params.user,
                                 tune->err) ||
         !gi_dispatch_table_seal(step, tune->err) || !gi_dispatch_table_seal(prompt, tune->err) ||
         !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
-        !gi_tune_clock_measure(&tune->clock, &run, &ns, tune->err) || // fills what kernels read
+        !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err) || // fills what is read
         !gi_tune_clock_choose(&tune->clock, &run, tune->err) ||
-        !gi_tune_clock_warm(&tune->clock, tune->err)) {
+        !gi_tune_clock_warm(&tune->clock, tune->err) ||
+        !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err)) {
         return false;
     }
     tune->stats.clock = tune->clock.is_waiting ? GLINFER_PROFILE_WAIT : GLINFER_PROFILE_QUERY;
