@@ -123,18 +123,16 @@ static bool write_state(const struct gi_tune_clock *clock, const struct gi_tune_
            gi_dispatch_table_prime(run->table, run->n_past, run->n_tokens, err);
 }
 
-static void submit(const struct gi_tune_clock *clock, const struct gi_tune_run *run)
+static void submit(const struct gi_tune_run *run)
 {
     struct gi_replay replay = {.n_tokens = run->n_tokens,
                                .flush_interval = run->n_tokens > 1 ? PROMPT_FLUSH : 0,
                                .site = run->site,
                                .skipped_site = run->skipped_site};
-    gi_timer_begin(clock->timer);
     for (uint32_t i = 0; i < run->n; i++) {
         replay.n_past = run->n_past + (run->n_tokens == 1 ? i : 0);
         gi_dispatch_table_replay(run->table, &replay);
     }
-    gi_timer_end(clock->timer);
 }
 
 static bool check_cancel(const struct gi_tune_clock *clock, struct glinfer_error *err)
@@ -151,7 +149,9 @@ static bool run_once(const struct gi_tune_clock *clock, const struct gi_tune_run
     }
     gi_timer_reset(clock->timer);
     submit_burst(clock);
-    submit(clock, run);
+    gi_timer_begin(clock->timer);
+    submit(run);
+    gi_timer_end(clock->timer);
     if (!gi_gpu_finish(gpu_of(clock), err)) {
         return false;
     }
@@ -196,4 +196,21 @@ bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run 
         }
     }
     return clock->is_waiting || use_waits(clock, err);
+}
+
+bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
+                        struct glinfer_error *err)
+{
+    submit_burst(clock);
+    if (!check_cancel(clock, err) || !gi_gpu_finish(gpu_of(clock), err)) {
+        return false;
+    }
+    const uint64_t begin = gi_clock_ns();
+    if (!write_state(clock, run, err)) {
+        return false;
+    }
+    submit(run);
+    const bool ok = gi_gpu_finish(gpu_of(clock), err);
+    *ns = (double)(gi_clock_ns() - begin) / run->n;
+    return ok;
 }

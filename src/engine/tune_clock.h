@@ -38,5 +38,9 @@ bool gi_tune_clock_warm(struct gi_tune_clock *clock, struct glinfer_error *err);
 // CANCELLED (glinfer_session_cancel).
 bool gi_tune_clock_measure(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
                            struct glinfer_error *err);
+// The same by the host's clock, from writing step_state on: the write is pending when the first grid is
+// dispatched.
+bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
+                        struct glinfer_error *err);
 
 #endif
