@@ -44,10 +44,24 @@ static void count_dispatches(struct gi_tune *tune, const struct gi_dispatch_tabl
     }
 }
 
+// The sites of the decode step first, because an answer spends most of its time there.
 static int compare_sites(const void *a, const void *b)
 {
     const struct gi_tune_site *x = a, *y = b;
+    if (x->is_prompt != y->is_prompt) {
+        return x->is_prompt ? 1 : -1;
+    }
     return (x->table_ns < y->table_ns) - (x->table_ns > y->table_ns);
+}
+
+// Sum of what sites still take of the step, or of the batch.
+static double sum_sites(const struct gi_tune *tune, uint32_t first, bool is_prompt)
+{
+    double sum = 0;
+    for (uint32_t i = first; i < tune->known->count; i++) {
+        sum += tune->sites[i].is_prompt == is_prompt ? tune->sites[i].table_ns : 0;
+    }
+    return sum;
 }
 
 // Takes the table's time of each site, and puts what takes longest first.
@@ -56,7 +70,7 @@ static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
 {
     for (uint32_t i = 0; i < tune->known->count; i++) {
         struct gi_tune_site *site = &tune->sites[i];
-        if (site->n_dispatches == 0) {
+        if (site->n_dispatches == 0 || gi_tune_known(tune, site)->n_candidates == 0) {
             continue;
         }
         site->is_whole = is_in_whole(tune, site);
@@ -69,25 +83,24 @@ static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
     return true;
 }
 
-// Gives each site its share of what is left of the time.
+// The step has three quarters of the time, the batch what is left; each site its share of that.
+static uint64_t site_end(const struct gi_tune *tune, uint32_t index, uint64_t step_end_ns)
+{
+    const struct gi_tune_site *site = &tune->sites[index];
+    const uint64_t now = gi_clock_ns(), end_ns = site->is_prompt ? tune->end_ns : step_end_ns;
+    const double share = site->table_ns / sum_sites(tune, index, site->is_prompt);
+    return now < end_ns ? now + (uint64_t)((double)(end_ns - now) * share) : now;
+}
+
 static bool tune_sites(struct gi_tune *tune)
 {
-    double left = 0;
-    for (uint32_t i = 0; i < tune->known->count; i++) {
-        left += tune->sites[i].table_ns;
-    }
-    for (uint32_t i = 0; i < tune->known->count; i++) {
+    const uint64_t begin = gi_clock_ns();
+    const uint64_t left = tune->end_ns > begin ? tune->end_ns - begin : 0;
+    const bool has_prompt = sum_sites(tune, 0, true) > 0;
+    const uint64_t step_end_ns = begin + (has_prompt ? left / 4 * 3 : left);
+    for (uint32_t i = 0; i < tune->known->count && gi_clock_ns() < tune->end_ns; i++) {
         struct gi_tune_site *site = &tune->sites[i];
-        const uint64_t now = gi_clock_ns();
-        if (site->table_ns <= 0 || now > tune->end_ns) {
-            continue;
-        }
-        const double share = (double)(tune->end_ns - now) * site->table_ns / left;
-        left -= site->table_ns;
-        if (gi_tune_known(tune, site)->n_candidates == 0) {
-            continue;
-        }
-        if (!gi_tune_site(tune, site, now + (uint64_t)share)) {
+        if (site->table_ns > 0 && !gi_tune_site(tune, site, site_end(tune, i, step_end_ns))) {
             return false;
         }
     }
@@ -117,7 +130,7 @@ static bool set_rows(const struct gi_tune *tune, struct gi_tuning *tuning)
 static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables[2])
 {
     double ns[2][GI_TUNE_STEP_SAMPLES];
-    struct gi_tune_run run = {.n_tokens = 1, .n = 4};
+    struct gi_tune_run run = {.n_tokens = 1, .n = 8};
     run.n = run.n < tune->session->n_ctx ? run.n : tune->session->n_ctx;
     uint32_t n = 0;
     if (!gi_tune_clock_warm(&tune->clock, tune->err)) {
