@@ -34,5 +34,12 @@ enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
 
 uint32_t gi_batch_few_tokens(const struct gi_gpu *gpu)
 {
-    return gi_batch_form(gpu) == GI_BATCH_FORM_ROW ? 4 : 0;
+    switch (gi_batch_form(gpu)) {
+    case GI_BATCH_FORM_SPLIT:
+        return 16;
+    case GI_BATCH_FORM_ROW:
+        return 4;
+    default:
+        return 0;
+    }
 }

@@ -30,12 +30,12 @@
     X(GEMM_LANE, gemm_lane)                                                                        \
     X(GEMM_ROW, gemm_row)                                                                          \
     X(GEMM_WIDE, gemm_wide)                                                                        \
+    X(GEMV_BATCH, gemv_batch)                                                                      \
     X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(GLU, glu)                                                                                    \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
-    X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
@@ -201,9 +201,10 @@
     X(uint32_t, bias)                                                                              \
     X(float, scale)
 
-#define GI_PARAMS_GEMM_LANE(X) GI_PARAMS_GEMM(X)
-#define GI_PARAMS_GEMM_ROW(X)  GI_PARAMS_GEMM(X)
-#define GI_PARAMS_GEMM_WIDE(X) GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_LANE(X)  GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_ROW(X)   GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_WIDE(X)  GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMV_BATCH(X) GI_PARAMS_GEMM(X)
 
 // Pairs are rotary pairs; k and v in uints of the layer's range, rope in pairs of the vectors.
 #define GI_PARAMS_ROPE_KV(X)                                                                       \
@@ -263,7 +264,6 @@
     X(float, softcap)
 
 #define GI_PARAMS_ATTENTION_SUBGROUP(X) GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_ROW(X)      GI_PARAMS_ATTENTION(X)
 
 #define GI_PARAMS_ATTENTION_BATCH(X)                                                               \
     X(uint32_t, n_head)                                                                            \

@@ -20,6 +20,7 @@ static const struct {
     {"K_F32",      {0, 1}   },
     {"V_F32",      {0, 1}   },
     {"PAIRS",      {2, 1}   },
+    {"LANE_PAIRS", {2, 1}   },
     {"N_BLOCK",    {0, 4}   },
     {"N_SSQ",      {0, 4}   },
     {"HAS_BIAS",   {0, 1}   },
@@ -36,7 +37,6 @@ static const struct {
     {"ROWS",       {64, 128}},
     {"TOKENS",     {8, 4}   },
     {"VECTORS",    {2, 1}   },
-    {"HEADS",      {3, 2}   },
     {"LOADS",      {16, 4}  },
     {"HALF",       {1, 0}   },
 };

@@ -6,7 +6,7 @@ extern const struct kt_suite kt_gemv_plain, kt_post_norm, kt_rmsnorm_add, kt_nor
 extern const struct kt_suite kt_experts, kt_experts_step;
 extern const struct kt_suite kt_argmax, kt_logprob, kt_sample;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
-extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_glu;
+extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_glu, kt_gemv_batch;
 extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree,
     kt_attention_direct;
 extern const struct kt_suite kt_rate_move, kt_rate_fma;
@@ -33,6 +33,7 @@ const struct kt_suite *const kt_suites[] = {
     &kt_rmsnorm,
     &kt_rmsnorm_scale,
     &kt_gemm,
+    &kt_gemv_batch,
     &kt_glu,
     &kt_rope_kv,
     &kt_attention,
