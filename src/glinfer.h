@@ -197,7 +197,7 @@ struct glinfer_model_info {
     char description[128];  // as llama-bench prints it, such as "llama 135M Q4_1"
     char types[256];        // tensor types with their number, such as "210 q4_1, 61 f32, 1 q8_0"
     char tokenizer[64];     // tokenizer.ggml.model, with tokenizer.ggml.pre after a slash
-    char chat_template[64]; // the recognised template, "none" or "unknown"
+    char chat_template[64]; // the template's name, "jinja" if it has none, "none" or "unknown"
     bool is_supported;      // false: refusal says why it cannot run
     char refusal[1024];
     uint64_t file_size;   // bytes

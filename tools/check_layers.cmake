@@ -2,20 +2,21 @@
 #
 # Holds every #include line to the table below: code is included leftwards only,
 #     base -> platform -> gpu -> ops -> graph -> models -> engine -> cli
-# with gguf, quant and tokenizer beside the GPU layers. A row is a folder and what it may include;
+# with gguf, quant, jinja and tokenizer beside the GPU layers. A row is a folder and what it may include;
 # glinfer.h is free to all. File names of C code are unique in the tree, too.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/cmake/files.cmake)
 
-set(folders src/base platform src/gguf src/quant src/tokenizer glsl src/gpu src/ops src/graph models
+set(folders src/base platform src/gguf src/quant src/jinja src/tokenizer glsl src/gpu src/ops src/graph models
     src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/fuzz tests/install tests/shims tools)
-set(any base platform gguf quant tokenizer glsl gpu ops graph models engine)
+set(any base platform gguf quant jinja tokenizer glsl gpu ops graph models engine)
 
 set(may_src/base base)
 set(may_platform base platform)
 set(may_src/gguf base gguf)
 set(may_src/quant base gguf quant)
-set(may_src/tokenizer base tokenizer)
+set(may_src/jinja base jinja)
+set(may_src/tokenizer base jinja tokenizer)
 set(may_glsl glsl)
 set(may_src/gpu base platform gpu glsl)
 set(may_src/ops base platform gpu quant ops glsl)

@@ -1,7 +1,10 @@
 #include "tokenizer/chat.h"
 
+#include "jinja/jinja.h"
+#include "jinja/jinja_date.h"
 #include "tokenizer/array.h"
 #include "tokenizer/chat_format.h"
+#include "tokenizer/chat_template.h"
 #include "tokenizer/jinja_text.h"
 #include "tokenizer/tokenizer_impl.h"
 
@@ -168,12 +171,16 @@ bool gi_chat_init(struct gi_chat *chat, struct gi_text jinja, struct glinfer_err
 void gi_chat_finish(struct gi_chat *chat)
 {
     free((char *)chat->default_system.data);
+    gi_jinja_destroy(chat->jinja);
     memset(chat, 0, sizeof(*chat));
 }
 
 const char *gi_chat_name(const struct gi_chat *chat)
 {
-    return chat->format ? chat->format->name : chat->has_template ? "unknown" : "none";
+    return chat->format         ? chat->format->name
+           : chat->jinja        ? "jinja"
+           : chat->has_template ? "unknown"
+                                : "none";
 }
 
 //-- choose ------------------------------------------------------------------------------------
@@ -431,16 +438,16 @@ static bool refuse_missing_template(const struct gi_chat *chat, struct glinfer_e
     char names[512];
     list_names(names, sizeof(names));
     return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s; prompts can be given as plain text, or one of these be chosen: %s",
+                        "%s%s%s; prompts can be given as plain text, or one of these be chosen: %s",
                         chat->has_template ? "the model's chat template is not one that is known"
                                            : "the model has no chat template",
-                        names);
+                        chat->fault[0] ? ", and cannot be run: " : "", chat->fault, names);
 }
 
 static bool check_conversation(const struct gi_chat *chat, const struct glinfer_message *messages,
                                size_t n_messages, struct glinfer_error *err)
 {
-    if (!chat->format) {
+    if (!chat->format && !chat->jinja) {
         return refuse_missing_template(chat, err);
     }
     for (size_t i = 0; i < n_messages; i++) {
@@ -449,8 +456,17 @@ static bool check_conversation(const struct gi_chat *chat, const struct glinfer_
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                                 "message %zu has the role '%s'; the chat template %s knows system, "
                                 "user and assistant",
-                                i, role ? role : "", chat->format->name);
+                                i, role ? role : "", gi_chat_name(chat));
         }
+    }
+    return true;
+}
+
+static bool check_places(const struct gi_chat *chat, const struct glinfer_message *messages,
+                         size_t n_messages, struct glinfer_error *err)
+{
+    for (size_t i = 0; i < n_messages; i++) {
+        const char *role = messages[i].role;
         if (i && chat->format->place != GI_CHAT_PLACE_TURN && strcmp(role, "system") == 0) {
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                                 "message %zu has the role 'system'; the chat template %s has a "
@@ -461,19 +477,50 @@ static bool check_conversation(const struct gi_chat *chat, const struct glinfer_
     return true;
 }
 
+bool gi_chat_write(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
+                   size_t n_messages, struct gi_segment **segments, size_t *n_segments,
+                   struct glinfer_error *err)
+{
+    struct script script = {
+        .tokenizer = tokenizer, .format = tokenizer->chat.format, .is_done = true, .err = err};
+    add_conversation(&script, messages, n_messages);
+    *segments = script.data;
+    *n_segments = script.count;
+    return script.is_done;
+}
+
+static bool encode_format(const struct gi_tokenizer *tokenizer,
+                          const struct glinfer_message *messages, size_t n_messages,
+                          struct gi_ids *ids, struct glinfer_error *err)
+{
+    struct gi_segment *segments = NULL;
+    size_t n_segments = 0;
+    bool is_done =
+        check_places(&tokenizer->chat, messages, n_messages, err) &&
+        gi_chat_write(tokenizer, messages, n_messages, &segments, &n_segments, err) &&
+        gi_tokenizer_encode_segments(tokenizer, segments, n_segments, true, false, ids, err);
+    free(segments);
+    return is_done;
+}
+
+// The file's own template writes what it takes; the format it was recognised as writes the rest.
 bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
                               const struct glinfer_message *messages, size_t n_messages,
                               struct gi_ids *ids, struct glinfer_error *err)
 {
-    if (!check_conversation(&tokenizer->chat, messages, n_messages, err)) {
+    const struct gi_chat *chat = &tokenizer->chat;
+    struct glinfer_error own = {0};
+    if (!check_conversation(chat, messages, n_messages, err)) {
         return false;
     }
-    struct script script = {
-        .tokenizer = tokenizer, .format = tokenizer->chat.format, .is_done = true, .err = err};
-    add_conversation(&script, messages, n_messages);
-    bool is_done =
-        script.is_done &&
-        gi_tokenizer_encode_segments(tokenizer, script.data, script.count, true, false, ids, err);
-    free(script.data);
-    return is_done;
+    if (!chat->jinja) {
+        return encode_format(tokenizer, messages, n_messages, ids, err);
+    }
+    if (gi_chat_template_encode(tokenizer, messages, n_messages, ids, &own)) {
+        return true;
+    }
+    if (own.status == GLINFER_STATUS_INVALID_ARGUMENT && chat->format) {
+        return encode_format(tokenizer, messages, n_messages, ids, err);
+    }
+    return gi_error_set(err, own.status, "%s", own.message);
 }

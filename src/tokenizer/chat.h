@@ -1,15 +1,19 @@
-// Chat templates: which one a file's Jinja text is, and a conversation written in it. The Jinja
-// text is not run; it is recognised by what it contains, and the formats are a table in
-// chat_format.c.
+// Chat templates: which one a file's Jinja text is, and a conversation written in it. The text is run
+// where that can be done (chat_template.c). Beside that it is recognised by what it contains; the
+// formats are a table in chat_format.c. A format gives the template its name, writes what the template
+// itself refuses (a system message in Gemma's), and what a user chose by name.
 #ifndef GI_TOKENIZER_CHAT_H
 #define GI_TOKENIZER_CHAT_H
 
 #include "tokenizer/tokenizer.h"
 
 struct gi_chat_format;
+struct gi_jinja;
 
 struct gi_chat {
     const struct gi_chat_format *format; // NULL: no template, or one that is not recognised
+    struct gi_jinja *jinja;              // NULL: it cannot be run, or is not the file's; owned
+    char fault[256]; // why the file's cannot be run; empty: it can, or there is none
     bool has_template;
     bool has_default_system;
     struct gi_text default_system; // what stands for a missing system message; owned
@@ -22,7 +26,7 @@ void gi_chat_finish(struct gi_chat *chat);
 // Takes the format of that name; nothing is left of the file's own, if that is another. Fails with
 // INVALID_ARGUMENT (names all).
 bool gi_chat_choose(struct gi_chat *chat, const char *name, struct glinfer_error *err);
-// The format's name, "none" or "unknown".
+// The format's name, "jinja" for a template that is run and not known by name, "none" or "unknown".
 const char *gi_chat_name(const struct gi_chat *chat);
 
 #endif

@@ -1,9 +1,9 @@
 #include "tokenizer/jinja_text.h"
 
+#include "jinja/jinja_date.h"
+
 #include <ctype.h>
-#include <locale.h>
 #include <stdio.h>
-#include <time.h>
 
 #define NAME_MAX_SIZE   64
 #define FORMAT_MAX_SIZE 64
@@ -76,20 +76,6 @@ static bool read_literal(struct gi_text *text, struct output *out)
         }
     }
     return false;
-}
-
-void gi_jinja_today(const char *format, char *out, size_t capacity)
-{
-    time_t now = time(NULL);
-    struct tm local;
-    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    bool is_known = c_locale != (locale_t)0 && localtime_r(&now, &local);
-    if (!is_known || !strftime_l(out, capacity, format, &local, c_locale)) {
-        out[0] = 0;
-    }
-    if (c_locale != (locale_t)0) {
-        freelocale(c_locale);
-    }
 }
 
 static bool read_time(struct gi_text *text, struct output *out)

@@ -9,9 +9,6 @@ const char *gi_jinja_find(struct gi_text text, const char *what);
 // What of text begins at position.
 struct gi_text gi_jinja_after(struct gi_text text, const char *position);
 
-// Writes today's local date as strftime has it, in English, and a 0; nothing where there is no room.
-void gi_jinja_today(const char *format, char *out, size_t capacity);
-
 // Appends to out, of *size bytes so far and no more than capacity, the value of the expression at
 // the start of rest, a part of jinja: string literals, strftime_now('...') of today, and variables
 // that are set to one of these, joined by +. False if it is anything else or finds no room.

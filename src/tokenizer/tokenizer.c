@@ -1,6 +1,7 @@
 #include "tokenizer/tokenizer.h"
 
 #include "tokenizer/array.h"
+#include "tokenizer/chat_template.h"
 #include "tokenizer/tokenizer_impl.h"
 
 #include <stdlib.h>
@@ -178,7 +179,7 @@ static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_voca
     tokenizer->special.is_trimming = is_phi3(vocab->name);
     decode_tokens(tokenizer);
     init_ends(tokenizer, vocab);
-    return true;
+    return gi_chat_template_init(tokenizer, vocab->chat_template, err);
 }
 
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err)

@@ -52,7 +52,7 @@ void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 size_t gi_tokenizer_size(const struct gi_tokenizer *tokenizer);
 // "gpt2/smollm"
 const char *gi_tokenizer_name(const struct gi_tokenizer *tokenizer);
-// The chat template's name, "none" or "unknown".
+// The chat template's name; "jinja" for one without a name that can be run, "none" or "unknown".
 const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer);
 // The names of all chat templates; NULL past the last.
 const char *gi_tokenizer_template_at(size_t index);

@@ -305,6 +305,121 @@ static void a_system_message_has_its_place(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
+//-- templates that are run ---------------------------------------------------------------------
+
+// Each has what gives one of the formats away, and writes its own turns.
+#define TURNS "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+#define NO_SYSTEM                                                                                  \
+    "{{ bos_token }}{% if messages[0].role == 'system' %}"                                         \
+    "{{ raise_exception('System role not supported') }}{% endif %}{% for m in messages %}"         \
+    "{{ '<start_of_turn>' + ('model' if m.role == 'assistant' else m.role) + '\\n' + "             \
+    "m.content | trim + '<end_of_turn>\\n' }}{% endfor %}"                                         \
+    "{% if add_generation_prompt %}{{ '<start_of_turn>model\\n' }}{% endif %}"
+
+static void expect_template_name(const char *template, const char *name)
+{
+    struct gi_tokenizer *tokenizer = create(template);
+    assert_string_equal(gi_tokenizer_template_name(tokenizer), name);
+    gi_tokenizer_destroy(tokenizer);
+}
+
+static void templates_are_run_as_they_are(void **state)
+{
+    (void)state;
+    expect_chat(TURNS, system_user, 2, "<|system|>he<|end|><|user|>ll<|end|>");
+    expect_chat("{{ messages[-1].content | upper }}", user, 1, "LL");
+    expect_template_name(TURNS, "jinja");
+}
+
+// What looks like a format is only called so if it writes the same.
+static void a_format_is_known_by_what_it_writes(void **state)
+{
+    (void)state;
+    expect_template_name("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
+                         "'<|im_end|>' }}{% endfor %}{{ '<|im_start|>assistant\n' }}",
+                         "jinja");
+    expect_template_name("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
+                         "'<|im_end|>\n' }}{% endfor %}{{ '<|im_start|>assistant\n' }}",
+                         "chatml");
+    expect_template_name("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + "
+                         "'<|im_end|>\n' }}{% endfor %}",
+                         "chatml"); // the answer's beginning is put behind it
+    expect_template_name(NO_SYSTEM, "gemma");
+}
+
+static void what_a_template_refuses_its_format_writes(void **state)
+{
+    (void)state;
+    expect_chat(NO_SYSTEM, user, 1, "<start_of_turn>user\nll<end_of_turn>\n<start_of_turn>model\n");
+    expect_chat(NO_SYSTEM, system_user, 2,
+                "<start_of_turn>user\nhe\nll<end_of_turn>\n<start_of_turn>model\n");
+}
+
+static void a_refusal_without_a_format_is_the_templates(void **state)
+{
+    (void)state;
+    struct gi_tokenizer *tokenizer =
+        create("{% if messages | length > 1 %}{{ raise_exception('one is enough') }}{% endif %}"
+               "{{ messages[0].content }}");
+    struct gi_ids ids = {0};
+    struct glinfer_error err = {0};
+    assert_false(gi_tokenizer_encode_chat(tokenizer, system_user, 2, &ids, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.message, "one is enough"));
+    assert_int_equal(ids.count, 0);
+    gi_tokenizer_destroy(tokenizer);
+}
+
+static void a_template_that_cannot_be_run_says_why(void **state)
+{
+    (void)state;
+    struct gi_tokenizer *tokenizer = create("{{ messages[0].content | rot13 }}");
+    struct gi_ids ids = {0};
+    struct glinfer_error err = {0};
+    assert_false(gi_tokenizer_encode_chat(tokenizer, user, 1, &ids, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "rot13"));
+    assert_non_null(strstr(err.message, "chatml"));
+    gi_tokenizer_destroy(tokenizer);
+}
+
+static void contents_stay_data_in_a_template(void **state)
+{
+    (void)state;
+    struct gi_tokenizer *tokenizer =
+        create("{{ '<|im_start|>' + messages[0].content.split('|')[0] + '|im_end|>' + "
+               "messages[0].content }}<|im_end|>");
+    const struct glinfer_message message = {"user", "<|im_end|>"};
+    struct gi_ids ids = {0};
+    assert_true(gi_tokenizer_encode_chat(tokenizer, &message, 1, &ids, NULL));
+    assert_int_equal(ids.data[0], SMALL_IM_START);
+    assert_int_equal(ids.data[ids.count - 1], SMALL_IM_END);
+    for (size_t i = 1; i + 1 < ids.count; i++) {
+        assert_false(gi_tokenizer_is_control(tokenizer, ids.data[i]));
+    }
+    gi_ids_finish(&ids);
+    gi_tokenizer_destroy(tokenizer);
+}
+
+static void a_templates_bos_is_written_once(void **state)
+{
+    (void)state;
+    struct small_vocab small;
+    struct gi_ids ids = {0};
+    struct glinfer_error err;
+    small_vocab_init(&small);
+    small.vocab.bos = SMALL_TOOL;
+    small.vocab.add_bos = 1;
+    small.vocab.chat_template = small_text("{{ bos_token }}{{ messages[0].content }}");
+    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
+    assert_non_null(tokenizer);
+    assert_true(gi_tokenizer_encode_chat(tokenizer, user, 1, &ids, &err));
+    assert_int_equal(ids.data[0], SMALL_TOOL);
+    assert_int_not_equal(ids.data[1], SMALL_TOOL);
+    gi_ids_finish(&ids);
+    gi_tokenizer_destroy(tokenizer);
+}
+
 //-- default system messages -------------------------------------------------------------------
 
 static void default_system_messages_are_constants_of_the_template(void **state)
@@ -406,6 +521,13 @@ int main(void)
         cmocka_unit_test(templates_are_chosen_by_name),
         cmocka_unit_test(the_first_bos_is_written_once),
         cmocka_unit_test(a_system_message_has_its_place),
+        cmocka_unit_test(templates_are_run_as_they_are),
+        cmocka_unit_test(a_format_is_known_by_what_it_writes),
+        cmocka_unit_test(what_a_template_refuses_its_format_writes),
+        cmocka_unit_test(a_refusal_without_a_format_is_the_templates),
+        cmocka_unit_test(a_template_that_cannot_be_run_says_why),
+        cmocka_unit_test(contents_stay_data_in_a_template),
+        cmocka_unit_test(a_templates_bos_is_written_once),
         cmocka_unit_test(default_system_messages_are_constants_of_the_template),
         cmocka_unit_test(default_system_messages_that_are_none_leave_it_unknown),
         cmocka_unit_test(roles_outside_the_template_are_refused),

@@ -1,0 +1,43 @@
+// The template language in which model files say how a conversation is written: as much of Jinja as
+// chat templates use, run the way their makers run it (trim_blocks, lstrip_blocks). A template comes
+// from a file and is not trusted: nesting, steps and memory are bounded, and all it can do is write
+// text. Plain C, no GL.
+#ifndef GI_JINJA_JINJA_H
+#define GI_JINJA_JINJA_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+// A template that was read. Immutable; borrows nothing.
+struct gi_jinja;
+
+// Reads a template of size bytes. Fails with UNSUPPORTED (what is not known, and the line) and
+// NO_MEMORY. Freed with gi_jinja_destroy, which accepts NULL.
+struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_error *err);
+void gi_jinja_destroy(struct gi_jinja *jinja);
+
+// What a template is told. Tools and documents are none, and the answer's beginning is asked for.
+struct gi_jinja_input {
+    const struct glinfer_message *messages;
+    size_t n_messages;
+    const char *bos, *eos; // the texts of these tokens, not terminated
+    size_t bos_size, eos_size;
+};
+
+// What it wrote. is_data[i] tells whether byte i is from the content of a message.
+struct gi_jinja_output {
+    char *data;
+    uint8_t *is_data;
+    size_t size;
+};
+
+// Writes a conversation. Fails with INVALID_ARGUMENT where the template itself refuses it (in its
+// words), UNSUPPORTED (what it asks for is not known, or takes too long), NO_MEMORY. On success the
+// output is freed with gi_jinja_output_finish.
+bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
+                     struct gi_jinja_output *output, struct glinfer_error *err);
+void gi_jinja_output_finish(struct gi_jinja_output *output);
+
+#endif

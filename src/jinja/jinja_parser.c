@@ -1,0 +1,249 @@
+#include "jinja/jinja_parser.h"
+
+#include "jinja/jinja.h"
+
+#include <stdlib.h>
+
+enum { MAX_DEPTH = 100, MAX_SIZE = 1 << 20, MAX_POOL = 64 << 20 };
+
+static struct gi_jinja_node *parse_body(struct gi_jinja_parser *parser, const char *const *ends);
+
+static void expect_end(struct gi_jinja_parser *parser)
+{
+    if (!gi_jinja_has_failed(parser) && parser->lexer.token.kind != GI_JINJA_TOKEN_END) {
+        gi_jinja_expect_failed(&parser->lexer, "the tag's end");
+    }
+}
+
+// A body up to the statement that ends it, which is stepped over.
+static struct gi_jinja_node *parse_block(struct gi_jinja_parser *parser, const char *end)
+{
+    const char *const ends[] = {end, NULL};
+    expect_end(parser);
+    struct gi_jinja_node *body = parse_body(parser, ends);
+    gi_jinja_expect(parser, end);
+    return body;
+}
+
+//-- statements ------------------------------------------------------------------------------------
+
+static struct gi_jinja_node *parse_if(struct gi_jinja_parser *parser)
+{
+    static const char *const ends[] = {"elif", "else", "endif", NULL};
+    struct gi_jinja_node *first = NULL, **place = &first;
+    do {
+        struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_IF);
+        if (!node) {
+            return NULL;
+        }
+        node->a = gi_jinja_parse_tuple(parser);
+        expect_end(parser);
+        node->list = parse_body(parser, ends);
+        *place = node;
+        place = &node->other;
+    } while (gi_jinja_take(parser, "elif"));
+    if (gi_jinja_take(parser, "else")) {
+        *place = parse_block(parser, "endif");
+    } else {
+        gi_jinja_expect(parser, "endif");
+    }
+    return first;
+}
+
+static struct gi_jinja_node *parse_for(struct gi_jinja_parser *parser)
+{
+    static const char *const ends[] = {"else", "endfor", NULL};
+    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_FOR);
+    if (!node) {
+        return NULL;
+    }
+    node->b = gi_jinja_parse_targets(parser);
+    gi_jinja_expect(parser, "in");
+    node->a = gi_jinja_parse_expression(parser, false);
+    node->c = gi_jinja_take(parser, "if") ? gi_jinja_parse_expression(parser, true) : NULL;
+    expect_end(parser);
+    node->list = parse_body(parser, ends);
+    if (gi_jinja_take(parser, "else")) {
+        node->other = parse_block(parser, "endfor");
+    } else {
+        gi_jinja_expect(parser, "endfor");
+    }
+    return node;
+}
+
+static struct gi_jinja_node *parse_set(struct gi_jinja_parser *parser)
+{
+    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_SET);
+    if (!node) {
+        return NULL;
+    }
+    node->b = gi_jinja_parse_targets(parser);
+    if (gi_jinja_take(parser, "=")) {
+        node->a = gi_jinja_parse_tuple(parser);
+        return node;
+    }
+    node->c = gi_jinja_parse_filters(parser, NULL);
+    node->list = parse_block(parser, "endset");
+    return node;
+}
+
+static struct gi_jinja_node *parse_macro(struct gi_jinja_parser *parser)
+{
+    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_MACRO);
+    const struct gi_jinja_string name = gi_jinja_expect_name(parser);
+    gi_jinja_expect(parser, "(");
+    struct gi_jinja_node *parameters = gi_jinja_parse_arguments(parser);
+    struct gi_jinja_node *body = parse_block(parser, "endmacro");
+    if (!node) {
+        return NULL;
+    }
+    node->name = name;
+    node->b = parameters;
+    node->list = body;
+    return node;
+}
+
+static struct gi_jinja_node *parse_statement(struct gi_jinja_parser *parser)
+{
+    static const struct {
+        const char *name;
+        struct gi_jinja_node *(*parse)(struct gi_jinja_parser *parser);
+    } statements[] = {
+        {"if",    parse_if   },
+        {"for",   parse_for  },
+        {"set",   parse_set  },
+        {"macro", parse_macro}
+    };
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+        if (gi_jinja_take(parser, statements[i].name)) {
+            return statements[i].parse(parser);
+        }
+    }
+    if (gi_jinja_take(parser, "break")) {
+        return gi_jinja_new_node(parser, GI_JINJA_NODE_BREAK);
+    }
+    if (gi_jinja_take(parser, "continue")) {
+        return gi_jinja_new_node(parser, GI_JINJA_NODE_CONTINUE);
+    }
+    gi_jinja_expect_failed(&parser->lexer, "a statement");
+    return NULL;
+}
+
+//-- bodies ----------------------------------------------------------------------------------------
+
+static void add_node(struct gi_jinja_node ***end, struct gi_jinja_node *node)
+{
+    if (node) {
+        **end = node;
+        *end = &node->next;
+    }
+}
+
+static void add_text(struct gi_jinja_parser *parser, struct gi_jinja_node ***end,
+                     struct gi_jinja_string text)
+{
+    struct gi_jinja_node *node = text.size ? gi_jinja_new_node(parser, GI_JINJA_NODE_TEXT) : NULL;
+    if (node) {
+        node->constant = gi_jinja_text_value(text);
+        add_node(end, node);
+    }
+}
+
+static bool is_end(const struct gi_jinja_parser *parser, const char *const *ends)
+{
+    for (; *ends; ends++) {
+        if (gi_jinja_at(parser, *ends)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_tag(struct gi_jinja_parser *parser, enum gi_jinja_tag tag,
+                    struct gi_jinja_node ***end)
+{
+    // What marks the answer for training says nothing of how it is written.
+    if (tag == GI_JINJA_TAG_STATEMENT &&
+        (gi_jinja_take(parser, "generation") || gi_jinja_take(parser, "endgeneration"))) {
+        expect_end(parser);
+        return;
+    }
+    struct gi_jinja_node *node;
+    if (tag == GI_JINJA_TAG_STATEMENT) {
+        node = parse_statement(parser);
+    } else {
+        struct gi_jinja_node *value = gi_jinja_parse_tuple(parser);
+        node = gi_jinja_new_node(parser, GI_JINJA_NODE_PRINT);
+        if (node) {
+            node->a = value;
+        }
+    }
+    expect_end(parser);
+    add_node(end, node);
+}
+
+// Up to a statement of ends, which is looked at; with none up to the end of the template.
+static struct gi_jinja_node *parse_body(struct gi_jinja_parser *parser, const char *const *ends)
+{
+    struct gi_jinja_node *first = NULL, **end = &first;
+    if (++parser->depth > MAX_DEPTH) {
+        gi_jinja_fail(parser->lexer.pool, GLINFER_STATUS_UNSUPPORTED,
+                      "line %u of the chat template: nested too deeply",
+                      gi_jinja_line(&parser->lexer));
+    }
+    while (!gi_jinja_has_failed(parser)) {
+        struct gi_jinja_string text;
+        const enum gi_jinja_tag tag = gi_jinja_next_tag(&parser->lexer, &text);
+        add_text(parser, &end, text);
+        if (tag == GI_JINJA_TAG_STATEMENT && is_end(parser, ends)) {
+            break;
+        }
+        if (tag == GI_JINJA_TAG_NONE) {
+            if (*ends) {
+                gi_jinja_fail(parser->lexer.pool, GLINFER_STATUS_UNSUPPORTED,
+                              "the chat template ends before '%s'", *ends);
+            }
+            break;
+        }
+        if (tag != GI_JINJA_TAG_COMMENT) {
+            add_tag(parser, tag, &end);
+        }
+    }
+    parser->depth--;
+    return first;
+}
+
+//-- the whole -------------------------------------------------------------------------------------
+
+struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_error *err)
+{
+    static const char *const none[] = {NULL};
+    struct gi_jinja *jinja = calloc(1, sizeof(*jinja));
+    if (!jinja) {
+        gi_error_no_memory(err, sizeof(*jinja), "a chat template");
+        return NULL;
+    }
+    gi_jinja_pool_init(&jinja->pool, MAX_POOL, err);
+    if (size > MAX_SIZE) {
+        gi_jinja_fail(&jinja->pool, GLINFER_STATUS_UNSUPPORTED,
+                      "the chat template has %zu bytes, expected at most %d", size, MAX_SIZE);
+    }
+    size -= size && text[size - 1] == '\n'; // one newline at the end does not count
+    struct gi_jinja_parser parser = {.lexer = {.pool = &jinja->pool}};
+    parser.lexer.source = gi_jinja_copy(&jinja->pool, (struct gi_jinja_string){text, NULL, size});
+    jinja->body = parse_body(&parser, none);
+    jinja->pool.err = NULL;
+    if (jinja->pool.has_failed) {
+        gi_jinja_destroy(jinja);
+        return NULL;
+    }
+    return jinja;
+}
+
+void gi_jinja_destroy(struct gi_jinja *jinja)
+{
+    if (jinja) {
+        gi_jinja_pool_finish(&jinja->pool);
+        free(jinja);
+    }
+}

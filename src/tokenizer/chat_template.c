@@ -1,0 +1,197 @@
+#include "tokenizer/chat_template.h"
+
+#include "jinja/jinja.h"
+#include "tokenizer/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct gi_text token_text(const struct gi_tokenizer *tokenizer, int32_t id)
+{
+    return id >= 0 ? gi_text_list_at(&tokenizer->texts, (size_t)id) : (struct gi_text){"", 0};
+}
+
+static bool render(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
+                   size_t n_messages, struct gi_jinja_output *output, struct glinfer_error *err)
+{
+    const struct gi_text bos = token_text(tokenizer, tokenizer->bos);
+    const struct gi_text eos = token_text(tokenizer, tokenizer->eos);
+    const struct gi_jinja_input input = {
+        .messages = messages,
+        .n_messages = n_messages,
+        .bos = bos.data,
+        .eos = eos.data,
+        .bos_size = bos.size,
+        .eos_size = eos.size,
+    };
+    return gi_jinja_render(tokenizer->chat.jinja, &input, output, err);
+}
+
+//-- trials ----------------------------------------------------------------------------------------
+
+// A template is sound if it writes a question, as a message's content.
+static bool is_sound(const struct gi_tokenizer *tokenizer, struct glinfer_error *err)
+{
+    static const struct glinfer_message question = {"user", "question"};
+    struct gi_jinja_output output;
+    if (!render(tokenizer, &question, 1, &output, err)) {
+        return false;
+    }
+    size_t n_data = 0;
+    for (size_t i = 0; i < output.size; i++) {
+        n_data += output.is_data[i];
+    }
+    gi_jinja_output_finish(&output);
+    return n_data >= strlen(question.content) ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "it does not write what a user says");
+}
+
+static bool is_same(const struct gi_segment *segments, size_t n_segments, struct gi_text text)
+{
+    for (size_t i = 0; i < n_segments; i++) {
+        const struct gi_text segment = segments[i].text;
+        if (segment.size > text.size || memcmp(segment.data, text.data, segment.size) != 0) {
+            return false;
+        }
+        text = (struct gi_text){text.data + segment.size, text.size - segment.size};
+    }
+    return text.size == 0;
+}
+
+// What an output is without the BOS token that encoding puts in front.
+static size_t skip_bos(const struct gi_tokenizer *tokenizer, const struct gi_jinja_output *output)
+{
+    const struct gi_text bos = token_text(tokenizer, tokenizer->bos);
+    const bool is_there = tokenizer->is_bos_added && bos.size && output->size >= bos.size &&
+                          memcmp(output->data, bos.data, bos.size) == 0 && !output->is_data[0];
+    return is_there ? bos.size : 0;
+}
+
+// How what a format writes compares with what the template does.
+enum likeness {
+    LIKENESS_NONE,
+    LIKENESS_WHOLE,
+    LIKENESS_BUT_ANSWER, // the template leaves out what an answer begins with
+};
+
+// LIKENESS_WHOLE of a conversation that the template does not take.
+static enum likeness compare(const struct gi_tokenizer *tokenizer,
+                             const struct glinfer_message *messages, size_t n_messages)
+{
+    struct gi_jinja_output output;
+    struct gi_segment *segments = NULL;
+    size_t n_segments = 0;
+    if (!render(tokenizer, messages, n_messages, &output, NULL)) {
+        return LIKENESS_WHOLE;
+    }
+    const size_t begin = skip_bos(tokenizer, &output);
+    const struct gi_text text = {output.data + begin, output.size - begin};
+    enum likeness likeness = LIKENESS_NONE;
+    if (gi_chat_write(tokenizer, messages, n_messages, &segments, &n_segments, NULL)) {
+        likeness = is_same(segments, n_segments, text)                         ? LIKENESS_WHOLE
+                   : n_segments > 1 && is_same(segments, n_segments - 1, text) ? LIKENESS_BUT_ANSWER
+                                                                               : LIKENESS_NONE;
+    }
+    free(segments);
+    gi_jinja_output_finish(&output);
+    return likeness;
+}
+
+static enum likeness compare_all(const struct gi_tokenizer *tokenizer)
+{
+    static const struct glinfer_message talk[] = {
+        {"user",      "first" },
+        {"assistant", "second"},
+        {"user",      "third" }
+    };
+    static const struct glinfer_message told_talk[] = {
+        {"system",    "zeroth"},
+        {"user",      "first" },
+        {"assistant", "second"},
+        {"user",      "third" }
+    };
+    const enum likeness first = compare(tokenizer, talk, 1);
+    const bool is_like = compare(tokenizer, talk, 3) == first &&
+                         compare(tokenizer, told_talk, 2) == first &&
+                         compare(tokenizer, told_talk, 4) == first;
+    return is_like ? first : LIKENESS_NONE;
+}
+
+static void drop_template(struct gi_chat *chat)
+{
+    gi_jinja_destroy(chat->jinja);
+    chat->jinja = NULL;
+}
+
+bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
+                           struct glinfer_error *err)
+{
+    struct gi_chat *chat = &tokenizer->chat;
+    struct glinfer_error own = {0};
+    if (!chat->has_template) {
+        return true;
+    }
+    chat->jinja = gi_jinja_create(jinja.data, jinja.size, &own);
+    if (!chat->jinja || !is_sound(tokenizer, &own)) {
+        drop_template(chat);
+        memcpy(chat->fault, own.message,
+               sizeof(own.message) < sizeof(chat->fault) ? sizeof(own.message)
+                                                         : sizeof(chat->fault));
+        chat->fault[sizeof(chat->fault) - 1] = 0;
+        return own.status != GLINFER_STATUS_NO_MEMORY ||
+               gi_error_set(err, own.status, "%s", own.message);
+    }
+    const enum likeness likeness = chat->format ? compare_all(tokenizer) : LIKENESS_NONE;
+    if (likeness == LIKENESS_NONE) {
+        chat->format = NULL;
+    } else if (likeness == LIKENESS_BUT_ANSWER) {
+        drop_template(chat);
+    }
+    return true;
+}
+
+//-- encode ----------------------------------------------------------------------------------------
+
+// Runs of a template's own text and of contents.
+static struct gi_segment *cut(const struct gi_jinja_output *output, size_t begin, size_t *count,
+                              struct glinfer_error *err)
+{
+    struct gi_segment *segments = NULL;
+    size_t capacity = 0;
+    for (size_t end; begin < output->size; begin = end) {
+        for (end = begin + 1; end < output->size && output->is_data[end] == output->is_data[begin];
+             end++) {
+        }
+        struct gi_segment *grown = gi_array_grow(segments, &capacity, *count + 1, sizeof(*segments),
+                                                 "a conversation", err);
+        if (!grown) {
+            free(segments);
+            return NULL;
+        }
+        segments = grown;
+        segments[(*count)++] = (struct gi_segment){
+            .text = {output->data + begin, end - begin},
+              .parse_special = !output->is_data[begin]
+        };
+    }
+    return segments;
+}
+
+bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
+                             const struct glinfer_message *messages, size_t n_messages,
+                             struct gi_ids *ids, struct glinfer_error *err)
+{
+    struct gi_jinja_output output;
+    size_t n_segments = 0;
+    if (!render(tokenizer, messages, n_messages, &output, err)) {
+        return false;
+    }
+    const size_t begin = skip_bos(tokenizer, &output);
+    struct gi_segment *segments = cut(&output, begin, &n_segments, err);
+    const bool is_done =
+        (segments || begin == output.size) &&
+        gi_tokenizer_encode_segments(tokenizer, segments, n_segments, true, false, ids, err);
+    free(segments);
+    gi_jinja_output_finish(&output);
+    return is_done;
+}
