@@ -1,9 +1,7 @@
 // Attention of one token over the keys 0..n_past of a layer's cache, in ranges of KEYS keys.
 //   out[h] = sum over j of softmax_j(scale * q[h] . k[g, j]) v[g, j],  g = h * n_kv_head / n_head
 //
-//   scratch  out (n_head, HEAD_DIM) at 0; partial (n_head, max_range, HEAD_DIM + 4): the sum of
-//            weighted v, then largest score and sum of weights; counter (n_head), zero between
-//            steps
+//   scratch  lib/ranges.glsl: out (n_head, HEAD_DIM) at 0, partial results of ranges, counters
 //   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM) f16 pairs or f32
 //
 // Group (range, head) takes an invocation a key for the scores, then an octet of v's elements and
@@ -26,8 +24,6 @@
 
 layout(local_size_x = KEYS) in;
 
-layout(std430, binding = 0) restrict coherent buffer Scratch { uint scratch[]; };
-
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, max_range;
@@ -39,9 +35,9 @@ layout(std140, binding = 0) uniform Params
 
 #include "lib/score_rule.glsl"
 #include "lib/weigh.glsl"
+#include "lib/ranges.glsl"
 
 shared vec4 sums[2 * KEYS];
-shared uint is_last;
 
 float score(uint head, uint row)
 {
@@ -51,8 +47,8 @@ float score(uint head, uint row)
     for (uint i = 0u; i < uint(N_OCTET); i++) {
         vec4 low, high;
         read_octet(k + i * uint(1 + K_F32), K_F32 == 1, low, high);
-        sum += low * uintBitsToFloat(cache[q + 2u * i]);
-        sum += high * uintBitsToFloat(cache[q + 2u * i + 1u]);
+        sum += low * uintBitsToFloat(cache_word(q + 2u * i));
+        sum += high * uintBitsToFloat(cache_word(q + 2u * i + 1u));
     }
     return cap_score(params.scale * (sum.x + sum.y + sum.z + sum.w));
 }
@@ -86,49 +82,20 @@ void sum_values(uint lane, uint first_row, uint n_key)
     }
 }
 
-void write_quad(uint at, vec4 value)
-{
-    uvec4 word = floatBitsToUint(value);
-    for (uint i = 0u; i < 4u; i++) {
-        scratch[at + i] = word[i];
-    }
-}
-
-vec4 read_quad(uint at)
-{
-    return uintBitsToFloat(
-        uvec4(scratch[at], scratch[at + 1u], scratch[at + 2u], scratch[at + 3u]));
-}
-
-// The partial result of range i of a head: HEAD_DIM sums, then these two.
-uint partial_begin(uint head, uint i)
-{
-    return params.partial + (head * params.max_range + i) * uint(HEAD_DIM + 4);
-}
-
-float partial_largest(uint begin)
-{
-    return uintBitsToFloat(scratch[begin + uint(HEAD_DIM)]);
-}
-
-float partial_weights(uint begin)
-{
-    return uintBitsToFloat(scratch[begin + uint(HEAD_DIM) + 1u]);
-}
-
 // Quad `lane` of what the ranges from first on together give.
 vec4 merge_ranges(uint lane, uint head, uint first, uint n_range)
 {
     float largest = MASKED;
     for (uint i = first; i < n_range; i++) {
-        largest = max(largest, partial_largest(partial_begin(head, i)));
+        largest = max(largest, read_softmax(partial_begin(head, i)).x);
     }
     vec4 sum = vec4(0.0);
     float weight_sum = 0.0;
     for (uint i = first; i < n_range; i++) {
         uint begin = partial_begin(head, i);
-        float factor = exp_negative(partial_largest(begin) - largest);
-        weight_sum += factor * partial_weights(begin);
+        vec2 both = read_softmax(begin);
+        float factor = exp_negative(both.x - largest);
+        weight_sum += factor * both.y;
         sum += factor * read_quad(begin + 4u * lane);
     }
     return sum / weight_sum;
@@ -140,27 +107,8 @@ void write_partial(uint lane, uint begin, float largest, float weight_sum)
         write_quad(begin + 4u * lane, sums[lane]);
     }
     if (lane == 0u) {
-        scratch[begin + uint(HEAD_DIM)] = floatBitsToUint(largest);
-        scratch[begin + uint(HEAD_DIM) + 1u] = floatBitsToUint(weight_sum);
+        write_softmax(begin, vec2(largest, weight_sum));
     }
-}
-
-// Counts a group that has written its partial result; true in the last one of its head, which sees
-// the results of all, and sets the counter back.
-bool is_last_range(uint lane, uint head, uint n_range, bool is_counted)
-{
-    memoryBarrierBuffer();
-    group_barrier();
-    if (lane == 0u) {
-        is_last = 0u;
-        if (is_counted && atomicAdd(scratch[params.counter + head], 1u) == n_range - 1u) {
-            is_last = 1u;
-            scratch[params.counter + head] = 0u;
-        }
-    }
-    group_barrier();
-    memoryBarrierBuffer();
-    return is_last == 1u;
 }
 
 void main()

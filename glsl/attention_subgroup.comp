@@ -25,8 +25,6 @@
 
 layout(local_size_x = WG_SIZE) in;
 
-layout(std430, binding = 0) restrict coherent buffer Scratch { uint scratch[]; };
-
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, max_range;
@@ -41,7 +39,6 @@ layout(std140, binding = 0) uniform Params
 // Results of N_SUBGROUP subgroups, or of N_MERGE runs of ranges.
 shared vec4 sums[max(WG_SIZE, N_SUBGROUP * HEAD_DIM / 4)];
 shared vec2 softmax[WG_SIZE]; // of each: largest score, sum of weights
-shared uint is_last;
 
 void group_barrier()
 {
@@ -49,25 +46,7 @@ void group_barrier()
     barrier();
 }
 
-void write_quad(uint at, vec4 value)
-{
-    uvec4 word = floatBitsToUint(value);
-    scratch[at] = word.x;
-    scratch[at + 1u] = word.y;
-    scratch[at + 2u] = word.z;
-    scratch[at + 3u] = word.w;
-}
-
-vec4 read_quad(uint at)
-{
-    return uintBitsToFloat(
-        uvec4(scratch[at], scratch[at + 1u], scratch[at + 2u], scratch[at + 3u]));
-}
-
-vec2 read_pair(uint at)
-{
-    return uintBitsToFloat(uvec2(scratch[at], scratch[at + 1u]));
-}
+#include "lib/ranges.glsl"
 
 // Quad `quad` of the n results in shared memory together; both: their largest score, sum of weights.
 vec4 join(uint quad, uint n, out vec2 both)
@@ -86,30 +65,6 @@ vec4 join(uint quad, uint n, out vec2 both)
     return sum;
 }
 
-// The partial result of range i of a head: HEAD_DIM sums, then largest score and sum of weights.
-uint partial_begin(uint head, uint i)
-{
-    return params.partial + (head * params.max_range + i) * uint(HEAD_DIM + 4);
-}
-
-// Counts a group that has written its partial result; true in the last one of its head, which sees
-// the results of all, and sets the counter back.
-bool is_last_range(uint lane, uint head, uint n_range)
-{
-    memoryBarrierBuffer();
-    group_barrier();
-    if (lane == 0u) {
-        uint n = atomicAdd(scratch[params.counter + head], 1u);
-        is_last = n == n_range - 1u ? 1u : 0u;
-        if (n == n_range - 1u) {
-            scratch[params.counter + head] = 0u;
-        }
-    }
-    group_barrier();
-    memoryBarrierBuffer();
-    return is_last == 1u;
-}
-
 // Every N_MERGE-th range from first on an invocation and quad, then through shared memory.
 void merge_ranges(uint lane, uint head, uint first, uint n_range)
 {
@@ -118,7 +73,7 @@ void merge_ranges(uint lane, uint head, uint first, uint n_range)
     vec2 both = vec2(MASKED, 0.0);
     for (uint i = first + run; i < n_range; i += uint(N_MERGE)) {
         uint begin = partial_begin(head, i);
-        vec2 other = read_pair(begin + uint(HEAD_DIM));
+        vec2 other = read_softmax(begin);
         vec4 value = read_quad(begin + 4u * quad);
         float largest = max(both.x, other.x);
         float a = exp_negative(both.x - largest), b = exp_negative(other.x - largest);
@@ -154,7 +109,7 @@ void load_keys(uint octet, uint slot, uint first_row, uint n_key)
 float score_keys(uint octet, uint slot, uint head, uint hidden, uint n_key)
 {
     uint q = head * N_QUAD + 2u * octet;
-    vec4 q_low = uintBitsToFloat(cache[q]), q_high = uintBitsToFloat(cache[q + 1u]);
+    vec4 q_low = uintBitsToFloat(cache_word(q)), q_high = uintBitsToFloat(cache_word(q + 1u));
     float largest = MASKED;
     for (int i = 0; i < TURNS; i++) {
         vec4 p = k_low[i] * q_low + k_high[i] * q_high;
@@ -203,8 +158,7 @@ void write_partial(uint lane, uint begin)
         vec2 both;
         write_quad(begin + 4u * lane, join(lane, uint(N_SUBGROUP), both));
         if (lane == 0u) {
-            scratch[begin + uint(HEAD_DIM)] = floatBitsToUint(both.x);
-            scratch[begin + uint(HEAD_DIM) + 1u] = floatBitsToUint(both.y);
+            write_softmax(begin, both);
         }
     }
 }
@@ -238,7 +192,7 @@ void main()
         return;
     }
     write_partial(lane, partial_begin(head, range));
-    if (is_last_range(lane, head, n_range - first_range)) {
+    if (is_last_range(lane, head, n_range - first_range, true)) {
         merge_ranges(lane, head, first_range, n_range);
     }
 }

@@ -68,10 +68,9 @@ static void add_tuned(void *user, const struct glinfer_tuned *tuned)
     }
     tuning->n++;
     if (!tuning->array) {
-        char extent[16] = "";
-        snprintf(extent, sizeof(extent), tuned->extent > 0 ? " x %u" : "", tuned->extent);
-        printf("      %-16s %-8s %u x %u%s: %s\n", tuned->kernel, tuned->type, tuned->n_rows,
-               tuned->n_cols, extent, tuned->shape);
+        char matrix[40];
+        cli_format_matrix(matrix, tuned->n_rows, tuned->n_cols, tuned->extent);
+        printf("      %-16s %-8s %-20s %s\n", tuned->kernel, tuned->type, matrix, tuned->shape);
         return;
     }
     cJSON *object = cJSON_CreateObject();

@@ -66,6 +66,20 @@ const char *cli_format_size(char text[24], uint64_t bytes)
     return text;
 }
 
+const char *cli_format_matrix(char text[40], uint32_t n_rows, uint32_t n_cols, uint32_t extent)
+{
+    const uint32_t sizes[] = {n_rows, n_cols, extent};
+    size_t used = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (sizes[i] > 0) {
+            used +=
+                (size_t)snprintf(text + used, 40 - used, "%s%u", used > 0 ? " x " : "", sizes[i]);
+        }
+    }
+    return text;
+}
+
 //-- bytes -----------------------------------------------------------------------------------------
 
 bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)

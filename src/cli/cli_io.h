@@ -71,5 +71,7 @@ void cli_note_software(const struct glinfer_device_info *info);
 
 // A size for people: "93.8 MiB".
 const char *cli_format_size(char text[24], uint64_t bytes);
+// What a shape of a kernel is for: "960 x 576", with an extent "960 x 576 x 512"; zeros are left out.
+const char *cli_format_matrix(char text[40], uint32_t n_rows, uint32_t n_cols, uint32_t extent);
 
 #endif

@@ -95,10 +95,7 @@ static double gain_of(double table_ns, double ns)
 static void print_row(const struct row *row)
 {
     char matrix[40];
-    const int length = snprintf(matrix, sizeof(matrix), "%u x %u", row->n_rows, row->n_cols);
-    if (row->extent > 0) {
-        snprintf(matrix + length, sizeof(matrix) - (size_t)length, " x %u", row->extent);
-    }
+    cli_format_matrix(matrix, row->n_rows, row->n_cols, row->extent);
     printf("%-16s %-8s %-20s %5u  %-16s %10.1f", row->kernel, row->type, matrix, row->n_dispatches,
            row->table_shape, row->table_ns / 1e3);
     if (strcmp(row->shape, row->table_shape) == 0) {

@@ -44,6 +44,16 @@ static bool create_programs(struct glinfer_device *device, struct glinfer_error 
     return ok;
 }
 
+// What was measured of a driver that no row knows.
+static void apply_tuning(struct glinfer_device *device)
+{
+    const struct gi_tuning_key key = GI_TUNING_DISPATCH;
+    const char *shape = gi_tuning_find(device->tuning, &key);
+    if (shape && gi_gpu_is_dispatch_open(device->gpu)) {
+        gi_gpu_set_indirect(device->gpu, strcmp(shape, "indirect") == 0);
+    }
+}
+
 // GLINFER_TUNING, off or a file of other shapes, is for comparing: what is measured under it is kept all the
 // same.
 static bool load_tuning(struct glinfer_device *device, const char *cache_dir,
@@ -70,7 +80,11 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
     const struct gi_gpu_params gpu = {.cache_dir = params->cache_dir, .log = &device->log};
     device->platform = gi_platform_open(&platform, err);
     device->gpu = device->platform ? gi_gpu_create(device->platform, &gpu, err) : NULL;
-    return device->gpu && load_tuning(device, params->cache_dir, err);
+    if (!device->gpu || !load_tuning(device, params->cache_dir, err)) {
+        return false;
+    }
+    apply_tuning(device);
+    return true;
 }
 
 static void close_device(struct glinfer_device *device)

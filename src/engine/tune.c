@@ -2,7 +2,7 @@
 // whole table that a session would have with it, so that weights, barriers and neighbours are those of real
 // work; a replay then runs or times the dispatches of one site.
 #include "base/clock.h"
-#include "engine/tune_clock.h"
+#include "engine/tune_private.h"
 #include "gguf/ggml_type.h"
 
 #include <assert.h>
@@ -12,403 +12,95 @@
 #include <string.h>
 
 enum {
-    MOST_SAMPLES = 9, // of a candidate
-    STEP_SAMPLES = 15,
-    MOST_REPLAYS = 64, // of a sample
     DEFAULT_MS = 10000,
     DEFAULT_SOFTWARE_MS = 60000,
 };
 
-#define LEAST_GAIN 0.02 // of the table's time, whatever the noise
-
-// A shape of a site, and what it took.
-struct candidate {
-    char shape[GI_TUNING_SHAPE_SIZE];
-    struct gi_dispatch_table *table; // NULL: not recorded yet, or it cannot be
-    bool is_sealed, is_out;
-    uint32_t n;
-    double ns[MOST_SAMPLES]; // of a replay
-};
-
-// A place where a shape is chosen, in the decode step or in a prompt's batch.
-struct site {
-    uint32_t number; // counted from 1
-    bool is_prompt;
-    bool is_whole;    // timed where it stands: alone its weights would come from a cache
-    bool is_measured; // against another shape at least
-    uint32_t n_dispatches;
-    uint64_t weight_bytes;
-    uint32_t n; // replays of a sample
-    uint32_t n_candidates, n_tried;
-    double table_ns, ns;
-    char shape[GI_TUNING_SHAPE_SIZE]; // the best
-};
-
-struct tune {
-    struct glinfer_session *session;
-    struct glinfer_tune_params params;
-    struct glinfer_tune_stats stats;
-    struct glinfer_error *err;
-    struct gi_recorder recorder; // the session's own, put back at the end
-    struct gi_program_table *programs;
-    struct gi_tuning *trial; // what recordings take
-    struct gi_tuning_sites *known;
-    struct gi_tune_clock clock;
-    struct site sites[GI_MAX_TUNING_SITES];
-    struct candidate *candidates; // of one site: GI_MAX_CANDIDATES + 1
-    uint64_t end_ns;              // when the time is over
-    uint64_t done, total;         // of the progress
-};
-
-static struct gi_gpu *gpu_of(const struct tune *tune)
-{
-    return tune->session->model->device->gpu;
-}
-
-static const struct gi_tuning_site *known_of(const struct tune *tune, const struct site *site)
-{
-    return &tune->known->sites[site->number - 1];
-}
-
-static bool report(const struct tune *tune)
-{
-    const struct glinfer_tune_params *params = &tune->params;
-    return !params->progress ||
-           params->progress(params->user, GLINFER_PHASE_TUNE, tune->done, tune->total) ||
-           gi_error_set(tune->err, GLINFER_STATUS_CANCELLED, "tuning was cancelled");
-}
-
-//-- candidates ------------------------------------------------------------------------------------
-
-static void drop_table(struct candidate *candidate)
-{
-    gi_dispatch_table_destroy(candidate->table);
-    candidate->table = NULL;
-    candidate->is_sealed = false;
-}
-
-static struct gi_dispatch_table *record(struct tune *tune, bool is_prompt)
-{
-    return is_prompt ? gi_session_record_prompt(tune->session, tune->err)
-                     : gi_session_record_step(tune->session, GI_STEP_END_ARGMAX, tune->err);
-}
-
-// Records with the candidate's shape and, for all else, the trial's.
-static bool record_candidate(struct tune *tune, const struct site *site,
-                             struct candidate *candidate)
-{
-    const struct gi_tuning_key *key = &known_of(tune, site)->key;
-    if (!gi_tuning_set(tune->trial, key, candidate->shape, tune->err)) {
-        return false;
-    }
-    candidate->table = record(tune, site->is_prompt);
-    return gi_tuning_set(tune->trial, key, NULL, tune->err) && candidate->table;
-}
-
-// A driver may refuse a program that it has no registers for; that candidate is out, and nothing else.
-static bool build_candidate(struct tune *tune, const struct site *site, struct candidate *candidate)
-{
-    struct glinfer_error own;
-    if (!candidate->table && !record_candidate(tune, site, candidate)) {
-        return false;
-    }
-    if (!gi_program_table_build(tune->programs, NULL, NULL, &own)) {
-        gi_program_table_forget(tune->programs);
-        drop_table(candidate);
-        candidate->is_out = true;
-        gi_log_write(&tune->session->model->device->log, GLINFER_LOG_INFO, "%s is out: %s",
-                     candidate->shape, own.message);
-        return own.status != GLINFER_STATUS_GPU_LOST ||
-               gi_error_set(tune->err, own.status, "%s", own.message);
-    }
-    candidate->is_sealed = gi_dispatch_table_seal(candidate->table, tune->err);
-    return candidate->is_sealed;
-}
-
-// Where the driver compiles in threads of its own, all at once.
-static bool build_together(struct tune *tune, const struct site *site)
-{
-    struct glinfer_error own;
-    if (!gi_gpu_limits(gpu_of(tune))->has_parallel_compile) {
-        return true;
-    }
-    for (uint32_t i = 0; i < site->n_candidates; i++) {
-        if (!record_candidate(tune, site, &tune->candidates[i])) {
-            return false;
-        }
-    }
-    if (!gi_program_table_build(tune->programs, NULL, NULL, &own)) {
-        gi_program_table_forget(tune->programs);
-        for (uint32_t i = 0; i < site->n_candidates; i++) {
-            drop_table(&tune->candidates[i]);
-        }
-    }
-    return true;
-}
-
-static void fill_candidates(struct tune *tune, struct site *site)
-{
-    const struct gi_tuning_site *known = known_of(tune, site);
-    site->n_candidates = known->n_candidates + 1;
-    memset(tune->candidates, 0, site->n_candidates * sizeof(tune->candidates[0]));
-    memcpy(tune->candidates[0].shape, known->shape, sizeof(known->shape));
-    for (uint32_t i = 0; i < known->n_candidates; i++) {
-        memcpy(tune->candidates[i + 1].shape, known->candidates[i], sizeof(known->shape));
-    }
-}
-
-//-- samples ---------------------------------------------------------------------------------------
-
-static int compare_times(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *values, uint32_t n)
-{
-    double sorted[STEP_SAMPLES];
-    assert(n > 0 && n <= STEP_SAMPLES);
-    memcpy(sorted, values, n * sizeof(sorted[0]));
-    qsort(sorted, n, sizeof(sorted[0]), compare_times);
-    return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
-// Whether the candidate is faster than the table's shape beyond the noise. Samples of a round are compared
-// with each other alone, because what disturbs the device comes and goes: it has to win nearly all rounds.
-static bool is_faster(const struct candidate *table, const struct candidate *candidate)
-{
-    double ratios[MOST_SAMPLES];
-    uint32_t n_won = 0;
-    const uint32_t n = candidate->n < table->n ? candidate->n : table->n;
-    for (uint32_t i = 0; i < n; i++) {
-        ratios[i] = candidate->ns[i] / table->ns[i];
-        n_won += ratios[i] < 1;
-    }
-    return n >= 3 && n_won + n / 8 >= n && median(ratios, n) < 1 - LEAST_GAIN;
-}
-
-static struct gi_tune_run make_run(const struct tune *tune, const struct site *site,
-                                   struct gi_dispatch_table *table)
-{
-    const struct glinfer_session *session = tune->session;
-    return (struct gi_tune_run){
-        .table = table,
-        .site = site->number,
-        .is_whole = site->is_whole,
-        .n_dispatches = site->n_dispatches,
-        .n_tokens = site->is_prompt ? session->n_batch : 1,
-        .n = site->n,
-    };
-}
-
-static bool sample(struct tune *tune, const struct site *site, struct candidate *candidate)
-{
-    const struct gi_tune_run run = make_run(tune, site, candidate->table);
-    return gi_tune_clock_measure(&tune->clock, &run, &candidate->ns[candidate->n++], tune->err);
-}
-
-// As many replays as keep the sample clear of the clock's grain.
-static bool choose_replays(struct tune *tune, struct site *site, struct gi_dispatch_table *table)
-{
-    const double least_ns = tune->clock.is_waiting ? 10e6 : 2e6;
-    uint32_t most = site->is_whole ? tune->clock.capacity / site->n_dispatches : MOST_REPLAYS;
-    site->n = 1;
-    struct gi_tune_run run = make_run(tune, site, table);
-    for (int i = 0; i < 2; i++) { // the first one may compile, or wake what slept
-        if (!gi_tune_clock_measure(&tune->clock, &run, &site->table_ns, tune->err)) {
-            return false;
-        }
-    }
-    most = most < MOST_REPLAYS ? most : MOST_REPLAYS;
-    most = !site->is_prompt && most > tune->session->n_ctx ? tune->session->n_ctx : most;
-    const double n = ceil(least_ns / (site->table_ns + 1));
-    site->n = n < 1 ? 1 : n > most ? most : (uint32_t)n;
-    site->n = site->n > 0 ? site->n : 1;
-    return true;
-}
-
-//-- a site ----------------------------------------------------------------------------------------
-
-// The first sample of each candidate: builds it and runs it once before.
-static bool begin_candidate(struct tune *tune, const struct site *site, struct candidate *candidate)
-{
-    if (!build_candidate(tune, site, candidate) || candidate->is_out) {
-        return candidate->is_out;
-    }
-    if (!sample(tune, site, candidate)) {
-        return false;
-    }
-    candidate->n = 0;
-    return sample(tune, site, candidate);
-}
-
-static double best_time(const struct tune *tune, const struct site *site)
-{
-    double best = INFINITY;
-    for (uint32_t i = 0; i < site->n_candidates; i++) {
-        const struct candidate *candidate = &tune->candidates[i];
-        if (!candidate->is_out && candidate->n > 0) {
-            best = fmin(best, median(candidate->ns, candidate->n));
-        }
-    }
-    return best;
-}
-
-// Leaves the table's choice in, and what is within `most` times the best.
-static uint32_t drop_slow(struct tune *tune, const struct site *site, double most)
-{
-    const double best = best_time(tune, site);
-    uint32_t n_left = 0;
-    for (uint32_t i = 0; i < site->n_candidates; i++) {
-        struct candidate *candidate = &tune->candidates[i];
-        if (i > 0 && !candidate->is_out &&
-            (candidate->n == 0 || median(candidate->ns, candidate->n) > most * best)) {
-            candidate->is_out = true;
-            drop_table(candidate);
-        }
-        n_left += !candidate->is_out;
-    }
-    return n_left;
-}
-
-// A round is a sample of each that is left, so that what disturbs the device disturbs all of them.
-static bool run_rounds(struct tune *tune, struct site *site, uint64_t end_ns)
-{
-    static const double most[MOST_SAMPLES] = {1.5, 1.25, 1.15, 1.1, 1.08, 1.06, 1.05, 1.04, 1.03};
-    for (uint32_t round = 0; round < MOST_SAMPLES; round++) {
-        if (!gi_tune_clock_warm(&tune->clock, tune->err)) {
-            return false;
-        }
-        for (uint32_t i = 0; i < site->n_candidates; i++) {
-            struct candidate *candidate = &tune->candidates[i];
-            const bool is_late = gi_clock_ns() > end_ns && i > 0;
-            if (candidate->is_out || (round == 0 && is_late)) {
-                continue;
-            }
-            if (round == 0 ? !begin_candidate(tune, site, candidate)
-                           : !sample(tune, site, candidate)) {
-                return false;
-            }
-            site->n_tried += round == 0 && !candidate->is_out;
-            tune->done += round == 0;
-            if (!report(tune)) {
-                return false;
-            }
-        }
-        if (drop_slow(tune, site, most[round]) == 1 || (round >= 2 && gi_clock_ns() > end_ns)) {
-            break;
-        }
-    }
-    return true;
-}
-
-static void choose_best(const struct tune *tune, struct site *site)
-{
-    const struct candidate *table = &tune->candidates[0], *best = table;
-    for (uint32_t i = 1; i < site->n_candidates; i++) {
-        const struct candidate *candidate = &tune->candidates[i];
-        if (!candidate->is_out && candidate->n > 0 &&
-            median(candidate->ns, candidate->n) < median(best->ns, best->n)) {
-            best = candidate;
-        }
-    }
-    site->table_ns = median(table->ns, table->n);
-    site->ns = median(best->ns, best->n);
-    if (best == table || !is_faster(table, best)) {
-        best = table;
-        site->ns = site->table_ns;
-    }
-    memcpy(site->shape, best->shape, sizeof(site->shape));
-    site->is_measured = site->n_tried > 1;
-}
-
-static bool tune_site(struct tune *tune, struct site *site, uint64_t end_ns)
-{
-    fill_candidates(tune, site);
-    bool ok = build_together(tune, site) && run_rounds(tune, site, end_ns);
-    if (ok) {
-        choose_best(tune, site);
-    }
-    for (uint32_t i = 0; i < site->n_candidates; i++) {
-        drop_table(&tune->candidates[i]);
-    }
-    return ok;
-}
-
 //-- all sites -------------------------------------------------------------------------------------
 
 // The weights of one site alone may stay in the cache of a large GPU, where in a whole step they come from
-// memory. Caches of small ones hold no model's layers.
-static bool is_cached_alone(const struct tune *tune, const struct site *site)
+// memory: it is measured in the whole, which takes it no time. Caches of small ones hold no model's layers.
+static bool is_in_whole(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
-    enum { LARGE_CACHE = 192 << 20 };
-    return gi_gpu_class(gpu_of(tune)) == GI_GPU_CLASS_SPLIT && !site->is_prompt &&
-           !tune->clock.is_waiting && site->weight_bytes < LARGE_CACHE;
+    enum { SHORT_STEP_NS = 5000000 };
+    return gi_gpu_class(gi_tune_gpu(tune)) == GI_GPU_CLASS_SPLIT && !site->is_prompt &&
+           !tune->clock.is_waiting && tune->stats.table_step_ns < SHORT_STEP_NS;
 }
 
-static void count_dispatches(struct tune *tune, const struct gi_dispatch_table *table,
+static void count_dispatches(struct gi_tune *tune, const struct gi_dispatch_table *table,
                              bool is_prompt)
 {
     for (uint32_t i = 0; i < gi_dispatch_table_count(table); i++) {
         const struct gi_dispatch *dispatch = gi_dispatch_table_at(table, i);
         if (dispatch->site > 0) {
-            struct site *site = &tune->sites[dispatch->site - 1];
+            struct gi_tune_site *site = &tune->sites[dispatch->site - 1];
             if (is_prompt && site->number > 0 && !site->is_prompt) {
                 continue; // experts: a prompt takes the shape of the step
             }
             site->number = dispatch->site;
             site->is_prompt = is_prompt;
             site->n_dispatches++;
-            site->weight_bytes += dispatch->weight_bytes;
         }
     }
 }
 
+// The sites of the decode step first, because an answer spends most of its time there.
 static int compare_sites(const void *a, const void *b)
 {
-    const struct site *x = a, *y = b;
+    const struct gi_tune_site *x = a, *y = b;
+    if (x->is_prompt != y->is_prompt) {
+        return x->is_prompt ? 1 : -1;
+    }
     return (x->table_ns < y->table_ns) - (x->table_ns > y->table_ns);
 }
 
+// Sum of what sites still take of the step, or of the batch.
+static double sum_sites(const struct gi_tune *tune, uint32_t first, bool is_prompt)
+{
+    double sum = 0;
+    for (uint32_t i = first; i < tune->known->count; i++) {
+        sum += tune->sites[i].is_prompt == is_prompt ? tune->sites[i].table_ns : 0;
+    }
+    return sum;
+}
+
 // Takes the table's time of each site, and puts what takes longest first.
-static bool survey_sites(struct tune *tune, struct gi_dispatch_table *step,
+static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
                          struct gi_dispatch_table *prompt)
 {
     for (uint32_t i = 0; i < tune->known->count; i++) {
-        struct site *site = &tune->sites[i];
-        if (site->n_dispatches == 0 || site->n_dispatches > tune->clock.capacity) {
-            continue; // it can stand in neither table as it is
+        struct gi_tune_site *site = &tune->sites[i];
+        if (site->n_dispatches == 0 || gi_tune_known(tune, site)->n_candidates == 0) {
+            continue;
         }
-        site->is_whole = is_cached_alone(tune, site);
-        if (!choose_replays(tune, site, site->is_prompt ? prompt : step)) {
+        site->is_whole = is_in_whole(tune, site);
+        if (!gi_tune_survey_site(tune, site, site->is_prompt ? prompt : step)) {
             return false;
         }
-        tune->total += known_of(tune, site)->n_candidates + 1;
+        tune->total += gi_tune_known(tune, site)->n_candidates + 1;
     }
     qsort(tune->sites, tune->known->count, sizeof(tune->sites[0]), compare_sites);
     return true;
 }
 
-// Gives each site its share of what is left of the time.
-static bool tune_sites(struct tune *tune)
+// The step has three quarters of the time, the batch what is left; each site its share of that.
+static uint64_t site_end(const struct gi_tune *tune, uint32_t index, uint64_t step_end_ns)
 {
-    double left = 0;
-    for (uint32_t i = 0; i < tune->known->count; i++) {
-        left += tune->sites[i].table_ns;
-    }
-    for (uint32_t i = 0; i < tune->known->count; i++) {
-        struct site *site = &tune->sites[i];
-        const uint64_t now = gi_clock_ns();
-        if (site->table_ns <= 0 || now > tune->end_ns) {
-            continue;
-        }
-        const double share = (double)(tune->end_ns - now) * site->table_ns / left;
-        left -= site->table_ns;
-        if (known_of(tune, site)->n_candidates == 0) {
-            continue;
-        }
-        if (!tune_site(tune, site, now + (uint64_t)share)) {
+    const struct gi_tune_site *site = &tune->sites[index];
+    const uint64_t now = gi_clock_ns(), end_ns = site->is_prompt ? tune->end_ns : step_end_ns;
+    const double share = site->table_ns / sum_sites(tune, index, site->is_prompt);
+    return now < end_ns ? now + (uint64_t)((double)(end_ns - now) * share) : now;
+}
+
+static bool tune_sites(struct gi_tune *tune)
+{
+    const uint64_t begin = gi_clock_ns();
+    const uint64_t left = tune->end_ns > begin ? tune->end_ns - begin : 0;
+    const bool has_prompt = sum_sites(tune, 0, true) > 0;
+    const uint64_t step_end_ns = begin + (has_prompt ? left / 4 * 3 : left);
+    for (uint32_t i = 0; i < tune->known->count && gi_clock_ns() < tune->end_ns; i++) {
+        struct gi_tune_site *site = &tune->sites[i];
+        if (site->table_ns > 0 && !gi_tune_site(tune, site, site_end(tune, i, step_end_ns))) {
             return false;
         }
     }
@@ -417,34 +109,35 @@ static bool tune_sites(struct tune *tune)
 
 //-- the whole step --------------------------------------------------------------------------------
 
-static bool is_changed(const struct tune *tune, const struct site *site)
+static bool is_changed(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
-    return site->is_measured && strcmp(site->shape, known_of(tune, site)->shape) != 0;
+    return site->is_measured && strcmp(site->shape, gi_tune_known(tune, site)->shape) != 0;
 }
 
-static bool set_rows(const struct tune *tune, struct gi_tuning *tuning)
+static bool set_rows(const struct gi_tune *tune, struct gi_tuning *tuning)
 {
     for (uint32_t i = 0; i < tune->known->count; i++) {
-        const struct site *site = &tune->sites[i];
+        const struct gi_tune_site *site = &tune->sites[i];
         if (site->is_measured &&
-            !gi_tuning_set(tuning, &known_of(tune, site)->key, site->shape, tune->err)) {
+            !gi_tuning_set(tuning, &gi_tune_known(tune, site)->key, site->shape, tune->err)) {
             return false;
         }
     }
-    return true;
+    const struct gi_tuning_key dispatch = GI_TUNING_DISPATCH;
+    return !tune->dispatch || gi_tuning_set(tuning, &dispatch, tune->dispatch, tune->err);
 }
 
-static bool compare_steps(struct tune *tune, struct gi_dispatch_table *tables[2])
+static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables[2])
 {
-    double ns[2][STEP_SAMPLES];
-    struct gi_tune_run run = {.n_tokens = 1, .n = 4};
+    double ns[2][GI_TUNE_STEP_SAMPLES];
+    struct gi_tune_run run = {.n_tokens = 1, .n = 8};
     run.n = run.n < tune->session->n_ctx ? run.n : tune->session->n_ctx;
     uint32_t n = 0;
     if (!gi_tune_clock_warm(&tune->clock, tune->err)) {
         return false;
     }
     // Once over the time, as few as give a median.
-    for (; n < STEP_SAMPLES && (n < 3 || gi_clock_ns() < tune->end_ns); n++) {
+    for (; n < GI_TUNE_STEP_SAMPLES && (n < 3 || gi_clock_ns() < tune->end_ns); n++) {
         for (int i = 0; i < 2; i++) {
             run.table = tables[i];
             if (!gi_tune_clock_measure(&tune->clock, &run, &ns[i][n], tune->err)) {
@@ -452,13 +145,13 @@ static bool compare_steps(struct tune *tune, struct gi_dispatch_table *tables[2]
             }
         }
     }
-    tune->stats.table_step_ns = median(ns[0], n);
-    tune->stats.step_ns = median(ns[1], n);
+    tune->stats.table_step_ns = gi_tune_median(ns[0], n);
+    tune->stats.step_ns = gi_tune_median(ns[1], n);
     return true;
 }
 
 // The sum of the parts is not the whole: what does not make the step faster is not taken.
-static bool verify_step(struct tune *tune, struct gi_dispatch_table *step)
+static bool verify_step(struct gi_tune *tune, struct gi_dispatch_table *step)
 {
     bool has_changed = false;
     for (uint32_t i = 0; i < tune->known->count; i++) {
@@ -474,15 +167,15 @@ static bool verify_step(struct tune *tune, struct gi_dispatch_table *step)
         tune->stats.step_ns = tune->stats.table_step_ns;
         return is_timed;
     }
-    struct gi_dispatch_table *tables[2] = {step, record(tune, false)};
+    struct gi_dispatch_table *tables[2] = {step, gi_tune_record(tune, false)};
     const bool ok = tables[1] && gi_program_table_build(tune->programs, NULL, NULL, tune->err) &&
                     gi_dispatch_table_seal(tables[1], tune->err) && compare_steps(tune, tables);
     gi_dispatch_table_destroy(tables[1]);
     if (ok && has_changed && tune->stats.step_ns >= tune->stats.table_step_ns) {
         for (uint32_t i = 0; i < tune->known->count; i++) {
-            struct site *site = &tune->sites[i];
+            struct gi_tune_site *site = &tune->sites[i];
             if (is_changed(tune, site) && !site->is_prompt) {
-                memcpy(site->shape, known_of(tune, site)->shape, sizeof(site->shape));
+                memcpy(site->shape, gi_tune_known(tune, site)->shape, sizeof(site->shape));
                 site->ns = site->table_ns;
             }
         }
@@ -507,11 +200,11 @@ static void fill_tuned(struct glinfer_tuned *tuned, const struct gi_tuning_key *
     };
 }
 
-static void report_site(const struct tune *tune, const struct site *site)
+static void report_site(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
     struct glinfer_tuned tuned;
-    fill_tuned(&tuned, &known_of(tune, site)->key, site->shape);
-    tuned.table_shape = known_of(tune, site)->shape;
+    fill_tuned(&tuned, &gi_tune_known(tune, site)->key, site->shape);
+    tuned.table_shape = gi_tune_known(tune, site)->shape;
     tuned.table_ns = site->table_ns;
     tuned.ns = site->ns;
     tuned.n_dispatches = site->n_dispatches;
@@ -521,11 +214,12 @@ static void report_site(const struct tune *tune, const struct site *site)
     }
 }
 
-static void report_sites(struct tune *tune)
+static void report_sites(struct gi_tune *tune)
 {
     for (uint32_t i = 0; i < tune->known->count; i++) {
-        const struct site *site = &tune->sites[i];
-        tune->stats.n_sites += site->n_dispatches > 0 && known_of(tune, site)->n_candidates > 0;
+        const struct gi_tune_site *site = &tune->sites[i];
+        tune->stats.n_sites +=
+            site->n_dispatches > 0 && gi_tune_known(tune, site)->n_candidates > 0;
         if (site->is_measured) {
             tune->stats.n_measured++;
             tune->stats.n_changed += is_changed(tune, site);
@@ -535,7 +229,7 @@ static void report_sites(struct tune *tune)
 }
 
 // The file may hold more than the device took from it, see GLINFER_TUNING, or what was added since.
-static bool keep(struct tune *tune)
+static bool keep(struct gi_tune *tune)
 {
     struct glinfer_device *device = tune->session->model->device;
     struct gi_tuning *kept = gi_tuning_create(tune->err);
@@ -544,6 +238,9 @@ static bool keep(struct tune *tune)
     if (is_set) {
         report_sites(tune);
     }
+    if (is_set && tune->dispatch) {
+        gi_gpu_set_indirect(gi_tune_gpu(tune), strcmp(tune->dispatch, "indirect") == 0);
+    }
     const bool ok = is_set && gi_tuning_file_store(&device->tuning_file, kept, tune->err);
     gi_tuning_destroy(kept);
     return ok;
@@ -551,19 +248,19 @@ static bool keep(struct tune *tune)
 
 //-- the whole -------------------------------------------------------------------------------------
 
-static bool allocate(struct tune *tune)
+static bool allocate(struct gi_tune *tune)
 {
     const size_t size = (GI_MAX_CANDIDATES + 1) * sizeof(tune->candidates[0]);
     tune->known = calloc(1, sizeof(*tune->known));
     tune->candidates = calloc(GI_MAX_CANDIDATES + 1, sizeof(tune->candidates[0]));
     tune->trial = gi_tuning_create(tune->err);
-    tune->programs = gi_program_table_create(gpu_of(tune), tune->err);
+    tune->programs = gi_program_table_create(gi_tune_gpu(tune), tune->err);
     return tune->trial && tune->programs &&
            ((tune->known && tune->candidates) ||
             gi_error_no_memory(tune->err, size, "the candidates"));
 }
 
-static void release(struct tune *tune)
+static void release(struct gi_tune *tune)
 {
     tune->session->recorder = tune->recorder;
     gi_tune_clock_finish(&tune->clock);
@@ -573,26 +270,27 @@ static void release(struct tune *tune)
     free(tune->known);
 }
 
-static bool measure(struct tune *tune, struct gi_dispatch_table *step,
+static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step,
                     struct gi_dispatch_table *prompt)
 {
     const struct gi_tune_run run = {.table = step, .n_tokens = 1, .n = 1};
-    double ns;
+    double *step_ns = &tune->stats.table_step_ns;
     if (!gi_program_table_build(tune->programs, tune->params.progress, tune->params.user,
                                 tune->err) ||
         !gi_dispatch_table_seal(step, tune->err) || !gi_dispatch_table_seal(prompt, tune->err) ||
         !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
-        !gi_tune_clock_measure(&tune->clock, &run, &ns, tune->err) || // fills what kernels read
+        !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err) || // fills what is read
         !gi_tune_clock_choose(&tune->clock, &run, tune->err) ||
-        !gi_tune_clock_warm(&tune->clock, tune->err)) {
+        !gi_tune_clock_warm(&tune->clock, tune->err) ||
+        !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err)) {
         return false;
     }
     tune->stats.clock = tune->clock.is_waiting ? GLINFER_PROFILE_WAIT : GLINFER_PROFILE_QUERY;
-    return survey_sites(tune, step, prompt) && tune_sites(tune) && verify_step(tune, step) &&
-           gi_gpu_check(gpu_of(tune), "tuning", tune->err);
+    return gi_tune_dispatch(tune) && survey_sites(tune, step, prompt) && tune_sites(tune) &&
+           verify_step(tune, step) && gi_gpu_check(gi_tune_gpu(tune), "tuning", tune->err);
 }
 
-static bool run_tune(struct tune *tune)
+static bool run_tune(struct gi_tune *tune)
 {
     struct gi_dispatch_table *step = NULL, *prompt = NULL;
     tune->recorder = tune->session->recorder;
@@ -600,11 +298,11 @@ static bool run_tune(struct tune *tune)
     tune->session->recorder.programs = tune->programs;
     tune->session->recorder.tuning = tune->trial;
     tune->session->recorder.sites = tune->known;
-    step = ok ? record(tune, false) : NULL;
+    step = ok ? gi_tune_record(tune, false) : NULL;
     if (step) {
         count_dispatches(tune, step, false);
     }
-    prompt = step ? record(tune, true) : NULL;
+    prompt = step ? gi_tune_record(tune, true) : NULL;
     if (prompt) {
         count_dispatches(tune, prompt, true);
     }
@@ -615,7 +313,7 @@ static bool run_tune(struct tune *tune)
     return ok;
 }
 
-static void take_params(struct tune *tune, const struct glinfer_tune_params *params)
+static void take_params(struct gi_tune *tune, const struct glinfer_tune_params *params)
 {
     struct glinfer_tune_params *own = &tune->params;
     if (params) {
@@ -623,7 +321,8 @@ static void take_params(struct tune *tune, const struct glinfer_tune_params *par
                params->struct_size < sizeof(*own) ? params->struct_size : sizeof(*own));
     }
     if (own->max_ms == 0) {
-        own->max_ms = gi_gpu_platform(gpu_of(tune))->is_software ? DEFAULT_SOFTWARE_MS : DEFAULT_MS;
+        own->max_ms =
+            gi_gpu_platform(gi_tune_gpu(tune))->is_software ? DEFAULT_SOFTWARE_MS : DEFAULT_MS;
     }
     tune->end_ns = gi_clock_ns() + own->max_ms * 1000000ull;
 }
@@ -631,7 +330,7 @@ static void take_params(struct tune *tune, const struct glinfer_tune_params *par
 bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_params *params,
                   struct glinfer_tune_stats *stats, struct glinfer_error *err)
 {
-    struct tune *tune = calloc(1, sizeof(*tune));
+    struct gi_tune *tune = calloc(1, sizeof(*tune));
     struct gi_platform_saved saved;
     if (!tune) {
         return gi_error_no_memory(err, sizeof(*tune), "tuning");
@@ -639,11 +338,11 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
     tune->session = session;
     tune->err = err;
     take_params(tune, params);
-    bool ok = gi_gpu_enter(gpu_of(tune), &saved, err);
+    bool ok = gi_gpu_enter(gi_tune_gpu(tune), &saved, err);
     if (ok) {
         glinfer_session_reset(session);
         ok = run_tune(tune);
-        gi_gpu_leave(gpu_of(tune), &saved);
+        gi_gpu_leave(gi_tune_gpu(tune), &saved);
     }
     if (ok && stats) {
         tune->stats.struct_size = stats->struct_size;

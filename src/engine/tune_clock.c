@@ -3,10 +3,11 @@
 #include "base/clock.h"
 #include "ops/rate.h"
 
-#include <assert.h>
-#include <string.h>
-
-enum { MOST_REPEATS = 4, PROMPT_FLUSH = 9 };
+enum {
+    MOST_REPEATS = 4,
+    PROMPT_FLUSH = 9,
+    BURST_NS = 1000000,
+};
 
 static struct gi_gpu *gpu_of(const struct gi_tune_clock *clock)
 {
@@ -37,10 +38,10 @@ static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
            gi_dispatch_table_seal(clock->burst, err);
 }
 
-static void submit_burst(const struct gi_tune_clock *clock)
+static void submit_burst(const struct gi_tune_clock *clock, uint64_t n)
 {
     const struct gi_replay replay = {.n_tokens = 1};
-    for (uint32_t i = 0; clock->burst && i < clock->n_burst; i++) {
+    for (uint64_t i = 0; clock->burst && i < n * clock->n_burst; i++) {
         gi_dispatch_table_replay(clock->burst, &replay);
     }
 }
@@ -48,7 +49,7 @@ static void submit_burst(const struct gi_tune_clock *clock)
 static bool time_burst(const struct gi_tune_clock *clock, uint64_t *ns, struct glinfer_error *err)
 {
     const uint64_t begin = gi_clock_ns();
-    submit_burst(clock);
+    submit_burst(clock, 1);
     const bool ok = gi_gpu_finish(gpu_of(clock), err);
     *ns = gi_clock_ns() - begin + 1;
     return ok;
@@ -56,7 +57,7 @@ static bool time_burst(const struct gi_tune_clock *clock, uint64_t *ns, struct g
 
 bool gi_tune_clock_warm(struct gi_tune_clock *clock, struct glinfer_error *err)
 {
-    enum { BURST_NS = 1000000, MOST_NS = 500000000, MOST_BURST = 256, STEADY = 4 };
+    enum { MOST_NS = 500000000, MOST_BURST = 256, STEADY = 4 };
     const uint64_t begin = gi_clock_ns();
     uint64_t best = UINT64_MAX, ns = 0;
     for (int n_steady = 0; clock->burst && n_steady < STEADY && gi_clock_ns() - begin < MOST_NS;) {
@@ -79,7 +80,7 @@ bool gi_tune_clock_warm(struct gi_tune_clock *clock, struct glinfer_error *err)
 static bool use_waits(struct gi_tune_clock *clock, struct glinfer_error *err)
 {
     gi_timer_destroy(clock->timer);
-    clock->timer = gi_timer_create_waiting(gpu_of(clock), clock->capacity, err);
+    clock->timer = gi_timer_create_waiting(gpu_of(clock), 1, err);
     clock->is_waiting = true;
     return clock->timer != NULL;
 }
@@ -87,8 +88,7 @@ static bool use_waits(struct gi_tune_clock *clock, struct glinfer_error *err)
 bool gi_tune_clock_init(struct gi_tune_clock *clock, struct glinfer_session *session,
                         struct glinfer_error *err)
 {
-    enum { CAPACITY = 1024 };
-    *clock = (struct gi_tune_clock){.session = session, .capacity = CAPACITY, .n_burst = 1};
+    *clock = (struct gi_tune_clock){.session = session, .n_burst = 1};
     const bool is_software = gi_gpu_platform(gpu_of(clock))->is_software;
     if (!is_software && !record_burst(clock, err)) {
         return false;
@@ -96,7 +96,7 @@ bool gi_tune_clock_init(struct gi_tune_clock *clock, struct glinfer_session *ses
     if (!gi_gpu_limits(gpu_of(clock))->has_timer_query) {
         return use_waits(clock, err);
     }
-    clock->timer = gi_timer_create(gpu_of(clock), CAPACITY, err);
+    clock->timer = gi_timer_create(gpu_of(clock), 1, err);
     return clock->timer != NULL;
 }
 
@@ -127,24 +127,15 @@ static bool write_state(const struct gi_tune_clock *clock, const struct gi_tune_
            gi_dispatch_table_prime(run->table, run->n_past, run->n_tokens, err);
 }
 
-// Each replay of a site that stands in the whole leaves a range a dispatch; anything else is one range.
-static void submit(const struct gi_tune_clock *clock, const struct gi_tune_run *run)
+static void submit(const struct gi_tune_run *run)
 {
-    struct gi_replay replay = {.n_tokens = run->n_tokens};
-    replay.flush_interval = run->n_tokens > 1 ? PROMPT_FLUSH : 0;
-    replay.site = run->is_whole ? 0 : run->site;
-    if (run->is_whole) {
-        replay.timer = clock->timer;
-        replay.timed_site = run->site;
-    } else {
-        gi_timer_begin(clock->timer);
-    }
+    struct gi_replay replay = {.n_tokens = run->n_tokens,
+                               .flush_interval = run->n_tokens > 1 ? PROMPT_FLUSH : 0,
+                               .site = run->site,
+                               .skipped_site = run->skipped_site};
     for (uint32_t i = 0; i < run->n; i++) {
         replay.n_past = run->n_past + (run->n_tokens == 1 ? i : 0);
         gi_dispatch_table_replay(run->table, &replay);
-    }
-    if (!run->is_whole) {
-        gi_timer_end(clock->timer);
     }
 }
 
@@ -154,27 +145,24 @@ static bool check_cancel(const struct gi_tune_clock *clock, struct glinfer_error
            gi_error_set(err, GLINFER_STATUS_CANCELLED, "tuning was cancelled");
 }
 
-// Runs once; *ns is the sum of the ranges.
-static bool run_once(const struct gi_tune_clock *clock, const struct gi_tune_run *run, uint64_t *ns,
+// The burst outlasts the submission of what is timed, so that the GPU never waits for the host in it.
+static bool run_once(struct gi_tune_clock *clock, const struct gi_tune_run *run, uint64_t *ns,
                      enum gi_timer_status *status, struct glinfer_error *err)
 {
-    uint64_t ranges[1024];
-    assert(clock->capacity <= sizeof(ranges) / sizeof(ranges[0]));
     if (!check_cancel(clock, err) || !write_state(clock, run, err)) {
         return false;
     }
     gi_timer_reset(clock->timer);
-    submit_burst(clock);
-    submit(clock, run);
+    submit_burst(clock, clock->is_waiting ? 1 : 1 + 2 * clock->submit_ns / BURST_NS);
+    gi_timer_begin(clock->timer);
+    const uint64_t begin = gi_clock_ns();
+    submit(run);
+    clock->submit_ns = gi_clock_ns() - begin;
+    gi_timer_end(clock->timer);
     if (!gi_gpu_finish(gpu_of(clock), err)) {
         return false;
     }
-    *status = gi_timer_await(clock->timer, ranges);
-    *ns = 0;
-    for (uint32_t i = 0; *status != GI_TIMER_STATUS_PENDING && i < gi_timer_count(clock->timer);
-         i++) {
-        *ns += ranges[i];
-    }
+    *status = gi_timer_await(clock->timer, ns);
     return true;
 }
 
@@ -183,7 +171,6 @@ bool gi_tune_clock_measure(struct gi_tune_clock *clock, const struct gi_tune_run
 {
     enum gi_timer_status status = GI_TIMER_STATUS_DISJOINT;
     uint64_t total = 0;
-    assert(!run->is_whole || run->n * run->n_dispatches <= clock->capacity);
     for (int i = 0; i <= MOST_REPEATS && status != GI_TIMER_STATUS_READY; i++) {
         if (i == MOST_REPEATS && !use_waits(clock, err)) {
             return false;
@@ -202,7 +189,6 @@ bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run 
     enum { LEAST_SHARE = 20 };
     enum gi_timer_status status = GI_TIMER_STATUS_DISJOINT;
     uint64_t ns = 0;
-    assert(step->site == 0 && !step->is_whole);
     for (int i = 0; i < MOST_REPEATS && !clock->is_waiting; i++) {
         const uint64_t begin = gi_clock_ns();
         if (!run_once(clock, step, &ns, &status, err)) {
@@ -217,4 +203,21 @@ bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run 
         }
     }
     return clock->is_waiting || use_waits(clock, err);
+}
+
+bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
+                        struct glinfer_error *err)
+{
+    submit_burst(clock, 1);
+    if (!check_cancel(clock, err) || !gi_gpu_finish(gpu_of(clock), err)) {
+        return false;
+    }
+    const uint64_t begin = gi_clock_ns();
+    if (!write_state(clock, run, err)) {
+        return false;
+    }
+    submit(run);
+    const bool ok = gi_gpu_finish(gpu_of(clock), err);
+    *ns = (double)(gi_clock_ns() - begin) / run->n;
+    return ok;
 }

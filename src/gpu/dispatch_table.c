@@ -501,9 +501,7 @@ static void bind_common(const struct gi_dispatch_table *table)
 static void replay_entry(const struct gi_dispatch_table *table, struct bound *bound,
                          const struct entry *entry, const struct gi_replay *replay)
 {
-    const uint32_t site = replay->timed_site;
-    const bool is_timed = replay->timer && (site == 0 || site == entry->dispatch.site);
-    if (is_timed) {
+    if (replay->timer) {
         gi_timer_begin(replay->timer);
     }
     if (entry->barrier) {
@@ -511,9 +509,15 @@ static void replay_entry(const struct gi_dispatch_table *table, struct bound *bo
     }
     bind_entry(table, bound, entry);
     submit_entry(table, entry, replay);
-    if (is_timed) {
+    if (replay->timer) {
         gi_timer_end(replay->timer);
     }
+}
+
+static bool is_wanted(const struct gi_dispatch *dispatch, const struct gi_replay *replay)
+{
+    return (replay->site == 0 || replay->site == dispatch->site) &&
+           (replay->skipped_site == 0 || replay->skipped_site != dispatch->site);
 }
 
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay)
@@ -522,7 +526,7 @@ void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_r
     assert(table->is_sealed);
     bind_common(table);
     for (uint32_t i = 0; i < table->n_entries; i++) {
-        if (replay->site != 0 && replay->site != table->entries[i].dispatch.site) {
+        if (!is_wanted(&table->entries[i].dispatch, replay)) {
             continue;
         }
         replay_entry(table, &bound, &table->entries[i], replay);

@@ -123,6 +123,7 @@ static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
     } else if (is_setting("GLINFER_DISPATCH", "indirect")) {
         gpu->dispatch_mode = GI_DISPATCH_MODE_INDIRECT;
     }
+    gpu->is_dispatch_open = indirect == GI_QUIRK_INDIRECT_UNKNOWN;
     gpu->limits.is_indirect =
         gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT ||
         (gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO && indirect == GI_QUIRK_INDIRECT_YES);
@@ -246,6 +247,16 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
     }
     free(gpu->cache_dir);
     free(gpu);
+}
+
+bool gi_gpu_is_dispatch_open(const struct gi_gpu *gpu)
+{
+    return gpu->is_dispatch_open && gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO;
+}
+
+void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect)
+{
+    gpu->limits.is_indirect = is_indirect;
 }
 
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu)

@@ -65,6 +65,11 @@ struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_p
                              struct glinfer_error *err);
 void gi_gpu_destroy(struct gi_gpu *gpu);
 
+// Whether nothing says how grids that change are to be dispatched, neither the driver's row nor
+// GLINFER_DISPATCH: then it is for measurement to say. Tables recorded from then on follow.
+bool gi_gpu_is_dispatch_open(const struct gi_gpu *gpu);
+void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
+
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);

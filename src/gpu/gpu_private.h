@@ -32,7 +32,8 @@ struct gi_gpu {
     struct gi_staging staging;
     enum gi_gpu_class class;
     enum gi_dispatch_mode dispatch_mode;
-    char *cache_dir; // owned; NULL: no cache
+    bool is_dispatch_open; // no row of the device says whether grids should be indirect
+    char *cache_dir;       // owned; NULL: no cache
     bool is_lost;
     uint64_t n_waits;
     uint32_t n_debug_errors, n_host_moves;

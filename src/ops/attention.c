@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#define KEYS        128 // of a range of the decode kernel: its work group, but for that with subgroups
+#define KEYS        128 // of a range of the decode kernels, at least
 #define SUBGROUP_WG 256
 
 // How a device's class spreads a batch over groups. keys and vectors are defines; those of
@@ -73,6 +73,19 @@ static void count_key(const struct gi_kv_layer *layer, uint32_t window,
     dispatch->window = window;
 }
 
+//-- decode ----------------------------------------------------------------------------------------
+
+// How a decode kernel spreads over groups: a grid of ranges, and of heads or runs of heads. heads and
+// vectors are defines of glsl/attention_row.comp alone.
+struct step_shape {
+    enum gi_program_id program;
+    uint32_t n_defines;
+    uint32_t keys; // of a range
+    uint32_t n_group;
+    uint32_t heads, vectors;
+    bool is_texel;
+};
+
 // Subgroups take heads that are 8 times a power of two, no smaller than a key of each invocation.
 static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
@@ -81,23 +94,79 @@ static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer
            gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP);
 }
 
+static bool has_row_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    return layer->range.size / 16 <= gi_gpu_limits(gpu)->max_texels &&
+           gi_program_available(gpu, GI_PROGRAM_ATTENTION_ROW);
+}
+
+// As many heads of a kv head to a group as keep its private memory within a core's cache and the time to
+// compile it to seconds. Where there are groups enough for a few cores, ranges are long.
+static struct step_shape row_shape(const struct gi_kv_layer *layer)
+{
+    const uint32_t n_rep = layer->n_head / layer->n_kv_head;
+    const uint32_t max_heads = 512 / layer->head_dim;
+    const uint32_t n_run = (n_rep + max_heads - 1) / max_heads;
+    const uint32_t n_group = layer->n_kv_head * n_run;
+    return (struct step_shape){
+        .program = GI_PROGRAM_ATTENTION_ROW,
+        .n_defines = 8,
+        .keys = n_group < 8 ? 256 : 1024,
+        .n_group = n_group,
+        .heads = (n_rep + n_run - 1) / n_run,
+        .vectors = layer->head_dim <= 64 ? 2 : 1,
+        .is_texel = true,
+    };
+}
+
+static struct step_shape choose_step_shape(const struct gi_gpu *gpu,
+                                           const struct gi_kv_layer *layer)
+{
+    if (has_row_form(gpu, layer)) {
+        return row_shape(layer);
+    }
+    if (has_subgroup_form(gpu, layer)) {
+        return (struct step_shape){
+            GI_PROGRAM_ATTENTION_SUBGROUP, 7, KEYS, layer->n_head, 0, 0, false};
+    }
+    return (struct step_shape){GI_PROGRAM_ATTENTION, 6, KEYS, layer->n_head, 0, 0, false};
+}
+
+// Ranges count from the first key that is seen in the row form, from key 0 in the others.
+static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, uint32_t window)
+{
+    if (shape->is_texel && window > 0) {
+        const uint32_t n_seen = window < n_ctx ? window : n_ctx;
+        const uint32_t n_range = (n_seen + shape->keys - 1) / shape->keys;
+        return (struct gi_grid){
+            .size = {n_range, shape->n_group, 1}
+        };
+    }
+    return (struct gi_grid){
+        .size = {1, shape->n_group, 1},
+          .rule = GI_GRID_KEYS, .divisor = shape->keys
+    };
+}
+
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
 {
     check_layer(layer);
-    const bool is_subgroup = has_subgroup_form(recorder->gpu, layer);
+    const struct step_shape shape = choose_step_shape(recorder->gpu, layer);
+    const bool is_row = shape.program == GI_PROGRAM_ATTENTION_ROW;
     const struct gi_program_key key = {
-        .id = is_subgroup ? GI_PROGRAM_ATTENTION_SUBGROUP : GI_PROGRAM_ATTENTION,
+        .id = shape.program,
         .quant = GI_QUANT_NONE,
-        .n_defines = is_subgroup ? 7 : 6,
+        .n_defines = shape.n_defines,
         .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
                     {"WINDOW", rule->window > 0},
                     {"SOFTCAP", rule->softcap > 0},
-                    {"KEYS", KEYS},
+                    {"KEYS", (int32_t)shape.keys},
                     {"K_F32", layer->is_k_f32},
                     {"V_F32", layer->is_v_f32},
-                    {"WG_SIZE", SUBGROUP_WG}},
+                    {is_row ? "HEADS" : "WG_SIZE", is_row ? (int32_t)shape.heads : SUBGROUP_WG},
+                    {"VECTORS", (int32_t)shape.vectors}},
     };
     const struct gi_attention_params params = {
         .n_head = layer->n_head,
@@ -114,16 +183,19 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {scratch->range,                {0},                  {0},       layer->range   },
+        .bindings = {scratch->range, {0}, {0}, layer->range},
+        .texels = {[3] = shape.is_texel ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE          },
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {1, layer->n_head, 1}, .rule = GI_GRID_KEYS, .axis = 0, .divisor = KEYS},
+        .grid = step_grid(&shape, layer->n_ctx, rule->window),
     };
     count_key(layer, rule->window, &dispatch);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }
+
+//-- a batch of a prompt ---------------------------------------------------------------------------
 
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,

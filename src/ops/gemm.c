@@ -32,34 +32,92 @@ static uint32_t ceil_div(uint32_t n, uint32_t by)
     return (n + by - 1) / by;
 }
 
+//-- tiles -----------------------------------------------------------------------------------------
+
+// Of the forms that have weights in shared memory.
+enum gemm_tile {
+    GEMM_TILE_NARROW, // glsl/gemm.comp
+    GEMM_TILE_SQUARE, // glsl/gemm_wide.comp
+    GEMM_TILE_WIDE,
+    GEMM_TILE_COUNT,
+};
+
+// As GLINFER_GEMM and tunings spell them.
+static const struct {
+    const char *name;
+    struct gemm_shape shape;
+} tiles[GEMM_TILE_COUNT] = {
+    [GEMM_TILE_NARROW] = {"narrow", {GI_PROGRAM_GEMM, 64, 64, 2}      },
+    [GEMM_TILE_SQUARE] = {"64x64",  {GI_PROGRAM_GEMM_WIDE, 64, 64, 3} },
+    [GEMM_TILE_WIDE] = {"64x128", {GI_PROGRAM_GEMM_WIDE, 128, 64, 3}},
+};
+
+static bool is_tile_possible(const struct gi_gpu *gpu, enum gemm_tile tile)
+{
+    const bool fits = gi_gpu_limits(gpu)->max_shared_size >= (64 + 128) * 32 * 4;
+    return gi_program_available(gpu, tiles[tile].shape.program) && (tile != GEMM_TILE_WIDE || fits);
+}
+
+// text may be NULL. False for what is no tile, or none that the device can run.
+static bool parse_tile(const struct gi_gpu *gpu, const char *text, enum gemm_tile *tile)
+{
+    for (*tile = 0; text && *tile < GEMM_TILE_COUNT; ++*tile) {
+        if (strcmp(text, tiles[*tile].name) == 0) {
+            return is_tile_possible(gpu, *tile);
+        }
+    }
+    return false;
+}
+
 // Waves of groups take time by their tile: on an H200 one of 64 x 128 in glsl/gemm_wide.comp 125
 // units, one of 64 x 64 in glsl/gemm.comp 71. Where the latter do not fill a wave, gemm_wide.comp
-// wins with that tile, too. GLINFER_GEMM=64x128, 64x64 or narrow overrules it.
-static struct gemm_shape choose_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
+// wins with that tile, too.
+static enum gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
-    const struct gemm_shape narrow = {GI_PROGRAM_GEMM, 64, 64, 2};
-    const struct gemm_shape square = {GI_PROGRAM_GEMM_WIDE, 64, 64, 3};
-    const struct gemm_shape wide = {GI_PROGRAM_GEMM_WIDE, 128, 64, 3};
-    const char *asked = getenv("GLINFER_GEMM");
-    bool has_wide = gi_program_available(gpu, GI_PROGRAM_GEMM_WIDE);
-    bool fits_wide = has_wide && gi_gpu_limits(gpu)->max_shared_size >= (64 + 128) * 32 * 4;
-    if (!has_wide || (asked && strcmp(asked, "narrow") == 0)) {
-        return narrow;
+    const uint32_t n_square = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
+    const uint32_t n_wide = ceil_div(n_tokens, 64) * ceil_div(n_rows, 128);
+    if (is_tile_possible(gpu, GEMM_TILE_SQUARE) && n_square <= WAVE_GROUPS) {
+        return GEMM_TILE_SQUARE;
     }
-    if (asked && strcmp(asked, "64x64") == 0) {
-        return square;
-    }
-    if (asked && strcmp(asked, "64x128") == 0 && fits_wide) {
-        return wide;
-    }
-    uint32_t n_square = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
-    uint32_t n_wide = ceil_div(n_tokens, 64) * ceil_div(n_rows, 128);
-    if (n_square <= WAVE_GROUPS) {
-        return square;
-    }
-    bool is_wide = 125 * ceil_div(n_wide, WAVE_GROUPS) < 71 * ceil_div(n_square, WAVE_GROUPS);
-    return fits_wide && is_wide ? wide : narrow;
+    const bool is_wide = 125 * ceil_div(n_wide, WAVE_GROUPS) < 71 * ceil_div(n_square, WAVE_GROUPS);
+    return is_wide && is_tile_possible(gpu, GEMM_TILE_WIDE) ? GEMM_TILE_WIDE : GEMM_TILE_NARROW;
 }
+
+static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
+                          enum gemm_tile tile)
+{
+    struct gi_tuning_site *site;
+    const uint32_t number = gi_tuning_note(recorder->sites, key, tiles[tile].name, &site);
+    for (enum gemm_tile i = 0; site && !getenv("GLINFER_GEMM") && i < GEMM_TILE_COUNT; i++) {
+        if (is_tile_possible(recorder->gpu, i)) {
+            gi_tuning_offer(site, tiles[i].name);
+        }
+    }
+    return number;
+}
+
+// GLINFER_GEMM, else what was measured, else what the class does best.
+static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
+                                     const struct gi_weight_part *part, uint32_t n_cols,
+                                     uint32_t n_tokens, uint32_t *site)
+{
+    const struct gi_tuning_key key = {
+        .kernel = "gemm",
+        .type = part->quant->type,
+        .n_rows = part->n_rows,
+        .n_cols = n_cols,
+        .extent = n_tokens,
+    };
+    enum gemm_tile tile;
+    if (!parse_tile(recorder->gpu, getenv("GLINFER_GEMM"), &tile) &&
+        !parse_tile(recorder->gpu, gi_tuning_find(recorder->tuning, &key), &tile)) {
+        tile = class_tile(recorder->gpu, n_tokens, part->n_rows);
+    }
+    *site = recorder->sites ? note_site(recorder, &key, tile) : 0;
+    return tiles[tile].shape;
+}
+
+//-- all forms -------------------------------------------------------------------------------------
 
 // Through buffer textures where both operands fit.
 static struct gemm_shape choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *part,
@@ -78,9 +136,13 @@ static uint32_t max_tokens_of(const struct gi_rows *x)
     return (uint32_t)(x->range.size / (x->stride * sizeof(float)));
 }
 
-static struct gemm_shape choose_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part,
-                                      const struct gi_rows *x)
+// *site is set to the number of a tuner's site, or 0.
+static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
+                                      const struct gi_weight_part *part, uint32_t n_cols,
+                                      const struct gi_rows *x, uint32_t *site)
 {
+    const struct gi_gpu *gpu = recorder->gpu;
+    *site = 0;
     uint32_t max_tokens = max_tokens_of(x);
     switch (gi_batch_form(gpu)) {
     case GI_BATCH_FORM_ROW:
@@ -88,7 +150,7 @@ static struct gemm_shape choose_shape(const struct gi_gpu *gpu, const struct gi_
     case GI_BATCH_FORM_LANE:
         return (struct gemm_shape){GI_PROGRAM_GEMM_LANE, 64, lane_tokens(gpu), 3};
     default:
-        return choose_tile(gpu, max_tokens, part->n_rows);
+        return choose_tile(recorder, part, n_cols, max_tokens, site);
     }
 }
 
@@ -116,7 +178,9 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
     if (gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
         return gi_gemv_batch_record(recorder, label, part, x, is_added, y, params, err);
     }
-    struct gemm_shape shape = choose_shape(recorder->gpu, part, x);
+    uint32_t site;
+    struct gemm_shape shape =
+        choose_shape(recorder, part, params->n_block * GI_QUANT_BLOCK, x, &site);
     struct gi_program_key key = make_key(&shape, part, is_added);
     struct gi_dispatch dispatch = {
         .label = label,
@@ -128,6 +192,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
                      .rule = GI_GRID_TOKENS,
                      .axis = 1,
                      .divisor = shape.n_tokens                                                                         },
+        .site = site,
         .weight_bytes = part->quads.size + part->aux.size,
         .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
     };

@@ -132,7 +132,7 @@ struct candidates {
     enum gi_gpu_class class;
     enum gi_gemv_form form;
     uint32_t min_groups;                           // fewer leave too much of the device idle
-    uint32_t wg_sizes[6], pairs[5], max_groups[3]; // each ends with 0
+    uint32_t wg_sizes[6], pairs[6], max_groups[3]; // each ends with 0
 };
 
 // 264 and 528 are twice and four times the cores of a large GPU.
@@ -140,7 +140,7 @@ static const struct candidates candidates[] = {
     {GI_GPU_CLASS_SPLIT,
      GI_GEMV_FORM_SPLIT,                        16,
      {64, 128, 256, 512, 1024},
-     {1, 2, 4, 8},
+     {1, 2, 4, 8, 16},
      {264, 528}                                                                         },
     {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,   16, {64, 128},            {1},       {0}},
     {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,   4,  {8, 16, 32, 64, 128}, {1, 2, 4}, {0}},

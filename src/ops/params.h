@@ -36,6 +36,7 @@
     X(GLU, glu)                                                                                    \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
+    X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
@@ -264,6 +265,7 @@
     X(float, softcap)
 
 #define GI_PARAMS_ATTENTION_SUBGROUP(X) GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_ROW(X)      GI_PARAMS_ATTENTION(X)
 
 #define GI_PARAMS_ATTENTION_BATCH(X)                                                               \
     X(uint32_t, n_head)                                                                            \

@@ -3,34 +3,72 @@
 #include "ops/params.h"
 
 #include <assert.h>
+#include <string.h>
 
-// Programs of one kernel by the width of their work group.
-struct widths {
-    enum gi_program_id wg64, wg128, wg256, wg1024;
-};
+// Widths of a work group that a kernel may have programs for; ids below are in this order, GI_PROGRAM_COUNT
+// where there is none.
+static const char *const width_names[] = {"64", "128", "256", "1024"};
+#define N_WIDTH (sizeof(width_names) / sizeof(width_names[0]))
+
+static bool has_width(const struct gi_gpu *gpu, enum gi_program_id id)
+{
+    return id != GI_PROGRAM_COUNT && gi_program_available(gpu, id);
+}
 
 // As wide as is useful, because there is only one group to hide latency in. llvmpipe runs a group on
-// one core, where width only costs, but ends all loops of a program after 65,535 turns together.
-static enum gi_program_id choose_width(const struct gi_gpu *gpu, const struct widths *widths)
+// one core, where width only costs, but ends all loops of a program after 65,535 turns together: there
+// the width is no matter of speed alone, and nothing to tune.
+static uint32_t class_width(const struct gi_gpu *gpu, const enum gi_program_id ids[N_WIDTH])
 {
-    if (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT && gi_program_available(gpu, widths->wg1024)) {
-        return widths->wg1024;
+    uint32_t width = gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT ? N_WIDTH - 1 : N_WIDTH - 2;
+    while (width > 0 && !has_width(gpu, ids[width])) {
+        width--;
     }
-    if (gi_program_available(gpu, widths->wg256)) {
-        return widths->wg256;
+    return width;
+}
+
+static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
+                          const enum gi_program_id ids[N_WIDTH], uint32_t width)
+{
+    struct gi_tuning_site *site;
+    const uint32_t number = gi_tuning_note(recorder->sites, key, width_names[width], &site);
+    for (uint32_t i = 0; site && i < N_WIDTH; i++) {
+        if (has_width(recorder->gpu, ids[i])) {
+            gi_tuning_offer(site, width_names[i]);
+        }
     }
-    return gi_program_available(gpu, widths->wg128) ? widths->wg128 : widths->wg64;
+    return number;
+}
+
+static uint32_t choose_width(const struct gi_recorder *recorder, const char *label,
+                             const enum gi_program_id ids[N_WIDTH], uint32_t n_vocab,
+                             uint32_t *site)
+{
+    const struct gi_tuning_key key = {
+        .kernel = label, .type = GI_TUNING_NO_TYPE, .n_rows = n_vocab};
+    const bool is_fixed = gi_gpu_class(recorder->gpu) == GI_GPU_CLASS_LLVMPIPE;
+    const char *tuned = is_fixed ? NULL : gi_tuning_find(recorder->tuning, &key);
+    uint32_t width = class_width(recorder->gpu, ids);
+    for (uint32_t i = 0; tuned && i < N_WIDTH; i++) {
+        if (strcmp(tuned, width_names[i]) == 0 && has_width(recorder->gpu, ids[i])) {
+            width = i;
+        }
+    }
+    *site = recorder->sites && !is_fixed ? note_site(recorder, &key, ids, width) : 0;
+    return width;
 }
 
 static bool record_choice(struct gi_recorder *recorder, const char *label,
-                          const struct widths *widths, const struct gi_logits *logits,
+                          const enum gi_program_id ids[N_WIDTH], const struct gi_logits *logits,
                           const struct gi_step_buffers *step, struct glinfer_error *err)
 {
     assert(logits->n_partial > 0 && logits->n_partial <= logits->max_partial);
     assert(logits->partial % 4 == 0 && logits->partial >= logits->n_vocab);
     const bool has_counts = step->counts.buffer != NULL;
+    uint32_t site;
+    const uint32_t width = choose_width(recorder, label, ids, logits->n_vocab, &site);
     const struct gi_program_key key = {
-        .id = choose_width(recorder->gpu, widths),
+        .id = ids[width],
         .quant = GI_QUANT_NONE,
         .n_defines = 1,
         .defines = {{"HAS_COUNTS", has_counts}},
@@ -48,6 +86,7 @@ static bool record_choice(struct gi_recorder *recorder, const char *label,
         .params = &params,
         .params_size = sizeof(params),
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_FIXED             },
+        .site = site,
     };
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
@@ -56,15 +95,15 @@ static bool record_choice(struct gi_recorder *recorder, const char *label,
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err)
 {
-    static const struct widths widths = {GI_PROGRAM_ARGMAX, GI_PROGRAM_ARGMAX,
-                                         GI_PROGRAM_ARGMAX_256, GI_PROGRAM_ARGMAX_1024};
-    return record_choice(recorder, "argmax", &widths, logits, step, err);
+    static const enum gi_program_id ids[N_WIDTH] = {GI_PROGRAM_COUNT, GI_PROGRAM_ARGMAX,
+                                                    GI_PROGRAM_ARGMAX_256, GI_PROGRAM_ARGMAX_1024};
+    return record_choice(recorder, "argmax", ids, logits, step, err);
 }
 
 bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err)
 {
-    static const struct widths widths = {GI_PROGRAM_SAMPLE_64, GI_PROGRAM_SAMPLE,
-                                         GI_PROGRAM_SAMPLE_256, GI_PROGRAM_SAMPLE_1024};
-    return record_choice(recorder, "sample", &widths, logits, step, err);
+    static const enum gi_program_id ids[N_WIDTH] = {GI_PROGRAM_SAMPLE_64, GI_PROGRAM_SAMPLE,
+                                                    GI_PROGRAM_SAMPLE_256, GI_PROGRAM_SAMPLE_1024};
+    return record_choice(recorder, "sample", ids, logits, step, err);
 }

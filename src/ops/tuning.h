@@ -23,6 +23,12 @@ struct gi_tuning_key {
 };
 #define GI_TUNING_NO_TYPE UINT32_MAX
 
+// The key of how a device dispatches grids that change, "direct" or "indirect", which is no op's business.
+#define GI_TUNING_DISPATCH                                                                         \
+    {                                                                                              \
+        .kernel = "dispatch", .type = GI_TUNING_NO_TYPE                                            \
+    }
+
 bool gi_tuning_is_same_key(const struct gi_tuning_key *a, const struct gi_tuning_key *b);
 
 struct gi_tuning;

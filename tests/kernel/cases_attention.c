@@ -473,6 +473,8 @@ static const struct attention_case attention_cases[] = {
     {{4, 1, 64, 1024, false, false},   3, 900,  300, 5 },
     {{8, 1, 256, 600, true, true},     2, 511,  512, 20},
     {{4, 4, 80, 129, true, false},     2, 63,   0,   2 },
+    {{32, 8, 64, 2200, false, false},  2, 1023, 0,   0 },
+    {{7, 1, 128, 700, false, true},    2, 520,  700, 0 },
 };
 
 static void attention_name(size_t index, char *text, size_t size)

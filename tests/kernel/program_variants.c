@@ -37,6 +37,7 @@ static const struct {
     {"ROWS",       {64, 128}},
     {"TOKENS",     {8, 4}   },
     {"VECTORS",    {2, 1}   },
+    {"HEADS",      {3, 2}   },
     {"LOADS",      {16, 4}  },
     {"HALF",       {1, 0}   },
 };
