@@ -3,6 +3,7 @@
 #include "cli/cli_bench_compare.h"
 #include "cli/cli_device.h"
 #include "cli/cli_list.h"
+#include "cli/cli_sampling.h"
 #include "cli/cli_sweep.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ struct settings {
     struct cli_pairs pairs;
     struct cli_list types_k, types_v; // enum glinfer_cache_type
     int64_t n_run, delay, chain, max_batch_ms;
+    struct cli_sampling sampling;
     int output, output_err; // enum cli_bench_format
     bool has_progress, has_no_warmup;
     const char *compare, *svg; // files
@@ -77,6 +79,15 @@ static const struct cli_flag flags[] = {
                  "decode steps between two waits for the GPU, 1 to 256; 0 (default): by time"),
     CLI_FLAG_INT(settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
                  "GPU time of one submission that is aimed at, default 100"),
+    CLI_FLAG_FLOAT(settings, sampling.temperature, 0, 1000, "--temp, --temperature", "T",
+                   "draw the tokens at this temperature; 0 (default): always the likeliest"),
+    CLI_FLAG_INT(settings, sampling.top_k, 0, 1 << 24, "--top-k", "N",
+                 "of the drawing: only the N likeliest tokens, default 40; 0: off"),
+    CLI_FLAG_FLOAT(settings, sampling.top_p, 0, 1, "--top-p", "P",
+                   "only the likeliest tokens that share P, default 0.95; 1: off"),
+    CLI_FLAG_FLOAT(
+        settings, sampling.min_p, 0, 1, "--min-p", "P",
+        "only tokens with P times the likeliest one's probability, default 0.05; 0: off"),
     CLI_FLAG_HEADING("Output"),
     CLI_FLAG_CHOICE(settings, output, cli_bench_formats, "-o, --output", "FORMAT",
                     "csv, json, jsonl, md (default), sql or none on standard output"),
@@ -165,6 +176,7 @@ static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
     params.n_prompt = n_prompt;
     params.n_predict = (int32_t)n_predict;
     params.ignore_eos = true;
+    cli_sampling_fill(&bench->settings->sampling, 0, &params);
     *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
     return glinfer_generate(bench->session, &params, stats, err);
 }
@@ -311,6 +323,7 @@ static bool create_session(struct bench *bench, uint32_t n_ubatch, int64_t type_
     bench->result.n_ubatch = n_ubatch;
     bench->result.type_k = cli_cache_types[type_k];
     bench->result.type_v = cli_cache_types[type_v];
+    bench->result.temperature = bench->settings->sampling.temperature;
     bench->session = glinfer_session_create(bench->model, &params, err);
     cli_bar_clear(&bench->bar);
     cli_set_session(bench->session);
@@ -589,7 +602,9 @@ static void set_default(struct cli_list *list, int64_t value)
 
 int cli_bench(int argc, const char *const *argv)
 {
-    struct settings settings = {.n_run = 5, .output = CLI_BENCH_MD};
+    struct settings settings = {
+        .n_run = 5, .output = CLI_BENCH_MD, .sampling = CLI_SAMPLING_DEFAULTS};
+    settings.sampling.temperature = 0;
     struct cli_report report;
     switch (cli_parse(&cli_bench_command, &settings, argc, argv, &report)) {
     case CLI_PARSED_HELP:

@@ -86,6 +86,14 @@ static bool is_text(const cJSON *row, const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
+// Files from before it was written are of greedy decoding.
+static bool has_temperature(const cJSON *row, float temperature)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, "temperature");
+    const double value = cJSON_IsNumber(item) ? item->valuedouble : 0;
+    return fabs(value - (double)temperature) < 1e-3;
+}
+
 static const cJSON *find_row(const struct cli_baseline *baseline,
                              const struct cli_bench_result *result)
 {
@@ -97,7 +105,8 @@ static const cJSON *find_row(const struct cli_baseline *baseline,
             is_number(row, "n_prompt", result->n_prompt) &&
             is_number(row, "n_gen", result->n_gen) && is_number(row, "n_depth", result->n_depth) &&
             is_number(row, "n_ubatch", result->n_ubatch) &&
-            is_text(row, "type_k", result->type_k) && is_text(row, "type_v", result->type_v)) {
+            has_temperature(row, result->temperature) && is_text(row, "type_k", result->type_k) &&
+            is_text(row, "type_v", result->type_v)) {
             return row;
         }
     }

@@ -60,16 +60,20 @@ void cli_bench_rate(const struct cli_bench_result *result, double *mean, double 
 
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size)
 {
-    char depth[24] = "";
+    char behind[48] = "";
+    size_t used = 0;
+    if (result->n_gen > 0 && result->temperature > 0) {
+        used = (size_t)snprintf(behind, sizeof(behind), " t%g", (double)result->temperature);
+    }
     if (result->n_depth > 0) {
-        snprintf(depth, sizeof(depth), " @ d%u", result->n_depth);
+        snprintf(behind + used, sizeof(behind) - used, " @ d%u", result->n_depth);
     }
     if (result->n_prompt > 0 && result->n_gen > 0) {
-        snprintf(text, size, "pp%u+tg%u%s", result->n_prompt, result->n_gen, depth);
+        snprintf(text, size, "pp%u+tg%u%s", result->n_prompt, result->n_gen, behind);
     } else if (result->n_prompt > 0) {
-        snprintf(text, size, "pp%u%s", result->n_prompt, depth);
+        snprintf(text, size, "pp%u%s", result->n_prompt, behind);
     } else {
-        snprintf(text, size, "tg%u%s", result->n_gen, depth);
+        snprintf(text, size, "tg%u%s", result->n_gen, behind);
     }
 }
 
@@ -183,6 +187,7 @@ static void add_own(struct fields *fields, const struct cli_bench_result *result
     add_number(fields, "ttft_ms", "%.3f", result->ttft_ms);
     add_number(fields, "peak_memory_bytes", "%" PRIu64, result->peak_memory);
     add_text(fields, "device", result->device->device);
+    add_number(fields, "temperature", "%g", (double)result->temperature);
 }
 
 // The processor's name, without the characters that a format would have to escape.
