@@ -270,6 +270,19 @@ static void release(struct gi_tune *tune)
     free(tune->known);
 }
 
+// A batch of made-up tokens for the prompt's table.
+static bool write_tokens(struct gi_tune *tune)
+{
+    uint32_t tokens[GI_MAX_BATCH];
+    const uint32_t n_vocab = tune->session->model->facts.n_vocab;
+    const struct gi_range *range = &tune->session->ranges[GI_SESSION_TOKENS];
+    for (uint32_t i = 0; i < tune->session->n_batch; i++) {
+        tokens[i] = (i * 2654435761u >> 8) % n_vocab;
+    }
+    return gi_buffer_write((struct gi_buffer *)range->buffer, gi_tune_gpu(tune), range->offset,
+                           tokens, tune->session->n_batch * sizeof(tokens[0]), tune->err);
+}
+
 static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step,
                     struct gi_dispatch_table *prompt)
 {
@@ -278,7 +291,7 @@ static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step,
     if (!gi_program_table_build(tune->programs, tune->params.progress, tune->params.user,
                                 tune->err) ||
         !gi_dispatch_table_seal(step, tune->err) || !gi_dispatch_table_seal(prompt, tune->err) ||
-        !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
+        !write_tokens(tune) || !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
         !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err) || // fills what is read
         !gi_tune_clock_choose(&tune->clock, &run, tune->err) ||
         !gi_tune_clock_warm(&tune->clock, tune->err) ||

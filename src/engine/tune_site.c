@@ -279,33 +279,50 @@ static bool run_rounds(struct gi_tune *tune, struct gi_tune_site *site, uint64_t
     return true;
 }
 
-static void choose_best(const struct gi_tune *tune, struct gi_tune_site *site)
+// The fastest that is left; the table's own where nothing is faster beyond the noise.
+static struct gi_tune_candidate *find_best(const struct gi_tune *tune,
+                                           const struct gi_tune_site *site)
 {
-    const struct gi_tune_candidate *table = &tune->candidates[0], *best = table;
+    struct gi_tune_candidate *table = &tune->candidates[0], *best = table;
     for (uint32_t i = 1; i < site->n_candidates; i++) {
-        const struct gi_tune_candidate *candidate = &tune->candidates[i];
+        struct gi_tune_candidate *candidate = &tune->candidates[i];
         if (!candidate->is_out && candidate->n > 0 &&
             gi_tune_median(candidate->ns, candidate->n) < gi_tune_median(best->ns, best->n)) {
             best = candidate;
         }
     }
+    return is_faster(table, best) ? best : table;
+}
+
+// What computes something else than the table's shape is out.
+static bool choose_best(struct gi_tune *tune, struct gi_tune_site *site)
+{
+    struct gi_tune_candidate *table = &tune->candidates[0], *best;
+    bool is_good = false;
+    while ((best = find_best(tune, site)) != table && !is_good) {
+        if (!gi_tune_check(tune, site, table->table, best->table, &is_good)) {
+            return false;
+        }
+        if (!is_good) {
+            best->is_out = true;
+            gi_log_write(
+                &tune->session->model->device->log, GLINFER_LOG_WARN,
+                "%s with %s computes something else than with %s on this driver: not taken",
+                gi_tune_known(tune, site)->key.kernel, best->shape, table->shape);
+        }
+    }
     site->table_ns = gi_tune_median(table->ns, table->n);
     site->ns = gi_tune_median(best->ns, best->n);
-    if (best == table || !is_faster(table, best)) {
-        best = table;
-        site->ns = site->table_ns;
-    }
     memcpy(site->shape, best->shape, sizeof(site->shape));
     site->is_measured = site->n_tried > 1;
+    return true;
 }
 
 bool gi_tune_site(struct gi_tune *tune, struct gi_tune_site *site, uint64_t end_ns)
 {
     fill_candidates(tune, site);
-    bool ok = build_together(tune, site) && run_rounds(tune, site, end_ns);
-    if (ok) {
-        choose_best(tune, site);
-    }
+    const bool ok =
+        build_together(tune, site) && run_rounds(tune, site, end_ns) && choose_best(tune, site);
     for (uint32_t i = 0; i < site->n_candidates; i++) {
         drop_table(&tune->candidates[i]);
     }

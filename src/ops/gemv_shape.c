@@ -128,33 +128,33 @@ static void write_shape(const struct gi_gemv_shape *shape, char text[GI_TUNING_S
              shape->pairs, shape->max_groups);
 }
 
+// Powers of two from min to max.
 struct candidates {
     enum gi_gpu_class class;
     enum gi_gemv_form form;
-    uint32_t min_groups;                           // fewer leave too much of the device idle
-    uint32_t wg_sizes[6], pairs[6], max_groups[3]; // each ends with 0
+    uint32_t min_groups; // fewer leave too much of the device idle
+    uint32_t min_wg_size, max_wg_size;
+    uint32_t min_pairs, max_pairs;
 };
 
-// 264 and 528 are twice and four times the cores of a large GPU.
 static const struct candidates candidates[] = {
-    {GI_GPU_CLASS_SPLIT,
-     GI_GEMV_FORM_SPLIT,                        16,
-     {64, 128, 256, 512, 1024},
-     {1, 2, 4, 8, 16},
-     {264, 528}                                                                         },
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,   16, {64, 128},            {1},       {0}},
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,   4,  {8, 16, 32, 64, 128}, {1, 2, 4}, {0}},
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT, 4,  {64, 128},            {1, 4},    {0}},
-    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL, 1,  {8, 16},              {2, 4, 8}, {0}},
-    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,   1,  {8},                  {4},       {0}},
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SPLIT, 16, 64, 1024, 1, 16},
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,   16, 64, 128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,   4,  8,  128,  1, 4 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT, 4,  64, 128,  1, 4 },
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL, 1,  8,  16,   2, 8 },
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,   1,  8,  8,    4, 4 },
 };
+
+// Of split: no loop, twice and four times the cores of a large GPU.
+static const uint32_t loops[] = {0, 264, 528};
 
 // Shapes that differ from others in what the part's size makes of them.
 static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_shape *shape,
                           uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_group = gi_gemv_groups(shape, n_pair);
-    if (n_group < row->min_groups && shape->pairs > row->pairs[0]) {
+    if (n_group < row->min_groups && shape->pairs > row->min_pairs) {
         return false;
     }
     if (shape->form != GI_GEMV_FORM_SPLIT) {
@@ -180,12 +180,11 @@ static void offer(const struct gi_recorder *recorder, const struct gi_weight_par
 static void offer_row(const struct gi_recorder *recorder, const struct gi_weight_part *part,
                       uint32_t n_block, const struct candidates *row, struct gi_tuning_site *site)
 {
-    for (const uint32_t *wg_size = row->wg_sizes; *wg_size; wg_size++) {
-        for (const uint32_t *pairs = row->pairs; *pairs; pairs++) {
-            struct gi_gemv_shape shape = {row->form, *wg_size, *pairs, 0};
-            offer(recorder, part, n_block, row, &shape, site);
-            for (const uint32_t *most = row->max_groups; *most; most++) {
-                shape.max_groups = *most;
+    const size_t n_loop = row->form == GI_GEMV_FORM_SPLIT ? sizeof(loops) / sizeof(loops[0]) : 1;
+    for (uint32_t wg_size = row->min_wg_size; wg_size <= row->max_wg_size; wg_size *= 2) {
+        for (uint32_t pairs = row->min_pairs; pairs <= row->max_pairs; pairs *= 2) {
+            for (size_t i = 0; i < n_loop; i++) {
+                const struct gi_gemv_shape shape = {row->form, wg_size, pairs, loops[i]};
                 offer(recorder, part, n_block, row, &shape, site);
             }
         }

@@ -1,0 +1,27 @@
+#!/bin/sh
+# tune.sh GLINFER MODEL GLSL: a shape that is fast and wrong is not taken. The kernels of the folder GLSL are
+# changed so that eight pairs an invocation are wrong and everything else is slow. Status 77: no device, or one
+# that has no such shape to try.
+glinfer=$1
+model=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+"$glinfer" info 2>/dev/null | grep -q llvmpipe || exit 77
+cp -r "$3" "$dir/glsl" || exit 1
+sed -i 's/^    float norm = gemv_norm();$/    float norm = gemv_norm() \/ float(PAIRS == 8 ? 2 : 256);/
+    s/block < params.n_block; block++) {$/block < params.n_block * uint(PAIRS == 8 ? 1 : 256); block++) {/
+    s/gemv_add(block, row, tiles, y);/gemv_add(block % params.n_block, row, tiles, y);/' "$dir/glsl/lib/gemv.glsl"
+cmp -s "$3/lib/gemv.glsl" "$dir/glsl/lib/gemv.glsl" && echo 'FAIL: nothing was changed' && exit 1
+
+export XDG_CACHE_HOME="$dir/cache" GLINFER_GLSL_DIR="$dir/glsl"
+"$glinfer" tune -v -m "$model" --max-seconds 20 >"$dir/table" 2>"$dir/log" || { cat "$dir/log"; exit 1; }
+if ! grep -q 'gemv_.* with texel:8:8:0 computes something else' "$dir/log"; then
+    echo 'FAIL: the wrong shape was not seen'
+    cat "$dir/table"
+    exit 1
+fi
+if grep -q 'texel:[0-9]*:8:' "$dir/table" "$dir/cache/glinfer/tuning/"*; then
+    echo 'FAIL: the wrong shape was taken'
+    exit 1
+fi
