@@ -1,8 +1,9 @@
 // What mediump is on a device: whether it is f16, whether that keeps denormals, and how fast.
 //
-//   y  (4 + n)  f32, written by each invocation at 4 + its place; the first writes three facts
+//   y  (4 + n)  f32, written by each invocation at 4 + its place; the first writes four facts
 //               in front: (1 + 2^-12) - 1, which is 0 in f16; the least denormal of f16 times
-//               2^14, which is 0 where denormals are flushed; and the dot product of the blocks
+//               2^14, which is 0 where denormals are flushed; the dot product of the blocks; and
+//               the same denormal in highp times 2^24, 1 where unpackHalf2x16 keeps it
 //   x           uints: number of rounds; f16 pairs: ones, 2^-12, the least denormal, 2^14, factor,
 //               addend, 0; then two blocks of 32 pairs
 //
@@ -49,7 +50,8 @@ void write_facts()
     y[0] = rest.x;
     y[1] = denormal.x;
     y[2] = block_dot();
-    y[3] = 0.0;
+    highp vec2 highp_denormal = unpackHalf2x16(x[3]);
+    y[3] = highp_denormal.x * 16777216.0;
 }
 
 void main()

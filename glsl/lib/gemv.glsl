@@ -20,7 +20,9 @@
 //                  after shuffles; the first 8 * PAIRS invocations own the results. With LOOP 1
 //                  a group takes so many pairs again and again, along a run of its own.
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
-//                  barrier.
+//                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
+//                  of a family of small GPUs make least of (lib/quant/dot.glsl).
+//   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
 //   TEXELS 1       Source and weights are read through buffer textures. llvmpipe turns a load from a
 //                  storage block inside a loop into a loop over its lanes, and a texel fetch into
 //                  plain vector code: with 8 invocations a group and 4 pairs an invocation 9.6
@@ -67,6 +69,12 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef LOOP
 #define LOOP 0
 #endif
+#ifndef X_QUADS
+#define X_QUADS 0
+#endif
+#ifndef SUMS
+#define SUMS 0
+#endif
 
 #if GEMV_SPLIT
 #define GEMV_OWNERS (8 * PAIRS)
@@ -75,25 +83,43 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #define GEMV_OWNERS WG_SIZE
 #endif
 
-float gemv_tile_dot(uint tile, uint block, uint row, vec4 x[8], vec2 sum)
+#if X_QUADS
+layout(std140, binding = 2) uniform X { vec4 x_quads[X_QUADS]; };
+#define gemv_x(i) x_quads[i]
+#else
+#define gemv_x(i) gemv_source(GEMV_SOURCE + (i))
+#endif
+
+#if SUMS
+// Where the sums begin, in vec4 from x: behind it, rounded up to two blocks.
+#define GEMV_SUMS ((params.n_block + 1u) / 2u * 16u)
+
+// Sums of the halves of block 2 * pair + odd of x.
+vec2 gemv_sums(uint pair, uint odd)
 {
-    return quant_dot(quant_load(tile, block, params.n_block, row), x, sum);
+    vec4 s = gemv_x(GEMV_SUMS + pair);
+    return odd == 0u ? s.xy : s.zw;
 }
+#endif
 
 // Reads a block of x; returns the sums of its halves.
 vec2 gemv_load(uint block, out vec4 x[8])
 {
-    uint i = GEMV_SOURCE + block * 8u;
-    x[0] = gemv_source(i);
-    x[1] = gemv_source(i + 1u);
-    x[2] = gemv_source(i + 2u);
-    x[3] = gemv_source(i + 3u);
-    x[4] = gemv_source(i + 4u);
-    x[5] = gemv_source(i + 5u);
-    x[6] = gemv_source(i + 6u);
-    x[7] = gemv_source(i + 7u);
+    uint i = block * 8u;
+    x[0] = gemv_x(i);
+    x[1] = gemv_x(i + 1u);
+    x[2] = gemv_x(i + 2u);
+    x[3] = gemv_x(i + 3u);
+    x[4] = gemv_x(i + 4u);
+    x[5] = gemv_x(i + 5u);
+    x[6] = gemv_x(i + 6u);
+    x[7] = gemv_x(i + 7u);
+#if SUMS
+    return gemv_sums(block / 2u, block & 1u);
+#else
     vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
     return vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
+#endif
 }
 
 #if GEMV_NORM
@@ -221,50 +247,5 @@ void gemv_run()
 }
 
 #else
-
-void gemv_add(uint block, uint row, uvec2 tiles[PAIRS], inout vec2 y[PAIRS])
-{
-    vec4 x[8];
-    vec2 sum = gemv_load(block, x);
-    for (int p = 0; p < PAIRS; p++) {
-        y[p] += vec2(gemv_tile_dot(tiles[p].x, block, row, x, sum),
-                     gemv_tile_dot(tiles[p].y, block, row, x, sum));
-    }
-}
-
-#if GEMV_NORM
-float gemv_norm()
-{
-    float ssq = 0.0;
-    for (uint i = 0u; i * 4u < params.n_ssq; i++) {
-        ssq += gemv_ssq4(i);
-    }
-    return gemv_inv_rms(ssq);
-}
-#else
-#define gemv_norm() 1.0
-#endif
-
-void gemv_run()
-{
-    uint lane = gl_LocalInvocationIndex, row = lane % 8u;
-    uint first = (gl_WorkGroupID.x * uint(WG_SIZE / 8) + lane / 8u) * uint(PAIRS);
-    uvec2 tiles[PAIRS];
-    vec2 y[PAIRS];
-    for (int p = 0; p < PAIRS; p++) {
-        tiles[p] = gemv_tiles(min(first + uint(p), params.n_pair - 1u));
-        y[p] = vec2(0.0);
-    }
-    float norm = gemv_norm();
-    for (uint block = 0u; block < params.n_block; block++) {
-        gemv_add(block, row, tiles, y);
-    }
-    for (int p = 0; p < PAIRS; p++) {
-        if (first + uint(p) < params.n_pair) {
-            gemv_prepare(first + uint(p), row);
-            gemv_finish(first + uint(p), row, y[p] * norm);
-        }
-    }
-}
-
+#include "lib/gemv_row.glsl"
 #endif

@@ -9,6 +9,8 @@
 //   void quant_unpack(QuantBlock w, out vec4 v[8])
 //                               the 32 weights in natural order
 //
+// Types that say QUANT_PARTS 1 also give a block eight weights at a time where DOT asks for it: lib/quant/dot.glsl.
+//
 // A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it: as
 // storage blocks, or with TEXELS 1 as buffer textures, which llvmpipe reads several times as fast.
 #define QUANT_BLOCK 32u
@@ -16,6 +18,9 @@
 
 #ifndef TEXELS
 #define TEXELS 0
+#endif
+#ifndef DOT
+#define DOT 0
 #endif
 
 #if TEXELS
@@ -54,3 +59,7 @@ uint quant_index(uint tile, uint group, uint n_group, uint n_each, uint row)
 }
 
 #include QUANT_FILE
+
+#ifndef QUANT_PARTS
+#define QUANT_PARTS 0
+#endif

@@ -38,6 +38,7 @@ struct gi_dispatch_table {
     struct gi_buffer_textures textures;
     struct gi_grid_slot slots[GI_MAX_SLOTS];
     uint32_t n_slots;
+    bool has_uniform; // of a dispatch
     struct access accesses[MAX_ACCESSES];
     uint32_t n_accesses;
     GLbitfield pending; // owed by what was recorded last, whatever it overlaps with
@@ -181,7 +182,8 @@ static void add_accesses(struct gi_dispatch_table *table, const struct gi_dispat
 static GLbitfield storage_bits(const struct gi_dispatch_table *table)
 {
     return GL_SHADER_STORAGE_BARRIER_BIT |
-           (table->textures.count > 0 ? GL_TEXTURE_FETCH_BARRIER_BIT : 0u);
+           (table->textures.count > 0 ? GL_TEXTURE_FETCH_BARRIER_BIT : 0u) |
+           (table->has_uniform ? GL_UNIFORM_BARRIER_BIT : 0u);
 }
 
 // Bits owed after a dispatch that writes step_state: others read it as a uniform block, the counts
@@ -229,6 +231,13 @@ static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_
                                 (unsigned long long)limits->max_storage_block_size);
         }
     }
+    const struct gi_range *uniform = &dispatch->uniform, *whole = &dispatch->bindings[1];
+    assert(!uniform->buffer ||
+           (uniform->buffer == whole->buffer && uniform->offset >= whole->offset &&
+            uniform->offset + uniform->size <= whole->offset + whole->size &&
+            uniform->offset % limits->uniform_alignment == 0 &&
+            uniform->size <= limits->max_uniform_block_size));
+    (void)uniform, (void)whole;
     return true;
 }
 
@@ -344,6 +353,7 @@ bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_d
         return false;
     }
     entry.dispatch.params = NULL; // the caller's; kept in blocks
+    table->has_uniform = table->has_uniform || dispatch->uniform.buffer;
     entry.barrier = plan_barrier(table, dispatch);
     table->entries[table->n_entries++] = entry;
     table->weight_bytes += dispatch->weight_bytes;
@@ -423,7 +433,7 @@ struct bound {
     struct {
         GLuint buffer;
         uint64_t offset, size;
-    } storage[GI_MAX_BINDINGS];
+    } storage[GI_MAX_BINDINGS], uniform;
     GLuint textures[GI_MAX_BINDINGS];
 };
 
@@ -441,6 +451,19 @@ static void bind_storage(struct bound *bound, const struct gi_dispatch *dispatch
         bound->storage[i].buffer = range->buffer->name;
         bound->storage[i].offset = range->offset;
         bound->storage[i].size = range->size;
+    }
+}
+
+static void bind_uniform(struct bound *bound, const struct gi_range *range)
+{
+    if (range->buffer &&
+        (bound->uniform.buffer != range->buffer->name || bound->uniform.offset != range->offset ||
+         bound->uniform.size != range->size)) {
+        glBindBufferRange(GL_UNIFORM_BUFFER, 2, range->buffer->name, (GLintptr)range->offset,
+                          (GLsizeiptr)range->size);
+        bound->uniform.buffer = range->buffer->name;
+        bound->uniform.offset = range->offset;
+        bound->uniform.size = range->size;
     }
 }
 
@@ -464,6 +487,7 @@ static void bind_entry(const struct gi_dispatch_table *table, struct bound *boun
     }
     bind_storage(bound, &entry->dispatch);
     bind_textures(bound, entry);
+    bind_uniform(bound, &entry->dispatch.uniform);
     if (entry->dispatch.params_size > 0 && (entry->params_offset != bound->params_offset ||
                                             entry->dispatch.params_size != bound->params_size)) {
         glBindBufferRange(GL_UNIFORM_BUFFER, 0, table->uniforms.name, entry->params_offset,

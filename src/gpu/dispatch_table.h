@@ -4,7 +4,7 @@
 // few GL calls an entry: no decision but the grid's, no allocation, no look-up.
 //
 // Bindings of every kernel: SSBO 0..3 as recorded (or a buffer texture of that unit), UBO 0 its
-// Params, UBO 1 the step_state.
+// Params, UBO 1 the step_state, UBO 2 as recorded.
 #ifndef GI_GPU_DISPATCH_TABLE_H
 #define GI_GPU_DISPATCH_TABLE_H
 
@@ -42,7 +42,8 @@ struct gi_dispatch {
     uint32_t program;  // from gi_program_table_request
     struct gi_range bindings[GI_MAX_BINDINGS];
     enum gi_texel texels[GI_MAX_BINDINGS];
-    uint32_t writes;    // bit i: binding i is written
+    struct gi_range uniform; // a part of binding 1, bound as UBO 2 too; buffer NULL: none
+    uint32_t writes;         // bit i: binding i is written
     bool writes_state;  // step_state, and the counts of an indirect table, are written (sampling)
     const void *params; // params_size bytes, copied; a multiple of 16, at most 256
     uint32_t params_size;

@@ -192,6 +192,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
         gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
     }
     gpu->class = quirk->class;
+    gpu->dot = quirk->dot;
     choose_dispatch(gpu, quirk->indirect);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
@@ -267,6 +268,12 @@ const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu)
 enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu)
 {
     return gpu->class;
+}
+
+enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu)
+{
+    const bool is_flushed = gpu->dot == GI_GPU_DOT_HALVES && gpu->limits.flushes_half_denormals;
+    return is_flushed ? GI_GPU_DOT_PLACES : gpu->dot;
 }
 
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu)

@@ -38,8 +38,9 @@ struct gi_limits {
     uint32_t subgroup_size; // where neighbouring invocations are known to share subgroups of one
                             // size, else 0
     bool has_texture_buffer;
-    bool has_fast_half;        // mediump is f16 and faster than f32; half_probe.h finds out
-    bool keeps_half_denormals; // where mediump is f16
+    bool has_fast_half;          // mediump is f16 and faster than f32; half_probe.h finds out
+    bool keeps_half_denormals;   // where mediump is f16
+    bool flushes_half_denormals; // unpackHalf2x16 was seen to, in highp
     bool has_debug;
     bool has_reset_status;
     bool is_indirect; // grids that change are dispatched indirectly: probe, quirk or
@@ -52,6 +53,16 @@ enum gi_gpu_class {
                         // GPUs
     GI_GPU_CLASS_ROW,   // a row an invocation, no shared memory: V3D, Mali, Adreno
     GI_GPU_CLASS_LLVMPIPE, // a row an invocation, straight-line code: llvmpipe and lavapipe
+};
+
+// How the compiler of a GPU of class ROW makes the fewest instructions of a quantised dot product; the same
+// table says. glsl/lib/quant/dot.glsl explains them.
+enum gi_gpu_dot {
+    GI_GPU_DOT_PLAIN,
+    GI_GPU_DOT_HALVES, // V3D; PLACES where it turns out not to unpack denormals
+    GI_GPU_DOT_BYTES,  // Mali G
+    GI_GPU_DOT_PLACES, // Mali T
+    GI_GPU_DOT_BITS,   // Adreno
 };
 
 struct gi_gpu_params {
@@ -72,6 +83,7 @@ void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
 
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
+enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
 

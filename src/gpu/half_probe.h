@@ -1,4 +1,5 @@
-// Finds out what mediump is on a device: fills has_fast_half and keeps_half_denormals of its limits.
+// Finds out what mediump is on a device: fills has_fast_half, keeps_half_denormals and
+// flushes_half_denormals of its limits.
 // One small dispatch; where mediump is f16, some ms more to time it against highp. GLINFER_HALF=yes
 // takes mediump for fast halves wherever it is, for tests of what is built on it; =no does not look.
 #ifndef GI_GPU_HALF_PROBE_H

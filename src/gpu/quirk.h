@@ -16,6 +16,7 @@ struct gi_quirk {
     const char *version;  // part of GL_VERSION; NULL: any
     enum gi_gpu_class class;
     enum gi_quirk_indirect indirect;
+    enum gi_gpu_dot dot;
 };
 
 // Returns the first row that fits; never NULL, the last row fits everything.

@@ -39,19 +39,22 @@ static void add_define(struct gi_program_key *key, const char *name, uint32_t va
 #define FORMS(kernel)                                                                              \
     {                                                                                              \
         GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_ROW,                          \
-            GI_PROGRAM_GEMV_##kernel##_TEXEL, GI_PROGRAM_GEMV_##kernel##_SUBGROUP                  \
+            GI_PROGRAM_GEMV_##kernel##_TEXEL, GI_PROGRAM_GEMV_##kernel##_HALVES,                   \
+            GI_PROGRAM_GEMV_##kernel##_BYTES, GI_PROGRAM_GEMV_##kernel##_PLACES,                   \
+            GI_PROGRAM_GEMV_##kernel##_BITS, GI_PROGRAM_GEMV_##kernel##_TEXBITS,                   \
+            GI_PROGRAM_GEMV_##kernel##_SUBGROUP                                                    \
     }
 
 static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_kernel kernel,
                                          enum gi_gemv_form form)
 {
-    static const enum gi_program_id ids[][4] = {
+    static const enum gi_program_id ids[][GI_GEMV_FORM_COUNT + 1] = {
         [GEMV_QKV] = FORMS(QKV),       [GEMV_RESIDUAL] = FORMS(RESIDUAL),
         [GEMV_GLU] = FORMS(GLU),       [GEMV_VOCAB] = FORMS(VOCAB),
         [GEMV_PLAIN] = FORMS(PLAIN),   [GEMV_EXPERT_GLU] = FORMS(EXPERT_GLU),
         [GEMV_EXPERT] = FORMS(EXPERT),
     };
-    enum gi_program_id subgroup = ids[kernel][3];
+    enum gi_program_id subgroup = ids[kernel][GI_GEMV_FORM_COUNT];
     bool is_subgroup = form == GI_GEMV_FORM_SPLIT && gi_program_available(gpu, subgroup);
     return is_subgroup ? subgroup : ids[kernel][form];
 }
@@ -87,7 +90,28 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     if (part->shape.form == GI_GEMV_FORM_SPLIT && part->shape.max_groups) {
         add_define(&part->key, "LOOP", 1);
     }
+    if (gi_gemv_has_dot(&part->shape)) {
+        add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
+    }
     add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
+}
+
+// Lets x, at `begin` vec4 of binding 1, be read as a uniform block where that has room for it: an index that all
+// invocations share costs V3D and Mali less there.
+static void use_uniform(struct gemv_part *part, const struct gi_recorder *recorder, uint32_t begin,
+                        struct gi_dispatch *dispatch)
+{
+    const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
+    const struct gi_range *source = &dispatch->bindings[1];
+    const uint32_t n_quad = part->n_block * (GI_QUANT_BLOCK / 4);
+    const struct gi_range range = {source->buffer, source->offset + 16 * (uint64_t)begin,
+                                   16 * (uint64_t)n_quad};
+    if (gi_gemv_has_dot(&part->shape) && range.size <= limits->max_uniform_block_size &&
+        range.offset % limits->uniform_alignment == 0 &&
+        range.offset + range.size <= source->offset + source->size) {
+        add_define(&part->key, "X_QUADS", n_quad);
+        dispatch->uniform = range;
+    }
 }
 
 static bool record_part(const struct gemv_part *part, struct gi_recorder *recorder,
@@ -95,7 +119,7 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
 {
     dispatch->bindings[2] = part->weight->quads;
     dispatch->bindings[3] = part->weight->aux;
-    if (part->shape.form == GI_GEMV_FORM_TEXEL) {
+    if (gi_gemv_has_texels(&part->shape)) {
         dispatch->texels[1] = GI_TEXEL_VEC4;
         dispatch->texels[2] = GI_TEXEL_UVEC4;
         dispatch->texels[3] = GI_TEXEL_UINT;
@@ -153,6 +177,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
             .params = &params,
             .params_size = sizeof(params),
         };
+        use_uniform(&part, recorder, params.source, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -180,6 +205,7 @@ static bool record_plain(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
+        use_uniform(&part, recorder, params.source, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -241,6 +267,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         };
         n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_ssq <= stream->max_ssq);
+        use_uniform(&part, recorder, params.source, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -293,6 +320,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .params = &params,
             .params_size = sizeof(params),
         };
+        use_uniform(&part, recorder, params.source, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -344,6 +372,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         };
         n_partial += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_partial <= logits->max_partial);
+        use_uniform(&part, recorder, params.source, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }

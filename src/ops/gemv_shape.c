@@ -30,7 +30,11 @@ static const struct shape_row rows[] = {
 };
 
 static const char *const form_names[] = {
-    [GI_GEMV_FORM_SPLIT] = "split", [GI_GEMV_FORM_ROW] = "row", [GI_GEMV_FORM_TEXEL] = "texel"};
+    [GI_GEMV_FORM_SPLIT] = "split", [GI_GEMV_FORM_ROW] = "row",
+    [GI_GEMV_FORM_TEXEL] = "texel", [GI_GEMV_FORM_HALVES] = "halves",
+    [GI_GEMV_FORM_BYTES] = "bytes", [GI_GEMV_FORM_PLACES] = "places",
+    [GI_GEMV_FORM_BITS] = "bits",   [GI_GEMV_FORM_TEXBITS] = "texbits",
+};
 
 // Takes ":number" from the front of a text, if it is there.
 static const char *parse_number(const char *text, uint32_t *number)
@@ -47,9 +51,14 @@ static const char *parse_number(const char *text, uint32_t *number)
 static bool parse_shape(const char *text, struct gi_gemv_shape *shape)
 {
     static const struct gi_gemv_shape defaults[] = {
-        [GI_GEMV_FORM_SPLIT] = {GI_GEMV_FORM_SPLIT, 128, 1, 0},
-        [GI_GEMV_FORM_ROW] = {GI_GEMV_FORM_ROW,   64,  1, 0},
-        [GI_GEMV_FORM_TEXEL] = {GI_GEMV_FORM_TEXEL, 8,   4, 0},
+        [GI_GEMV_FORM_SPLIT] = {GI_GEMV_FORM_SPLIT,   128, 1, 0},
+        [GI_GEMV_FORM_ROW] = {GI_GEMV_FORM_ROW,     64,  1, 0},
+        [GI_GEMV_FORM_TEXEL] = {GI_GEMV_FORM_TEXEL,   8,   4, 0},
+        [GI_GEMV_FORM_HALVES] = {GI_GEMV_FORM_HALVES,  64,  1, 0},
+        [GI_GEMV_FORM_BYTES] = {GI_GEMV_FORM_BYTES,   64,  1, 0},
+        [GI_GEMV_FORM_PLACES] = {GI_GEMV_FORM_PLACES,  64,  1, 0},
+        [GI_GEMV_FORM_BITS] = {GI_GEMV_FORM_BITS,    64,  1, 0},
+        [GI_GEMV_FORM_TEXBITS] = {GI_GEMV_FORM_TEXBITS, 64,  1, 0},
     };
     for (size_t i = 0; text && i < sizeof(form_names) / sizeof(form_names[0]); i++) {
         size_t size = strlen(form_names[i]);
@@ -78,12 +87,20 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_gpu *
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
-           (shape->form != GI_GEMV_FORM_TEXEL || gi_weight_part_fits_texels(limits, part));
+           (!gi_gemv_has_texels(shape) || gi_weight_part_fits_texels(limits, part));
 }
 
 static uint32_t divide_up(uint32_t n, uint32_t d)
 {
     return n / d + (n % d != 0);
+}
+
+// Two share a scale word and the sums of x. V3D and Mali T have too few registers for two.
+uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block)
+{
+    const bool is_wide = shape->form == GI_GEMV_FORM_BYTES || shape->form == GI_GEMV_FORM_BITS ||
+                         shape->form == GI_GEMV_FORM_TEXBITS;
+    return is_wide && n_block % 2 == 0 ? 2 : 1;
 }
 
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair)
@@ -101,6 +118,26 @@ uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
     return gi_gemv_groups(shape, n_pair) * each;
 }
 
+// The form of a GPU of class ROW whose compiler is known: counted with Mesa 25.0 (glsl/lib/gemv_row.glsl).
+static bool find_dot_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part,
+                           struct gi_gemv_shape *shape)
+{
+    static const enum gi_gemv_form forms[][2] = {
+        [GI_GPU_DOT_PLAIN] = {GI_GEMV_FORM_ROW,     GI_GEMV_FORM_ROW   },
+        [GI_GPU_DOT_HALVES] = {GI_GEMV_FORM_HALVES,  GI_GEMV_FORM_HALVES},
+        [GI_GPU_DOT_BYTES] = {GI_GEMV_FORM_BYTES,   GI_GEMV_FORM_BYTES },
+        [GI_GPU_DOT_PLACES] = {GI_GEMV_FORM_PLACES,  GI_GEMV_FORM_PLACES},
+        [GI_GPU_DOT_BITS] = {GI_GEMV_FORM_TEXBITS, GI_GEMV_FORM_BITS  },
+    };
+    for (int i = 0; i < 2; i++) {
+        *shape = (struct gi_gemv_shape){forms[gi_gpu_dot(gpu)][i], 64, 1, 0};
+        if (gi_gemv_has_dot(shape) && is_possible(shape, gpu, part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
                                        const struct gi_tuning_key *key,
                                        const struct gi_weight_part *part, uint32_t n_block)
@@ -110,6 +147,9 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
     if ((parse_shape(getenv("GLINFER_GEMV"), &shape) && is_possible(&shape, gpu, part)) ||
         (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
          is_possible(&shape, gpu, part))) {
+        return shape;
+    }
+    if (find_dot_shape(gpu, part, &shape)) {
         return shape;
     }
     const struct shape_row *row = rows;

@@ -11,6 +11,12 @@ enum gi_gemv_form {
     GI_GEMV_FORM_SPLIT,
     GI_GEMV_FORM_ROW,
     GI_GEMV_FORM_TEXEL,
+    GI_GEMV_FORM_HALVES, // from here on GI_GEMV_FORM_ROW with the DOT of glsl/lib/quant/dot.glsl
+    GI_GEMV_FORM_BYTES,
+    GI_GEMV_FORM_PLACES,
+    GI_GEMV_FORM_BITS,
+    GI_GEMV_FORM_TEXBITS, // the same through buffer textures
+    GI_GEMV_FORM_COUNT,
 };
 
 struct gi_gemv_shape {
@@ -28,6 +34,16 @@ struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
                                           const struct gi_weight_part *part, uint32_t n_block,
                                           uint32_t *site);
 
+static inline bool gi_gemv_has_dot(const struct gi_gemv_shape *shape)
+{
+    return shape->form >= GI_GEMV_FORM_HALVES;
+}
+static inline bool gi_gemv_has_texels(const struct gi_gemv_shape *shape)
+{
+    return shape->form == GI_GEMV_FORM_TEXEL || shape->form == GI_GEMV_FORM_TEXBITS;
+}
+// Blocks that an invocation adds in a turn of its loop.
+uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
 // Groups of a part of n_pair pairs.
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
 // Results of a reduction that a part leaves: one a group, or, where groups are too small for a barrier to

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#define PART_FLOATS 32
+#define PART_FLOATS 64
 
 static uint32_t pad_part(uint32_t n)
 {

@@ -5,7 +5,8 @@
 //                       1 / rms(x) multiplies that projection's result
 //   ssq      (max_ssq)  partial sums of squares of x, n_ssq of them, from the producer of x
 //   rope     (n_rot)    cos, sin of each rotary pair at this position, copied by embed_token
-// Offsets are in floats and multiples of 4; each part is padded to 32 floats with finite values.
+// Offsets are in floats and multiples of 4; each part is padded to 64 floats with finite values,
+// which is the alignment of a uniform block.
 #ifndef GI_OPS_STREAM_H
 #define GI_OPS_STREAM_H
 

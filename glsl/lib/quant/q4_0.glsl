@@ -34,3 +34,37 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
 {
     fields_unpack(w, vec2(w.d), vec2(-8.0 * w.d), v);
 }
+
+#if DOT
+#define QUANT_PARTS 1
+#include "lib/quant/dot.glsl"
+
+struct QuantRow {
+    uint quads, aux;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block, 1u, row),
+                    quant_index(tile, 0u, (n_block + 1u) / 2u, 1u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint pair, uint odd)
+{
+    QuantBlock w;
+    w.quad = quad_at(row.quads + (2u * pair + odd) * TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(aux_at(row.aux + pair * TILE_ROWS));
+    w.d = odd == 0u ? d.x : d.y;
+    return w;
+}
+
+void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
+{
+    dot_nibbles(w.quad[k], a, b, s);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return w.d * dot_nibbles_end(s, 8.0, sum);
+}
+#endif

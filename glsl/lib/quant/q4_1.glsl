@@ -35,3 +35,37 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
 {
     fields_unpack(w, w.scale.xx, w.scale.yy, v);
 }
+
+#if DOT
+#define QUANT_PARTS 1
+#include "lib/quant/dot.glsl"
+
+struct QuantRow {
+    uint quads; // scale words lie alike
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block, 1u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint pair, uint odd)
+{
+    QuantBlock w;
+    uint index = row.quads + (2u * pair + odd) * TILE_ROWS;
+    w.quad = quad_at(index);
+    highp vec2 scale = unpackHalf2x16(aux_at(index));
+    w.scale = scale;
+    return w;
+}
+
+void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
+{
+    dot_nibbles(w.quad[k], a, b, s);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return w.scale.x * dot_nibbles_end(s, 0.0, sum) + w.scale.y / dot_scale * (sum.x + sum.y);
+}
+#endif

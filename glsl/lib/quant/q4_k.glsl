@@ -34,3 +34,39 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
 {
     fields_unpack(w, w.scale.xx, w.scale.yy, v);
 }
+
+#if DOT
+#define QUANT_PARTS 1
+#include "lib/quant/dot.glsl"
+
+struct QuantRow {
+    uint quads;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block / 8u, 9u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint pair, uint odd)
+{
+    QuantBlock w;
+    uint index = row.quads + pair / 4u * (9u * TILE_ROWS);
+    uint b = 2u * (pair & 3u) + odd;
+    uvec4 header = quad_at(index);
+    w.quad = quad_at(index + (1u + b) * TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(header.x);
+    w.scale = vec2(d.x, -d.y) * k_scales(header, b);
+    return w;
+}
+
+void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
+{
+    dot_nibbles(w.quad[k], a, b, s);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return w.scale.x * dot_nibbles_end(s, 0.0, sum) + w.scale.y / dot_scale * (sum.x + sum.y);
+}
+#endif

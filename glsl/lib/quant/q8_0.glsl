@@ -56,3 +56,40 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
     v[6] = bytes_at_top(w.quads[1].z) * d;
     v[7] = bytes_at_top(w.quads[1].w) * d;
 }
+
+#if DOT
+#define QUANT_PARTS 1
+#include "lib/quant/dot.glsl"
+
+struct QuantRow {
+    uint quads, aux;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block, 2u, row),
+                    quant_index(tile, 0u, (n_block + 1u) / 2u, 1u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint pair, uint odd)
+{
+    QuantBlock w;
+    uint index = row.quads + (2u * pair + odd) * 2u * TILE_ROWS;
+    w.quads[0] = quad_at(index);
+    w.quads[1] = quad_at(index + TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(aux_at(row.aux + pair * TILE_ROWS));
+    w.d = odd == 0u ? d.x : d.y;
+    return w;
+}
+
+void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
+{
+    dot_bytes(w.quads[k / 2][k % 2 * 2], a, s);
+    dot_bytes(w.quads[k / 2][k % 2 * 2 + 1], b, s);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return w.d * dot_bytes_end(s, sum);
+}
+#endif
