@@ -525,9 +525,8 @@ struct glinfer_tune_stats {
 };
 
 // Measures which shapes the session's model runs fastest with on its device, and keeps them. Forgets what the
-// session held; its own shapes stay, sessions created from now on have the new ones. Fails with IO (they are
-// used by this device object, but could not be kept), CANCELLED (nothing has changed), NO_MEMORY, DRIVER,
-// GPU_LOST.
+// session held; its own shapes stay, sessions created from now on have the new ones. Fails with IO (nothing
+// can be kept; that is found out first), CANCELLED (nothing has changed), NO_MEMORY, DRIVER, GPU_LOST.
 GLINFER_API bool glinfer_tune(struct glinfer_session *session,
                               const struct glinfer_tune_params *params,
                               struct glinfer_tune_stats *stats, struct glinfer_error *err);
