@@ -131,6 +131,7 @@ static bool read_ids(const struct gi_gguf *gguf, struct gi_vocab *vocab, struct 
     return read_id(gguf, "tokenizer.ggml.bos_token_id", &vocab->bos, err) &&
            read_id(gguf, "tokenizer.ggml.eos_token_id", &vocab->eos, err) &&
            read_id(gguf, "tokenizer.ggml.eot_token_id", &vocab->eot, err) &&
+           read_id(gguf, "tokenizer.ggml.eom_token_id", &vocab->eom, err) &&
            read_id(gguf, "tokenizer.ggml.unknown_token_id", &vocab->unk, err) &&
            read_id(gguf, "tokenizer.ggml.padding_token_id", &vocab->pad, err) &&
            read_flag(gguf, "tokenizer.ggml.add_bos_token", &vocab->add_bos, err) &&

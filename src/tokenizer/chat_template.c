@@ -117,6 +117,50 @@ static enum likeness compare_all(const struct gi_tokenizer *tokenizer)
     return is_like ? first : LIKENESS_NONE;
 }
 
+//-- the end of an answer --------------------------------------------------------------------------
+
+// The longest control token that the text begins with; GI_NO_TOKEN: none.
+static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text text)
+{
+    int32_t found = GI_NO_TOKEN;
+    size_t longest = 0;
+    for (size_t i = 0; i < tokenizer->texts.count; i++) {
+        const struct gi_text token = gi_text_list_at(&tokenizer->texts, i);
+        if (tokenizer->types[i] == GI_TOKEN_TYPE_CONTROL && token.size > longest &&
+            token.size <= text.size && memcmp(token.data, text.data, token.size) == 0) {
+            longest = token.size;
+            found = (int32_t)i;
+        }
+    }
+    return found;
+}
+
+// Files name few of the tokens that end a turn; the template writes the one that is meant.
+static void add_end_of_answer(struct gi_tokenizer *tokenizer)
+{
+    static const char answer[] = "second";
+    static const struct glinfer_message talk[] = {
+        {"user",      "first"},
+        {"assistant", answer },
+        {"user",      "third"}
+    };
+    struct gi_jinja_output output;
+    if (!render(tokenizer, talk, 3, &output, NULL)) {
+        return;
+    }
+    const char *found = memmem(output.data, output.size, answer, strlen(answer));
+    size_t end = found ? (size_t)(found - output.data) + strlen(answer) : output.size;
+    while (end < output.size && strchr(" \n", output.data[end])) {
+        end++;
+    }
+    gi_special_add_stop(
+        &tokenizer->special,
+        control_at(tokenizer, (struct gi_text){output.data + end, output.size - end}));
+    gi_jinja_output_finish(&output);
+}
+
+//-- set up ----------------------------------------------------------------------------------------
+
 static void drop_template(struct gi_chat *chat)
 {
     gi_jinja_destroy(chat->jinja);
@@ -141,6 +185,7 @@ bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
         return own.status != GLINFER_STATUS_NO_MEMORY ||
                gi_error_set(err, own.status, "%s", own.message);
     }
+    add_end_of_answer(tokenizer);
     const enum likeness likeness = chat->format ? compare_all(tokenizer) : LIKENESS_NONE;
     if (likeness == LIKENESS_NONE) {
         chat->format = NULL;

@@ -7,8 +7,9 @@
 
 // Takes the Jinja text for the tokenizer's chats if it can be run, and writes what a user says. A
 // format that writes a short conversation otherwise is not the template's and is dropped; where the
-// template only forgets to begin the answer, it is the format that is kept. Called last when a
-// tokenizer is built. Fails with NO_MEMORY.
+// template only forgets to begin the answer, it is the format that is kept. A control token that the
+// template writes behind an answer ends answers from now on. Called last when a tokenizer is built.
+// Fails with NO_MEMORY.
 bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
                            struct glinfer_error *err);
 

@@ -106,17 +106,24 @@ static void set_types(const struct gi_text_map *text_to_id, const char *const *t
 }
 
 static void apply_known(struct gi_special *special, const struct gi_text_map *text_to_id,
-                        uint8_t *types, int32_t eos, int32_t eot)
+                        uint8_t *types, const int32_t *ends, size_t n_ends)
 {
     set_types(text_to_id, stop_tokens, COUNT_OF(stop_tokens), GI_TOKEN_TYPE_CONTROL, types);
     set_types(text_to_id, control_tokens, COUNT_OF(control_tokens), GI_TOKEN_TYPE_CONTROL, types);
     set_types(text_to_id, text_tokens, COUNT_OF(text_tokens), GI_TOKEN_TYPE_USER_DEFINED, types);
-    add_stop(special, eos);
-    add_stop(special, eot);
+    for (size_t i = 0; i < n_ends; i++) {
+        add_stop(special, ends[i]);
+    }
     for (size_t i = 0; i < COUNT_OF(stop_tokens); i++) {
         add_stop(special, find_token(text_to_id, stop_tokens[i]));
     }
     apply_exceptions(special, text_to_id, types);
+    qsort(special->stop_ids, special->n_stop_ids, sizeof(special->stop_ids[0]), compare_ids);
+}
+
+void gi_special_add_stop(struct gi_special *special, int32_t id)
+{
+    add_stop(special, id);
     qsort(special->stop_ids, special->n_stop_ids, sizeof(special->stop_ids[0]), compare_ids);
 }
 
@@ -158,12 +165,12 @@ static void sort_ids(struct gi_special *special)
 }
 
 bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
-                     const struct gi_text_map *text_to_id, uint8_t *types, int32_t eos, int32_t eot,
-                     struct glinfer_error *err)
+                     const struct gi_text_map *text_to_id, uint8_t *types, const int32_t *ends,
+                     size_t n_ends, struct glinfer_error *err)
 {
     special->texts = texts;
     special->types = types;
-    apply_known(special, text_to_id, types, eos, eot);
+    apply_known(special, text_to_id, types, ends, n_ends);
     for (size_t id = 0; id < texts->count; id++) {
         special->count += is_special(special, id);
     }

@@ -19,11 +19,15 @@ struct gi_special {
 };
 
 // Corrects types (one a token) by what some tokens are known to be, then takes the special ones.
-// texts and types must live as long as special. Fails with NO_MEMORY.
+// texts and types must live as long as special. ends are n_ends ids that end an answer, or none (< 0).
+// Fails with NO_MEMORY.
 bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
-                     const struct gi_text_map *text_to_id, uint8_t *types, int32_t eos, int32_t eot,
-                     struct glinfer_error *err);
+                     const struct gi_text_map *text_to_id, uint8_t *types, const int32_t *ends,
+                     size_t n_ends, struct glinfer_error *err);
 void gi_special_finish(struct gi_special *special);
+
+// Adds a token that ends an answer, if there is room.
+void gi_special_add_stop(struct gi_special *special, int32_t id);
 
 // Whether the white space after this special token is no part of the text: so it is in Phi-3.
 bool gi_special_trims_after(const struct gi_special *special, int32_t id);

@@ -51,7 +51,8 @@ static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
     }
     return check_id(vocab->bos, "bos_token_id", vocab->n_tokens, err) &&
            check_id(vocab->eos, "eos_token_id", vocab->n_tokens, err) &&
-           check_id(vocab->eot, "eot_token_id", vocab->n_tokens, err);
+           check_id(vocab->eot, "eot_token_id", vocab->n_tokens, err) &&
+           check_id(vocab->eom, "eom_token_id", vocab->n_tokens, err);
 }
 
 static bool init_types(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
@@ -168,7 +169,8 @@ static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_voca
         !gi_text_map_init(&tokenizer->text_to_id, &tokenizer->texts, err) ||
         !init_types(tokenizer, vocab, err) ||
         !gi_special_init(&tokenizer->special, &tokenizer->texts, &tokenizer->text_to_id,
-                         tokenizer->types, vocab->eos, vocab->eot, err) ||
+                         tokenizer->types, (const int32_t[]){vocab->eos, vocab->eot, vocab->eom}, 3,
+                         err) ||
         !gi_chat_init(&tokenizer->chat, vocab->chat_template, err)) {
         return false;
     }

@@ -39,13 +39,13 @@ struct gi_vocab {
     size_t n_tokens;
     const struct gi_text *merges; // n_merges of "left right"
     size_t n_merges;
-    int32_t bos, eos, eot, unk, pad;        // GI_NO_TOKEN where absent
+    int32_t bos, eos, eot, eom, unk, pad;   // GI_NO_TOKEN where absent
     int add_bos, add_eos, add_space_prefix; // -1: the file says nothing
     struct gi_text chat_template;           // Jinja text
 };
 
 // Fails with UNSUPPORTED (names model or pre and what is supported), BAD_FILE (no tokens, bos, eos
-// or eot out of range, merges that name no token), NO_MEMORY.
+// eot or eom out of range, merges that name no token), NO_MEMORY.
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err);
 void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 

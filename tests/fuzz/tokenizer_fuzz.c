@@ -129,7 +129,7 @@ static void init_input(struct input *input, const uint8_t *data, size_t size)
     input->vocab.scores = input->scores;
     input->vocab.merges = input->merges;
     add_ids(&input->vocab, (struct gi_text){"\xff\xff\xff\xff\xff\xff", 6});
-    input->vocab.eot = input->vocab.pad = GI_NO_TOKEN;
+    input->vocab.eot = input->vocab.eom = input->vocab.pad = GI_NO_TOKEN;
     struct gi_text rest = {(const char *)data, size};
     while (rest.size >= 2) {
         enum record_kind kind = (enum record_kind)(byte_at(rest, 0) % RECORD_COUNT);

@@ -392,7 +392,8 @@ static void create_takes_odd_vocabularies(void **state)
                                     .n_tokens = 1,
                                     .bos = GI_NO_TOKEN,
                                     .eos = GI_NO_TOKEN,
-                                    .eot = GI_NO_TOKEN};
+                                    .eot = GI_NO_TOKEN,
+                                    .eom = GI_NO_TOKEN};
     tokenizer = create(&small.vocab);
     expect_ids(tokenizer, (struct gi_text){"a\0b", 3}, 0, (const int32_t[]){0}, 1);
     gi_tokenizer_destroy(tokenizer);

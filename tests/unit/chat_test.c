@@ -401,6 +401,41 @@ static void contents_stay_data_in_a_template(void **state)
     gi_tokenizer_destroy(tokenizer);
 }
 
+static bool is_stop(const struct gi_tokenizer *tokenizer, int32_t id)
+{
+    int32_t ids[16];
+    const size_t n = gi_tokenizer_stop_ids(tokenizer, ids);
+    bool is_found = false;
+    for (size_t i = 0; i < n; i++) {
+        is_found = is_found || ids[i] == id;
+    }
+    return is_found;
+}
+
+static void what_a_template_writes_behind_an_answer_ends_it(void **state)
+{
+    (void)state;
+    struct gi_tokenizer *plain = create(PLAIN);
+    struct gi_tokenizer *tokenizer =
+        create("{% for m in messages %}{{ m.content }} <|im_start|>{% endfor %}");
+    assert_false(is_stop(plain, SMALL_IM_START));
+    assert_true(is_stop(plain, SMALL_IM_END));
+    assert_true(is_stop(tokenizer, SMALL_IM_START));
+    gi_tokenizer_destroy(plain);
+    gi_tokenizer_destroy(tokenizer);
+}
+
+static void an_end_of_message_ends_an_answer(void **state)
+{
+    (void)state;
+    struct small_vocab small;
+    small_vocab_init(&small);
+    small.vocab.eom = SMALL_IM_START;
+    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, NULL);
+    assert_true(is_stop(tokenizer, SMALL_IM_START));
+    gi_tokenizer_destroy(tokenizer);
+}
+
 static void a_templates_bos_is_written_once(void **state)
 {
     (void)state;
@@ -528,6 +563,8 @@ int main(void)
         cmocka_unit_test(a_template_that_cannot_be_run_says_why),
         cmocka_unit_test(contents_stay_data_in_a_template),
         cmocka_unit_test(a_templates_bos_is_written_once),
+        cmocka_unit_test(what_a_template_writes_behind_an_answer_ends_it),
+        cmocka_unit_test(an_end_of_message_ends_an_answer),
         cmocka_unit_test(default_system_messages_are_constants_of_the_template),
         cmocka_unit_test(default_system_messages_that_are_none_leave_it_unknown),
         cmocka_unit_test(roles_outside_the_template_are_refused),

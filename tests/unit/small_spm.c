@@ -58,6 +58,7 @@ void small_spm_init(struct small_spm *small)
         .bos = GI_NO_TOKEN,
         .eos = GI_NO_TOKEN,
         .eot = GI_NO_TOKEN,
+        .eom = GI_NO_TOKEN,
         .unk = GI_NO_TOKEN,
         .pad = GI_NO_TOKEN,
         .add_bos = -1,

@@ -69,6 +69,7 @@ void small_vocab_init(struct small_vocab *small)
         .bos = GI_NO_TOKEN,
         .eos = SMALL_END,
         .eot = GI_NO_TOKEN,
+        .eom = GI_NO_TOKEN,
         .unk = GI_NO_TOKEN,
         .pad = GI_NO_TOKEN,
         .add_bos = -1,
