@@ -16,7 +16,12 @@
     X(granitemoe)                                                                                  \
     X(phi3)                                                                                        \
     X(olmo2)                                                                                       \
-    X(glm4)
+    X(glm4)                                                                                        \
+    X(gemma)                                                                                       \
+    X(exaone)                                                                                      \
+    X(internlm2)                                                                                   \
+    X(ernie4_5)                                                                                    \
+    X(minicpm)
 
 #define GI_DECLARE_FAMILY(name) extern const struct gi_model_family gi_model_family_##name;
 GI_MODEL_FAMILIES(GI_DECLARE_FAMILY)

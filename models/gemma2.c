@@ -16,8 +16,7 @@ static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
     facts->activation = GI_ACTIVATION_GELU_TANH;
     if (!gi_model_facts_read(gguf, prefix, facts, err) ||
         !gi_model_facts_u32(gguf, prefix, "attention.sliding_window", 4096, &facts->window, err) ||
-        !gi_model_facts_u32(gguf, prefix, "attention.sliding_window_pattern", 2,
-                            &facts->window_period, err) ||
+        !gi_model_facts_window_period(gguf, prefix, 2, facts, err) ||
         !gi_model_facts_f32(gguf, prefix, "attn_logit_softcapping", 50.0f,
                             &facts->attention_softcap, err) ||
         !gi_model_facts_f32(gguf, prefix, "final_logit_softcapping", 30.0f, &facts->logit_softcap,

@@ -7,6 +7,14 @@
 
 //-- facts ---------------------------------------------------------------------------------------
 
+// Gemma 3 itself has none.
+static bool read_softcap(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                         struct glinfer_error *err)
+{
+    const char *const key = "gemma3.final_logit_softcapping";
+    return gi_gguf_get_f32(gguf, key, 0.0f, &facts->logit_softcap, err);
+}
+
 static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
                        struct glinfer_error *err)
 {
@@ -18,10 +26,10 @@ static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
     facts->window_rope = (struct gi_rope_facts){.divisor = 1.0f, .magnitude = 1.0f};
     if (!gi_model_facts_read(gguf, prefix, facts, err) ||
         !gi_model_facts_u32(gguf, prefix, "attention.sliding_window", 0, &facts->window, err) ||
-        !gi_model_facts_u32(gguf, prefix, "attention.sliding_window_pattern", 6,
-                            &facts->window_period, err) ||
+        !gi_model_facts_window_period(gguf, prefix, 6, facts, err) ||
         !gi_model_facts_f32(gguf, prefix, "rope.freq_base_swa", 10000.0f, &facts->window_rope.base,
-                            err)) {
+                            err) ||
+        !read_softcap(gguf, facts, err)) {
         return false;
     }
     if (facts->n_layer == N_LAYER_27B) {

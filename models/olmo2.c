@@ -13,8 +13,7 @@ static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
     facts->window_rope = (struct gi_rope_facts){.divisor = 1.0f, .magnitude = 1.0f};
     if (!gi_model_facts_read(gguf, prefix, facts, err) ||
         !gi_model_facts_u32(gguf, prefix, "attention.sliding_window", 0, &facts->window, err) ||
-        !gi_model_facts_u32(gguf, prefix, "attention.sliding_window_pattern", 4,
-                            &facts->window_period, err) ||
+        !gi_model_facts_window_period(gguf, prefix, 4, facts, err) ||
         !gi_model_facts_f32(gguf, prefix, "rope.freq_base_swa", facts->rope.base,
                             &facts->window_rope.base, err)) {
         return false;

@@ -68,7 +68,8 @@ def parse_arguments():
     parser.add_argument("out")
     parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
                         "granite", "phi3", "olmo2", "glm4",
-                        "qwen3moe", "granitemoe"], default="llama")
+                        "qwen3moe", "granitemoe", "gemma", "exaone", "internlm2", "ernie4_5",
+                        "minicpm"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -96,6 +97,8 @@ def parse_arguments():
     parser.add_argument("--rot", type=int, help="rotary dimensions; default: the head's")
     parser.add_argument("--scales", action="store_true", help="granite: scales that are not 1")
     parser.add_argument("--window", type=int, default=0, help="keys of a sliding window")
+    parser.add_argument("--window-list", type=int, default=0, metavar="PERIOD",
+                        help="say by a list which layers have a window: all but each PERIOD-th")
     parser.add_argument("--softcap", type=float, default=0.0,
                         help="of the logits; of the scores of attention a fifth of it")
     parser.add_argument("--norm-eps", type=float, default=1e-5)
@@ -186,6 +189,9 @@ def add_facts(writer, args, n_vocab):
         writer.add_rope_scaling_attn_factors(1.2)
     if args.window:
         writer.add_sliding_window(args.window)
+    if args.window_list:
+        writer.add_sliding_window_pattern(
+            [(layer + 1) % args.window_list != 0 for layer in range(args.layers)])
     if args.softcap:
         writer.add_attn_logit_softcapping(args.softcap / 5)
         writer.add_final_logit_softcapping(args.softcap)

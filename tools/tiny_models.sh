@@ -43,6 +43,20 @@ make tiny-moe-mixed --arch qwen3moe --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,f
     --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 40 --layers 2 --experts 6 --experts-used 2 --seed 3
 make tiny-granitemoe --arch granitemoe --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 \
     --layers 2 --experts 5 --experts-used 3 --scales
+# A mixture that bears the name of the Llama family.
+make tiny-mixtral --arch llama --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 --layers 2 \
+    --experts 4 --experts-used 2
+# Layers with a window in a list.
+make tiny-olmo3 --arch olmo2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 4 --ff 96 --layers 5 \
+    --window 40 --window-list 4 --untied
+# Families that are Llama's but for an order of rows or a scale.
+like_llama="--embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 2 --types attn=q8_0,ffn=q4_0,embd=q8_0"
+make tiny-exaone --arch exaone $like_llama
+make tiny-internlm2 --arch internlm2 $like_llama --untied --bias
+make tiny-ernie4_5 --arch ernie4_5 $like_llama
+make tiny-minicpm --arch minicpm $like_llama --scales
+make tiny-gemma --arch gemma --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 2 --kv-heads 1 --head-dim 64 --ff 128 \
+    --layers 2
 make tiny-gemma3 --arch gemma3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \
     --ff 64 --layers 6 --window 24 --rope-base 1000000 --rope-scaling linear
 make tiny-gemma2 --arch gemma2 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 4 --kv-heads 2 --head-dim 32 \

@@ -284,6 +284,20 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
 
 //-- the whole -----------------------------------------------------------------------------------
 
+// A mixture of experts may bear the name of the family that it is made after.
+static bool choose_by_experts(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    uint32_t n_expert;
+    if (!plan->family->with_experts) {
+        return true;
+    }
+    if (!gi_model_facts_u32(plan->gguf, plan->family->name, "expert_count", 0, &n_expert, err)) {
+        return false;
+    }
+    plan->family = n_expert > 0 ? plan->family->with_experts : plan->family;
+    return true;
+}
+
 static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     struct gi_gguf_string name;
@@ -302,7 +316,7 @@ static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
                             "%s: the model family \"%.*s\" is not supported; supported are: %s",
                             gi_gguf_path(plan->gguf), shown, name.data, gi_model_family_names());
     }
-    return true;
+    return choose_by_experts(plan, err);
 }
 
 // *out stays where the file has no such tensor.

@@ -194,6 +194,38 @@ bool gi_model_facts_read_experts(const struct gi_gguf *gguf, const char *prefix,
     return read_optional(&reader, "expert_feed_forward_length", facts->n_ff, &facts->n_ff);
 }
 
+// Of a list the period is the place of the first layer without a window, if the others follow suit.
+static bool read_window_list(const struct reader *reader, const struct gi_gguf_array *list,
+                             struct gi_model_facts *facts)
+{
+    uint32_t period = 1;
+    while (period <= facts->n_layer && period <= list->count && list->data[period - 1]) {
+        period++;
+    }
+    bool is_periodic = list->count >= facts->n_layer;
+    for (uint32_t i = 0; is_periodic && i < facts->n_layer; i++) {
+        is_periodic = (list->data[i] != 0) == ((i + 1) % period != 0);
+    }
+    facts->window_period = period;
+    return is_periodic || gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                                       "%s: layers with a window do not come in turns",
+                                       gi_gguf_path(reader->gguf));
+}
+
+bool gi_model_facts_window_period(const struct gi_gguf *gguf, const char *prefix, uint32_t fallback,
+                                  struct gi_model_facts *facts, struct glinfer_error *err)
+{
+    const struct reader reader = {gguf, prefix, err};
+    const char *const name = "attention.sliding_window_pattern";
+    char key[KEY_SIZE];
+    struct gi_gguf_array list;
+    make_key(&reader, name, key);
+    if (gi_gguf_get_array(gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0) {
+        return read_window_list(&reader, &list, facts);
+    }
+    return read_optional(&reader, name, fallback, &facts->window_period);
+}
+
 bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer)
 {
     return facts->window > 0 && facts->window_period > 0 && (layer + 1) % facts->window_period != 0;

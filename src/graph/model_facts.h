@@ -50,6 +50,11 @@ bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
 bool gi_model_facts_read_experts(const struct gi_gguf *gguf, const char *prefix,
                                  struct gi_model_facts *facts, struct glinfer_error *err);
 
+// Reads which layers have a window: a period, or a list of truth values that has one. fallback where the
+// file says nothing. n_layer is read. Fails with BAD_FILE, and UNSUPPORTED (a list without a period).
+bool gi_model_facts_window_period(const struct gi_gguf *gguf, const char *prefix, uint32_t fallback,
+                                  struct gi_model_facts *facts, struct glinfer_error *err);
+
 // Whether a layer is one of those with a window.
 bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer);
 

@@ -14,6 +14,8 @@ struct gi_model_family {
     const struct gi_norm_spec *norms; // n_norms, of one layer
     size_t n_norms;
     bool (*record_layer)(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+    // The family of files of the same name that have experts; NULL: these are not known.
+    const struct gi_model_family *with_experts;
 };
 
 // Returns the family of a general.architecture, NULL if it is not known.

@@ -1,0 +1,44 @@
+// MiniCPM 1 and 2: the Llama family's blocks with scales of the embedding, of what blocks add to the residual,
+// and of the logits. Early files do not say them: they are those that the first models were trained with.
+#include "models/decoder_weights.h"
+#include "models/families.h"
+
+#include <math.h>
+
+//-- facts ---------------------------------------------------------------------------------------
+
+static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+                       struct glinfer_error *err)
+{
+    const char *const prefix = "minicpm";
+    const float n_embd_base = 256.0f;
+    float logit_divisor;
+    facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
+    if (!gi_model_facts_read(gguf, prefix, facts, err) ||
+        !gi_model_facts_f32(gguf, prefix, "embedding_scale", 12.0f, &facts->embed_scale, err) ||
+        !gi_model_facts_f32(gguf, prefix, "residual_scale", 1.4f / sqrtf((float)facts->n_layer),
+                            &facts->residual_scale, err) ||
+        !gi_model_facts_f32(gguf, prefix, "logit_scale", (float)facts->n_embd / n_embd_base,
+                            &logit_divisor, err)) {
+        return false;
+    }
+    facts->logit_scale = 1.0f / logit_divisor;
+    return true;
+}
+
+//-- layer ---------------------------------------------------------------------------------------
+
+static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}
+
+const struct gi_model_family gi_model_family_minicpm = {
+    .name = "minicpm",
+    .read_facts = read_facts,
+    .weights = gi_pre_norm_weights,
+    .n_weights = GI_DECODER_N_WEIGHTS,
+    .norms = gi_pre_norm_norms,
+    .n_norms = GI_PRE_NORM_N_NORMS,
+    .record_layer = record_layer,
+};
