@@ -501,7 +501,7 @@ typedef void (*glinfer_tuned_fn)(void *user, const struct glinfer_tuned *tuned);
 
 struct glinfer_tune_params {
     size_t struct_size;
-    uint32_t max_ms; // about so long; 0: 10 s, on a software renderer 60 s
+    uint32_t max_ms; // about so long; 0: 10 s, on boards and software renderers 60 s
     glinfer_tuned_fn
         on_tuned; // NULL, or called at the end for each, the one that takes longest first
     glinfer_progress_fn progress; // compiling, then candidates

@@ -17,7 +17,7 @@ static const struct cli_flag flags[] = {
     CLI_UBATCH_FLAG(settings),
     CLI_FLAG_HEADING("Measuring"),
     CLI_FLAG_FLOAT(settings, max_seconds, 0.1, 3600, "--max-seconds", "S",
-                   "about so long; default 10, where there is no GPU 60"),
+                   "about so long; default 10, on boards and without a GPU 60"),
     CLI_FLAG_SWITCH(settings, is_reset, "--reset",
                     "forget what was measured on the device; no model is needed"),
     CLI_FLAG_HEADING("Output"),

@@ -13,7 +13,7 @@
 
 enum {
     DEFAULT_MS = 10000,
-    DEFAULT_SOFTWARE_MS = 60000,
+    DEFAULT_SLOW_MS = 60000, // of what runs few steps a second
 };
 
 //-- all sites -------------------------------------------------------------------------------------
@@ -345,8 +345,9 @@ static void take_params(struct gi_tune *tune, const struct glinfer_tune_params *
                params->struct_size < sizeof(*own) ? params->struct_size : sizeof(*own));
     }
     if (own->max_ms == 0) {
-        own->max_ms =
-            gi_gpu_platform(gi_tune_gpu(tune))->is_software ? DEFAULT_SOFTWARE_MS : DEFAULT_MS;
+        const bool is_slow = gi_gpu_platform(gi_tune_gpu(tune))->is_software ||
+                             gi_gpu_class(gi_tune_gpu(tune)) != GI_GPU_CLASS_SPLIT;
+        own->max_ms = is_slow ? DEFAULT_SLOW_MS : DEFAULT_MS;
     }
     tune->end_ns = gi_clock_ns() + own->max_ms * 1000000ull;
 }

@@ -87,6 +87,7 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_gpu *
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
+           (shape->form != GI_GEMV_FORM_HALVES || !limits->flushes_half_denormals) &&
            (!gi_gemv_has_texels(shape) || gi_weight_part_fits_texels(limits, part));
 }
 
@@ -177,13 +178,25 @@ struct candidates {
     uint32_t min_pairs, max_pairs;
 };
 
+// The likely ones first: a slow device may not get to the others.
 static const struct candidates candidates[] = {
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SPLIT, 16, 64, 1024, 1, 16},
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,   16, 64, 128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,   4,  8,  128,  1, 4 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT, 4,  64, 128,  1, 4 },
-    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL, 1,  8,  16,   2, 8 },
-    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,   1,  8,  8,    4, 4 },
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SPLIT,   16, 64, 1024, 1, 16},
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,     16, 64, 128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  64, 64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  64, 64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  64, 64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  64, 64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  64, 64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  64, 64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  16, 128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  16, 128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  16, 128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  16, 128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  16, 128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT,   4,  64, 128,  1, 4 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  8,  128,  1, 4 },
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL,   1,  8,  16,   2, 8 },
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,     1,  8,  8,    4, 4 },
 };
 
 // Of split: no loop, twice and four times the cores of a large GPU.

@@ -24,7 +24,11 @@ uint32_t gi_tuning_note(struct gi_tuning_sites *sites, const struct gi_tuning_ke
 
 void gi_tuning_offer(struct gi_tuning_site *site, const char *shape)
 {
-    if (site->n_candidates < GI_MAX_CANDIDATES && strcmp(shape, site->shape) != 0) {
+    bool is_known = strcmp(shape, site->shape) == 0;
+    for (uint32_t i = 0; i < site->n_candidates && !is_known; i++) {
+        is_known = strcmp(shape, site->candidates[i]) == 0;
+    }
+    if (!is_known && site->n_candidates < GI_MAX_CANDIDATES) {
         char *candidate = site->candidates[site->n_candidates++];
         snprintf(candidate, GI_TUNING_SHAPE_SIZE, "%s", shape);
     }

@@ -13,7 +13,7 @@
 struct gi_tuning_site {
     struct gi_tuning_key key;
     char shape[GI_TUNING_SHAPE_SIZE]; // that the recording took
-    uint32_t n_candidates;            // others, in no order
+    uint32_t n_candidates;            // others, in the order in which to try them
     char candidates[GI_MAX_CANDIDATES][GI_TUNING_SHAPE_SIZE];
 };
 
@@ -26,7 +26,7 @@ struct gi_tuning_sites {
 // is new, so that the op adds candidates, else NULL.
 uint32_t gi_tuning_note(struct gi_tuning_sites *sites, const struct gi_tuning_key *key,
                         const char *shape, struct gi_tuning_site **site);
-// Adds a candidate but for the shape that was taken; what there is no room for is left out.
+// Adds a candidate, unless it is there or was taken; what there is no room for is left out.
 void gi_tuning_offer(struct gi_tuning_site *site, const char *shape);
 
 #endif

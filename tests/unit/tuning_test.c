@@ -1,4 +1,4 @@
-#include "ops/tuning.h"
+#include "ops/tuning_site.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -126,6 +126,46 @@ static void tuning_bounds_the_rows_of_a_text(void **state)
     free(text);
 }
 
+static void sites_are_noted_once(void **state)
+{
+    (void)state;
+    struct gi_tuning_sites *sites = calloc(1, sizeof(*sites));
+    struct gi_tuning_site *site, *again;
+    struct gi_tuning_key other = some_key;
+    other.type = 3;
+    assert_int_equal(gi_tuning_note(sites, &some_key, "row:64:1", &site), 1);
+    gi_tuning_offer(site, "row:8:4");
+    gi_tuning_offer(site, "row:64:1"); // is taken
+    gi_tuning_offer(site, "row:8:4");  // is there
+    assert_int_equal(site->n_candidates, 1);
+    assert_string_equal(site->candidates[0], "row:8:4");
+    assert_int_equal(gi_tuning_note(sites, &some_key, "row:8:4", &again), 1);
+    assert_null(again);
+    assert_string_equal(site->shape, "row:64:1");
+    assert_int_equal(gi_tuning_note(sites, &other, "row:64:1", &again), 2);
+    assert_ptr_equal(again, site + 1);
+    free(sites);
+}
+
+static void sites_and_candidates_are_bounded(void **state)
+{
+    (void)state;
+    struct gi_tuning_sites *sites = calloc(1, sizeof(*sites));
+    struct gi_tuning_site *site;
+    for (uint32_t i = 0; i < 2 * GI_MAX_TUNING_SITES; i++) {
+        const struct gi_tuning_key key = {.kernel = "gemm", .n_rows = i};
+        const uint32_t number = gi_tuning_note(sites, &key, "narrow", &site);
+        assert_int_equal(number, i < GI_MAX_TUNING_SITES ? i + 1 : 0);
+    }
+    for (uint32_t i = 0; i < 2 * GI_MAX_CANDIDATES; i++) {
+        char shape[16];
+        snprintf(shape, sizeof(shape), "row:%u", i);
+        gi_tuning_offer(&sites->sites[0], shape);
+    }
+    assert_int_equal(sites->sites[0].n_candidates, GI_MAX_CANDIDATES);
+    free(sites);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +175,8 @@ int main(void)
         cmocka_unit_test(tuning_leaves_out_lines_that_are_not_rows),
         cmocka_unit_test(tuning_takes_truncated_texts),
         cmocka_unit_test(tuning_bounds_the_rows_of_a_text),
+        cmocka_unit_test(sites_are_noted_once),
+        cmocka_unit_test(sites_and_candidates_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
