@@ -1,0 +1,76 @@
+// Makes the text of a kernel part of a larger program: a stage of one that computes several kernels
+// in turn (persistent.h). The kernel stays as it is written; its text, assembled as for a program of
+// its own, is read for what it declares at file level and then written again under other names:
+//
+//   what it declares      gets a suffix, so that stages do not meet
+//   main                  becomes a function; initial values of variables are set before each call
+//   storage blocks        array[i] becomes prefix(i)suffix as the caller says: a place in a buffer that
+//                         the program has bound whole
+//   Params                fields become expressions of the caller, constants where they are known
+//   StepState             its instance becomes an instance of the caller
+//   gl_WorkGroupID, gl_NumWorkGroups, gl_GlobalInvocationID
+//                         become variables of the caller: the group that is being worked out
+//
+// It reads what glsl/ is written in, no more: one declaration a statement at file level, blocks of one
+// array, Params of 4-byte scalars, no #include. Plain C, no GL.
+#ifndef GI_GPU_STAGE_SOURCE_H
+#define GI_GPU_STAGE_SOURCE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define GI_STAGE_MAX_BLOCKS  8
+#define GI_STAGE_MAX_FIELDS  64
+#define GI_STAGE_MAX_GLOBALS 256
+
+// A word of the text that is read; not ended by 0.
+struct gi_stage_word {
+    const char *start;
+    uint32_t size;
+};
+
+struct gi_stage_block {
+    uint32_t binding;
+    struct gi_stage_word name, type, array; // buffer Name { type array[]; }
+};
+
+struct gi_stage_field {
+    struct gi_stage_word name;
+    bool is_float; // else uint
+};
+
+// What a kernel declares. Words point into its text.
+struct gi_stage_facts {
+    struct gi_stage_block blocks[GI_STAGE_MAX_BLOCKS];
+    uint32_t n_blocks;
+    struct gi_stage_field fields[GI_STAGE_MAX_FIELDS]; // of Params, 4 bytes each
+    uint32_t n_fields;
+    struct gi_stage_word params, state; // instances; size 0: none
+    struct gi_stage_word group_size;    // what local_size_x is set to
+    struct gi_stage_word globals[GI_STAGE_MAX_GLOBALS];
+    uint32_t n_globals;
+};
+
+// Reads a kernel's text. Fails with UNSUPPORTED if it declares what a stage cannot have.
+bool gi_stage_scan(const char *text, struct gi_stage_facts *facts, struct glinfer_error *err);
+
+bool gi_stage_word_is(struct gi_stage_word word, const char *text);
+
+struct gi_stage_names {
+    const char *suffix; // of what the kernel declares: "_s3"; main becomes "stage_s3"
+    const char *state;  // instead of facts.state
+    // Instead of the arrays of blocks and of the fields, in the order of facts. A block whose prefix is
+    // NULL stays one of its own, with the binding given.
+    const char *prefixes[GI_STAGE_MAX_BLOCKS], *suffixes[GI_STAGE_MAX_BLOCKS];
+    uint32_t bindings[GI_STAGE_MAX_BLOCKS];
+    const char *fields[GI_STAGE_MAX_FIELDS];
+};
+
+// Writes the stage. Fails with UNSUPPORTED if an array is used as other than array[i].
+bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,
+                    const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
+
+#endif
