@@ -29,6 +29,8 @@ static const struct entry entries[] = {
 static const char environment[] =
     "environment:\n"
     "    GLINFER_DISPATCH=direct|indirect  how grids that grow with the context are dispatched\n"
+    "    GLINFER_DISPATCH=persistent[:GROUPS[:SIZE]]\n"
+    "                                      a whole chain of decode steps in one dispatch\n"
     "    GLINFER_LIMITS=es31               use no more than OpenGL ES 3.1 promises\n"
     "    GLINFER_GEMV=split|row|texel|halves|bytes|places|bits|texbits\n"
     "                                      the form of the decode kernels, to compare them\n"

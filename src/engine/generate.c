@@ -1,7 +1,7 @@
 // glinfer_generate: batches of the prompt, then chains of decode steps, two in flight. A chain is read
 // while the next one runs; the first "chain" is the token that the prompt itself gives.
 #include "base/clock.h"
-#include "engine/session.h"
+#include "engine/session_persistent.h"
 #include "engine/text_stream.h"
 
 #include <assert.h>
@@ -13,6 +13,7 @@
 
 struct chain {
     uint32_t first, n_steps; // steps of the generation
+    bool is_persistent;
 };
 
 struct generation {
@@ -66,6 +67,7 @@ static bool write_state(const struct generation *run, uint32_t token, uint32_t n
         .token = token,
         .n_past = n_past,
         .n_tokens = n_tokens,
+        .step = run->n_submitted,
         .epoch = session->epoch,
         .max_steps = run->max_steps,
         .n_stop = session->n_stop_ids,
@@ -87,7 +89,8 @@ static bool write_state(const struct generation *run, uint32_t token, uint32_t n
 //-- chains --------------------------------------------------------------------------------------
 
 // Asks for the ring's entries of a chain that was submitted.
-static bool close_chain(struct generation *run, uint32_t n_steps)
+static bool close_chain(struct generation *run, uint32_t n_steps,
+                        const struct gi_persistent *persistent)
 {
     struct gi_readback *readback = &run->session->readbacks[run->next_chain];
     const struct gi_range *ring = &run->session->ranges[GI_SESSION_RING];
@@ -102,10 +105,14 @@ static bool close_chain(struct generation *run, uint32_t n_steps)
         gi_readback_add(readback, gpu_of(run), ring->buffer, ring->offset,
                         (n_steps - head) * entry);
     }
+    if (persistent) {
+        const struct gi_range fault = gi_persistent_fault(persistent);
+        gi_readback_add(readback, gpu_of(run), fault.buffer, fault.offset, fault.size);
+    }
     if (!gi_readback_end(readback, gpu_of(run), run->err)) {
         return false;
     }
-    run->chains[run->next_chain] = (struct chain){run->n_submitted, n_steps};
+    run->chains[run->next_chain] = (struct chain){run->n_submitted, n_steps, persistent};
     run->next_chain = (run->next_chain + 1) % GI_CHAINS_IN_FLIGHT;
     run->n_chains++;
     run->n_submitted += n_steps;
@@ -116,7 +123,7 @@ static bool close_chain(struct generation *run, uint32_t n_steps)
 }
 
 // Steps that the next chain takes: as asked for, or as many as fit the time budget.
-static uint32_t choose_length(const struct generation *run)
+static uint32_t choose_length(const struct generation *run, const struct gi_persistent *persistent)
 {
     enum { LONGEST = 64 };
     const struct glinfer_session *session = run->session;
@@ -125,19 +132,27 @@ static uint32_t choose_length(const struct generation *run)
         length = session->step_ns ? session->budget_ns / session->step_ns : 1;
         length = length < 1 ? 1 : length > LONGEST ? LONGEST : length;
     }
+    if (persistent && length > gi_persistent_max_steps(persistent)) {
+        length = gi_persistent_max_steps(persistent);
+    }
     const uint32_t left = run->max_steps - run->n_submitted;
     return length < left ? (uint32_t)length : left;
 }
 
 static bool submit_chain(struct generation *run)
 {
-    const uint32_t n_steps = choose_length(run);
+    struct gi_persistent *persistent = run->session->persistent[run->end];
+    const uint32_t n_steps = choose_length(run, persistent);
+    if (persistent) {
+        gi_persistent_replay(persistent, n_steps);
+        return close_chain(run, n_steps, persistent);
+    }
     for (uint32_t i = 0; i < n_steps; i++) {
         const struct gi_replay replay = {.n_past = run->base + run->n_submitted - 1 + i,
                                          .n_tokens = 1};
         gi_dispatch_table_replay(run->session->step[run->end], &replay);
     }
-    return close_chain(run, n_steps);
+    return close_chain(run, n_steps, NULL);
 }
 
 //-- the prompt ----------------------------------------------------------------------------------
@@ -267,14 +282,14 @@ static bool submit_prompt(struct generation *run, const uint32_t *tokens)
             return false;
         }
         gi_dispatch_table_replay(session->step[run->end], &replay);
-        return close_chain(run, 1);
+        return close_chain(run, 1, NULL);
     }
     const bool ok = submit_batches(run, tokens);
     drop_fences(run);
     if (ok) {
         gi_dispatch_table_replay(session->prompt_end[run->end], &replay);
     }
-    return ok && close_chain(run, 1);
+    return ok && close_chain(run, 1, NULL);
 }
 
 //-- delivery ------------------------------------------------------------------------------------
@@ -367,6 +382,39 @@ static void learn_time(struct generation *run, const struct chain *chain)
     run->last_ns = now;
 }
 
+// A persistent chain was given up, and those behind it did nothing: they are dropped, and ordinary ones go
+// on from the last token that was delivered.
+static bool recover(struct generation *run, const struct chain *chain)
+{
+    struct glinfer_session *session = run->session;
+    for (; run->n_chains > 0; run->n_chains--) {
+        const uint32_t slot =
+            (run->next_chain + GI_CHAINS_IN_FLIGHT - run->n_chains) % GI_CHAINS_IN_FLIGHT;
+        if (!gi_readback_wait(&session->readbacks[slot], gpu_of(run), run->err)) {
+            return false;
+        }
+    }
+    gi_log_write(gi_gpu_log(gpu_of(run)), GLINFER_LOG_WARN,
+                 "a chain of steps in one dispatch was given up at step %u: its groups did not run "
+                 "together; the session goes on without",
+                 chain->first);
+    gi_session_drop_persistent(session);
+    session->epoch++;
+    run->n_submitted = chain->first;
+    const uint32_t n_past = run->base + chain->first - 1;
+    return write_state(run, (uint32_t)session->pending, n_past, 1) &&
+           gi_dispatch_table_prime(session->step[run->end], n_past, 1, run->err);
+}
+
+static bool is_faulty(const struct chain *chain, const struct gi_ring_entry *entries)
+{
+    uint32_t fault = 0;
+    if (chain->is_persistent) {
+        memcpy(&fault, entries + chain->n_steps, sizeof(fault));
+    }
+    return fault != 0;
+}
+
 // Waits for the oldest chain and delivers its tokens.
 static bool take_chain(struct generation *run)
 {
@@ -379,6 +427,9 @@ static bool take_chain(struct generation *run)
         return false;
     }
     run->n_chains--;
+    if (is_faulty(&chain, entries)) {
+        return recover(run, &chain);
+    }
     learn_time(run, &chain);
     for (uint32_t i = 0; i < chain.n_steps && !run->is_finished; i++) {
         if (!check_entry(run, &entries[i], chain.first + i)) {

@@ -1,6 +1,7 @@
 #include "engine/session.h"
 
 #include "engine/score.h"
+#include "engine/session_persistent.h"
 #include "ops/batch_class.h"
 
 #include <stdlib.h>
@@ -151,8 +152,7 @@ static bool create_buffers(struct glinfer_session *session,
     }
     hand_out_ranges(session);
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
-        if (!gi_readback_init(&session->readbacks[i], model->device->gpu,
-                              GI_MAX_CHAIN * sizeof(struct gi_ring_entry), err)) {
+        if (!gi_readback_init(&session->readbacks[i], model->device->gpu, GI_READBACK_SIZE, err)) {
             return false;
         }
     }
@@ -224,15 +224,26 @@ static bool record_layers(struct glinfer_session *session, struct glinfer_error 
     return true;
 }
 
-static bool record_end(struct glinfer_session *session, int end, struct glinfer_error *err)
+static bool record_end(struct glinfer_session *session, int end,
+                       const struct gi_step_buffers *buffers, struct glinfer_error *err)
 {
     struct gi_graph *graph = &session->graph;
     if (!gi_graph_output(graph, err)) {
         return false;
     }
-    return end == GI_STEP_END_ARGMAX
-               ? gi_op_argmax(&graph->recorder, &graph->logits, &session->step_buffers, err)
-               : gi_op_sample(&graph->recorder, &graph->logits, &session->step_buffers, err);
+    return end == GI_STEP_END_ARGMAX ? gi_op_argmax(&graph->recorder, &graph->logits, buffers, err)
+                                     : gi_op_sample(&graph->recorder, &graph->logits, buffers, err);
+}
+
+bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder recorder, int end,
+                            struct glinfer_error *err)
+{
+    // Nothing reads the counts of grids.
+    const struct gi_step_buffers buffers = {.state = session->step_buffers.state,
+                                            .ring = session->step_buffers.ring};
+    session->graph.is_batch = false;
+    session->graph.recorder = recorder;
+    return record_layers(session, err) && record_end(session, end, &buffers, err);
 }
 
 struct gi_dispatch_table *gi_session_record_prompt(struct glinfer_session *session,
@@ -250,7 +261,8 @@ struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session
                                                  enum gi_step_end end, struct glinfer_error *err)
 {
     struct gi_dispatch_table *table = open_table(session, false, err);
-    if (table && (!record_layers(session, err) || !record_end(session, end, err))) {
+    if (table &&
+        (!record_layers(session, err) || !record_end(session, end, &session->step_buffers, err))) {
         gi_dispatch_table_destroy(table);
         return NULL;
     }
@@ -288,7 +300,7 @@ static bool record_tables(struct glinfer_session *session, struct glinfer_error 
             return false;
         }
         session->prompt_end[end] = open_table(session, true, err);
-        if (!session->prompt_end[end] || !record_end(session, end, err)) {
+        if (!session->prompt_end[end] || !record_end(session, end, &session->step_buffers, err)) {
             return false;
         }
     }
@@ -327,7 +339,8 @@ static bool build(struct glinfer_session *session, const struct glinfer_session_
     return create_buffers(session, params, err) && write_vectors(session, err) &&
            record_tables(session, err) &&
            gi_program_table_build(device->programs, params->progress, params->progress_user, err) &&
-           seal_tables(session, err) && gi_gpu_check(device->gpu, "creating a session", err);
+           seal_tables(session, err) && gi_session_open_persistent(session, err) &&
+           gi_gpu_check(device->gpu, "creating a session", err);
 }
 
 struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
@@ -371,6 +384,7 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
 static void release(struct glinfer_session *session)
 {
     struct gi_gpu *gpu = session->model->device->gpu;
+    gi_session_drop_persistent(session);
     for (int end = 0; end < GI_STEP_END_COUNT; end++) {
         gi_dispatch_table_destroy(session->step[end]);
         gi_dispatch_table_destroy(session->prompt_end[end]);

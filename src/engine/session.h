@@ -4,6 +4,7 @@
 
 #include "engine/model.h"
 #include "engine/session_layout.h"
+#include "gpu/persistent.h"
 
 #include <stdatomic.h>
 
@@ -16,6 +17,8 @@ enum gi_step_end {
 
 #define GI_MAX_CHAIN        256
 #define GI_CHAINS_IN_FLIGHT 2
+// Of a chain: the entries of its steps, then the fault of a persistent one.
+#define GI_READBACK_SIZE (GI_MAX_CHAIN * sizeof(struct gi_ring_entry) + sizeof(uint32_t))
 
 struct gi_scorer;
 
@@ -36,6 +39,7 @@ struct glinfer_session {
     struct gi_dispatch_table *prompt;                  // a batch, to the residual stream
     struct gi_dispatch_table *prompt_few; // the same of at most n_few tokens; NULL: there is none
     struct gi_dispatch_table *prompt_end[GI_STEP_END_COUNT]; // its last row, to a token
+    struct gi_persistent *persistent[GI_STEP_END_COUNT];     // both or none
     struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
     struct gi_fence batch_fences[GI_CHAINS_IN_FLIGHT];
     struct gi_scorer *scorer; // NULL until glinfer_score is called

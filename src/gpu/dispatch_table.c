@@ -418,6 +418,17 @@ const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *t
     return &table->entries[i].dispatch;
 }
 
+const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i)
+{
+    assert(i < table->n_entries && !table->is_sealed);
+    return table->blocks + table->entries[i].params_offset;
+}
+
+const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *table)
+{
+    return &table->params.state;
+}
+
 uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i)
 {
     return i < table->n_entries ? table->entries[i].barrier : table->pending | storage_bits(table);

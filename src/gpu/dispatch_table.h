@@ -93,6 +93,11 @@ uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table);
 // Label and program of entry i: for profile, tests.
 const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i);
 
+// The parameter block of entry i, params_size bytes: until the table is sealed.
+const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i);
+// step_state, as given.
+const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *table);
+
 // GL's barrier bits before entry i; i = count: those at the end. For tests.
 uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i);
 

@@ -116,6 +116,37 @@ static bool is_setting(const char *variable, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
+// Takes ":number" from the front of a text, if it is there.
+static const char *take_number(const char *text, uint32_t *number)
+{
+    if (*text != ':') {
+        return text;
+    }
+    char *end;
+    *number = (uint32_t)strtoul(text + 1, &end, 10);
+    return end;
+}
+
+// GLINFER_DISPATCH=persistent[:groups[:group_size[:spins]]].
+static void choose_persistent(struct gi_gpu *gpu)
+{
+    static const char word[] = "persistent";
+    const char *text = getenv("GLINFER_DISPATCH");
+    struct gi_persistent_params *params = &gpu->persistent.params;
+    // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
+    *params = (struct gi_persistent_params){
+        .group_size = gpu->limits.subgroup_size && gpu->limits.max_invocations >= 512 ? 512 : 128,
+        .n_groups = 128,
+        .max_spins = 1u << 17};
+    if (text && strncmp(text, word, sizeof(word) - 1) == 0) {
+        gpu->persistent.is_asked = gpu->persistent.is_wanted = true;
+        text = take_number(text + sizeof(word) - 1, &params->n_groups);
+        text = take_number(text, &params->group_size);
+        take_number(text, &params->max_spins);
+        gpu->persistent.is_unchecked = params->max_spins == 0;
+    }
+}
+
 static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
 {
     if (is_setting("GLINFER_DISPATCH", "direct")) {
@@ -194,6 +225,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     gpu->class = quirk->class;
     gpu->dot = quirk->dot;
     choose_dispatch(gpu, quirk->indirect);
+    choose_persistent(gpu);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
            gi_gpu_check(gpu, "opening the device", err);
@@ -274,6 +306,11 @@ enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu)
 {
     const bool is_flushed = gpu->dot == GI_GPU_DOT_HALVES && gpu->limits.flushes_half_denormals;
     return is_flushed ? GI_GPU_DOT_PLACES : gpu->dot;
+}
+
+const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu)
+{
+    return &gpu->persistent;
 }
 
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu)

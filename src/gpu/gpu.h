@@ -65,6 +65,19 @@ enum gi_gpu_dot {
     GI_GPU_DOT_BITS,   // Adreno
 };
 
+// A dispatch that a whole chain of steps is (gpu/persistent.h).
+struct gi_persistent_params {
+    uint32_t group_size; // invocations of every group of the table
+    uint32_t n_groups;   // at most; as many as run together are used
+    uint32_t max_spins;  // of a wait: what a fault takes
+};
+struct gi_gpu_persistent {
+    bool is_wanted;    // where it can be
+    bool is_asked;     // by GLINFER_DISPATCH
+    bool is_unchecked; // tests: a wait of no spins faults at once, but not before it is used
+    struct gi_persistent_params params;
+};
+
 struct gi_gpu_params {
     const char *cache_dir;    // as glinfer_device_params.cache_dir
     const struct gi_log *log; // borrowed, may be NULL
@@ -84,6 +97,7 @@ void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
 enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu);
+const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
 

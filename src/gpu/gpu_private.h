@@ -34,7 +34,8 @@ struct gi_gpu {
     enum gi_gpu_dot dot;
     enum gi_dispatch_mode dispatch_mode;
     bool is_dispatch_open; // no row of the device says whether grids should be indirect
-    char *cache_dir;       // owned; NULL: no cache
+    struct gi_gpu_persistent persistent;
+    char *cache_dir; // owned; NULL: no cache
     bool is_lost;
     uint64_t n_waits;
     uint32_t n_debug_errors, n_host_moves;

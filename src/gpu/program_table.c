@@ -200,6 +200,17 @@ bool gi_program_table_request(struct gi_program_table *table, const struct gi_pr
     return true;
 }
 
+bool gi_program_table_request_text(struct gi_program_table *table, const char *name,
+                                   const char *text, uint32_t capability, uint32_t *index,
+                                   struct glinfer_error *err)
+{
+    if (!gi_program_table_request_source(table, name, text, NULL, 0, index, err)) {
+        return false;
+    }
+    table->programs[*index].capability = capability;
+    return true;
+}
+
 bool gi_program_table_request_source(struct gi_program_table *table, const char *name,
                                      const char *text, const struct gi_define *defines,
                                      uint32_t n_defines, uint32_t *index, struct glinfer_error *err)

@@ -65,6 +65,12 @@ uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index);
 // "gemv_qkv.comp q4_0 HEAD_DIM=64": for messages.
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
 
+// Requests a kernel that was written at run time: like the next, but needs capability (bits of
+// enum gi_capability).
+bool gi_program_table_request_text(struct gi_program_table *table, const char *name,
+                                   const char *text, uint32_t capability, uint32_t *index,
+                                   struct glinfer_error *err);
+
 // For tests. Requests a kernel given as text, which is copied; name is a literal that stands for
 // its file in messages. Its defines are the given ones; it may include files of glsl/.
 bool gi_program_table_request_source(struct gi_program_table *table, const char *name,

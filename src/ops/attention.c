@@ -87,10 +87,11 @@ struct step_shape {
 };
 
 // Subgroups take heads that are 8 times a power of two, no smaller than a key of each invocation.
-static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                              uint32_t group_size)
 {
     const uint32_t n = layer->head_dim;
-    return (n & (n - 1)) == 0 && n * KEYS >= 8 * SUBGROUP_WG &&
+    return (n & (n - 1)) == 0 && n * KEYS >= 8 * group_size &&
            gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP);
 }
 
@@ -119,13 +120,14 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
     };
 }
 
-static struct step_shape choose_step_shape(const struct gi_gpu *gpu,
-                                           const struct gi_kv_layer *layer)
+static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
+                                           const struct gi_kv_layer *layer, uint32_t group_size)
 {
-    if (has_row_form(gpu, layer)) {
+    const struct gi_gpu *gpu = recorder->gpu;
+    if (recorder->group_size == 0 && has_row_form(gpu, layer)) {
         return row_shape(layer);
     }
-    if (has_subgroup_form(gpu, layer)) {
+    if (has_subgroup_form(gpu, layer, group_size)) {
         return (struct step_shape){
             GI_PROGRAM_ATTENTION_SUBGROUP, 7, KEYS, layer->n_head, 0, 0, false};
     }
@@ -153,7 +155,8 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
 {
     check_layer(layer);
-    const struct step_shape shape = choose_step_shape(recorder->gpu, layer);
+    const uint32_t group_size = gi_recorder_group_size(recorder, SUBGROUP_WG);
+    const struct step_shape shape = choose_step_shape(recorder, layer, group_size);
     const bool is_row = shape.program == GI_PROGRAM_ATTENTION_ROW;
     const struct gi_program_key key = {
         .id = shape.program,
@@ -165,7 +168,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                     {"KEYS", (int32_t)shape.keys},
                     {"K_F32", layer->is_k_f32},
                     {"V_F32", layer->is_v_f32},
-                    {is_row ? "HEADS" : "WG_SIZE", is_row ? (int32_t)shape.heads : SUBGROUP_WG},
+                    {is_row ? "HEADS" : "WG_SIZE", (int32_t)(is_row ? shape.heads : group_size)},
                     {"VECTORS", (int32_t)shape.vectors}},
     };
     const struct gi_attention_params params = {

@@ -19,11 +19,12 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
                               const struct gi_vectors *vectors, const struct gi_stream *stream,
                               struct glinfer_error *err)
 {
+    const uint32_t group_size = gi_recorder_group_size(recorder, TOKEN_WG);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_EMBED_TOKEN,
         .quant = part->quant->type,
         .n_defines = 1,
-        .defines = {{"WG_SIZE", TOKEN_WG}},
+        .defines = {{"WG_SIZE", (int32_t)group_size}},
     };
     struct gi_dispatch dispatch = {
         .label = "embed_token",
@@ -31,7 +32,7 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = {.size = {divide_up(params->n_block, TOKEN_WG), 1, 1} },
+        .grid = {.size = {divide_up(params->n_block, group_size), 1, 1} },
     };
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
@@ -63,7 +64,7 @@ bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
             return false;
         }
     }
-    stream->n_ssq = divide_up(n_block, TOKEN_WG);
+    stream->n_ssq = divide_up(n_block, gi_recorder_group_size(recorder, TOKEN_WG));
     assert(stream->n_ssq <= stream->max_ssq);
     return true;
 }

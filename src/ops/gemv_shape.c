@@ -139,12 +139,27 @@ static bool find_dot_shape(const struct gi_gpu *gpu, const struct gi_weight_part
     return false;
 }
 
+// For groups of one size that stay: as many pairs a group as let all groups work at once, but no fewer
+// than eight slices of k, and then groups that loop.
+static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder, uint32_t n_pair)
+{
+    struct gi_gemv_shape shape = {GI_GEMV_FORM_SPLIT, recorder->group_size, 1, recorder->n_groups};
+    while (n_pair > shape.pairs * shape.max_groups && shape.pairs < 8 &&
+           shape.wg_size >= 2 * 8 * 8 * shape.pairs) {
+        shape.pairs *= 2;
+    }
+    return shape;
+}
+
 static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
                                        const struct gi_tuning_key *key,
                                        const struct gi_weight_part *part, uint32_t n_block)
 {
     const struct gi_gpu *gpu = recorder->gpu;
     struct gi_gemv_shape shape;
+    if (recorder->group_size) {
+        return resident_shape(recorder, part->n_rows / 16);
+    }
     if ((parse_shape(getenv("GLINFER_GEMV"), &shape) && is_possible(&shape, gpu, part)) ||
         (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
          is_possible(&shape, gpu, part))) {

@@ -13,7 +13,16 @@ struct gi_recorder {
     struct gi_dispatch_table *table;   // borrowed
     const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
     struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
+    // Of a step that one dispatch walks through (gpu/persistent.h): invocations of every group, and
+    // groups that there are. 0: each dispatch as suits it.
+    uint32_t group_size, n_groups;
 };
+
+// Invocations of a group of a kernel that would have `usual`.
+static inline uint32_t gi_recorder_group_size(const struct gi_recorder *recorder, uint32_t usual)
+{
+    return recorder->group_size ? recorder->group_size : usual;
+}
 
 // A named f32 matrix of activations, a row a token: (n_tokens, stride), row-major.
 struct gi_rows {

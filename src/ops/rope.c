@@ -5,13 +5,16 @@
 
 #define WG_SIZE 64 // pairs
 
-static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_layer *layer)
+static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_layer *layer,
+                                      uint32_t group_size)
 {
     return (struct gi_program_key){
         .id = id,
         .quant = GI_QUANT_NONE,
         .n_defines = 3,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"K_F32", layer->is_k_f32}, {"V_F32", layer->is_v_f32}},
+        .defines = {{"WG_SIZE", (int32_t)group_size},
+                    {"K_F32", layer->is_k_f32},
+                    {"V_F32", layer->is_v_f32}},
     };
 }
 
@@ -43,7 +46,7 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
     assert(qkv->stride >= layout->n_rows && q->stride >= layout->n_head * layout->head_dim);
     assert(n_rot % 2 == 0 && n_rot <= layout->head_dim && vectors->rope % 2 == 0);
     const uint32_t half_dim = layout->head_dim / 2;
-    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer);
+    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, WG_SIZE);
     const struct gi_rope_kv_params params = {
         .q_stride = q->stride,
         .qkv_stride = qkv->stride,
@@ -74,7 +77,8 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
     assert(rope->n_rot <= layout->head_dim && rope->table % 2 == 0);
     assert(norm->q_width % layout->head_dim == 0 && norm->k_width % layout->head_dim == 0);
     const uint32_t half_dim = layout->head_dim / 2;
-    const struct gi_program_key key = make_key(GI_PROGRAM_NORM_ROPE_KV, layer);
+    const struct gi_program_key key =
+        make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_group_size(recorder, WG_SIZE));
     const struct gi_norm_rope_kv_params params = {
         .q_stride = q->stride,
         .qkv_stride = qkv->stride,

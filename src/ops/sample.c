@@ -3,11 +3,12 @@
 #include "ops/params.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Widths of a work group that a kernel may have programs for; ids below are in this order, GI_PROGRAM_COUNT
 // where there is none.
-static const char *const width_names[] = {"64", "128", "256", "1024"};
+static const char *const width_names[] = {"64", "128", "256", "512", "1024"};
 #define N_WIDTH (sizeof(width_names) / sizeof(width_names[0]))
 
 static bool has_width(const struct gi_gpu *gpu, enum gi_program_id id)
@@ -20,7 +21,7 @@ static bool has_width(const struct gi_gpu *gpu, enum gi_program_id id)
 // the width is no matter of speed alone, and nothing to tune.
 static uint32_t class_width(const struct gi_gpu *gpu, const enum gi_program_id ids[N_WIDTH])
 {
-    uint32_t width = gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT ? N_WIDTH - 1 : N_WIDTH - 2;
+    uint32_t width = gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT ? N_WIDTH - 1 : N_WIDTH - 3;
     while (width > 0 && !has_width(gpu, ids[width])) {
         width--;
     }
@@ -40,10 +41,26 @@ static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tu
     return number;
 }
 
+// The width of this many invocations, else 128: what has neither is no stage of a persistent program.
+static uint32_t find_width(const struct gi_gpu *gpu, const enum gi_program_id ids[N_WIDTH],
+                           uint32_t size)
+{
+    uint32_t width = N_WIDTH - 1;
+    while (width > 1 &&
+           (strtoul(width_names[width], NULL, 10) != size || !has_width(gpu, ids[width]))) {
+        width--;
+    }
+    return width;
+}
+
 static uint32_t choose_width(const struct gi_recorder *recorder, const char *label,
                              const enum gi_program_id ids[N_WIDTH], uint32_t n_vocab,
                              uint32_t *site)
 {
+    *site = 0;
+    if (recorder->group_size) {
+        return find_width(recorder->gpu, ids, recorder->group_size);
+    }
     const struct gi_tuning_key key = {
         .kernel = label, .type = GI_TUNING_NO_TYPE, .n_rows = n_vocab};
     const bool is_fixed = gi_gpu_class(recorder->gpu) == GI_GPU_CLASS_LLVMPIPE;
@@ -96,7 +113,8 @@ bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err)
 {
     static const enum gi_program_id ids[N_WIDTH] = {GI_PROGRAM_COUNT, GI_PROGRAM_ARGMAX,
-                                                    GI_PROGRAM_ARGMAX_256, GI_PROGRAM_ARGMAX_1024};
+                                                    GI_PROGRAM_ARGMAX_256, GI_PROGRAM_ARGMAX_512,
+                                                    GI_PROGRAM_ARGMAX_1024};
     return record_choice(recorder, "argmax", ids, logits, step, err);
 }
 
@@ -104,6 +122,7 @@ bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err)
 {
     static const enum gi_program_id ids[N_WIDTH] = {GI_PROGRAM_SAMPLE_64, GI_PROGRAM_SAMPLE,
-                                                    GI_PROGRAM_SAMPLE_256, GI_PROGRAM_SAMPLE_1024};
+                                                    GI_PROGRAM_SAMPLE_256, GI_PROGRAM_SAMPLE_512,
+                                                    GI_PROGRAM_SAMPLE_1024};
     return record_choice(recorder, "sample", ids, logits, step, err);
 }

@@ -1,0 +1,31 @@
+// What stages of a persistent program see of the walk over its table (lib/grid_walk.glsl). GROUP_SIZE is
+// the size of every group.
+#include "lib/common.glsl"
+#include "lib/grid_barrier.glsl"
+#define STEP_STATE_COHERENT
+#include "lib/step_state.glsl"
+
+layout(local_size_x = GROUP_SIZE) in;
+
+// step_state as it is until the next one is chosen.
+struct StepNow {
+    uint token, n_past, n_tokens;
+} step_now;
+
+// Of the entry that is at work.
+uint entry_params;
+uvec4 entry_begin, entry_buffer;
+
+// The groups of a dispatch that a group of ours computes one after another, instead of gl_WorkGroupID,
+// gl_NumWorkGroups and gl_GlobalInvocationID.
+uvec3 stage_group, stage_n_groups;
+#define stage_invocation (stage_group * gl_WorkGroupSize + gl_LocalInvocationID)
+
+#define STAGE_GROUPS(call)                                                                           \
+    for (uint i = gl_WorkGroupID.x; i < stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;      \
+         i += gl_NumWorkGroups.x) {                                                                  \
+        stage_group = uvec3(i % stage_n_groups.x, i / stage_n_groups.x % stage_n_groups.y,           \
+                            i / (stage_n_groups.x * stage_n_groups.y));                              \
+        call;                                                                                        \
+        barrier();                                                                                   \
+    }

@@ -1,0 +1,203 @@
+#include "gpu/persistent.h"
+
+#include "gpu/gpu_private.h"
+#include "gpu/persistent_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Of the control buffer, in words: glsl/lib/grid_barrier.glsl.
+enum {
+    CONTROL_FAULT = 128,
+    CONTROL_WORDS = 192,
+};
+
+// Locations of uniforms: lib/grid_barrier.glsl, lib/grid_walk.glsl.
+enum {
+    UNIFORM_STEPS,
+    UNIFORM_SPIN_LIMIT,
+    UNIFORM_EMPTY,
+};
+
+enum {
+    PROBE_BARRIERS = 64,
+    PROBE_SPINS = 20000,       // some milliseconds
+    MAX_STEPS = 256,           // far below any watchdog
+    MAX_STEPS_ON_LLVMPIPE = 2, // it ends all loops of a program after 65,535 turns together
+};
+
+struct gi_persistent {
+    struct gi_gpu *gpu;                // borrowed
+    struct gi_program_table *programs; // of its own, so that a refused program is nobody else's
+    struct gi_buffer table, control;
+    struct gi_range bindings[GI_PERSISTENT_MAX_BINDINGS];
+    uint32_t n_bindings;
+    uint32_t program; // GL
+    uint32_t n_groups, max_spins;
+};
+
+//-- replay ----------------------------------------------------------------------------------------
+
+static void bind_range(uint32_t binding, const struct gi_range *range)
+{
+    if (range->buffer) {
+        glBindBufferRange(GL_SHADER_STORAGE_BUFFER, binding, range->buffer->name,
+                          (GLintptr)range->offset, (GLsizeiptr)range->size);
+    }
+}
+
+static void dispatch(const struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty,
+                     uint32_t spins)
+{
+    glUseProgram(p->program);
+    glUniform1ui(UNIFORM_STEPS, n_steps);
+    glUniform1ui(UNIFORM_SPIN_LIMIT, spins);
+    glUniform1ui(UNIFORM_EMPTY, n_empty);
+    for (uint32_t i = 0; i < p->n_bindings; i++) {
+        bind_range(i, &p->bindings[i]);
+    }
+    glBindBufferBase(GL_UNIFORM_BUFFER, 0, p->table.name);
+    glDispatchCompute(p->n_groups, 1, 1);
+    glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT);
+}
+
+void gi_persistent_replay(struct gi_persistent *persistent, uint32_t n_steps)
+{
+    dispatch(persistent, n_steps, 0, persistent->max_spins);
+}
+
+struct gi_range gi_persistent_fault(const struct gi_persistent *persistent)
+{
+    return (struct gi_range){&persistent->control, CONTROL_FAULT * sizeof(uint32_t),
+                             sizeof(uint32_t)};
+}
+
+uint32_t gi_persistent_groups(const struct gi_persistent *persistent)
+{
+    return persistent->n_groups;
+}
+
+uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent)
+{
+    const bool is_software = gi_gpu_platform(persistent->gpu)->is_software;
+    return is_software ? MAX_STEPS_ON_LLVMPIPE : MAX_STEPS;
+}
+
+//-- probe -----------------------------------------------------------------------------------------
+
+// Whether n_groups were seen to run together.
+static bool try_groups(struct gi_persistent *p, bool *are_together, struct glinfer_error *err)
+{
+    static const uint32_t zeros[CONTROL_WORDS];
+    uint32_t fault = 1;
+    if (!gi_buffer_write(&p->control, p->gpu, 0, zeros, sizeof(zeros), err)) {
+        return false;
+    }
+    dispatch(p, 0, PROBE_BARRIERS, PROBE_SPINS);
+    if (!gi_buffer_read(&p->control, p->gpu, CONTROL_FAULT * sizeof(uint32_t), &fault,
+                        sizeof(fault), err)) {
+        return false;
+    }
+    *are_together = fault == 0;
+    return true;
+}
+
+// Takes as many groups as run together, twice in a row.
+static bool probe(struct gi_persistent *p, struct glinfer_error *err)
+{
+    const uint32_t asked = p->n_groups;
+    uint32_t n_good = 0;
+    while (n_good < 2) {
+        bool are_together;
+        if (!try_groups(p, &are_together, err)) {
+            return false;
+        }
+        n_good = are_together ? n_good + 1 : 0;
+        if (!are_together && p->n_groups == 1) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "a group that waits for itself does not come back");
+        }
+        p->n_groups = are_together ? p->n_groups : p->n_groups * 3 / 4;
+    }
+    if (p->n_groups == 1 && asked > 1) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "no two groups of a dispatch were seen to run at the same time");
+    }
+    return true;
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static bool build(struct gi_persistent *p, const struct gi_persistent_source *source,
+                  struct glinfer_error *err)
+{
+    uint32_t index;
+    p->programs = gi_program_table_create(p->gpu, err);
+    if (!p->programs ||
+        !gi_program_table_request_text(p->programs, "persistent", source->text, source->capability,
+                                       &index, err) ||
+        !gi_program_table_build(p->programs, NULL, NULL, err)) {
+        return false;
+    }
+    p->program = gi_program_name(p->programs, index);
+    return true;
+}
+
+static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
+                 const struct gi_program_table *programs, uint32_t group_size,
+                 struct glinfer_error *err)
+{
+    struct gi_persistent_source source;
+    if (p->n_groups > 1 && gi_gpu_platform(p->gpu)->is_software) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s does not run groups at the same time",
+                            gi_gpu_platform(p->gpu)->renderer);
+    }
+    if (!gi_persistent_source_init(&source, p->gpu, table, programs, group_size, err)) {
+        return false;
+    }
+    const uint64_t size = source.n_words * sizeof(uint32_t);
+    const bool ok =
+        build(p, &source, err) && gi_buffer_init(&p->table, p->gpu, size, "table", err) &&
+        gi_buffer_write(&p->table, p->gpu, 0, source.table, size, err) &&
+        gi_buffer_init(&p->control, p->gpu, CONTROL_WORDS * sizeof(uint32_t), "control", err);
+    if (ok) {
+        memcpy(p->bindings, source.bindings, sizeof(p->bindings));
+        p->n_bindings = source.n_bindings;
+        p->bindings[GI_PERSISTENT_CONTROL] = (struct gi_range){&p->control, 0, p->control.size};
+    }
+    gi_persistent_source_finish(&source);
+    return ok && probe(p, err);
+}
+
+struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
+                                           const struct gi_dispatch_table *table,
+                                           const struct gi_program_table *programs,
+                                           const struct gi_persistent_params *params,
+                                           struct glinfer_error *err)
+{
+    struct gi_persistent *p = calloc(1, sizeof(*p));
+    if (!p) {
+        gi_error_no_memory(err, sizeof(*p), "a persistent table");
+        return NULL;
+    }
+    p->gpu = gpu;
+    p->n_groups = params->n_groups;
+    p->max_spins = params->max_spins;
+    if (!init(p, table, programs, params->group_size, err)) {
+        gi_persistent_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+void gi_persistent_destroy(struct gi_persistent *persistent)
+{
+    if (!persistent) {
+        return;
+    }
+    gi_buffer_finish(&persistent->table, persistent->gpu);
+    gi_buffer_finish(&persistent->control, persistent->gpu);
+    gi_program_table_destroy(persistent->programs);
+    free(persistent);
+}

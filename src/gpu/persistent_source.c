@@ -1,0 +1,566 @@
+#include "gpu/persistent_source.h"
+
+#include "gpu/gpu_private.h"
+#include "gpu/program_private.h"
+#include "gpu/stage_source.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STAGES  64 // the table has 8 bits for one
+#define MAX_VIEWS   24
+#define ENTRY_WORDS 12
+
+// A stage and what its entries agree on.
+struct stage {
+    uint32_t program;
+    const struct gi_dispatch *first; // of its entries
+    const void *params;              // of the first
+    struct gi_glsl_source source;
+    struct gi_stage_facts facts;
+    bool is_same_begin[GI_MAX_BINDINGS], is_same_buffer[GI_MAX_BINDINGS];
+    bool is_same_field[GI_STAGE_MAX_FIELDS];
+};
+
+// A buffer bound whole for elements of one type. Those of a kind (type, coherent or not) have neighbouring
+// bindings: an array of blocks.
+struct view {
+    struct gi_stage_word type;
+    bool is_hot; // written by some entry
+    const struct gi_buffer *buffer;
+    uint32_t index;   // within its kind
+    uint32_t binding; // of its kind's first
+};
+
+struct maker {
+    const struct gi_gpu *gpu;
+    const struct gi_dispatch_table *table;
+    const struct gi_program_table *programs;
+    struct gi_persistent_source *source;
+    uint32_t group_size;
+    struct stage stages[MAX_STAGES];
+    uint32_t n_stages;
+    uint8_t *stage_of; // of each entry
+    struct view views[MAX_VIEWS];
+    uint32_t n_views;
+    uint32_t next_binding;
+    uint32_t n_table_quads;
+    FILE *out;
+    struct glinfer_error *err;
+};
+
+static bool refuse(const struct maker *m, const struct gi_dispatch *dispatch, const char *why)
+{
+    return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED, "%s (%s) %s", dispatch->label,
+                        gi_program_label(m->programs, dispatch->program), why);
+}
+
+//-- stages ----------------------------------------------------------------------------------------
+
+static bool is_same_grid(const struct gi_grid *a, const struct gi_grid *b)
+{
+    const bool is_fixed = a->rule == GI_GRID_FIXED;
+    for (uint32_t i = 0; i < 3; i++) {
+        const bool is_free = !is_fixed && i == a->axis;
+        if (!is_free && a->size[i] != b->size[i]) {
+            return false;
+        }
+    }
+    return a->rule == b->rule && (is_fixed || (a->axis == b->axis && a->divisor == b->divisor));
+}
+
+// The value of a define of the program that the size of its groups is given by.
+static bool find_group_size(const struct gi_program *program, struct gi_stage_word name,
+                            uint32_t *value)
+{
+    for (uint32_t i = 0; i < program->key.n_defines; i++) {
+        if (gi_stage_word_is(name, program->key.defines[i].name)) {
+            *value = (uint32_t)program->key.defines[i].value;
+            return true;
+        }
+    }
+    const char *fixed = program->fixed_defines;
+    while ((fixed = strstr(fixed, "WG_SIZE="))) {
+        *value = (uint32_t)strtoul(fixed + strlen("WG_SIZE="), NULL, 10);
+        return gi_stage_word_is(name, "WG_SIZE");
+    }
+    return false;
+}
+
+static bool open_stage(struct maker *m, uint32_t entry)
+{
+    const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+    const struct gi_program *program = &m->programs->programs[dispatch->program];
+    if (m->n_stages == MAX_STAGES) {
+        return refuse(m, dispatch, "is one kind of dispatch too many");
+    }
+    struct stage *stage = &m->stages[m->n_stages++];
+    *stage = (struct stage){.program = dispatch->program,
+                            .first = dispatch,
+                            .params = gi_dispatch_table_params(m->table, entry)};
+    struct gi_glsl_params params;
+    uint32_t size = 0;
+    gi_program_describe_source(program, &params);
+    if (!gi_glsl_source_init(&stage->source, &params, m->err) ||
+        !gi_stage_scan(stage->source.text, &stage->facts, m->err)) {
+        return false;
+    }
+    if (!find_group_size(program, stage->facts.group_size, &size) || size != m->group_size) {
+        return refuse(m, dispatch, "has no form with groups of this size");
+    }
+    m->source->capability |= program->capability & ~GI_CAPABILITY_TEXBUF;
+    memset(stage->is_same_begin, true, sizeof(stage->is_same_begin));
+    memset(stage->is_same_buffer, true, sizeof(stage->is_same_buffer));
+    for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+        // What bounds loops over all of a vocabulary, or of a matrix, is better not known to a compiler.
+        stage->is_same_field[i] =
+            !dispatch->writes_state && !gi_stage_word_is(stage->facts.fields[i].name, "n_pair");
+    }
+    return true;
+}
+
+static void compare_entry(struct maker *m, struct stage *stage, uint32_t entry)
+{
+    const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+    const uint32_t *params = gi_dispatch_table_params(m->table, entry);
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *a = &dispatch->bindings[i], *b = &stage->first->bindings[i];
+        stage->is_same_begin[i] = stage->is_same_begin[i] && a->offset == b->offset;
+        stage->is_same_buffer[i] = stage->is_same_buffer[i] && a->buffer == b->buffer;
+    }
+    for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+        stage->is_same_field[i] =
+            stage->is_same_field[i] && params[i] == ((const uint32_t *)stage->params)[i];
+    }
+}
+
+static bool find_stages(struct maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    for (uint32_t entry = 0; entry < count; entry++) {
+        const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+        uint32_t i = 0;
+        for (uint32_t k = 0; k < GI_MAX_BINDINGS; k++) {
+            if (dispatch->texels[k] != GI_TEXEL_NONE) {
+                return refuse(m, dispatch, "reads buffer textures");
+            }
+        }
+        while (i < m->n_stages && (m->stages[i].program != dispatch->program ||
+                                   strcmp(m->stages[i].first->label, dispatch->label) != 0 ||
+                                   !is_same_grid(&m->stages[i].first->grid, &dispatch->grid))) {
+            i++;
+        }
+        if (i == m->n_stages && !open_stage(m, entry)) {
+            return false;
+        }
+        m->stage_of[entry] = (uint8_t)i;
+        compare_entry(m, &m->stages[i], entry);
+    }
+    return true;
+}
+
+//-- buffers ---------------------------------------------------------------------------------------
+
+static uint32_t element_size(struct gi_stage_word type)
+{
+    static const struct {
+        const char *name;
+        uint32_t size;
+    } types[] = {
+        {"float", 4 },
+        {"uint",  4 },
+        {"vec2",  8 },
+        {"uvec2", 8 },
+        {"vec4",  16},
+        {"uvec4", 16},
+    };
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (gi_stage_word_is(type, types[i].name)) {
+            return types[i].size;
+        }
+    }
+    return 0; // a struct
+}
+
+static bool is_written(const struct gi_dispatch_table *table, const struct gi_buffer *buffer)
+{
+    if (gi_dispatch_table_state(table)->buffer == buffer) {
+        return true;
+    }
+    for (uint32_t entry = 0; entry < gi_dispatch_table_count(table); entry++) {
+        const struct gi_dispatch *dispatch = gi_dispatch_table_at(table, entry);
+        for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+            if ((dispatch->writes >> i & 1) && dispatch->bindings[i].buffer == buffer) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_same_kind(const struct view *a, const struct view *b)
+{
+    return a->is_hot == b->is_hot && a->type.size == b->type.size &&
+           memcmp(a->type.start, b->type.start, a->type.size) == 0;
+}
+
+static struct view *find_view(struct maker *m, struct gi_stage_word type,
+                              const struct gi_buffer *buffer)
+{
+    for (uint32_t i = 0; i < m->n_views; i++) {
+        struct view *view = &m->views[i];
+        if (view->buffer == buffer && view->type.size == type.size &&
+            memcmp(view->type.start, type.start, type.size) == 0) {
+            return view;
+        }
+    }
+    return NULL;
+}
+
+static bool add_view(struct maker *m, struct gi_stage_word type, const struct gi_buffer *buffer)
+{
+    if (find_view(m, type, buffer)) {
+        return true;
+    }
+    if (m->n_views == MAX_VIEWS) {
+        return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED, "the model is in too many buffers");
+    }
+    struct view view = {type, is_written(m->table, buffer), buffer, 0, 0};
+    for (uint32_t i = 0; i < m->n_views; i++) {
+        view.index += is_same_kind(&m->views[i], &view);
+    }
+    m->views[m->n_views++] = view;
+    return true;
+}
+
+static bool find_views(struct maker *m)
+{
+    for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
+        const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+        const struct gi_stage_facts *facts = &m->stages[m->stage_of[entry]].facts;
+        for (uint32_t i = 0; i < facts->n_blocks; i++) {
+            const struct gi_stage_block *block = &facts->blocks[i];
+            if (block->binding >= GI_MAX_BINDINGS) {
+                return refuse(m, dispatch, "has more storage blocks than a dispatch binds");
+            }
+            const struct gi_buffer *buffer = dispatch->bindings[block->binding].buffer;
+            if (buffer && element_size(block->type) > 0 && !add_view(m, block->type, buffer)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Storage bindings that are not taken by control and state.
+static uint32_t take_binding(struct maker *m)
+{
+    while (m->next_binding == GI_PERSISTENT_CONTROL || m->next_binding == GI_PERSISTENT_STATE) {
+        m->next_binding++;
+    }
+    return m->next_binding++;
+}
+
+static bool bind(struct maker *m, uint32_t binding, const struct gi_range *range)
+{
+    if (binding >= m->gpu->limits.max_storage_blocks || binding >= GI_PERSISTENT_MAX_BINDINGS) {
+        return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
+                            "the model is in more buffers than the %u storage blocks that a "
+                            "program can have take",
+                            m->gpu->limits.max_storage_blocks);
+    }
+    if (range->size > m->gpu->limits.max_storage_block_size) {
+        return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
+                            "a buffer of %llu MiB is over the largest storage block",
+                            (unsigned long long)(range->size >> 20));
+    }
+    m->source->bindings[binding] = *range;
+    m->source->n_bindings = binding >= m->source->n_bindings ? binding + 1 : m->source->n_bindings;
+    return true;
+}
+
+// Arrays of blocks take one binding after another: kinds come before the single ones.
+static bool bind_views(struct maker *m)
+{
+    m->next_binding = GI_PERSISTENT_STATE + 1;
+    for (uint32_t i = 0; i < m->n_views; i++) {
+        if (m->views[i].index != 0) {
+            continue;
+        }
+        const uint32_t first = m->next_binding;
+        for (uint32_t k = i; k < m->n_views; k++) {
+            if (is_same_kind(&m->views[k], &m->views[i])) {
+                const struct gi_range range = {m->views[k].buffer, 0, m->views[k].buffer->size};
+                m->views[k].binding = first;
+                if (!bind(m, m->next_binding++, &range)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static void write_views(const struct maker *m)
+{
+    for (uint32_t i = 0; i < m->n_views; i++) {
+        const struct view *view = &m->views[i];
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < m->n_views; k++) {
+            n += is_same_kind(&m->views[k], view);
+        }
+        const char *kind = view->is_hot ? "hot" : "cold";
+        if (view->index == 0) {
+            fprintf(m->out,
+                    "layout(std430, binding = %u) %s buffer %s_%.*s { %.*s at[]; } "
+                    "%s_%.*ss[%u];\n",
+                    view->binding, view->is_hot ? "coherent" : "restrict readonly", kind,
+                    (int)view->type.size, view->type.start, (int)view->type.size, view->type.start,
+                    kind, (int)view->type.size, view->type.start, n);
+        }
+    }
+}
+
+//-- text ------------------------------------------------------------------------------------------
+
+// Texts of one stage's names.
+struct names {
+    struct gi_stage_names list;
+    char suffix[8];
+    char prefixes[GI_STAGE_MAX_BLOCKS][96];
+    char fields[GI_STAGE_MAX_FIELDS][64];
+};
+
+static const char component[] = "xyzw";
+
+static bool name_block(struct maker *m, const struct stage *stage, uint32_t i, struct names *names)
+{
+    const struct gi_stage_block *block = &stage->facts.blocks[i];
+    const struct gi_range *range = &stage->first->bindings[block->binding];
+    const uint32_t size = element_size(block->type);
+    char index[24], begin[24];
+    if (size == 0) {
+        if (!stage->is_same_begin[block->binding] || !stage->is_same_buffer[block->binding]) {
+            return refuse(m, stage->first, "has structs in several places");
+        }
+        names->list.bindings[i] = take_binding(m);
+        return bind(m, names->list.bindings[i], range);
+    }
+    const struct view *view = range->buffer ? find_view(m, block->type, range->buffer) : NULL;
+    if (!view) {
+        names->list.prefixes[i] = "unbound"; // in text that is compiled away
+        names->list.suffixes[i] = "]";
+        return true;
+    }
+    if (stage->is_same_buffer[block->binding]) {
+        snprintf(index, sizeof(index), "%uu", view->index);
+    } else {
+        snprintf(index, sizeof(index), "entry_buffer.%c", component[block->binding]);
+    }
+    if (stage->is_same_begin[block->binding]) {
+        snprintf(begin, sizeof(begin), "%lluu", (unsigned long long)(range->offset / size));
+    } else {
+        snprintf(begin, sizeof(begin), "entry_begin.%c", component[block->binding]);
+    }
+    snprintf(names->prefixes[i], sizeof(names->prefixes[i]), "%s_%.*ss[%s].at[%s + (",
+             view->is_hot ? "hot" : "cold", (int)block->type.size, block->type.start, index, begin);
+    names->list.prefixes[i] = names->prefixes[i];
+    names->list.suffixes[i] = ")]";
+    return true;
+}
+
+static void name_field(const struct stage *stage, uint32_t i, struct names *names)
+{
+    const struct gi_stage_field *field = &stage->facts.fields[i];
+    char value[40];
+    if (stage->is_same_field[i]) {
+        snprintf(value, sizeof(value), "%uu", ((const uint32_t *)stage->params)[i]);
+    } else {
+        snprintf(value, sizeof(value), "table[entry_params + %uu].%c", i / 4, component[i % 4]);
+    }
+    snprintf(names->fields[i], sizeof(names->fields[i]),
+             field->is_float ? "uintBitsToFloat(%s)" : "%s", value);
+    names->list.fields[i] = names->fields[i];
+}
+
+static bool write_stage(struct maker *m, uint32_t index)
+{
+    const struct stage *stage = &m->stages[index];
+    struct names *names = calloc(1, sizeof(*names));
+    if (!names) {
+        return gi_error_no_memory(m->err, sizeof(*names), "a stage");
+    }
+    snprintf(names->suffix, sizeof(names->suffix), "_s%u", index);
+    names->list.suffix = names->suffix;
+    names->list.state = stage->first->writes_state ? "state" : "step_now";
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < stage->facts.n_blocks; i++) {
+        ok = name_block(m, stage, i, names);
+    }
+    for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+        name_field(stage, i, names);
+    }
+    ok = ok && gi_stage_write(stage->source.text, &stage->facts, &names->list, m->out, m->err);
+    free(names);
+    return ok;
+}
+
+// All groups of an entry that are one group's.
+static void write_call(const struct maker *m, uint32_t index)
+{
+    const struct gi_grid *grid = &m->stages[index].first->grid;
+    fprintf(m->out, "    case %uu:\n        stage_n_groups = uvec3(", index);
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *comma = i < 2 ? ", " : ");\n";
+        if (grid->rule == GI_GRID_FIXED || i != grid->axis) {
+            fprintf(m->out, "%uu%s", grid->size[i], comma);
+        } else {
+            fprintf(m->out, "(%s + %uu) / %uu%s",
+                    grid->rule == GI_GRID_KEYS ? "step_now.n_past + step_now.n_tokens"
+                                               : "step_now.n_tokens",
+                    grid->divisor - 1, grid->divisor, comma);
+        }
+    }
+    fprintf(m->out, "        STAGE_GROUPS(run_s%u())\n        break;\n", index);
+}
+
+static bool write_text(struct maker *m)
+{
+    fprintf(m->out,
+            "#define GROUP_SIZE %u\n#define N_ENTRY %uu\n"
+            "#include \"lib/grid_stage.glsl\"\n"
+            "layout(std140, binding = 0) uniform Table { uvec4 table[%u]; };\n",
+            m->group_size, gi_dispatch_table_count(m->table), m->n_table_quads);
+    write_views(m);
+    for (uint32_t i = 0; i < m->n_stages; i++) {
+        if (!write_stage(m, i)) {
+            return false;
+        }
+    }
+    fprintf(m->out, "void run_stage(uint stage)\n{\n    switch (stage) {\n");
+    for (uint32_t i = 0; i < m->n_stages; i++) {
+        write_call(m, i);
+    }
+    fprintf(m->out, "    }\n}\n#include \"lib/grid_walk.glsl\"\n");
+    return true;
+}
+
+//-- table -----------------------------------------------------------------------------------------
+
+static bool needs_params(const struct stage *stage)
+{
+    return memchr(stage->is_same_field, false, stage->facts.n_fields) != NULL;
+}
+
+static uint32_t count_quads(const struct maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    uint32_t n = count * (ENTRY_WORDS / 4);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct stage *stage = &m->stages[m->stage_of[i]];
+        n += needs_params(stage) ? stage->first->params_size / 16 : 0;
+    }
+    return n;
+}
+
+static void fill_entry(struct maker *m, uint32_t entry, uint32_t *params_at)
+{
+    const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+    const struct stage *stage = &m->stages[m->stage_of[entry]];
+    uint32_t *words = m->source->table + (size_t)entry * ENTRY_WORDS;
+    words[0] = m->stage_of[entry] | (gi_dispatch_table_barrier(m->table, entry) ? 0x100u : 0u);
+    words[1] = *params_at;
+    for (uint32_t i = 0; i < stage->facts.n_blocks; i++) {
+        const struct gi_stage_block *block = &stage->facts.blocks[i];
+        const struct gi_range *range = &dispatch->bindings[block->binding];
+        const uint32_t size = element_size(block->type);
+        const struct view *view =
+            range->buffer && size ? find_view(m, block->type, range->buffer) : NULL;
+        if (view) {
+            words[4 + block->binding] = (uint32_t)(range->offset / size);
+            words[8 + block->binding] = view->index;
+        }
+    }
+    if (needs_params(stage)) {
+        memcpy(m->source->table + (size_t)*params_at * 4, gi_dispatch_table_params(m->table, entry),
+               dispatch->params_size);
+        *params_at += dispatch->params_size / 16;
+    }
+}
+
+static bool fill_table(struct maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    m->n_table_quads = count_quads(m);
+    const size_t size = (size_t)m->n_table_quads * 16;
+    if (size > m->gpu->limits.max_uniform_block_size) {
+        return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
+                            "a table of %u dispatches takes %zu bytes, over the %u of a uniform "
+                            "block",
+                            count, size, m->gpu->limits.max_uniform_block_size);
+    }
+    m->source->table = calloc(1, size);
+    if (!m->source->table) {
+        return gi_error_no_memory(m->err, size, "a persistent table");
+    }
+    m->source->n_words = m->n_table_quads * 4;
+    uint32_t params_at = count * (ENTRY_WORDS / 4);
+    for (uint32_t i = 0; i < count; i++) {
+        fill_entry(m, i, &params_at);
+    }
+    return true;
+}
+
+//-- all of it -------------------------------------------------------------------------------------
+
+static bool make(struct maker *m)
+{
+    size_t size = 0;
+    const struct gi_range *state = gi_dispatch_table_state(m->table);
+    m->out = open_memstream(&m->source->text, &size);
+    m->stage_of = calloc(gi_dispatch_table_count(m->table) + 1, 1);
+    if (!m->out || !m->stage_of) {
+        return gi_error_no_memory(m->err, gi_dispatch_table_count(m->table), "a persistent table");
+    }
+    return find_stages(m) && find_views(m) && bind(m, GI_PERSISTENT_STATE, state) &&
+           bind_views(m) && fill_table(m) && write_text(m);
+}
+
+bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,
+                               const struct gi_dispatch_table *table,
+                               const struct gi_program_table *programs, uint32_t group_size,
+                               struct glinfer_error *err)
+{
+    *source = (struct gi_persistent_source){0};
+    struct maker *m = calloc(1, sizeof(*m));
+    if (!m) {
+        return gi_error_no_memory(err, sizeof(*m), "a persistent table");
+    }
+    *m = (struct maker){.gpu = gpu,
+                        .table = table,
+                        .programs = programs,
+                        .source = source,
+                        .group_size = group_size,
+                        .err = err};
+    bool ok = make(m);
+    if (m->out) {
+        ok = fclose(m->out) == 0 && ok;
+    }
+    for (uint32_t i = 0; i < m->n_stages; i++) {
+        gi_glsl_source_finish(&m->stages[i].source);
+    }
+    free(m->stage_of);
+    free(m);
+    if (!ok) {
+        gi_persistent_source_finish(source);
+    }
+    return ok;
+}
+
+void gi_persistent_source_finish(struct gi_persistent_source *source)
+{
+    free(source->text);
+    free(source->table);
+    *source = (struct gi_persistent_source){0};
+}

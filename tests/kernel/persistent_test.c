@@ -1,0 +1,298 @@
+// Tables that one dispatch walks through: the results of ordinary replays, waits that end, refusals. Exit
+// status 77 where there is no device.
+#include "base/clock.h"
+#include "gpu/persistent.h"
+#include "gpu/step_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka.h needs the three before it.
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+// clang-format on
+
+enum {
+    GROUP_SIZE = 64,
+    N_GROUP = 24, // of an entry
+    N = GROUP_SIZE * N_GROUP,
+    N_STEP = 7,
+    SKIPPED = 77,
+};
+
+struct fixture {
+    struct gi_platform *platform;
+    struct gi_gpu *gpu;
+    struct gi_platform_saved saved;
+    struct gi_program_table *programs;
+    uint32_t mix, advance; // programs
+    struct gi_buffer data, state;
+    bool is_software;
+    struct glinfer_error err;
+};
+
+static void check(bool is_good, const struct glinfer_error *err)
+{
+    if (!is_good) {
+        fail_msg("%d: %s", (int)err->status, err->message);
+    }
+}
+
+// Every element comes from one that another group wrote; `own` must begin anew for each group, as a
+// program's variables do.
+static const char mix_kernel[] =
+    "#include \"lib/common.glsl\"\n"
+    "#include \"lib/step_state.glsl\"\n"
+    "layout(local_size_x = WG_SIZE) in;\n"
+    "layout(std140, binding = 0) uniform Params { uint turn, factor; float half_way; } params;\n"
+    "layout(std430, binding = 0) restrict writeonly buffer Dst { uint dst[]; };\n"
+    "layout(std430, binding = 1) restrict readonly buffer Source { uint source[]; };\n"
+    "shared uint kept[WG_SIZE];\n"
+    "uint own = 1u;\n"
+    "void main()\n"
+    "{\n"
+    "    uint n = gl_NumWorkGroups.x * gl_NumWorkGroups.y * uint(WG_SIZE);\n"
+    "    uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;\n"
+    "    uint at = group * uint(WG_SIZE) + gl_LocalInvocationIndex;\n"
+    "    own += source[(at + params.turn) % n] * params.factor;\n"
+    "    kept[gl_LocalInvocationIndex] = own + state.n_past;\n"
+    "    barrier();\n"
+    "    dst[at] = kept[uint(WG_SIZE) - 1u - gl_LocalInvocationIndex] + uint(params.half_way * "
+    "2.0);\n"
+    "}\n";
+
+static const char advance_kernel[] =
+    "#include \"lib/common.glsl\"\n"
+    "#define STEP_STATE_WRITTEN\n"
+    "#include \"lib/step_state.glsl\"\n"
+    "layout(local_size_x = WG_SIZE) in;\n"
+    "void main()\n"
+    "{\n"
+    "    if (gl_LocalInvocationIndex == 0u) {\n"
+    "        state.n_past += state.n_tokens;\n"
+    "        state.done = state.n_past >= state.max_steps ? 1u : 0u;\n"
+    "    }\n"
+    "}\n";
+
+static int setup(void **state)
+{
+    static struct fixture f;
+    const struct gi_platform_params params = {.device = "auto", .allow_software = true};
+    const struct gi_gpu_params gpu_params = {.cache_dir = ""};
+    const struct gi_define size[] = {
+        {"WG_SIZE", GROUP_SIZE}
+    };
+    f.platform = gi_platform_open(&params, &f.err);
+    if (!f.platform) {
+        exit(SKIPPED);
+    }
+    f.gpu = gi_gpu_create(f.platform, &gpu_params, &f.err);
+    check(f.gpu && gi_gpu_enter(f.gpu, &f.saved, &f.err), &f.err);
+    f.is_software = gi_gpu_platform(f.gpu)->is_software;
+    f.programs = gi_program_table_create(f.gpu, &f.err);
+    check(f.programs &&
+              gi_program_table_request_source(f.programs, "mix", mix_kernel, size, 1, &f.mix,
+                                              &f.err) &&
+              gi_program_table_request_source(f.programs, "advance", advance_kernel, size, 1,
+                                              &f.advance, &f.err) &&
+              gi_program_table_build(f.programs, NULL, NULL, &f.err) &&
+              gi_buffer_init(&f.data, f.gpu, 2 * N * sizeof(uint32_t), "data", &f.err) &&
+              gi_buffer_init(&f.state, f.gpu, sizeof(struct gi_step_state), "state", &f.err),
+          &f.err);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    check(gi_gpu_check(f->gpu, "ending the tests", &f->err), &f->err);
+    gi_buffer_finish(&f->data, f->gpu);
+    gi_buffer_finish(&f->state, f->gpu);
+    gi_program_table_destroy(f->programs);
+    gi_gpu_leave(f->gpu, &f->saved);
+    gi_gpu_destroy(f->gpu);
+    gi_platform_close(f->platform);
+    return 0;
+}
+
+// Half 0 of the data to half 1 and back, by two layouts of groups, then the next step.
+static struct gi_dispatch_table *record(struct fixture *f)
+{
+    const struct gi_dispatch_table_params params = {
+        .state = {&f->state, 0, sizeof(struct gi_step_state)}
+    };
+    const uint64_t half = N * sizeof(uint32_t);
+    struct gi_dispatch_table *table =
+        gi_dispatch_table_create(f->gpu, f->programs, &params, &f->err);
+    check(table != NULL, &f->err);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct {
+            uint32_t turn, factor;
+            float half_way;
+            uint32_t padding;
+        } block = {GROUP_SIZE * (i + 1) + 1, 3 + i / 2, 1.5f, 0};
+        const struct gi_dispatch dispatch = {
+            .label = i < 2 ? "first" : "second",
+            .program = f->mix,
+            .bindings = {{&f->data, (i + 1) % 2 * half, half}, {&f->data, i % 2 * half, half}},
+            .writes = 1,
+            .params = &block,
+            .params_size = sizeof(block),
+            .grid = {.size = {i < 2 ? N_GROUP : N_GROUP / 4, i < 2 ? 1 : 4, 1}                                   },
+        };
+        check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
+    }
+    const struct gi_dispatch last = {
+        .label = "advance",
+        .program = f->advance,
+        .bindings = {{0},                            {0}, {&f->state, 0, f->state.size}},
+        .writes = 4,
+        .writes_state = true,
+        .grid = {.size = {1, 1, 1}}
+    };
+    check(gi_dispatch_table_record(table, &last, &f->err), &f->err);
+    return table;
+}
+
+static void reset(struct fixture *f, uint32_t max_steps)
+{
+    uint32_t data[2 * N] = {0};
+    const struct gi_step_state state = {.n_tokens = 1, .max_steps = max_steps};
+    for (uint32_t i = 0; i < N; i++) {
+        data[i] = i * 2654435761u;
+    }
+    check(gi_buffer_write(&f->data, f->gpu, 0, data, sizeof(data), &f->err) &&
+              gi_buffer_write(&f->state, f->gpu, 0, &state, sizeof(state), &f->err),
+          &f->err);
+}
+
+static void read_data(struct fixture *f, uint32_t data[2 * N])
+{
+    check(gi_buffer_read(&f->data, f->gpu, 0, data, 2 * N * sizeof(uint32_t), &f->err), &f->err);
+}
+
+// What n ordinary replays leave.
+static void replay_ordinary(struct fixture *f, uint32_t n, uint32_t data[2 * N])
+{
+    struct gi_dispatch_table *table = record(f);
+    check(gi_dispatch_table_seal(table, &f->err), &f->err);
+    reset(f, UINT32_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        gi_dispatch_table_replay(table, &(struct gi_replay){.n_past = i, .n_tokens = 1});
+    }
+    read_data(f, data);
+    gi_dispatch_table_destroy(table);
+}
+
+static struct gi_persistent *make(struct fixture *f, uint32_t n_groups, uint32_t max_spins)
+{
+    const struct gi_persistent_params params = {GROUP_SIZE, n_groups, max_spins};
+    struct gi_dispatch_table *table = record(f);
+    struct gi_persistent *persistent =
+        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
+    gi_dispatch_table_destroy(table);
+    return persistent;
+}
+
+static uint32_t read_fault(struct fixture *f, const struct gi_persistent *persistent)
+{
+    const struct gi_range range = gi_persistent_fault(persistent);
+    uint32_t fault = 0;
+    check(gi_buffer_read(range.buffer, f->gpu, range.offset, &fault, sizeof(fault), &f->err),
+          &f->err);
+    return fault;
+}
+
+static void one_dispatch_does_what_replays_do(void **state)
+{
+    struct fixture *f = *state;
+    static uint32_t expected[2 * N], found[2 * N];
+    const uint32_t counts[] = {1, 5, 2 * N_GROUP};
+    replay_ordinary(f, N_STEP, expected);
+    for (int i = 0; i < (f->is_software ? 1 : 3); i++) {
+        struct gi_persistent *persistent = make(f, counts[i], 1u << 17);
+        check(persistent != NULL, &f->err);
+        reset(f, UINT32_MAX);
+        gi_persistent_replay(persistent, 3); // and on, in a second dispatch
+        gi_persistent_replay(persistent, N_STEP - 3);
+        read_data(f, found);
+        assert_int_equal(read_fault(f, persistent), 0);
+        assert_memory_equal(found, expected, sizeof(found));
+        gi_persistent_destroy(persistent);
+    }
+}
+
+static void a_dispatch_ends_when_done(void **state)
+{
+    struct fixture *f = *state;
+    static uint32_t expected[2 * N], found[2 * N];
+    replay_ordinary(f, 4, expected);
+    struct gi_persistent *persistent = make(f, 1, 1u << 17);
+    check(persistent != NULL, &f->err);
+    reset(f, 4);
+    gi_persistent_replay(persistent, N_STEP);
+    gi_persistent_replay(persistent, N_STEP);
+    read_data(f, found);
+    assert_memory_equal(found, expected, sizeof(found));
+    gi_persistent_destroy(persistent);
+}
+
+static void a_fault_stops_all_that_follows(void **state)
+{
+    struct fixture *f = *state;
+    static uint32_t before[2 * N], found[2 * N];
+    struct gi_persistent *persistent = make(f, 1, 0);
+    check(persistent != NULL, &f->err);
+    reset(f, UINT32_MAX);
+    gi_persistent_replay(persistent, 1);
+    assert_int_equal(read_fault(f, persistent), 1);
+    read_data(f, before);
+    gi_persistent_replay(persistent, N_STEP);
+    read_data(f, found);
+    assert_memory_equal(found, before, sizeof(found));
+    gi_persistent_destroy(persistent);
+}
+
+// More groups than run together are found out, and in no more than seconds.
+static void groups_that_cannot_run_together_are_refused_or_left_out(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t start = gi_clock_ns();
+    struct gi_persistent *persistent = make(f, f->is_software ? 2 : 60000, 1u << 17);
+    if (f->is_software) {
+        assert_null(persistent);
+        assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
+    } else {
+        check(persistent != NULL, &f->err);
+        assert_in_range(gi_persistent_groups(persistent), 2, 59999);
+    }
+    assert_true(gi_clock_ns() - start < 20000000000ull);
+    gi_persistent_destroy(persistent);
+}
+
+static void groups_of_another_size_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    const struct gi_persistent_params params = {2 * GROUP_SIZE, 1, 1u << 17};
+    struct gi_dispatch_table *table = record(f);
+    assert_null(gi_persistent_create(f->gpu, table, f->programs, &params, &f->err));
+    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(f->err.message, "mix"));
+    gi_dispatch_table_destroy(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_dispatch_does_what_replays_do),
+        cmocka_unit_test(a_dispatch_ends_when_done),
+        cmocka_unit_test(a_fault_stops_all_that_follows),
+        cmocka_unit_test(groups_that_cannot_run_together_are_refused_or_left_out),
+        cmocka_unit_test(groups_of_another_size_are_refused),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
