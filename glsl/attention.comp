@@ -1,7 +1,7 @@
 // Attention of one token over the keys 0..n_past of a layer's cache, in ranges of KEYS keys.
 //   out[h] = sum over j of softmax_j(scale * q[h] . k[g, j]) v[g, j],  g = h * n_kv_head / n_head
 //
-//   scratch  lib/ranges.glsl: out (n_head, HEAD_DIM) at 0, partial results of ranges, counters
+//   scratch  lib/ranges.glsl: out (n_head, HEAD_DIM) at 0, with WRITE_SUMS its sums, partial results of ranges, counters
 //   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM) f16 pairs or f32
 //
 // Group (range, head) takes an invocation a key for the scores, then an octet of v's elements and
@@ -34,6 +34,7 @@ layout(std140, binding = 0) uniform Params
 } params;
 
 #include "lib/score_rule.glsl"
+#include "lib/sums.glsl"
 #include "lib/weigh.glsl"
 #include "lib/ranges.glsl"
 
@@ -111,6 +112,22 @@ void write_partial(uint lane, uint begin, float largest, float weight_sum)
     }
 }
 
+#if WRITE_SUMS
+// Of the head's results, which this group has written.
+void write_sums(uint lane, uint head)
+{
+    if (lane < uint(HEAD_DIM) / SUM_SIZE) {
+        uint begin = head * uint(HEAD_DIM) + SUM_SIZE * lane;
+        vec4 sum = vec4(0.0);
+        for (uint i = 0u; i < SUM_SIZE; i += 4u) {
+            sum += read_quad(begin + i);
+        }
+        uint sums = sums_begin(params.n_head * uint(HEAD_DIM));
+        scratch[sums + begin / SUM_SIZE] = floatBitsToUint((sum.x + sum.y) + (sum.z + sum.w));
+    }
+}
+#endif
+
 void main()
 {
     uint lane = gl_LocalInvocationID.x;
@@ -140,7 +157,15 @@ void main()
     if (is_needed && !is_split && lane < N_QUAD) {
         write_quad(out_quad, sums[lane] / weight_sum);
     }
-    if (is_last_range(lane, head, n_range - first_range, is_needed && is_split) && lane < N_QUAD) {
+    bool is_merging = is_last_range(lane, head, n_range - first_range, is_needed && is_split);
+    if (is_merging && lane < N_QUAD) {
         write_quad(out_quad, merge_ranges(lane, head, first_range, n_range));
     }
+#if WRITE_SUMS
+    memoryBarrierBuffer();
+    group_barrier();
+    if (is_merging || (is_needed && !is_split)) {
+        write_sums(lane, head);
+    }
+#endif
 }

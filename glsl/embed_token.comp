@@ -11,6 +11,7 @@
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
+#include "lib/sums.glsl"
 
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of a group, a power of two"
@@ -31,8 +32,8 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
-// Writes the four columns from `column` on and returns their sum of squares.
-float write_columns(uint column, vec4 x, bool is_writing)
+// Writes the four columns from `column` on, adds up their norm and returns their sum of squares.
+float write_columns(uint column, vec4 x, bool is_writing, inout float norm_sum)
 {
     if (!is_writing || column >= params.n_embd) {
         return 0.0;
@@ -42,6 +43,7 @@ float write_columns(uint column, vec4 x, bool is_writing)
         stream[params.residual + column + i] = x[i];
         stream[params.norm + column + i] = norm[i];
     }
+    norm_sum += (norm.x + norm.y) + (norm.z + norm.w);
     return dot(x, x);
 }
 
@@ -50,9 +52,16 @@ float write_block(uint block, uint row, bool is_writing)
     uint tile = row / TILE_ROWS;
     vec4 values[8];
     quant_unpack(quant_load(tile, block, params.n_block, row % TILE_ROWS), values);
-    float sum = 0.0;
+    float sum = 0.0, norm_sum = 0.0;
     for (uint i = 0u; i < 8u; i++) {
-        sum += write_columns(block * QUANT_BLOCK + 4u * i, params.scale * values[i], is_writing);
+        uint column = block * QUANT_BLOCK + 4u * i;
+        sum += write_columns(column, params.scale * values[i], is_writing, norm_sum);
+#if WRITE_SUMS
+        if (i % 4u == 3u && is_writing) {
+            stream[params.norm + sums_begin(params.n_embd) + column / SUM_SIZE] = norm_sum;
+            norm_sum = 0.0;
+        }
+#endif
     }
     return sum;
 }

@@ -1,7 +1,7 @@
 // act[i] = f(g[i]) * u[i], g and u the gate and up rows of W norm / rms + bias, or without NORM of W x +
 // bias: the gated FFN, a gated linear unit. f is the activation.
 //
-//   dst     act (n_ff)        with SIDE 2 read, too
+//   dst     act (n_ff), with WRITE_SUMS its sums        with SIDE 2 read, too
 //   source  stream: norm (n_embd), ssq (n_ssq), or x (n_embd)
 //   W       a part: gate rows, then the same number of up rows; with SIDE rows of one of them
 //
@@ -35,6 +35,7 @@ layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
 #define GEMV_NORM NORM
 
 #include "lib/gemv.glsl"
+#include "lib/gemv_sums.glsl"
 #include "lib/glu.glsl"
 
 uvec2 gemv_tiles(uint pair)
@@ -54,10 +55,21 @@ void gemv_prepare(uint pair, uint row)
 
 void gemv_finish(uint pair, uint row, vec2 y)
 {
-    glu_put(0u, params.ff_begin + GLU_TILES * pair * 8u + row, params.n_ff, y + bias);
+    uint i = params.ff_begin + GLU_TILES * pair * 8u + row;
+    y += bias;
+    glu_put(0u, i, params.n_ff, y);
+#if WRITE_SUMS // SIDE 0
+    gemv_note(pair, row, i < params.n_ff ? activate(y.x) * y.y : 0.0);
+#endif
 }
 
 void main()
 {
     gemv_run();
+#if WRITE_SUMS
+    uint sums = sums_begin(params.n_ff) + params.ff_begin / SUM_SIZE;
+    for (uint i = gemv_sum_first(); i < gemv_sum_end(2u); i += uint(WG_SIZE)) {
+        act[sums + gemv_sum_index(i, 2u)] = gemv_sum(i, 2u);
+    }
+#endif
 }

@@ -1,6 +1,6 @@
 // residual += scale * (W x + bias); norm = residual * gamma; ssq = partial sums of residual^2.
 //
-//   dst     stream: residual (n_embd) read and written, norm (n_embd), ssq
+//   dst     stream: residual (n_embd) read and written, norm (n_embd), with WRITE_SUMS its sums, ssq
 //   source  x (n_cols)
 //   W       (n_rows, n_cols)
 //   aux     bias and gamma, one value a row
@@ -30,6 +30,7 @@ layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
 #define GEMV_NORM 0
 
 #include "lib/gemv.glsl"
+#include "lib/gemv_sums.glsl"
 #include "lib/reduce.glsl"
 
 float own_ssq = 0.0;
@@ -76,11 +77,21 @@ void gemv_finish(uint pair, uint row, vec2 y)
     vec2 r = residual + params.scale * (y + bias);
     write_row(n, r.x, gamma.x);
     write_row(n + 8u, r.y, gamma.y);
+#if WRITE_SUMS
+    vec2 norm = mix(vec2(0.0), r * gamma, lessThan(uvec2(n, n + 8u), uvec2(params.n_embd)));
+    gemv_note(pair, row, norm.x + norm.y);
+#endif
 }
 
 void main()
 {
     gemv_run();
+#if WRITE_SUMS
+    uint sums = params.norm + sums_begin(params.n_embd) + params.row_begin / SUM_SIZE;
+    for (uint i = gemv_sum_first(); i < gemv_sum_end(1u); i += uint(WG_SIZE)) {
+        stream[sums + gemv_sum_index(i, 1u)] = gemv_sum(i, 1u);
+    }
+#endif
 #if WG_SIZE == 8
     stream[params.ssq + gl_GlobalInvocationID.x] = own_ssq;
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS

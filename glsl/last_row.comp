@@ -10,6 +10,7 @@
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
+#include "lib/sums.glsl"
 
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of a group, a power of two"
@@ -27,11 +28,26 @@ layout(std140, binding = 0) uniform Params
     uint ssq;
 } params;
 
+#if WRITE_SUMS
+shared float norm_sums[WG_SIZE];
+
+// Of this invocation's four columns, and those of the three after it.
+void write_sums(uint lane, uint quad, float norm_sum)
+{
+    norm_sums[lane] = norm_sum;
+    reduce_barrier();
+    if (lane % 4u == 0u && 4u * quad < params.n_embd) {
+        stream[params.norm + sums_begin(params.n_embd) + quad / 4u] =
+            (norm_sums[lane] + norm_sums[lane + 1u]) + (norm_sums[lane + 2u] + norm_sums[lane + 3u]);
+    }
+}
+#endif
+
 void main()
 {
     uint lane = gl_LocalInvocationID.x;
     uint quad = gl_GlobalInvocationID.x;
-    float sum = 0.0;
+    float sum = 0.0, norm_sum = 0.0;
     if (4u * quad < params.n_embd) {
         vec4 value = x[(state.n_tokens - 1u) * params.stride / 4u + quad];
         vec4 norm = value * vectors[params.gamma / 4u + quad];
@@ -39,7 +55,11 @@ void main()
             stream[params.norm + 4u * quad + i] = norm[i];
         }
         sum = dot(value, value);
+        norm_sum = (norm.x + norm.y) + (norm.z + norm.w);
     }
+#if WRITE_SUMS
+    write_sums(lane, quad, norm_sum);
+#endif
     sum = reduce_sum(sum, uint(WG_SIZE));
     if (lane == 0u) {
         stream[params.ssq + gl_WorkGroupID.x] = sum;

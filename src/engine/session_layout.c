@@ -70,8 +70,7 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     sizes[GI_SESSION_STREAM] =
         gi_stream_layout(&graph->stream, facts->n_embd, facts->n_rot, facts->norm_eps);
     sizes[GI_SESSION_ATTENTION] = gi_attention_scratch_layout(&graph->attention, kv);
-    sizes[GI_SESSION_FFN_ACT] =
-        (uint64_t)gi_round_up(act_width(graph), GI_QUANT_BLOCK) * sizeof(float);
+    sizes[GI_SESSION_FFN_ACT] = (uint64_t)gi_x_size(act_width(graph)) * sizeof(float);
     graph->row.stride =
         larger(gi_round_up(facts->n_embd, 2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
     graph->row.stride = larger(graph->row.stride, gi_round_up(facts->n_expert, 2 * GI_TILE_ROWS));

@@ -115,6 +115,16 @@ static bool lay_out_qkv(const struct gi_model_plan *plan, struct gi_plan_weight 
     return true;
 }
 
+// Parts hold whole sums of act (glsl/lib/sums.glsl), if there is room.
+static void set_glu_step(struct run *run, uint32_t n_cols, uint64_t max_range)
+{
+    const uint32_t step = 4 * GI_TILE_ROWS;
+    if (gi_quant_quads_size(run->quant, step, n_cols) <= max_range &&
+        aux_size(run, step, n_cols) + 32 <= max_range) {
+        run->step = step;
+    }
+}
+
 bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
                       const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
@@ -133,6 +143,9 @@ bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *w
     for (uint32_t i = 0; i < n_runs; i++) {
         run.quant = source_quant(weight, i);
         run.begin = i * run.n_rows;
+        if (weight->order == GI_WEIGHT_ORDER_GATE_UP && n_runs == 1) {
+            set_glu_step(&run, weight->weight.n_cols, limits->max_range);
+        }
         if (!lay_out_run(weight, &run, limits, err)) {
             return false;
         }

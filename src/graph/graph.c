@@ -26,22 +26,22 @@ static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer
 
 // The residual += scale * W x. In a decode step x is range, in a batch rows.
 static bool project_back(struct gi_graph *graph, const char *label, const struct gi_weight *weight,
-                         struct gi_range range, const struct gi_rows *rows,
+                         struct gi_range range, bool has_sums, const struct gi_rows *rows,
                          struct glinfer_error *err)
 {
     const float scale = graph->facts->residual_scale;
     if (graph->is_batch) {
         return gi_op_gemm(&graph->recorder, label, weight, rows, true, scale, &graph->x, err);
     }
-    return gi_op_gemv_residual(&graph->recorder, label, weight, range, 0, scale, &graph->stream,
-                               err);
+    return gi_op_gemv_residual(&graph->recorder, label, weight, range, 0, has_sums, scale,
+                               &graph->stream, err);
 }
 
 // The residual += norm(W x); next is the norm that follows.
 static bool project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
                                 const struct gi_weight *weight, struct gi_range range,
-                                const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,
-                                struct glinfer_error *err)
+                                bool has_sums, const struct gi_rows *rows, enum gi_norm norm,
+                                enum gi_norm next, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_model_facts *facts = graph->facts;
@@ -51,7 +51,7 @@ static bool project_back_normed(struct gi_graph *graph, const char *label, uint3
                gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, facts->n_embd,
                                  &graph->vectors, gamma, facts->norm_eps, &graph->x, err);
     }
-    return gi_op_gemv(recorder, label, weight, range, 0, graph->row.range, err) &&
+    return gi_op_gemv(recorder, label, weight, range, 0, has_sums, graph->row.range, err) &&
            gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
                            norm_offset(graph, layer, next), &graph->stream, err);
 }
@@ -86,7 +86,7 @@ static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     }
     if (before == GI_NORM_NONE) {
         return gi_op_gemv(recorder, "attn_qkv", weight, graph->stream.range, graph->stream.residual,
-                          graph->row.range, err);
+                          false, graph->row.range, err);
     }
     return gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
 }
@@ -126,17 +126,22 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
     return gi_op_attention(&graph->recorder, "attention", kv, &rule, &graph->attention, err);
 }
 
+static bool attn_has_sums(const struct gi_graph *graph, uint32_t layer)
+{
+    return gi_attention_has_sums(&graph->recorder, &graph->kv_cache[layer]);
+}
+
 bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                        graph->attention.range, &graph->attn, err);
+                        graph->attention.range, attn_has_sums(graph, layer), &graph->attn, err);
 }
 
 bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back_normed(graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT),
-                               graph->attention.range, &graph->attn, GI_NORM_ATTN_POST, GI_NORM_FFN,
-                               err);
+                               graph->attention.range, attn_has_sums(graph, layer), &graph->attn,
+                               GI_NORM_ATTN_POST, GI_NORM_FFN, err);
 }
 
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -157,7 +162,8 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     const struct gi_rows *input;
     if (!graph->is_batch) {
         return gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, activation,
-                              before != GI_NORM_NONE, &graph->stream, graph->ffn_act, err);
+                              before != GI_NORM_NONE, &graph->stream, graph->ffn_act,
+                              &graph->ffn_act_has_sums, err);
     }
     return input_rows(graph, "ffn_norm", layer, before, &input, err) &&
            gi_op_gemm(recorder, "ffn_gate_up", gate_up, input, false, 1.0f, &graph->ffn_gate_up,
@@ -169,14 +175,14 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
 bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN), graph->ffn_act,
-                        &graph->ffn_act_rows, err);
+                        graph->ffn_act_has_sums, &graph->ffn_act_rows, err);
 }
 
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back_normed(graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN),
-                               graph->ffn_act, &graph->ffn_act_rows, GI_NORM_FFN_POST, GI_NORM_NEXT,
-                               err);
+                               graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_act_rows,
+                               GI_NORM_FFN_POST, GI_NORM_NEXT, err);
 }
 
 bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

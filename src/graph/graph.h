@@ -40,6 +40,7 @@ struct gi_graph {
     struct gi_attention_scratch attention;
     struct gi_rows row;      // one row: a projection that is not folded into another
     struct gi_range ffn_act; // (n_ff)
+    bool ffn_act_has_sums;   // set while recording
     struct gi_logits logits;
 
     // A batch's, (n_tokens, width) each.

@@ -1,6 +1,7 @@
 #include "ops/attention.h"
 
 #include "ops/batch_class.h"
+#include "ops/gemv.h"
 #include "ops/params.h"
 
 #include <assert.h>
@@ -48,7 +49,7 @@ static uint32_t partial_size(const struct gi_kv_layer *layer)
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer)
 {
-    uint64_t partial = (uint64_t)layer->n_head * layer->head_dim;
+    uint64_t partial = gi_x_size(layer->n_head * layer->head_dim);
     uint64_t n_partial = (uint64_t)layer->n_head * count_ranges(layer) * partial_size(layer);
     uint64_t end = partial + n_partial + layer->n_head;
     scratch->partial = (uint32_t)partial;
@@ -131,7 +132,7 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
         return (struct step_shape){
             GI_PROGRAM_ATTENTION_SUBGROUP, 7, KEYS, layer->n_head, 0, 0, false};
     }
-    return (struct step_shape){GI_PROGRAM_ATTENTION, 6, KEYS, layer->n_head, 0, 0, false};
+    return (struct step_shape){GI_PROGRAM_ATTENTION, 7, KEYS, layer->n_head, 0, 0, false};
 }
 
 // Ranges count from the first key that is seen in the row form, from key 0 in the others.
@@ -150,6 +151,28 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
     };
 }
 
+bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
+{
+    const uint32_t group_size = gi_recorder_group_size(recorder, SUBGROUP_WG);
+    return gi_gemv_wants_sums(recorder->gpu) && layer->head_dim % 16 == 0 &&
+           choose_step_shape(recorder, layer, group_size).program == GI_PROGRAM_ATTENTION;
+}
+
+// The seventh define, which each kernel has for itself.
+static struct gi_define own_define(const struct gi_recorder *recorder,
+                                   const struct gi_kv_layer *layer, const struct step_shape *shape,
+                                   uint32_t group_size)
+{
+    switch (shape->program) {
+    case GI_PROGRAM_ATTENTION_ROW:
+        return (struct gi_define){"HEADS", (int32_t)shape->heads};
+    case GI_PROGRAM_ATTENTION_SUBGROUP:
+        return (struct gi_define){"WG_SIZE", (int32_t)group_size};
+    default:
+        return (struct gi_define){"WRITE_SUMS", gi_attention_has_sums(recorder, layer)};
+    }
+}
+
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
@@ -157,7 +180,6 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
     check_layer(layer);
     const uint32_t group_size = gi_recorder_group_size(recorder, SUBGROUP_WG);
     const struct step_shape shape = choose_step_shape(recorder, layer, group_size);
-    const bool is_row = shape.program == GI_PROGRAM_ATTENTION_ROW;
     const struct gi_program_key key = {
         .id = shape.program,
         .quant = GI_QUANT_NONE,
@@ -168,7 +190,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                     {"KEYS", (int32_t)shape.keys},
                     {"K_F32", layer->is_k_f32},
                     {"V_F32", layer->is_v_f32},
-                    {is_row ? "HEADS" : "WG_SIZE", (int32_t)(is_row ? shape.heads : group_size)},
+                    own_define(recorder, layer, &shape, group_size),
                     {"VECTORS", (int32_t)shape.vectors}},
     };
     const struct gi_attention_params params = {

@@ -14,7 +14,7 @@ struct gi_score_rule {
     uint32_t window; // a token sees so many keys, its own the last of them; 0: all
 };
 
-// Scratch of decode attention: out (n_head * head_dim) f32 at the start, then the partial results
+// Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then the partial results
 // of key ranges and a counter a head (zero between steps).
 struct gi_attention_scratch {
     struct gi_range range;
@@ -31,6 +31,9 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err);
+
+// Whether it also leaves the sums of out.
+bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 
 // Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included.
 //   q   (n_tokens, n_head * head_dim) f32, pair order     out likewise

@@ -1,5 +1,6 @@
 #include "ops/embed.h"
 
+#include "ops/gemv.h"
 #include "ops/params.h"
 
 #include <assert.h>
@@ -23,8 +24,8 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
     const struct gi_program_key key = {
         .id = GI_PROGRAM_EMBED_TOKEN,
         .quant = part->quant->type,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", (int32_t)group_size}},
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", (int32_t)group_size}, {"WRITE_SUMS", stream->has_sums}},
     };
     struct gi_dispatch dispatch = {
         .label = "embed_token",
@@ -44,6 +45,7 @@ bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
 {
     assert(weight->n_cols == stream->n_embd && stream->n_embd % 4 == 0 && gamma_offset % 4 == 0);
     uint32_t n_block = gi_weight_blocks(weight);
+    stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         const struct gi_weight_part *part = &weight->parts[i];
         const struct gi_embed_token_params params = {
@@ -123,8 +125,8 @@ bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
     const struct gi_program_key key = {
         .id = GI_PROGRAM_LAST_ROW,
         .quant = GI_QUANT_NONE,
-        .n_defines = 1,
-        .defines = {{"WG_SIZE", LAST_WG}},
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", LAST_WG}, {"WRITE_SUMS", gi_gemv_wants_sums(recorder->gpu)}},
     };
     const struct gi_last_row_params params = {
         .stride = x->stride,
@@ -142,6 +144,7 @@ bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
         .grid = {.size = {divide_up(stream->n_embd / 4, LAST_WG), 1, 1}},
     };
     stream->n_ssq = dispatch.grid.size[0];
+    stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
     assert(stream->n_ssq <= stream->max_ssq);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);

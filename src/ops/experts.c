@@ -86,6 +86,7 @@ bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *ex
         .ssq = stream->ssq,
         .scale = scale,
     };
+    stream->has_sums = false;
     stream->n_ssq = (params.n_embd / 4 + WG_SIZE - 1) / WG_SIZE;
     assert(stream->n_ssq <= stream->max_ssq);
     return record_add(recorder, &params, GI_EXPERTS_STEP, stream->range, y->range, vectors->range,

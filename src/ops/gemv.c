@@ -96,22 +96,40 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }
 
-// Lets x, at `begin` vec4 of binding 1, be read as a uniform block where that has room for it: an index that all
-// invocations share costs V3D and Mali less there.
-static void use_uniform(struct gemv_part *part, const struct gi_recorder *recorder, uint32_t begin,
-                        struct gi_dispatch *dispatch)
+// What is known of x, at `begin` vec4 of binding 1: the sums behind it, and whether it can be read as a uniform
+// block, where an index that all invocations share costs V3D and Mali less.
+static void add_source(struct gemv_part *part, const struct gi_recorder *recorder, uint32_t begin,
+                       bool has_sums, struct gi_dispatch *dispatch)
 {
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
     const struct gi_range *source = &dispatch->bindings[1];
-    const uint32_t n_quad = part->n_block * (GI_QUANT_BLOCK / 4);
+    const uint32_t n_col = part->n_block * GI_QUANT_BLOCK;
+    if (!gi_gemv_has_dot(&part->shape)) {
+        return;
+    }
+    const uint32_t n_quad = (has_sums ? gi_x_size(n_col) : n_col) / 4;
     const struct gi_range range = {source->buffer, source->offset + 16 * (uint64_t)begin,
                                    16 * (uint64_t)n_quad};
-    if (gi_gemv_has_dot(&part->shape) && range.size <= limits->max_uniform_block_size &&
+    add_define(&part->key, "SUMS", has_sums);
+    if (range.size <= limits->max_uniform_block_size &&
         range.offset % limits->uniform_alignment == 0 &&
         range.offset + range.size <= source->offset + source->size) {
         add_define(&part->key, "X_QUADS", n_quad);
         dispatch->uniform = range;
     }
+}
+
+// Whether the rows of all parts leave sums, each of them of `rows` rows from a multiple of them on; adds what
+// says so to the key of a part.
+static bool writes_sums(const struct gi_weight *weight, uint32_t rows, struct gemv_part *part)
+{
+    bool is_writing =
+        gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 32 && !weight->is_apart;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        is_writing = is_writing && weight->parts[i].row_begin % rows == 0;
+    }
+    add_define(&part->key, "WRITE_SUMS", is_writing);
+    return is_writing;
 }
 
 static bool record_part(const struct gemv_part *part, struct gi_recorder *recorder,
@@ -133,6 +151,11 @@ static bool record_part(const struct gemv_part *part, struct gi_recorder *record
     dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
     return gi_program_table_request(recorder->programs, &part->key, &dispatch->program, err) &&
            gi_dispatch_table_record(recorder->table, dispatch, err);
+}
+
+bool gi_gemv_wants_sums(const struct gi_gpu *gpu)
+{
+    return gi_gemv_prefers_dot(gpu);
 }
 
 //-- ops -------------------------------------------------------------------------------------------
@@ -177,7 +200,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
             .params = &params,
             .params_size = sizeof(params),
         };
-        use_uniform(&part, recorder, params.source, &dispatch);
+        add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -188,7 +211,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
 // source is bound for x, with what params say of the norm.
 static bool record_plain(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range source, bool has_norm,
-                         struct gi_gemv_plain_params params, struct gi_range y,
+                         bool has_sums, struct gi_gemv_plain_params params, struct gi_range y,
                          struct glinfer_error *err)
 {
     for (uint32_t i = 0; i < weight->n_parts; i++) {
@@ -205,7 +228,7 @@ static bool record_plain(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        use_uniform(&part, recorder, params.source, &dispatch);
+        add_source(&part, recorder, params.source, has_sums, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
@@ -225,27 +248,32 @@ bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
         .inv_n_embd = 1.0f / (float)stream->n_embd,
         .norm_eps = stream->norm_eps,
     };
-    return record_plain(recorder, label, weight, stream->range, true, params, y, err);
+    return record_plain(recorder, label, weight, stream->range, true, stream->has_sums, params, y,
+                        err);
 }
 
 bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                struct gi_range x, uint32_t x_offset, struct gi_range y, struct glinfer_error *err)
+                struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y,
+                struct glinfer_error *err)
 {
     assert(x_offset % 4 == 0);
     const struct gi_gemv_plain_params params = {.source = x_offset / 4};
-    return record_plain(recorder, label, weight, x, false, params, y, err);
+    return record_plain(recorder, label, weight, x, false, has_sums, params, y, err);
 }
 
 bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
-                         float scale, struct gi_stream *stream, struct glinfer_error *err)
+                         bool has_sums, float scale, struct gi_stream *stream,
+                         struct glinfer_error *err)
 {
     assert(weight->n_rows >= stream->n_embd && x_offset % 4 == 0);
     uint32_t n_ssq = 0;
+    bool has_written = true;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
         begin_part(&part, recorder, GEMV_RESIDUAL, weight, i);
         add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
+        has_written = writes_sums(weight, 16, &part) && has_written;
         const struct gi_gemv_residual_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -267,12 +295,13 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         };
         n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_ssq <= stream->max_ssq);
-        use_uniform(&part, recorder, params.source, &dispatch);
+        add_source(&part, recorder, params.source, has_sums, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }
     stream->n_ssq = n_ssq;
+    stream->has_sums = has_written;
     return true;
 }
 
@@ -291,8 +320,10 @@ static enum glu_side find_side(const struct gi_weight *weight, const struct gi_w
 
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     uint32_t n_ff, enum gi_activation activation, bool has_norm,
-                    const struct gi_stream *stream, struct gi_range act, struct glinfer_error *err)
+                    const struct gi_stream *stream, struct gi_range act, bool *has_sums,
+                    struct glinfer_error *err)
 {
+    bool has_written = act.size >= gi_x_size(n_ff) * sizeof(float);
     assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
     assert(stream->n_ssq > 0);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
@@ -302,6 +333,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
         add_define(&part.key, "ACTIVATION", activation);
         add_define(&part.key, "NORM", has_norm);
         add_define(&part.key, "SIDE", find_side(weight, part.weight));
+        has_written = writes_sums(weight, 32, &part) && has_written;
         const struct gi_gemv_glu_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -320,10 +352,13 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .params = &params,
             .params_size = sizeof(params),
         };
-        use_uniform(&part, recorder, params.source, &dispatch);
+        add_source(&part, recorder, params.source, has_norm && stream->has_sums, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
+    }
+    if (has_sums) {
+        *has_sums = has_written;
     }
     return true;
 }
@@ -372,7 +407,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         };
         n_partial += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_partial <= logits->max_partial);
-        use_uniform(&part, recorder, params.source, &dispatch);
+        add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;
         }

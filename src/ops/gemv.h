@@ -9,6 +9,9 @@
 #include "ops/stream.h"
 #include "ops/weight.h"
 
+// Whether the projections that follow read the sums of x that producers can leave behind it (stream.h).
+bool gi_gemv_wants_sums(const struct gi_gpu *gpu);
+
 // q, k, v = rope(W norm / rms + bias): reads stream norm, ssq and rope; writes q at the front of
 // the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's, or 0: nothing is turned.
 //   W (layout->n_rows, n_embd) in qkv order
@@ -22,22 +25,27 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
 bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, const struct gi_stream *stream,
                      struct gi_range y, struct glinfer_error *err);
-// y = W x + bias likewise; x is n_cols floats at x_offset floats of x.
+// y = W x + bias likewise; x is n_cols floats at x_offset floats of x, with has_sums gi_x_size of them.
 bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
-                struct gi_range x, uint32_t x_offset, struct gi_range y, struct glinfer_error *err);
+                struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y,
+                struct glinfer_error *err);
 
 // residual += scale * (W x + bias); norm = residual * gamma; ssq = partial sums. x is n_cols floats
-// at x_offset floats of x. Sets stream->n_ssq. gamma may be absent from weight only in tests.
+// at x_offset floats of x, with has_sums gi_x_size of them. Sets stream->n_ssq and has_sums. gamma may be absent
+// from weight only in tests.
 bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
-                         float scale, struct gi_stream *stream, struct glinfer_error *err);
+                         bool has_sums, float scale, struct gi_stream *stream,
+                         struct glinfer_error *err);
 
 // act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without has_norm
 // of W residual + bias.
-//   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start
+//   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start, gi_x_size floats.
+// *has_sums says whether the sums of act are written too; may be NULL.
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     uint32_t n_ff, enum gi_activation activation, bool has_norm,
-                    const struct gi_stream *stream, struct gi_range act, struct glinfer_error *err);
+                    const struct gi_stream *stream, struct gi_range act, bool *has_sums,
+                    struct glinfer_error *err);
 
 // residual += y / rms(y) * gamma; norm = residual * next_gamma; ssq = partial sums: the end of a block whose
 // result has a norm of its own. y is n_embd floats; gamma and next_gamma are offsets in vectors, next_gamma

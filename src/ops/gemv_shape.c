@@ -151,6 +151,13 @@ static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder, u
     return shape;
 }
 
+bool gi_gemv_prefers_dot(const struct gi_gpu *gpu)
+{
+    struct gi_gemv_shape shape;
+    return parse_shape(getenv("GLINFER_GEMV"), &shape) ? gi_gemv_has_dot(&shape)
+                                                       : gi_gpu_dot(gpu) != GI_GPU_DOT_PLAIN;
+}
+
 static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
                                        const struct gi_tuning_key *key,
                                        const struct gi_weight_part *part, uint32_t n_block)

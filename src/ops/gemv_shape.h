@@ -42,6 +42,8 @@ static inline bool gi_gemv_has_texels(const struct gi_gemv_shape *shape)
 {
     return shape->form == GI_GEMV_FORM_TEXEL || shape->form == GI_GEMV_FORM_TEXBITS;
 }
+// Whether the device's projections mostly have such a form.
+bool gi_gemv_prefers_dot(const struct gi_gpu *gpu);
 // Blocks that an invocation adds in a turn of its loop.
 uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
 // Groups of a part of n_pair pairs.

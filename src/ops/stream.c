@@ -11,6 +11,11 @@ static uint32_t pad_part(uint32_t n)
     return (n + PART_FLOATS - 1) / PART_FLOATS * PART_FLOATS;
 }
 
+uint32_t gi_x_size(uint32_t n)
+{
+    return pad_part(n) + pad_part(pad_part(n) / 16);
+}
+
 uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_rot, float norm_eps)
 {
     assert(n_embd > 0 && n_rot % 2 == 0);
@@ -20,10 +25,11 @@ uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_
     stream->n_rot = n_rot;
     stream->residual = 0;
     stream->norm = pad_part(n_embd);
-    stream->ssq = stream->norm + pad_part(n_embd);
+    stream->ssq = stream->norm + gi_x_size(n_embd);
     stream->rope = stream->ssq + max_ssq;
     stream->max_ssq = max_ssq;
     stream->n_ssq = 0;
+    stream->has_sums = false;
     stream->norm_eps = norm_eps;
     return ((uint64_t)stream->rope + pad_part(n_rot)) * sizeof(float);
 }

@@ -1,6 +1,7 @@
 // The residual stream of a decode step, one token, and what travels with it. One storage range:
 //   residual (n_embd)   x
-//   norm     (n_embd)   x * gamma of the norm that follows: what the next projection reads; the
+//   norm     (n_embd)   x * gamma of the norm that follows: what the next projection reads, and its
+//                       sums (gi_x_size); the
 //   scalar
 //                       1 / rms(x) multiplies that projection's result
 //   ssq      (max_ssq)  partial sums of squares of x, n_ssq of them, from the producer of x
@@ -18,8 +19,13 @@ struct gi_stream {
     uint32_t residual, norm, ssq, rope;
     uint32_t max_ssq;
     uint32_t n_ssq; // written by the latest recorded producer; kept by the ops while recording
+    bool has_sums;  // likewise: whether it wrote the sums of norm
     float norm_eps;
 };
+
+// Floats of n elements that a projection reads, with room for their sums: x rounded up to 64, then the sum of
+// each 16 elements, rounded up to 64. A producer writes them where gi_gemv_wants_sums.
+uint32_t gi_x_size(uint32_t n);
 
 // Sets the offsets; range.buffer stays as it is. Returns the bytes that the range must have.
 uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_rot,

@@ -115,12 +115,12 @@ static bool record_copy(struct kt_run *run, const struct bench *b, const struct 
                                      &buffers->layer, &err);
         break;
     case RESIDUAL:
-        is_recorded =
-            gi_op_gemv_residual(recorder, b->model, weight, buffers->act, 0, 1, stream, &err);
+        is_recorded = gi_op_gemv_residual(recorder, b->model, weight, buffers->act, 0, false, 1,
+                                          stream, &err);
         break;
     case GLU:
         is_recorded = gi_op_gemv_glu(recorder, b->model, weight, b->n_rows / 2, GI_ACTIVATION_SILU,
-                                     true, stream, buffers->act, &err);
+                                     true, stream, buffers->act, NULL, &err);
         break;
     case VOCAB:
         is_recorded =

@@ -1,3 +1,4 @@
+#include "base/round.h"
 #include "kernel_test.h"
 #include "ops/gemv.h"
 #include "ref/ref_gemv.h"
@@ -336,10 +337,46 @@ static bool compare_residual(struct kt_run *run, const struct test_stream *test,
     return is_good;
 }
 
+// Puts the sums of x, which begins at values[skipped], behind it.
+static void add_sums(struct kt_run *run, const struct gi_range *range, const float *x,
+                     uint32_t skipped, uint32_t n_cols)
+{
+    const uint32_t begin = skipped + (uint32_t)gi_round_up(n_cols, 64);
+    for (uint32_t i = 0; i < n_cols / 16; i++) {
+        float sum = 0;
+        for (uint32_t k = 0; k < 16; k++) {
+            sum += x[skipped + 16 * i + k];
+        }
+        kt_write(run, range, (begin + i) * sizeof(float), &sum, sizeof(sum));
+    }
+}
+
+// The sums of norm are those of what was written there.
+static bool compare_sums(struct kt_run *run, const struct gi_stream *stream)
+{
+    const uint32_t n = gi_x_size(stream->n_embd);
+    const uint32_t begin = (uint32_t)gi_round_up(stream->n_embd, 64);
+    float *norm = kt_alloc(n, sizeof(*norm));
+    bool is_good = !stream->has_sums || kt_read(run, &stream->range, stream->norm * sizeof(float),
+                                                norm, n * sizeof(float));
+    for (uint32_t i = 0; stream->has_sums && is_good && 16 * i < stream->n_embd; i++) {
+        double sum = 0, magnitude = 0;
+        for (uint32_t k = 16 * i; k < 16 * i + 16 && k < stream->n_embd; k++) {
+            sum += (double)norm[k];
+            magnitude += fabs((double)norm[k]);
+        }
+        is_good = fabs((double)norm[begin + i] - sum) <= 16 * (double)FLT_EPSILON * magnitude ||
+                  kt_fail(run, "sum %u of norm: %.9g, want %.9g", i, (double)norm[begin + i], sum);
+    }
+    free(norm);
+    return is_good;
+}
+
 static bool check_residual(struct kt_run *run, const struct variant *variant,
                            const struct residual_size *size)
 {
     const uint32_t skipped = 32; // floats before x
+    const bool has_sums = variant->shape >= N_SHAPE && variant->size != 1;
     struct test_stream stream;
     struct kt_weight weight;
     struct gi_range range;
@@ -350,7 +387,10 @@ static bool check_residual(struct kt_run *run, const struct variant *variant,
                                             .max_part_rows = size->part_rows,
                                             .has_bias = size->has_bias,
                                             .has_gamma = size->has_gamma};
-    float *x = make_x(run, skipped + size->n_cols, &range);
+    float *x = make_x(run, skipped + (has_sums ? gi_x_size(size->n_cols) : size->n_cols), &range);
+    if (has_sums) {
+        add_sums(run, &range, x, skipped, size->n_cols);
+    }
     bool is_good =
         make_stream(&stream, run, size->n_embd, 0, 1) & kt_weight_init(&weight, run, &params);
     struct ref_value *y = kt_alloc(weight.weight.n_rows, sizeof(*y));
@@ -361,9 +401,10 @@ static bool check_residual(struct kt_run *run, const struct variant *variant,
     }
     is_good = is_good && set_shape(run, variant) &&
               (gi_op_gemv_residual(&run->recorder, "attn_out", &weight.weight, range, skipped,
-                                   size->scale, &stream.stream, &err) ||
+                                   has_sums, size->scale, &stream.stream, &err) ||
                kt_fail(run, "%s", err.message)) &&
               kt_seal(run) && kt_replay(run, 0, 1) && compare_residual(run, &stream, &weight, y) &&
+              compare_sums(run, &stream.stream) &&
               kt_bench(run, 0, 1, kt_weight_bytes(&weight.weight));
     free(x);
     free(y);
@@ -542,7 +583,7 @@ static bool record_linear(struct kt_run *run, const struct gi_weight *weight,
         if (run->has_failed) {
             return false;
         }
-        if (!gi_op_gemv_residual(&run->recorder, "linear", weight, range, 0, 1, &streams[i],
+        if (!gi_op_gemv_residual(&run->recorder, "linear", weight, range, 0, false, 1, &streams[i],
                                  &err)) {
             return kt_fail(run, "%s", err.message);
         }
@@ -624,7 +665,7 @@ static bool run_plain(struct kt_run *run, size_t index)
         is_good && set_shape(run, &variant) &&
         ((size->has_norm
               ? gi_op_gemv_norm(&run->recorder, "y", &weight.weight, &stream.stream, range, &err)
-              : gi_op_gemv(&run->recorder, "y", &weight.weight, x_range, 0, range, &err)) ||
+              : gi_op_gemv(&run->recorder, "y", &weight.weight, x_range, 0, false, range, &err)) ||
          kt_fail(run, "%s", err.message)) &&
         kt_seal(run) && kt_replay(run, 0, 1) &&
         compare_refs(run, "y", &range, 0, y, size->n_rows, false) &&
@@ -721,7 +762,7 @@ static bool run_glu(struct kt_run *run, size_t index)
     is_good = is_good && set_shape(run, &variant) &&
               (gi_op_gemv_glu(&run->recorder, "ffn_act", &weight.weight, size->n_ff,
                               size->is_gelu ? GI_ACTIVATION_GELU_TANH : GI_ACTIVATION_SILU,
-                              size->has_norm, &stream.stream, range, &err) ||
+                              size->has_norm, &stream.stream, range, NULL, &err) ||
                kt_fail(run, "%s", err.message)) &&
               kt_seal(run) && kt_replay(run, 0, 1) &&
               compare_refs(run, "act", &range, 0, act, size->n_ff, false) &&

@@ -34,6 +34,8 @@ static const struct {
     {"BATCH",      {0, 1}   },
     {"HAS_COUNTS", {0, 1}   },
     {"ADD",        {0, 1}   },
+    {"SUMS",       {0, 1}   },
+    {"WRITE_SUMS", {0, 1}   },
     {"TILES",      {12, 8}  },
     {"ROWS",       {64, 128}},
     {"TOKENS",     {8, 4}   },
