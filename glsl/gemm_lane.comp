@@ -6,13 +6,24 @@
 //
 // A group owns 64 rows and TOKENS tokens and walks over all of k by blocks of 32; an invocation owns
 // one row, dequantises it for all the tokens, and reads x at an index that the whole group shares.
-// No shared memory, which is no faster than a buffer on the GPUs that this is for, and few
-// registers: the tiles of gemm.comp spill there.
+// With FEW a group walks over all tokens instead, TOKENS at a time: V3D does not know that a work
+// group's number is the same for all of its lanes, but that of a loop is, and then reads x with the
+// uniforms, not through the texture unit. No shared memory, which is no faster than a buffer on the
+// GPUs that this is for, and few registers: the tiles of gemm.comp spill there.
+//
+// By Mesa 25.0.7's compilers, Q4_0: instructions and, through the texture unit, loads of 16 bytes for a
+// block and token, and spills:fills. "At once" has all weights of a block in registers and four tokens
+// (T860: two), as many as there are registers for; the loop below has eight (four).
+//
+//              at once              loop                FEW
+//   V3D 4.2    145  18.5  23:25     129   8.3  0:0      127  0.3  0:0
+//   V3D 7.1    119  19.0  24:26     108  11.3  3:3      129  3.3  3:3
+//   T860                   5:10                0:0                0:0
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(ADD) || !defined(HAS_BIAS) || !defined(TOKENS)
-#error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias; TOKENS of a group"
+#if !defined(ADD) || !defined(HAS_BIAS) || !defined(TOKENS) || !defined(FEW)
+#error "ADD: 1 to add to y; HAS_BIAS: 1 if the part carries a bias; TOKENS at a time; FEW: 1 to loop"
 #endif
 
 layout(local_size_x = 64) in;
@@ -45,11 +56,24 @@ void write_result(uint token, uint row, float value)
 #endif
 }
 
-void main()
+// Two quads at a time, in a loop that no compiler can unroll: with all of a block's weights at once, or
+// with many loads of x asked for ahead, registers run out.
+void add_block(QuantBlock w, uint at, uint begin[TOKENS], inout float sum[TOKENS])
 {
-    uint row = gl_WorkGroupID.x * 64u + gl_LocalInvocationID.x;
+    for (uint i = 0u; i < 4u + (params.n_block >> 31u); i++) {
+        vec4 first = quant_quad(w, int(2u * i)), second = quant_quad(w, int(2u * i + 1u));
+        for (int t = 0; t < TOKENS; t++) {
+            sum[t] += dot(first, x[begin[t] + at + 2u * i]);
+        }
+        for (int t = 0; t < TOKENS; t++) {
+            sum[t] += dot(second, x[begin[t] + at + 2u * i + 1u]);
+        }
+    }
+}
+
+void multiply(uint row, uint first_token)
+{
     uint safe_row = min(row, params.n_rows - 1u);
-    uint first_token = gl_WorkGroupID.y * uint(TOKENS);
     uint begin[TOKENS];
     float sum[TOKENS];
     for (int t = 0; t < TOKENS; t++) {
@@ -57,15 +81,22 @@ void main()
         sum[t] = 0.0;
     }
     for (uint block = 0u; block < params.n_block; block++) {
-        vec4 w[8];
-        quant_unpack(quant_load(safe_row / TILE_ROWS, block, params.n_block, safe_row % TILE_ROWS), w);
-        for (int quad = 0; quad < 8; quad++) {
-            for (int t = 0; t < TOKENS; t++) {
-                sum[t] += dot(w[quad], x[begin[t] + block * 8u + uint(quad)]);
-            }
-        }
+        add_block(quant_load(safe_row / TILE_ROWS, block, params.n_block, safe_row % TILE_ROWS),
+                  block * 8u, begin, sum);
     }
     for (int t = 0; t < TOKENS; t++) {
         write_result(first_token + uint(t), row, sum[t]);
     }
+}
+
+void main()
+{
+    uint row = gl_WorkGroupID.x * 64u + gl_LocalInvocationID.x;
+#if FEW
+    for (uint first_token = 0u; first_token < state.n_tokens; first_token += uint(TOKENS)) {
+        multiply(row, first_token);
+    }
+#else
+    multiply(row, gl_WorkGroupID.y * uint(TOKENS));
+#endif
 }

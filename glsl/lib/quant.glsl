@@ -6,8 +6,8 @@
 //   float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 //                               dot product of a block of weights with x; sum is the sum of the first
 //                               16 and of the last 16 elements of x
-//   void quant_unpack(QuantBlock w, out vec4 v[8])
-//                               the 32 weights in natural order
+//   vec4 quant_quad(QuantBlock w, int k)
+//                               weights 4 k .. 4 k + 3; k may be what a loop counts
 //
 // Types that say QUANT_PARTS 1 also give a block eight weights at a time where DOT asks for it: lib/quant/dot.glsl.
 //
@@ -59,6 +59,19 @@ uint quant_index(uint tile, uint group, uint n_group, uint n_each, uint row)
 }
 
 #include QUANT_FILE
+
+// The 32 weights in natural order.
+void quant_unpack(QuantBlock w, out vec4 v[8])
+{
+    v[0] = quant_quad(w, 0);
+    v[1] = quant_quad(w, 1);
+    v[2] = quant_quad(w, 2);
+    v[3] = quant_quad(w, 3);
+    v[4] = quant_quad(w, 4);
+    v[5] = quant_quad(w, 5);
+    v[6] = quant_quad(w, 6);
+    v[7] = quant_quad(w, 7);
+}
 
 #ifndef QUANT_PARTS
 #define QUANT_PARTS 0

@@ -37,9 +37,9 @@ uint32_t gi_batch_few_tokens(const struct gi_gpu *gpu)
     switch (gi_batch_form(gpu)) {
     case GI_BATCH_FORM_SPLIT:
         return 16;
-    case GI_BATCH_FORM_ROW:
-        return 4;
+    case GI_BATCH_FORM_LANE:
+        return 16;
     default:
-        return 0;
+        return 4;
     }
 }

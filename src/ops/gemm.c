@@ -21,7 +21,7 @@ struct gemm_shape {
 // TOKENS of glsl/gemm_lane.comp.
 static uint32_t lane_tokens(const struct gi_gpu *gpu)
 {
-    return gi_program_available(gpu, GI_PROGRAM_GEMM) ? 4 : 2; // the registers of Mali-T
+    return gi_program_available(gpu, GI_PROGRAM_GEMM) ? 8 : 4; // the registers of Mali-T
 }
 
 // Groups that a large GPU runs at once: GL does not say.
@@ -148,7 +148,9 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     case GI_BATCH_FORM_ROW:
         return choose_row(gpu, part, x, max_tokens);
     case GI_BATCH_FORM_LANE:
-        return (struct gemm_shape){GI_PROGRAM_GEMM_LANE, 64, lane_tokens(gpu), 3};
+        return (struct gemm_shape){max_tokens <= gi_batch_few_tokens(gpu) ? GI_PROGRAM_GEMM_LANE_FEW
+                                                                          : GI_PROGRAM_GEMM_LANE,
+                                   64, lane_tokens(gpu), 3};
     default:
         return choose_tile(recorder, part, n_cols, max_tokens, site);
     }
@@ -182,6 +184,8 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
     struct gemm_shape shape =
         choose_shape(recorder, part, params->n_block * GI_QUANT_BLOCK, x, &site);
     struct gi_program_key key = make_key(&shape, part, is_added);
+    enum gi_grid_rule rule =
+        shape.program == GI_PROGRAM_GEMM_LANE_FEW ? GI_GRID_FIXED : GI_GRID_TOKENS;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range,                                                         x->range, part->quads, part->aux},
@@ -189,7 +193,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
         .params = params,
         .params_size = sizeof(*params),
         .grid = {.size = {(part->n_rows + shape.n_rows - 1) / shape.n_rows, 1, 1},
-                     .rule = GI_GRID_TOKENS,
+                     .rule = rule,
                      .axis = 1,
                      .divisor = shape.n_tokens                                                                         },
         .site = site,

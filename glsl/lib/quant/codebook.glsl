@@ -37,16 +37,8 @@ float codes_dot(uvec4 w, uvec4 codes, vec4 x[8])
     return code_weight * ((p.x + p.y) + (p.z + p.w));
 }
 
-// d * code of all 32.
-void codes_unpack(uvec4 w, uvec4 codes, float d, out vec4 v[8])
+// d * code of nibbles 4 k .. 4 k + 3.
+vec4 codes_quad(uvec4 w, uvec4 codes, float d, int k)
 {
-    d *= code_weight;
-    v[0] = low_codes(w.x, codes) * d;
-    v[1] = high_codes(w.x, codes) * d;
-    v[2] = low_codes(w.y, codes) * d;
-    v[3] = high_codes(w.y, codes) * d;
-    v[4] = low_codes(w.z, codes) * d;
-    v[5] = high_codes(w.z, codes) * d;
-    v[6] = low_codes(w.w, codes) * d;
-    v[7] = high_codes(w.w, codes) * d;
+    return low_codes(w[k >> 1] >> uint(16 * (k & 1)), codes) * (d * code_weight);
 }

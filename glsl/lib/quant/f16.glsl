@@ -35,14 +35,8 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return (p.x + p.y) + (p.z + p.w);
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    v[0] = half4(w.quads[0].xy);
-    v[1] = half4(w.quads[0].zw);
-    v[2] = half4(w.quads[1].xy);
-    v[3] = half4(w.quads[1].zw);
-    v[4] = half4(w.quads[2].xy);
-    v[5] = half4(w.quads[2].zw);
-    v[6] = half4(w.quads[3].xy);
-    v[7] = half4(w.quads[3].zw);
+    uvec4 quad = w.quads[k >> 1];
+    return half4((k & 1) == 0 ? quad.xy : quad.zw);
 }

@@ -26,14 +26,7 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return (p.x + p.y) + (p.z + p.w);
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    v[0] = uintBitsToFloat(w.quads[0]);
-    v[1] = uintBitsToFloat(w.quads[1]);
-    v[2] = uintBitsToFloat(w.quads[2]);
-    v[3] = uintBitsToFloat(w.quads[3]);
-    v[4] = uintBitsToFloat(w.quads[4]);
-    v[5] = uintBitsToFloat(w.quads[5]);
-    v[6] = uintBitsToFloat(w.quads[6]);
-    v[7] = uintBitsToFloat(w.quads[7]);
+    return uintBitsToFloat(w.quads[k]);
 }

@@ -1,6 +1,6 @@
 // Weights d * quant + m whose quants lie in planes (planes.glsl). A type that includes this file defines
 //
-//   vec4 quant_fields(QuantBlock w, int k)    the fields of quants 4 k .. 4 k + 3, k constant
+//   vec4 quant_fields(QuantBlock w, int k)    the fields of quants 4 k .. 4 k + 3
 #include "lib/quant/planes.glsl"
 
 vec4 quant_fields(QuantBlock w, int k);
@@ -34,16 +34,8 @@ float fields_dot(QuantBlock w, vec4 x[8])
     return (p.x + p.y) + (p.z + p.w);
 }
 
-// d * quant + m, of the first 16 quants d.x and m.x, of the last 16 d.y and m.y.
-void fields_unpack(QuantBlock w, vec2 d, vec2 m, out vec4 v[8])
+// d * quant + m of quants 4 k .. 4 k + 3; of the first 16 quants d.x and m.x, of the last 16 d.y and m.y.
+vec4 fields_quad(QuantBlock w, vec2 d, vec2 m, int k)
 {
-    vec4 first = d.x * field_weight, last = d.y * field_weight;
-    v[0] = quant_fields(w, 0) * first + m.x;
-    v[1] = quant_fields(w, 1) * first + m.x;
-    v[2] = quant_fields(w, 2) * first + m.x;
-    v[3] = quant_fields(w, 3) * first + m.x;
-    v[4] = quant_fields(w, 4) * last + m.y;
-    v[5] = quant_fields(w, 5) * last + m.y;
-    v[6] = quant_fields(w, 6) * last + m.y;
-    v[7] = quant_fields(w, 7) * last + m.y;
+    return quant_fields(w, k) * ((k < 4 ? d.x : d.y) * field_weight) + (k < 4 ? m.x : m.y);
 }

@@ -22,15 +22,15 @@ uint grid_points(uint i, uint j)
 // Coordinates 4 (k % 2) .. of point k / 2 of four points of eight coordinates, 0 .. 2.
 vec4 coordinates_of_8(uvec2 points, int k)
 {
-    uint word = points[k / 4];
-    return fields_to_float(mask_fields(word >> uint(16 * (k / 2 % 2) + 2 * (k % 2)), 3u)) *
+    uint word = points[k >> 2];
+    return fields_to_float(mask_fields(word >> uint(16 * (k >> 1 & 1) + 2 * (k & 1)), 3u)) *
            field_weight;
 }
 
 // The coordinates of point k of eight points of four coordinates, 0 .. 7.
 vec4 coordinates_of_4(uvec4 points, int k)
 {
-    return fields_to_float(mask_fields(points[k / 2] >> uint(16 * (k % 2)), 7u)) * field_weight;
+    return fields_to_float(mask_fields(points[k >> 1] >> uint(16 * (k & 1)), 7u)) * field_weight;
 }
 
 // Four signs of 7 bits from the low 28 bits of a word, and with each an eighth that makes the number of
@@ -63,14 +63,7 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return (p.x + p.y) + (p.z + p.w);
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    v[0] = w.d.x * quant_values(w, 0);
-    v[1] = w.d.x * quant_values(w, 1);
-    v[2] = w.d.x * quant_values(w, 2);
-    v[3] = w.d.x * quant_values(w, 3);
-    v[4] = w.d.y * quant_values(w, 4);
-    v[5] = w.d.y * quant_values(w, 5);
-    v[6] = w.d.y * quant_values(w, 6);
-    v[7] = w.d.y * quant_values(w, 7);
+    return (k < 4 ? w.d.x : w.d.y) * quant_values(w, k);
 }

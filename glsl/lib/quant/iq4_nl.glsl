@@ -22,7 +22,7 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return w.d * codes_dot(w.quad, iq4_codes, x);
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    codes_unpack(w.quad, iq4_codes, w.d, v);
+    return codes_quad(w.quad, iq4_codes, w.d, k);
 }

@@ -13,17 +13,17 @@ uint move_bits(uint w, int places)
 // The words of the planes with the first field of four quants at bit 0 (nibbles) or `place`.
 uint nibbles_at(uvec4 plane, int k)
 {
-    return plane[k / 2] >> uint(16 * (k % 2));
+    return plane[k >> 1] >> uint(16 * (k & 1));
 }
 
 uint pairs_at(uvec2 plane, int k, int place)
 {
-    return move_bits(plane[k / 4], place - 2 * (k % 2) - 16 * (k / 2 % 2));
+    return move_bits(plane[k >> 2], place - 2 * (k & 1) - 16 * (k >> 1 & 1));
 }
 
 uint bits_at(uint plane, int k, int place)
 {
-    return move_bits(plane, place - k % 4 - 16 * (k / 4));
+    return move_bits(plane, place - (k & 3) - 16 * (k >> 2));
 }
 
 // The bits of mask of each field, as numbers.

@@ -34,7 +34,7 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return dot(w.d, fields_dot_halves(w, x) - 4.0 * sum);
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    fields_unpack(w, w.d, -4.0 * w.d, v);
+    return fields_quad(w, w.d, -4.0 * w.d, k);
 }

@@ -30,7 +30,7 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return w.scale.x * fields_dot(w, x) + w.scale.y * (sum.x + sum.y);
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    fields_unpack(w, w.scale.xx, w.scale.yy, v);
+    return fields_quad(w, w.scale.xx, w.scale.yy, k);
 }

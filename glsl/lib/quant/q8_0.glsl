@@ -44,17 +44,9 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return w.d * byte_weight * ((p.x + p.y) + (p.z + p.w));
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    float d = w.d * byte_weight;
-    v[0] = bytes_at_top(w.quads[0].x) * d;
-    v[1] = bytes_at_top(w.quads[0].y) * d;
-    v[2] = bytes_at_top(w.quads[0].z) * d;
-    v[3] = bytes_at_top(w.quads[0].w) * d;
-    v[4] = bytes_at_top(w.quads[1].x) * d;
-    v[5] = bytes_at_top(w.quads[1].y) * d;
-    v[6] = bytes_at_top(w.quads[1].z) * d;
-    v[7] = bytes_at_top(w.quads[1].w) * d;
+    return bytes_at_top((k < 4 ? w.quads[0] : w.quads[1])[k & 3]) * (w.d * byte_weight);
 }
 
 #if DOT

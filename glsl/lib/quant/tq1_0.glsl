@@ -61,15 +61,9 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return w.d * (dot(p, digit_weight) - (sum.x + sum.y));
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    vec4 d = w.d * digit_weight;
-    v[0] = digits_in_place(w.first.x, w.first_power) * d - w.d;
-    v[1] = digits_in_place(w.first.y, w.first_power) * d - w.d;
-    v[2] = digits_in_place(w.first.z, w.first_power) * d - w.d;
-    v[3] = digits_in_place(w.first.w, w.first_power) * d - w.d;
-    v[4] = digits_in_place(w.last.x, w.last_power.x) * d - w.d;
-    v[5] = digits_in_place(w.last.y, w.last_power.y) * d - w.d;
-    v[6] = digits_in_place(w.last.z, w.last_power.z) * d - w.d;
-    v[7] = digits_in_place(w.last.w, w.last_power.w) * d - w.d;
+    vec4 digits = k < 4 ? digits_in_place(w.first[k & 3], w.first_power)
+                        : digits_in_place(w.last[k & 3], w.last_power[k & 3]);
+    return digits * (w.d * digit_weight) - w.d;
 }

@@ -27,7 +27,7 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     return w.d * (fields_dot(w, x) - (sum.x + sum.y));
 }
 
-void quant_unpack(QuantBlock w, out vec4 v[8])
+vec4 quant_quad(QuantBlock w, int k)
 {
-    fields_unpack(w, vec2(w.d), vec2(-w.d), v);
+    return fields_quad(w, vec2(w.d), vec2(-w.d), k);
 }
