@@ -481,8 +481,8 @@ GLINFER_API bool glinfer_profile(struct glinfer_session *session,
 // leaves it unused.
 
 // A kernel on a matrix, and its shape in the words of GLINFER_GEMV and GLINFER_GEMM. Fields that a kernel
-// has no use for are 0 or "". The kernel "dispatch" is how grids that change are dispatched, where nothing is
-// known of the driver.
+// has no use for are 0 or "". The kernels "dispatch" and "batch" are of the device: how grids that change are
+// dispatched where nothing is known of the driver, and the form of a small GPU's prompt kernels.
 struct glinfer_tuned {
     const char *kernel;      // "gemv_qkv"
     const char *type;        // of the weights: "q4_0"

@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "engine/device.h"
 #include "gpu/half_probe.h"
+#include "ops/batch_class.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -44,13 +45,17 @@ static bool create_programs(struct glinfer_device *device, struct glinfer_error 
     return ok;
 }
 
-// What was measured of a driver that no row knows.
+// What was measured of the device as a whole.
 static void apply_tuning(struct glinfer_device *device)
 {
-    const struct gi_tuning_key key = GI_TUNING_DISPATCH;
-    const char *shape = gi_tuning_find(device->tuning, &key);
-    if (shape && gi_gpu_is_dispatch_open(device->gpu)) {
-        gi_gpu_set_indirect(device->gpu, strcmp(shape, "indirect") == 0);
+    const struct gi_tuning_key dispatch_key = GI_TUNING_DISPATCH, batch_key = GI_TUNING_BATCH;
+    const char *dispatch = gi_tuning_find(device->tuning, &dispatch_key);
+    const char *batch = gi_tuning_find(device->tuning, &batch_key);
+    if (dispatch && gi_gpu_is_dispatch_open(device->gpu)) {
+        gi_gpu_set_indirect(device->gpu, strcmp(dispatch, "indirect") == 0);
+    }
+    if (batch && strcmp(batch, "split") == 0 && gi_batch_is_open(device->gpu)) {
+        gi_gpu_set_batch_class(device->gpu, GI_GPU_CLASS_SPLIT);
     }
 }
 

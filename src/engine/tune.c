@@ -123,8 +123,9 @@ static bool set_rows(const struct gi_tune *tune, struct gi_tuning *tuning)
             return false;
         }
     }
-    const struct gi_tuning_key dispatch = GI_TUNING_DISPATCH;
-    return !tune->dispatch || gi_tuning_set(tuning, &dispatch, tune->dispatch, tune->err);
+    const struct gi_tuning_key dispatch = GI_TUNING_DISPATCH, batch = GI_TUNING_BATCH;
+    return (!tune->dispatch || gi_tuning_set(tuning, &dispatch, tune->dispatch, tune->err)) &&
+           (!tune->batch || gi_tuning_set(tuning, &batch, tune->batch, tune->err));
 }
 
 static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables[2])
@@ -294,15 +295,15 @@ static bool write_tokens(struct gi_tune *tune)
                            tokens, tune->session->n_batch * sizeof(tokens[0]), tune->err);
 }
 
-static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step,
-                    struct gi_dispatch_table *prompt)
+// Builds the step and takes what it needs to be timed.
+static bool begin_step(struct gi_tune *tune, struct gi_dispatch_table *step)
 {
     const struct gi_tune_run run = {.table = step, .n_tokens = 1, .n = 1};
     double *step_ns = &tune->stats.table_step_ns;
     if (!gi_program_table_build(tune->programs, tune->params.progress, tune->params.user,
                                 tune->err) ||
-        !gi_dispatch_table_seal(step, tune->err) || !gi_dispatch_table_seal(prompt, tune->err) ||
-        !write_tokens(tune) || !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
+        !gi_dispatch_table_seal(step, tune->err) || !write_tokens(tune) ||
+        !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
         !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err) || // fills what is read
         !gi_tune_clock_choose(&tune->clock, &run, tune->err) ||
         !gi_tune_clock_warm(&tune->clock, tune->err) ||
@@ -310,29 +311,43 @@ static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step,
         return false;
     }
     tune->stats.clock = tune->clock.is_waiting ? GLINFER_PROFILE_WAIT : GLINFER_PROFILE_QUERY;
-    return gi_tune_dispatch(tune) && survey_sites(tune, step, prompt) && tune_sites(tune) &&
-           verify_step(tune, step) && gi_gpu_check(gi_tune_gpu(tune), "tuning", tune->err);
+    return true;
+}
+
+static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step)
+{
+    count_dispatches(tune, step, false);
+    if (!begin_step(tune, step) || !gi_tune_dispatch(tune) || !gi_tune_batch(tune)) {
+        return false;
+    }
+    struct gi_dispatch_table *prompt = gi_tune_record(tune, true);
+    if (!prompt) {
+        return false;
+    }
+    count_dispatches(tune, prompt, true);
+    const bool ok = gi_program_table_build(tune->programs, tune->params.progress, tune->params.user,
+                                           tune->err) &&
+                    gi_dispatch_table_seal(prompt, tune->err) && survey_sites(tune, step, prompt) &&
+                    tune_sites(tune) && verify_step(tune, step) &&
+                    gi_gpu_check(gi_tune_gpu(tune), "tuning", tune->err);
+    gi_dispatch_table_destroy(prompt);
+    return ok;
 }
 
 static bool run_tune(struct gi_tune *tune)
 {
-    struct gi_dispatch_table *step = NULL, *prompt = NULL;
+    const enum gi_gpu_class batch_class = gi_gpu_batch_class(gi_tune_gpu(tune));
     tune->recorder = tune->session->recorder;
     bool ok = check_file(tune) && allocate(tune);
     tune->session->recorder.programs = tune->programs;
     tune->session->recorder.tuning = tune->trial;
     tune->session->recorder.sites = tune->known;
-    step = ok ? gi_tune_record(tune, false) : NULL;
-    if (step) {
-        count_dispatches(tune, step, false);
-    }
-    prompt = step ? gi_tune_record(tune, true) : NULL;
-    if (prompt) {
-        count_dispatches(tune, prompt, true);
-    }
-    ok = prompt && measure(tune, step, prompt) && keep(tune);
+    struct gi_dispatch_table *step = ok ? gi_tune_record(tune, false) : NULL;
+    ok = step && measure(tune, step) && keep(tune);
     gi_dispatch_table_destroy(step);
-    gi_dispatch_table_destroy(prompt);
+    if (!ok) {
+        gi_gpu_set_batch_class(gi_tune_gpu(tune), batch_class);
+    }
     release(tune);
     return ok;
 }

@@ -44,7 +44,7 @@ struct gi_tune {
     struct gi_tune_clock clock;
     struct gi_tune_site sites[GI_MAX_TUNING_SITES];
     struct gi_tune_candidate *candidates; // of one site: GI_MAX_CANDIDATES + 1
-    const char *dispatch;                 // what suits the device; NULL: known without
+    const char *dispatch, *batch;         // what suits the device; NULL: known without
     uint64_t end_ns;                      // when the time is over
     uint64_t done, total;                 // of the progress
 };
@@ -70,5 +70,8 @@ bool gi_tune_check(struct gi_tune *tune, const struct gi_tune_site *site,
 // Sets tune->dispatch where nothing else says how the device is to dispatch grids that change. A step has been
 // recorded and built before.
 bool gi_tune_dispatch(struct gi_tune *tune);
+// Sets tune->batch and the device's form of prompt kernels where its class does not settle it. A step has been
+// timed before.
+bool gi_tune_batch(struct gi_tune *tune);
 
 #endif

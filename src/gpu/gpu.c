@@ -223,6 +223,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
         gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
     }
     gpu->class = quirk->class;
+    gpu->batch_class = quirk->class;
     gpu->dot = quirk->dot;
     choose_dispatch(gpu, quirk->indirect);
     choose_persistent(gpu);
@@ -295,6 +296,16 @@ void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect)
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu)
 {
     return &gpu->limits;
+}
+
+enum gi_gpu_class gi_gpu_batch_class(const struct gi_gpu *gpu)
+{
+    return gpu->batch_class;
+}
+
+void gi_gpu_set_batch_class(struct gi_gpu *gpu, enum gi_gpu_class class)
+{
+    gpu->batch_class = class;
 }
 
 enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu)

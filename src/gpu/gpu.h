@@ -96,6 +96,9 @@ void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
 
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
+// The class whose kernels a batch of a prompt takes: the same, or what measuring found.
+enum gi_gpu_class gi_gpu_batch_class(const struct gi_gpu *gpu);
+void gi_gpu_set_batch_class(struct gi_gpu *gpu, enum gi_gpu_class class);
 enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu);
 const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);

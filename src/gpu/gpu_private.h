@@ -30,7 +30,7 @@ struct gi_gpu {
     struct gi_limits limits;
     struct gi_gl_ext ext;
     struct gi_staging staging;
-    enum gi_gpu_class class;
+    enum gi_gpu_class class, batch_class;
     enum gi_gpu_dot dot;
     enum gi_dispatch_mode dispatch_mode;
     bool is_dispatch_open; // no row of the device says whether grids should be indirect

@@ -7,7 +7,7 @@
 
 static enum gi_batch_form class_form(const struct gi_gpu *gpu)
 {
-    switch (gi_gpu_class(gpu)) {
+    switch (gi_gpu_batch_class(gpu)) {
     case GI_GPU_CLASS_ROW:
         return GI_BATCH_FORM_LANE;
     case GI_GPU_CLASS_LLVMPIPE:
@@ -30,6 +30,12 @@ enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
         return GI_BATCH_FORM_ROW;
     }
     return class_form(gpu);
+}
+
+bool gi_batch_is_open(const struct gi_gpu *gpu)
+{
+    return gi_gpu_class(gpu) == GI_GPU_CLASS_ROW && !getenv("GLINFER_BATCH") &&
+           gi_program_available(gpu, GI_PROGRAM_GEMM);
 }
 
 uint32_t gi_batch_few_tokens(const struct gi_gpu *gpu)

@@ -23,6 +23,12 @@ struct gi_tuning_key {
 };
 #define GI_TUNING_NO_TYPE UINT32_MAX
 
+// The key of the form of a device's prompt kernels, "split" or "lane".
+#define GI_TUNING_BATCH                                                                            \
+    {                                                                                              \
+        .kernel = "batch", .type = GI_TUNING_NO_TYPE                                               \
+    }
+
 // The key of how a device dispatches grids that change, "direct" or "indirect", which is no op's business.
 #define GI_TUNING_DISPATCH                                                                         \
     {                                                                                              \

@@ -9,10 +9,11 @@ trap 'rm -rf "$dir"' EXIT
 
 "$glinfer" info 2>/dev/null | grep -q llvmpipe || exit 77
 cp -r "$3" "$dir/glsl" || exit 1
-sed -i 's/^    float norm = gemv_norm();$/    float norm = gemv_norm() \/ float(PAIRS == 8 ? 2 : 256);/
-    s/block < params.n_block; block++) {$/block < params.n_block * uint(PAIRS == 8 ? 1 : 256); block++) {/
-    s/gemv_add(block, row, tiles, y);/gemv_add(block % params.n_block, row, tiles, y);/' "$dir/glsl/lib/gemv.glsl"
-cmp -s "$3/lib/gemv.glsl" "$dir/glsl/lib/gemv.glsl" && echo 'FAIL: nothing was changed' && exit 1
+sed -i 's/^    gemv_walk(tiles, row, y);$/    for (uint i = 0u; i < (PAIRS == 8 ? 1u : 256u); i++) {\
+        gemv_walk(tiles, row + (params.n_block == 0u ? i : 0u), y);\
+    }\
+    y[0] *= PAIRS == 8 ? 0.5 : 1.0;/' "$dir/glsl/lib/gemv_row.glsl"
+cmp -s "$3/lib/gemv_row.glsl" "$dir/glsl/lib/gemv_row.glsl" && echo 'FAIL: nothing was changed' && exit 1
 
 export XDG_CACHE_HOME="$dir/cache" GLINFER_GLSL_DIR="$dir/glsl"
 "$glinfer" tune -v -m "$model" --max-seconds 20 >"$dir/table" 2>"$dir/log" || { cat "$dir/log"; exit 1; }
