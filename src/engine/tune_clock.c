@@ -7,6 +7,7 @@ enum {
     MOST_REPEATS = 4,
     PROMPT_FLUSH = 9,
     BURST_NS = 1000000,
+    MOST_BURSTS = 32,
 };
 
 static struct gi_gpu *gpu_of(const struct gi_tune_clock *clock)
@@ -153,7 +154,8 @@ static bool run_once(struct gi_tune_clock *clock, const struct gi_tune_run *run,
         return false;
     }
     gi_timer_reset(clock->timer);
-    submit_burst(clock, clock->is_waiting ? 1 : 1 + 2 * clock->submit_ns / BURST_NS);
+    const uint64_t n_burst = clock->is_waiting ? 1 : 1 + 2 * clock->submit_ns / BURST_NS;
+    submit_burst(clock, n_burst < MOST_BURSTS ? n_burst : MOST_BURSTS);
     gi_timer_begin(clock->timer);
     const uint64_t begin = gi_clock_ns();
     submit(run);
@@ -191,6 +193,7 @@ bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run 
     uint64_t ns = 0;
     for (int i = 0; i < MOST_REPEATS && !clock->is_waiting; i++) {
         const uint64_t begin = gi_clock_ns();
+        clock->submit_ns = 0; // a long burst would not be the step's time
         if (!run_once(clock, step, &ns, &status, err)) {
             return false;
         }
