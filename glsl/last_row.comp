@@ -1,7 +1,7 @@
-// norm = x[n_tokens - 1] * gamma and partial sums of squares of that row: what the vocabulary's
-// GEMV reads after a prompt.
+// residual = x[n_tokens - 1], norm = that * gamma and partial sums of its squares: what the vocabulary's
+// GEMV, or a layernorm before it, reads after a prompt.
 //
-//   stream   the residual stream of a decode step (ops/stream.h): norm and ssq written
+//   stream   the residual stream of a decode step (ops/stream.h): residual, norm and ssq written
 //   x        (n_tokens, stride)
 //   vectors  gamma (n_embd)
 //
@@ -25,7 +25,7 @@ layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; }
 layout(std140, binding = 0) uniform Params
 {
     uint stride, n_embd, gamma, norm;
-    uint ssq;
+    uint ssq, residual;
 } params;
 
 #if WRITE_SUMS
@@ -52,6 +52,7 @@ void main()
         vec4 value = x[(state.n_tokens - 1u) * params.stride / 4u + quad];
         vec4 norm = value * vectors[params.gamma / 4u + quad];
         for (uint i = 0u; i < 4u; i++) {
+            stream[params.residual + 4u * quad + i] = value[i];
             stream[params.norm + 4u * quad + i] = norm[i];
         }
         sum = dot(value, value);

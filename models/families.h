@@ -21,7 +21,8 @@
     X(exaone)                                                                                      \
     X(internlm2)                                                                                   \
     X(ernie4_5)                                                                                    \
-    X(minicpm)
+    X(minicpm)                                                                                     \
+    X(stablelm)
 
 #define GI_DECLARE_FAMILY(name) extern const struct gi_model_family gi_model_family_##name;
 GI_MODEL_FAMILIES(GI_DECLARE_FAMILY)

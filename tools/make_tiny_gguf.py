@@ -69,7 +69,7 @@ def parse_arguments():
     parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
                         "granite", "phi3", "olmo2", "glm4",
                         "qwen3moe", "granitemoe", "gemma", "exaone", "internlm2", "ernie4_5",
-                        "minicpm"], default="llama")
+                        "minicpm", "stablelm"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -169,7 +169,10 @@ def add_facts(writer, args, n_vocab):
     writer.add_value_length(args.head_dim)
     writer.add_rope_dimension_count(args.rot or args.head_dim)
     writer.add_rope_freq_base(args.rope_base)
-    writer.add_layer_norm_rms_eps(args.norm_eps)
+    if args.arch in LAYER_NORMS:
+        writer.add_layer_norm_eps(args.norm_eps)
+    else:
+        writer.add_layer_norm_rms_eps(args.norm_eps)
     writer.add_vocab_size(n_vocab)
     if args.experts:
         writer.add_expert_count(args.experts)
@@ -247,8 +250,11 @@ class TensorMaker:
 
     def norm(self, name, size):
         self.vector(name, size, np.float32(1), 0.2)
+        if self.args.arch in LAYER_NORMS:
+            self.vector(name.replace(".weight", ".bias"), size, np.float32(0), 0.3)
 
 
+LAYER_NORMS = ("stablelm",)  # with layernorms: a weight and a bias
 HEAD_NORMS = ("qwen3", "qwen3moe", "gemma3")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4")  # with a norm after either block
 NO_PRE_NORMS = ("olmo2",)  # without a norm before either block

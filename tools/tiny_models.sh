@@ -55,6 +55,8 @@ make tiny-exaone --arch exaone $like_llama
 make tiny-internlm2 --arch internlm2 $like_llama --untied --bias
 make tiny-ernie4_5 --arch ernie4_5 $like_llama
 make tiny-minicpm --arch minicpm $like_llama --scales
+make tiny-stablelm --arch stablelm --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 128 --layers 2 \
+    --rot 8 --bias --untied
 make tiny-gemma --arch gemma --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 2 --kv-heads 1 --head-dim 64 --ff 128 \
     --layers 2
 make tiny-gemma3 --arch gemma3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \

@@ -156,6 +156,10 @@ static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *
                        model->norms +
                            gi_norm_offset(layout, model->facts.n_layer - 1, GI_NORM_NEXT));
     }
+    if (ok && plan->norms[n_norm + 1]) {
+        gi_read_vector(plan->norms[n_norm + 1], model->facts.n_embd,
+                       model->norms + layout->output_shift);
+    }
     free(file_order);
     return ok || gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
 }

@@ -61,20 +61,27 @@ static bool check_shape(const struct gi_model_plan *plan, const struct gi_gguf_t
         n_matrix);
 }
 
-static bool require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
-                    uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                    const struct gi_gguf_tensor **out, struct glinfer_error *err)
+static bool require_suffix(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                           const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                           const struct gi_gguf_tensor **out, struct glinfer_error *err)
 {
-    const struct gi_gguf_tensor *tensor = find_tensor(plan, pattern, layer, "weight");
+    const struct gi_gguf_tensor *tensor = find_tensor(plan, pattern, layer, suffix);
     if (!tensor) {
         char name[NAME_SIZE];
-        make_name(pattern, layer, "weight", name);
+        make_name(pattern, layer, suffix, name);
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
                             gi_gguf_path(plan->gguf), name);
     }
     *out = tensor;
     return check_type(plan, tensor, err) &&
            check_shape(plan, tensor, n_cols, n_rows, n_matrix, err);
+}
+
+static bool require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                    uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                    const struct gi_gguf_tensor **out, struct glinfer_error *err)
+{
+    return require_suffix(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, out, err);
 }
 
 static bool find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
@@ -95,7 +102,7 @@ static bool find_source(const struct gi_model_plan *plan, const char *pattern, u
 static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     const struct gi_model_facts *facts = &plan->facts;
-    const size_t count = (size_t)facts->n_layer * GI_NORM_COUNT + 1;
+    const size_t n_norm = (size_t)facts->n_layer * GI_NORM_COUNT, count = n_norm + 2;
     plan->norms = calloc(count, sizeof(plan->norms[0]));
     if (!plan->norms) {
         return gi_error_no_memory(err, count * sizeof(plan->norms[0]), "the list of norms");
@@ -103,13 +110,18 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
     for (uint32_t layer = 0; layer < facts->n_layer; layer++) {
         for (size_t i = 0; i < plan->family->n_norms; i++) {
             const struct gi_norm_spec *spec = &plan->family->norms[i];
-            if (!require(plan, spec->name, layer, gi_dim_size(facts, spec->size), 1, 1,
-                         &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
+            if (!require_suffix(plan, spec->name, layer,
+                                gi_is_shift(spec->norm) ? "bias" : "weight",
+                                gi_dim_size(facts, spec->size), 1, 1,
+                                &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
                 return false;
             }
         }
     }
-    return require(plan, "output_norm", 0, facts->n_embd, 1, 1, &plan->norms[count - 1], err);
+    return require(plan, "output_norm", 0, facts->n_embd, 1, 1, &plan->norms[n_norm], err) &&
+           (plan->norm_layout.output_shift == UINT32_MAX ||
+            require_suffix(plan, "output_norm", 0, "bias", facts->n_embd, 1, 1,
+                           &plan->norms[n_norm + 1], err));
 }
 
 static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan, uint32_t layer,

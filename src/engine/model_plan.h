@@ -34,7 +34,8 @@ struct gi_model_plan {
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;
-    const struct gi_gguf_tensor **norms; // (n_layer, GI_NORM_COUNT), then the output's
+    // (n_layer, GI_NORM_COUNT), then the output's and what is added behind it, NULL where nothing is.
+    const struct gi_gguf_tensor **norms;
     // NULL: none. Both are the same but where a file has one for a context that was stretched.
     const struct gi_gguf_tensor *rope_factors, *long_rope_factors;
     uint64_t weight_bytes;  // on the GPU, padding and alignment included

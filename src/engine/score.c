@@ -89,9 +89,8 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
     scorer->table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
     recorder.table = scorer->table;
     return scorer->table &&
-           gi_op_rmsnorm(&recorder, "output_norm", &graph->x, facts->n_embd, &graph->vectors,
-                         gi_norm_offset(&graph->norm_layout, facts->n_layer - 1, GI_NORM_NEXT),
-                         facts->norm_eps, &graph->norm, err) &&
+           gi_graph_norm_rows(graph, &recorder, "output_norm", facts->n_layer - 1, GI_NORM_NEXT,
+                              err) &&
            gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f,
                       &logits, err) &&
            gi_op_logprob(&recorder, &logits, facts->n_vocab, facts->logit_scale,

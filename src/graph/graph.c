@@ -13,15 +13,38 @@ static uint32_t norm_offset(const struct gi_graph *graph, uint32_t layer, enum g
 
 //-- projections ---------------------------------------------------------------------------------
 
+bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
+                        uint32_t layer, enum gi_norm norm, struct glinfer_error *err)
+{
+    const struct gi_model_facts *facts = graph->facts;
+    const uint32_t gamma = norm_offset(graph, layer, norm);
+    const uint32_t beta = gi_norm_shift(&graph->norm_layout, layer, norm);
+    if (beta == UINT32_MAX) {
+        return gi_op_rmsnorm(recorder, label, &graph->x, facts->n_embd, &graph->vectors, gamma,
+                             facts->norm_eps, &graph->norm, err);
+    }
+    return gi_op_layernorm(recorder, label, &graph->x, facts->n_embd, &graph->vectors, gamma, beta,
+                           facts->norm_eps, &graph->norm, err);
+}
+
+// What the producer of a step's residual leaves to be done of the norm: of a layernorm all.
+static bool norm_step(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
+                      struct glinfer_error *err)
+{
+    const uint32_t beta =
+        norm == GI_NORM_NONE ? UINT32_MAX : gi_norm_shift(&graph->norm_layout, layer, norm);
+    return beta == UINT32_MAX ||
+           gi_op_layernorm_step(&graph->recorder, label, &graph->vectors,
+                                norm_offset(graph, layer, norm), beta, &graph->stream, err);
+}
+
 // A batch's input of a projection: its norm, worked out, or with GI_NORM_NONE the residual as it is.
 static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
                        const struct gi_rows **rows, struct glinfer_error *err)
 {
     *rows = norm == GI_NORM_NONE ? &graph->x : &graph->norm;
     return norm == GI_NORM_NONE ||
-           gi_op_rmsnorm(&graph->recorder, label, &graph->x, graph->facts->n_embd, &graph->vectors,
-                         norm_offset(graph, layer, norm), graph->facts->norm_eps, &graph->norm,
-                         err);
+           gi_graph_norm_rows(graph, &graph->recorder, label, layer, norm, err);
 }
 
 // The residual += scale * W x. In a decode step x is range, in a batch rows.
@@ -65,7 +88,8 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_rows *input;
     if (!graph->is_batch) {
-        return gi_op_gemv_qkv(recorder, "attn_qkv", weight, &graph->qkv_layout, n_rot,
+        return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
+               gi_op_gemv_qkv(recorder, "attn_qkv", weight, &graph->qkv_layout, n_rot,
                               &graph->stream, kv, err);
     }
     return input_rows(graph, "attn_norm", layer, GI_NORM_ATTN, &input, err) &&
@@ -161,7 +185,8 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     const enum gi_activation activation = graph->facts->activation;
     const struct gi_rows *input;
     if (!graph->is_batch) {
-        return gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, activation,
+        return norm_step(graph, "ffn_norm", layer, before, err) &&
+               gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, activation,
                               before != GI_NORM_NONE, &graph->stream, graph->ffn_act,
                               &graph->ffn_act_has_sums, err);
     }
@@ -262,6 +287,7 @@ bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)
                                            &graph->stream, err)) {
         return false;
     }
-    return gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,
+    return norm_step(graph, "output_norm", facts->n_layer - 1, GI_NORM_NEXT, err) &&
+           gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,
                             facts->logit_scale, facts->logit_softcap, &graph->logits, err);
 }

@@ -54,6 +54,10 @@ struct gi_graph {
     struct gi_rows ffn_act_rows; // n_ff
 };
 
+// norm = the norm of each row of x, an rmsnorm or a layernorm as the family has it. Of a batch.
+bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
+                        uint32_t layer, enum gi_norm norm, struct glinfer_error *err);
+
 // The parts of a layer, in the order in which a family puts them together. "Norm" before a projection is of
 // the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
 

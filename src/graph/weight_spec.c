@@ -45,6 +45,24 @@ void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_model_fa
     layout->n_layer = facts->n_layer;
     layout->layer_size = end;
     layout->size = facts->n_layer * end + gi_round_up(facts->n_embd, GI_QUANT_BLOCK);
+    layout->output_shift = UINT32_MAX;
+    if (layout->offsets[GI_NORM_ATTN_SHIFT] != UINT32_MAX) {
+        layout->output_shift = layout->size;
+        layout->size += gi_round_up(facts->n_embd, GI_QUANT_BLOCK);
+    }
+}
+
+uint32_t gi_norm_shift(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm)
+{
+    if (norm == GI_NORM_NEXT && layer + 1 == layout->n_layer) {
+        return layout->output_shift;
+    }
+    if (norm == GI_NORM_NEXT) {
+        return gi_norm_offset(layout, layer + 1, GI_NORM_ATTN_SHIFT);
+    }
+    return norm == GI_NORM_ATTN  ? gi_norm_offset(layout, layer, GI_NORM_ATTN_SHIFT)
+           : norm == GI_NORM_FFN ? gi_norm_offset(layout, layer, GI_NORM_FFN_SHIFT)
+                                 : UINT32_MAX;
 }
 
 uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm)

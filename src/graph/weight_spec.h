@@ -24,6 +24,10 @@ enum gi_norm {
     GI_NORM_ATTN_POST, // of what attention adds to the residual
     GI_NORM_FFN,       // of the residual, before the feed-forward network
     GI_NORM_FFN_POST,  // of what that network adds
+    // What is added behind GI_NORM_ATTN and GI_NORM_FFN. A family that has these has layernorms there and
+    // before the output.
+    GI_NORM_ATTN_SHIFT,
+    GI_NORM_FFN_SHIFT,
     GI_NORM_COUNT,
     GI_NORM_NEXT, // the first norm of the next layer, or the one before the output
     GI_NORM_NONE,
@@ -66,7 +70,7 @@ struct gi_weight_spec {
 
 struct gi_norm_spec {
     enum gi_norm norm;
-    const char *name; // "blk.%u.attn_norm", without .weight
+    const char *name; // "blk.%u.attn_norm", without .weight and, of a shift, .bias
     enum gi_dim size;
 };
 
@@ -76,7 +80,8 @@ struct gi_norm_layout {
     uint32_t offsets[GI_NORM_COUNT]; // from a layer's first; UINT32_MAX: the family has none
     uint32_t widths[GI_NORM_COUNT];
     uint32_t n_layer, layer_size;
-    uint32_t size; // of all
+    uint32_t output_shift; // of the norm before the output; UINT32_MAX: none
+    uint32_t size;         // of all
 };
 
 // Elements of a dimension.
@@ -86,5 +91,12 @@ void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_model_fa
                          const struct gi_norm_spec *specs, size_t n_specs);
 // Offset of a norm's weights; UINT32_MAX if there is none. GI_NORM_NEXT is the norm after a layer.
 uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
+// Offset of what is added behind GI_NORM_ATTN, GI_NORM_FFN or GI_NORM_NEXT; UINT32_MAX: nothing.
+uint32_t gi_norm_shift(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
+// Whether a norm is what is added behind another.
+static inline bool gi_is_shift(enum gi_norm norm)
+{
+    return norm == GI_NORM_ATTN_SHIFT || norm == GI_NORM_FFN_SHIFT;
+}
 
 #endif

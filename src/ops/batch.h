@@ -14,6 +14,11 @@ bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct
                    uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
                    float eps, const struct gi_rows *y, struct glinfer_error *err);
 
+// y[m] = (x[m] - mean) / sqrt(variance + eps) * gamma + beta, offsets in vectors.
+bool gi_op_layernorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                     uint32_t width, const struct gi_vectors *vectors, uint32_t gamma,
+                     uint32_t beta, float eps, const struct gi_rows *y, struct glinfer_error *err);
+
 // y[m] += x[m] / rms(x[m]) * gamma
 bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                        uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,

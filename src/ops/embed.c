@@ -134,6 +134,7 @@ bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
         .gamma = gamma_offset,
         .norm = stream->norm,
         .ssq = stream->ssq,
+        .residual = stream->residual,
     };
     struct gi_dispatch dispatch = {
         .label = "last_row",

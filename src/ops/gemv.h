@@ -47,6 +47,12 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
                     const struct gi_stream *stream, struct gi_range act, bool *has_sums,
                     struct glinfer_error *err);
 
+// norm = (residual - mean) / sqrt(variance + eps) * gamma + beta, offsets in vectors, and what makes 1 / rms 1: what
+// follows takes norm as it is. Sets stream->n_ssq and has_sums. One dispatch.
+bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
+                          const struct gi_vectors *vectors, uint32_t gamma, uint32_t beta,
+                          struct gi_stream *stream, struct glinfer_error *err);
+
 // residual += y / rms(y) * gamma; norm = residual * next_gamma; ssq = partial sums: the end of a block whose
 // result has a norm of its own. y is n_embd floats; gamma and next_gamma are offsets in vectors, next_gamma
 // UINT32_MAX where no norm follows (norm is not written then). Sets stream->n_ssq. One dispatch.

@@ -26,6 +26,7 @@
     X(LAST_ROW, last_row)                                                                          \
     X(LOGPROB, logprob)                                                                            \
     X(RMSNORM, rmsnorm)                                                                            \
+    X(LAYERNORM, layernorm)                                                                        \
     X(GEMM, gemm)                                                                                  \
     X(GEMM_LANE, gemm_lane)                                                                        \
     X(GEMM_ROW, gemm_row)                                                                          \
@@ -172,7 +173,8 @@
     X(uint32_t, n_embd)                                                                            \
     X(uint32_t, gamma)                                                                             \
     X(uint32_t, norm)                                                                              \
-    X(uint32_t, ssq)
+    X(uint32_t, ssq)                                                                               \
+    X(uint32_t, residual)
 
 #define GI_PARAMS_LOGPROB(X)                                                                       \
     X(uint32_t, stride)                                                                            \
@@ -191,6 +193,18 @@
     X(uint32_t, y_stride)                                                                          \
     X(uint32_t, width)                                                                             \
     X(uint32_t, gamma)                                                                             \
+    X(float, eps)
+
+// Offsets and strides in floats.
+#define GI_PARAMS_LAYERNORM(X)                                                                     \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, beta)                                                                              \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
     X(float, eps)
 
 #define GI_PARAMS_GEMM(X)                                                                          \

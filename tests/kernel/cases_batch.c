@@ -265,7 +265,7 @@ static bool run_last_row(struct kt_run *run, size_t index)
                    kt_seal(run) && kt_replay(run, 5, n);
     if (is_good) {
         double ssq = ref_embed(x + (size_t)(n - 1) * stride, gamma, width, 1, want, want + width);
-        is_good = check_stream(run, &stream, NULL, want + width, ssq, 4);
+        is_good = check_stream(run, &stream, want, want + width, ssq, 4);
     }
     free(x);
     free(gamma);
@@ -360,6 +360,109 @@ static bool run_rmsnorm_add(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_rmsnorm_add = {"rmsnorm_add", COUNT(row_widths) * COUNT(row_counts),
                                         row_name, run_rmsnorm_add};
+
+//-- layernorm -------------------------------------------------------------------------------------
+
+// Rows with a mean of their own; gamma, then beta.
+struct layernorm_case {
+    uint32_t n_tokens, width, stride;
+    float *x, *vectors;
+    double *want, *bound;
+};
+
+static void layernorm_init(struct layernorm_case *c, struct kt_run *run, uint32_t n_tokens,
+                           uint32_t width, uint32_t stride, float eps)
+{
+    *c = (struct layernorm_case){.n_tokens = n_tokens, .width = width, .stride = stride};
+    const size_t n = (size_t)n_tokens * width;
+    c->x = kt_alloc((size_t)n_tokens * stride, sizeof(float));
+    c->vectors = kt_alloc(2 * (size_t)width, sizeof(float));
+    c->want = kt_alloc(n, sizeof(double));
+    c->bound = kt_alloc(n, sizeof(double));
+    kt_fill(run, c->x, (size_t)n_tokens * stride, -1, 2);
+    kt_fill(run, c->vectors, 2 * (size_t)width, -2, 2);
+    for (size_t m = 0; m < n_tokens; m++) {
+        ref_layernorm(c->x + m * stride, c->vectors, c->vectors + width, width, (double)eps,
+                      c->want + m * width, c->bound + m * width);
+    }
+    // As of rmsnorm, and the mean beside.
+    for (size_t i = 0; i < n; i++) {
+        c->bound[i] *= 16 * (double)FLT_EPSILON;
+    }
+}
+
+static void layernorm_finish(struct layernorm_case *c)
+{
+    free(c->x);
+    free(c->vectors);
+    free(c->want);
+    free(c->bound);
+}
+
+static bool run_layernorm(struct kt_run *run, size_t index)
+{
+    const float eps = 1e-5f;
+    struct glinfer_error err;
+    struct layernorm_case c;
+    const uint32_t width = row_widths[index / COUNT(row_counts)];
+    layernorm_init(&c, run, row_counts[index % COUNT(row_counts)], width, width + 32, eps);
+    const size_t n = (size_t)c.n_tokens * c.stride;
+    struct gi_rows x = {kt_range(run, "x", c.x, n * sizeof(float)), c.stride};
+    struct gi_rows y = make_rows(run, "y", NULL, c.n_tokens, width);
+    struct gi_vectors vectors = make_vectors(run, c.vectors, 2 * (size_t)width, 0);
+    bool is_good =
+        (gi_op_layernorm(&run->recorder, "norm", &x, width, &vectors, 0, width, eps, &y, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, 3, c.n_tokens) &&
+        compare_rows(run, "y", &y, c.n_tokens, 0, width, c.want, c.bound) &&
+        kt_bench(run, 3, c.n_tokens, (uint64_t)c.n_tokens * width * 8);
+    layernorm_finish(&c);
+    return is_good;
+}
+
+const struct kt_suite kt_layernorm = {"layernorm", COUNT(row_widths) * COUNT(row_counts), row_name,
+                                      run_layernorm};
+
+static void layernorm_step_name(size_t index, char *text, size_t size)
+{
+    snprintf(text, size, "%u", row_widths[index]);
+}
+
+// The stream's norm, and a sum of squares that makes the consumers' 1 / rms 1.
+static bool run_layernorm_step(struct kt_run *run, size_t index)
+{
+    const float eps = 1e-5f;
+    const uint32_t width = row_widths[index];
+    struct glinfer_error err;
+    struct gi_stream stream = {0};
+    struct layernorm_case c;
+    layernorm_init(&c, run, 1, width, width, eps);
+    size_t size = (size_t)gi_stream_layout(&stream, width, 2, eps);
+    float *values = kt_alloc(size, 1), ssq = 0;
+    kt_fill(run, values, size / sizeof(float), -1, 1);
+    memcpy(values + stream.residual, c.x, width * sizeof(float));
+    stream.n_ssq = 3;
+    stream.range = kt_range(run, "stream", values, size);
+    struct gi_vectors vectors = make_vectors(run, c.vectors, 2 * (size_t)width, 0);
+    bool is_good =
+        (gi_op_layernorm_step(&run->recorder, "norm", &vectors, 0, width, &stream, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, 3, 1) &&
+        kt_compare_f32(run, "norm", &stream.range, stream.norm * sizeof(float), c.want, c.bound,
+                       width) &&
+        kt_read(run, &stream.range, stream.ssq * sizeof(float), &ssq, sizeof(ssq));
+    if (is_good) {
+        const double rms = (double)ssq / width + (double)eps;
+        is_good = (stream.n_ssq == 1 && fabs(rms - 1) <= 4 * (double)FLT_EPSILON) ||
+                  kt_fail(run, "the mean of squares is %.9g with eps, want 1", rms);
+    }
+    free(values);
+    layernorm_finish(&c);
+    return is_good;
+}
+
+const struct kt_suite kt_layernorm_step = {"layernorm_step", COUNT(row_widths), layernorm_step_name,
+                                           run_layernorm_step};
 
 static void post_norm_name(size_t index, char *text, size_t size)
 {

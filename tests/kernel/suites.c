@@ -6,20 +6,30 @@ extern const struct kt_suite kt_gemv_plain, kt_post_norm, kt_rmsnorm_add, kt_nor
 extern const struct kt_suite kt_experts, kt_experts_step;
 extern const struct kt_suite kt_argmax, kt_logprob, kt_sample;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
+extern const struct kt_suite kt_layernorm, kt_layernorm_step;
 extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_glu, kt_gemv_batch;
 extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree,
     kt_attention_direct;
 extern const struct kt_suite kt_rate_move, kt_rate_fma;
 
 const struct kt_suite *const kt_suites[] = {
-    &kt_gemv_qkv,         &kt_gemv_residual, &kt_gemv_glu,        &kt_gemv_vocab,
-    &kt_gemv_linear,      &kt_gemv_quant,    &kt_gemv_dot,        &kt_gemv_plain,
-    &kt_experts,          &kt_experts_step,  &kt_post_norm,       &kt_rmsnorm_add,
-    &kt_norm_rope_kv,     &kt_argmax,        &kt_logprob,         &kt_sample,
-    &kt_embed_token,      &kt_embed_batch,   &kt_last_row,        &kt_rmsnorm,
-    &kt_rmsnorm_scale,    &kt_gemm,          &kt_gemv_batch,      &kt_glu,
-    &kt_rope_kv,          &kt_attention,     &kt_attention_batch, &kt_attention_agree,
-    &kt_attention_direct, &kt_rate_move,     &kt_rate_fma,        NULL,
+    &kt_gemv_qkv,         &kt_gemv_residual,
+    &kt_gemv_glu,         &kt_gemv_vocab,
+    &kt_gemv_linear,      &kt_gemv_quant,
+    &kt_gemv_dot,         &kt_gemv_plain,
+    &kt_experts,          &kt_experts_step,
+    &kt_post_norm,        &kt_rmsnorm_add,
+    &kt_norm_rope_kv,     &kt_argmax,
+    &kt_logprob,          &kt_sample,
+    &kt_embed_token,      &kt_embed_batch,
+    &kt_last_row,         &kt_rmsnorm,
+    &kt_layernorm,        &kt_layernorm_step,
+    &kt_rmsnorm_scale,    &kt_gemm,
+    &kt_gemv_batch,       &kt_glu,
+    &kt_rope_kv,          &kt_attention,
+    &kt_attention_batch,  &kt_attention_agree,
+    &kt_attention_direct, &kt_rate_move,
+    &kt_rate_fma,         NULL,
 };
 
 const struct kt_suite *const kt_bench_suites[] = {&kt_gemv_bench, &kt_gemm_bench, NULL};

@@ -21,6 +21,9 @@ void ref_gemm(const struct ref_gemm *gemm, double *y, double *magnitude);
 
 // y = x / sqrt(mean(x^2) + eps) * gamma for one row.
 void ref_rmsnorm(const float *x, const float *gamma, size_t width, double eps, double *y);
+// magnitude: of what is summed up in each y.
+void ref_layernorm(const float *x, const float *gamma, const float *beta, size_t width, double eps,
+                   double *y, double *magnitude);
 
 // Turns pair i of the n_rot / 2 first pairs (2 i, 2 i + 1) of a head by angle position * rate^(-2 i /
 // n_rot); the others stay. magnitude: |first| + |second| of each pair, for both elements.

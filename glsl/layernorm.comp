@@ -1,0 +1,66 @@
+// y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * gamma + beta, for the rows of a batch, or with BATCH 0
+// for the stream of a step: its norm from its residual. There 1 / rms is made 1 for whoever multiplies by
+// it, by a sum of squares of width * (1 - eps).
+//
+//   y        (n_tokens, y_stride)  written; BATCH 0: the stream, of which the residual is read
+//   x        (n_tokens, x_stride)  BATCH 1
+//   vectors  gamma (width), beta (width)
+//
+// A group owns a row; an invocation strides over its columns by fours, for the mean, for the squares, and to
+// write, the later times from the cache. Reads and writes four bytes an element: bound by memory.
+#include "lib/common.glsl"
+#include "lib/reduce.glsl"
+#include "lib/step_state.glsl"
+
+#if !defined(WG_SIZE) || !defined(BATCH)
+#error "WG_SIZE: invocations of a group; BATCH: 1 for rows, 0 for the stream of a step"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+#if BATCH
+layout(std430, binding = 0) restrict writeonly buffer Y { vec4 result[]; };
+layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
+#else
+layout(std430, binding = 0) restrict buffer Y { vec4 result[]; };
+#define source result
+#endif
+layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint x_stride, y_stride, width, gamma;
+    uint beta, residual, norm, ssq;
+    float eps;
+} params;
+
+void main()
+{
+    uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
+    uint n_quad = params.width / 4u;
+    uint from = (params.residual + token * params.x_stride) / 4u;
+    uint to = (params.norm + token * params.y_stride) / 4u;
+    vec4 sum = vec4(0.0);
+    for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
+        sum += source[from + i];
+    }
+    float mean = reduce_sum((sum.x + sum.y) + (sum.z + sum.w), uint(WG_SIZE)) / float(params.width);
+    reduce_barrier(); // the next sum writes what this one is read from
+    float squares = 0.0;
+    for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
+        vec4 value = source[from + i] - mean;
+        squares += dot(value, value);
+    }
+    float scale = inversesqrt(reduce_sum(squares, uint(WG_SIZE)) / float(params.width) + params.eps);
+    if (gl_WorkGroupID.x < state.n_tokens) {
+        for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
+            vec4 gamma = vectors[params.gamma / 4u + i], beta = vectors[params.beta / 4u + i];
+            result[to + i] = (source[from + i] - mean) * scale * gamma + beta;
+        }
+#if !BATCH
+        if (gl_LocalInvocationIndex == 0u) {
+            result[params.ssq / 4u] = vec4(float(params.width) * (1.0 - params.eps), 0.0, 0.0, 0.0);
+        }
+#endif
+    }
+}
