@@ -96,10 +96,10 @@ static void print_row(const struct row *row)
 {
     char matrix[40];
     cli_format_matrix(matrix, row->n_rows, row->n_cols, row->extent);
-    printf("%-16s %-8s %-20s %5u  %-16s %10.1f", row->kernel, row->type, matrix, row->n_dispatches,
-           row->table_shape, row->table_ns / 1e3);
+    printf("%-16s %-8s %-20s %5u  %-16s %10.1f  %5u", row->kernel, row->type, matrix,
+           row->n_dispatches, row->table_shape, row->table_ns / 1e3, row->n_candidates);
     if (strcmp(row->shape, row->table_shape) == 0) {
-        printf("  %-16s\n", "as it is");
+        printf("  as it is\n");
     } else {
         printf("  %-16s %10.1f  %+5.1f %%\n", row->shape, row->ns / 1e3,
                gain_of(row->table_ns, row->ns));
@@ -111,8 +111,8 @@ static void print_table(const struct tune *tune)
     const struct glinfer_tune_stats *stats = &tune->stats;
     printf("%s on %s, by %s\n", tune->session.info.description, tune->session.device_info.renderer,
            stats->clock == GLINFER_PROFILE_QUERY ? "timer queries" : "waiting");
-    printf("%-16s %-8s %-20s %5s  %-16s %10s  %-16s %10s  %7s\n", "kernel", "type", "matrix",
-           "calls", "table", "us", "best", "us", "faster");
+    printf("%-16s %-8s %-20s %5s  %-16s %10s  %5s  %-16s %10s  %7s\n", "kernel", "type", "matrix",
+           "calls", "table", "us", "tried", "best", "us", "faster");
     for (size_t i = 0; i < tune->n_row; i++) {
         print_row(&tune->rows[i]);
     }

@@ -98,7 +98,10 @@ static bool tune_sites(struct gi_tune *tune)
     const uint64_t left = tune->end_ns > begin ? tune->end_ns - begin : 0;
     const bool has_prompt = sum_sites(tune, 0, true) > 0;
     const uint64_t step_end_ns = begin + (has_prompt ? left / 4 * 3 : left);
-    for (uint32_t i = 0; i < tune->known->count && gi_clock_ns() < tune->end_ns; i++) {
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        if (i > 0 && gi_clock_ns() > tune->end_ns) {
+            break;
+        }
         struct gi_tune_site *site = &tune->sites[i];
         if (site->table_ns > 0 && !gi_tune_site(tune, site, site_end(tune, i, step_end_ns))) {
             return false;

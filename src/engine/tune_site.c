@@ -258,7 +258,7 @@ static bool run_rounds(struct gi_tune *tune, struct gi_tune_site *site, uint64_t
         }
         for (uint32_t i = 0; i < site->n_candidates; i++) {
             struct gi_tune_candidate *candidate = &tune->candidates[i];
-            const bool is_late = gi_clock_ns() > end_ns && i > 0;
+            const bool is_late = gi_clock_ns() > end_ns && i > 1; // one is always tried
             if (candidate->is_out || (round == 0 && is_late)) {
                 continue;
             }
