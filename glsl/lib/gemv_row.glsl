@@ -7,13 +7,13 @@
 
 #define N_ROW (2 * PAIRS)
 
-// Adds a block, the odd or even one of a pair of blocks, to the dot products.
-void gemv_add(uint pair, uint odd, QuantRow rows[N_ROW], inout float y[N_ROW])
+// Adds block 2 * pair + odd to the dot products.
+void gemv_add(uint block, uint pair, uint odd, QuantRow rows[N_ROW], inout float y[N_ROW])
 {
     QuantBlock w[N_ROW];
     DotSum s[N_ROW];
     for (int i = N_ROW - 1; i >= 0; i--) {
-        w[i] = quant_at(rows[i], pair, odd);
+        w[i] = quant_at(rows[i], block, pair, odd);
         s[i] = dot_zero();
     }
 #if SUMS
@@ -21,7 +21,7 @@ void gemv_add(uint pair, uint odd, QuantRow rows[N_ROW], inout float y[N_ROW])
 #else
     vec4 quad_sum = vec4(0.0);
 #endif
-    uint at = (2u * pair + odd) * 8u;
+    uint at = block * 8u;
     for (int k = 0; k < 4; k++) {
         vec4 a = gemv_x(at + 2u * uint(k)), b = gemv_x(at + 2u * uint(k) + 1u);
 #if !SUMS
@@ -50,12 +50,12 @@ void gemv_walk(uvec2 tiles[PAIRS], uint row, out vec2 y[PAIRS])
     }
 #if BLOCKS == 2
     for (uint pair = 0u; pair < params.n_block / 2u; pair++) {
-        gemv_add(pair, 0u, rows, sums);
-        gemv_add(pair, 1u, rows, sums);
+        gemv_add(2u * pair, pair, 0u, rows, sums);
+        gemv_add(2u * pair + 1u, pair, 1u, rows, sums);
     }
 #else
     for (uint block = 0u; block < params.n_block; block++) {
-        gemv_add(block / 2u, block & 1u, rows, sums);
+        gemv_add(block, block / 2u, block & 1u, rows, sums);
     }
 #endif
     for (int p = 0; p < PAIRS; p++) {

@@ -13,7 +13,7 @@
 //
 //   struct QuantRow                                         where a row lies
 //   QuantRow quant_row(uint tile, uint n_block, uint row)
-//   QuantBlock quant_at(QuantRow row, uint pair, uint odd)  block 2 * pair + odd
+//   QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)     block = 2 * pair + odd
 //   void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)   elements 8 k .. 8 k + 7
 //   float quant_end(QuantBlock w, DotSum s, vec2 sum)       the dot product / dot_scale; sum adds up to
 //                                                           that of x
@@ -159,7 +159,7 @@ float dot_nibbles_end(DotSum s, float zero, vec2 sum)
 #elif DOT == DOT_BITS
     return s.p - (16.0 + zero) * (sum.x + sum.y);
 #else
-    return (s.p + 0.0625 * s.r) - zero / dot_scale * (sum.x + sum.y);
+    return (s.p - zero / dot_scale * (sum.x + sum.y)) + 0.0625 * s.r;
 #endif
 }
 

@@ -49,10 +49,10 @@ QuantRow quant_row(uint tile, uint n_block, uint row)
                     quant_index(tile, 0u, (n_block + 1u) / 2u, 1u, row));
 }
 
-QuantBlock quant_at(QuantRow row, uint pair, uint odd)
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
 {
     QuantBlock w;
-    w.quad = quad_at(row.quads + (2u * pair + odd) * TILE_ROWS);
+    w.quad = quad_at(row.quads + block * TILE_ROWS);
     highp vec2 d = unpackHalf2x16(aux_at(row.aux + pair * TILE_ROWS));
     w.d = odd == 0u ? d.x : d.y;
     return w;

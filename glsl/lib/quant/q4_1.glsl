@@ -49,10 +49,10 @@ QuantRow quant_row(uint tile, uint n_block, uint row)
     return QuantRow(quant_index(tile, 0u, n_block, 1u, row));
 }
 
-QuantBlock quant_at(QuantRow row, uint pair, uint odd)
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
 {
     QuantBlock w;
-    uint index = row.quads + (2u * pair + odd) * TILE_ROWS;
+    uint index = row.quads + block * TILE_ROWS;
     w.quad = quad_at(index);
     highp vec2 scale = unpackHalf2x16(aux_at(index));
     w.scale = scale;

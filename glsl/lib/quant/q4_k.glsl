@@ -48,7 +48,7 @@ QuantRow quant_row(uint tile, uint n_block, uint row)
     return QuantRow(quant_index(tile, 0u, n_block / 8u, 9u, row));
 }
 
-QuantBlock quant_at(QuantRow row, uint pair, uint odd)
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
 {
     QuantBlock w;
     uint index = row.quads + pair / 4u * (9u * TILE_ROWS);

@@ -63,10 +63,10 @@ QuantRow quant_row(uint tile, uint n_block, uint row)
                     quant_index(tile, 0u, (n_block + 1u) / 2u, 1u, row));
 }
 
-QuantBlock quant_at(QuantRow row, uint pair, uint odd)
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
 {
     QuantBlock w;
-    uint index = row.quads + (2u * pair + odd) * 2u * TILE_ROWS;
+    uint index = row.quads + block * 2u * TILE_ROWS;
     w.quads[0] = quad_at(index);
     w.quads[1] = quad_at(index + TILE_ROWS);
     highp vec2 d = unpackHalf2x16(aux_at(row.aux + pair * TILE_ROWS));
