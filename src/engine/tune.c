@@ -19,7 +19,8 @@ enum {
 //-- all sites -------------------------------------------------------------------------------------
 
 // The weights of one site alone may stay in the cache of a large GPU, where in a whole step they come from
-// memory: it is measured in the whole, which takes it no time. Caches of small ones hold no model's layers.
+// memory: there it is measured in the whole, as long as that is short. Caches of small GPUs hold no model's
+// layers.
 static bool is_in_whole(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
     enum { SHORT_STEP_NS = 5000000 };
@@ -154,36 +155,42 @@ static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables
     return true;
 }
 
-// The sum of the parts is not the whole: what does not make the step faster is not taken.
-static bool verify_step(struct gi_tune *tune, struct gi_dispatch_table *step)
+static bool has_changed_step(const struct gi_tune *tune)
 {
     bool has_changed = false;
     for (uint32_t i = 0; i < tune->known->count; i++) {
-        has_changed =
-            has_changed || (is_changed(tune, &tune->sites[i]) && !tune->sites[i].is_prompt);
+        const struct gi_tune_site *site = &tune->sites[i];
+        has_changed = has_changed || (!site->is_prompt && is_changed(tune, site));
     }
+    return has_changed;
+}
+
+// Puts the table's shapes of the step back.
+static void take_back_step(struct gi_tune *tune)
+{
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        struct gi_tune_site *site = &tune->sites[i];
+        if (!site->is_prompt && is_changed(tune, site)) {
+            memcpy(site->shape, gi_tune_known(tune, site)->shape, sizeof(site->shape));
+            site->ns = site->table_ns;
+        }
+    }
+    tune->stats.step_ns = tune->stats.table_step_ns;
+}
+
+// The sum of the parts is not the whole: what does not make the step faster is not taken.
+static bool verify_step(struct gi_tune *tune, struct gi_dispatch_table *step)
+{
+    struct gi_dispatch_table *tables[2] = {step, NULL};
     if (!set_rows(tune, tune->trial)) {
         return false;
     }
-    if (!has_changed) {
-        struct gi_dispatch_table *same[2] = {step, step};
-        const bool is_timed = compare_steps(tune, same);
-        tune->stats.step_ns = tune->stats.table_step_ns;
-        return is_timed;
-    }
-    struct gi_dispatch_table *tables[2] = {step, gi_tune_record(tune, false)};
+    tables[1] = gi_tune_record(tune, false);
     const bool ok = tables[1] && gi_program_table_build(tune->programs, NULL, NULL, tune->err) &&
                     gi_dispatch_table_seal(tables[1], tune->err) && compare_steps(tune, tables);
     gi_dispatch_table_destroy(tables[1]);
-    if (ok && has_changed && tune->stats.step_ns >= tune->stats.table_step_ns) {
-        for (uint32_t i = 0; i < tune->known->count; i++) {
-            struct gi_tune_site *site = &tune->sites[i];
-            if (is_changed(tune, site) && !site->is_prompt) {
-                memcpy(site->shape, gi_tune_known(tune, site)->shape, sizeof(site->shape));
-                site->ns = site->table_ns;
-            }
-        }
-        tune->stats.step_ns = tune->stats.table_step_ns;
+    if (ok && (!has_changed_step(tune) || tune->stats.step_ns >= tune->stats.table_step_ns)) {
+        take_back_step(tune);
     }
     return ok;
 }
