@@ -18,6 +18,7 @@
     X(olmo2)                                                                                       \
     X(glm4)                                                                                        \
     X(gemma)                                                                                       \
+    X(exaone4)                                                                                     \
     X(exaone)                                                                                      \
     X(internlm2)                                                                                   \
     X(ernie4_5)                                                                                    \

@@ -68,7 +68,7 @@ def parse_arguments():
     parser.add_argument("out")
     parser.add_argument("--arch", choices=["llama", "qwen2", "qwen3", "gemma3", "gemma2", "smollm3",
                         "granite", "phi3", "olmo2", "glm4",
-                        "qwen3moe", "granitemoe", "gemma", "exaone", "internlm2", "ernie4_5",
+                        "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
@@ -255,9 +255,9 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm",)  # with layernorms: a weight and a bias
-HEAD_NORMS = ("qwen3", "qwen3moe", "gemma3")  # families with a norm of each head of q and k
-POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4")  # with a norm after either block
-NO_PRE_NORMS = ("olmo2",)  # without a norm before either block
+HEAD_NORMS = ("qwen3", "qwen3moe", "gemma3", "exaone4")  # families with a norm of each head of q and k
+POST_NORMS = ("gemma3", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
+NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
 STACKED_QKV = ("phi3",)  # with q, k and v in one tensor
 STACKED_GATE = ("phi3", "glm4")  # with gate and up in one tensor
 

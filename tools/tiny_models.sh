@@ -51,6 +51,7 @@ make tiny-olmo3 --arch olmo2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --he
     --window 40 --window-list 4 --untied
 # Families that are Llama's but for an order of rows or a scale.
 like_llama="--embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 2 --types attn=q8_0,ffn=q4_0,embd=q8_0"
+make tiny-exaone4 --arch exaone4 $like_llama --rope-scaling llama3
 make tiny-exaone --arch exaone $like_llama
 make tiny-internlm2 --arch internlm2 $like_llama --untied --bias
 make tiny-ernie4_5 --arch ernie4_5 $like_llama

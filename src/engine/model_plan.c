@@ -154,27 +154,26 @@ static bool is_paired(const struct gi_plan_weight *weight)
 
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
 {
-    const uint32_t rows = weight->sources[0].n_rows;
-    return is_paired(weight) ? 2 * gi_round_up(rows, GI_TILE_ROWS)
-                             : gi_round_up(rows, 2 * GI_TILE_ROWS);
+    const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
+    return (uint32_t)gi_round_up(is_paired(weight) ? 2 * rows : rows, two_tiles);
 }
 
 static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
 {
-    const uint32_t rows = weight->sources[0].n_rows;
+    const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
     const uint32_t n_halves = weight->weight.is_apart ? 2 : 1;
     switch (weight->order) {
     case GI_WEIGHT_ORDER_QKV:
         return plan->qkv_layout.n_rows;
     case GI_WEIGHT_ORDER_GATE_UP:
-        return n_halves * gi_round_up(2 / n_halves * rows, 2 * GI_TILE_ROWS);
+        return n_halves * (uint32_t)gi_round_up(2 / n_halves * rows, two_tiles);
     case GI_WEIGHT_ORDER_EXPERTS:
     case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
         return n_halves * plan->facts.n_expert * gi_plan_expert_rows(weight);
     case GI_WEIGHT_ORDER_PLAIN:
         break;
     }
-    return gi_round_up(rows, 2 * GI_TILE_ROWS);
+    return (uint32_t)gi_round_up(rows, two_tiles);
 }
 
 static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,

@@ -218,7 +218,7 @@ static void check_bytes(const struct shape *shape, const struct mixture *mixture
     struct file file = {.shape = shape};
     struct types *t = &file.types;
     struct gguf_builder header = {0};
-    struct gi_model_plan plan;
+    struct gi_model_plan plan = {0};
     struct glinfer_error err;
     assert_int_equal(sscanf(mixture->types, "%7s %7s %7s %7s %7s %7s %7s %7s %7s", t->q, t->k, t->v,
                             t->o, t->gate, t->up, t->down, t->embed, t->output),
