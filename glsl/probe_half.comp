@@ -1,9 +1,9 @@
 // What mediump is on a device: whether it is f16, whether that keeps denormals, and how fast.
 //
 //   y  (4 + n)  f32, written by each invocation at 4 + its place; the first writes four facts
-//               in front: (1 + 2^-12) - 1, which is 0 in f16; the least denormal of f16 times
-//               2^14, which is 0 where denormals are flushed; the dot product of the blocks; and
-//               the same denormal in highp times 2^24, 1 where unpackHalf2x16 keeps it
+//               in front: 1 and 32 times 2^-12 added to it, which is 1 in f16; the least denormal
+//               of f16 times 2^14, which is 0 where denormals are flushed; the dot product of the
+//               blocks; and the same denormal in highp times 2^24, 1 where unpackHalf2x16 keeps it
 //   x           uints: number of rounds; f16 pairs: ones, 2^-12, the least denormal, 2^14, factor,
 //               addend, 0; then two blocks of 32 pairs
 //
@@ -43,11 +43,13 @@ highp float block_dot()
 
 void write_facts()
 {
-    REAL vec2 one = pair_at(1u);
-    REAL vec2 rounded = one + pair_at(2u);
-    REAL vec2 rest = rounded - one;
+    REAL vec2 one = pair_at(1u), little = pair_at(2u);
+    REAL vec2 sum = one;
+    for (uint i = 0u; i < 32u; i++) {
+        sum += one * little;
+    }
     REAL vec2 denormal = pair_at(3u) * pair_at(4u);
-    y[0] = rest.x;
+    y[0] = sum.x;
     y[1] = denormal.x;
     y[2] = block_dot();
     highp vec2 highp_denormal = unpackHalf2x16(x[3]);

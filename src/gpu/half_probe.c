@@ -143,10 +143,11 @@ static bool find_facts(struct probe *probe, bool *is_half, bool *keeps_denormals
     }
     const bool is_computed = is_block_right((double)facts[2]);
     probe->gpu->limits.flushes_half_denormals = is_computed && facts[3] != 1.0f;
-    *is_half = facts[0] == 0.0f && is_computed;
+    *is_half = facts[0] == 1.0f && is_computed;
     *keeps_denormals = facts[1] == 0x1p-10f;
-    gi_log_write(gi_gpu_log(probe->gpu), GLINFER_LOG_DEBUG, "mediump is %s, denormals %s",
-                 *is_half ? "f16" : "not f16", *keeps_denormals ? "kept" : "flushed");
+    gi_log_write(gi_gpu_log(probe->gpu), GLINFER_LOG_DEBUG,
+                 "mediump is %s (%.9g, %.9g), denormals %s", *is_half ? "f16" : "not f16",
+                 (double)facts[0], (double)facts[2], *keeps_denormals ? "kept" : "flushed");
     return true;
 }
 
