@@ -4,7 +4,11 @@
 // walks over the keys that its last token sees by tiles of 64. q of the tokens stays in shared memory; k and
 // then v of a tile are staged there as f32, 64 elements of the head at a time, and the next ones loaded
 // before they are read. An invocation owns 2 tokens: by 4 keys of the scores, and by 4 of every 64 elements
-// of the sum. Softmax is online: each tile rescales what was summed before.
+// of the sum. Softmax is online: each tile rescales what was summed before. Shared memory: 8 KiB of q for
+// every 64 elements of the head, 16 KiB of k or v, 8 KiB of weights.
+//
+// On an H200, 512 tokens, heads of 64: 9 of them on 3 in 42.7 us (attention_batch.comp 76.5), 32 on 8 in
+// 109 us (112). A longer tile of keys makes the walk of the last tokens, which all wait for, half as long.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/kv_octet.glsl"

@@ -21,9 +21,20 @@ struct batch_shape {
 
 #define LANE_KEYS 64 // of a tile of glsl/attention_batch_lane.comp: its work group
 
+// Shared memory of glsl/attention_wide.comp: 24 KiB, and 8 more for every 64 elements of the head.
+static bool has_wide_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    const uint32_t shared = layer->head_dim <= 64 ? 32 << 10 : 40 << 10;
+    return layer->head_dim <= 128 && gi_gpu_limits(gpu)->max_shared_size >= shared &&
+           gi_program_available(gpu, GI_PROGRAM_ATTENTION_WIDE);
+}
+
 static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     enum gi_batch_form form = gi_batch_form(gpu);
+    if (form == GI_BATCH_FORM_SPLIT && has_wide_form(gpu, layer)) {
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_WIDE, 32, 5, 0, 0};
+    }
     if (form == GI_BATCH_FORM_SPLIT) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 5, 0, 0};
     }

@@ -39,6 +39,7 @@
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
+    X(ATTENTION_WIDE, attention_wide)                                                              \
     X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
 
@@ -293,6 +294,7 @@
     X(uint32_t, window)                                                                            \
     X(float, softcap)
 
+#define GI_PARAMS_ATTENTION_WIDE(X)       GI_PARAMS_ATTENTION_BATCH(X)
 #define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION_BATCH(X)
 #define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION_BATCH(X)
 
