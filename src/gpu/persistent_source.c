@@ -384,26 +384,93 @@ static void name_field(const struct stage *stage, uint32_t i, struct names *name
     names->list.fields[i] = names->fields[i];
 }
 
-static bool write_stage(struct maker *m, uint32_t index)
+// What both write functions of stage_source.h are.
+typedef bool (*write_fn)(const char *text, const struct gi_stage_facts *facts,
+                         const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
+
+static bool write_stages(struct maker *m, write_fn write)
 {
-    const struct stage *stage = &m->stages[index];
+    const uint32_t first_binding = m->next_binding;
     struct names *names = calloc(1, sizeof(*names));
-    if (!names) {
-        return gi_error_no_memory(m->err, sizeof(*names), "a stage");
+    bool ok = names != NULL || gi_error_no_memory(m->err, sizeof(*names), "a stage");
+    for (uint32_t index = 0; ok && index < m->n_stages; index++) {
+        const struct stage *stage = &m->stages[index];
+        memset(names, 0, sizeof(*names));
+        snprintf(names->suffix, sizeof(names->suffix), "_s%u", index);
+        names->list.suffix = names->suffix;
+        names->list.state = stage->first->writes_state ? "state" : "step_now";
+        for (uint32_t i = 0; ok && i < stage->facts.n_blocks; i++) {
+            ok = name_block(m, stage, i, names);
+        }
+        for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+            name_field(stage, i, names);
+        }
+        ok = ok && write(stage->source.text, &stage->facts, &names->list, m->out, m->err);
     }
-    snprintf(names->suffix, sizeof(names->suffix), "_s%u", index);
-    names->list.suffix = names->suffix;
-    names->list.state = stage->first->writes_state ? "state" : "step_now";
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < stage->facts.n_blocks; i++) {
-        ok = name_block(m, stage, i, names);
-    }
-    for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
-        name_field(stage, i, names);
-    }
-    ok = ok && gi_stage_write(stage->source.text, &stage->facts, &names->list, m->out, m->err);
     free(names);
+    m->next_binding = write == gi_stage_write ? m->next_binding : first_binding;
     return ok;
+}
+
+static bool is_same_shared(const struct gi_stage_shared *a, const struct gi_stage_shared *b)
+{
+    return a->name.size == b->name.size && a->type.size == b->type.size &&
+           memcmp(a->name.start, b->name.start, a->name.size) == 0 &&
+           memcmp(a->type.start, b->type.start, a->type.size) == 0;
+}
+
+// Whether an earlier stage, or this one before, declares the same.
+static bool is_declared(const struct maker *m, uint32_t index, uint32_t i)
+{
+    const struct gi_stage_shared *shared = &m->stages[index].facts.shared[i];
+    for (uint32_t k = 0; k <= index; k++) {
+        const struct gi_stage_facts *facts = &m->stages[k].facts;
+        for (uint32_t j = 0; j < (k == index ? i : facts->n_shared); j++) {
+            if (is_same_shared(&facts->shared[j], shared)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Shared memory as large as the stage that wants most.
+static void write_shared(const struct maker *m, const struct gi_stage_shared *shared)
+{
+    char name[96];
+    snprintf(name, sizeof(name), "%.*s_%.*s", (int)shared->name.size, shared->name.start,
+             (int)shared->type.size, shared->type.start);
+    if (!shared->is_array) {
+        fprintf(m->out, "shared %.*s %s;\n", (int)shared->type.size, shared->type.start, name);
+        return;
+    }
+    for (uint32_t i = 0; i < m->n_stages; i++) {
+        fprintf(m->out, "#ifndef SIZE_%s_s%u\n#define SIZE_%s_s%u 1\n#endif\n", name, i, name, i);
+    }
+    fprintf(m->out, "shared %.*s %s[", (int)shared->type.size, shared->type.start, name);
+    for (uint32_t i = 0; i + 1 < m->n_stages; i++) {
+        fprintf(m->out, "max(SIZE_%s_s%u, ", name, i);
+    }
+    fprintf(m->out, "SIZE_%s_s%u", name, m->n_stages - 1);
+    for (uint32_t i = 0; i + 1 < m->n_stages; i++) {
+        fputc(')', m->out);
+    }
+    fputs("];\n", m->out);
+}
+
+static bool write_shared_memory(struct maker *m)
+{
+    if (!write_stages(m, gi_stage_write_sizes)) {
+        return false;
+    }
+    for (uint32_t index = 0; index < m->n_stages; index++) {
+        for (uint32_t i = 0; i < m->stages[index].facts.n_shared; i++) {
+            if (!is_declared(m, index, i)) {
+                write_shared(m, &m->stages[index].facts.shared[i]);
+            }
+        }
+    }
+    return true;
 }
 
 // All groups of an entry that are one group's.
@@ -433,10 +500,8 @@ static bool write_text(struct maker *m)
             "layout(std140, binding = 0) uniform Table { uvec4 table[%u]; };\n",
             m->group_size, gi_dispatch_table_count(m->table), m->n_table_quads);
     write_views(m);
-    for (uint32_t i = 0; i < m->n_stages; i++) {
-        if (!write_stage(m, i)) {
-            return false;
-        }
+    if (!write_shared_memory(m) || !write_stages(m, gi_stage_write)) {
+        return false;
     }
     fprintf(m->out, "void run_stage(uint stage)\n{\n    switch (stage) {\n");
     for (uint32_t i = 0; i < m->n_stages; i++) {

@@ -104,10 +104,38 @@ static bool scan_params(const struct gi_stage_tokens *tokens, const struct gi_st
     return true;
 }
 
+static bool is_shared(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s)
+{
+    return gi_stage_is_word(&tokens->items[s->first], "shared");
+}
+
+static bool scan_shared(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s,
+                        struct gi_stage_facts *facts, struct glinfer_error *err)
+{
+    const uint32_t type = gi_stage_skip_blanks(tokens, s->first + 1);
+    struct gi_stage_declarator d;
+    for (uint32_t at = 0; gi_stage_next_declarator(tokens, s, &at, &d);) {
+        const struct gi_stage_word name = gi_stage_word_of(&tokens->items[d.name]);
+        if (facts->n_shared == GI_STAGE_MAX_SHARED) {
+            return refuse(name, "too much shared memory", err);
+        }
+        facts->shared[facts->n_shared++] = (struct gi_stage_shared){
+            .name = name,
+            .type = gi_stage_word_of(&tokens->items[type]),
+            .is_array =
+                gi_stage_is_sign(&tokens->items[gi_stage_skip_blanks(tokens, d.name + 1)], '['),
+        };
+    }
+    return true;
+}
+
 static bool scan_variable(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s,
                           struct gi_stage_facts *facts, struct glinfer_error *err)
 {
     struct gi_stage_declarator d;
+    if (is_shared(tokens, s)) {
+        return scan_shared(tokens, s, facts, err);
+    }
     for (uint32_t at = 0; gi_stage_next_declarator(tokens, s, &at, &d);) {
         if (!add_global(facts, gi_stage_word_of(&tokens->items[d.name]), err)) {
             return false;
@@ -169,6 +197,7 @@ struct writer {
     uint32_t n_macros;
     struct gi_stage_word resets[GI_STAGE_MAX_GLOBALS]; // variables with initial values
     uint32_t n_resets;
+    bool has_sizes_only; // the rest is left out
     struct glinfer_error *err;
 };
 
@@ -185,6 +214,16 @@ static bool is_global(const struct writer *w, struct gi_stage_word word)
         }
     }
     return false;
+}
+
+static const struct gi_stage_shared *find_shared(const struct writer *w, struct gi_stage_word word)
+{
+    for (uint32_t i = 0; i < w->facts->n_shared; i++) {
+        if (gi_stage_is_equal(w->facts->shared[i].name, word)) {
+            return &w->facts->shared[i];
+        }
+    }
+    return NULL;
 }
 
 static uint32_t find_block(const struct writer *w, struct gi_stage_word word)
@@ -291,8 +330,11 @@ static bool write_name(struct writer *w, struct place *p)
     } else if (block < facts->n_blocks && w->names->prefixes[block]) {
         return write_array(w, p, block);
     } else {
+        const struct gi_stage_shared *shared = find_shared(w, word);
         put_word(w, word);
-        if (block < facts->n_blocks || is_global(w, word)) {
+        if (shared) {
+            fprintf(w->out, "_%.*s", (int)shared->type.size, shared->type.start);
+        } else if (block < facts->n_blocks || is_global(w, word)) {
             fputs(w->names->suffix, w->out);
         }
     }
@@ -398,9 +440,7 @@ static bool write_resets(struct writer *w, const struct gi_stage_tokens *tokens,
                          const struct gi_stage_statement *s)
 {
     struct gi_stage_declarator d;
-    if (gi_stage_find_word(tokens, s, "shared") != 0 ||
-        gi_stage_is_word(&tokens->items[s->first], "shared") ||
-        gi_stage_is_word(&tokens->items[s->first], "const")) {
+    if (gi_stage_is_word(&tokens->items[s->first], "const")) {
         return true;
     }
     for (uint32_t at = 0; gi_stage_next_declarator(tokens, s, &at, &d);) {
@@ -444,9 +484,44 @@ static bool write_lines(struct writer *w, const struct gi_stage_tokens *tokens,
     return true;
 }
 
+// The sizes of the arrays of a declaration of shared memory.
+static bool write_sizes(struct writer *w, const struct gi_stage_tokens *tokens,
+                        const struct gi_stage_statement *s)
+{
+    struct gi_stage_declarator d;
+    for (uint32_t at = 0; gi_stage_next_declarator(tokens, s, &at, &d);) {
+        const struct gi_stage_shared *shared =
+            find_shared(w, gi_stage_word_of(&tokens->items[d.name]));
+        const uint32_t open = gi_stage_skip_blanks(tokens, d.name + 1);
+        uint32_t close = d.end;
+        while (close > open && !gi_stage_is_sign(&tokens->items[close], ']')) {
+            close--;
+        }
+        if (!shared || !shared->is_array) {
+            continue;
+        }
+        fprintf(w->out, "\nconst int size_%.*s_%.*s%s = int(", (int)shared->name.size,
+                shared->name.start, (int)shared->type.size, shared->type.start, w->names->suffix);
+        if (!write_tokens(w, tokens, open + 1, close, false)) {
+            return false;
+        }
+        fprintf(w->out, ");\n#define SIZE_%.*s_%.*s%s size_%.*s_%.*s%s\n", (int)shared->name.size,
+                shared->name.start, (int)shared->type.size, shared->type.start, w->names->suffix,
+                (int)shared->name.size, shared->name.start, (int)shared->type.size,
+                shared->type.start, w->names->suffix);
+    }
+    return true;
+}
+
 static bool write_statement(struct writer *w, const struct gi_stage_tokens *tokens,
                             const struct gi_stage_statement *s)
 {
+    if (s->kind == GI_STAGE_STATEMENT_VARIABLE && is_shared(tokens, s)) {
+        return !w->has_sizes_only || write_sizes(w, tokens, s);
+    }
+    if (w->has_sizes_only) {
+        return write_lines(w, tokens, s);
+    }
     switch (s->kind) {
     case GI_STAGE_STATEMENT_STORAGE: {
         uint32_t i = 0;
@@ -471,6 +546,13 @@ static bool write_statement(struct writer *w, const struct gi_stage_tokens *toke
     }
 }
 
+static void write_undefs(const struct writer *w)
+{
+    for (uint32_t i = 0; i < w->n_macros; i++) {
+        fprintf(w->out, "#undef %.*s\n", (int)w->macros[i].size, w->macros[i].start);
+    }
+}
+
 // run<suffix>() sets variables to their initial values and calls the stage.
 static void write_end(const struct writer *w)
 {
@@ -486,13 +568,11 @@ static void write_end(const struct writer *w)
         fprintf(w->out, "    RESET%s_%.*s\n", suffix, (int)name.size, name.start);
     }
     fprintf(w->out, "    stage%s();\n}\n", suffix);
-    for (uint32_t i = 0; i < w->n_macros; i++) {
-        fprintf(w->out, "#undef %.*s\n", (int)w->macros[i].size, w->macros[i].start);
-    }
 }
 
-bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,
-                    const struct gi_stage_names *names, FILE *out, struct glinfer_error *err)
+static bool write_all(const char *text, const struct gi_stage_facts *facts,
+                      const struct gi_stage_names *names, bool has_sizes_only, FILE *out,
+                      struct glinfer_error *err)
 {
     struct gi_stage_tokens tokens = {0};
     struct gi_stage_statement s;
@@ -500,7 +580,8 @@ bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,
     if (!w) {
         return gi_error_no_memory(err, sizeof(*w), "a stage");
     }
-    *w = (struct writer){.facts = facts, .names = names, .out = out, .err = err};
+    *w = (struct writer){
+        .facts = facts, .names = names, .out = out, .has_sizes_only = has_sizes_only, .err = err};
     bool ok = gi_stage_read_tokens(text, strlen(text), true, &tokens, err);
     uint32_t end = 0;
     for (uint32_t at = 0; ok && gi_stage_take_statement(&tokens, &at, &s); end = at) {
@@ -508,9 +589,24 @@ bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,
     }
     if (ok) {
         ok = write_tokens(w, &tokens, end, tokens.count, false);
-        write_end(w);
+        if (!has_sizes_only) {
+            write_end(w);
+        }
+        write_undefs(w);
     }
     free(tokens.items);
     free(w);
     return ok;
+}
+
+bool gi_stage_write_sizes(const char *text, const struct gi_stage_facts *facts,
+                          const struct gi_stage_names *names, FILE *out, struct glinfer_error *err)
+{
+    return write_all(text, facts, names, true, out, err);
+}
+
+bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,
+                    const struct gi_stage_names *names, FILE *out, struct glinfer_error *err)
+{
+    return write_all(text, facts, names, false, out, err);
 }

@@ -2,7 +2,7 @@
 // in turn (persistent.h). The kernel stays as it is written; its text, assembled as for a program of
 // its own, is read for what it declares at file level and then written again under other names:
 //
-//   what it declares      gets a suffix, so that stages do not meet
+//   what it declares      gets a suffix, so that stages do not meet; shared memory is declared once for all
 //   main                  becomes a function; initial values of variables are set before each call
 //   storage blocks        array[i] becomes prefix(i)suffix as the caller says: a place in a buffer that
 //                         the program has bound whole
@@ -25,6 +25,7 @@
 #define GI_STAGE_MAX_BLOCKS  8
 #define GI_STAGE_MAX_FIELDS  64
 #define GI_STAGE_MAX_GLOBALS 256
+#define GI_STAGE_MAX_SHARED  32
 
 // A word of the text that is read; not ended by 0.
 struct gi_stage_word {
@@ -42,6 +43,13 @@ struct gi_stage_field {
     bool is_float; // else uint
 };
 
+// Shared memory: stages are never at work at the same time, so those that declare the same name with the
+// same type share it.
+struct gi_stage_shared {
+    struct gi_stage_word name, type;
+    bool is_array;
+};
+
 // What a kernel declares. Words point into its text.
 struct gi_stage_facts {
     struct gi_stage_block blocks[GI_STAGE_MAX_BLOCKS];
@@ -50,6 +58,8 @@ struct gi_stage_facts {
     uint32_t n_fields;
     struct gi_stage_word params, state; // instances; size 0: none
     struct gi_stage_word group_size;    // what local_size_x is set to
+    struct gi_stage_shared shared[GI_STAGE_MAX_SHARED];
+    uint32_t n_shared;
     struct gi_stage_word globals[GI_STAGE_MAX_GLOBALS];
     uint32_t n_globals;
 };
@@ -68,6 +78,11 @@ struct gi_stage_names {
     uint32_t bindings[GI_STAGE_MAX_BLOCKS];
     const char *fields[GI_STAGE_MAX_FIELDS];
 };
+
+// Writes the sizes that a stage wants shared arrays to have, as macros SIZE_<name>_<type><suffix>: absent
+// where a condition leaves the array out. The caller declares <name>_<type> before the stages.
+bool gi_stage_write_sizes(const char *text, const struct gi_stage_facts *facts,
+                          const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
 
 // Writes the stage. Fails with UNSUPPORTED if an array is used as other than array[i].
 bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,

@@ -89,7 +89,9 @@ static void what_a_kernel_declares_is_found(void **state)
     assert_true(gi_stage_word_is(facts.fields[1].name, "begin"));
     assert_false(facts.fields[1].is_float);
     assert_true(facts.fields[2].is_float);
-    assert_int_equal(facts.n_globals, 6); // Item sums half_scale sum best load
+    assert_int_equal(facts.n_globals, 5); // Item half_scale sum best load
+    assert_int_equal(facts.n_shared, 1);
+    assert_true(facts.shared[0].is_array);
 }
 
 static void a_stage_has_names_of_its_own(void **state)
@@ -99,8 +101,8 @@ static void a_stage_has_names_of_its_own(void **state)
         "return cold[entry + (SOURCE + (i == 0u ? 1u : 2u))] * uintBitsToFloat(5u);",
         "#define SOURCE table[1].y",
         "void stage_s3()",
-        "sums_s3[gl_LocalInvocationIndex] = load_s3(stage_group.x).x * half_scale_s3;",
-        "hot[7u + (uint(sums_s3[0]) + 12u)] = sum_s3 + cold[entry + (step_now.n_past)].x;",
+        "sums_float[gl_LocalInvocationIndex] = load_s3(stage_group.x).x * half_scale_s3;",
+        "hot[7u + (uint(sums_float[0]) + 12u)] = sum_s3 + cold[entry + (step_now.n_past)].x;",
         "layout(std430, binding = 9) coherent buffer Ring_s3 { Item_s3 ring_s3[]; };",
         "ring_s3[step_now.token % 4u].sum = ring_s3[0].key;",
         "uint key, sum;",
@@ -131,6 +133,27 @@ static void a_stage_has_names_of_its_own(void **state)
     for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
         assert_null(strstr(text, absent[i]));
     }
+    free(text);
+}
+
+static void shared_memory_is_declared_by_the_caller(void **state)
+{
+    struct gi_stage_facts facts;
+    struct glinfer_error err;
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    scan(kernel, &facts);
+    const struct gi_stage_names names = make_names();
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(gi_stage_write_sizes(kernel, &facts, &names, out, &err));
+    fclose(out);
+    assert_non_null(strstr(text, "const int size_sums_float_s3 = int(WG_SIZE);\n"
+                                 "#define SIZE_sums_float_s3 size_sums_float_s3\n"));
+    assert_null(strstr(text, "shared"));
+    assert_null(strstr(text, "main"));
+    assert_non_null(strstr(text, "#undef WG_SIZE"));
     free(text);
 }
 
@@ -190,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_kernel_declares_is_found),
         cmocka_unit_test(a_stage_has_names_of_its_own),
+        cmocka_unit_test(shared_memory_is_declared_by_the_caller),
         cmocka_unit_test(conditions_stay_balanced),
         cmocka_unit_test(what_a_stage_cannot_have_is_refused),
     };
