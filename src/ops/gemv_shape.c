@@ -17,16 +17,21 @@ struct shape_row {
 // megabytes is read faster by groups that all run at once, each from a run of memory of its own, and
 // leaves more of a cache to the layers.
 static const struct shape_row rows[] = {
-    {GI_GPU_CLASS_LLVMPIPE, 0,    0,  {GI_GEMV_FORM_TEXEL, 8, 4, 0}    },
-    {GI_GPU_CLASS_LLVMPIPE, 0,    0,  {GI_GEMV_FORM_ROW, 8, 4, 0}      },
-    {GI_GPU_CLASS_ROW,      0,    0,  {GI_GEMV_FORM_ROW, 64, 1, 0}     },
-    {GI_GPU_CLASS_SPLIT,    4096, 0,  {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
-    {GI_GPU_CLASS_SPLIT,    2048, 0,  {GI_GEMV_FORM_SPLIT, 128, 4, 0}  },
-    {GI_GPU_CLASS_SPLIT,    320,  0,  {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    40, {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    0,  {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    1024, 0,  {GI_GEMV_FORM_SPLIT, 128, 2, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    0,  {GI_GEMV_FORM_SPLIT, 128, 1, 0}  },
+    {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_TEXEL, 8, 4, 0}    },
+    {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_ROW, 8, 4, 0}      },
+    {GI_GPU_CLASS_ROW,      0,    0,   {GI_GEMV_FORM_ROW, 64, 1, 0}     },
+    {GI_GPU_CLASS_SPLIT,    4096, 0,   {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
+    {GI_GPU_CLASS_SPLIT,    2048, 0,   {GI_GEMV_FORM_SPLIT, 128, 4, 0}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_SPLIT, 1024, 8, 0} },
+    {GI_GPU_CLASS_SPLIT,    320,  0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    192,  400, {GI_GEMV_FORM_SPLIT, 1024, 2, 0} },
+    {GI_GPU_CLASS_SPLIT,    192,  40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    90,  {GI_GEMV_FORM_SPLIT, 1024, 1, 0} },
+    {GI_GPU_CLASS_SPLIT,    0,    40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 0,   {GI_GEMV_FORM_SPLIT, 128, 2, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    0,   {GI_GEMV_FORM_SPLIT, 128, 1, 0}  },
 };
 
 static const char *const form_names[] = {
