@@ -98,10 +98,12 @@ float scores[TURNS];
 void load_keys(uint octet, uint slot, uint first_row, uint n_key)
 {
     for (int i = 0; i < TURNS; i++) {
-        uint row = first_row + min(slot + uint(i * N_SLOT), n_key - 1u);
-        row = row * uint(N_OCTET) + octet;
-        read_octet(params.k + row * uint(1 + K_F32), K_F32 == 1, k_low[i], k_high[i]);
-        read_octet(params.v + row * uint(1 + V_F32), V_F32 == 1, v_low[i], v_high[i]);
+        if (uint(i * N_SLOT) < n_key) {
+            uint row = first_row + min(slot + uint(i * N_SLOT), n_key - 1u);
+            row = row * uint(N_OCTET) + octet;
+            read_octet(params.k + row * uint(1 + K_F32), K_F32 == 1, k_low[i], k_high[i]);
+            read_octet(params.v + row * uint(1 + V_F32), V_F32 == 1, v_low[i], v_high[i]);
+        }
     }
 }
 
@@ -112,6 +114,9 @@ float score_keys(uint octet, uint slot, uint head, uint hidden, uint n_key)
     vec4 q_low = uintBitsToFloat(cache_word(q)), q_high = uintBitsToFloat(cache_word(q + 1u));
     float largest = MASKED;
     for (int i = 0; i < TURNS; i++) {
+        if (uint(i * N_SLOT) >= n_key) {
+            break;
+        }
         vec4 p = k_low[i] * q_low + k_high[i] * q_high;
         float score = (p.x + p.y) + (p.z + p.w);
         for (uint n = 1u; n < uint(N_OCTET); n *= 2u) {
@@ -128,11 +133,14 @@ float score_keys(uint octet, uint slot, uint head, uint hidden, uint n_key)
 }
 
 // Leaves the softmax and the weighted values of the subgroup's keys in shared memory.
-void weigh_values(uint lane, uint octet, float largest)
+void weigh_values(uint lane, uint octet, uint n_key, float largest)
 {
     vec4 low = vec4(0.0), high = vec4(0.0);
     float weight_sum = 0.0;
     for (int i = 0; i < TURNS; i++) {
+        if (uint(i * N_SLOT) >= n_key) {
+            break;
+        }
         float weight = scores[i] == MASKED ? 0.0 : exp_negative(scores[i] - largest);
         weight_sum += weight;
         low += weight * v_low[i];
@@ -182,7 +190,7 @@ void main()
     load_keys(octet, slot, head * params.n_kv_head / params.n_head * params.n_ctx + first_key,
               n_key);
     float largest = score_keys(octet, slot, head, max(seen, first_key) - first_key, n_key);
-    weigh_values(lane, octet, largest);
+    weigh_values(lane, octet, n_key, largest);
     if (n_range - first_range == 1u) {
         if (lane < N_QUAD) {
             vec2 both;
