@@ -15,20 +15,17 @@ bool find_largest(out uint key, out uint id)
 {
     key = 0u;
     id = 0xFFFFFFFFu;
-    uint worst = 0u; // the largest id
     for (uint i = gl_LocalInvocationIndex; i < n_partial; i += uint(WG_SIZE)) {
         uint other = key_of(logits[partial + 2u * i]);
         uint at = logits[partial + 2u * i + 1u];
-        worst = max(worst, at);
+        other = at < n_vocab ? other : 0xFFFFFFFFu; // comes before all, and shows
         if (is_better(other, at, key, id)) {
             key = other;
             id = at;
         }
     }
-    uint unused = 0u;
-    find_best(worst, unused);
     find_best(key, id);
-    return worst < n_vocab && id < n_vocab;
+    return id < n_vocab;
 }
 
 // The same over the logits themselves, leaving the stop ids out; false if there are no others.
