@@ -275,6 +275,14 @@ GLINFER_API bool glinfer_chat_available(const struct glinfer_tokenizer *tokenize
 
 //-- session -----------------------------------------------------------------------------------
 
+enum glinfer_precision {
+    GLINFER_PRECISION_AUTO, // F16 where the device has fast halves
+    GLINFER_PRECISION_F32,  // every product and sum in 32 bits
+    GLINFER_PRECISION_F16, // products with weights in 16 bits, summed up in 32 block by block, where
+                           // that is faster; a device without fast halves computes in 32 bits all
+                           // the same, and the log says so
+};
+
 struct glinfer_session; // one timeline of tokens: KV cache, position, sampler
 
 struct glinfer_session_params {
@@ -286,6 +294,7 @@ struct glinfer_session_params {
     uint32_t max_batch_ms; // GPU time of a chain or a batch that is aimed at; 0: 100
     glinfer_progress_fn progress; // compiling programs
     void *progress_user;
+    enum glinfer_precision precision; // of arithmetic
 };
 
 static inline void glinfer_session_params_init(struct glinfer_session_params *params)

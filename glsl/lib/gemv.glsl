@@ -18,7 +18,9 @@
 //                  s, s + N_SLICE, ..., so that neighbouring rows read one run of memory and a group
 //                  has many loads in flight. Partial sums meet in shared memory, with SUBGROUP (its size)
 //                  after shuffles; the first 8 * PAIRS invocations own the results. With LOOP 1
-//                  a group takes so many pairs again and again, along a run of its own.
+//                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
+//                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
+//                  (lib/gemv_half.glsl).
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (lib/quant/dot.glsl).
@@ -74,6 +76,9 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #endif
 #ifndef SUMS
 #define SUMS 0
+#endif
+#ifndef UNROLL
+#define UNROLL 1
 #endif
 
 #if GEMV_SPLIT
@@ -193,18 +198,49 @@ void gemv_share(uint lane, vec2 y, float ssq)
     barrier();
 }
 
-void gemv_pass(uint first)
+#if HALF
+#include "lib/gemv_half.glsl"
+#else
+void gemv_stage(uint lane) {}
+
+vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
+{
+    vec4 x[8];
+    vec2 sum = gemv_load(block, x);
+    return vec2(quant_dot(a, x, sum), quant_dot(b, x, sum));
+}
+#endif
+
+// Asks for the weights of UNROLL blocks of both tiles, N_SLICE apart, those of the last block in place of what
+// is past it.
+void gemv_load_weights(uint block, uvec2 tiles, uint row, out QuantBlock w[2 * UNROLL])
+{
+    for (int u = 0; u < UNROLL; u++) {
+        uint at = min(block + uint(u * N_SLICE), params.n_block - 1u);
+        w[2 * u] = quant_load(tiles.x, at, params.n_block, row);
+        w[2 * u + 1] = quant_load(tiles.y, at, params.n_block, row);
+    }
+}
+
+vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
+{
+    vec2 y = vec2(0.0);
+    for (int u = 0; u < UNROLL; u++) {
+        uint at = block + uint(u * N_SLICE);
+        vec2 dots = gemv_dots(min(at, params.n_block - 1u), w[2 * u], w[2 * u + 1]);
+        y += at < params.n_block ? dots : vec2(0.0);
+    }
+    return y;
+}
+
+void gemv_pass(uint first, bool is_first_pass)
 {
     uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
-    uint last_block = params.n_block - 1u;
     uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_SLICE), params.n_pair - 1u));
     bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
-    // Everything that the first block needs is asked for before anything is waited for.
-    uint at = min(slice, last_block);
-    QuantBlock a = quant_load(tiles.x, at, params.n_block, row);
-    QuantBlock b = quant_load(tiles.y, at, params.n_block, row);
-    vec4 x[8];
-    vec2 sum = gemv_load(at, x);
+    // All that the first blocks need is asked for before anything is waited for.
+    QuantBlock w[2 * UNROLL];
+    gemv_load_weights(slice, tiles, row, w);
     float ssq = 0.0;
 #if GEMV_NORM
     ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
@@ -213,13 +249,14 @@ void gemv_pass(uint first)
     if (is_owner) {
         gemv_prepare(first + lane / 8u, row);
     }
-    vec2 y = vec2(quant_dot(a, x, sum), quant_dot(b, x, sum));
-    y = slice < params.n_block ? y : vec2(0.0);
-    for (uint block = slice + uint(N_SLICE); block < params.n_block; block += uint(N_SLICE)) {
-        a = quant_load(tiles.x, block, params.n_block, row);
-        b = quant_load(tiles.y, block, params.n_block, row);
-        sum = gemv_load(block, x);
-        y += vec2(quant_dot(a, x, sum), quant_dot(b, x, sum));
+    if (is_first_pass) {
+        gemv_stage(lane);
+    }
+    vec2 y = gemv_dot_weights(slice, w);
+    for (uint block = slice + uint(UNROLL * N_SLICE); block < params.n_block;
+         block += uint(UNROLL * N_SLICE)) {
+        gemv_load_weights(block, tiles, row, w);
+        y += gemv_dot_weights(block, w);
     }
 #if GEMV_NORM
     for (uint i = slice + uint(N_SLICE); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
@@ -238,11 +275,11 @@ void gemv_run()
     uint n_pass = (params.n_pair + uint(PAIRS) - 1u) / uint(PAIRS);
     uint turns = (n_pass + gl_NumWorkGroups.x - 1u) / gl_NumWorkGroups.x;
     for (uint i = 0u; i < turns; i++) {
-        gemv_pass((gl_WorkGroupID.x * turns + i) * uint(PAIRS));
+        gemv_pass((gl_WorkGroupID.x * turns + i) * uint(PAIRS), i == 0u);
         barrier(); // the next pass writes what this one reads in shared memory
     }
 #else
-    gemv_pass(gl_WorkGroupID.x * uint(PAIRS));
+    gemv_pass(gl_WorkGroupID.x * uint(PAIRS), true);
 #endif
 }
 

@@ -23,6 +23,13 @@
 #define DOT 0
 #endif
 
+#ifndef HALF
+#define HALF 0
+#endif
+#if HALF
+#include "lib/quant/half_dot.glsl"
+#endif
+
 #if TEXELS
 layout(binding = 2) uniform highp usamplerBuffer quad_texels;
 layout(binding = 3) uniform highp usamplerBuffer aux_texels;

@@ -19,6 +19,7 @@ struct settings {
     struct cli_pairs pairs;
     struct cli_list types_k, types_v; // enum glinfer_cache_type
     int64_t n_run, delay, chain, max_batch_ms;
+    int precision; // enum glinfer_precision
     struct cli_sampling sampling;
     int output, output_err; // enum cli_bench_format
     bool has_progress, has_no_warmup;
@@ -75,6 +76,7 @@ static const struct cli_flag flags[] = {
                     "keys in the cache: f16 (default), f32"),
     CLI_FLAG_CUSTOM(settings, types_v, parse_types, "-ctv, --cache-type-v", "TYPE",
                     "values in the cache: f16 (default), f32"),
+    CLI_FLAG_CHOICE(settings, precision, cli_precisions, "--precision", "TYPE", CLI_PRECISION_HELP),
     CLI_FLAG_INT(settings, chain, 0, 256, "--chain", "N",
                  "decode steps between two waits for the GPU, 1 to 256; 0 (default): by time"),
     CLI_FLAG_INT(settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
@@ -315,6 +317,7 @@ static bool create_session(struct bench *bench, uint32_t n_ubatch, int64_t type_
     params.n_ctx = bench->n_ctx;
     params.type_k = (enum glinfer_cache_type)type_k;
     params.type_v = (enum glinfer_cache_type)type_v;
+    params.precision = (enum glinfer_precision)bench->settings->precision;
     params.n_batch = n_ubatch > 512 ? 512 : n_ubatch;
     params.chain_length = (uint32_t)bench->settings->chain;
     params.max_batch_ms = (uint32_t)bench->settings->max_batch_ms;

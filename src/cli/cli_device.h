@@ -25,6 +25,11 @@ struct cli_device_flags {
 #define CLI_DEVICE_FLAGS(settings) CLI_DEVICE_FLAGS_OF(settings, device)
 
 extern const char *const cli_cache_types[]; // f16, f32: enum glinfer_cache_type
+extern const char *const cli_precisions[];  // auto, f32, f16: enum glinfer_precision
+
+#define CLI_PRECISION_HELP                                                                         \
+    "of products: auto (default): f16 where the device is faster with it, else f32; "              \
+    "f16 or f32"
 
 // Fills *params; software renderers are allowed. flags must outlive the device.
 void cli_device_params(const struct cli_device_flags *flags, struct glinfer_device_params *params);

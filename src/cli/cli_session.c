@@ -72,6 +72,7 @@ int cli_session_start(struct cli_session *session)
     params.n_ctx = (uint32_t)flags->n_ctx;
     params.type_k = (enum glinfer_cache_type)flags->type_k;
     params.type_v = (enum glinfer_cache_type)flags->type_v;
+    params.precision = (enum glinfer_precision)flags->precision;
     params.n_batch = (uint32_t)(flags->n_batch > 512 ? 512 : flags->n_batch);
     params.chain_length = (uint32_t)flags->chain;
     params.max_batch_ms = (uint32_t)flags->max_batch_ms;

@@ -13,6 +13,7 @@ struct cli_session_flags {
     uint64_t mem_budget;
     int64_t n_ctx, n_batch;
     int type_k, type_v; // enum glinfer_cache_type
+    int precision;      // enum glinfer_precision
     int64_t chain;      // 0: auto
     int64_t max_batch_ms;
 };
@@ -29,7 +30,9 @@ struct cli_session_flags {
         CLI_FLAG_CHOICE(settings, session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE", \
                         "keys in the cache: " CLI_CACHE_HELP),                                     \
         CLI_FLAG_CHOICE(settings, session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE", \
-                        "values in the cache: " CLI_CACHE_HELP)
+                        "values in the cache: " CLI_CACHE_HELP),                                   \
+        CLI_FLAG_CHOICE(settings, session.precision, cli_precisions, "--precision", "TYPE",        \
+                        CLI_PRECISION_HELP)
 #define CLI_CONTEXT_FLAG(settings, help)                                                           \
     CLI_FLAG_INT(settings, session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N", help)
 #define CLI_TEMPLATE_FLAG(settings)                                                                \

@@ -33,6 +33,17 @@ static bool check_params(const struct glinfer_model *model,
     return true;
 }
 
+static bool takes_halves(const struct glinfer_model *model, enum glinfer_precision precision)
+{
+    const bool has_half = gi_gpu_limits(model->device->gpu)->has_fast_half;
+    if (precision == GLINFER_PRECISION_F16 && !has_half) {
+        gi_log_write(&model->device->log, GLINFER_LOG_WARN,
+                     "%s has no fast 16-bit arithmetic: computing in f32",
+                     gi_gpu_platform(model->device->gpu)->renderer);
+    }
+    return has_half && precision != GLINFER_PRECISION_F32;
+}
+
 //-- buffers -------------------------------------------------------------------------------------
 
 static void hand_out_ranges(struct glinfer_session *session)
@@ -362,6 +373,7 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
         .gpu = model->device->gpu,
         .programs = model->device->programs,
         .tuning = model->device->tuning,
+        .is_half = takes_halves(model, own.precision),
     };
     model->n_sessions++;
     session->n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->facts);

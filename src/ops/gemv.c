@@ -38,11 +38,11 @@ static void add_define(struct gi_program_key *key, const char *name, uint32_t va
 // Programs by form; the last one is the split form with subgroups.
 #define FORMS(kernel)                                                                              \
     {                                                                                              \
-        GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_ROW,                          \
-            GI_PROGRAM_GEMV_##kernel##_TEXEL, GI_PROGRAM_GEMV_##kernel##_HALVES,                   \
-            GI_PROGRAM_GEMV_##kernel##_BYTES, GI_PROGRAM_GEMV_##kernel##_PLACES,                   \
-            GI_PROGRAM_GEMV_##kernel##_BITS, GI_PROGRAM_GEMV_##kernel##_TEXBITS,                   \
-            GI_PROGRAM_GEMV_##kernel##_SUBGROUP                                                    \
+        GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_SPLIT,                        \
+            GI_PROGRAM_GEMV_##kernel##_ROW, GI_PROGRAM_GEMV_##kernel##_TEXEL,                      \
+            GI_PROGRAM_GEMV_##kernel##_HALVES, GI_PROGRAM_GEMV_##kernel##_BYTES,                   \
+            GI_PROGRAM_GEMV_##kernel##_PLACES, GI_PROGRAM_GEMV_##kernel##_BITS,                    \
+            GI_PROGRAM_GEMV_##kernel##_TEXBITS, GI_PROGRAM_GEMV_##kernel##_SUBGROUP                \
     }
 
 static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_kernel kernel,
@@ -55,7 +55,8 @@ static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_ker
         [GEMV_EXPERT] = FORMS(EXPERT),
     };
     enum gi_program_id subgroup = ids[kernel][GI_GEMV_FORM_COUNT];
-    bool is_subgroup = form == GI_GEMV_FORM_SPLIT && gi_program_available(gpu, subgroup);
+    bool is_subgroup =
+        ids[kernel][form] == ids[kernel][GI_GEMV_FORM_SPLIT] && gi_program_available(gpu, subgroup);
     return is_subgroup ? subgroup : ids[kernel][form];
 }
 
@@ -87,8 +88,13 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     part->key.quant = weight_part->quant->type;
     add_define(&part->key, "WG_SIZE", part->shape.wg_size);
     add_define(&part->key, "PAIRS", part->shape.pairs);
-    if (part->shape.form == GI_GEMV_FORM_SPLIT && part->shape.max_groups) {
+    if (gi_gemv_is_split(&part->shape) && part->shape.max_groups) {
         add_define(&part->key, "LOOP", 1);
+    }
+    if (part->shape.form == GI_GEMV_FORM_F16) {
+        add_define(&part->key, "HALF", 1);
+        add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
+        add_define(&part->key, "N_BLOCK", part->n_block);
     }
     if (gi_gemv_has_dot(&part->shape)) {
         add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));

@@ -20,6 +20,14 @@ static const struct shape_row rows[] = {
     {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_TEXEL, 8, 4, 0}    },
     {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_ROW, 8, 4, 0}      },
     {GI_GPU_CLASS_ROW,      0,    0,   {GI_GEMV_FORM_ROW, 64, 1, 0}     },
+    {GI_GPU_CLASS_SPLIT,    4096, 40,  {GI_GEMV_FORM_F16, 256, 4, 528}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_F16, 1024, 8, 0}   },
+    {GI_GPU_CLASS_SPLIT,    320,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {GI_GPU_CLASS_SPLIT,    192,  400, {GI_GEMV_FORM_F16, 1024, 2, 0}   },
+    {GI_GPU_CLASS_SPLIT,    192,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {GI_GPU_CLASS_SPLIT,    0,    90,  {GI_GEMV_FORM_F16, 1024, 1, 0}   },
+    {GI_GPU_CLASS_SPLIT,    0,    40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
     {GI_GPU_CLASS_SPLIT,    4096, 0,   {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
     {GI_GPU_CLASS_SPLIT,    2048, 0,   {GI_GEMV_FORM_SPLIT, 128, 4, 0}  },
     {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
@@ -35,10 +43,11 @@ static const struct shape_row rows[] = {
 };
 
 static const char *const form_names[] = {
-    [GI_GEMV_FORM_SPLIT] = "split", [GI_GEMV_FORM_ROW] = "row",
-    [GI_GEMV_FORM_TEXEL] = "texel", [GI_GEMV_FORM_HALVES] = "halves",
-    [GI_GEMV_FORM_BYTES] = "bytes", [GI_GEMV_FORM_PLACES] = "places",
-    [GI_GEMV_FORM_BITS] = "bits",   [GI_GEMV_FORM_TEXBITS] = "texbits",
+    [GI_GEMV_FORM_SPLIT] = "split",     [GI_GEMV_FORM_F16] = "f16",
+    [GI_GEMV_FORM_ROW] = "row",         [GI_GEMV_FORM_TEXEL] = "texel",
+    [GI_GEMV_FORM_HALVES] = "halves",   [GI_GEMV_FORM_BYTES] = "bytes",
+    [GI_GEMV_FORM_PLACES] = "places",   [GI_GEMV_FORM_BITS] = "bits",
+    [GI_GEMV_FORM_TEXBITS] = "texbits",
 };
 
 // Takes ":number" from the front of a text, if it is there.
@@ -57,6 +66,7 @@ static bool parse_shape(const char *text, struct gi_gemv_shape *shape)
 {
     static const struct gi_gemv_shape defaults[] = {
         [GI_GEMV_FORM_SPLIT] = {GI_GEMV_FORM_SPLIT,   128, 1, 0},
+        [GI_GEMV_FORM_F16] = {GI_GEMV_FORM_F16,     128, 1, 0},
         [GI_GEMV_FORM_ROW] = {GI_GEMV_FORM_ROW,     64,  1, 0},
         [GI_GEMV_FORM_TEXEL] = {GI_GEMV_FORM_TEXEL,   8,   4, 0},
         [GI_GEMV_FORM_HALVES] = {GI_GEMV_FORM_HALVES,  64,  1, 0},
@@ -83,16 +93,37 @@ static bool is_sound(const struct gi_gemv_shape *shape)
 {
     uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
     return wg_size >= 8 && (wg_size & (wg_size - 1)) == 0 && pairs > 0 && pairs <= 16 &&
-           (pairs & (pairs - 1)) == 0 &&
-           (shape->form != GI_GEMV_FORM_SPLIT || wg_size >= 8 * pairs);
+           (pairs & (pairs - 1)) == 0 && (!gi_gemv_is_split(shape) || wg_size >= 8 * pairs);
 }
 
-static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_gpu *gpu,
-                        const struct gi_weight_part *part)
+// x as glsl/lib/gemv_half.glsl keeps it, and partial sums, at most a pair and a number an invocation.
+#define F16_BLOCK_SIZE   80
+#define F16_PARTIAL_SIZE 12
+
+// Products in f16 are there for these types, where they are wanted or GLINFER_GEMV asks for them.
+static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
+                            const struct gi_weight_part *part, uint32_t n_block)
 {
+    static const uint32_t types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0,
+                                     GI_GGML_TYPE_Q4_K};
+    const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
+    bool has_type = false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        has_type |= part->quant->type == types[i];
+    }
+    return has_type && (recorder->is_half || getenv("GLINFER_GEMV")) &&
+           limits->keeps_half_denormals &&
+           n_block * F16_BLOCK_SIZE + shape->wg_size * F16_PARTIAL_SIZE <= limits->max_shared_size;
+}
+
+static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
+                        const struct gi_weight_part *part, uint32_t n_block)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
            (shape->form != GI_GEMV_FORM_HALVES || !limits->flushes_half_denormals) &&
+           (shape->form != GI_GEMV_FORM_F16 || is_f16_possible(shape, recorder, part, n_block)) &&
            (!gi_gemv_has_texels(shape) || gi_weight_part_fits_texels(limits, part));
 }
 
@@ -111,7 +142,7 @@ uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block)
 
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair)
 {
-    if (shape->form != GI_GEMV_FORM_SPLIT) {
+    if (!gi_gemv_is_split(shape)) {
         return divide_up(n_pair, shape->pairs * (shape->wg_size / 8));
     }
     uint32_t n_pass = divide_up(n_pair, shape->pairs);
@@ -125,9 +156,10 @@ uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
 }
 
 // The form of a GPU of class ROW whose compiler is known: counted with Mesa 25.0 (glsl/lib/gemv_row.glsl).
-static bool find_dot_shape(const struct gi_gpu *gpu, const struct gi_weight_part *part,
-                           struct gi_gemv_shape *shape)
+static bool find_dot_shape(const struct gi_recorder *recorder, const struct gi_weight_part *part,
+                           uint32_t n_block, struct gi_gemv_shape *shape)
 {
+    const struct gi_gpu *gpu = recorder->gpu;
     static const enum gi_gemv_form forms[][2] = {
         [GI_GPU_DOT_PLAIN] = {GI_GEMV_FORM_ROW,     GI_GEMV_FORM_ROW   },
         [GI_GPU_DOT_HALVES] = {GI_GEMV_FORM_HALVES,  GI_GEMV_FORM_HALVES},
@@ -137,7 +169,7 @@ static bool find_dot_shape(const struct gi_gpu *gpu, const struct gi_weight_part
     };
     for (int i = 0; i < 2; i++) {
         *shape = (struct gi_gemv_shape){forms[gi_gpu_dot(gpu)][i], 64, 1, 0};
-        if (gi_gemv_has_dot(shape) && is_possible(shape, gpu, part)) {
+        if (gi_gemv_has_dot(shape) && is_possible(shape, recorder, part, n_block)) {
             return true;
         }
     }
@@ -172,17 +204,18 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
     if (recorder->group_size) {
         return resident_shape(recorder, part->n_rows / 16);
     }
-    if ((parse_shape(getenv("GLINFER_GEMV"), &shape) && is_possible(&shape, gpu, part)) ||
+    if ((parse_shape(getenv("GLINFER_GEMV"), &shape) &&
+         is_possible(&shape, recorder, part, n_block)) ||
         (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
-         is_possible(&shape, gpu, part))) {
+         is_possible(&shape, recorder, part, n_block))) {
         return shape;
     }
-    if (find_dot_shape(gpu, part, &shape)) {
+    if (find_dot_shape(recorder, part, n_block, &shape)) {
         return shape;
     }
     const struct shape_row *row = rows;
     while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
-           n_block < row->min_block || !is_possible(&row->shape, gpu, part)) {
+           n_block < row->min_block || !is_possible(&row->shape, recorder, part, n_block)) {
         row++;
     }
     return row->shape;
@@ -207,23 +240,24 @@ struct candidates {
 
 // The likely ones first: a slow device may not get to the others.
 static const struct candidates candidates[] = {
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SPLIT,   16, 64, 1024, 1, 16},
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,     16, 64, 128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  64, 64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  64, 64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  64, 64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  64, 64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  64, 64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  64, 64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  16, 128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  16, 128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  16, 128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  16, 128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  16, 128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT,   4,  64, 128,  1, 4 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  8,  128,  1, 4 },
-    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL,   1,  8,  16,   2, 8 },
-    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,     1,  8,  8,    4, 4 },
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_F16,     16, 128, 1024, 1, 16},
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SPLIT,   16, 64,  1024, 1, 16},
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,     16, 64,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT,   4,  64,  128,  1, 4 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  8,   128,  1, 4 },
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL,   1,  8,   16,   2, 8 },
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,     1,  8,   8,    4, 4 },
 };
 
 // Of split: no loop, twice and four times the cores of a large GPU.
@@ -237,7 +271,7 @@ static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_sha
     if (n_group < row->min_groups && shape->pairs > row->min_pairs) {
         return false;
     }
-    if (shape->form != GI_GEMV_FORM_SPLIT) {
+    if (!gi_gemv_is_split(shape)) {
         return true;
     }
     const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
@@ -249,7 +283,7 @@ static void offer(const struct gi_recorder *recorder, const struct gi_weight_par
                   uint32_t n_block, const struct candidates *row, const struct gi_gemv_shape *shape,
                   struct gi_tuning_site *site)
 {
-    if (is_possible(shape, recorder->gpu, part) &&
+    if (is_possible(shape, recorder, part, n_block) &&
         is_worthwhile(row, shape, part->n_rows / 16, n_block)) {
         char text[GI_TUNING_SHAPE_SIZE];
         write_shape(shape, text);
@@ -260,7 +294,9 @@ static void offer(const struct gi_recorder *recorder, const struct gi_weight_par
 static void offer_row(const struct gi_recorder *recorder, const struct gi_weight_part *part,
                       uint32_t n_block, const struct candidates *row, struct gi_tuning_site *site)
 {
-    const size_t n_loop = row->form == GI_GEMV_FORM_SPLIT ? sizeof(loops) / sizeof(loops[0]) : 1;
+    const size_t n_loop = row->form == GI_GEMV_FORM_SPLIT || row->form == GI_GEMV_FORM_F16
+                              ? sizeof(loops) / sizeof(loops[0])
+                              : 1;
     for (uint32_t wg_size = row->min_wg_size; wg_size <= row->max_wg_size; wg_size *= 2) {
         for (uint32_t pairs = row->min_pairs; pairs <= row->max_pairs; pairs *= 2) {
             for (size_t i = 0; i < n_loop; i++) {

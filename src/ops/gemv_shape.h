@@ -9,6 +9,7 @@
 // glsl/lib/gemv.glsl explains them.
 enum gi_gemv_form {
     GI_GEMV_FORM_SPLIT,
+    GI_GEMV_FORM_F16, // split, products in f16
     GI_GEMV_FORM_ROW,
     GI_GEMV_FORM_TEXEL,
     GI_GEMV_FORM_HALVES, // from here on GI_GEMV_FORM_ROW with the DOT of glsl/lib/quant/dot.glsl
@@ -34,6 +35,11 @@ struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
                                           const struct gi_weight_part *part, uint32_t n_block,
                                           uint32_t *site);
 
+// Whether k is split across lanes.
+static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)
+{
+    return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_F16;
+}
 static inline bool gi_gemv_has_dot(const struct gi_gemv_shape *shape)
 {
     return shape->form >= GI_GEMV_FORM_HALVES;

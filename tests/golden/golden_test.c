@@ -1,9 +1,10 @@
-// golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--steps N] [--tolerance X] [--case NAME]
-//     [--device NAME]
+// golden_test MODEL GOLDEN [--cache f16|f32] [--precision f32|f16] [--chain N] [--steps N] [--tolerance X]
+//     [--case NAME] [--device NAME]
 //
 // Runs every case of a golden file (tools/golden.py describes the format) through glinfer.h and compares:
 // the most likely token equals the reference's wherever its margin is over 0.02 nat, and the
-// log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache, 0.002 with f32.
+// log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache, 0.002 with f32;
+// with products in f16 the margin is 0.1 and so is the difference.
 // A case ends early where both engines choose differently within the margin. Exits 77 without a model or
 // a device.
 #include "glinfer.h"
@@ -16,7 +17,7 @@
 
 enum { MAX_STEPS = 256, MAX_PROMPT = 8192, TOP = 10, N_PROBS = 64, SKIPPED = 77 };
 
-static const double margin_limit = 0.02;
+static const double exact_margin = 0.02, half_margin = 0.1;
 
 struct step {
     int32_t taken;
@@ -35,6 +36,7 @@ struct golden_case {
 struct options {
     const char *model, *golden, *only, *device;
     enum glinfer_cache_type cache;
+    bool is_half; // products in f16, where the device has them
     uint32_t chain;
     uint32_t steps; // of a case at most
     double tolerance;
@@ -102,7 +104,7 @@ static bool read_case(FILE *file, char **line, size_t *capacity, struct golden_c
 
 struct comparison {
     const struct golden_case *golden;
-    double tolerance;
+    double tolerance, margin;
     size_t step;
     double worst; // difference of a log-probability
     bool has_failed, has_parted;
@@ -159,7 +161,7 @@ static bool on_token(void *user, const struct glinfer_token *token)
     compare_top(comparison, step, token);
     if (token->id != step->taken) {
         const double margin = find_margin(step, token->id);
-        if (margin > margin_limit) {
+        if (margin > comparison->margin) {
             printf("  %s step %zu: token %d, expected %d by a margin of %.4f\n",
                    comparison->golden->name, comparison->step, token->id, step->taken, margin);
             comparison->has_failed = true;
@@ -172,9 +174,9 @@ static bool on_token(void *user, const struct glinfer_token *token)
 }
 
 static bool run_case(struct glinfer_session *session, const struct golden_case *golden,
-                     double tolerance)
+                     double tolerance, double margin)
 {
-    struct comparison comparison = {.golden = golden, .tolerance = tolerance};
+    struct comparison comparison = {.golden = golden, .tolerance = tolerance, .margin = margin};
     struct glinfer_generate_params params;
     struct glinfer_stats stats = {.struct_size = sizeof(stats)};
     struct glinfer_error err;
@@ -206,7 +208,9 @@ static bool run_case(struct glinfer_session *session, const struct golden_case *
 
 static int run_cases(struct glinfer_session *session, const struct options *options)
 {
-    const double usual = options->cache == GLINFER_CACHE_F32 ? 0.002 : 0.02;
+    const double exact = options->cache == GLINFER_CACHE_F32 ? 0.002 : 0.02;
+    const double usual = options->is_half ? half_margin : exact;
+    const double margin = options->is_half ? half_margin : exact_margin;
     const double tolerance = options->tolerance > 0 ? options->tolerance : usual;
     struct golden_case *golden = calloc(1, sizeof(*golden));
     size_t capacity = 1; // of line, so that getline takes it
@@ -224,7 +228,7 @@ static int run_cases(struct glinfer_session *session, const struct options *opti
         if (options->steps && golden->n_steps > options->steps) {
             golden->n_steps = options->steps;
         }
-        *(run_case(session, golden, tolerance) ? &n_passed : &n_failed) += 1;
+        *(run_case(session, golden, tolerance, margin) ? &n_passed : &n_failed) += 1;
     }
     if (file) {
         fclose(file);
@@ -246,6 +250,7 @@ static int run_model(struct glinfer_device *device, const struct options *option
     session_params.n_ctx = 2048;
     session_params.type_k = session_params.type_v = options->cache;
     session_params.chain_length = options->chain;
+    session_params.precision = options->is_half ? GLINFER_PRECISION_F16 : GLINFER_PRECISION_F32;
     int status = 1;
     struct glinfer_model *model = glinfer_model_load(device, &model_params, &err);
     struct glinfer_session *session =
@@ -272,6 +277,8 @@ static bool read_options(struct options *options, int argc, char **argv)
         if (strcmp(argv[i], "--cache") == 0) {
             options->cache =
                 strcmp(argv[i + 1], "f32") == 0 ? GLINFER_CACHE_F32 : GLINFER_CACHE_F16;
+        } else if (strcmp(argv[i], "--precision") == 0) {
+            options->is_half = strcmp(argv[i + 1], "f16") == 0;
         } else if (strcmp(argv[i], "--chain") == 0) {
             options->chain = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--tolerance") == 0) {
@@ -296,7 +303,8 @@ int main(int argc, char **argv)
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
     struct glinfer_error err;
     if (!read_options(&options, argc, argv)) {
-        printf("usage: golden_test MODEL GOLDEN [--cache f16|f32] [--chain N] [--steps N] "
+        printf("usage: golden_test MODEL GOLDEN [--cache f16|f32] [--precision f32|f16] [--chain "
+               "N] [--steps N] "
                "[--tolerance X] "
                "[--case NAME] [--device NAME]\n");
         return 2;

@@ -14,11 +14,17 @@
 // does not grow with n_cols. Q4_0 has the factor 16 / 4 from nibbles that stand 8 too high.
 #define ROUNDINGS 16
 
+// With products and sums of a block in f16, of nibbles that stand 8 too high and bytes 128 too high.
+#define F16_ROUNDINGS (8 * 4096)
+
+static double roundings = ROUNDINGS; // of the case's shape
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 // How a kernel is spread over invocations: what GLINFER_GEMV takes.
-static const char *const shape_names[] = {"split",  "split:256:4", "row",    "row:64:2", "texel",
-                                          "halves", "bytes",       "places", "bits",     "texbits"};
+static const char *const shape_names[] = {"split", "split:256:4", "row",      "row:64:2",
+                                          "texel", "halves",      "bytes",    "places",
+                                          "bits",  "texbits",     "f16:64:2", "f16:256:1:3"};
 #define N_SHAPE 5                                  // that all kernels are tested with
 #define N_DOT   (ARRAY_LEN(shape_names) - N_SHAPE) // behind them, which differ in the dot product
 
@@ -49,6 +55,7 @@ static int print_variant(const struct variant *variant, char *text, size_t size)
 static bool set_shape(const struct kt_run *run, const struct variant *variant)
 {
     bool is_texel = strstr(shape_names[variant->shape], "tex") != NULL;
+    roundings = strncmp(shape_names[variant->shape], "f16", 3) == 0 ? F16_ROUNDINGS : ROUNDINGS;
     if (is_texel && strstr(gi_gpu_platform(run->gpu)->renderer, "softpipe")) {
         return unsetenv("GLINFER_GEMV") == 0;
     }
@@ -104,7 +111,7 @@ static double *bounds_of(const struct ref_value *values, double *want, size_t n)
     double *bounds = kt_alloc(n, sizeof(*bounds));
     for (size_t i = 0; i < n; i++) {
         want[i] = values[i].value;
-        bounds[i] = ROUNDINGS * (double)FLT_EPSILON * values[i].magnitude;
+        bounds[i] = roundings * (double)FLT_EPSILON * values[i].magnitude;
     }
     return bounds;
 }
@@ -306,7 +313,7 @@ static bool compare_ssq(struct kt_run *run, const struct gi_stream *stream, doub
     }
     free(parts);
     // The residual's own roundings count twice in its square.
-    double bound = 4 * ROUNDINGS * (double)FLT_EPSILON * want;
+    double bound = 4 * roundings * (double)FLT_EPSILON * want;
     return is_good && (fabs(sum - want) <= bound ||
                        kt_fail(run, "ssq adds up to %.9g, want %.9g +- %.3g", sum, want, bound));
 }
@@ -557,7 +564,7 @@ static bool compare_linear(struct kt_run *run, const struct gi_stream *streams,
     }
     for (size_t i = 0; i < LINEAR_EMBD; i++) {
         double sum = (double)y[LINEAR_A][i] + (double)y[LINEAR_B][i];
-        double bound = 3 * ROUNDINGS * (double)FLT_EPSILON * magnitudes[i].magnitude;
+        double bound = 3 * roundings * (double)FLT_EPSILON * magnitudes[i].magnitude;
         if (!(fabs((double)y[LINEAR_SUM][i] - sum) <= bound)) {
             return kt_fail(run, "W (a + b) [%zu] is %.9g, W a + W b %.9g", i,
                            (double)y[LINEAR_SUM][i], sum);
@@ -866,7 +873,7 @@ static bool compare_vocab(struct kt_run *run, const struct gi_logits *logits,
     float *found = kt_alloc(logits->n_vocab, sizeof(*found));
     bool is_good = kt_read(run, &logits->range, 0, found, logits->n_vocab * sizeof(*found));
     for (uint32_t i = 0; is_good && i < logits->n_vocab; i++) {
-        double bound = ROUNDINGS * (double)FLT_EPSILON * y[i].magnitude;
+        double bound = roundings * (double)FLT_EPSILON * y[i].magnitude;
         if (isfinite(y[i].value) ? !(fabs((double)found[i] - y[i].value) <= bound)
                                  : isfinite(found[i])) {
             is_good = kt_fail(run, "logit %u: %.9g, want %.9g +- %.3g", i, (double)found[i],

@@ -68,3 +68,18 @@ float quant_end(QuantBlock w, DotSum s, vec2 sum)
     return w.d * dot_nibbles_end(s, 8.0, sum);
 }
 #endif
+
+#if HALF
+#define QUANT_PAIRS PAIRS_OF_NIBBLES
+#define QUANT_SCALES 1
+
+mediump vec2 quant_half(QuantBlock w, int k, uvec4 x, mediump vec2 h)
+{
+    return half_nibbles(w.quad[k], x, h);
+}
+
+float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
+{
+    return w.d * (p.x - 8.0 * (sum.x + sum.y));
+}
+#endif

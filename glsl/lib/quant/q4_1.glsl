@@ -69,3 +69,18 @@ float quant_end(QuantBlock w, DotSum s, vec2 sum)
     return w.scale.x * dot_nibbles_end(s, 0.0, sum) + w.scale.y / dot_scale * (sum.x + sum.y);
 }
 #endif
+
+#if HALF
+#define QUANT_PAIRS PAIRS_OF_NIBBLES
+#define QUANT_SCALES 1
+
+mediump vec2 quant_half(QuantBlock w, int k, uvec4 x, mediump vec2 h)
+{
+    return half_nibbles(w.quad[k], x, h);
+}
+
+float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
+{
+    return w.scale.x * p.x + w.scale.y * (sum.x + sum.y);
+}
+#endif

@@ -85,3 +85,22 @@ float quant_end(QuantBlock w, DotSum s, vec2 sum)
     return w.d * dot_bytes_end(s, sum);
 }
 #endif
+
+#if HALF
+#define QUANT_PAIRS PAIRS_OF_BYTES
+#define QUANT_SCALES 1
+
+// Signed bytes as unsigned ones, 128 higher.
+mediump vec2 quant_half(QuantBlock w, int k, uvec4 x, mediump vec2 h)
+{
+    uvec4 quad = w.quads[k / 2];
+    uvec2 words = (k & 1) == 0 ? quad.xy : quad.zw;
+    words ^= 0x80808080u;
+    return half_bytes(words.y, x.zw, half_bytes(words.x, x.xy, h));
+}
+
+float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
+{
+    return w.d * (p.x - 128.0 * (sum.x + sum.y));
+}
+#endif
