@@ -176,6 +176,58 @@ static void contents_are_marked(void **state)
     gi_jinja_output_finish(&output);
 }
 
+// What the templates of common families are made of, in small.
+static const struct {
+    const char *family, *template, *text;
+} families[] = {
+    {"thoughts of past answers are left out, as of Qwen 3",
+     "{%- set ns = namespace(found=false, last=0) %}\n"
+     "{%- for m in messages[::-1] %}\n"
+     "    {%- set index = (messages|length - 1) - loop.index0 %}\n"
+     "    {%- if m.role == 'user' and not ns.found %}{% set ns.found = true %}{% set ns.last = "
+     "index %}{% "
+     "endif %}\n"
+     "{%- endfor %}\n"
+     "{%- for m in messages %}\n"
+     "    {%- set content = m.content if m.content is string else '' %}\n"
+     "    {%- if m.role == 'assistant' and loop.index0 < ns.last and '</think>' in content %}\n"
+     "        {%- set content = content.split('</think>')[-1].lstrip('\\n') %}\n"
+     "    {%- endif %}\n"
+     "    {{- '<' + m.role + '>' + content.strip() + '\\n' }}\n"
+     "{%- endfor %}\n"
+     "{%- if add_generation_prompt %}\n"
+     "    {{- '<assistant>' }}\n"
+     "    {%- if enable_thinking is defined and enable_thinking is false %}{{- '<think></think>' "
+     "}}{% endif %}\n"
+     "{%- endif %}\n",                                                         "<system>be\n<user>he<|x|>\n<assistant>b\n<user>ll\n<assistant>"       },
+    {"the system message goes into the last turn, as of Mistral",
+     "{%- if messages[0]['role'] == 'system' %}{% set system, loop_messages = "
+     "messages[0]['content'], messages[1:] %}"
+     "{% else %}{% set loop_messages = messages %}{% endif %}{{ bos_token }}"
+     "{% for m in loop_messages %}{% if m['role'] == 'user' %}"
+     "{% if loop.last and system is defined %}[INST]{{ system + '\\n\\n' + m['content'] }}[/INST]"
+     "{% else %}[INST]{{ m['content'] }}[/INST]{% endif %}"
+     "{% elif m['role'] == 'assistant' %}{{ m['content'][-1:] + eos_token }}"
+     "{% else %}{{ raise_exception('no such role') }}{% endif %}{% endfor %}", "<s>[INST] he<|x|> [/INST]b</s>[INST]be\n\nll[/INST]"                  },
+    {"a default system message, and tools that there are none of, as of Llama 3 and Qwen 2.5",
+     "{% if not date_string is defined %}{% set date_string = strftime_now('%Y') if false else "
+     "'today' %}{% endif %}\n"
+     "{%- if tools %}{{ tools | tojson }}{% endif %}\n"
+     "{%- if messages[0].role != 'system' %}[default]{% endif %}\n"
+     "{{- '(' ~ date_string ~ ')' }}\n"
+     "{%- for m in messages if m.role != 'tool' and not m.tool_calls %}"
+     "{{ '\\n' if not loop.first }}{{ m.role|title }}: {{ m.content|trim }}"
+     "{%- endfor %}\n",                                                        "(today)System: be\nUser: he<|x|>\nAssistant: a</think>\n\nb\nUser: ll"},
+};
+
+static void templates_of_common_families_run(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        expect(families[i].template, families[i].text);
+    }
+}
+
 static void a_refusal_is_the_templates_own(void **state)
 {
     (void)state;
@@ -244,6 +296,7 @@ int main(void)
         cmocka_unit_test(statements_run),
         cmocka_unit_test(white_space_goes_where_templates_want_it),
         cmocka_unit_test(contents_are_marked),
+        cmocka_unit_test(templates_of_common_families_run),
         cmocka_unit_test(a_refusal_is_the_templates_own),
         cmocka_unit_test(what_is_not_known_is_named_with_its_line),
         cmocka_unit_test(a_hostile_template_ends),
