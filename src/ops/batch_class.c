@@ -42,7 +42,7 @@ uint32_t gi_batch_few_tokens(const struct gi_gpu *gpu)
 {
     switch (gi_batch_form(gpu)) {
     case GI_BATCH_FORM_SPLIT:
-        return 16;
+        return 32;
     case GI_BATCH_FORM_LANE:
         return 16;
     default:
