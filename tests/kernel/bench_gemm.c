@@ -26,7 +26,7 @@ static const struct bench {
     {"8b down",         GI_GGML_TYPE_Q4_0, 4096,  14336, true },
 };
 
-static const uint32_t batch_sizes[] = {512, 128, 32};
+static const uint32_t batch_sizes[] = {512, 128, 32, 16, 4};
 
 static const struct bench *bench_at(size_t index)
 {
