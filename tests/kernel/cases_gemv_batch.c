@@ -53,10 +53,11 @@ static const struct few_case few_cases[] = {
 };
 
 static const struct few_shape {
-    const char *name, *gemm; // of GLINFER_GEMM
+    const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
 } few_shapes[] = {
-    {"class", "few"         },
-    {"quads", "few:64:4:2:8"},
+    {"class", "split", "few"         },
+    {"quads", "split", "few:64:4:2:8"},
+    {"lane",  "lane",  "few"         },
 };
 
 static const struct few_case *case_at(size_t index)
@@ -119,8 +120,9 @@ static bool run_case(struct kt_run *run, size_t index)
                                             .n_cols = c->n_cols,
                                             .max_part_rows = c->max_part_rows,
                                             .has_bias = c->has_bias};
-    setenv("GLINFER_BATCH", "split", 1);
-    setenv("GLINFER_GEMM", few_shapes[index % COUNT(few_shapes)].gemm, 1);
+    const struct few_shape *shape = &few_shapes[index % COUNT(few_shapes)];
+    setenv("GLINFER_BATCH", shape->batch, 1);
+    setenv("GLINFER_GEMM", shape->gemm, 1);
     bool is_good = kt_weight_init(&weight, run, &params) &&
                    (gi_op_gemm(&run->recorder, "gemv_batch", &weight.weight, &x_rows, c->is_added,
                                scale, &y_rows, &err) ||
