@@ -2,7 +2,7 @@
 //   out[h] = sum over j of softmax_j(scale * q[h] . k[g, j]) v[g, j],  g = h * n_kv_head / n_head
 //
 //   scratch  lib/ranges.glsl: out (n_head, HEAD_DIM) at 0, with WRITE_SUMS its sums, partial results of ranges, counters
-//   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM) f16 pairs or f32
+//   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM), lib/kv_octet.glsl
 //
 // Group (range, head) takes an invocation a key for the scores, then an octet of v's elements and
 // every N_SLICE-th key an invocation for the sum. The last group of a head to finish merges the
@@ -14,8 +14,8 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(KEYS) || !defined(K_F32) || !defined(V_F32)
-#error "HEAD_DIM, a multiple of 8; KEYS of a range; K_F32, V_F32: 1 for f32, 0 for f16 pairs"
+#if !defined(HEAD_DIM) || !defined(KEYS)
+#error "HEAD_DIM, a multiple of 8; KEYS of a range"
 #endif
 
 #define N_OCTET (HEAD_DIM / 8)
@@ -27,10 +27,11 @@ layout(local_size_x = KEYS) in;
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, max_range;
-    uint k, v, partial, counter; // k, v in words of 16 bytes
+    uint k, v, partial, counter; // k, v in words of 16 bytes, their scales in uints
     float scale;
     uint window;
     float softcap;
+    uint k_scale, v_scale;
 } params;
 
 #include "lib/score_rule.glsl"
@@ -43,11 +44,10 @@ shared vec4 sums[2 * KEYS];
 float score(uint head, uint row)
 {
     uint q = head * uint(HEAD_DIM / 4);
-    uint k = params.k + row * uint(N_OCTET * (1 + K_F32));
     vec4 sum = vec4(0.0);
     for (uint i = 0u; i < uint(N_OCTET); i++) {
         vec4 low, high;
-        read_octet(k + i * uint(1 + K_F32), K_F32 == 1, low, high);
+        read_key(row, i, low, high);
         sum += low * uintBitsToFloat(cache_word(q + 2u * i));
         sum += high * uintBitsToFloat(cache_word(q + 2u * i + 1u));
     }
@@ -60,13 +60,12 @@ void sum_values(uint lane, uint first_row, uint n_key)
 {
     uint octet = lane % uint(N_OCTET);
     uint slice = lane / uint(N_OCTET);
-    uint v = params.v + octet * uint(1 + V_F32);
     vec4 low_sum = vec4(0.0);
     vec4 high_sum = vec4(0.0);
     if (slice < uint(N_SLICE)) {
         for (uint key = slice; key < n_key; key += uint(N_SLICE)) {
             vec4 low, high;
-            read_octet(v + (first_row + key) * uint(N_OCTET * (1 + V_F32)), V_F32 == 1, low, high);
+            read_value(first_row + key, octet, low, high);
             low_sum += weights[key] * low;
             high_sum += weights[key] * high;
         }

@@ -4,7 +4,7 @@
 //
 //   out    (n_tokens, stride)  (n_head, HEAD_DIM) of it written
 //   q      (n_tokens, stride)  (n_head, HEAD_DIM), pair order
-//   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, f16 pairs or f32
+//   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, lib/kv_octet.glsl
 //
 // Group (i, h) owns 32 tokens of head h and walks over the keys that the last of them sees by tiles
 // of 32. k and then v of a tile are staged in shared memory as f32, 64 elements of the head at a
@@ -18,8 +18,8 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(K_F32) || !defined(V_F32)
-#error "HEAD_DIM, a multiple of 8; K_F32, V_F32: 1 if the cache holds f32, 0 for f16 pairs"
+#if !defined(HEAD_DIM)
+#error "HEAD_DIM, a multiple of 8"
 #endif
 
 #define TILE 32u // tokens, and keys
@@ -38,10 +38,11 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, q_stride;
-    uint k, v, out_stride; // k, v in words of 16 bytes
+    uint k, v, out_stride; // k, v in words of 16 bytes, their scales in uints
     float scale;
     uint window;
     float softcap;
+    uint k_scale, v_scale;
 } params;
 
 #include "lib/score_rule.glsl"
@@ -70,16 +71,20 @@ uint chunk_quads(uint chunk)
 }
 
 // Stages elements 64 chunk ... of TILE rows of k or v; rows past the last are those of the last.
-void load_tile(uint begin, bool is_f32, uint first_row, uint n_row, uint chunk)
+void load_tile(bool is_key, uint first_row, uint n_row, uint chunk)
 {
     uint octet = gl_LocalInvocationID.x % 8u;
     if (2u * octet < chunk_quads(chunk)) {
         for (uint i = 0u; i < 2u; i++) {
             uint key = gl_LocalInvocationID.x / 8u + 16u * i;
             uint row = first_row + min(key, n_row - 1u);
-            uint at = row * (N_QUAD / 2u) + chunk * (CHUNK_QUADS / 2u) + octet;
+            uint at = chunk * (CHUNK_QUADS / 2u) + octet;
             vec4 low, high;
-            read_octet(begin + at * (is_f32 ? 2u : 1u), is_f32, low, high);
+            if (is_key) {
+                read_key(row, at, low, high);
+            } else {
+                read_value(row, at, low, high);
+            }
             kv_tile[tile_index(key, 2u * octet)] = low;
             kv_tile[tile_index(key, 2u * octet + 1u)] = high;
         }
@@ -189,7 +194,7 @@ void score_tile(Share share, uint first_key, inout float largest[2])
     score[0] = vec4(0.0);
     score[1] = vec4(0.0);
     for (uint chunk = 0u; chunk < N_CHUNK; chunk++) {
-        load_tile(params.k, K_F32 == 1, row, share.n_key - first_key, chunk);
+        load_tile(true, row, share.n_key - first_key, chunk);
         tile_barrier();
         add_scores(share.q, share.key, chunk, score);
         if (chunk + 1u < N_CHUNK) {
@@ -212,7 +217,7 @@ void sum_tile(Share share, uint first_key, inout Sums sums)
 {
     uint row = share.kv_head * params.n_ctx + first_key;
     for (uint chunk = 0u; chunk < N_CHUNK; chunk++) {
-        load_tile(params.v, V_F32 == 1, row, share.n_key - first_key, chunk);
+        load_tile(false, row, share.n_key - first_key, chunk);
         tile_barrier();
         if (chunk == 0u) {
             rescale_sums(share.token, sums);

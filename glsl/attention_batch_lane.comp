@@ -4,7 +4,7 @@
 //
 //   out    (n_tokens, stride)  (n_head, HEAD_DIM) of it written
 //   q      (n_tokens, stride)  (n_head, HEAD_DIM), pair order
-//   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, f16 pairs or f32
+//   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, lib/kv_octet.glsl
 //
 // Group (m, h) walks over the token's keys by KEYS with online softmax: an invocation a key for the
 // scores, then an octet of v's elements and every N_SLICE-th key an invocation for the sum, as in
@@ -16,8 +16,8 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(KEYS) || !defined(K_F32) || !defined(V_F32)
-#error "HEAD_DIM, a multiple of 8; KEYS of a group; K_F32, V_F32: 1 for f32, 0 for f16 pairs"
+#if !defined(HEAD_DIM) || !defined(KEYS)
+#error "HEAD_DIM, a multiple of 8; KEYS of a group"
 #endif
 
 #define N_OCTET (HEAD_DIM / 8)
@@ -32,10 +32,11 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, q_stride;
-    uint k, v, out_stride; // k, v in words of 16 bytes
+    uint k, v, out_stride; // k, v in words of 16 bytes, their scales in uints
     float scale;
     uint window;
     float softcap;
+    uint k_scale, v_scale;
 } params;
 
 #include "lib/score_rule.glsl"
@@ -45,11 +46,10 @@ shared vec4 sums[2 * KEYS];
 
 float score(uint q_begin, uint row)
 {
-    uint k = params.k + row * uint(N_OCTET * (1 + K_F32));
     float sum = 0.0;
     for (uint i = 0u; i < uint(N_OCTET); i++) {
         vec4 low, high;
-        read_octet(k + i * uint(1 + K_F32), K_F32 == 1, low, high);
+        read_key(row, i, low, high);
         sum += dot(low, q[q_begin + 2u * i]) + dot(high, q[q_begin + 2u * i + 1u]);
     }
     return cap_score(params.scale * sum);
@@ -59,11 +59,11 @@ float score(uint q_begin, uint row)
 void add_values(uint lane, uint first_row, uint n_key, inout vec4 low_sum, inout vec4 high_sum)
 {
     uint slice = lane / uint(N_OCTET);
-    uint v = params.v + lane % uint(N_OCTET) * uint(1 + V_F32);
+    uint octet = lane % uint(N_OCTET);
     if (slice < uint(N_SLICE)) {
         for (uint key = slice; key < n_key; key += uint(N_SLICE)) {
             vec4 low, high;
-            read_octet(v + (first_row + key) * uint(N_OCTET * (1 + V_F32)), V_F32 == 1, low, high);
+            read_value(first_row + key, octet, low, high);
             low_sum += weights[key] * low;
             high_sum += weights[key] * high;
         }

@@ -12,9 +12,8 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(K_F32) || !defined(V_F32) || !defined(VECTORS) || \
-    !defined(KEYS)
-#error "HEAD_DIM, a multiple of 8; K_F32, V_F32; VECTORS of 8 tokens; KEYS of a tile"
+#if !defined(HEAD_DIM) || !defined(VECTORS) || !defined(KEYS)
+#error "HEAD_DIM, a multiple of 8; VECTORS of 8 tokens; KEYS of a tile"
 #endif
 
 #define N_OCTET (HEAD_DIM / 8)
@@ -28,10 +27,11 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, q_stride;
-    uint k, v, out_stride; // k, v in words of 16 bytes
+    uint k, v, out_stride; // k, v in words of 16 bytes, their scales in uints
     float scale;
     uint window;
     float softcap;
+    uint k_scale, v_scale;
 } params;
 
 #include "lib/score_rule.glsl"
@@ -65,10 +65,9 @@ void score_key(uint row, out float score[VECTORS])
     for (int i = 0; i < VECTORS; i++) {
         sum[i] = vec4(0.0);
     }
-    uint at = params.k + row * uint(N_OCTET * (1 + K_F32));
     for (int j = 0; j < N_OCTET; j++) {
         vec4 low, high;
-        read_octet(at + uint(j * (1 + K_F32)), K_F32 == 1, low, high);
+        read_key(row, uint(j), low, high);
         for (int i = 0; i < VECTORS; i++) {
             sum[i] += query_low[i][j] * low;
             sum[i] += query_high[i][j] * high;
@@ -115,10 +114,9 @@ void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
 
 void add_values(uint row, float weight[VECTORS])
 {
-    uint at = params.v + row * uint(N_OCTET * (1 + V_F32));
     for (int j = 0; j < N_OCTET; j++) {
         vec4 low, high;
-        read_octet(at + uint(j * (1 + V_F32)), V_F32 == 1, low, high);
+        read_value(row, uint(j), low, high);
         for (int i = 0; i < VECTORS; i++) {
             sum_low[i][j] += weight[i] * low;
             sum_high[i][j] += weight[i] * high;

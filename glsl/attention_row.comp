@@ -12,9 +12,8 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(HEADS) || !defined(VECTORS) || !defined(KEYS) || \
-    !defined(K_F32) || !defined(V_F32)
-#error "HEAD_DIM, a multiple of 8; HEADS of a group; VECTORS of 8 keys; KEYS of a range; K_F32, V_F32"
+#if !defined(HEAD_DIM) || !defined(HEADS) || !defined(VECTORS) || !defined(KEYS)
+#error "HEAD_DIM, a multiple of 8; HEADS of a group; VECTORS of 8 keys; KEYS of a range"
 #endif
 
 #define N_OCTET (HEAD_DIM / 8)
@@ -28,10 +27,11 @@ layout(local_size_x = 8) in;
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, max_range;
-    uint k, v, partial, counter; // k, v in words of 16 bytes
+    uint k, v, partial, counter; // k, v in words of 16 bytes, their scales in uints
     float scale;
     uint window;
     float softcap;
+    uint k_scale, v_scale;
 } params;
 
 #include "lib/score_rule.glsl"
@@ -84,10 +84,9 @@ void score_key(uint row, bool is_seen, out float score[HEADS])
     for (int h = 0; h < HEADS; h++) {
         sum[h] = vec4(0.0);
     }
-    uint at = params.k + row * uint(N_OCTET * (1 + K_F32));
     for (int j = 0; j < N_OCTET; j++) {
         vec4 low, high;
-        read_octet(at + uint(j * (1 + K_F32)), K_F32 == 1, low, high);
+        read_key(row, uint(j), low, high);
         for (int h = 0; h < HEADS; h++) {
             sum[h] += q_low[h][j] * low;
             sum[h] += q_high[h][j] * high;
@@ -131,8 +130,7 @@ void add_values(uint row[VECTORS], float weight[VECTORS][HEADS])
     for (int j = 0; j < N_OCTET; j++) {
         for (int n = 0; n < VECTORS; n++) {
             vec4 low, high;
-            uint at = row[n] * uint(N_OCTET) + uint(j);
-            read_octet(params.v + at * uint(1 + V_F32), V_F32 == 1, low, high);
+            read_value(row[n], uint(j), low, high);
             for (int h = 0; h < HEADS; h++) {
                 sum_low[h][j] += weight[n][h] * low;
                 sum_high[h][j] += weight[n][h] * high;

@@ -11,8 +11,8 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(KEYS) || !defined(K_F32) || !defined(V_F32)
-#error "WG_SIZE; HEAD_DIM, 8 times a power of two; KEYS, 8 WG_SIZE / HEAD_DIM or more; K_F32, V_F32: 1 if f32"
+#if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(KEYS)
+#error "WG_SIZE; HEAD_DIM, 8 times a power of two; KEYS, 8 WG_SIZE / HEAD_DIM or more"
 #endif
 
 #define N_OCTET (HEAD_DIM / 8)
@@ -28,10 +28,11 @@ layout(local_size_x = WG_SIZE) in;
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, max_range;
-    uint k, v, partial, counter; // k, v in words of 16 bytes
+    uint k, v, partial, counter; // k, v in words of 16 bytes, their scales in uints
     float scale;
     uint window;
     float softcap;
+    uint k_scale, v_scale;
 } params;
 
 #include "lib/score_rule.glsl"
@@ -100,9 +101,8 @@ void load_keys(uint octet, uint slot, uint first_row, uint n_key)
     for (int i = 0; i < TURNS; i++) {
         if (uint(i * N_SLOT) < n_key) {
             uint row = first_row + min(slot + uint(i * N_SLOT), n_key - 1u);
-            row = row * uint(N_OCTET) + octet;
-            read_octet(params.k + row * uint(1 + K_F32), K_F32 == 1, k_low[i], k_high[i]);
-            read_octet(params.v + row * uint(1 + V_F32), V_F32 == 1, v_low[i], v_high[i]);
+            read_key(row, octet, k_low[i], k_high[i]);
+            read_value(row, octet, v_low[i], v_high[i]);
         }
     }
 }

@@ -17,11 +17,9 @@
 #ifndef HAS_BIAS
 #error "HAS_BIAS: 1 if aux holds a bias"
 #endif
-#ifndef K_F32
-#error "K_F32: 1 if the cache of k is f32, 0 if f16"
-#endif
-#ifndef V_F32
-#error "V_F32: 1 if the cache of v is f32, 0 if f16"
+#include "lib/cache_type.glsl"
+#if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
+#error "a block of q8_0 takes more than a group has: gemv_plain.comp, then rope_kv.comp"
 #endif
 
 layout(std140, binding = 0) uniform Params
@@ -84,7 +82,7 @@ uint cache_pair(uint pair)
 void store_k(uint pair, vec2 y)
 {
     if (pair < params.n_kv_pair) {
-#if K_F32
+#if K_TYPE == CACHE_F32
         store_f32(params.k + 2u * cache_pair(pair), turn(y));
 #else
         layer[params.k + cache_pair(pair)] = pack_half(turn(y));
@@ -95,7 +93,7 @@ void store_k(uint pair, vec2 y)
 void store_v(uint pair, vec2 y)
 {
     if (pair < params.n_kv_pair) {
-#if V_F32
+#if V_TYPE == CACHE_F32
         store_f32(params.v + 2u * cache_pair(pair), y);
 #else
         layer[params.v + cache_pair(pair)] = pack_half(y);

@@ -20,7 +20,7 @@ layout(std140, binding = 0) uniform Params
     uint q_begin, k_begin, v_begin; // columns of qkv
     uint n_head_pair, n_rot_pair; // of a head
     uint n_ctx;
-    uint k, v; // offsets in cache
+    uint k, v, k_scale, v_scale; // offsets in cache
     uint rope; // offset of the table in pairs
     uint q_norm_pair, kv_norm_pair; // pairs that a norm is over
     uint q_gamma, k_gamma; // in pairs of the vectors
@@ -37,6 +37,9 @@ struct Share {
     uint gamma;
 };
 
+Share share;
+float scale; // that the norm gives
+
 Share make_share(uint group)
 {
     uint n_q_group = params.n_q_pair / params.q_norm_pair;
@@ -52,7 +55,7 @@ Share make_share(uint group)
                  group * params.kv_norm_pair, params.kv_norm_pair, params.k_gamma);
 }
 
-float own_sum(uint token, Share share)
+float own_sum(uint token)
 {
     float sum = 0.0;
     for (uint i = gl_LocalInvocationIndex; i < share.n_pair; i += uint(WG_SIZE)) {
@@ -62,18 +65,29 @@ float own_sum(uint token, Share share)
     return sum;
 }
 
-void write_share(uint token, uint position, Share share, float scale)
+vec2 normed_pair(uint token, uint pair)
 {
-    for (uint i = gl_LocalInvocationIndex; i < share.n_pair; i += uint(WG_SIZE)) {
-        uint pair = share.first + i;
-        vec2 value = read_pair(token, share.begin, pair);
-        vec2 normed = value * scale * vectors[share.gamma + i];
+    return read_pair(token, share.begin, pair) * scale * vectors[share.gamma + pair - share.first];
+}
+
+vec2 kv_pair(bool is_key, uint token, uint position, uint pair)
+{
+    return is_key ? turn(normed_pair(token, pair), pair, position)
+                  : read_pair(token, share.begin, pair);
+}
+
+void write_share(uint token, uint position)
+{
+    uint unit_pairs = share.section == 0u ? 1u : share.section == 1u ? K_UNIT_PAIRS : V_UNIT_PAIRS;
+    uint end = (share.first + share.n_pair) / unit_pairs;
+    uint unit = share.first / unit_pairs + gl_LocalInvocationIndex;
+    for (; unit < end; unit += uint(WG_SIZE)) {
         if (share.section == 0u) {
-            write_q(token, pair, position, normed);
+            write_q(token, unit, position, normed_pair(token, unit));
         } else if (share.section == 1u) {
-            write_k(pair, position, normed);
+            write_k(token, position, unit);
         } else {
-            write_v(pair, position, value);
+            write_v(token, position, unit);
         }
     }
 }
@@ -82,9 +96,10 @@ void main()
 {
     uint token = min(gl_WorkGroupID.y, state.n_tokens - 1u);
     uint position = state.n_past + token;
-    Share share = make_share(gl_WorkGroupID.x);
-    float mean = reduce_sum(own_sum(token, share), uint(WG_SIZE)) / float(2u * share.n_pair);
+    share = make_share(gl_WorkGroupID.x);
+    float mean = reduce_sum(own_sum(token), uint(WG_SIZE)) / float(2u * share.n_pair);
+    scale = inversesqrt(mean + params.eps);
     if (gl_WorkGroupID.y < state.n_tokens && position < params.n_ctx) {
-        write_share(token, position, share, inversesqrt(mean + params.eps));
+        write_share(token, position);
     }
 }

@@ -6,7 +6,7 @@
 //   vectors  table of rotations (n_ctx, n_rot), cos and sin of each pair
 //   cache    a layer's k and v, (n_kv_head, n_ctx, head_dim) each, written at n_past + m
 //
-// An invocation owns one pair of one token. Reads and writes each element once: bound by memory.
+// An invocation owns one pair of one token, or a uint of a q8_0 cache. Bound by memory.
 #include "lib/common.glsl"
 #include "lib/half.glsl"
 #include "lib/step_state.glsl"
@@ -18,29 +18,34 @@ layout(std140, binding = 0) uniform Params
     uint q_begin, k_begin, v_begin; // columns of qkv
     uint n_head_pair, n_rot_pair; // of a head
     uint n_ctx;
-    uint k, v; // offsets in cache
+    uint k, v, k_scale, v_scale; // offsets in cache
     uint rope; // offset of the table in pairs
 } params;
 
 #include "lib/rope_kv.glsl"
 
+vec2 kv_pair(bool is_key, uint token, uint position, uint pair)
+{
+    return is_key ? turn(read_pair(token, params.k_begin, pair), pair, position)
+                  : read_pair(token, params.v_begin, pair);
+}
+
 void main()
 {
-    uint pair = gl_GlobalInvocationID.x;
+    uint unit = gl_GlobalInvocationID.x;
     uint token = gl_WorkGroupID.y;
     uint position = state.n_past + token;
     if (token >= state.n_tokens || position >= params.n_ctx) {
         return;
     }
     uint n_q = params.n_q_pair;
-    uint n_kv = params.n_kv_pair;
-    if (pair < n_q) {
-        write_q(token, pair, position, read_pair(token, params.q_begin, pair));
-    } else if (pair < n_q + n_kv) {
-        pair -= n_q;
-        write_k(pair, position, read_pair(token, params.k_begin, pair));
-    } else if (pair < n_q + 2u * n_kv) {
-        pair -= n_q + n_kv;
-        write_v(pair, position, read_pair(token, params.v_begin, pair));
+    uint n_k = params.n_kv_pair / K_UNIT_PAIRS;
+    uint n_v = params.n_kv_pair / V_UNIT_PAIRS;
+    if (unit < n_q) {
+        write_q(token, unit, position, read_pair(token, params.q_begin, unit));
+    } else if (unit < n_q + n_k) {
+        write_k(token, position, unit - n_q);
+    } else if (unit < n_q + n_k + n_v) {
+        write_v(token, position, unit - n_q - n_k);
     }
 }

@@ -1,6 +1,11 @@
-// Eight elements of a cached key or value: one word of 16 bytes of f16 pairs, or two of f32. A
-// kernel that includes this file declares the layer's range (binding 3) through it; with TEXELS 1 it
-// reads through a buffer texture.
+// Eight elements of a cached key or value. A kernel that includes this file declares the layer's range
+// (binding 3) through it; with TEXELS 1 it reads through a buffer texture. Rows are of HEAD_DIM elements:
+//   f16   pairs, an octet a word of 16 bytes
+//   f32   two words an octet
+//   q8_0  bytes, two octets a word; scales apart, an f16 for 32 elements, two in a uint, as many uints a
+//         row as take it. An element is its byte times its scale.
+#include "lib/cache_type.glsl"
+
 #ifndef TEXELS
 #define TEXELS 0
 #endif
@@ -29,15 +34,43 @@ vec4 cache_halves(uvec2 word)
     return vec4(low, high);
 }
 
-// at counts words of 16 bytes.
-void read_octet(uint at, bool is_f32, out vec4 low, out vec4 high)
+// The four bytes of a word, each times 2^24, where its sign is the word's.
+vec4 cache_bytes(uint w)
 {
-    uvec4 word = cache_word(at);
-    if (is_f32) {
-        low = uintBitsToFloat(word);
+    return vec4(ivec4(uvec4(w << 24u, (w << 16u) & 0xFF000000u, (w << 8u) & 0xFF000000u,
+                            w & 0xFF000000u)));
+}
+
+// Scale of an octet, times 2^-24; begin counts uints.
+float cache_scale(uint begin, uint row, uint octet)
+{
+    uint i = begin + row * uint((HEAD_DIM + 63) / 64) + octet / 8u;
+    highp vec2 scales = unpackHalf2x16(cache_word(i / 4u)[i & 3u]);
+    return (octet & 4u) == 0u ? scales.x * (1.0 / 16777216.0) : scales.y * (1.0 / 16777216.0);
+}
+
+// Octet `octet` of row `row`; data counts words of 16 bytes.
+void read_octet(int type, uint data, uint scales, uint row, uint octet, out vec4 low, out vec4 high)
+{
+    if (type == CACHE_Q8_0) {
+        uvec4 word = cache_word(data + row * uint((HEAD_DIM + 15) / 16) + octet / 2u);
+        uvec2 bytes = (octet & 1u) == 0u ? word.xy : word.zw;
+        float scale = cache_scale(scales, row, octet);
+        low = scale * cache_bytes(bytes.x);
+        high = scale * cache_bytes(bytes.y);
+    } else if (type == CACHE_F32) {
+        uint at = data + 2u * (row * uint(HEAD_DIM / 8) + octet);
+        low = uintBitsToFloat(cache_word(at));
         high = uintBitsToFloat(cache_word(at + 1u));
     } else {
+        uvec4 word = cache_word(data + row * uint(HEAD_DIM / 8) + octet);
         low = cache_halves(word.xy);
         high = cache_halves(word.zw);
     }
 }
+
+// With the places of k and v that Params gives: data in words of 16 bytes, scales in uints.
+#define read_key(row, octet, low, high)                                                            \
+    read_octet(K_TYPE, params.k, params.k_scale, row, octet, low, high)
+#define read_value(row, octet, low, high)                                                          \
+    read_octet(V_TYPE, params.v, params.v_scale, row, octet, low, high)

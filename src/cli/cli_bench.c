@@ -26,7 +26,7 @@ struct settings {
     const char *compare, *svg; // files
 };
 
-// "f16", "f32" or a list of them.
+// "f16", "f32", "q8_0" or a list of them.
 static bool parse_types(const char *text, void *field, char *why, size_t size)
 {
     struct cli_list *list = field;
@@ -40,7 +40,7 @@ static bool parse_types(const char *text, void *field, char *why, size_t size)
             }
         }
         if (type < 0 || list->count == CLI_MAX_LIST) {
-            snprintf(why, size, "f16 or f32");
+            snprintf(why, size, "f16, f32 or q8_0");
             return false;
         }
         list->items[list->count++] = type;
@@ -73,9 +73,9 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_CUSTOM(settings, n_ubatch, cli_list_parse, "-ub, --ubatch-size", "N",
                     "prompt tokens processed together, default and at most 512"),
     CLI_FLAG_CUSTOM(settings, types_k, parse_types, "-ctk, --cache-type-k", "TYPE",
-                    "keys in the cache: f16 (default), f32"),
+                    "keys in the cache: f16 (default), f32, q8_0"),
     CLI_FLAG_CUSTOM(settings, types_v, parse_types, "-ctv, --cache-type-v", "TYPE",
-                    "values in the cache: f16 (default), f32"),
+                    "values in the cache: f16 (default), f32, q8_0"),
     CLI_FLAG_CHOICE(settings, precision, cli_precisions, "--precision", "TYPE", CLI_PRECISION_HELP),
     CLI_FLAG_INT(settings, chain, 0, 256, "--chain", "N",
                  "decode steps between two waits for the GPU, 1 to 256; 0 (default): by time"),

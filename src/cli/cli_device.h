@@ -24,7 +24,7 @@ struct cli_device_flags {
 // NOLINTEND(bugprone-macro-parentheses)
 #define CLI_DEVICE_FLAGS(settings) CLI_DEVICE_FLAGS_OF(settings, device)
 
-extern const char *const cli_cache_types[]; // f16, f32: enum glinfer_cache_type
+extern const char *const cli_cache_types[]; // f16, f32, q8_0: enum glinfer_cache_type
 extern const char *const cli_precisions[];  // auto, f32, f16: enum glinfer_precision
 
 #define CLI_PRECISION_HELP                                                                         \

@@ -26,9 +26,9 @@ static const struct cli_flag flags[] = {
                  "context that the memory is reckoned with; 0 (default): the smaller of the "
                  "model's and 4096"),
     CLI_FLAG_CHOICE(settings, type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
-                    "f16 (default) or f32"),
+                    "f16 (default), f32 or q8_0"),
     CLI_FLAG_CHOICE(settings, type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
-                    "f16 (default) or f32"),
+                    "f16 (default), f32 or q8_0"),
     CLI_FLAG_SIZE(settings, mem_budget, "--mem-budget", "SIZE", "fail if the estimate is over it"),
 };
 

@@ -18,7 +18,7 @@ struct cli_session_flags {
     int64_t max_batch_ms;
 };
 
-#define CLI_CACHE_HELP "f16 (default) or f32"
+#define CLI_CACHE_HELP "f16 (default), f32 or q8_0"
 
 // Rows of a flag table for settings with a field `session` of the type above.
 #define CLI_MODEL_FLAGS(settings)                                                                  \

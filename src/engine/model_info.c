@@ -127,8 +127,8 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     const struct gi_session_shape shape = {
         .n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(facts),
         .n_batch = GI_DEFAULT_BATCH,
-        .is_k_f32 = params->type_k == GLINFER_CACHE_F32,
-        .is_v_f32 = params->type_v == GLINFER_CACHE_F32,
+        .type_k = (enum gi_cache_type)params->type_k,
+        .type_v = (enum gi_cache_type)params->type_v,
     };
     struct gi_kv_layer kv;
     uint64_t kv_size = 0, sizes[GI_SESSION_RANGE_COUNT];

@@ -147,8 +147,8 @@ static bool create_buffers(struct glinfer_session *session,
     const struct gi_session_shape shape = {
         .n_ctx = session->n_ctx,
         .n_batch = session->n_batch,
-        .is_k_f32 = params->type_k == GLINFER_CACHE_F32,
-        .is_v_f32 = params->type_v == GLINFER_CACHE_F32,
+        .type_k = (enum gi_cache_type)params->type_k,
+        .type_v = (enum gi_cache_type)params->type_v,
     };
     struct gi_kv_layer kv;
     uint64_t kv_size = 0, sizes[GI_SESSION_RANGE_COUNT];

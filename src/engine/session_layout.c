@@ -63,7 +63,7 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     const uint64_t n_norm = graph->norm_layout.size;
     lay_out_experts(graph);
     *kv_size = gi_kv_layer_layout(kv, facts->n_head, facts->n_kv_head, facts->head_dim,
-                                  shape->n_ctx, shape->is_k_f32, shape->is_v_f32);
+                                  shape->n_ctx, shape->type_k, shape->type_v);
     sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
     sizes[GI_SESSION_COUNTS] = GI_MAX_SLOTS * sizeof(struct gi_grid_slot);
     sizes[GI_SESSION_RING] = GI_RING_SLOTS * sizeof(struct gi_ring_entry);

@@ -29,7 +29,7 @@ enum gi_session_range {
 
 struct gi_session_shape {
     uint32_t n_ctx, n_batch;
-    bool is_k_f32, is_v_f32;
+    enum gi_cache_type type_k, type_v;
 };
 
 // Fills the graph's offsets and strides (their ranges have no buffer yet), one layer's cache, and sizes

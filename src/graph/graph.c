@@ -81,23 +81,6 @@ static bool project_back_normed(struct gi_graph *graph, const char *label, uint3
 
 //-- attention -----------------------------------------------------------------------------------
 
-bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct glinfer_error *err)
-{
-    struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
-    const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    const struct gi_rows *input;
-    if (!graph->is_batch) {
-        return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
-               gi_op_gemv_qkv(recorder, "attn_qkv", weight, &graph->qkv_layout, n_rot,
-                              &graph->stream, kv, err);
-    }
-    return input_rows(graph, "attn_norm", layer, GI_NORM_ATTN, &input, err) &&
-           gi_op_gemm(recorder, "attn_qkv", weight, input, false, 1.0f, &graph->qkv, err) &&
-           gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &graph->vectors,
-                         n_rot, kv, &graph->q, err);
-}
-
 static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                      struct glinfer_error *err)
 {
@@ -112,7 +95,25 @@ static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before
         return gi_op_gemv(recorder, "attn_qkv", weight, graph->stream.range, graph->stream.residual,
                           false, graph->row.range, err);
     }
-    return gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
+    return norm_step(graph, "attn_norm", layer, before, err) &&
+           gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
+}
+
+// One dispatch, or where the cache's type asks for whole blocks, two.
+bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_kv_layer *kv = &graph->kv_cache[layer];
+    const struct gi_rows q = {kv->range, graph->facts->n_head * graph->facts->head_dim};
+    if (!graph->is_batch && gi_gemv_qkv_suits(kv)) {
+        return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
+               gi_op_gemv_qkv(recorder, "attn_qkv", layer_weight(graph, layer, GI_SLOT_QKV),
+                              &graph->qkv_layout, n_rot, &graph->stream, kv, err);
+    }
+    return qkv_rows(graph, layer, GI_NORM_ATTN, err) &&
+           gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout,
+                         graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, n_rot, kv,
+                         graph->is_batch ? &graph->q : &q, err);
 }
 
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,

@@ -79,8 +79,9 @@ static void check_layer(const struct gi_kv_layer *layer)
 static void count_key(const struct gi_kv_layer *layer, uint32_t window,
                       struct gi_dispatch *dispatch)
 {
-    const uint64_t kv_width = (uint64_t)layer->n_kv_head * layer->head_dim;
-    dispatch->key_bytes = kv_width * ((layer->is_k_f32 ? 4 : 2) + (layer->is_v_f32 ? 4 : 2));
+    const uint32_t row_size = gi_cache_row_size(layer->type_k, layer->head_dim) +
+                              gi_cache_row_size(layer->type_v, layer->head_dim);
+    dispatch->key_bytes = (uint64_t)layer->n_kv_head * row_size;
     dispatch->key_flops = 4ull * layer->n_head * layer->head_dim;
     dispatch->window = window;
 }
@@ -199,8 +200,8 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                     {"WINDOW", rule->window > 0},
                     {"SOFTCAP", rule->softcap > 0},
                     {"KEYS", (int32_t)shape.keys},
-                    {"K_F32", layer->is_k_f32},
-                    {"V_F32", layer->is_v_f32},
+                    {"K_TYPE", (int32_t)layer->type_k},
+                    {"V_TYPE", (int32_t)layer->type_v},
                     own_define(recorder, layer, &shape, group_size),
                     {"VECTORS", (int32_t)shape.vectors}},
     };
@@ -216,6 +217,8 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .scale = rule->scale,
         .window = rule->window,
         .softcap = rule->softcap,
+        .k_scale = layer->k_scale,
+        .v_scale = layer->v_scale,
     };
     struct gi_dispatch dispatch = {
         .label = label,
@@ -246,8 +249,8 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
         .quant = GI_QUANT_NONE,
         .n_defines = shape.n_defines,
         .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
-                    {"K_F32", layer->is_k_f32},
-                    {"V_F32", layer->is_v_f32},
+                    {"K_TYPE", (int32_t)layer->type_k},
+                    {"V_TYPE", (int32_t)layer->type_v},
                     {"WINDOW", rule->window > 0},
                     {"SOFTCAP", rule->softcap > 0},
                     {"KEYS", (int32_t)shape.keys},
@@ -264,6 +267,8 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
         .scale = rule->scale,
         .window = rule->window,
         .softcap = rule->softcap,
+        .k_scale = layer->k_scale,
+        .v_scale = layer->v_scale,
     };
     struct gi_dispatch dispatch = {
         .label = label,

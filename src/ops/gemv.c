@@ -166,6 +166,11 @@ bool gi_gemv_wants_sums(const struct gi_gpu *gpu)
 
 //-- ops -------------------------------------------------------------------------------------------
 
+bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer)
+{
+    return layer->type_k != GI_CACHE_Q8_0 && layer->type_v != GI_CACHE_Q8_0;
+}
+
 bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     const struct gi_qkv_layout *layout, uint32_t n_rot,
                     const struct gi_stream *stream, const struct gi_kv_layer *layer,
@@ -173,13 +178,14 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
 {
     assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
     assert(stream->n_ssq > 0 && (n_rot == stream->n_rot || n_rot == 0));
+    assert(gi_gemv_qkv_suits(layer));
     uint32_t half_dim = layout->head_dim / 2;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
         begin_part(&part, recorder, GEMV_QKV, weight, i);
         add_define(&part.key, "HEAD_DIM", layout->head_dim);
-        add_define(&part.key, "K_F32", layer->is_k_f32);
-        add_define(&part.key, "V_F32", layer->is_v_f32);
+        add_define(&part.key, "K_TYPE", layer->type_k);
+        add_define(&part.key, "V_TYPE", layer->type_v);
         const struct gi_gemv_qkv_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,

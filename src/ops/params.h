@@ -236,6 +236,8 @@
     X(uint32_t, n_ctx)                                                                             \
     X(uint32_t, k)                                                                                 \
     X(uint32_t, v)                                                                                 \
+    X(uint32_t, k_scale)                                                                           \
+    X(uint32_t, v_scale)                                                                           \
     X(uint32_t, rope)
 
 // Norms are of so many pairs; their weights are in pairs of the vectors.
@@ -277,7 +279,9 @@
     X(uint32_t, counter)                                                                           \
     X(float, scale)                                                                                \
     X(uint32_t, window)                                                                            \
-    X(float, softcap)
+    X(float, softcap)                                                                              \
+    X(uint32_t, k_scale)                                                                           \
+    X(uint32_t, v_scale)
 
 #define GI_PARAMS_ATTENTION_SUBGROUP(X) GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_ROW(X)      GI_PARAMS_ATTENTION(X)
@@ -292,7 +296,9 @@
     X(uint32_t, out_stride)                                                                        \
     X(float, scale)                                                                                \
     X(uint32_t, window)                                                                            \
-    X(float, softcap)
+    X(float, softcap)                                                                              \
+    X(uint32_t, k_scale)                                                                           \
+    X(uint32_t, v_scale)
 
 #define GI_PARAMS_ATTENTION_WIDE(X)       GI_PARAMS_ATTENTION_BATCH(X)
 #define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION_BATCH(X)

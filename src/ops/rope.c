@@ -13,8 +13,8 @@ static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_
         .quant = GI_QUANT_NONE,
         .n_defines = 3,
         .defines = {{"WG_SIZE", (int32_t)group_size},
-                    {"K_F32", layer->is_k_f32},
-                    {"V_F32", layer->is_v_f32}},
+                    {"K_TYPE", (int32_t)layer->type_k},
+                    {"V_TYPE", (int32_t)layer->type_v}},
     };
 }
 
@@ -46,7 +46,8 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
     assert(qkv->stride >= layout->n_rows && q->stride >= layout->n_head * layout->head_dim);
     assert(n_rot % 2 == 0 && n_rot <= layout->head_dim && vectors->rope % 2 == 0);
     const uint32_t half_dim = layout->head_dim / 2;
-    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, WG_SIZE);
+    const uint32_t group_size = gi_recorder_group_size(recorder, WG_SIZE);
+    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, group_size);
     const struct gi_rope_kv_params params = {
         .q_stride = q->stride,
         .qkv_stride = qkv->stride,
@@ -60,11 +61,13 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
         .n_ctx = layer->n_ctx,
         .k = layer->k,
         .v = layer->v,
+        .k_scale = layer->k_scale,
+        .v_scale = layer->v_scale,
         .rope = vectors->rope / 2,
     };
     const uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
     return record_rope(recorder, label, &key, &params, sizeof(params),
-                       (n_pair + WG_SIZE - 1) / WG_SIZE, qkv, vectors, layer, q, err);
+                       (n_pair + group_size - 1) / group_size, qkv, vectors, layer, q, err);
 }
 
 bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
@@ -92,6 +95,8 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
         .n_ctx = layer->n_ctx,
         .k = layer->k,
         .v = layer->v,
+        .k_scale = layer->k_scale,
+        .v_scale = layer->v_scale,
         .rope = rope->table / 2,
         .q_norm_pair = norm->q_width / 2,
         .kv_norm_pair = norm->k_width / 2,

@@ -1,5 +1,6 @@
 #include "ops/stream.h"
 
+#include "base/round.h"
 #include "ops/weight.h"
 
 #include <assert.h>
@@ -34,28 +35,54 @@ uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_
     return ((uint64_t)stream->rope + pad_part(n_rot)) * sizeof(float);
 }
 
-// Uints of n elements of a cache.
-static uint64_t cache_words(uint64_t n, bool is_f32)
+// Uints of a row, without its scales.
+static uint32_t row_words(enum gi_cache_type type, uint32_t head_dim)
 {
-    uint64_t words = is_f32 ? n : n / 2;
-    return (words + 3) / 4 * 4;
+    switch (type) {
+    case GI_CACHE_F32:
+        return head_dim;
+    case GI_CACHE_Q8_0:
+        return (uint32_t)gi_round_up(head_dim, 16) / 4;
+    default:
+        return head_dim / 2;
+    }
+}
+
+static uint32_t row_scale_words(enum gi_cache_type type, uint32_t head_dim)
+{
+    return type == GI_CACHE_Q8_0 ? (uint32_t)gi_round_up(head_dim, 64) / 64 : 0;
+}
+
+uint32_t gi_cache_row_size(enum gi_cache_type type, uint32_t head_dim)
+{
+    return (row_words(type, head_dim) + row_scale_words(type, head_dim)) *
+           (uint32_t)sizeof(uint32_t);
+}
+
+// Places rows and their scales from *end on.
+static void place_rows(uint64_t *end, enum gi_cache_type type, uint64_t n_row, uint32_t head_dim,
+                       uint32_t *data, uint32_t *scale)
+{
+    *data = (uint32_t)*end;
+    *end += (n_row * row_words(type, head_dim) + 3) / 4 * 4;
+    *scale = (uint32_t)*end;
+    *end += (n_row * row_scale_words(type, head_dim) + 3) / 4 * 4;
 }
 
 uint64_t gi_kv_layer_layout(struct gi_kv_layer *layer, uint32_t n_head, uint32_t n_kv_head,
-                            uint32_t head_dim, uint32_t n_ctx, bool is_k_f32, bool is_v_f32)
+                            uint32_t head_dim, uint32_t n_ctx, enum gi_cache_type type_k,
+                            enum gi_cache_type type_v)
 {
     assert(head_dim % 8 == 0);
-    uint64_t n = (uint64_t)n_kv_head * n_ctx * head_dim;
-    uint64_t k = cache_words((uint64_t)n_head * head_dim, true);
-    uint64_t v = k + cache_words(n, is_k_f32);
-    uint64_t end = v + cache_words(n, is_v_f32);
+    const uint64_t n_row = (uint64_t)n_kv_head * n_ctx;
+    uint64_t end = (uint64_t)n_head * head_dim;
+    place_rows(&end, type_k, n_row, head_dim, &layer->k, &layer->k_scale);
+    place_rows(&end, type_v, n_row, head_dim, &layer->v, &layer->v_scale);
     layer->n_head = n_head;
     layer->n_kv_head = n_kv_head;
     layer->head_dim = head_dim;
     layer->n_ctx = n_ctx;
-    layer->k = (uint32_t)k;
-    layer->v = (uint32_t)v;
-    layer->is_k_f32 = is_k_f32;
-    layer->is_v_f32 = is_v_f32;
+    layer->type_k = type_k;
+    layer->type_v = type_v;
     return end * sizeof(uint32_t);
 }

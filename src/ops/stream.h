@@ -31,20 +31,33 @@ uint32_t gi_x_size(uint32_t n);
 uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_rot,
                           float norm_eps);
 
+// What a cache holds; the twin of glsl/lib/cache_type.glsl.
+enum gi_cache_type {
+    GI_CACHE_F16, // pairs
+    GI_CACHE_F32,
+    GI_CACHE_Q8_0, // a byte an element, and for 32 of a row an f16 scale, apart
+};
+
 // One layer's cache with the query of the current decode step in front. One storage range of uints:
 //   q  (n_head, head_dim)            f32, pair order
-//   k  (n_kv_head, n_ctx, head_dim)  f16 pairs or f32, pair order, after RoPE
-//   v  (n_kv_head, n_ctx, head_dim)  f16 pairs or f32
+//   k  (n_kv_head, n_ctx, head_dim)  pair order, after RoPE; q8_0: rows padded to 16 bytes
+//      (n_kv_head, n_ctx, head_dim / 32)  scales of q8_0, rows padded to a uint
+//   v  likewise
 struct gi_kv_layer {
     struct gi_range range;
     uint32_t n_head, n_kv_head, head_dim, n_ctx; // head_dim is a multiple of 8
     uint32_t k, v;                               // offsets in uints, multiples of 4; q is at 0
-    bool is_k_f32, is_v_f32;
+    uint32_t k_scale, v_scale;                   // likewise, of q8_0
+    enum gi_cache_type type_k, type_v;
 };
+
+// Bytes that a row of head_dim elements takes, its scales included.
+uint32_t gi_cache_row_size(enum gi_cache_type type, uint32_t head_dim);
 
 // Sets the offsets; returns the bytes that the range must have. The offsets hold if a device can
 // bind as many.
 uint64_t gi_kv_layer_layout(struct gi_kv_layer *layer, uint32_t n_head, uint32_t n_kv_head,
-                            uint32_t head_dim, uint32_t n_ctx, bool is_k_f32, bool is_v_f32);
+                            uint32_t head_dim, uint32_t n_ctx, enum gi_cache_type type_k,
+                            enum gi_cache_type type_v);
 
 #endif

@@ -22,8 +22,14 @@ static uint32_t pad32(uint32_t n)
 
 struct shape {
     uint32_t n_head, n_kv_head, head_dim, n_ctx;
-    bool is_k_f32, is_v_f32;
+    enum gi_cache_type type_k, type_v;
 };
+
+#define F16 GI_CACHE_F16
+#define F32 GI_CACHE_F32
+#define Q8  GI_CACHE_Q8_0
+
+static const char *const cache_names[] = {"f16", "f32", "q8_0"};
 
 // A layer's cache in a range, with the values that k and v hold: (n_kv_head, n_ctx, head_dim) each.
 struct layer {
@@ -38,11 +44,43 @@ static float round_half(float value)
     return gi_half_to_float(gi_float_to_half(value));
 }
 
-static void fill_cache(struct kt_run *run, float *values, size_t n, bool is_f32, uint32_t *words)
+// Scale of n values, as a q8_0 block has it.
+static float block_scale(const float *values, size_t n)
 {
-    kt_fill(run, values, n, -1, 1);
+    float largest = 0;
     for (size_t i = 0; i < n; i++) {
-        if (is_f32) {
+        largest = fmaxf(largest, fabsf(values[i]));
+    }
+    return round_half(largest / 127);
+}
+
+static void fill_row_q8(float *values, uint32_t head_dim, uint8_t *bytes, uint16_t *scales)
+{
+    for (uint32_t begin = 0; begin < head_dim; begin += 32) {
+        const uint32_t n = head_dim - begin < 32 ? head_dim - begin : 32;
+        const float scale = block_scale(values + begin, n);
+        for (uint32_t i = begin; i < begin + n; i++) {
+            const float byte = fmaxf(fminf(roundf(values[i] / scale), 127), -127);
+            bytes[i] = (uint8_t)(int8_t)byte;
+            values[i] = byte * scale;
+        }
+        scales[begin / 32] = gi_float_to_half(scale);
+    }
+}
+
+// Fills a cache with values, and rounds these to what it holds. scale: where those of q8_0 lie.
+static void fill_cache(struct kt_run *run, float *values, uint32_t n_row, uint32_t head_dim,
+                       enum gi_cache_type type, uint32_t *words, uint32_t *scale)
+{
+    const size_t n = (size_t)n_row * head_dim;
+    kt_fill(run, values, n, -1, 1);
+    for (size_t row = 0; type == Q8 && row < n_row; row++) {
+        fill_row_q8(values + row * head_dim, head_dim,
+                    (uint8_t *)words + row * ((head_dim + 15) / 16 * 16),
+                    (uint16_t *)scale + row * ((head_dim + 63) / 64 * 2));
+    }
+    for (size_t i = 0; type != Q8 && i < n; i++) {
+        if (type == F32) {
             memcpy(&words[i], &values[i], sizeof(float));
         } else {
             uint32_t half = gi_float_to_half(values[i]);
@@ -58,12 +96,15 @@ static void layer_init(struct layer *layer, struct kt_run *run, const struct sha
     size_t n = (size_t)shape->n_kv_head * shape->n_ctx * shape->head_dim;
     memset(layer, 0, sizeof(*layer));
     layer->size = gi_kv_layer_layout(&layer->kv, shape->n_head, shape->n_kv_head, shape->head_dim,
-                                     shape->n_ctx, shape->is_k_f32, shape->is_v_f32);
+                                     shape->n_ctx, shape->type_k, shape->type_v);
     layer->k = kt_alloc(n, sizeof(float));
     layer->v = kt_alloc(n, sizeof(float));
     layer->words = kt_alloc((size_t)layer->size, 1);
-    fill_cache(run, layer->k, n, shape->is_k_f32, layer->words + layer->kv.k);
-    fill_cache(run, layer->v, n, shape->is_v_f32, layer->words + layer->kv.v);
+    const uint32_t n_row = shape->n_kv_head * shape->n_ctx, dim = shape->head_dim;
+    fill_cache(run, layer->k, n_row, dim, shape->type_k, layer->words + layer->kv.k,
+               layer->words + layer->kv.k_scale);
+    fill_cache(run, layer->v, n_row, dim, shape->type_v, layer->words + layer->kv.v,
+               layer->words + layer->kv.v_scale);
     layer->kv.range = kt_range(run, "layer", layer->words, (size_t)layer->size);
 }
 
@@ -82,14 +123,21 @@ struct rope_case {
 };
 
 static const struct rope_case rope_cases[] = {
-    {{9, 3, 64, 64, false, false},    64,  1,   0   },
-    {{9, 3, 64, 64, false, false},    64,  2,   1   },
-    {{4, 4, 80, 128, true, false},    32,  7,   63  },
-    {{8, 1, 96, 128, false, true},    96,  31,  64  },
-    {{14, 2, 128, 600, true, true},   128, 32,  500 },
-    {{8, 1, 256, 2100, false, false}, 64,  33,  2000},
-    {{9, 3, 64, 600, false, false},   64,  512, 0   },
-    {{3, 1, 8, 200, true, false},     2,   128, 64  },
+    {{9, 3, 64, 64, F16, F16},    64,  1,   0   },
+    {{9, 3, 64, 64, F16, F16},    64,  2,   1   },
+    {{4, 4, 80, 128, F32, F16},   32,  7,   63  },
+    {{8, 1, 96, 128, F16, F32},   96,  31,  64  },
+    {{14, 2, 128, 600, F32, F32}, 128, 32,  500 },
+    {{8, 1, 256, 2100, F16, F16}, 64,  33,  2000},
+    {{9, 3, 64, 600, F16, F16},   64,  512, 0   },
+    {{3, 1, 8, 200, F32, F16},    2,   128, 64  },
+    {{9, 3, 64, 64, Q8, Q8},      64,  1,   5   },
+    {{9, 3, 64, 600, Q8, F16},    64,  130, 64  },
+    {{4, 4, 80, 128, Q8, Q8},     32,  7,   63  },
+    {{8, 1, 96, 128, F32, Q8},    96,  31,  64  },
+    {{14, 2, 128, 600, Q8, Q8},   128, 3,   500 },
+    {{8, 1, 256, 300, Q8, Q8},    64,  33,  200 },
+    {{3, 1, 8, 200, Q8, Q8},      2,   17,  64  },
 };
 
 static void rope_name(size_t index, char *text, size_t size)
@@ -97,7 +145,7 @@ static void rope_name(size_t index, char *text, size_t size)
     const struct rope_case *c = &rope_cases[index];
     snprintf(text, size, "%u/%u heads of %u, rotations of %u, %u tokens at %u, k %s v %s",
              c->shape.n_head, c->shape.n_kv_head, c->shape.head_dim, c->n_rot, c->n_tokens,
-             c->n_past, c->shape.is_k_f32 ? "f32" : "f16", c->shape.is_v_f32 ? "f32" : "f16");
+             c->n_past, cache_names[c->shape.type_k], cache_names[c->shape.type_v]);
 }
 
 // Random q, k and v of a batch: natural (pair order) and as the stacked projection lays them out.
@@ -156,20 +204,61 @@ static struct gi_vectors make_table(struct kt_run *run, uint32_t n_rot, uint32_t
     return vectors;
 }
 
-// Holds one head of a result: f32 at offset bytes of range, or f16.
-static bool check_head(struct kt_run *run, const char *what, const float *head,
-                       const struct rope_case *c, bool is_turned, uint32_t position, bool is_f32,
-                       const struct gi_range *range, size_t offset)
+// A head as the formula has it, with the bound of its f32 result.
+static void make_head(const float *head, const struct rope_case *c, bool is_turned,
+                      uint32_t position, double *want, double *bound)
 {
-    double want[256], bound[256];
-    uint32_t n = c->shape.head_dim;
-    ref_rope(head, n, is_turned ? c->n_rot : 0, ROPE_RATE, position, want, bound);
-    for (uint32_t i = 0; i < n; i++) {
+    ref_rope(head, c->shape.head_dim, is_turned ? c->n_rot : 0, ROPE_RATE, position, want, bound);
+    for (uint32_t i = 0; i < c->shape.head_dim; i++) {
         bound[i] *= 4 * (double)FLT_EPSILON;
-        bound[i] += is_f32 ? 0 : 0x1p-11 * fabs(want[i]) + 0x1p-25;
     }
-    return is_f32 ? kt_compare_f32(run, what, range, offset, want, bound, n)
-                  : kt_compare_f16(run, what, range, offset, want, bound, n);
+}
+
+// A row of a q8_0 cache: scales as the formula has them but for their rounding to f16, and values within
+// half a step.
+static bool check_row_q8(struct kt_run *run, const char *what, const struct gi_range *range,
+                         uint64_t data, uint64_t scale, const double *want, uint32_t n)
+{
+    int8_t bytes[256];
+    uint16_t scales[8];
+    bool is_good = kt_read(run, range, data, bytes, (n + 3) / 4 * 4) &&
+                   kt_read(run, range, scale, scales, (n + 63) / 64 * 4);
+    for (uint32_t i = 0; is_good && i < n; i++) {
+        const uint32_t begin = i / 32 * 32, end = begin + 32 < n ? begin + 32 : n;
+        const double step = (double)gi_half_to_float(scales[i / 32]);
+        double largest = 0;
+        for (uint32_t j = begin; j < end; j++) {
+            largest = fmax(largest, fabs(want[j]));
+        }
+        if (!(fabs(step - largest / 127) <= 0x1p-10 * step) ||
+            !(fabs(bytes[i] * step - want[i]) <= 0.501 * step)) {
+            is_good = kt_fail(run, "%s[%u] is %d x %g, want %g of at most %g", what, i, bytes[i],
+                              step, want[i], largest);
+        }
+    }
+    return is_good;
+}
+
+// Holds a head of k or v at a row of the cache.
+static bool check_row(struct kt_run *run, bool is_k, const struct gi_kv_layer *kv, size_t row,
+                      const double *want, double *bound)
+{
+    const char *what = is_k ? "k" : "v";
+    const enum gi_cache_type type = is_k ? kv->type_k : kv->type_v;
+    const uint32_t n = kv->head_dim;
+    const uint64_t data = (is_k ? kv->k : kv->v) * sizeof(uint32_t);
+    if (type == Q8) {
+        const uint64_t scale = (is_k ? kv->k_scale : kv->v_scale) * sizeof(uint32_t);
+        return check_row_q8(run, what, &kv->range, data + row * ((n + 15) / 16 * 16),
+                            scale + row * ((n + 63) / 64 * 4), want, n);
+    }
+    if (type == F32) {
+        return kt_compare_f32(run, what, &kv->range, data + row * n * 4, want, bound, n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        bound[i] += 0x1p-11 * fabs(want[i]) + 0x1p-25;
+    }
+    return kt_compare_f16(run, what, &kv->range, data + row * n * 2, want, bound, n);
 }
 
 static bool check_turned(struct kt_run *run, const struct rope_case *c, const struct qkv *qkv,
@@ -179,38 +268,51 @@ static bool check_turned(struct kt_run *run, const struct rope_case *c, const st
     uint32_t dim = s->head_dim, position = c->n_past + m;
     const float *head = qkv->natural + (size_t)m * qkv->width;
     bool is_good = true;
+    double want[256], bound[256];
     for (uint32_t h = 0; is_good && h < s->n_head; h++, head += dim) {
         size_t offset = ((size_t)m * q->stride + (size_t)h * dim) * sizeof(float);
-        is_good = check_head(run, "q", head, c, true, position, true, &q->range, offset);
+        make_head(head, c, true, position, want, bound);
+        is_good = kt_compare_f32(run, "q", &q->range, offset, want, bound, dim);
     }
     for (uint32_t i = 0; is_good && i < 2 * s->n_kv_head; i++, head += dim) {
-        bool is_k = i < s->n_kv_head, is_f32 = is_k ? s->is_k_f32 : s->is_v_f32;
-        size_t row = (size_t)(i % s->n_kv_head) * s->n_ctx + position;
-        size_t offset =
-            (is_k ? layer->kv.k : layer->kv.v) * sizeof(uint32_t) + row * dim * (is_f32 ? 4 : 2);
-        is_good = check_head(run, is_k ? "k" : "v", head, c, is_k, position, is_f32,
-                             &layer->kv.range, offset);
+        bool is_k = i < s->n_kv_head;
+        make_head(head, c, is_k, position, want, bound);
+        is_good = check_row(run, is_k, &layer->kv, (size_t)(i % s->n_kv_head) * s->n_ctx + position,
+                            want, bound);
     }
     return is_good;
 }
 
-// What lies outside the positions of the batch is as it was.
+// What lies outside the positions of the batch is as it was: rows of n words from begin on.
+static bool check_rows(struct kt_run *run, const struct rope_case *c, const struct layer *layer,
+                       const uint32_t *words, uint32_t begin, uint32_t n)
+{
+    const struct shape *s = &c->shape;
+    for (uint32_t row = 0; row < s->n_kv_head * s->n_ctx; row++) {
+        const uint32_t position = row % s->n_ctx;
+        const size_t at = begin + (size_t)row * n;
+        bool is_own = position >= c->n_past && position < c->n_past + c->n_tokens;
+        if (!is_own && memcmp(words + at, layer->words + at, n * sizeof(*words)) != 0) {
+            return kt_fail(run, "position %u was overwritten", position);
+        }
+    }
+    return true;
+}
+
 static bool check_untouched(struct kt_run *run, const struct rope_case *c,
                             const struct layer *layer)
 {
-    const struct shape *s = &c->shape;
+    const struct gi_kv_layer *kv = &layer->kv;
+    const uint32_t n_scale[] = {kv->type_k == Q8 ? (kv->head_dim + 63) / 64 : 0,
+                                kv->type_v == Q8 ? (kv->head_dim + 63) / 64 : 0};
+    const uint32_t n[] = {gi_cache_row_size(kv->type_k, kv->head_dim) / 4 - n_scale[0],
+                          gi_cache_row_size(kv->type_v, kv->head_dim) / 4 - n_scale[1]};
     uint32_t *words = kt_alloc((size_t)layer->size, 1);
-    bool is_good = kt_read(run, &layer->kv.range, 0, words, (size_t)layer->size);
-    for (uint32_t i = 0; is_good && i < 2 * s->n_kv_head * s->n_ctx; i++) {
-        uint32_t position = i % s->n_ctx, row = i % (s->n_kv_head * s->n_ctx);
-        bool is_k = i < s->n_kv_head * s->n_ctx;
-        uint32_t n = s->head_dim / ((is_k ? s->is_k_f32 : s->is_v_f32) ? 1 : 2);
-        size_t at = (is_k ? layer->kv.k : layer->kv.v) + (size_t)row * n;
-        bool is_own = position >= c->n_past && position < c->n_past + c->n_tokens;
-        if (!is_own && memcmp(words + at, layer->words + at, n * sizeof(*words)) != 0) {
-            is_good = kt_fail(run, "position %u of %s was overwritten", position, is_k ? "k" : "v");
-        }
-    }
+    bool is_good = kt_read(run, &kv->range, 0, words, (size_t)layer->size) &&
+                   check_rows(run, c, layer, words, kv->k, n[0]) &&
+                   check_rows(run, c, layer, words, kv->v, n[1]) &&
+                   check_rows(run, c, layer, words, kv->k_scale, n_scale[0]) &&
+                   check_rows(run, c, layer, words, kv->v_scale, n_scale[1]);
     free(words);
     return is_good;
 }
@@ -452,29 +554,35 @@ static void attention_text(const struct attention_case *c, char *text, size_t si
 {
     snprintf(text, size, "%u/%u heads of %u, %u tokens at %u of %u, k %s v %s, window %u, cap %g",
              c->shape.n_head, c->shape.n_kv_head, c->shape.head_dim, c->n_tokens, c->n_past,
-             c->shape.n_ctx, c->shape.is_k_f32 ? "f32" : "f16", c->shape.is_v_f32 ? "f32" : "f16",
-             c->window, (double)c->softcap);
+             c->shape.n_ctx, cache_names[c->shape.type_k], cache_names[c->shape.type_v], c->window,
+             (double)c->softcap);
 }
 
 // n_tokens is the number of steps in a row.
 static const struct attention_case attention_cases[] = {
-    {{9, 3, 64, 64, false, false},     1, 0,    0,   0 },
-    {{9, 3, 64, 64, false, false},     3, 1,    0,   0 },
-    {{4, 4, 80, 129, true, false},     2, 63,   0,   0 },
-    {{8, 1, 96, 200, false, true},     2, 64,   0,   0 },
-    {{9, 3, 64, 512, true, true},      3, 127,  0,   0 },
-    {{9, 3, 64, 512, false, false},    3, 500,  0,   0 },
-    {{14, 2, 128, 2200, false, false}, 2, 2000, 0,   0 },
-    {{8, 1, 256, 2200, true, false},   2, 2000, 0,   0 },
-    {{3, 1, 8, 600, false, false},     2, 400,  0,   0 },
-    {{9, 3, 64, 2200, false, false},   2, 2000, 0,   0 },
-    {{9, 3, 64, 8192, false, false},   1, 8191, 0,   0 },
-    {{9, 3, 64, 512, false, false},    3, 255,  100, 0 },
-    {{4, 1, 64, 1024, false, false},   3, 900,  300, 5 },
-    {{8, 1, 256, 600, true, true},     2, 511,  512, 20},
-    {{4, 4, 80, 129, true, false},     2, 63,   0,   2 },
-    {{32, 8, 64, 2200, false, false},  2, 1023, 0,   0 },
-    {{7, 1, 128, 700, false, true},    2, 520,  700, 0 },
+    {{9, 3, 64, 64, F16, F16},     1, 0,    0,   0 },
+    {{9, 3, 64, 64, F16, F16},     3, 1,    0,   0 },
+    {{4, 4, 80, 129, F32, F16},    2, 63,   0,   0 },
+    {{8, 1, 96, 200, F16, F32},    2, 64,   0,   0 },
+    {{9, 3, 64, 512, F32, F32},    3, 127,  0,   0 },
+    {{9, 3, 64, 512, F16, F16},    3, 500,  0,   0 },
+    {{14, 2, 128, 2200, F16, F16}, 2, 2000, 0,   0 },
+    {{8, 1, 256, 2200, F32, F16},  2, 2000, 0,   0 },
+    {{3, 1, 8, 600, F16, F16},     2, 400,  0,   0 },
+    {{9, 3, 64, 2200, F16, F16},   2, 2000, 0,   0 },
+    {{9, 3, 64, 8192, F16, F16},   1, 8191, 0,   0 },
+    {{9, 3, 64, 512, F16, F16},    3, 255,  100, 0 },
+    {{4, 1, 64, 1024, F16, F16},   3, 900,  300, 5 },
+    {{8, 1, 256, 600, F32, F32},   2, 511,  512, 20},
+    {{4, 4, 80, 129, F32, F16},    2, 63,   0,   2 },
+    {{32, 8, 64, 2200, F16, F16},  2, 1023, 0,   0 },
+    {{7, 1, 128, 700, F16, F32},   2, 520,  700, 0 },
+    {{9, 3, 64, 512, Q8, Q8},      3, 500,  0,   0 },
+    {{4, 4, 80, 129, Q8, Q8},      2, 63,   0,   2 },
+    {{8, 1, 96, 200, Q8, F16},     2, 64,   0,   0 },
+    {{14, 2, 128, 700, Q8, Q8},    2, 600,  100, 0 },
+    {{8, 1, 256, 600, F16, Q8},    2, 511,  0,   0 },
+    {{3, 1, 8, 600, Q8, Q8},       2, 400,  0,   0 },
 };
 
 static void attention_name(size_t index, char *text, size_t size)
@@ -570,20 +678,26 @@ const struct kt_suite kt_attention_direct = {"attention_direct", COUNT(attention
                                              attention_name, run_direct};
 
 static const struct attention_case attention_batch_cases[] = {
-    {{9, 3, 64, 64, false, false},    1,   0,    0,   0},
-    {{9, 3, 64, 64, false, false},    2,   1,    0,   0},
-    {{4, 4, 80, 128, true, false},    7,   63,   0,   0},
-    {{8, 1, 96, 128, false, true},    31,  64,   0,   0},
-    {{14, 2, 128, 600, true, true},   32,  500,  0,   0},
-    {{8, 1, 256, 2100, false, false}, 33,  2000, 0,   0},
-    {{3, 1, 8, 300, false, false},    128, 64,   0,   0},
-    {{4, 4, 256, 300, true, true},    128, 0,    0,   0},
-    {{9, 3, 64, 512, false, false},   512, 0,    0,   0},
-    {{9, 3, 64, 1536, false, false},  512, 1000, 0,   0},
-    {{9, 3, 64, 300, false, false},   40,  200,  17,  0},
-    {{4, 1, 256, 300, true, false},   33,  100,  64,  5},
-    {{8, 2, 96, 600, false, true},    128, 300,  128, 0},
-    {{4, 2, 80, 128, false, false},   70,  0,    0,   2},
+    {{9, 3, 64, 64, F16, F16},    1,   0,    0,   0},
+    {{9, 3, 64, 64, F16, F16},    2,   1,    0,   0},
+    {{4, 4, 80, 128, F32, F16},   7,   63,   0,   0},
+    {{8, 1, 96, 128, F16, F32},   31,  64,   0,   0},
+    {{14, 2, 128, 600, F32, F32}, 32,  500,  0,   0},
+    {{8, 1, 256, 2100, F16, F16}, 33,  2000, 0,   0},
+    {{3, 1, 8, 300, F16, F16},    128, 64,   0,   0},
+    {{4, 4, 256, 300, F32, F32},  128, 0,    0,   0},
+    {{9, 3, 64, 512, F16, F16},   512, 0,    0,   0},
+    {{9, 3, 64, 1536, F16, F16},  512, 1000, 0,   0},
+    {{9, 3, 64, 300, F16, F16},   40,  200,  17,  0},
+    {{4, 1, 256, 300, F32, F16},  33,  100,  64,  5},
+    {{8, 2, 96, 600, F16, F32},   128, 300,  128, 0},
+    {{4, 2, 80, 128, F16, F16},   70,  0,    0,   2},
+    {{9, 3, 64, 300, Q8, Q8},     40,  200,  0,   0},
+    {{4, 2, 80, 128, Q8, Q8},     70,  0,    17,  0},
+    {{8, 2, 96, 200, F16, Q8},    33,  100,  0,   0},
+    {{8, 1, 128, 200, Q8, F32},   33,  100,  0,   0},
+    {{4, 1, 256, 200, Q8, Q8},    9,   100,  0,   5},
+    {{3, 1, 8, 300, Q8, Q8},      40,  64,   0,   0},
 };
 
 static const char *const batch_shapes[] = {"split", "lane", "row"}; // of GLINFER_BATCH
@@ -630,9 +744,10 @@ const struct kt_suite kt_attention_batch = {"attention_batch",
 // The batch's result of each token against what decode gives for it, in one table: both are within
 // their bound of the same reference, so they are within twice it of each other.
 static const struct attention_case agree_cases[] = {
-    {{9, 3, 64, 200, false, false}, 33, 120, 0,  0},
-    {{8, 1, 128, 64, true, false},  7,  0,   0,  0},
-    {{8, 2, 64, 300, false, false}, 20, 250, 33, 3},
+    {{9, 3, 64, 200, F16, F16}, 33, 120, 0,  0},
+    {{8, 1, 128, 64, F32, F16}, 7,  0,   0,  0},
+    {{8, 2, 64, 300, F16, F16}, 20, 250, 33, 3},
+    {{9, 3, 64, 200, Q8, Q8},   33, 120, 0,  0},
 };
 
 static void agree_name(size_t index, char *text, size_t size)

@@ -200,9 +200,10 @@ static bool compare_qkv(struct kt_run *run, const struct qkv_size *size,
     struct ref_value *q = take_section(y, layout->q_begin, n_q, half, size->n_rot, rope);
     struct ref_value *k = take_section(y, layout->k_begin, n_kv, half, size->n_rot, rope);
     struct ref_value *v = take_section(y, layout->v_begin, n_kv, half, 0, rope);
-    bool is_good = compare_refs(run, "q", &layer->range, 0, q, 2 * (size_t)n_q, false) &&
-                   compare_cache(run, "k", layer, layer->k, layer->is_k_f32, n_past, k) &&
-                   compare_cache(run, "v", layer, layer->v, layer->is_v_f32, n_past, v);
+    bool is_good =
+        compare_refs(run, "q", &layer->range, 0, q, 2 * (size_t)n_q, false) &&
+        compare_cache(run, "k", layer, layer->k, layer->type_k == GI_CACHE_F32, n_past, k) &&
+        compare_cache(run, "v", layer, layer->v, layer->type_v == GI_CACHE_F32, n_past, v);
     free(q);
     free(k);
     free(v);
@@ -238,9 +239,9 @@ static bool run_qkv(struct kt_run *run, size_t index)
     struct kt_weight weight;
     struct glinfer_error err;
     gi_qkv_layout_init(&layout, size->n_head, size->n_kv_head, size->head_dim);
-    size_t layer_size =
-        (size_t)gi_kv_layer_layout(&layer, size->n_head, size->n_kv_head, size->head_dim, n_ctx,
-                                   size->is_k_f32, size->is_v_f32);
+    size_t layer_size = (size_t)gi_kv_layer_layout(
+        &layer, size->n_head, size->n_kv_head, size->head_dim, n_ctx,
+        size->is_k_f32 ? GI_CACHE_F32 : GI_CACHE_F16, size->is_v_f32 ? GI_CACHE_F32 : GI_CACHE_F16);
     layer.range = kt_range(run, "layer", NULL, layer_size);
     const struct kt_weight_params params = {.type = variant.type,
                                             .n_rows = layout.n_rows,
@@ -259,8 +260,8 @@ static bool run_qkv(struct kt_run *run, size_t index)
          kt_fail(run, "%s", err.message)) &&
         kt_seal(run) && kt_replay(run, n_past, 1) &&
         compare_qkv(run, size, &layout, &layer, n_past, y, stream.values + stream.stream.rope) &&
-        check_other_positions(run, &layer, layer.k, layer.is_k_f32, n_past) &&
-        check_other_positions(run, &layer, layer.v, layer.is_v_f32, n_past) &&
+        check_other_positions(run, &layer, layer.k, size->is_k_f32, n_past) &&
+        check_other_positions(run, &layer, layer.v, size->is_v_f32, n_past) &&
         kt_bench(run, n_past, 1, kt_weight_bytes(&weight.weight));
     free(y);
     free(stream.values);
