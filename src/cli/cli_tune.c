@@ -109,6 +109,11 @@ static void print_row(const struct row *row)
 static void print_table(const struct tune *tune)
 {
     const struct glinfer_tune_stats *stats = &tune->stats;
+    if (stats->n_sites == 0) {
+        printf("%s on %s: there is nothing to choose from\n", tune->session.info.description,
+               tune->session.device_info.renderer);
+        return;
+    }
     printf("%s on %s, by %s\n", tune->session.info.description, tune->session.device_info.renderer,
            stats->clock == GLINFER_PROFILE_QUERY ? "timer queries" : "waiting");
     printf("%-16s %-8s %-20s %5s  %-16s %10s  %5s  %-16s %10s  %7s\n", "kernel", "type", "matrix",
