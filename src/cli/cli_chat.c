@@ -265,25 +265,68 @@ static int talk(struct chat *chat)
 
 //-- the command -----------------------------------------------------------------------------------
 
-static bool check_template(const struct chat *chat)
+// What begins a turn where a vocabulary has it, and the template that writes turns so.
+static const struct {
+    const char *begin, *name;
+} turn_marks[] = {
+    {"<start_of_turn>",     "gemma"  },
+    {"<|im_start|>",        "chatml" },
+    {"<|start_header_id|>", "llama3" },
+    {"<|start_of_role|>",   "granite"},
+};
+
+static bool is_special(const struct glinfer_tokenizer *tokenizer, const char *text)
+{
+    const size_t size = strlen(text);
+    const unsigned as_text = GLINFER_TOKENIZE_NO_BOS | GLINFER_TOKENIZE_NO_SPECIAL;
+    int32_t id;
+    size_t n = 0, n_text = 0;
+    return glinfer_tokenize(tokenizer, text, size, GLINFER_TOKENIZE_NO_BOS, &id, 1, &n, NULL) &&
+           glinfer_tokenize(tokenizer, text, size, as_text, &id, 0, &n_text, NULL) && n == 1 &&
+           n_text > 1;
+}
+
+// The template for a file without one whose vocabulary has the tokens of turns; NULL if it has none.
+static const char *guess_template(const char *model)
+{
+    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(model, NULL);
+    const char *name = NULL;
+    for (size_t i = 0; tokenizer && !name && i < sizeof(turn_marks) / sizeof(turn_marks[0]); i++) {
+        name = is_special(tokenizer, turn_marks[i].begin) ? turn_marks[i].name : NULL;
+    }
+    glinfer_tokenizer_destroy(&tokenizer);
+    return name;
+}
+
+static bool choose_template(const struct chat *chat, struct cli_session_flags *asked)
 {
     const char *name = chat->session.info.chat_template;
-    if (strcmp(name, "none") != 0 && strcmp(name, "unknown") != 0) {
+    const bool is_missing = strcmp(name, "none") == 0;
+    if (!is_missing && strcmp(name, "unknown") != 0) {
+        return true;
+    }
+    asked->chat_template = is_missing ? guess_template(asked->model) : NULL;
+    if (asked->chat_template) {
+        fprintf(
+            stderr,
+            "glinfer: note: %s has no chat template; its vocabulary has the turns of %s, which are "
+            "used (--chat-template names another)\n",
+            asked->model, asked->chat_template);
         return true;
     }
     cli_fail(0, "%s has %s; --chat-template names one, `glinfer run --raw` continues a plain text",
-             chat->settings->session.model,
-             name[0] == 'n' ? "no chat template" : "a chat template that glinfer does not know");
+             asked->model,
+             is_missing ? "no chat template" : "a chat template that glinfer does not know");
     return false;
 }
 
-static int prepare(struct chat *chat)
+static int prepare(struct chat *chat, struct cli_session_flags *asked)
 {
     int status = cli_session_check(&chat->session);
     if (status != CLI_EXIT_DONE) {
         return status;
     }
-    if (!check_template(chat)) {
+    if (!choose_template(chat, asked)) {
         return CLI_EXIT_FAILED;
     }
     if (chat->settings->system &&
@@ -300,8 +343,9 @@ static int run_chat(const struct settings *settings)
     chat.turns.sampling = &settings->sampling;
     chat.turns.session = &chat.session;
     chat.turns.n_predict = settings->n_predict;
-    cli_session_init(&chat.session, &settings->session);
-    int status = prepare(&chat);
+    struct cli_session_flags asked = settings->session;
+    cli_session_init(&chat.session, &asked);
+    int status = prepare(&chat, &asked);
     if (status == CLI_EXIT_DONE) {
         cli_set_session(NULL); // an answer ends by its callback
         chat.turns.seed =
