@@ -14,9 +14,13 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(K_F32) || !defined(V_F32)
-#error "HEAD_DIM, a multiple of 8, at most 128; K_F32, V_F32: 1 if the cache holds f32, 0 for f16 pairs"
+#ifndef HEAD_DIM
+#error "HEAD_DIM, a multiple of 8, at most 128"
 #endif
+#if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
+#error "a cache of q8_0 is read by attention_batch.comp"
+#endif
+#define HAS_F32 (K_TYPE == CACHE_F32 || V_TYPE == CACHE_F32)
 
 #define TOKENS 32u
 #define KEYS 64u
@@ -37,10 +41,11 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 layout(std140, binding = 0) uniform Params
 {
     uint n_head, n_kv_head, n_ctx, q_stride;
-    uint k, v, out_stride; // k, v in words of 16 bytes
+    uint k, v, out_stride; // k, v in words of 16 bytes, their scales in uints
     float scale;
     uint window;
     float softcap;
+    uint k_scale, v_scale;
 } params;
 
 #include "lib/score_rule.glsl"
@@ -98,7 +103,7 @@ struct Share {
 
 struct Stage {
     uvec4 low[OCTETS];
-#if K_F32 || V_F32
+#if HAS_F32
     uvec4 high[OCTETS];
 #endif
 };
@@ -111,9 +116,9 @@ void load_stage(out Stage stage, uint begin, bool is_f32, Share share, uint firs
         uint key = min(first_key + gl_LocalInvocationID.x / 8u + 32u * i, share.n_key - 1u);
         uint row = share.kv_head * params.n_ctx + key;
         uint at = row * (N_QUAD / 2u) + chunk * (CHUNK_QUADS / 2u) + octet;
-        stage.low[i] = cache[begin + at * (is_f32 ? 2u : 1u)];
-#if K_F32 || V_F32
-        stage.high[i] = cache[begin + at * (is_f32 ? 2u : 1u) + (is_f32 ? 1u : 0u)];
+        stage.low[i] = cache_word(begin + at * (is_f32 ? 2u : 1u));
+#if HAS_F32
+        stage.high[i] = cache_word(begin + at * (is_f32 ? 2u : 1u) + (is_f32 ? 1u : 0u));
 #endif
     }
 }
@@ -124,7 +129,7 @@ void store_stage(Stage stage, bool is_f32)
     for (uint i = 0u; i < OCTETS; i++) {
         uint key = gl_LocalInvocationID.x / 8u + 32u * i;
         vec4 low = cache_halves(stage.low[i].xy), high = cache_halves(stage.low[i].zw);
-#if K_F32 || V_F32
+#if HAS_F32
         low = is_f32 ? uintBitsToFloat(stage.low[i]) : low;
         high = is_f32 ? uintBitsToFloat(stage.high[i]) : high;
 #endif
@@ -269,19 +274,19 @@ void main()
     }
     uint first_key = first_seen(state.n_past + share.first_token + 1u) / KEYS * KEYS;
     Stage stage;
-    load_stage(stage, params.k, K_F32 == 1, share, first_key, 0u);
+    load_stage(stage, params.k, K_TYPE == CACHE_F32, share, first_key, 0u);
     load_queries(share, head);
     for (; first_key < share.n_key; first_key += KEYS) {
         vec4 score[2];
         score[0] = vec4(0.0);
         score[1] = vec4(0.0);
         for (uint chunk = 0u; chunk < N_CHUNK; chunk++) {
-            store_stage(stage, K_F32 == 1);
+            store_stage(stage, K_TYPE == CACHE_F32);
             tile_barrier();
             if (chunk + 1u < N_CHUNK) {
-                load_stage(stage, params.k, K_F32 == 1, share, first_key, chunk + 1u);
+                load_stage(stage, params.k, K_TYPE == CACHE_F32, share, first_key, chunk + 1u);
             } else {
-                load_stage(stage, params.v, V_F32 == 1, share, first_key, 0u);
+                load_stage(stage, params.v, V_TYPE == CACHE_F32, share, first_key, 0u);
             }
             add_scores(share, chunk, score);
             if (chunk + 1u == N_CHUNK) {
@@ -299,12 +304,12 @@ void main()
         float shrink_a = weigh(share, score[0], share.token, next.x, largest_a, sum_a);
         float shrink_b = weigh(share, score[1], share.token + 1u, next.y, largest_b, sum_b);
         for (int chunk = 0; chunk < CHUNKS; chunk++) {
-            store_stage(stage, V_F32 == 1);
+            store_stage(stage, V_TYPE == CACHE_F32);
             tile_barrier();
             if (chunk + 1 < CHUNKS) {
-                load_stage(stage, params.v, V_F32 == 1, share, first_key, uint(chunk) + 1u);
+                load_stage(stage, params.v, V_TYPE == CACHE_F32, share, first_key, uint(chunk) + 1u);
             } else {
-                load_stage(stage, params.k, K_F32 == 1, share, first_key + KEYS, 0u);
+                load_stage(stage, params.k, K_TYPE == CACHE_F32, share, first_key + KEYS, 0u);
             }
             first[chunk] *= shrink_a;
             second[chunk] *= shrink_b;

@@ -25,7 +25,8 @@ struct batch_shape {
 static bool has_wide_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     const uint32_t shared = layer->head_dim <= 64 ? 32 << 10 : 40 << 10;
-    return layer->head_dim <= 128 && gi_gpu_limits(gpu)->max_shared_size >= shared &&
+    const bool is_q8 = layer->type_k == GI_CACHE_Q8_0 || layer->type_v == GI_CACHE_Q8_0;
+    return !is_q8 && layer->head_dim <= 128 && gi_gpu_limits(gpu)->max_shared_size >= shared &&
            gi_program_available(gpu, GI_PROGRAM_ATTENTION_WIDE);
 }
 
