@@ -1,37 +1,51 @@
 // gemm.comp for devices whose groups may have 256 invocations: the same product and the same Params.
 //
-// A group owns TOKENS tokens by ROWS rows, a tile, and walks all of k by blocks of 32, staged in
-// shared memory as gemm.comp does. An invocation owns 8 tokens by 8 rows in registers, 16 shared
-// loads of 16 bytes for 256 multiply-adds; a tile of fewer than 256 such squares is shared out over
-// SLICES slices of the group, each of which takes its quads of every block. Their sums are added in
-// the order of the slices in the end. Thus a small product has groups enough, without any scratch.
-// A warp of 32 takes 4 by 8 squares, neighbours in pairs along the tokens: 4 % faster than rows of 8.
+// A group owns TILE_TOKENS tokens by 64 rows, a tile. SLICES slices of the group walk over the blocks of 32
+// in turn, each with tiles of its own in shared memory; their sums are added in the order of the slices in
+// the end. Thus a small product has invocations enough, without any scratch. A block's tiles are staged as
+// gemm.comp does it, the next block's loads issued before the arithmetic. An invocation owns 8 tokens (4 of a
+// tile of 32) by 4 rows: 12 shared loads of 16 bytes for 128 multiply-adds. A warp of 32 takes 4 tokens by 8
+// rows.
 //
-// On an H200, 512 tokens, Q4_0, against gemm.comp: 16384 x 2048 in 1005 us (1131), 2048 x 8192 in 546
-// (619), 576 x 1536 in 66 (82). Tiles of 128 by 128 take 947 us for the first, but as long for few
-// tokens as for 128. Tried and slower there: 16 tokens an invocation, no load ahead, W by halves,
-// and tiles stored k by k.
+// On an H200, Q4_0, us; before: tiles of 64 by 64 or 128, 8 by 8 an invocation in arrays.
+//
+//                     512 tokens                                  32 tokens
+//              16384 x 2048   2048 x 8192   960 x 576   576 x 1536   2048 x 2048
+//   before         1006           547          33          78
+//   64             919            483          27          64          78
+//   64, 3 slices   1020           509          24          57          70
+//   32, 2 slices   1152           587          25          61          48
+//
+// Tiles of 128 tokens, sums in arrays, shared tiles k by k and stores of single components of shared vectors
+// were slower.
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(ADD) || !defined(HAS_BIAS)
 #error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
 #endif
-#ifndef ROWS
-#error "ROWS: of a tile: 64 or 128"
+#if !defined(TILE_TOKENS) || !defined(SLICES)
+#error "TILE_TOKENS: 32 or 64; SLICES: of the group"
 #endif
 
-#define TOKENS 64
-#define WG_SIZE 256
-#define SQUARES (TOKENS / 8 * (ROWS / 8))
-#define SLICES (WG_SIZE / SQUARES)
-#define TOKEN_STEP uint(TOKENS / 8)
-#define ROW_STEP uint(ROWS / 8)
-// Quads of a block that a slice multiplies, and that an invocation unpacks.
-#define SLICE_QUADS (8 / SLICES)
-#define UNPACK_QUADS (8 * ROWS / WG_SIZE)
+#define TOKENS TILE_TOKENS
+#define ROWS 64
+#define SQUARES 128 // invocations of a slice
+#define OWN (TOKENS * ROWS / 4 / SQUARES) // tokens of an invocation
+#define TOKEN_STEP uint(TOKENS / OWN)
+#define ROW_STEP uint(ROWS / 4)
+#define TILE_QUADS 8u // of a row in a tile
+#define X_LOADS (TOKENS * 8 / SQUARES)
+#define UNPACK_QUADS 4
+#define SLICE_SIZE uint((TOKENS + ROWS) * 8)
 
-layout(local_size_x = WG_SIZE) in;
+#if SLICES == 1
+layout(local_size_x = 128) in;
+#elif SLICES == 2
+layout(local_size_x = 256) in;
+#else
+layout(local_size_x = 384) in;
+#endif
 
 layout(std430, binding = 0) restrict buffer Y { float y[]; };
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
@@ -45,117 +59,115 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
-// The tile of x, then that of W; in the end the sums of a slice.
-shared vec4 tiles[(TOKENS + ROWS) * 8];
+shared vec4 tiles[uint(SLICES) * SLICE_SIZE];
 
-// The next block of both operands, on its way to shared memory.
+// Quads lie at a place that depends on their row, so that invocations on neighbouring rows hit
+// different banks.
+uint tile_index(uint row, uint quad)
+{
+    return row * TILE_QUADS + (quad ^ (row & 7u));
+}
+
+//-- the next tiles, on their way to shared memory ---------------------------------------------------
+
 struct Stage {
-    vec4 x[TOKENS / 32];
+    vec4 x[X_LOADS];
     QuantBlock w;
 };
 
-uint x_index(uint token, uint quad)
+// Blocks past the last are the last.
+void load_stage(out Stage stage, uint lane, uint token_begin, uint block)
 {
-    return token * 8u + (quad ^ (token & 7u));
-}
-
-uint w_index(uint row, uint quad)
-{
-    return uint(TOKENS * 8) + row * 8u + (quad ^ (row & 7u));
-}
-
-void load_stage(out Stage stage, uint token_begin, uint row_begin, uint block)
-{
-    uint lane = gl_LocalInvocationID.x;
-    for (uint i = 0u; i < uint(TOKENS / 32); i++) {
-        uint token = min(token_begin + lane / 8u + 32u * i, state.n_tokens - 1u);
-        stage.x[i] = x[token * (params.x_stride / 4u) + block * 8u + lane % 8u];
+    block = min(block, params.n_block - 1u);
+    for (int i = 0; i < X_LOADS; i++) {
+        uint e = lane + uint(i * SQUARES);
+        uint token = min(token_begin + e / TILE_QUADS, state.n_tokens - 1u);
+        stage.x[i] = x[token * (params.x_stride / 4u) + block * TILE_QUADS + e % TILE_QUADS];
     }
-    uint row = min(row_begin + lane % uint(ROWS), params.n_rows - 1u);
+    uint row = min(gl_WorkGroupID.x * uint(ROWS) + lane % uint(ROWS), params.n_rows - 1u);
     stage.w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
 }
 
 // first is constant where it is called, so that only the quads asked for are unpacked.
-void store_quads(QuantBlock w, uint row, uint first)
+void store_quads(QuantBlock w, uint base, uint row, int first, float factor)
 {
-    vec4 values[8];
-    quant_unpack(w, values);
-    for (uint i = 0u; i < uint(UNPACK_QUADS); i++) {
-        tiles[w_index(row, first + i)] = values[first + i];
+    vec4 v[8];
+    quant_unpack(w, v);
+    for (int i = first; i < first + UNPACK_QUADS; i++) {
+        tiles[base + tile_index(row, uint(i))] = v[i] * factor;
     }
 }
 
-void store_stage(Stage stage)
+void store_stage(Stage stage, uint base, uint lane, uint block)
 {
-    uint lane = gl_LocalInvocationID.x;
-    for (uint i = 0u; i < uint(TOKENS / 32); i++) {
-        tiles[x_index(lane / 8u + 32u * i, lane % 8u)] = stage.x[i];
+    for (int i = 0; i < X_LOADS; i++) {
+        uint e = lane + uint(i * SQUARES);
+        tiles[base + tile_index(e / TILE_QUADS, e % TILE_QUADS)] = stage.x[i];
     }
+    base += uint(TOKENS) * TILE_QUADS;
     uint row = lane % uint(ROWS);
-    switch (lane / uint(ROWS)) {
-    case 0u:
-        store_quads(stage.w, row, 0u);
-        break;
-    case 1u:
-        store_quads(stage.w, row, uint(UNPACK_QUADS));
-        break;
-#if ROWS == 64
-    case 2u:
-        store_quads(stage.w, row, uint(2 * UNPACK_QUADS));
-        break;
-    default:
-        store_quads(stage.w, row, uint(3 * UNPACK_QUADS));
-        break;
+    float factor = block < params.n_block ? 1.0 : 0.0;
+    if (lane < uint(ROWS)) {
+        store_quads(stage.w, base, row, 0, factor);
+    } else {
+        store_quads(stage.w, base, row, UNPACK_QUADS, factor);
+    }
+}
+
+//-- products --------------------------------------------------------------------------------------
+
+// Sums have names and the code of a tile no loop: compilers keep it all in registers then.
+#define ADD_PRODUCTS(sum, p, q)                                                                    \
+    sum += p.x * q.x;                                                                              \
+    sum += p.y * q.y;                                                                              \
+    sum += p.z * q.z;                                                                              \
+    sum += p.w * q.w;
+
+#define MULTIPLY_TOKEN(i, s0, s1, s2, s3)                                                          \
+    {                                                                                              \
+        vec4 a = tiles[x_at + uint(i) * TOKEN_STEP * TILE_QUADS];                                  \
+        ADD_PRODUCTS(s0, a, w0)                                                                    \
+        ADD_PRODUCTS(s1, a, w1)                                                                    \
+        ADD_PRODUCTS(s2, a, w2)                                                                    \
+        ADD_PRODUCTS(s3, a, w3)                                                                    \
+    }
+
+#if OWN == 8
+#define EACH_TOKEN(DO)                                                                             \
+    DO(0, s00, s01, s02, s03)                                                                      \
+    DO(1, s10, s11, s12, s13)                                                                      \
+    DO(2, s20, s21, s22, s23)                                                                      \
+    DO(3, s30, s31, s32, s33)                                                                      \
+    DO(4, s40, s41, s42, s43)                                                                      \
+    DO(5, s50, s51, s52, s53)                                                                      \
+    DO(6, s60, s61, s62, s63)                                                                      \
+    DO(7, s70, s71, s72, s73)
+#else
+#define EACH_TOKEN(DO)                                                                             \
+    DO(0, s00, s01, s02, s03)                                                                      \
+    DO(1, s10, s11, s12, s13)                                                                      \
+    DO(2, s20, s21, s22, s23)                                                                      \
+    DO(3, s30, s31, s32, s33)
 #endif
-    }
-}
 
-void multiply_quad(uint token, uint row, uint quad, inout vec4 sum[16])
-{
-    vec4 w[8];
-    for (uint j = 0u; j < 8u; j++) {
-        w[j] = tiles[w_index(row + ROW_STEP * j, quad)];
+#define MULTIPLY_QUAD(quad)                                                                        \
+    {                                                                                              \
+        uint x_at = x_begin + (quad ^ x_turn), w_at = w_begin + (quad ^ w_turn);                   \
+        vec4 w0 = tiles[w_at];                                                                     \
+        vec4 w1 = tiles[w_at + ROW_STEP * TILE_QUADS];                                             \
+        vec4 w2 = tiles[w_at + 2u * ROW_STEP * TILE_QUADS];                                        \
+        vec4 w3 = tiles[w_at + 3u * ROW_STEP * TILE_QUADS];                                        \
+        EACH_TOKEN(MULTIPLY_TOKEN)                                                                 \
     }
-    for (uint i = 0u; i < 8u; i++) {
-        vec4 a = tiles[x_index(token + TOKEN_STEP * i, quad)];
-        for (uint j = 0u; j < 2u; j++) {
-            vec4 w0 = w[4u * j], w1 = w[4u * j + 1u], w2 = w[4u * j + 2u], w3 = w[4u * j + 3u];
-            sum[2u * i + j] += a.x * vec4(w0.x, w1.x, w2.x, w3.x);
-            sum[2u * i + j] += a.y * vec4(w0.y, w1.y, w2.y, w3.y);
-            sum[2u * i + j] += a.z * vec4(w0.z, w1.z, w2.z, w3.z);
-            sum[2u * i + j] += a.w * vec4(w0.w, w1.w, w2.w, w3.w);
-        }
-    }
-}
 
-#if SLICES > 1
-// Adds the sums of all slices to those of slice 0. The vectors of a square that do not fit into the
-// tiles at once go in passes.
-#define PASS_VECTORS (SQUARES > 64 ? 8 : 16)
+#define DECLARE_SUMS(i, s0, s1, s2, s3) float s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+#define TAKE_SUMS(i, s0, s1, s2, s3) total[i] = vec4(s0, s1, s2, s3);
 
-void add_slices(uint slice, uint square, inout vec4 sum[16])
-{
-    for (uint from = 1u; from < uint(SLICES); from++) {
-        for (int begin = 0; begin < 16; begin += PASS_VECTORS) {
-            barrier();
-            for (int i = 0; i < PASS_VECTORS; i++) {
-                if (slice == from) {
-                    tiles[uint(i * SQUARES) + square] = sum[begin + i];
-                }
-            }
-            barrier();
-            for (int i = 0; i < PASS_VECTORS; i++) {
-                if (slice == 0u) {
-                    sum[begin + i] += tiles[uint(i * SQUARES) + square];
-                }
-            }
-        }
-    }
-}
-#endif
+//-- results ---------------------------------------------------------------------------------------
 
 void write_results(uint token, uint row, vec4 sum)
 {
+    row += gl_WorkGroupID.x * uint(ROWS);
     for (uint i = 0u; i < 4u; i++) {
         uint at = row + ROW_STEP * i;
         if (token < state.n_tokens && at < params.n_rows) {
@@ -173,40 +185,63 @@ void write_results(uint token, uint row, vec4 sum)
     }
 }
 
+#if SLICES > 1
+void add_slices(uint slice, uint square, inout vec4 total[OWN])
+{
+    for (uint from = 1u; from < uint(SLICES); from++) {
+        barrier();
+        for (int i = 0; i < OWN; i++) {
+            if (slice == from) {
+                tiles[uint(i * SQUARES) + square] = total[i];
+            }
+        }
+        barrier();
+        for (int i = 0; i < OWN; i++) {
+            if (slice == 0u) {
+                total[i] += tiles[uint(i * SQUARES) + square];
+            }
+        }
+    }
+}
+#endif
+
 void main()
 {
     uint token_begin = gl_WorkGroupID.y * uint(TOKENS);
-    uint row_begin = gl_WorkGroupID.x * uint(ROWS);
     uint slice = gl_LocalInvocationID.x / uint(SQUARES);
     uint square = gl_LocalInvocationID.x % uint(SQUARES);
-    uint warp = square / 32u, lane = square % 32u;
-    uint token = warp / uint(ROWS / 64) * 4u + lane / 16u * 2u + lane % 2u;
-    uint row = warp % uint(ROWS / 64) * 8u + lane % 16u / 2u;
+    uint row = square / 32u % 2u * 8u + square % 8u;
+    uint token = square / 64u * 4u + square / 8u % 4u;
+    uint base = slice * SLICE_SIZE;
+    uint x_begin = base + token * TILE_QUADS, x_turn = token & 7u;
+    uint w_begin = base + (uint(TOKENS) + row) * TILE_QUADS, w_turn = row & 7u;
 
-    vec4 sum[16];
-    for (uint i = 0u; i < 16u; i++) {
-        sum[i] = vec4(0.0);
-    }
+    EACH_TOKEN(DECLARE_SUMS)
     Stage stage;
-    load_stage(stage, token_begin, row_begin, 0u);
-    for (uint block = 0u; block < params.n_block; block++) {
-        store_stage(stage);
+    load_stage(stage, square, token_begin, slice);
+    for (uint block = slice; block < params.n_block + slice; block += uint(SLICES)) {
+        store_stage(stage, base, square, block);
         barrier();
-        load_stage(stage, token_begin, row_begin, min(block + 1u, params.n_block - 1u));
-        for (uint i = 0u; i < uint(SLICE_QUADS); i++) {
-            multiply_quad(token, row, slice * uint(SLICE_QUADS) + i, sum);
-        }
+        load_stage(stage, square, token_begin, block + uint(SLICES));
+        MULTIPLY_QUAD(0u)
+        MULTIPLY_QUAD(1u)
+        MULTIPLY_QUAD(2u)
+        MULTIPLY_QUAD(3u)
+        MULTIPLY_QUAD(4u)
+        MULTIPLY_QUAD(5u)
+        MULTIPLY_QUAD(6u)
+        MULTIPLY_QUAD(7u)
         barrier();
     }
+    vec4 total[OWN];
+    EACH_TOKEN(TAKE_SUMS)
 #if SLICES > 1
-    add_slices(slice, square, sum);
+    add_slices(slice, square, total);
     if (slice != 0u) {
         return;
     }
 #endif
-    for (uint i = 0u; i < 8u; i++) {
-        uint at = token_begin + token + TOKEN_STEP * i;
-        write_results(at, row_begin + row, sum[2u * i]);
-        write_results(at, row_begin + row + 4u * ROW_STEP, sum[2u * i + 1u]);
+    for (int i = 0; i < OWN; i++) {
+        write_results(token_begin + token + TOKEN_STEP * uint(i), row, total[i]);
     }
 }

@@ -35,7 +35,7 @@ static const char environment[] =
     "    GLINFER_GEMV=split|row|texel|halves|bytes|places|bits|texbits\n"
     "                                      the form of the decode kernels, to compare them\n"
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
-    "    GLINFER_GEMM=64x128|64x64|narrow|few  the prompt kernels of larger GPUs\n"
+    "    GLINFER_GEMM=64x64|64x64:3|32x64:2|narrow|few  the prompt kernels of larger GPUs\n"
     "    GLINFER_HALF=yes|no               fast halves or none, without trying the device\n"
     "    GLINFER_TUNING=off|FILE           no tuning, or that of a file\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"

@@ -12,6 +12,7 @@ struct gemm_shape {
     enum gi_program_id program;
     uint32_t n_rows, n_tokens; // of a group
     uint32_t n_defines;
+    uint32_t n_slices; // of glsl/gemm_wide.comp; 0: another kernel
 };
 
 // TILES of glsl/gemm_row.comp: twelve divide the widths of common models, and the program compiles
@@ -37,25 +38,33 @@ static uint32_t ceil_div(uint32_t n, uint32_t by)
 // Of the forms that have weights in shared memory.
 enum gemm_tile {
     GEMM_TILE_NARROW, // glsl/gemm.comp
-    GEMM_TILE_SQUARE, // glsl/gemm_wide.comp
-    GEMM_TILE_WIDE,
+    GEMM_TILE_WHOLE,  // glsl/gemm_wide.comp: from here on
+    GEMM_TILE_SLICED,
+    GEMM_TILE_SMALL,
+    GEMM_TILE_HALVED,
     GEMM_TILE_COUNT,
 };
 
-// As GLINFER_GEMM and tunings spell them.
+// As GLINFER_GEMM and tunings spell them: tokens by rows, and slices.
 static const struct {
     const char *name;
     struct gemm_shape shape;
 } tiles[GEMM_TILE_COUNT] = {
-    [GEMM_TILE_NARROW] = {"narrow", {GI_PROGRAM_GEMM, 64, 64, 2}      },
-    [GEMM_TILE_SQUARE] = {"64x64",  {GI_PROGRAM_GEMM_WIDE, 64, 64, 3} },
-    [GEMM_TILE_WIDE] = {"64x128", {GI_PROGRAM_GEMM_WIDE, 128, 64, 3}},
+    [GEMM_TILE_NARROW] = {"narrow",  {GI_PROGRAM_GEMM, 64, 64, 2, 0}     },
+    [GEMM_TILE_WHOLE] = {"64x64",   {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 1}},
+    [GEMM_TILE_SLICED] = {"64x64:3", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 3}},
+    [GEMM_TILE_SMALL] = {"32x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 32, 4, 2}},
+    [GEMM_TILE_HALVED] = {"64x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 2}},
 };
 
 static bool is_tile_possible(const struct gi_gpu *gpu, enum gemm_tile tile)
 {
-    const bool fits = gi_gpu_limits(gpu)->max_shared_size >= (64 + 128) * 32 * 4;
-    return gi_program_available(gpu, tiles[tile].shape.program) && (tile != GEMM_TILE_WIDE || fits);
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    const struct gemm_shape *shape = &tiles[tile].shape;
+    const uint32_t shared = shape->n_slices * (shape->n_tokens + shape->n_rows) * 32 * 4;
+    const uint32_t invocations = shape->n_slices * 128;
+    return gi_program_available(gpu, shape->program) && limits->max_shared_size >= shared &&
+           limits->max_invocations >= invocations && limits->max_group_size[0] >= invocations;
 }
 
 // text may be NULL. False for what is no tile, or none that the device can run.
@@ -69,18 +78,18 @@ static bool parse_tile(const struct gi_gpu *gpu, const char *text, enum gemm_til
     return false;
 }
 
-// Waves of groups take time by their tile: on an H200 one of 64 x 128 in glsl/gemm_wide.comp 125
-// units, one of 64 x 64 in glsl/gemm.comp 71. Where the latter do not fill a wave, gemm_wide.comp
-// wins with that tile, too.
+// As they measured on an H200: whole groups where they make two waves, three slices where those fill half a
+// wave, small tiles below.
 static enum gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
-    const uint32_t n_square = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
-    const uint32_t n_wide = ceil_div(n_tokens, 64) * ceil_div(n_rows, 128);
-    if (is_tile_possible(gpu, GEMM_TILE_SQUARE) && n_square <= WAVE_GROUPS) {
-        return GEMM_TILE_SQUARE;
+    const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
+    enum gemm_tile tile = n_group >= 2 * WAVE_GROUPS  ? GEMM_TILE_WHOLE
+                          : n_group > WAVE_GROUPS / 2 ? GEMM_TILE_SLICED
+                                                      : GEMM_TILE_SMALL;
+    if (tile == GEMM_TILE_SLICED && !is_tile_possible(gpu, tile)) {
+        tile = GEMM_TILE_HALVED;
     }
-    const bool is_wide = 125 * ceil_div(n_wide, WAVE_GROUPS) < 71 * ceil_div(n_square, WAVE_GROUPS);
-    return is_wide && is_tile_possible(gpu, GEMM_TILE_WIDE) ? GEMM_TILE_WIDE : GEMM_TILE_NARROW;
+    return is_tile_possible(gpu, tile) ? tile : GEMM_TILE_NARROW;
 }
 
 static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
@@ -128,7 +137,7 @@ static struct gemm_shape choose_row(const struct gi_gpu *gpu, const struct gi_we
                     gi_weight_part_fits_texels(limits, part) &&
                     x->range.size / 16 <= limits->max_texels;
     return (struct gemm_shape){is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
-                               ROW_TILES * GI_TILE_ROWS, max_tokens > 4 ? 8 : 4, 4};
+                               ROW_TILES * GI_TILE_ROWS, max_tokens > 4 ? 8 : 4, 4, 0};
 }
 
 static uint32_t max_tokens_of(const struct gi_rows *x)
@@ -150,7 +159,7 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     case GI_BATCH_FORM_LANE:
         return (struct gemm_shape){max_tokens <= gi_batch_few_tokens(gpu) ? GI_PROGRAM_GEMM_LANE_FEW
                                                                           : GI_PROGRAM_GEMM_LANE,
-                                   64, lane_tokens(gpu), 3};
+                                   64, lane_tokens(gpu), 3, 0};
     default:
         return choose_tile(recorder, part, n_cols, max_tokens, site);
     }
@@ -159,16 +168,18 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
 static struct gi_program_key make_key(const struct gemm_shape *shape,
                                       const struct gi_weight_part *part, bool is_added)
 {
-    bool is_wide = shape->program == GI_PROGRAM_GEMM_WIDE;
+    const bool is_wide = shape->n_slices > 0;
+    const struct gi_define n_tokens = {is_wide ? "TILE_TOKENS" : "TOKENS",
+                                       (int32_t)shape->n_tokens};
+    const struct gi_define n_tiles = {"TILES", ROW_TILES};
+    const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
     return (struct gi_program_key){
         .id = shape->program,
         .quant = part->quant->type,
         .n_defines = shape->n_defines,
         .defines = {{"ADD", is_added},
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    is_wide ? (struct gi_define){"ROWS", (int32_t)shape->n_rows}
-                            : (struct gi_define){"TOKENS", (int32_t)shape->n_tokens},
-                    {"TILES", ROW_TILES}},
+                    n_tokens, is_wide ? n_slices : n_tiles},
     };
 }
 

@@ -563,11 +563,11 @@ static const struct gemm_case gemm_cases[] = {
 static const struct batch_shape {
     const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
 } batch_shapes[] = {
-    {"split",  "split", "narrow"},
-    {"square", "split", "64x64" },
-    {"wide",   "split", "64x128"},
-    {"lane",   "lane",  "narrow"},
-    {"row",    "row",   "narrow"},
+    {"split",  "split", "narrow" },
+    {"square", "split", "64x64:2"},
+    {"wide",   "split", "32x64:2"},
+    {"lane",   "lane",  "narrow" },
+    {"row",    "row",   "narrow" },
 };
 
 static void gemm_name(size_t index, char *text, size_t size)

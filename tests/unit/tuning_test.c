@@ -54,7 +54,7 @@ static void tuning_reads_what_it_wrote(void **state)
     struct gi_tuning *tuning = gi_tuning_create(NULL);
     for (uint32_t i = 0; i < 100; i++) {
         const struct gi_tuning_key key = {"gemm", GI_TUNING_NO_TYPE, i, UINT32_MAX, 512};
-        assert_true(gi_tuning_set(tuning, &key, i % 2 ? "64x128" : "narrow", NULL));
+        assert_true(gi_tuning_set(tuning, &key, i % 2 ? "64x64" : "narrow", NULL));
     }
     size_t size = 0;
     char *text = gi_tuning_format(tuning, &size, NULL);
