@@ -10,15 +10,16 @@ layout(local_size_x = GROUP_SIZE) in;
 // step_state as it is until the next one is chosen.
 struct StepNow {
     uint token, n_past, n_tokens;
-} step_now;
+};
+StepNow step_now = StepNow(0u, 0u, 0u);
 
 // Of the entry that is at work.
-uint entry_params;
-uvec4 entry_begin, entry_buffer;
+uint entry_params = 0u;
+uvec4 entry_begin = uvec4(0u), entry_buffer = uvec4(0u);
 
 // The groups of a dispatch that a group of ours computes one after another, instead of gl_WorkGroupID,
 // gl_NumWorkGroups and gl_GlobalInvocationID.
-uvec3 stage_group, stage_n_groups;
+uvec3 stage_group = uvec3(0u), stage_n_groups = uvec3(1u);
 #define stage_invocation (stage_group * gl_WorkGroupSize + gl_LocalInvocationID)
 
 #define STAGE_GROUPS(call)                                                                           \

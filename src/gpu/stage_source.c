@@ -198,6 +198,7 @@ struct writer {
     struct gi_stage_word resets[GI_STAGE_MAX_GLOBALS]; // variables with initial values
     uint32_t n_resets;
     bool has_sizes_only; // the rest is left out
+    bool is_in_line;     // of the preprocessor: what it was continued on follows in the same
     struct glinfer_error *err;
 };
 
@@ -369,7 +370,7 @@ static bool write_token(struct writer *w, struct place *p)
     const struct gi_stage_token *token = &p->tokens->items[p->at];
     switch (token->kind) {
     case GI_STAGE_TOKEN_SPACE:
-        fputc(memchr(token->start, '\n', token->size) ? '\n' : ' ', w->out);
+        fputc(!w->is_in_line && memchr(token->start, '\n', token->size) ? '\n' : ' ', w->out);
         return true;
     case GI_STAGE_TOKEN_LINE:
         return write_line(w, token);
@@ -428,7 +429,9 @@ static bool write_line(struct writer *w, const struct gi_stage_token *line)
         put_word(w, gi_stage_word_of(line));
     } else if (word < tokens.count && !gi_stage_is_word(&tokens.items[word], "version") &&
                !gi_stage_is_word(&tokens.items[word], "extension")) {
+        w->is_in_line = true;
         ok = note_macro(w, &tokens) && write_tokens(w, &tokens, 0, tokens.count, false);
+        w->is_in_line = false;
     }
     free(tokens.items);
     return ok;

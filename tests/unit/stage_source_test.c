@@ -37,6 +37,8 @@ static const char kernel[] =
     "};\n"
     "layout(std430, binding = 3) restrict buffer Ring { Item ring[]; };\n"
     "#define SOURCE params.begin\n"
+    "#define second(i) \\\n"
+    "    source[(i) + 1u]\n"
     "shared float sums[WG_SIZE];\n"
     "const float half_scale = 0.5;\n"
     "float sum = 0.0, best = max(-1.0, -2.0); // of this invocation\n"
@@ -100,6 +102,7 @@ static void a_stage_has_names_of_its_own(void **state)
         "vec4 load_s3(uint i)",
         "return cold[entry + (SOURCE + (i == 0u ? 1u : 2u))] * uintBitsToFloat(5u);",
         "#define SOURCE table[1].y",
+        "#define second(i) cold[entry + ((i) + 1u)]",
         "void stage_s3()",
         "sums_float[gl_LocalInvocationIndex] = load_s3(stage_group.x).x * half_scale_s3;",
         "hot[7u + (uint(sums_float[0]) + 12u)] = sum_s3 + cold[entry + (step_now.n_past)].x;",
