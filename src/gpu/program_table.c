@@ -47,7 +47,7 @@ static const struct quant_row *find_quant(uint32_t type)
 }
 
 // False for class ROW with the smallest groups that OpenGL ES 3.1 allows: Mali-T.
-static bool has_registers(const struct gi_gpu *gpu)
+bool gi_program_has_registers(const struct gi_gpu *gpu)
 {
     return gpu->class != GI_GPU_CLASS_ROW || gpu->limits.max_invocations > 128;
 }
@@ -63,7 +63,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
            (limits->subgroup_size == 32 || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
            (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
            (limits->has_fast_half || !(capability & GI_CAPABILITY_HALF)) &&
-           (has_registers(gpu) || !(capability & GI_CAPABILITY_REGISTERS)) &&
+           (gi_program_has_registers(gpu) || !(capability & GI_CAPABILITY_REGISTERS)) &&
            (gpu->class == GI_GPU_CLASS_LLVMPIPE || !(capability & GI_CAPABILITY_LLVMPIPE));
 }
 

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #define KEYS        128 // of a range of the decode kernels, at least
+#define FEW_KEYS    64  // on Mali-T, whose compiler spills 3:36 registers then, with KEYS 59:124
 #define SUBGROUP_WG 256
 
 // How a device's class spreads a batch over groups. keys and vectors are defines; those of
@@ -47,9 +48,10 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
     return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
 }
 
+// The most that there can be.
 static uint32_t count_ranges(const struct gi_kv_layer *layer)
 {
-    return (layer->n_ctx + KEYS - 1) / KEYS;
+    return (layer->n_ctx + FEW_KEYS - 1) / FEW_KEYS;
 }
 
 // Floats of a range's partial result: weighted values, largest score, sum of weights, padding.
@@ -145,7 +147,8 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
         return (struct step_shape){
             GI_PROGRAM_ATTENTION_SUBGROUP, 7, KEYS, layer->n_head, 0, 0, false};
     }
-    return (struct step_shape){GI_PROGRAM_ATTENTION, 7, KEYS, layer->n_head, 0, 0, false};
+    const uint32_t keys = gi_program_has_registers(gpu) ? KEYS : FEW_KEYS;
+    return (struct step_shape){GI_PROGRAM_ATTENTION, 7, keys, layer->n_head, 0, 0, false};
 }
 
 // Ranges count from the first key that is seen in the row form, from key 0 in the others.
