@@ -167,8 +167,11 @@ static bool find_dot_shape(const struct gi_recorder *recorder, const struct gi_w
         [GI_GPU_DOT_PLACES] = {GI_GEMV_FORM_PLACES,  GI_GEMV_FORM_PLACES},
         [GI_GPU_DOT_BITS] = {GI_GEMV_FORM_TEXBITS, GI_GEMV_FORM_BITS  },
     };
+    // Adreno's constant registers hold a short x; a longer one is worth reading for four rows at once.
+    const bool is_long =
+        gi_gpu_dot(gpu) == GI_GPU_DOT_BITS && n_block >= 32 && part->n_rows >= 2048;
     for (int i = 0; i < 2; i++) {
-        *shape = (struct gi_gemv_shape){forms[gi_gpu_dot(gpu)][i], 64, 1, 0};
+        *shape = (struct gi_gemv_shape){forms[gi_gpu_dot(gpu)][i], 64, is_long ? 2 : 1, 0};
         if (gi_gemv_has_dot(shape) && is_possible(shape, recorder, part, n_block)) {
             return true;
         }

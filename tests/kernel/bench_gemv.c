@@ -88,7 +88,8 @@ static bool make_buffers(struct kt_run *run, const struct bench *b, struct buffe
     size_t size = (size_t)gi_stream_layout(&buffers->stream, n_embd, b->head_dim, 1e-5f);
     buffers->stream.range = kt_range(run, "stream", NULL, size);
     buffers->stream.n_ssq = (n_embd + 15) / 16;
-    size = (b->n_cols > b->n_rows ? b->n_cols : b->n_rows) * sizeof(float);
+    buffers->stream.has_sums = gi_gemv_wants_sums(run->gpu);
+    size = gi_x_size(b->n_cols > b->n_rows ? b->n_cols : b->n_rows) * sizeof(float);
     buffers->act = kt_range(run, "act", NULL, size);
     size = (size_t)gi_logits_layout(&buffers->logits, b->n_rows);
     buffers->logits.range = kt_range(run, "logits", NULL, size);
@@ -115,8 +116,8 @@ static bool record_copy(struct kt_run *run, const struct bench *b, const struct 
                                      &buffers->layer, &err);
         break;
     case RESIDUAL:
-        is_recorded = gi_op_gemv_residual(recorder, b->model, weight, buffers->act, 0, false, 1,
-                                          stream, &err);
+        is_recorded = gi_op_gemv_residual(recorder, b->model, weight, buffers->act, 0,
+                                          gi_gemv_wants_sums(run->gpu), 1, stream, &err);
         break;
     case GLU:
         is_recorded = gi_op_gemv_glu(recorder, b->model, weight, b->n_rows / 2, GI_ACTIVATION_SILU,

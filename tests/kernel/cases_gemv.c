@@ -22,9 +22,9 @@ static double roundings = ROUNDINGS; // of the case's shape
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 // How a kernel is spread over invocations: what GLINFER_GEMV takes.
-static const char *const shape_names[] = {"split", "split:256:4", "row",      "row:64:2",
-                                          "texel", "halves",      "bytes",    "places",
-                                          "bits",  "texbits",     "f16:64:2", "f16:256:1:3"};
+static const char *const shape_names[] = {
+    "split",  "split:256:4", "row",     "row:64:2",  "texel",    "halves",     "bytes",
+    "places", "bits",        "texbits", "bits:64:2", "f16:64:2", "f16:256:1:3"};
 #define N_SHAPE 5                                  // that all kernels are tested with
 #define N_DOT   (ARRAY_LEN(shape_names) - N_SHAPE) // behind them, which differ in the dot product
 
