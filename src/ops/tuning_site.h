@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #define GI_MAX_TUNING_SITES 64
-#define GI_MAX_CANDIDATES   80
+#define GI_MAX_CANDIDATES   144
 
 struct gi_tuning_site {
     struct gi_tuning_key key;
