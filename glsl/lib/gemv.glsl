@@ -21,6 +21,7 @@
 //                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (lib/gemv_half.glsl).
+//                  With IDLE 1 there are fewer blocks than slices: those without any do nothing.
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (lib/quant/dot.glsl).
@@ -70,6 +71,9 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #endif
 #ifndef LOOP
 #define LOOP 0
+#endif
+#ifndef IDLE
+#define IDLE 0
 #endif
 #ifndef X_QUADS
 #define X_QUADS 0
@@ -240,7 +244,14 @@ void gemv_pass(uint first, bool is_first_pass)
     bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
     // All that the first blocks need is asked for before anything is waited for.
     QuantBlock w[2 * UNROLL];
-    gemv_load_weights(slice, tiles, row, w);
+#if IDLE
+    bool is_busy = slice < params.n_block;
+#else
+    const bool is_busy = true;
+#endif
+    if (is_busy) {
+        gemv_load_weights(slice, tiles, row, w);
+    }
     float ssq = 0.0;
 #if GEMV_NORM
     ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
@@ -252,7 +263,10 @@ void gemv_pass(uint first, bool is_first_pass)
     if (is_first_pass) {
         gemv_stage(lane);
     }
-    vec2 y = gemv_dot_weights(slice, w);
+    vec2 y = vec2(0.0);
+    if (is_busy) {
+        y = gemv_dot_weights(slice, w);
+    }
     for (uint block = slice + uint(UNROLL * N_SLICE); block < params.n_block;
          block += uint(UNROLL * N_SLICE)) {
         gemv_load_weights(block, tiles, row, w);

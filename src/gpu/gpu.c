@@ -135,8 +135,8 @@ static void choose_persistent(struct gi_gpu *gpu)
     struct gi_persistent_params *params = &gpu->persistent.params;
     // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
     *params = (struct gi_persistent_params){
-        .group_size = gpu->limits.subgroup_size && gpu->limits.max_invocations >= 512 ? 512 : 128,
-        .n_groups = 128,
+        .group_size = gpu->limits.subgroup_size && gpu->limits.max_invocations >= 256 ? 256 : 128,
+        .n_groups = 132,
         .max_spins = 1u << 17};
     if (text && strncmp(text, word, sizeof(word) - 1) == 0) {
         gpu->persistent.is_asked = gpu->persistent.is_wanted = true;

@@ -102,22 +102,26 @@ static bool try_groups(struct gi_persistent *p, bool *are_together, struct glinf
     return true;
 }
 
-// Takes as many groups as run together, twice in a row.
+// Takes as many groups as run together twice, with one failure forgiven: other work may hold them up.
 static bool probe(struct gi_persistent *p, struct glinfer_error *err)
 {
     const uint32_t asked = p->n_groups;
-    uint32_t n_good = 0;
+    uint32_t n_good = 0, n_bad = 0;
     while (n_good < 2) {
         bool are_together;
         if (!try_groups(p, &are_together, err)) {
             return false;
         }
         n_good = are_together ? n_good + 1 : 0;
-        if (!are_together && p->n_groups == 1) {
+        n_bad = are_together ? n_bad : n_bad + 1;
+        if (n_bad == 2 && p->n_groups == 1) {
             return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                                 "a group that waits for itself does not come back");
         }
-        p->n_groups = are_together ? p->n_groups : p->n_groups * 3 / 4;
+        if (n_bad == 2) {
+            p->n_groups = p->n_groups * 3 / 4;
+            n_bad = 0;
+        }
     }
     if (p->n_groups == 1 && asked > 1) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,

@@ -68,6 +68,14 @@ static const char *const kernel_names[] = {
     [GEMV_EXPERT] = "gemv_expert",
 };
 
+// Groups that stay are few: an invocation asks for two blocks at a time, and one without any is idle.
+static void add_resident(struct gemv_part *part)
+{
+    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
+    add_define(&part->key, "IDLE", n_slice > part->n_block);
+    add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
+}
+
 static void begin_part(struct gemv_part *part, const struct gi_recorder *recorder,
                        enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
 {
@@ -98,6 +106,9 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     }
     if (gi_gemv_has_dot(&part->shape)) {
         add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
+    }
+    if (recorder->group_size) {
+        add_resident(part);
     }
     add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }
