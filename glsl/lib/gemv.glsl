@@ -205,7 +205,12 @@ void gemv_share(uint lane, vec2 y, float ssq)
 #if HALF
 #include "lib/gemv_half.glsl"
 #else
-void gemv_stage(uint lane) {}
+void gemv_stage(uint lane)
+{
+#if QUANT_STAGE
+    quant_stage(lane);
+#endif
+}
 
 vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
 {

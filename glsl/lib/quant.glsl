@@ -67,6 +67,11 @@ uint quant_index(uint tile, uint group, uint n_group, uint n_each, uint row)
 
 #include QUANT_FILE
 
+// A type with QUANT_STAGE 1 has a void quant_stage(uint lane) that all invocations of a group call first.
+#ifndef QUANT_STAGE
+#define QUANT_STAGE 0
+#endif
+
 // The 32 weights in natural order.
 void quant_unpack(QuantBlock w, out vec4 v[8])
 {

@@ -1,6 +1,7 @@
 // Nibbles that stand for one of 16 signed bytes: codes holds them, code 0 in the lowest byte. Selecting
 // a word and shifting it takes more arithmetic than an array that is indexed, but every driver keeps it
-// in registers.
+// in registers. Where a group has shared memory to look them up in (GEMV_SPLIT 1), a third of the
+// instructions do: each of 32 neighbours has a copy of its own, in a bank of its own.
 
 // The codes of four nibbles, each times 2^24: the sign comes with the top byte.
 vec4 codes_at_top(uvec4 nibbles, uvec4 codes)
@@ -23,6 +24,43 @@ vec4 high_codes(uint w, uvec4 codes)
 
 const float code_weight = 1.0 / 16777216.0;
 
+#ifndef GEMV_SPLIT
+#define GEMV_SPLIT 0
+#endif
+#if GEMV_SPLIT
+#define QUANT_STAGE 1
+
+shared float code_table[16 * 32];
+
+// To be called by all invocations before codes_dot.
+void stage_codes(uint lane, uvec4 codes)
+{
+    for (uint i = lane; i < 16u * 32u; i += uint(WG_SIZE)) {
+        code_table[i] = code_weight * codes_at_top(uvec4(i / 32u), codes).x;
+    }
+    memoryBarrierShared();
+    barrier();
+}
+
+float table_at(uint nibble_by_32)
+{
+    return code_table[(nibble_by_32 & 0x1E0u) | (gl_LocalInvocationIndex & 31u)];
+}
+
+float word_dot(uint w, vec4 a, vec4 b)
+{
+    vec4 p = vec4(table_at(w << 5u), table_at(w << 1u), table_at(w >> 3u), table_at(w >> 7u)) * a;
+    p += vec4(table_at(w >> 11u), table_at(w >> 15u), table_at(w >> 19u), table_at(w >> 23u)) * b;
+    return (p.x + p.y) + (p.z + p.w);
+}
+
+// Sum of code * x.
+float codes_dot(uvec4 w, uvec4 codes, vec4 x[8])
+{
+    return (word_dot(w.x, x[0], x[1]) + word_dot(w.y, x[2], x[3])) +
+           (word_dot(w.z, x[4], x[5]) + word_dot(w.w, x[6], x[7]));
+}
+#else
 // Sum of code * x.
 float codes_dot(uvec4 w, uvec4 codes, vec4 x[8])
 {
@@ -36,6 +74,7 @@ float codes_dot(uvec4 w, uvec4 codes, vec4 x[8])
     p += high_codes(w.w, codes) * x[7];
     return code_weight * ((p.x + p.y) + (p.z + p.w));
 }
+#endif
 
 // d * code of nibbles 4 k .. 4 k + 3.
 vec4 codes_quad(uvec4 w, uvec4 codes, float d, int k)

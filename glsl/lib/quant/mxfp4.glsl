@@ -29,3 +29,10 @@ vec4 quant_quad(QuantBlock w, int k)
 {
     return codes_quad(w.quad, mxfp4_codes, w.d, k);
 }
+
+#ifdef QUANT_STAGE
+void quant_stage(uint lane)
+{
+    stage_codes(lane, mxfp4_codes);
+}
+#endif
