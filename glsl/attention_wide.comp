@@ -14,8 +14,8 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#ifndef HEAD_DIM
-#error "HEAD_DIM, a multiple of 8, at most 128"
+#if !defined(HEAD_DIM) || !defined(CHUNKS)
+#error "HEAD_DIM, a multiple of 8; CHUNKS: of 64 elements that it has, 1 or 2"
 #endif
 #if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
 #error "a cache of q8_0 is read by attention_batch.comp"
@@ -27,7 +27,6 @@
 #define LANES 16u // of a token: 4 keys, and 4 elements, each
 #define WG_SIZE 256u
 #define N_QUAD uint(HEAD_DIM / 4)
-#define CHUNKS ((HEAD_DIM + 63) / 64)
 #define N_CHUNK uint(CHUNKS)
 #define CHUNK_QUADS 16u // of 64 elements
 #define OCTETS 2u       // that an invocation loads

@@ -22,20 +22,24 @@ struct batch_shape {
 
 #define LANE_KEYS 64 // of a tile of glsl/attention_batch_lane.comp: its work group
 
-// Shared memory of glsl/attention_wide.comp: 24 KiB, and 8 more for every 64 elements of the head.
-static bool has_wide_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+// glsl/attention_wide.comp, which shares more memory the longer the head is.
+static bool has_wide_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                          struct batch_shape *shape)
 {
-    const uint32_t shared = layer->head_dim <= 64 ? 32 << 10 : 40 << 10;
     const bool is_q8 = layer->type_k == GI_CACHE_Q8_0 || layer->type_v == GI_CACHE_Q8_0;
-    return !is_q8 && layer->head_dim <= 128 && gi_gpu_limits(gpu)->max_shared_size >= shared &&
-           gi_program_available(gpu, GI_PROGRAM_ATTENTION_WIDE);
+    *shape = (struct batch_shape){GI_PROGRAM_ATTENTION_WIDE, 32, 5, 0, 0};
+    if (layer->head_dim > 64) {
+        shape->program = GI_PROGRAM_ATTENTION_WIDE_2;
+    }
+    return !is_q8 && layer->head_dim <= 128 && gi_program_available(gpu, shape->program);
 }
 
 static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     enum gi_batch_form form = gi_batch_form(gpu);
-    if (form == GI_BATCH_FORM_SPLIT && has_wide_form(gpu, layer)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_WIDE, 32, 5, 0, 0};
+    struct batch_shape wide;
+    if (form == GI_BATCH_FORM_SPLIT && has_wide_form(gpu, layer, &wide)) {
+        return wide;
     }
     if (form == GI_BATCH_FORM_SPLIT) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 5, 0, 0};
