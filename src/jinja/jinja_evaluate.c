@@ -4,6 +4,14 @@
 
 enum { MAX_STEPS = 1000000, MAX_DEPTH = 200 };
 
+void gi_jinja_charge(struct gi_jinja_run *run, struct gi_jinja_value value)
+{
+    gi_jinja_spend(&run->pool, value.kind == GI_JINJA_STRING ? value.string.size / 16
+                               : value.kind == GI_JINJA_LIST ? value.list->count
+                               : value.kind == GI_JINJA_DICT ? value.dict->keys.count
+                                                             : 0);
+}
+
 //-- elements --------------------------------------------------------------------------------------
 
 static bool is_continuation(char byte)
@@ -52,6 +60,7 @@ struct gi_jinja_list gi_jinja_elements(struct gi_jinja_run *run, const struct gi
                                        struct gi_jinja_value value)
 {
     struct gi_jinja_list list = {0};
+    gi_jinja_charge(run, value);
     switch (value.kind) {
     case GI_JINJA_LIST:
         return *value.list;
@@ -73,10 +82,14 @@ struct gi_jinja_list gi_jinja_elements(struct gi_jinja_run *run, const struct gi
     }
 }
 
-struct gi_jinja_value gi_jinja_item(struct gi_jinja_value object, struct gi_jinja_value key)
+struct gi_jinja_value gi_jinja_item(struct gi_jinja_run *run, struct gi_jinja_value object,
+                                    struct gi_jinja_value key)
 {
     if (object.kind == GI_JINJA_DICT) {
-        return gi_jinja_get(object.dict, key);
+        return gi_jinja_get(&run->pool, object.dict, key);
+    }
+    if (object.kind == GI_JINJA_STRING) {
+        gi_jinja_charge(run, object);
     }
     if (key.kind != GI_JINJA_INT && key.kind != GI_JINJA_BOOL) {
         return gi_jinja_undefined();
@@ -96,7 +109,7 @@ static struct gi_jinja_value take_item(struct gi_jinja_run *run, const struct gi
     if (object.kind == GI_JINJA_UNDEFINED) {
         gi_jinja_run_fail(run, node, "an undefined value has no elements");
     }
-    return gi_jinja_item(object, key);
+    return gi_jinja_item(run, object, key);
 }
 
 // A bound of a slice as Python has it; `missing` where it is left out.
@@ -119,6 +132,7 @@ static struct gi_jinja_value evaluate_slice(struct gi_jinja_run *run,
     const struct gi_jinja_value by = gi_jinja_evaluate_node(run, bounds->next->next);
     const int64_t step = by.kind == GI_JINJA_INT ? by.number : 1;
     const int64_t n = (int64_t)gi_jinja_count(object);
+    gi_jinja_charge(run, object);
     if (step == 0 || step < -n - 1) {
         gi_jinja_run_fail(run, node, "a slice has no such step");
         return gi_jinja_undefined();
@@ -214,7 +228,7 @@ static bool contains(struct gi_jinja_run *run, const struct gi_jinja_node *node,
     }
     const struct gi_jinja_list list = gi_jinja_elements(run, node, where);
     for (size_t i = 0; i < list.count; i++) {
-        if (gi_jinja_is_equal(list.items[i], what)) {
+        if (gi_jinja_is_equal(&run->pool, list.items[i], what)) {
             return true;
         }
     }
@@ -284,9 +298,9 @@ static struct gi_jinja_value evaluate_binary(struct gi_jinja_run *run,
         return join_strings(run, gi_jinja_to_string(&run->pool, a),
                             gi_jinja_to_string(&run->pool, b));
     case GI_JINJA_EQUAL:
-        return gi_jinja_bool(gi_jinja_is_equal(a, b));
+        return gi_jinja_bool(gi_jinja_is_equal(&run->pool, a, b));
     case GI_JINJA_UNEQUAL:
-        return gi_jinja_bool(!gi_jinja_is_equal(a, b));
+        return gi_jinja_bool(!gi_jinja_is_equal(&run->pool, a, b));
     case GI_JINJA_IN:
         return gi_jinja_bool(contains(run, node, a, b));
     case GI_JINJA_NOT_IN:
@@ -303,12 +317,12 @@ static struct gi_jinja_value evaluate_binary(struct gi_jinja_run *run,
 
 //-- names and calls -------------------------------------------------------------------------------
 
-static struct gi_jinja_value look_up(const struct gi_jinja_run *run, struct gi_jinja_string name)
+static struct gi_jinja_value look_up(struct gi_jinja_run *run, struct gi_jinja_string name)
 {
     const struct gi_jinja_value key = gi_jinja_text_value(name);
     for (const struct gi_jinja_scope *scope = run->scope; scope; scope = scope->parent) {
         for (size_t i = 0; i < scope->variables.keys.count; i++) {
-            if (gi_jinja_is_equal(scope->variables.keys.items[i], key)) {
+            if (gi_jinja_is_equal(&run->pool, scope->variables.keys.items[i], key)) {
                 return scope->variables.values.items[i];
             }
         }
@@ -323,6 +337,7 @@ void gi_jinja_read_arguments(struct gi_jinja_run *run, const struct gi_jinja_nod
     memset(arguments, 0, sizeof(*arguments));
     for (; list && !run->pool.has_failed; list = list->next) {
         const struct gi_jinja_value value = gi_jinja_evaluate_node(run, list->a);
+        gi_jinja_charge(run, value);
         if (list->name.size) {
             gi_jinja_put(&run->pool, &arguments->named, gi_jinja_text_value(list->name), value);
         } else {
@@ -334,8 +349,15 @@ void gi_jinja_read_arguments(struct gi_jinja_run *run, const struct gi_jinja_nod
 struct gi_jinja_value gi_jinja_argument(const struct gi_jinja_arguments *arguments, size_t i,
                                         const char *name)
 {
-    return i < arguments->values.count ? arguments->values.items[i]
-                                       : gi_jinja_get(&arguments->named, gi_jinja_constant(name));
+    if (i < arguments->values.count) {
+        return arguments->values.items[i];
+    }
+    for (size_t k = 0; k < arguments->named.keys.count; k++) {
+        if (gi_jinja_is(arguments->named.keys.items[k].string, name)) {
+            return arguments->named.values.items[k];
+        }
+    }
+    return gi_jinja_undefined();
 }
 
 static struct gi_jinja_value evaluate_call(struct gi_jinja_run *run,

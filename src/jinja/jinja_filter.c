@@ -58,17 +58,17 @@ bool gi_jinja_test(struct gi_jinja_run *run, const struct gi_jinja_node *node,
         return value.kind == GI_JINJA_BOOL && value.number == gi_jinja_is(name, "true");
     }
     if (gi_jinja_is(name, "equalto") || gi_jinja_is(name, "eq") || gi_jinja_is(name, "sameas")) {
-        return gi_jinja_is_equal(value, argument);
+        return gi_jinja_is_equal(&run->pool, value, argument);
     }
     if (gi_jinja_is(name, "ne")) {
-        return !gi_jinja_is_equal(value, argument);
+        return !gi_jinja_is_equal(&run->pool, value, argument);
     }
     if (gi_jinja_is(name, "in")) {
         const struct gi_jinja_list list = gi_jinja_elements(run, node, argument);
         bool is_in = argument.kind == GI_JINJA_STRING && value.kind == GI_JINJA_STRING &&
                      gi_jinja_locate(argument.string, value.string, 0) != SIZE_MAX;
         for (size_t i = 0; !is_in && i < list.count; i++) {
-            is_in = gi_jinja_is_equal(list.items[i], value);
+            is_in = gi_jinja_is_equal(&run->pool, list.items[i], value);
         }
         return is_in;
     }
@@ -172,8 +172,9 @@ static struct gi_jinja_value filter_join(const struct call *call)
     const struct gi_jinja_value name = gi_jinja_argument(call->arguments, 1, "attribute");
     struct gi_jinja_text text = {0};
     for (size_t i = 0; i < list.count && !pool->has_failed; i++) {
-        const struct gi_jinja_value item =
-            name.kind == GI_JINJA_STRING ? gi_jinja_item(list.items[i], name) : list.items[i];
+        const struct gi_jinja_value item = name.kind == GI_JINJA_STRING
+                                               ? gi_jinja_item(call->run, list.items[i], name)
+                                               : list.items[i];
         gi_jinja_append(pool, &text,
                         i ? gi_jinja_to_string(pool, between) : gi_jinja_string_of(""));
         gi_jinja_append(pool, &text, gi_jinja_to_string(pool, item));
@@ -184,7 +185,7 @@ static struct gi_jinja_value filter_join(const struct call *call)
 static struct gi_jinja_value filter_end(const struct call *call)
 {
     const bool is_first = gi_jinja_is(call->name, "first");
-    return gi_jinja_item(call->value, gi_jinja_int(is_first ? 0 : -1));
+    return gi_jinja_item(call->run, call->value, gi_jinja_int(is_first ? 0 : -1));
 }
 
 static struct gi_jinja_value filter_list(const struct call *call)
@@ -238,6 +239,7 @@ static struct gi_jinja_value filter_dictsort(const struct call *call)
             list.list->items[k] = list.list->items[k - 1];
         }
         list.list->items[k] = pair;
+        gi_jinja_spend(&call->run->pool, i - k);
     }
     return list;
 }
@@ -255,7 +257,8 @@ static bool is_selected(const struct call *call, struct gi_jinja_value item, boo
     const struct gi_jinja_list *values = &call->arguments->values;
     const size_t n_skipped = by_attribute ? 1 : 0;
     if (by_attribute) {
-        item = gi_jinja_item(item, values->count ? values->items[0] : gi_jinja_undefined());
+        item =
+            gi_jinja_item(call->run, item, values->count ? values->items[0] : gi_jinja_undefined());
     }
     if (values->count <= n_skipped || values->items[n_skipped].kind != GI_JINJA_STRING) {
         return gi_jinja_is_true(item);
@@ -284,7 +287,7 @@ static struct gi_jinja_value filter_map(const struct call *call)
     struct gi_jinja_value list = gi_jinja_new_list(&call->run->pool);
     const struct gi_jinja_list from = elements_if_any(call);
     const struct gi_jinja_value attribute =
-        gi_jinja_get(&call->arguments->named, gi_jinja_constant("attribute"));
+        gi_jinja_get(&call->run->pool, &call->arguments->named, gi_jinja_constant("attribute"));
     const struct gi_jinja_value filter = gi_jinja_argument(call->arguments, 0, "");
     if (attribute.kind != GI_JINJA_STRING && filter.kind != GI_JINJA_STRING) {
         gi_jinja_run_fail(call->run, call->node, "'map' has nothing to apply");
@@ -293,7 +296,7 @@ static struct gi_jinja_value filter_map(const struct call *call)
         gi_jinja_push(
             &call->run->pool, list.list,
             attribute.kind == GI_JINJA_STRING
-                ? gi_jinja_item(from.items[i], attribute)
+                ? gi_jinja_item(call->run, from.items[i], attribute)
                 : gi_jinja_filter(call->run, call->node, filter.string, from.items[i], &none));
     }
     return list;

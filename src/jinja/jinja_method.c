@@ -47,7 +47,8 @@ static struct gi_jinja_value method_split(const struct call *call)
 {
     struct gi_jinja_value at_most = argument_at(call, 1);
     if (at_most.kind != GI_JINJA_INT) {
-        at_most = gi_jinja_get(&call->arguments->named, gi_jinja_constant("maxsplit"));
+        at_most =
+            gi_jinja_get(&call->run->pool, &call->arguments->named, gi_jinja_constant("maxsplit"));
     }
     return gi_jinja_split(&call->run->pool, call->object.string, string_at(call, 0),
                           at_most.kind == GI_JINJA_INT ? at_most.number : -1);
@@ -168,7 +169,8 @@ static struct gi_jinja_value method_join(const struct call *call)
 
 static struct gi_jinja_value method_get(const struct call *call)
 {
-    const struct gi_jinja_value found = gi_jinja_get(call->object.dict, argument_at(call, 0));
+    const struct gi_jinja_value found =
+        gi_jinja_get(&call->run->pool, call->object.dict, argument_at(call, 0));
     const struct gi_jinja_value other = argument_at(call, 1);
     return found.kind != GI_JINJA_UNDEFINED   ? found
            : other.kind != GI_JINJA_UNDEFINED ? other
@@ -230,7 +232,7 @@ struct gi_jinja_value gi_jinja_method(struct gi_jinja_run *run, const struct gi_
             return methods[i].apply(&call);
         }
     }
-    const struct gi_jinja_value macro = gi_jinja_item(object, gi_jinja_text_value(node->name));
+    const struct gi_jinja_value macro = gi_jinja_item(run, object, gi_jinja_text_value(node->name));
     if (macro.kind == GI_JINJA_MACRO && macro.macro) {
         return gi_jinja_call_macro(run, macro.macro, arguments);
     }

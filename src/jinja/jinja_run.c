@@ -181,7 +181,7 @@ static void bind_parameters(struct gi_jinja_run *run, const struct gi_jinja_node
         const struct gi_jinja_value name = gi_jinja_text_value(has_default ? p->name : p->a->name);
         struct gi_jinja_value value = i < arguments->values.count
                                           ? arguments->values.items[i]
-                                          : gi_jinja_get(&arguments->named, name);
+                                          : gi_jinja_get(&run->pool, &arguments->named, name);
         if (value.kind == GI_JINJA_UNDEFINED && has_default) {
             value = gi_jinja_evaluate_node(run, p->a);
         }

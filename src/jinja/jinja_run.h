@@ -27,11 +27,8 @@ struct gi_jinja_arguments {
 void gi_jinja_run_fail(struct gi_jinja_run *run, const struct gi_jinja_node *node,
                        const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-// Counts what a string costs as steps.
-static inline void gi_jinja_charge(struct gi_jinja_run *run, struct gi_jinja_value value)
-{
-    run->n_steps += value.kind == GI_JINJA_STRING ? (uint32_t)(value.string.size >> 8) : 0;
-}
+// Counts what it costs to look at all of a value.
+void gi_jinja_charge(struct gi_jinja_run *run, struct gi_jinja_value value);
 
 struct gi_jinja_value gi_jinja_evaluate_node(struct gi_jinja_run *run,
                                              const struct gi_jinja_node *node);
@@ -49,7 +46,8 @@ struct gi_jinja_value gi_jinja_call_macro(struct gi_jinja_run *run,
 struct gi_jinja_list gi_jinja_elements(struct gi_jinja_run *run, const struct gi_jinja_node *node,
                                        struct gi_jinja_value value);
 // object[key]: an element, the value of a key, a character; undefined if there is none.
-struct gi_jinja_value gi_jinja_item(struct gi_jinja_value object, struct gi_jinja_value key);
+struct gi_jinja_value gi_jinja_item(struct gi_jinja_run *run, struct gi_jinja_value object,
+                                    struct gi_jinja_value key);
 size_t gi_jinja_count(struct gi_jinja_value value); // elements, keys, characters
 // Byte at which character i of the string begins; its size past the end.
 size_t gi_jinja_character(struct gi_jinja_string string, size_t i);

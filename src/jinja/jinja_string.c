@@ -3,22 +3,26 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool is_one_of(char byte, const struct gi_jinja_string *what)
+static bool is_space(char byte)
 {
-    if (!what) {
-        return byte == ' ' || (byte >= '\t' && byte <= '\r');
-    }
-    return what->size && memchr(what->data, byte, what->size);
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
 struct gi_jinja_string gi_jinja_strip(struct gi_jinja_string string,
                                       const struct gi_jinja_string *what, enum gi_jinja_sides sides)
 {
+    bool is_cut[256] = {false};
     size_t begin = 0, end = string.size;
-    while ((sides & GI_JINJA_LEFT) && begin < end && is_one_of(string.data[begin], what)) {
+    for (size_t i = 0; what && i < what->size; i++) {
+        is_cut[(unsigned char)what->data[i]] = true;
+    }
+    for (const char *spaces = " \t\n\v\f\r"; !what && *spaces; spaces++) {
+        is_cut[(unsigned char)*spaces] = true;
+    }
+    while ((sides & GI_JINJA_LEFT) && begin < end && is_cut[(unsigned char)string.data[begin]]) {
         begin++;
     }
-    while ((sides & GI_JINJA_RIGHT) && begin < end && is_one_of(string.data[end - 1], what)) {
+    while ((sides & GI_JINJA_RIGHT) && begin < end && is_cut[(unsigned char)string.data[end - 1]]) {
         end--;
     }
     return gi_jinja_part(string, begin, end);
@@ -47,7 +51,7 @@ static void split_words(struct gi_jinja_pool *pool, struct gi_jinja_string strin
     string = gi_jinja_strip(string, NULL, GI_JINJA_LEFT);
     while (string.size && !pool->has_failed) {
         size_t end = 0;
-        while (end < string.size && (at_most == 0 || !is_one_of(string.data[end], NULL))) {
+        while (end < string.size && (at_most == 0 || !is_space(string.data[end]))) {
             end++;
         }
         gi_jinja_push(pool, list, gi_jinja_text_value(gi_jinja_part(string, 0, end)));

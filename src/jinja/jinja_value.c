@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NESTING = 64 }; // of values that are compared or written
+enum {
+    MAX_NESTING = 64,     // of values that are compared or written
+    MAX_WORK = 100000000, // a second or so
+};
 
 //-- memory ----------------------------------------------------------------------------------------
 
@@ -41,6 +44,14 @@ void gi_jinja_fail(struct gi_jinja_pool *pool, enum glinfer_status status, const
     va_end(arguments);
     pool->has_failed = true;
     gi_error_set(pool->err, status, "%s", sentence);
+}
+
+void gi_jinja_spend(struct gi_jinja_pool *pool, size_t work)
+{
+    pool->work += work;
+    if (pool->work > MAX_WORK) {
+        gi_jinja_fail(pool, GLINFER_STATUS_UNSUPPORTED, "the chat template takes too long");
+    }
 }
 
 static bool add_block(struct gi_jinja_pool *pool, size_t size)
@@ -241,10 +252,11 @@ void gi_jinja_push(struct gi_jinja_pool *pool, struct gi_jinja_list *list,
     list->items[list->count++] = value;
 }
 
-struct gi_jinja_value gi_jinja_get(const struct gi_jinja_dict *dict, struct gi_jinja_value key)
+struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
+                                   struct gi_jinja_value key)
 {
     for (size_t i = 0; i < dict->keys.count; i++) {
-        if (gi_jinja_is_equal(dict->keys.items[i], key)) {
+        if (gi_jinja_is_equal(pool, dict->keys.items[i], key)) {
             return dict->values.items[i];
         }
     }
@@ -255,7 +267,7 @@ void gi_jinja_put(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct
                   struct gi_jinja_value value)
 {
     for (size_t i = 0; i < dict->keys.count; i++) {
-        if (gi_jinja_is_equal(dict->keys.items[i], key)) {
+        if (gi_jinja_is_equal(pool, dict->keys.items[i], key)) {
             dict->values.items[i] = value;
             return;
         }
@@ -298,19 +310,26 @@ static bool is_number(struct gi_jinja_value value)
     return value.kind == GI_JINJA_BOOL || value.kind == GI_JINJA_INT;
 }
 
-static bool is_equal(struct gi_jinja_value a, struct gi_jinja_value b, int depth);
+static bool is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct gi_jinja_value b,
+                     int depth);
 
-static bool is_equal_list(const struct gi_jinja_list *a, const struct gi_jinja_list *b, int depth)
+static bool is_equal_list(struct gi_jinja_pool *pool, const struct gi_jinja_list *a,
+                          const struct gi_jinja_list *b, int depth)
 {
     bool is_same = a->count == b->count;
     for (size_t i = 0; is_same && i < a->count; i++) {
-        is_same = is_equal(a->items[i], b->items[i], depth);
+        is_same = is_equal(pool, a->items[i], b->items[i], depth);
     }
     return is_same;
 }
 
-static bool is_equal(struct gi_jinja_value a, struct gi_jinja_value b, int depth)
+static bool is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct gi_jinja_value b,
+                     int depth)
 {
+    gi_jinja_spend(pool, a.kind == GI_JINJA_STRING ? 1 + a.string.size / 16 : 1);
+    if (pool->has_failed) {
+        return false;
+    }
     if (is_number(a) && is_number(b)) {
         return a.number == b.number;
     }
@@ -321,10 +340,11 @@ static bool is_equal(struct gi_jinja_value a, struct gi_jinja_value b, int depth
     case GI_JINJA_STRING:
         return gi_jinja_same(a.string, b.string);
     case GI_JINJA_LIST:
-        return a.list == b.list || is_equal_list(a.list, b.list, depth + 1);
+        return a.list == b.list || is_equal_list(pool, a.list, b.list, depth + 1);
     case GI_JINJA_DICT:
-        return a.dict == b.dict || (is_equal_list(&a.dict->keys, &b.dict->keys, depth + 1) &&
-                                    is_equal_list(&a.dict->values, &b.dict->values, depth + 1));
+        return a.dict == b.dict ||
+               (is_equal_list(pool, &a.dict->keys, &b.dict->keys, depth + 1) &&
+                is_equal_list(pool, &a.dict->values, &b.dict->values, depth + 1));
     case GI_JINJA_MACRO:
         return a.macro == b.macro;
     default:
@@ -332,9 +352,9 @@ static bool is_equal(struct gi_jinja_value a, struct gi_jinja_value b, int depth
     }
 }
 
-bool gi_jinja_is_equal(struct gi_jinja_value a, struct gi_jinja_value b)
+bool gi_jinja_is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct gi_jinja_value b)
 {
-    return is_equal(a, b, 0);
+    return is_equal(pool, a, b, 0);
 }
 
 const char *gi_jinja_kind_name(enum gi_jinja_kind kind)

@@ -16,6 +16,7 @@ struct gi_jinja_node;
 struct gi_jinja_pool {
     struct gi_jinja_block *blocks;
     size_t used, limit; // bytes
+    uint64_t work;      // what gi_jinja_spend counted
     bool has_failed;
     struct glinfer_error *err; // may be NULL
 };
@@ -27,6 +28,10 @@ void *gi_jinja_allocate(struct gi_jinja_pool *pool, size_t size);
 // Keeps the first failure.
 void gi_jinja_fail(struct gi_jinja_pool *pool, enum glinfer_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+// Counts what takes time without taking memory: elements looked at, and bytes 16 at a time. Fails where a
+// template does too much of it.
+void gi_jinja_spend(struct gi_jinja_pool *pool, size_t work);
 
 //-- strings ---------------------------------------------------------------------------------------
 
@@ -106,14 +111,17 @@ void gi_jinja_push(struct gi_jinja_pool *pool, struct gi_jinja_list *list,
                    struct gi_jinja_value value);
 
 // The value of a key; undefined if there is none.
-struct gi_jinja_value gi_jinja_get(const struct gi_jinja_dict *dict, struct gi_jinja_value key);
+struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
+                                   struct gi_jinja_value key);
 void gi_jinja_put(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
                   struct gi_jinja_value value);
 void gi_jinja_put_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, const char *name,
                        struct gi_jinja_value value);
 
 bool gi_jinja_is_true(struct gi_jinja_value value);
-bool gi_jinja_is_equal(struct gi_jinja_value a, struct gi_jinja_value b);
+// The pool counts what is compared; false once it has failed.
+bool gi_jinja_is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a,
+                       struct gi_jinja_value b);
 // "a string": for messages.
 const char *gi_jinja_kind_name(enum gi_jinja_kind kind);
 // What a print of the value writes.

@@ -285,6 +285,16 @@ static void a_hostile_template_ends(void **state)
     expect_error("{% set n = namespace(s='a') %}{% for a in range(99) %}{% set n.s = n.s + n.s %}"
                  "{% endfor %}",
                  GLINFER_STATUS_UNSUPPORTED, "memory");
+    expect_error("{% set n = namespace(a=[1], b=[1]) %}{% for i in range(60) %}"
+                 "{% set n.a = [n.a, n.a] %}{% set n.b = [n.b, n.b] %}{% endfor %}"
+                 "{{ n.a == n.b }}",
+                 GLINFER_STATUS_UNSUPPORTED, "too long");
+    expect_error("{% set n = namespace(l=range(9999)) %}{% for i in range(9999) %}"
+                 "{% if -1 in n.l and -1 in n.l %}{% endif %}{% endfor %}",
+                 GLINFER_STATUS_UNSUPPORTED, "too long");
+    expect_error("{% set n = namespace(s='a') %}{% for i in range(22) %}{% set n.s = n.s + n.s %}"
+                 "{% endfor %}{% for i in range(9999) %}{% if n.s[0] %}{% endif %}{% endfor %}",
+                 GLINFER_STATUS_UNSUPPORTED, "too long");
     expect_error("{{ range(99999999) }}", GLINFER_STATUS_UNSUPPORTED, "range");
 }
 
