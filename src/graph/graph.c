@@ -241,8 +241,10 @@ static bool experts_batch(struct gi_graph *graph, uint32_t layer, struct glinfer
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_model_facts *facts = graph->facts;
     const struct gi_rows *input;
+    struct gi_recorder exact = *recorder; // which experts are chosen hangs on little
+    exact.is_half = false;
     return input_rows(graph, "ffn_norm", layer, GI_NORM_FFN, &input, err) &&
-           gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
+           gi_op_gemm(&exact, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
                       1.0f, &graph->qkv, err) &&
            gi_op_route(recorder, &graph->experts, GI_EXPERTS_BATCH, &graph->qkv,
                        &graph->ffn_act_rows, err) &&

@@ -12,7 +12,7 @@ struct gemm_shape {
     enum gi_program_id program;
     uint32_t n_rows, n_tokens; // of a group
     uint32_t n_defines;
-    uint32_t n_slices; // of glsl/gemm_wide.comp; 0: another kernel
+    uint32_t n_slices; // of glsl/gemm_wide.comp and gemm_half.comp; 0: another kernel
 };
 
 // TILES of glsl/gemm_row.comp: twelve divide the widths of common models, and the program compiles
@@ -38,7 +38,7 @@ static uint32_t ceil_div(uint32_t n, uint32_t by)
 // Of the forms that have weights in shared memory.
 enum gemm_tile {
     GEMM_TILE_NARROW, // glsl/gemm.comp
-    GEMM_TILE_WHOLE,  // glsl/gemm_wide.comp: from here on
+    GEMM_TILE_WHOLE,  // glsl/gemm_wide.comp, in f16 gemm_half.comp: from here on
     GEMM_TILE_SLICED,
     GEMM_TILE_SMALL,
     GEMM_TILE_HALVED,
@@ -110,8 +110,10 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
                                      const struct gi_weight_part *part, uint32_t n_cols,
                                      uint32_t n_tokens, uint32_t *site)
 {
+    const bool is_half =
+        recorder->is_half && gi_program_available(recorder->gpu, GI_PROGRAM_GEMM_HALF);
     const struct gi_tuning_key key = {
-        .kernel = "gemm",
+        .kernel = is_half ? "gemm_half" : "gemm",
         .type = part->quant->type,
         .n_rows = part->n_rows,
         .n_cols = n_cols,
@@ -123,7 +125,11 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
         tile = class_tile(recorder->gpu, n_tokens, part->n_rows);
     }
     *site = recorder->sites ? note_site(recorder, &key, tile) : 0;
-    return tiles[tile].shape;
+    struct gemm_shape shape = tiles[tile].shape;
+    if (is_half && shape.n_slices > 0) {
+        shape.program = GI_PROGRAM_GEMM_HALF;
+    }
+    return shape;
 }
 
 //-- all forms -------------------------------------------------------------------------------------

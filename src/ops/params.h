@@ -31,6 +31,7 @@
     X(GEMM_LANE, gemm_lane)                                                                        \
     X(GEMM_ROW, gemm_row)                                                                          \
     X(GEMM_WIDE, gemm_wide)                                                                        \
+    X(GEMM_HALF, gemm_half)                                                                        \
     X(GEMV_BATCH, gemv_batch)                                                                      \
     X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
@@ -219,6 +220,7 @@
 
 #define GI_PARAMS_GEMM_LANE(X)  GI_PARAMS_GEMM(X)
 #define GI_PARAMS_GEMM_ROW(X)   GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_HALF(X)  GI_PARAMS_GEMM(X)
 #define GI_PARAMS_GEMM_WIDE(X)  GI_PARAMS_GEMM(X)
 #define GI_PARAMS_GEMV_BATCH(X) GI_PARAMS_GEMM(X)
 

@@ -1,5 +1,5 @@
 // The projections of whole models for a prompt's batch, for measuring: blank weights, so that only the
-// time counts. GLINFER_GEMM chooses the tile.
+// time counts; in f32, and in f16 where the device has fast halves. GLINFER_GEMM chooses the tile.
 #include "kernel_test.h"
 #include "ops/batch.h"
 
@@ -28,9 +28,16 @@ static const struct bench {
 
 static const uint32_t batch_sizes[] = {512, 128, 32, 16, 4};
 
+#define N_CASE (ARRAY_LEN(benches) * ARRAY_LEN(batch_sizes))
+
 static const struct bench *bench_at(size_t index)
 {
-    return &benches[index / ARRAY_LEN(batch_sizes)];
+    return &benches[index % N_CASE / ARRAY_LEN(batch_sizes)];
+}
+
+static bool is_half_at(size_t index)
+{
+    return index >= N_CASE;
 }
 
 static uint32_t batch_size_at(size_t index)
@@ -41,8 +48,8 @@ static uint32_t batch_size_at(size_t index)
 static void name_bench(size_t index, char *text, size_t size)
 {
     const struct bench *b = bench_at(index);
-    snprintf(text, size, "%s %s %u x %u, %u tokens", b->model, gi_ggml_type_find(b->type)->name,
-             b->n_rows, b->n_cols, batch_size_at(index));
+    snprintf(text, size, "%s %s %u x %u, %u tokens%s", b->model, gi_ggml_type_find(b->type)->name,
+             b->n_rows, b->n_cols, batch_size_at(index), is_half_at(index) ? " in f16" : "");
 }
 
 static bool run_bench(struct kt_run *run, size_t index)
@@ -51,6 +58,10 @@ static bool run_bench(struct kt_run *run, size_t index)
     const struct kt_weight_params params = {
         .type = b->type, .n_rows = b->n_rows, .n_cols = b->n_cols, .is_blank = true};
     uint32_t n_tokens = batch_size_at(index);
+    run->recorder.is_half = is_half_at(index);
+    if (is_half_at(index) && !gi_program_available(run->gpu, GI_PROGRAM_GEMM_HALF)) {
+        return true;
+    }
     struct kt_weight weight;
     struct glinfer_error err;
     struct gi_rows x = {kt_range(run, "x", NULL, (size_t)n_tokens * b->n_cols * sizeof(float)),
@@ -66,7 +77,7 @@ static bool run_bench(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemm_bench = {
     .kernel = "bench_gemm",
-    .n_case = ARRAY_LEN(benches) * ARRAY_LEN(batch_sizes),
+    .n_case = 2 * N_CASE,
     .name = name_bench,
     .run = run_bench,
 };
