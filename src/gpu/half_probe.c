@@ -207,7 +207,8 @@ static bool find_out(struct probe *probe)
 
 bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct glinfer_error *err)
 {
-    struct probe probe = {.gpu = gpu, .programs = programs, .err = err};
+    struct glinfer_error own = {0};
+    struct probe probe = {.gpu = gpu, .programs = programs, .err = &own};
     const char *asked = getenv("GLINFER_HALF");
     const char *held = getenv("GLINFER_LIMITS");
     if (asked && strcmp(asked, "yes") == 0) {
@@ -223,5 +224,10 @@ bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct
     gi_dispatch_table_destroy(probe.tables[1]);
     gi_buffer_finish(&probe.x, gpu);
     gi_buffer_finish(&probe.y, gpu);
-    return ok;
+    if (!ok && own.status == GLINFER_STATUS_DRIVER) {
+        gi_program_table_forget(programs);
+        gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO, "no halves: %s", own.message);
+        return true;
+    }
+    return ok || gi_error_set(err, own.status, "%s", own.message);
 }
