@@ -96,9 +96,17 @@ static bool is_sound(const struct gi_gemv_shape *shape)
            (pairs & (pairs - 1)) == 0 && (!gi_gemv_is_split(shape) || wg_size >= 8 * pairs);
 }
 
-// x as glsl/lib/gemv_half.glsl keeps it, and partial sums, at most a pair and a number an invocation.
-#define F16_BLOCK_SIZE   80
-#define F16_PARTIAL_SIZE 12
+// x as glsl/lib/gemv_half.glsl keeps it.
+#define F16_BLOCK_SIZE 80
+
+// Partial sums, at most a pair and a number an invocation, and where subgroups do not add them up what
+// lib/reduce.glsl has: two numbers more.
+static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape)
+{
+    const bool has_subgroups = gi_program_available(gpu, GI_PROGRAM_GEMV_VOCAB_SUBGROUP);
+    const bool is_shuffled = has_subgroups && shape->wg_size >= 32 * shape->pairs;
+    return shape->wg_size * (is_shuffled ? 12 : 20);
+}
 
 // Products in f16 are there for these types, where they are wanted or GLINFER_GEMV asks for them.
 static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
@@ -113,7 +121,8 @@ static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_r
     }
     return has_type && (recorder->is_half || getenv("GLINFER_GEMV")) &&
            limits->keeps_half_denormals &&
-           n_block * F16_BLOCK_SIZE + shape->wg_size * F16_PARTIAL_SIZE <= limits->max_shared_size;
+           n_block * F16_BLOCK_SIZE + partials_size(recorder->gpu, shape) <=
+               limits->max_shared_size;
 }
 
 static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
