@@ -7,7 +7,8 @@
 //   step_state                                    (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                    (binding 3, rewritten, with HAS_COUNTS)
 //
-// One group. The logits are read once for a histogram of their distance from the maximum and once
+// One group. The logits, or where top_k alone says what matters, the largest of the parts that
+// gemv_vocab leaves, are read once for a histogram of their distance from the maximum; the logits once
 // more to gather those that can matter into shared memory, where the filters are then applied
 // exactly; only where more than 1,024 can matter are they read again for each step of a selection.
 // The draw is the largest of (logit - max) / temperature - log(E), E an exponential variate from
@@ -51,6 +52,7 @@ uvec2 mass;      // of the whole vocabulary
 uint list_bin;   // the last bin that the list needs
 uint list_count; // elements up to it
 bool is_listed;  // elements come from the list
+bool is_pruned;  // what is counted first are the largest of the vocabulary's parts, not all elements
 uint n_element;  // of the logits or of the list
 uint n_probs, top_k; // 0: not wanted
 float top_p;         // 1: not wanted
@@ -97,11 +99,14 @@ void draw_element(uint key, uint id)
     }
 }
 
-// An element of the logits or of the list. A banned one has the id NO_ID.
+// An element of the logits, of the list, or of the parts' largest. A banned one has the id NO_ID.
 uvec2 read_element(uint i)
 {
     uint at = min(i, N_LIST - 1u);
     uvec2 element = is_listed ? uvec2(list_key[at], list_id[at]) : uvec2(key_of(logits[i]), i);
+    if (is_pruned && task == TASK_COUNT) {
+        element = uvec2(key_of(logits[partial + 2u * i]), logits[partial + 2u * i + 1u]);
+    }
     return has_bans && is_stop_id(element.y) ? uvec2(element.x, NO_ID) : element;
 }
 
@@ -212,12 +217,23 @@ void conclude()
     if (task <= TASK_COUNT_MASS) {
         if (task == TASK_COUNT || at.bin > list_bin) {
             list_bin = at.bin;
-            list_count = at.before + at.count;
+            list_count = is_pruned ? 0u : at.before + at.count;
         }
+        n_element = n_vocab;
         next_task();
     } else if (narrow(span, at, at.count <= 1u || (!is_by_mass && at.count == goal.x))) {
         next_task();
     }
+}
+
+// Begins to look for the bins that hold what is wanted. What is no less than the top_k-th of the parts'
+// largest is top_k elements at least, and few more.
+void begin_count(bool prunes)
+{
+    is_pruned = prunes;
+    n_element = prunes ? n_partial : n_vocab;
+    task = TASK_COUNT;
+    span = whole_span();
 }
 
 void run_task()
@@ -234,9 +250,13 @@ void run_task()
         sum_chunks();
     }
     if (task == TASK_LIST) {
-        n_element = list_count;
-        is_listed = true;
-        next_task();
+        if (n_appended <= N_LIST && (!is_pruned || n_appended >= top_k)) {
+            n_element = n_appended;
+            is_listed = true;
+            next_task();
+        } else { // the parts' largest say too little: count all
+            begin_count(false);
+        }
     } else if (task == TASK_RANK) {
         write_probs();
         next_task();
@@ -255,8 +275,9 @@ void run_round(uint largest, bool is_first_of_two)
     is_listed = false;
     list_count = NO_ID;
     read_settings(is_first_of_two);
+    begin_count(top_k > 0u && !needs_mass && top_k <= n_partial);
     task = needs_mass || top_k > 0u ? TASK_COUNT : is_greedy ? TASK_END : TASK_DRAW;
-    span = whole_span();
+    n_element = task == TASK_COUNT ? n_element : n_vocab;
     for (uint i = 0u; i < bound(64u) && task != TASK_END; i++) {
         run_task();
     }
