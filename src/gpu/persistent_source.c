@@ -80,12 +80,9 @@ static bool find_group_size(const struct gi_program *program, struct gi_stage_wo
             return true;
         }
     }
-    const char *fixed = program->fixed_defines;
-    while ((fixed = strstr(fixed, "WG_SIZE="))) {
-        *value = (uint32_t)strtoul(fixed + strlen("WG_SIZE="), NULL, 10);
-        return gi_stage_word_is(name, "WG_SIZE");
-    }
-    return false;
+    const char *fixed = strstr(program->fixed_defines, "WG_SIZE=");
+    *value = fixed ? (uint32_t)strtoul(fixed + strlen("WG_SIZE="), NULL, 10) : 0;
+    return fixed && gi_stage_word_is(name, "WG_SIZE");
 }
 
 static bool open_stage(struct maker *m, uint32_t entry)

@@ -451,6 +451,9 @@ static bool write_resets(struct writer *w, const struct gi_stage_tokens *tokens,
         if (d.begin == d.end) {
             continue;
         }
+        if (w->n_resets == GI_STAGE_MAX_GLOBALS) { // a name counts again under another condition
+            return refuse(name, "too many initial values", w->err);
+        }
         fprintf(w->out, "\n#define RESET%s_%.*s %.*s%s =", w->names->suffix, (int)name.size,
                 name.start, (int)name.size, name.start, w->names->suffix);
         if (!write_tokens(w, tokens, d.begin, d.end, false)) {
