@@ -226,6 +226,7 @@ bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct
     gi_buffer_finish(&probe.y, gpu);
     if (!ok && own.status == GLINFER_STATUS_DRIVER) {
         gi_program_table_forget(programs);
+        gpu->limits.flushes_half_denormals = true; // for all that is known
         gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO, "no halves: %s", own.message);
         return true;
     }
