@@ -500,8 +500,7 @@ struct glinfer_tuned {
     uint32_t extent;         // tokens of a batch
     const char *shape;       // that is used now
     // From glinfer_tune alone:
-    const char
-        *table_shape; // what the table has: shape itself where nothing is better beyond the noise
+    const char *table_shape; // the table's: shape itself where none is better beyond the noise
     double table_ns, ns;   // of all such dispatches of a decode step or a batch, with either shape
     uint32_t n_dispatches; // of those
     uint32_t n_candidates; // shapes that were measured, the table's included
@@ -511,9 +510,8 @@ typedef void (*glinfer_tuned_fn)(void *user, const struct glinfer_tuned *tuned);
 
 struct glinfer_tune_params {
     size_t struct_size;
-    uint32_t max_ms; // about so long; 0: 10 s, on boards and software renderers 60 s
-    glinfer_tuned_fn
-        on_tuned; // NULL, or called at the end for each, the one that takes longest first
+    uint32_t max_ms;              // about so long; 0: 10 s, on boards and software renderers 60 s
+    glinfer_tuned_fn on_tuned;    // NULL, or called at the end for each, what takes longest first
     glinfer_progress_fn progress; // compiling, then candidates
     void *user;
 };
@@ -527,11 +525,10 @@ static inline void glinfer_tune_params_init(struct glinfer_tune_params *params)
 struct glinfer_tune_stats {
     size_t struct_size;
     enum glinfer_profile_clock clock;
-    double table_step_ns,
-        step_ns;         // a whole decode step with the table's shapes and with the new ones
-    uint32_t n_sites;    // kernels on matrices that there are
-    uint32_t n_measured; // of them measured before the time was over
-    uint32_t n_changed;  // of them with a shape other than the table's
+    double table_step_ns, step_ns; // a decode step with the table's shapes, with the new ones
+    uint32_t n_sites;              // kernels on matrices that there are
+    uint32_t n_measured;           // of them measured before the time was over
+    uint32_t n_changed;            // of them with a shape other than the table's
 };
 
 // Measures which shapes the session's model runs fastest with on its device, and keeps them. Forgets what the
