@@ -139,6 +139,7 @@ static struct gi_jinja_value method_count(const struct call *call)
          at += what->size) {
         n++;
     }
+    gi_jinja_spend(&call->run->pool, (size_t)n);
     return gi_jinja_int(n);
 }
 

@@ -39,6 +39,7 @@ struct gi_jinja_string gi_jinja_replace(struct gi_jinja_pool *pool, struct gi_ji
          at_most--) {
         gi_jinja_append(pool, &text, gi_jinja_part(string, begin, found));
         gi_jinja_append(pool, &text, with);
+        gi_jinja_spend(pool, 1);
         begin = found + old.size;
     }
     gi_jinja_append(pool, &text, gi_jinja_part(string, begin, string.size));
