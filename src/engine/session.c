@@ -35,7 +35,9 @@ static bool check_params(const struct glinfer_model *model,
 
 static bool takes_halves(const struct glinfer_model *model, enum glinfer_precision precision)
 {
-    const bool has_half = gi_gpu_limits(model->device->gpu)->has_fast_half;
+    // Quants and small activations are denormals.
+    const struct gi_limits *limits = gi_gpu_limits(model->device->gpu);
+    const bool has_half = limits->has_fast_half && limits->keeps_half_denormals;
     if (precision == GLINFER_PRECISION_F16 && !has_half) {
         gi_log_write(&model->device->log, GLINFER_LOG_WARN,
                      "%s has no fast 16-bit arithmetic: computing in f32",
