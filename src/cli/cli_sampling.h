@@ -62,7 +62,7 @@ struct cli_sampling {
         CLI_FLAG_IGNORED("--mmap", "the file is mapped, copied to the device and let go"),         \
         CLI_FLAG_IGNORED("--mlock", "the weights are on the device"),                              \
         CLI_FLAG_IGNORED("-nkvo, --no-kv-offload", "the cache is on the device"),                  \
-        CLI_FLAG_IGNORED("--jinja", "known chat templates are built in"),                          \
+        CLI_FLAG_IGNORED("--jinja", "a file's own chat template is used as it is"),                \
         CLI_FLAG_IGNORED("--simple-io", "output is always plain"),                                 \
         CLI_FLAG_IGNORED("--no-display-prompt", "the prompt is never printed"),                    \
         CLI_FLAG_IGNORED("--offline", "nothing is ever fetched")
