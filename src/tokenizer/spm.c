@@ -18,6 +18,7 @@ struct spm {
     size_t piece_size_max; // bytes of the longest token
     int32_t byte_ids[256]; // GI_NO_TOKEN: nothing stands for that byte
     bool has_space_prefix;
+    bool joins_space[256]; // whether a token has a space behind a character that ends in the byte
 };
 
 static size_t decode_token(char *text, size_t size)
@@ -68,9 +69,22 @@ static void destroy_spm(void *state)
     }
 }
 
+static bool is_space_at(struct gi_text text, size_t i)
+{
+    return text.size - i >= SPACE_SIZE && memcmp(text.data + i, SPACE, SPACE_SIZE) == 0;
+}
+
+static void note_joined_spaces(struct spm *spm, struct gi_text token)
+{
+    for (size_t i = 1; i < token.size; i++) {
+        spm->joins_space[(uint8_t)token.data[i - 1]] |= is_space_at(token, i);
+    }
+}
+
 static void init_pieces(struct spm *spm, const struct gi_vocab *vocab)
 {
     for (size_t id = 0; id < vocab->n_tokens; id++) {
+        note_joined_spaces(spm, vocab->tokens[id]);
         size_t size = vocab->tokens[id].size;
         spm->ranks[id] = rank_of(vocab->scores ? vocab->scores[id] : 0.0f);
         spm->piece_size_max = size > spm->piece_size_max ? size : spm->piece_size_max;
@@ -175,9 +189,11 @@ static void apply_merge(struct pieces *pieces, const struct gi_merge *merge)
 
 // Bytes of the character that begins with lead. SentencePiece's text is not repaired, so a byte
 // that begins none is a character of its own.
-static uint32_t character_size(uint8_t lead)
+static size_t character_at(struct gi_text text, size_t offset)
 {
-    return lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    uint8_t lead = (uint8_t)text.data[offset];
+    size_t size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    return size < text.size - offset ? size : text.size - offset;
 }
 
 // A pair is offered at most once when the text begins and twice a merge, of which there are fewer
@@ -194,13 +210,12 @@ static bool init_nodes(struct pieces *pieces, struct glinfer_error *err)
         return false;
     }
     pieces->nodes = nodes;
+    pieces->count = 0;
     if (!gi_merge_heap_reserve(&pieces->heap, 3 * size, err)) {
         return false;
     }
     for (uint32_t offset = 0; offset < size;) {
-        uint32_t left = (uint32_t)size - offset;
-        uint32_t n = character_size((uint8_t)pieces->text.data[offset]);
-        n = n < left ? n : left;
+        uint32_t n = (uint32_t)character_at(pieces->text, offset);
         int32_t i = (int32_t)pieces->count++;
         nodes[i] = (struct node){offset, n, i - 1, offset + n < size ? i + 1 : -1, GI_NO_TOKEN};
         offset += n;
@@ -248,6 +263,32 @@ static bool encode_pieces(struct pieces *pieces, struct gi_ids *ids, struct glin
     return push_pieces(pieces, ids, err);
 }
 
+// Bytes from the front of a text that no piece reaches past: up to a space that no token has behind
+// such a character. Merging a word at a time keeps the heap within a cache.
+static size_t word_size(const struct spm *spm, struct gi_text text)
+{
+    size_t i = character_at(text, 0);
+    while (i < text.size &&
+           (!is_space_at(text, i) || spm->joins_space[(uint8_t)text.data[i - 1]])) {
+        i += character_at(text, i);
+    }
+    return i;
+}
+
+static bool encode_words(struct pieces *pieces, struct gi_text text, struct gi_ids *ids,
+                         struct glinfer_error *err)
+{
+    while (text.size) {
+        pieces->text = (struct gi_text){text.data, word_size(pieces->tokenizer->state, text)};
+        if (!encode_pieces(pieces, ids, err)) {
+            return false;
+        }
+        text.data += pieces->text.size;
+        text.size -= pieces->text.size;
+    }
+    return true;
+}
+
 //-- text --------------------------------------------------------------------------------------
 
 // Copies a text with its spaces, and one more in front if is_prefixed, as U+2581.
@@ -287,8 +328,9 @@ static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text tex
     if (!text.size) {
         return true;
     }
-    char *escaped = escape_spaces(text, spm->has_space_prefix, &pieces.text, err);
-    bool is_done = escaped && encode_pieces(&pieces, ids, err);
+    struct gi_text spaced;
+    char *escaped = escape_spaces(text, spm->has_space_prefix, &spaced, err);
+    bool is_done = escaped && encode_words(&pieces, spaced, ids, err);
     finish_pieces(&pieces);
     free(escaped);
     return is_done;

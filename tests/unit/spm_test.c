@@ -82,6 +82,23 @@ static void spm_takes_scores_that_are_no_numbers_last(void **state)
     EXPECT_IDS(&small.vocab, "hel", 0, SPM_HE, SPM_L);
 }
 
+static void spm_merges_words_apart_unless_a_token_spans_them(void **state)
+{
+    (void)state;
+    struct small_spm small;
+    small_spm_init(&small);
+    small.vocab.add_space_prefix = 0;
+    EXPECT_IDS(&small.vocab, "he he hell", 0, SPM_HE, SPM_SPACE_HE, SPM_SPACE, SPM_HELL);
+    EXPECT_IDS(&small.vocab, "l l", 0, SPM_L, SPM_SPACE, SPM_L);
+    small.tokens[SPM_EL] = small_text("l\xe2\x96\x81");
+    small.scores[SPM_EL] = 1;
+    EXPECT_IDS(&small.vocab, "l l l", 0, SPM_EL, SPM_EL, SPM_L);
+    EXPECT_IDS(&small.vocab, "ll he", 0, SPM_L, SPM_EL, SPM_HE);
+    // Three bytes that a broken character takes begin no word.
+    EXPECT_IDS(&small.vocab, "l\xf0 l", 0, SPM_L, BYTE(0xf0), BYTE(0xe2), BYTE(0x96), BYTE(0x81),
+               SPM_L);
+}
+
 static void spm_writes_other_characters_in_bytes(void **state)
 {
     (void)state;
@@ -321,6 +338,7 @@ int main(void)
         cmocka_unit_test(spm_merges_the_best_score_first),
         cmocka_unit_test(spm_merges_the_leftmost_of_equals),
         cmocka_unit_test(spm_takes_scores_that_are_no_numbers_last),
+        cmocka_unit_test(spm_merges_words_apart_unless_a_token_spans_them),
         cmocka_unit_test(spm_writes_other_characters_in_bytes),
         cmocka_unit_test(spm_takes_broken_characters_as_they_are),
         cmocka_unit_test(spm_writes_unknown_where_bytes_have_no_token),
