@@ -239,21 +239,23 @@ static void report_sites(struct gi_tune *tune)
     }
 }
 
-// The file may hold more than the device took from it, see GLINFER_TUNING, or what was added since.
+// The file may hold more than the device took from it, see GLINFER_TUNING, or what was added since. The device
+// takes what was measured once it is stored.
 static bool keep(struct gi_tune *tune)
 {
     struct glinfer_device *device = tune->session->model->device;
     struct gi_tuning *kept = gi_tuning_create(tune->err);
-    const bool is_set = kept && gi_tuning_file_load(&device->tuning_file, kept, tune->err) &&
-                        set_rows(tune, kept) && set_rows(tune, device->tuning);
-    if (is_set) {
-        report_sites(tune);
-    }
-    if (is_set && tune->dispatch) {
+    const bool ok = kept && gi_tuning_file_load(&device->tuning_file, kept, tune->err) &&
+                    set_rows(tune, kept) &&
+                    gi_tuning_file_store(&device->tuning_file, kept, tune->err) &&
+                    set_rows(tune, device->tuning);
+    gi_tuning_destroy(kept);
+    if (ok && tune->dispatch) {
         gi_gpu_set_indirect(gi_tune_gpu(tune), strcmp(tune->dispatch, "indirect") == 0);
     }
-    const bool ok = is_set && gi_tuning_file_store(&device->tuning_file, kept, tune->err);
-    gi_tuning_destroy(kept);
+    if (ok) {
+        report_sites(tune);
+    }
     return ok;
 }
 

@@ -53,6 +53,15 @@ static bool open_fixture(struct fixture *f, const char *cache_dir)
     return true;
 }
 
+static void remove_cache(void)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf '%s'", cache);
+    if (system(command) != 0) {
+        fprintf(stderr, "%s is left\n", cache);
+    }
+}
+
 static bool on_token(void *user, const struct glinfer_token *token)
 {
     int32_t **next = user;
@@ -191,6 +200,43 @@ static void cancelled_tuning_changes_nothing(void **state)
     close_fixture(&f);
 }
 
+// Puts a file in the place of the folder once measuring began.
+static bool take_folder_away(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    bool *is_taken = user;
+    (void)done, (void)total;
+    if (phase == GLINFER_PHASE_TUNE && !*is_taken) {
+        remove_cache();
+        FILE *file = fopen(cache, "w");
+        *is_taken = file && fclose(file) == 0;
+    }
+    return true;
+}
+
+static void tuning_that_cannot_be_kept_changes_nothing(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct glinfer_tune_params params;
+    struct glinfer_device_info before = {.struct_size = sizeof(before)}, after = before;
+    struct glinfer_error err;
+    bool is_taken = false;
+    glinfer_tune_params_init(&params);
+    params.max_ms = 1000;
+    params.progress = take_folder_away;
+    params.user = &is_taken;
+    assert_true(open_fixture(&f, cache));
+    glinfer_device_describe(f.device, &before);
+    assert_false(glinfer_tune(f.session, &params, NULL, &err));
+    assert_true(is_taken);
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_int_equal(glinfer_device_tuning(f.device, NULL, NULL), 0);
+    glinfer_device_describe(f.device, &after);
+    assert_memory_equal(&before, &after, sizeof(before));
+    close_fixture(&f);
+    assert_int_equal(remove(cache), 0);
+}
+
 static void tuning_without_a_cache_says_so(void **state)
 {
     (void)state;
@@ -205,15 +251,6 @@ static void tuning_without_a_cache_says_so(void **state)
     close_fixture(&f);
 }
 
-static void remove_cache(void)
-{
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", cache);
-    if (system(command) != 0) {
-        fprintf(stderr, "%s is left\n", cache);
-    }
-}
-
 int main(void)
 {
     struct fixture f = {0};
@@ -222,6 +259,8 @@ int main(void)
         cmocka_unit_test(reset_forgets),
         cmocka_unit_test(cancelled_tuning_changes_nothing),
         cmocka_unit_test(tuning_without_a_cache_says_so),
+        cmocka_unit_test(
+            tuning_that_cannot_be_kept_changes_nothing), // takes the folder away: the last
     };
     snprintf(cache, sizeof(cache), "/tmp/glinfer-tune-XXXXXX");
     if (!mkdtemp(cache) || !open_fixture(&f, cache)) {
