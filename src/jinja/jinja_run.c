@@ -99,15 +99,10 @@ static void run_set(struct gi_jinja_run *run, const struct gi_jinja_node *node)
 
 //-- loops -----------------------------------------------------------------------------------------
 
-static bool is_chosen(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                      struct gi_jinja_value item)
+// Begins a turn of a loop: the variables of the turn before are gone, their room is used again.
+static void begin_turn(struct gi_jinja_scope *scope)
 {
-    struct gi_jinja_scope scope = {.parent = run->scope};
-    run->scope = &scope;
-    set_targets(run, node->b, item);
-    const bool is_true = gi_jinja_is_true(gi_jinja_evaluate_node(run, node->c));
-    run->scope = scope.parent;
-    return is_true;
+    scope->variables.keys.count = scope->variables.values.count = 0;
 }
 
 static struct gi_jinja_list choose_items(struct gi_jinja_run *run, const struct gi_jinja_node *node)
@@ -115,41 +110,37 @@ static struct gi_jinja_list choose_items(struct gi_jinja_run *run, const struct 
     const struct gi_jinja_list all =
         gi_jinja_elements(run, node, gi_jinja_evaluate_node(run, node->a));
     struct gi_jinja_list chosen = {0};
+    struct gi_jinja_scope scope = {.parent = run->scope};
     if (!node->c) {
         return all;
     }
+    run->scope = &scope;
     for (size_t i = 0; i < all.count && !run->pool.has_failed; i++) {
-        if (is_chosen(run, node, all.items[i])) {
+        begin_turn(&scope);
+        set_targets(run, node->b, all.items[i]);
+        if (gi_jinja_is_true(gi_jinja_evaluate_node(run, node->c))) {
             gi_jinja_push(&run->pool, &chosen, all.items[i]);
         }
     }
+    run->scope = scope.parent;
     return chosen;
 }
 
-// The variable `loop`.
-static struct gi_jinja_value make_loop(struct gi_jinja_run *run, const struct gi_jinja_list *items,
-                                       size_t i)
+// Tells the variable `loop`, which is one for all turns, of turn i.
+static void set_loop(struct gi_jinja_pool *pool, struct gi_jinja_dict *loop,
+                     const struct gi_jinja_list *items, size_t i)
 {
-    struct gi_jinja_pool *pool = &run->pool;
-    struct gi_jinja_value loop = gi_jinja_new_dict(pool);
-    if (loop.kind != GI_JINJA_DICT) {
-        return loop;
-    }
     const int64_t n = (int64_t)items->count, at = (int64_t)i;
-    gi_jinja_put_name(pool, loop.dict, "index", gi_jinja_int(at + 1));
-    gi_jinja_put_name(pool, loop.dict, "index0", gi_jinja_int(at));
-    gi_jinja_put_name(pool, loop.dict, "revindex", gi_jinja_int(n - at));
-    gi_jinja_put_name(pool, loop.dict, "revindex0", gi_jinja_int(n - at - 1));
-    gi_jinja_put_name(pool, loop.dict, "first", gi_jinja_bool(at == 0));
-    gi_jinja_put_name(pool, loop.dict, "last", gi_jinja_bool(at + 1 == n));
-    gi_jinja_put_name(pool, loop.dict, "length", gi_jinja_int(n));
-    if (at > 0) {
-        gi_jinja_put_name(pool, loop.dict, "previtem", items->items[i - 1]);
-    }
-    if (at + 1 < n) {
-        gi_jinja_put_name(pool, loop.dict, "nextitem", items->items[i + 1]);
-    }
-    return loop;
+    gi_jinja_put_name(pool, loop, "index", gi_jinja_int(at + 1));
+    gi_jinja_put_name(pool, loop, "index0", gi_jinja_int(at));
+    gi_jinja_put_name(pool, loop, "revindex", gi_jinja_int(n - at));
+    gi_jinja_put_name(pool, loop, "revindex0", gi_jinja_int(n - at - 1));
+    gi_jinja_put_name(pool, loop, "first", gi_jinja_bool(at == 0));
+    gi_jinja_put_name(pool, loop, "last", gi_jinja_bool(at + 1 == n));
+    gi_jinja_put_name(pool, loop, "length", gi_jinja_int(n));
+    gi_jinja_put_name(pool, loop, "previtem", at > 0 ? items->items[i - 1] : gi_jinja_undefined());
+    gi_jinja_put_name(pool, loop, "nextitem",
+                      at + 1 < n ? items->items[i + 1] : gi_jinja_undefined());
 }
 
 static void run_for(struct gi_jinja_run *run, const struct gi_jinja_node *node)
@@ -160,14 +151,17 @@ static void run_for(struct gi_jinja_run *run, const struct gi_jinja_node *node)
         run_body(run, node->other);
         return;
     }
+    struct gi_jinja_scope scope = {.parent = run->scope};
+    const struct gi_jinja_value loop = gi_jinja_new_dict(&run->pool);
+    run->scope = &scope;
     for (size_t i = 0; i < items.count && flow != FLOW_BREAK && !run->pool.has_failed; i++) {
-        struct gi_jinja_scope scope = {.parent = run->scope};
-        run->scope = &scope;
-        gi_jinja_put_name(&run->pool, &scope.variables, "loop", make_loop(run, &items, i));
+        begin_turn(&scope);
+        set_loop(&run->pool, loop.dict, &items, i);
+        gi_jinja_put_name(&run->pool, &scope.variables, "loop", loop);
         set_targets(run, node->b, items.items[i]);
         flow = run_body(run, node->list);
-        run->scope = scope.parent;
     }
+    run->scope = scope.parent;
 }
 
 //-- macros ----------------------------------------------------------------------------------------
