@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 100, MAX_SIZE = 1 << 20, MAX_POOL = 64 << 20 };
+enum { MAX_DEPTH = 100, MAX_SIZE = 1 << 20, MAX_POOL = 16 << 20 };
 
 static struct gi_jinja_node *parse_body(struct gi_jinja_parser *parser, const char *const *ends);
 

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_POOL = 256 << 20, MAX_DEPTH = 100 };
+enum {
+    MAX_POOL = 32 << 20, // with the parser's, host memory beside a model stays under 64 MiB
+    MAX_DEPTH = 100,
+};
 
 // How a body ended.
 enum flow {

@@ -296,12 +296,14 @@ static void a_hostile_template_ends(void **state)
     expect_error(deep, GLINFER_STATUS_UNSUPPORTED, "expected");
     expect_error("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", GLINFER_STATUS_UNSUPPORTED,
                  "deeply");
+    expect_error("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
+                 GLINFER_STATUS_UNSUPPORTED, "memory");
     expect_error(
         "{% set r = range(9999) %}{% for a in r %}{% for b in r %}{% endfor %}{% endfor %}",
         GLINFER_STATUS_UNSUPPORTED, "too long");
     expect_error("{% set n = namespace(s='a') %}{% for a in range(99) %}{% set n.s = n.s + n.s %}"
                  "{% endfor %}",
-                 GLINFER_STATUS_UNSUPPORTED, "memory");
+                 GLINFER_STATUS_UNSUPPORTED, "more than 32 MiB of memory");
     expect_error("{% set n = namespace(a=[1], b=[1]) %}{% for i in range(60) %}"
                  "{% set n.a = [n.a, n.a] %}{% set n.b = [n.b, n.b] %}{% endfor %}"
                  "{{ n.a == n.b }}",
