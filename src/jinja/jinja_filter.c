@@ -39,7 +39,8 @@ static bool is_kind(struct gi_jinja_value value, struct gi_jinja_string name, bo
 
 static bool is_divisible(struct gi_jinja_value value, int64_t by)
 {
-    return value.kind == GI_JINJA_INT && by != 0 && by != -1 && value.number % by == 0;
+    // What -1 divides is left out of %, which cannot have the least of numbers.
+    return value.kind == GI_JINJA_INT && by != 0 && (by == -1 || value.number % by == 0);
 }
 
 bool gi_jinja_test(struct gi_jinja_run *run, const struct gi_jinja_node *node,

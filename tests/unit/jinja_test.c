@@ -104,6 +104,7 @@ static void filters_tests_and_methods_do_what_python_does(void **state)
         {"{{ tools is none }}{{ x is defined }}{{ 'a' is string }}{{ {} is mapping }}",
          "TrueFalseTrueTrue"                                                                                                       },
         {"{{ messages is iterable and 3 is odd and 4 is not odd and 6 is divisibleby 3 }}",    "True"                              },
+        {"{{ 6 is divisibleby(-3) and 6 is divisibleby(-1) and not 6 is divisibleby 0 }}",     "True"                              },
         {"{{ strftime_now is defined }}{{ range(1, 4) | list }}",                              "True[1, 2, 3]"                     },
         {"{{ 'a\\nb' | indent(2) }}{{ '12' | int + 1 }}",                                      "a\n  b13"                          },
     };
