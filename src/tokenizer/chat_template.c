@@ -3,6 +3,7 @@
 #include "jinja/jinja.h"
 #include "tokenizer/array.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,20 +30,32 @@ static bool render(const struct gi_tokenizer *tokenizer, const struct glinfer_me
 
 //-- trials ----------------------------------------------------------------------------------------
 
+// The conversations that templates are tried with.
+#define ANSWER "second"
+static const struct glinfer_message talk[] = {
+    {"user",      "first"},
+    {"assistant", ANSWER },
+    {"user",      "third"}
+};
+static const struct glinfer_message told_talk[] = {
+    {"system",    "zeroth"},
+    {"user",      "first" },
+    {"assistant", ANSWER  },
+    {"user",      "third" }
+};
+
 // A template is sound if it writes a question, as a message's content.
-static bool is_sound(const struct gi_tokenizer *tokenizer, struct glinfer_error *err)
+static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_output *question,
+                     struct glinfer_error *err)
 {
-    static const struct glinfer_message question = {"user", "question"};
-    struct gi_jinja_output output;
-    if (!render(tokenizer, &question, 1, &output, err)) {
+    if (!render(tokenizer, talk, 1, question, err)) {
         return false;
     }
     size_t n_data = 0;
-    for (size_t i = 0; i < output.size; i++) {
-        n_data += output.is_data[i];
+    for (size_t i = 0; i < question->size; i++) {
+        n_data += question->is_data[i];
     }
-    gi_jinja_output_finish(&output);
-    return n_data >= strlen(question.content) ||
+    return n_data >= strlen(talk[0].content) ||
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "it does not write what a user says");
 }
 
@@ -74,18 +87,19 @@ enum likeness {
     LIKENESS_BUT_ANSWER, // the template leaves out what an answer begins with
 };
 
-// LIKENESS_WHOLE of a conversation that the template does not take.
+// The output is what the template writes of the messages. LIKENESS_WHOLE where there is none: it does not take
+// such a conversation.
 static enum likeness compare(const struct gi_tokenizer *tokenizer,
+                             const struct gi_jinja_output *output,
                              const struct glinfer_message *messages, size_t n_messages)
 {
-    struct gi_jinja_output output;
     struct gi_segment *segments = NULL;
     size_t n_segments = 0;
-    if (!render(tokenizer, messages, n_messages, &output, NULL)) {
+    if (!output->data) {
         return LIKENESS_WHOLE;
     }
-    const size_t begin = skip_bos(tokenizer, &output);
-    const struct gi_text text = {output.data + begin, output.size - begin};
+    const size_t begin = skip_bos(tokenizer, output);
+    const struct gi_text text = {output->data + begin, output->size - begin};
     enum likeness likeness = LIKENESS_NONE;
     if (gi_chat_write(tokenizer, messages, n_messages, &segments, &n_segments, NULL)) {
         likeness = is_same(segments, n_segments, text)                         ? LIKENESS_WHOLE
@@ -93,27 +107,26 @@ static enum likeness compare(const struct gi_tokenizer *tokenizer,
                                                                                : LIKENESS_NONE;
     }
     free(segments);
+    return likeness;
+}
+
+static enum likeness compare_told(const struct gi_tokenizer *tokenizer, size_t n_messages)
+{
+    struct gi_jinja_output output = {0};
+    render(tokenizer, told_talk, n_messages, &output, NULL);
+    const enum likeness likeness = compare(tokenizer, &output, told_talk, n_messages);
     gi_jinja_output_finish(&output);
     return likeness;
 }
 
-static enum likeness compare_all(const struct gi_tokenizer *tokenizer)
+// Given what the template writes of the question alone, and of the whole talk.
+static enum likeness compare_all(const struct gi_tokenizer *tokenizer,
+                                 const struct gi_jinja_output *question,
+                                 const struct gi_jinja_output *whole)
 {
-    static const struct glinfer_message talk[] = {
-        {"user",      "first" },
-        {"assistant", "second"},
-        {"user",      "third" }
-    };
-    static const struct glinfer_message told_talk[] = {
-        {"system",    "zeroth"},
-        {"user",      "first" },
-        {"assistant", "second"},
-        {"user",      "third" }
-    };
-    const enum likeness first = compare(tokenizer, talk, 1);
-    const bool is_like = compare(tokenizer, talk, 3) == first &&
-                         compare(tokenizer, told_talk, 2) == first &&
-                         compare(tokenizer, told_talk, 4) == first;
+    const enum likeness first = compare(tokenizer, question, talk, 1);
+    const bool is_like = first != LIKENESS_NONE && compare(tokenizer, whole, talk, 3) == first &&
+                         compare_told(tokenizer, 2) == first && compare_told(tokenizer, 4) == first;
     return is_like ? first : LIKENESS_NONE;
 }
 
@@ -136,27 +149,19 @@ static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text t
 }
 
 // Files name few of the tokens that end a turn; the template writes the one that is meant.
-static void add_end_of_answer(struct gi_tokenizer *tokenizer)
+static void add_end_of_answer(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *whole)
 {
-    static const char answer[] = "second";
-    static const struct glinfer_message talk[] = {
-        {"user",      "first"},
-        {"assistant", answer },
-        {"user",      "third"}
-    };
-    struct gi_jinja_output output;
-    if (!render(tokenizer, talk, 3, &output, NULL)) {
+    if (!whole->data) {
         return;
     }
-    const char *found = memmem(output.data, output.size, answer, strlen(answer));
-    size_t end = found ? (size_t)(found - output.data) + strlen(answer) : output.size;
-    while (end < output.size && strchr(" \n", output.data[end])) {
+    const char *found = memmem(whole->data, whole->size, ANSWER, strlen(ANSWER));
+    size_t end = found ? (size_t)(found - whole->data) + strlen(ANSWER) : whole->size;
+    while (end < whole->size && strchr(" \n", whole->data[end])) {
         end++;
     }
     gi_special_add_stop(
         &tokenizer->special,
-        control_at(tokenizer, (struct gi_text){output.data + end, output.size - end}));
-    gi_jinja_output_finish(&output);
+        control_at(tokenizer, (struct gi_text){whole->data + end, whole->size - end}));
 }
 
 //-- set up ----------------------------------------------------------------------------------------
@@ -167,32 +172,50 @@ static void drop_template(struct gi_chat *chat)
     chat->jinja = NULL;
 }
 
-bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
-                           struct glinfer_error *err)
+// Takes from what the template writes the token that ends an answer, and which format it is.
+static void learn(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *question)
 {
     struct gi_chat *chat = &tokenizer->chat;
-    struct glinfer_error own = {0};
-    if (!chat->has_template) {
-        return true;
-    }
-    chat->jinja = gi_jinja_create(jinja.data, jinja.size, &own);
-    if (!chat->jinja || !is_sound(tokenizer, &own)) {
-        drop_template(chat);
-        memcpy(chat->fault, own.message,
-               sizeof(own.message) < sizeof(chat->fault) ? sizeof(own.message)
-                                                         : sizeof(chat->fault));
-        chat->fault[sizeof(chat->fault) - 1] = 0;
-        return own.status != GLINFER_STATUS_NO_MEMORY ||
-               gi_error_set(err, own.status, "%s", own.message);
-    }
-    add_end_of_answer(tokenizer);
-    const enum likeness likeness = chat->format ? compare_all(tokenizer) : LIKENESS_NONE;
+    struct gi_jinja_output whole = {0};
+    render(tokenizer, talk, 3, &whole, NULL);
+    add_end_of_answer(tokenizer, &whole);
+    const enum likeness likeness =
+        chat->format ? compare_all(tokenizer, question, &whole) : LIKENESS_NONE;
+    gi_jinja_output_finish(&whole);
     if (likeness == LIKENESS_NONE) {
         chat->format = NULL;
     } else if (likeness == LIKENESS_BUT_ANSWER) {
         drop_template(chat);
     }
-    return true;
+}
+
+// Keeps why a template cannot be run; fails where memory ran out.
+static bool refuse(struct gi_chat *chat, const struct glinfer_error *why, struct glinfer_error *err)
+{
+    drop_template(chat);
+    snprintf(chat->fault, sizeof(chat->fault), "%.*s", (int)sizeof(chat->fault) - 1, why->message);
+    return why->status != GLINFER_STATUS_NO_MEMORY ||
+           gi_error_set(err, why->status, "%s", why->message);
+}
+
+bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
+                           struct glinfer_error *err)
+{
+    struct gi_chat *chat = &tokenizer->chat;
+    struct gi_jinja_output question = {0};
+    struct glinfer_error own = {0};
+    bool ok = true;
+    if (!chat->has_template) {
+        return true;
+    }
+    chat->jinja = gi_jinja_create(jinja.data, jinja.size, &own);
+    if (chat->jinja && is_sound(tokenizer, &question, &own)) {
+        learn(tokenizer, &question);
+    } else {
+        ok = refuse(chat, &own, err);
+    }
+    gi_jinja_output_finish(&question);
+    return ok;
 }
 
 //-- encode ----------------------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+#include "jinja/jinja.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/small_vocab.h"
 
@@ -316,6 +317,37 @@ static void a_system_message_has_its_place(void **state)
     "m.content | trim + '<end_of_turn>\\n' }}{% endfor %}"                                         \
     "{% if add_generation_prompt %}{{ '<start_of_turn>model\\n' }}{% endif %}"
 
+static uint32_t n_renders;
+
+bool __real_gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
+                            struct gi_jinja_output *output, struct glinfer_error *err);
+bool __wrap_gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
+                            struct gi_jinja_output *output, struct glinfer_error *err);
+
+bool __wrap_gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
+                            struct gi_jinja_output *output, struct glinfer_error *err)
+{
+    n_renders++;
+    return __real_gi_jinja_render(jinja, input, output, err);
+}
+
+static void expect_renders(const char *template, uint32_t n)
+{
+    n_renders = 0;
+    gi_tokenizer_destroy(create(template));
+    assert_int_equal(n_renders, n);
+}
+
+// A hostile template may take a second each time.
+static void templates_are_tried_no_more_than_it_takes(void **state)
+{
+    (void)state;
+    expect_renders("{{ messages[0].nothing }}", 1);
+    expect_renders(TURNS, 2);
+    expect_renders("{{ '<|im_start|>' + messages[-1].content }}", 2);
+    expect_renders(NO_SYSTEM, 4);
+}
+
 static void expect_template_name(const char *template, const char *name)
 {
     struct gi_tokenizer *tokenizer = create(template);
@@ -557,6 +589,7 @@ int main(void)
         cmocka_unit_test(the_first_bos_is_written_once),
         cmocka_unit_test(a_system_message_has_its_place),
         cmocka_unit_test(templates_are_run_as_they_are),
+        cmocka_unit_test(templates_are_tried_no_more_than_it_takes),
         cmocka_unit_test(a_format_is_known_by_what_it_writes),
         cmocka_unit_test(what_a_template_refuses_its_format_writes),
         cmocka_unit_test(a_refusal_without_a_format_is_the_templates),
