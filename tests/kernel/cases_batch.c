@@ -570,13 +570,18 @@ static const struct batch_shape {
     {"row",    "row",   "narrow" },
 };
 
+static void print_gemm(const struct gemm_case *c, const struct batch_shape *shape, char *text,
+                       size_t size)
+{
+    snprintf(text, size, "%s %s %u tokens %ux%u in parts of %u%s%s",
+             gi_ggml_type_find(c->type)->name, shape->name, c->n_tokens, c->n_rows, c->n_cols,
+             c->max_part_rows, c->has_bias ? " bias" : "", c->is_added ? " added" : "");
+}
+
 static void gemm_name(size_t index, char *text, size_t size)
 {
-    const struct gemm_case *c = &gemm_cases[index / COUNT(batch_shapes)];
-    snprintf(text, size, "%s %s %u tokens %ux%u in parts of %u%s%s",
-             gi_ggml_type_find(c->type)->name, batch_shapes[index % COUNT(batch_shapes)].name,
-             c->n_tokens, c->n_rows, c->n_cols, c->max_part_rows, c->has_bias ? " bias" : "",
-             c->is_added ? " added" : "");
+    print_gemm(&gemm_cases[index / COUNT(batch_shapes)], &batch_shapes[index % COUNT(batch_shapes)],
+               text, size);
 }
 
 // x without its padding.
@@ -613,9 +618,9 @@ static bool check_gemm(struct kt_run *run, const struct gemm_case *c,
     return is_good;
 }
 
-static bool run_gemm(struct kt_run *run, size_t index)
+static bool run_gemm_case(struct kt_run *run, const struct gemm_case *c,
+                          const struct batch_shape *shape)
 {
-    const struct gemm_case *c = &gemm_cases[index / COUNT(batch_shapes)];
     const float scale = 0.75f;
     struct glinfer_error err;
     struct kt_weight weight;
@@ -624,7 +629,6 @@ static bool run_gemm(struct kt_run *run, size_t index)
     float *before = kt_alloc((size_t)c->n_tokens * y_stride, sizeof(float));
     struct gi_rows x_rows = make_rows(run, "x", x, c->n_tokens, x_stride);
     struct gi_rows y = make_rows(run, "y", before, c->n_tokens, y_stride);
-    const struct batch_shape *shape = &batch_shapes[index % COUNT(batch_shapes)];
     setenv("GLINFER_BATCH", shape->batch, 1);
     setenv("GLINFER_GEMM", shape->gemm, 1);
     bool is_good = kt_weight_init(&weight, run,
@@ -645,8 +649,54 @@ static bool run_gemm(struct kt_run *run, size_t index)
     return is_good;
 }
 
+static bool run_gemm(struct kt_run *run, size_t index)
+{
+    return run_gemm_case(run, &gemm_cases[index / COUNT(batch_shapes)],
+                         &batch_shapes[index % COUNT(batch_shapes)]);
+}
+
 const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases) * COUNT(batch_shapes), gemm_name,
                                  run_gemm};
+
+// The other weight types, which differ in no more than how a block is read: in a form of each way of reading,
+// with more tokens than a tile, and than gemv_batch has them with.
+static const uint32_t other_types[] = {
+    GI_GGML_TYPE_BF16,   GI_GGML_TYPE_Q5_1,  GI_GGML_TYPE_Q2_K,    GI_GGML_TYPE_Q3_K,
+    GI_GGML_TYPE_Q5_K,   GI_GGML_TYPE_IQ1_S, GI_GGML_TYPE_IQ1_M,   GI_GGML_TYPE_IQ2_XXS,
+    GI_GGML_TYPE_IQ2_XS, GI_GGML_TYPE_IQ2_S, GI_GGML_TYPE_IQ3_XXS, GI_GGML_TYPE_IQ4_NL,
+    GI_GGML_TYPE_IQ4_XS, GI_GGML_TYPE_MXFP4, GI_GGML_TYPE_TQ1_0,   GI_GGML_TYPE_TQ2_0};
+
+static const struct batch_shape quant_shapes[] = {
+    {"split", "split", "narrow" },
+    {"wide",  "split", "32x64:2"},
+    {"lane",  "lane",  "narrow" },
+};
+
+static struct gemm_case quant_case(size_t index)
+{
+    return (struct gemm_case){.type = other_types[index / COUNT(quant_shapes)],
+                              .n_tokens = 33,
+                              .n_rows = 48,
+                              .n_cols = 768,
+                              .max_part_rows = 32,
+                              .has_bias = index % 2 == 0,
+                              .is_added = index % 4 < 2};
+}
+
+static void gemm_quant_name(size_t index, char *text, size_t size)
+{
+    const struct gemm_case c = quant_case(index);
+    print_gemm(&c, &quant_shapes[index % COUNT(quant_shapes)], text, size);
+}
+
+static bool run_gemm_quant(struct kt_run *run, size_t index)
+{
+    const struct gemm_case c = quant_case(index);
+    return run_gemm_case(run, &c, &quant_shapes[index % COUNT(quant_shapes)]);
+}
+
+const struct kt_suite kt_gemm_quant = {"gemm_quant", COUNT(other_types) * COUNT(quant_shapes),
+                                       gemm_quant_name, run_gemm_quant};
 
 //-- glu ----------------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ extern const struct kt_suite kt_experts, kt_experts_step;
 extern const struct kt_suite kt_argmax, kt_logprob, kt_sample;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
 extern const struct kt_suite kt_layernorm, kt_layernorm_step;
-extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_glu, kt_gemv_batch;
+extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_gemm_quant, kt_glu,
+    kt_gemv_batch;
 extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree,
     kt_attention_direct;
 extern const struct kt_suite kt_gemm_half;
@@ -38,6 +39,8 @@ const struct kt_suite *const kt_suites[] = {
     &kt_layernorm_step,
     &kt_rmsnorm_scale,
     &kt_gemm,
+    &kt_gemm_quant,
+    &kt_gemm_quant,
     &kt_gemv_batch,
     &kt_glu,
     &kt_rope_kv,
