@@ -110,11 +110,6 @@ static void run_load(struct chat *chat, const char *argument)
     }
 }
 
-static double per_second(uint32_t n, double ms)
-{
-    return ms > 0 ? n * 1000.0 / ms : 0;
-}
-
 static void run_stats(struct chat *chat, const char *argument)
 {
     const struct glinfer_stats *stats = &chat->turns.stats;
@@ -125,10 +120,7 @@ static void run_stats(struct chat *chat, const char *argument)
         return;
     }
     fprintf(stderr, "held    %6zu tokens of the conversation before\n", chat->turns.n_reused);
-    fprintf(stderr, "prompt  %6u tokens  %9.1f ms  %8.2f tokens/s\n", stats->prompt_n,
-            stats->prompt_ms, per_second(stats->prompt_n, stats->prompt_ms));
-    fprintf(stderr, "answer  %6u tokens  %9.1f ms  %8.2f tokens/s\n", stats->predicted_n,
-            stats->predicted_ms, per_second(stats->predicted_n, stats->predicted_ms));
+    cli_print_speeds(stats);
     fprintf(stderr, "context %6u tokens of %u, peak memory %s\n", stats->n_past,
             chat->session.info.n_ctx, cli_format_size(memory, stats->peak_memory));
 }

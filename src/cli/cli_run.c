@@ -260,11 +260,6 @@ static bool generate(struct run *run, struct glinfer_error *err)
 
 //-- results ---------------------------------------------------------------------------------------
 
-static double per_second(uint32_t n, double ms)
-{
-    return ms > 0 ? n * 1000.0 / ms : 0;
-}
-
 static void add_rate(cJSON *timings, const char *what, uint32_t n, double ms)
 {
     char name[64];
@@ -275,7 +270,7 @@ static void add_rate(cJSON *timings, const char *what, uint32_t n, double ms)
     snprintf(name, sizeof(name), "%s_per_token_ms", what);
     cJSON_AddNumberToObject(timings, name, n > 0 ? ms / n : 0);
     snprintf(name, sizeof(name), "%s_per_second", what);
-    cJSON_AddNumberToObject(timings, name, per_second(n, ms));
+    cJSON_AddNumberToObject(timings, name, cli_per_second(n, ms));
 }
 
 static void add_timings(cJSON *object, const struct glinfer_stats *stats)
@@ -325,10 +320,8 @@ static void print_timings(const struct run *run)
         !(settings->is_timed || settings->session.device.is_verbose || isatty(STDERR_FILENO))) {
         return;
     }
-    fprintf(stderr, "\nprompt  %6u tokens  %9.1f ms  %8.2f tokens/s\n", stats->prompt_n,
-            stats->prompt_ms, per_second(stats->prompt_n, stats->prompt_ms));
-    fprintf(stderr, "answer  %6u tokens  %9.1f ms  %8.2f tokens/s\n", stats->predicted_n,
-            stats->predicted_ms, per_second(stats->predicted_n, stats->predicted_ms));
+    fputc('\n', stderr);
+    cli_print_speeds(stats);
     fprintf(stderr, "first token after %.1f ms, %u waits, chains of up to %u, peak memory %s\n",
             stats->ttft_ms, stats->gpu_waits, stats->chain_length,
             cli_format_size(memory, stats->peak_memory));

@@ -72,4 +72,10 @@ int cli_session_load(struct cli_session *session);
 int cli_session_start(struct cli_session *session);
 void cli_session_finish(struct cli_session *session);
 
+// n in ms milliseconds; 0 where there was no time.
+double cli_per_second(uint32_t n, double ms);
+// Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single token of an
+// answer comes with the prompt and has no time of its own.
+void cli_print_speeds(const struct glinfer_stats *stats);
+
 #endif

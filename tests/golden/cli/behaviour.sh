@@ -42,6 +42,9 @@ done
 check 'json stops at the limit' "$(grep -c '"stop":"limit"' "$dir/json")" 1
 check 'json has three probs a token' "$(grep -o '"logprob"' "$dir/json" | wc -l | tr -d ' ')" 27
 
+run -p 'Once upon' -n 1 --show-timings >/dev/null
+check 'one token has no speed of its own' "$(grep -c '^answer  *1 token, which came' "$dir/errors")" 1
+
 run -p 'Once upon' -c 16 >/dev/null
 check 'a full context is named' "$(grep -c 'the context of 16 tokens is full' "$dir/errors")" 1
 
