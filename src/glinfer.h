@@ -375,7 +375,7 @@ struct glinfer_stats {
     uint32_t chain_length;           // steps of the longest chain
     uint32_t gpu_waits;              // times the host waited for the GPU
     uint32_t dispatches_per_token;   // of a decode step
-    uint32_t n_past;                 // tokens that the session holds now
+    uint32_t n_past;                 // tokens in the cache now, without the last of an answer
     uint64_t peak_memory;            // bytes: the largest resident size of the process so far
     uint64_t weight_bytes_per_token; // bytes of weights a decode step reads
 };

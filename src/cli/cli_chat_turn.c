@@ -188,6 +188,9 @@ static bool generate(struct cli_turns *turns, struct glinfer_error *err)
     cli_bar_wait(&turns->session->bar);
     const bool is_done = glinfer_generate(turns->session->session, &params, &turns->stats, err);
     cli_bar_clear(&turns->session->bar);
+    if (is_done) { // the last token of an answer that was cut may be known and yet to be processed
+        turns->n_reused = turns->ids.count - turns->stats.prompt_n;
+    }
     if (turns->is_line_open) {
         cli_write("\n", 1);
     }

@@ -26,7 +26,7 @@ struct cli_turns {
     struct cli_bytes answer;
     struct cli_ids answer_ids;
     bool is_line_open, is_out_of_memory;
-    size_t n_reused; // tokens of ids that the session held before
+    size_t n_reused; // tokens of ids that were not processed again
     uint64_t n_turns;
     struct glinfer_stats stats; // of the last answer
 };

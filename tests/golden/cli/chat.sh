@@ -61,6 +61,8 @@ check 'a system message by flag' $? 0
 chat 'one\n/stats\ntwo two\n/stats\n' >/dev/null
 check 'the first turn finds nothing held' "$(said '^held  *0 tokens')" 1
 check 'the second one does' "$(said '^held  *[1-9][0-9]* tokens')" 1
+context=$(sed -n 's/^context  *\([0-9]*\) tokens.*/\1/p' "$dir/errors" | head -n 1)
+check 'all that was in the context' "$(said "^held  *$context tokens")" 1
 
 chat "one one\ntwo two\nthree three\nfour four\n/save $dir/all.json\n" -c 128 >/dev/null
 check 'a full context' $? 0
