@@ -37,6 +37,8 @@ static const char environment[] =
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
     "    GLINFER_GEMM=64x64|64x64:3|32x64:2|narrow|few  the prompt kernels of larger GPUs\n"
     "    GLINFER_HALF=yes|no               fast halves or none, without trying the device\n"
+    "    GLINFER_PAGES=large|small         weights in pages of 2 MiB (NVIDIA), from 1 GiB on by "
+    "default\n"
     "    GLINFER_TUNING=off|FILE           no tuning, or that of a file\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
     "    XDG_CACHE_HOME                    compiled programs and tuning lie in its folder glinfer\n"

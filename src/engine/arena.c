@@ -67,7 +67,7 @@ bool gi_arena_allocate(struct gi_arena *arena, struct gi_gpu *gpu, const char *l
 {
     for (uint32_t i = 0; i < arena->n_buffers; i++) {
         const uint64_t size = arena->buffers[i].size;
-        if (!gi_buffer_init(&arena->buffers[i], gpu, size, label, err)) {
+        if (!gi_buffer_init_paged(&arena->buffers[i], gpu, size, arena->total, label, err)) {
             return false;
         }
     }

@@ -1,6 +1,7 @@
 #include "gpu/buffer.h"
 
 #include "gpu/gpu_private.h"
+#include "gpu/large_pages.h"
 
 #include <assert.h>
 #include <string.h>
@@ -134,6 +135,12 @@ static bool fill_zero(struct gi_gpu *gpu, const struct gi_buffer *buffer, struct
 bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size, const char *label,
                     struct glinfer_error *err)
 {
+    return gi_buffer_init_paged(buffer, gpu, size, 0, label, err);
+}
+
+bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
+                          uint64_t together, const char *label, struct glinfer_error *err)
+{
     *buffer = (struct gi_buffer){0};
     if (size == 0 || size > MAX_BUFFER_SIZE) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
@@ -142,7 +149,8 @@ bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
     }
     buffer->size = (size + 15) & ~UINT64_C(15);
     glGenBuffers(1, &buffer->name);
-    if (!allocate_storage(gpu, buffer->name, buffer->size, label, err)) {
+    if (!(together >= gpu->pages.from && gi_large_pages_allocate(gpu, buffer)) &&
+        !allocate_storage(gpu, buffer->name, buffer->size, label, err)) {
         goto fail;
     }
     gi_gpu_label(gpu, GL_BUFFER_KHR, buffer->name, label);
@@ -157,8 +165,10 @@ fail:
 
 void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu)
 {
-    (void)gpu;
     glDeleteBuffers(1, &buffer->name);
+    if (buffer->memory) {
+        gpu->ext.delete_memory_objects(1, &buffer->memory);
+    }
     *buffer = (struct gi_buffer){0};
 }
 

@@ -7,8 +7,9 @@
 #include "gpu/gpu.h"
 
 struct gi_buffer {
-    uint32_t name; // GL name, 0: none
-    uint64_t size; // bytes
+    uint32_t name;   // GL name, 0: none
+    uint32_t memory; // GL's memory object below it; 0: memory of the driver's own
+    uint64_t size;   // bytes
 };
 
 // A part of a buffer as a kernel binds it. offset is a multiple of the storage alignment.
@@ -21,6 +22,10 @@ struct gi_range {
 // Fails with NO_MEMORY (size and label) and UNSUPPORTED over 1 GiB.
 bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size, const char *label,
                     struct glinfer_error *err);
+// The same in large pages where the device has a way to them and together, the bytes of all buffers
+// that a step reads beside this one, are so many that small ones cost time (GLINFER_PAGES).
+bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
+                          uint64_t together, const char *label, struct glinfer_error *err);
 void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
 
 // Copies data into [offset, offset + size), ordered after what was submitted and visible to what is

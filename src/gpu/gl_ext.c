@@ -50,6 +50,23 @@ static void load_debug(struct gi_gl_ext *ext, const struct gi_platform *platform
         (PFNGLOBJECTLABELKHRPROC)find_proc(platform, "glObjectLabelKHR", "glObjectLabel");
 }
 
+static void load_memory(struct gi_gl_ext *ext, const struct gi_platform *platform)
+{
+    ext->create_memory_objects =
+        (PFNGLCREATEMEMORYOBJECTSEXTPROC)find_proc(platform, "glCreateMemoryObjectsEXT", NULL);
+    ext->delete_memory_objects =
+        (PFNGLDELETEMEMORYOBJECTSEXTPROC)find_proc(platform, "glDeleteMemoryObjectsEXT", NULL);
+    ext->buffer_storage_memory =
+        (PFNGLBUFFERSTORAGEMEMEXTPROC)find_proc(platform, "glBufferStorageMemEXT", NULL);
+    ext->get_unsigned_bytes =
+        (PFNGLGETUNSIGNEDBYTEI_VEXTPROC)find_proc(platform, "glGetUnsignedBytei_vEXT", NULL);
+    if (ext->create_memory_objects && ext->delete_memory_objects && ext->buffer_storage_memory &&
+        ext->get_unsigned_bytes) {
+        ext->import_memory_fd =
+            (PFNGLIMPORTMEMORYFDEXTPROC)find_proc(platform, "glImportMemoryFdEXT", NULL);
+    }
+}
+
 static bool has_compute_subgroups(void)
 {
     GLint stages = 0;
@@ -77,6 +94,9 @@ void gi_gl_ext_load(struct gi_gl_ext *ext, const struct gi_platform *platform)
     if (gi_gl_ext_has("GL_EXT_texture_buffer") || gi_gl_ext_has("GL_OES_texture_buffer")) {
         ext->tex_buffer_range = (PFNGLTEXBUFFERRANGEEXTPROC)find_proc(
             platform, "glTexBufferRangeEXT", "glTexBufferRangeOES");
+    }
+    if (gi_gl_ext_has("GL_EXT_memory_object") && gi_gl_ext_has("GL_EXT_memory_object_fd")) {
+        load_memory(ext, platform);
     }
     if (gi_gl_ext_has("GL_EXT_disjoint_timer_query")) {
         load_timer(ext, platform);

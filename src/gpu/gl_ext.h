@@ -25,6 +25,11 @@ struct gi_gl_ext {
     PFNGLGETQUERYOBJECTUIVEXTPROC get_query_uint;          // likewise
     PFNGLGETQUERYOBJECTUI64VEXTPROC get_query_uint64;      // likewise
     PFNGLTEXBUFFERRANGEEXTPROC tex_buffer_range;           // EXT_ or OES_texture_buffer
+    PFNGLCREATEMEMORYOBJECTSEXTPROC create_memory_objects; // EXT_memory_object
+    PFNGLDELETEMEMORYOBJECTSEXTPROC delete_memory_objects; // likewise
+    PFNGLBUFFERSTORAGEMEMEXTPROC buffer_storage_memory;    // likewise
+    PFNGLGETUNSIGNEDBYTEI_VEXTPROC get_unsigned_bytes;     // likewise
+    PFNGLIMPORTMEMORYFDEXTPROC import_memory_fd;           // EXT_memory_object_fd; then all five
     bool has_timer;                                        // all six of them
     bool has_subgroups;                                    // KHR_shader_subgroup, compute stage
 };

@@ -160,6 +160,20 @@ static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
         (gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO && indirect == GI_QUIRK_INDIRECT_YES);
 }
 
+// Only NVIDIA's driver is known to lose time over small pages, and only its memory can be had
+// otherwise; for anything else GLINFER_PAGES=large is a way to try.
+static void choose_pages(struct gi_gpu *gpu, const struct gi_platform_info *info)
+{
+    const uint64_t worth_while = UINT64_C(1) << 30;
+    const bool is_nvidia = gi_quirk_subgroup_size(info->renderer, info->version) > 0;
+    gpu->pages.from = is_nvidia ? worth_while : UINT64_MAX;
+    if (is_setting("GLINFER_PAGES", "large")) {
+        gpu->pages.from = 1;
+    } else if (is_setting("GLINFER_PAGES", "small")) {
+        gpu->pages.from = UINT64_MAX;
+    }
+}
+
 //-- debug messages --------------------------------------------------------------------------------
 
 // How NVIDIA's driver puts it (its message 131186). A buffer of indirect counts is spoken of once
@@ -227,6 +241,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     gpu->dot = quirk->dot;
     choose_dispatch(gpu, quirk->indirect);
     choose_persistent(gpu);
+    choose_pages(gpu, info);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
            gi_gpu_check(gpu, "opening the device", err);
@@ -279,6 +294,7 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
         }
         gi_platform_leave(gpu->platform, &saved);
     }
+    gi_paged_memory_close(gpu->pages.source);
     free(gpu->cache_dir);
     free(gpu);
 }

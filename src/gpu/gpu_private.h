@@ -4,6 +4,7 @@
 
 #include "gpu/buffer.h"
 #include "gpu/gl_ext.h"
+#include "platform/paged_memory.h"
 
 // How grids that change are dispatched; GLINFER_DISPATCH overrules the device's row.
 enum gi_dispatch_mode {
@@ -35,6 +36,11 @@ struct gi_gpu {
     enum gi_dispatch_mode dispatch_mode;
     bool is_dispatch_open; // no row of the device says whether grids should be indirect
     struct gi_gpu_persistent persistent;
+    struct {
+        struct gi_paged_memory *source; // NULL: not open yet
+        uint64_t from;                  // bytes of an arena that are worth large pages
+        bool is_refused;                // there are none to be had
+    } pages;
     char *cache_dir; // owned; NULL: no cache
     bool is_lost;
     uint64_t n_waits;

@@ -957,6 +957,35 @@ static void half_probe_does_as_it_is_told(void **state)
     close_fixture(&f);
 }
 
+//-- pages ------------------------------------------------------------------------------------------
+
+// Where there is a way to large pages it is taken, elsewhere nobody sees a difference.
+static void large_pages_hold_what_is_written(void **state)
+{
+    struct fixture f;
+    struct gi_buffer buffer;
+    uint32_t words[1024], back[1024], zero[4];
+    (void)state;
+    setenv("GLINFER_PAGES", "large", 1);
+    open_fixture(&f, "");
+    unsetenv("GLINFER_PAGES");
+    for (uint32_t i = 0; i < 1024; i++) {
+        words[i] = i * 2654435761u;
+    }
+    for (int i = 0; i < 2; i++) {
+        const uint64_t size = 5 << 20;
+        check(gi_buffer_init_paged(&buffer, f.gpu, size, size, "large", &f.err), &f.err);
+        check(gi_buffer_write(&buffer, f.gpu, 3 << 20, words, sizeof(words), &f.err), &f.err);
+        check(gi_buffer_read(&buffer, f.gpu, 3 << 20, back, sizeof(back), &f.err), &f.err);
+        check(gi_buffer_read(&buffer, f.gpu, size - sizeof(zero), zero, sizeof(zero), &f.err),
+              &f.err);
+        assert_memory_equal(words, back, sizeof(words));
+        assert_int_equal(zero[0] | zero[1] | zero[2] | zero[3], 0);
+        gi_buffer_finish(&buffer, f.gpu);
+    }
+    close_fixture(&f);
+}
+
 //-- waiting ---------------------------------------------------------------------------------------
 
 static void finish_counts_as_a_wait(void **state)
@@ -1101,6 +1130,7 @@ int main(void)
         cmocka_unit_test(finish_counts_as_a_wait),
         cmocka_unit_test(half_probe_refuses_slow_halves),
         cmocka_unit_test(half_probe_does_as_it_is_told),
+        cmocka_unit_test(large_pages_hold_what_is_written),
         cmocka_unit_test(fence_is_done_after_its_wait),
         cmocka_unit_test(fence_times_out_as_a_lost_gpu),
         cmocka_unit_test(timer_times_each_dispatch),
