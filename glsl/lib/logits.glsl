@@ -18,7 +18,8 @@ bool find_largest(out uint key, out uint id)
     for (uint i = gl_LocalInvocationIndex; i < n_partial; i += uint(WG_SIZE)) {
         uint other = key_of(logits[partial + 2u * i]);
         uint at = logits[partial + 2u * i + 1u];
-        other = at < n_vocab ? other : 0xFFFFFFFFu; // comes before all, and shows
+        bool has_rows = at != 0xFFFFFFFEu;
+        other = at < n_vocab ? other : has_rows ? 0xFFFFFFFFu : 0u; // comes before all, and shows
         if (is_better(other, at, key, id)) {
             key = other;
             id = at;

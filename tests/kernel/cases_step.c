@@ -1,6 +1,7 @@
 // argmax.comp, and how a step ends: the ring, step_state, the grids of the next step.
 #include "cases_step.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,33 +16,58 @@ static uint32_t float_bits(float value)
     return bits;
 }
 
-// Largest value and lowest index of logits[begin, end), as gemv_vocab writes them.
-static void reduce_group(const float *logits, uint32_t begin, uint32_t end, uint32_t partial[2])
+// Largest value and lowest index of every step-th of logits[begin, end), as gemv_vocab writes them.
+static void reduce_rows(const float *logits, uint32_t begin, uint32_t end, uint32_t step,
+                        uint32_t partial[2])
 {
-    uint32_t best = begin;
+    float best = -FLT_MAX;
+    uint32_t index = UINT32_MAX - 1; // of none
     bool is_finite = true;
-    for (uint32_t i = begin; i < end; i++) {
+    for (uint32_t i = begin; i < end; i += step) {
         is_finite = is_finite && isfinite(logits[i]);
-        best = logits[i] > logits[best] ? i : best;
+        if (logits[i] > best || index >= end) {
+            best = logits[i];
+            index = i;
+        }
     }
-    partial[0] = float_bits(logits[best]);
-    partial[1] = is_finite ? best : UINT32_MAX;
+    partial[0] = float_bits(best);
+    partial[1] = is_finite ? index : UINT32_MAX;
 }
 
-bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits, uint32_t n_vocab,
-                  uint32_t n_group)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
-    const uint32_t n_partial = (n_vocab + n_group - 1) / n_group;
+    return a < b ? a : b;
+}
+
+// Returns how many there are; partials may be NULL.
+static uint32_t reduce_all(const float *logits, uint32_t n_vocab,
+                           const struct kt_partial_rows *rows, uint32_t (*partials)[2])
+{
+    uint32_t n = 0;
+    for (uint32_t part = 0; part < n_vocab; part += rows->part_rows) {
+        const uint32_t part_end = smaller(n_vocab, part + rows->part_rows);
+        for (uint32_t block = part; block < part_end; block += rows->block_rows) {
+            const uint32_t end = smaller(part_end, block + rows->block_rows);
+            for (uint32_t lane = 0; lane < rows->row_step; lane++, n++) {
+                if (partials) {
+                    reduce_rows(logits, block + lane, end, rows->row_step, partials[n]);
+                }
+            }
+        }
+    }
+    return n;
+}
+
+bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *logits,
+                       uint32_t n_vocab, const struct kt_partial_rows *rows)
+{
+    const uint32_t n_partial = reduce_all(logits, n_vocab, rows, NULL);
     const uint32_t partial = (n_vocab + 3) / 4 * 4;
     const uint32_t n_word = partial + (2 * n_partial + 3) / 4 * 4;
     uint32_t *words = kt_alloc(n_word, sizeof(*words));
     memset(words, 0xFF, n_word * sizeof(*words)); // NaN where nothing may be read
     memcpy(words, logits, n_vocab * sizeof(*logits));
-    for (uint32_t i = 0; i < n_partial; i++) {
-        const uint32_t begin = i * n_group;
-        const uint32_t end = begin + n_group < n_vocab ? begin + n_group : n_vocab;
-        reduce_group(logits, begin, end, words + partial + 2 * (size_t)i);
-    }
+    reduce_all(logits, n_vocab, rows, (uint32_t(*)[2])(words + partial));
     step->logits = (struct gi_logits){
         .range = kt_range(run, "logits", words, n_word * sizeof(*words)),
         .n_vocab = n_vocab,
@@ -58,6 +84,13 @@ bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits,
     run->state.epoch = 11;
     free(words);
     return step->logits.range.buffer && step->buffers.ring.buffer;
+}
+
+bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits, uint32_t n_vocab,
+                  uint32_t n_group)
+{
+    const struct kt_partial_rows rows = {n_group, 1, n_vocab};
+    return kt_step_init_rows(run, step, logits, n_vocab, &rows);
 }
 
 bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op)
@@ -190,6 +223,20 @@ static bool run_nan(struct kt_run *run)
 static bool run_infinity(struct kt_run *run)
 {
     return run_values(run, 1, -INFINITY, 0, GI_RING_STATUS_NAN);
+}
+
+// Invocations of gemv_vocab without rows say nothing.
+static bool run_no_rows(struct kt_run *run)
+{
+    static const struct kt_partial_rows rows = {64, 8, 4096};
+    float logits[67]; // the last of them fill three of eight invocations
+    struct kt_step step;
+    for (uint32_t i = 0; i < 67; i++) {
+        logits[i] = i == 65 ? -3.0F : -4.0F;
+    }
+    return kt_step_init_rows(run, &step, logits, 67, &rows) &&
+           kt_step_record(run, &step, gi_op_argmax) && kt_replay(run, 0, 1) &&
+           expect_entry(run, &step, 0, 65, 0, GI_RING_STATUS_OK);
 }
 
 // sample refuses what argmax refuses.
@@ -389,6 +436,7 @@ static const struct {
     {"negative",        run_negative  },
     {"nan",             run_nan       },
     {"infinity",        run_infinity  },
+    {"no rows",         run_no_rows   },
     {"sample infinity", run_sample_nan},
     {"ring wraps",      run_ring      },
     {"max_steps",       run_max_steps },

@@ -14,7 +14,15 @@ struct kt_step {
 typedef bool (*kt_step_op)(struct gi_recorder *recorder, const struct gi_logits *logits,
                            const struct gi_step_buffers *step, struct glinfer_error *err);
 
-// A partial result covers n_group logits. Lets run->state run for ever.
+// Which logits a partial result is of: every row_step-th of block_rows, counted from the first of part_rows.
+struct kt_partial_rows {
+    uint32_t block_rows, row_step, part_rows;
+};
+
+// Lets run->state run for ever.
+bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *logits,
+                       uint32_t n_vocab, const struct kt_partial_rows *rows);
+// The same with partial results of n_group logits each.
 bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits, uint32_t n_vocab,
                   uint32_t n_group);
 // Records gi_op_argmax or gi_op_sample and seals.
