@@ -7,6 +7,9 @@ layout(std140, binding = 0) uniform Params
     uint n_vocab;
     uint n_partial;
     uint partial; // offset in words
+    // A group of gemv_vocab owns every row_step-th of block_rows rows, counted from the first of the
+    // part_rows of its part; block_rows is 0 if not all do.
+    uint block_rows, row_step, part_rows;
 };
 
 // The largest logit as a key and the lowest id that has it. False, in all invocations alike, if a

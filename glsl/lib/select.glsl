@@ -79,6 +79,13 @@ bool is_below(uvec2 a, uvec2 b)
     return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
 
+uvec2 mass_of(uint key)
+{
+    float words = exp_negative(value_of(key) - max_logit) * 4096.0;
+    float high = floor(words);
+    return uvec2(uint((words - high) * 4294967296.0), uint(high));
+}
+
 // In units of 1.
 float mass_value(uvec2 mass)
 {
@@ -121,11 +128,9 @@ void count_element(Span span, uint bin, uint key, uint id, bool has_mass)
     }
     atomicAdd(bin_count[index], 1u);
     if (has_mass) {
-        float words = exp_negative(value_of(key) - max_logit) * 4096.0;
-        float high = floor(words);
-        uint low = uint((words - high) * 4294967296.0);
-        uint old = atomicAdd(bin_mass_lo[index], low);
-        atomicAdd(bin_mass_hi[index], uint(high) + (old + low < old ? 1u : 0u));
+        uvec2 mass = mass_of(key);
+        uint old = atomicAdd(bin_mass_lo[index], mass.x);
+        atomicAdd(bin_mass_hi[index], mass.y + (old + mass.x < old ? 1u : 0u));
     }
 }
 

@@ -396,6 +396,21 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     return ((uint64_t)logits->partial + 2 * (uint64_t)logits->max_partial) * sizeof(uint32_t);
 }
 
+// Notes whose largest a part's partial results are.
+static void note_partial_rows(struct gi_logits *logits, const struct gemv_part *part, bool is_first)
+{
+    uint32_t block_rows, row_step;
+    gi_gemv_partial_rows(&part->shape, part->n_pair, &block_rows, &row_step);
+    if (is_first) {
+        logits->block_rows = block_rows;
+        logits->row_step = row_step;
+        logits->part_rows = part->weight->n_rows;
+    } else if (logits->block_rows != block_rows || logits->row_step != row_step ||
+               part->weight->row_begin % logits->part_rows != 0) {
+        logits->block_rows = 0;
+    }
+}
+
 bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       const struct gi_weight *weight, const struct gi_stream *stream, float scale,
                       float softcap, struct gi_logits *logits, struct glinfer_error *err)
@@ -430,6 +445,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         };
         n_partial += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_partial <= logits->max_partial);
+        note_partial_rows(logits, &part, i == 0);
         add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
         if (!record_part(&part, recorder, &dispatch, err)) {
             return false;

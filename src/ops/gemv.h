@@ -71,7 +71,10 @@ struct gi_logits {
     uint32_t n_vocab;
     uint32_t partial; // offset in uints, a multiple of 4; logits are at 0
     uint32_t max_partial;
-    uint32_t n_partial; // set by gi_op_gemv_vocab
+    // Set by gi_op_gemv_vocab. A partial result is that of every row_step-th row of a block of block_rows,
+    // counted from the first of the part_rows of its part; block_rows is 0 if parts differ in that.
+    uint32_t n_partial;
+    uint32_t block_rows, row_step, part_rows;
 };
 // Sets the offsets; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);

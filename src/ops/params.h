@@ -145,7 +145,10 @@
 #define GI_PARAMS_ARGMAX(X)                                                                        \
     X(uint32_t, n_vocab)                                                                           \
     X(uint32_t, n_partial)                                                                         \
-    X(uint32_t, partial) /* in uints */
+    X(uint32_t, partial)    /* in uints */                                                         \
+    X(uint32_t, block_rows) /* that a partial result is of, every row_step-th of part_rows */      \
+    X(uint32_t, row_step)                                                                          \
+    X(uint32_t, part_rows)
 
 #define GI_PARAMS_SAMPLE(X) GI_PARAMS_ARGMAX(X)
 

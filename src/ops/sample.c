@@ -94,6 +94,9 @@ static bool record_choice(struct gi_recorder *recorder, const char *label,
         .n_vocab = logits->n_vocab,
         .n_partial = logits->n_partial,
         .partial = logits->partial,
+        .block_rows = logits->block_rows,
+        .row_step = logits->row_step,
+        .part_rows = logits->part_rows,
     };
     struct gi_dispatch dispatch = {
         .label = label,

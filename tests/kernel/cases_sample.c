@@ -34,6 +34,28 @@ struct sample_case {
 
 static const struct sample_case sample_cases[] = {
     {"defaults",              49152,  SHAPE_NORMAL, 40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults, large",       128256, SHAPE_NORMAL, 40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults near",         128256, SHAPE_FLAT,   40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults equal",        49153,  SHAPE_EQUAL,  40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults tied",         49151,  SHAPE_TIES,   40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults one huge",     49150,  SHAPE_SPIKE,  40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults steps",        49149,  SHAPE_STEPS,  40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults wide",         128256, SHAPE_WIDE,   40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults all of f32",   128256, SHAPE_HUGE,   40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults zeros",        32001,  SHAPE_ZEROS,  40,     0.95F,  0.05F,  0.8F,  0 },
+    {"defaults, few tokens",  700,    SHAPE_NORMAL, 40,     0.95F,  0.05F,  0.8F,  0 },
+    {"top_k alone",           49152,  SHAPE_NORMAL, 40,     1.0F,   0.0F,   0.8F,  0 },
+    {"top_k 1 alone",         49152,  SHAPE_NORMAL, 1,      1.0F,   0.0F,   0.8F,  0 },
+    {"top_k 1 tied",          49152,  SHAPE_STEPS,  1,      0.95F,  0.0F,   0.8F,  0 },
+    {"top_k 100",             128256, SHAPE_NORMAL, 100,    0.95F,  0.0F,   1.5F,  0 },
+    {"top_k 100 steps",       128256, SHAPE_STEPS,  100,    0.95F,  0.0F,   1.5F,  0 },
+    {"top_k 250",             128256, SHAPE_NORMAL, 250,    0.95F,  0.0F,   1.5F,  0 },
+    {"min_p 0.05",            128256, SHAPE_NORMAL, 0,      1.0F,   0.05F,  0.8F,  0 },
+    {"min_p 0.05 steps",      128256, SHAPE_STEPS,  0,      1.0F,   0.05F,  0.8F,  0 },
+    {"top_p 0.95",            49152,  SHAPE_NORMAL, 0,      0.95F,  0.0F,   0.8F,  0 },
+    {"top_p 0.95, large",     128256, SHAPE_NORMAL, 0,      0.95F,  0.0F,   0.8F,  0 },
+    {"temperature alone",     49152,  SHAPE_NORMAL, 0,      1.0F,   0.0F,   0.8F,  0 },
+    {"temperature, large",    128256, SHAPE_NORMAL, 0,      1.0F,   0.0F,   0.8F,  0 },
     {"defaults flat",         49152,  SHAPE_FLAT,   40,     0.95F,  0.05F,  0.8F,  10},
     {"defaults ties",         49152,  SHAPE_TIES,   40,     0.95F,  0.05F,  0.8F,  10},
     {"defaults spike",        49152,  SHAPE_SPIKE,  40,     0.95F,  0.05F,  0.8F,  64},
@@ -209,8 +231,11 @@ static bool run_draw(struct kt_run *run, struct drawing *d)
     return true;
 }
 
-static bool run_case(struct kt_run *run, const struct sample_case *test)
+// rows: of the partial results, NULL for 64 neighbours each.
+static bool run_case(struct kt_run *run, const struct sample_case *test,
+                     const struct kt_partial_rows *rows)
 {
+    const struct kt_partial_rows plain = {64, 1, test->n_vocab};
     struct drawing d = {.test = test};
     float *logits = kt_alloc(test->n_vocab, sizeof(*logits));
     d.sorted = kt_alloc(test->n_vocab, sizeof(*d.sorted));
@@ -222,12 +247,38 @@ static bool run_case(struct kt_run *run, const struct sample_case *test)
     uint32_t high = count_kept(&d, -1e-6);
     d.high = high > d.low ? high : d.low;
     d.low = high < d.low ? high : d.low;
-    bool is_good = kt_step_init(run, &d.step, logits, test->n_vocab, 64) &&
+    bool is_good = kt_step_init_rows(run, &d.step, logits, test->n_vocab, rows ? rows : &plain) &&
                    kt_step_record(run, &d.step, gi_op_sample) && run_draw(run, &d) &&
                    kt_bench(run, 1, 1, test->n_vocab * sizeof(float));
     free(d.sorted);
     free(logits);
     return is_good;
+}
+
+//-- rows of partial results -----------------------------------------------------------------------
+
+// Blocks and parts as gemv_vocab has them, whole ones and others.
+static const struct kt_partial_rows layouts[] = {
+    {64,  8, 49152},
+    {64,  8, 20000},
+    {16,  8, 1008 },
+    {128, 1, 16000},
+    {320, 1, 9984 },
+    {320, 1, 49152},
+    {2,   1, 30000},
+};
+
+static const struct sample_case layout_cases[] = {
+    {"defaults", 49152, SHAPE_NORMAL, 40, 0.95F, 0.05F, 0.8F, 0},
+    {"flat",     20003, SHAPE_FLAT,   90, 0.95F, 0.0F,  0.8F, 0},
+    {"min_p",    16001, SHAPE_NORMAL, 0,  1.0F,  0.02F, 1.5F, 0},
+};
+#define N_LAYOUT      (sizeof(layouts) / sizeof(layouts[0]))
+#define N_LAYOUT_CASE (N_LAYOUT * sizeof(layout_cases) / sizeof(layout_cases[0]))
+
+static bool run_layout(struct kt_run *run, size_t index)
+{
+    return run_case(run, &layout_cases[index / N_LAYOUT], &layouts[index % N_LAYOUT]);
 }
 
 //-- statistics ------------------------------------------------------------------------------------
@@ -390,20 +441,25 @@ static void name_case(size_t index, char *text, size_t size)
 {
     if (index < N_CASE) {
         snprintf(text, size, "%s, %u", sample_cases[index].name, sample_cases[index].n_vocab);
+    } else if (index < N_CASE + N_LAYOUT_CASE) {
+        const struct kt_partial_rows *rows = &layouts[(index - N_CASE) % N_LAYOUT];
+        snprintf(text, size, "%s of rows %u:%u:%u", layout_cases[(index - N_CASE) / N_LAYOUT].name,
+                 rows->block_rows, rows->row_step, rows->part_rows);
     } else {
-        snprintf(text, size, "%s", other_cases[index - N_CASE].name);
+        snprintf(text, size, "%s", other_cases[index - N_CASE - N_LAYOUT_CASE].name);
     }
 }
 
 static bool run_index(struct kt_run *run, size_t index)
 {
-    return index < N_CASE ? run_case(run, &sample_cases[index])
-                          : other_cases[index - N_CASE].run(run);
+    return index < N_CASE                   ? run_case(run, &sample_cases[index], NULL)
+           : index < N_CASE + N_LAYOUT_CASE ? run_layout(run, index - N_CASE)
+                                            : other_cases[index - N_CASE - N_LAYOUT_CASE].run(run);
 }
 
 const struct kt_suite kt_sample = {
     .kernel = "sample",
-    .n_case = N_CASE + sizeof(other_cases) / sizeof(other_cases[0]),
+    .n_case = N_CASE + N_LAYOUT_CASE + sizeof(other_cases) / sizeof(other_cases[0]),
     .name = name_case,
     .run = run_index,
 };

@@ -74,6 +74,9 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
         .partial = partial,
         .max_partial = n_partial,
         .n_partial = n_partial,
+        .block_rows = rows->block_rows,
+        .row_step = rows->row_step,
+        .part_rows = rows->part_rows,
     };
     step->buffers = (struct gi_step_buffers){
         .state = run->step_state,
