@@ -96,7 +96,7 @@ static void print_row(const struct row *row)
 {
     char matrix[40];
     cli_format_matrix(matrix, row->n_rows, row->n_cols, row->extent);
-    printf("%-16s %-8s %-20s %5u  %-16s %10.1f  %5u", row->kernel, row->type, matrix,
+    printf("%-20s %-8s %-20s %5u  %-16s %10.1f  %5u", row->kernel, row->type, matrix,
            row->n_dispatches, row->table_shape, row->table_ns / 1e3, row->n_candidates);
     if (strcmp(row->shape, row->table_shape) == 0) {
         printf("  as it is\n");
@@ -116,7 +116,7 @@ static void print_table(const struct tune *tune)
     }
     printf("%s on %s, by %s\n", tune->session.info.description, tune->session.device_info.renderer,
            stats->clock == GLINFER_PROFILE_QUERY ? "timer queries" : "waiting");
-    printf("%-16s %-8s %-20s %5s  %-16s %10s  %5s  %-16s %10s  %7s\n", "kernel", "type", "matrix",
+    printf("%-20s %-8s %-20s %5s  %-16s %10s  %5s  %-16s %10s  %7s\n", "kernel", "type", "matrix",
            "calls", "table", "us", "tried", "best", "us", "faster");
     for (size_t i = 0; i < tune->n_row; i++) {
         print_row(&tune->rows[i]);

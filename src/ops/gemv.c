@@ -60,12 +60,15 @@ static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_ker
     return is_subgroup ? subgroup : ids[kernel][form];
 }
 
-// As tuning knows them.
-static const char *const kernel_names[] = {
-    [GEMV_QKV] = "gemv_qkv",       [GEMV_RESIDUAL] = "gemv_residual",
-    [GEMV_GLU] = "gemv_glu",       [GEMV_VOCAB] = "gemv_vocab",
-    [GEMV_PLAIN] = "gemv_plain",   [GEMV_EXPERT_GLU] = "gemv_expert_glu",
-    [GEMV_EXPERT] = "gemv_expert",
+// As tuning knows them: in f32, and where products may be taken in f16.
+static const char *const kernel_names[][2] = {
+    [GEMV_QKV] = {"gemv_qkv",        "gemv_qkv_half"       },
+    [GEMV_RESIDUAL] = {"gemv_residual",   "gemv_residual_half"  },
+    [GEMV_GLU] = {"gemv_glu",        "gemv_glu_half"       },
+    [GEMV_VOCAB] = {"gemv_vocab",      "gemv_vocab_half"     },
+    [GEMV_PLAIN] = {"gemv_plain",      "gemv_plain_half"     },
+    [GEMV_EXPERT_GLU] = {"gemv_expert_glu", "gemv_expert_glu_half"},
+    [GEMV_EXPERT] = {"gemv_expert",     "gemv_expert_half"    },
 };
 
 // Groups that stay are few: an invocation asks for two blocks at a time, and one without any is idle.
@@ -86,7 +89,7 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     part->n_block = gi_weight_blocks(weight);
     part->n_pair = weight_part->n_rows / 16;
     const struct gi_tuning_key key = {
-        .kernel = kernel_names[kernel],
+        .kernel = kernel_names[kernel][gi_gemv_takes_f16(recorder, weight_part)],
         .type = weight_part->quant->type,
         .n_rows = weight_part->n_rows,
         .n_cols = weight->n_cols,

@@ -108,21 +108,30 @@ static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_sha
     return shape->wg_size * (is_shuffled ? 12 : 20);
 }
 
-// Products in f16 are there for these types, where they are wanted or GLINFER_GEMV asks for them.
-static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
-                            const struct gi_weight_part *part, uint32_t n_block)
+// Products in f16 are there for these types.
+static bool has_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)
 {
     static const uint32_t types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0,
                                      GI_GGML_TYPE_Q4_K};
-    const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
     bool has_type = false;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         has_type |= part->quant->type == types[i];
     }
-    return has_type && (recorder->is_half || getenv("GLINFER_GEMV")) &&
-           limits->keeps_half_denormals &&
+    return has_type && gi_gpu_limits(recorder->gpu)->keeps_half_denormals;
+}
+
+bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)
+{
+    return recorder->is_half && has_f16(recorder, part);
+}
+
+// Where they are wanted, or GLINFER_GEMV asks for them.
+static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
+                            const struct gi_weight_part *part, uint32_t n_block)
+{
+    return (recorder->is_half || getenv("GLINFER_GEMV")) && has_f16(recorder, part) &&
            n_block * F16_BLOCK_SIZE + partials_size(recorder->gpu, shape) <=
-               limits->max_shared_size;
+               gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
 
 static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,

@@ -35,6 +35,9 @@ struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
                                           const struct gi_weight_part *part, uint32_t n_block,
                                           uint32_t *site);
 
+// Whether the part's products may be taken in f16. Its shapes are then tuned apart from those of sessions in f32.
+bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);
+
 // Whether k is split across lanes.
 static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)
 {

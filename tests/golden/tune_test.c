@@ -17,6 +17,7 @@ struct fixture {
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
+    enum glinfer_precision precision;
 };
 
 static char cache[64];
@@ -42,6 +43,7 @@ static bool open_fixture(struct fixture *f, const char *cache_dir)
     model.path = MODELS "/tiny-q4_0.gguf";
     session.n_ctx = 64;
     session.n_batch = 16;
+    session.precision = f->precision;
     f->device = glinfer_device_create(&device, &err);
     f->model = f->device ? glinfer_model_load(f->device, &model, &err) : NULL;
     f->session = f->model ? glinfer_session_create(f->model, &session, &err) : NULL;
@@ -168,6 +170,49 @@ static void tuned_shapes_are_kept_and_give_the_same_tokens(void **state)
     assert_memory_equal(before, later, sizeof(before));
 }
 
+struct halves {
+    uint32_t n_half, n_single;
+    char shapes[1024]; // of the latter
+};
+
+static void sort_row(void *user, const struct glinfer_tuned *tuned)
+{
+    struct halves *halves = user;
+    if (strncmp(tuned->kernel, "gemv_", 5) != 0) {
+        return;
+    }
+    if (strstr(tuned->kernel, "_half")) {
+        halves->n_half++;
+        return;
+    }
+    const size_t n = strlen(halves->shapes);
+    halves->n_single++;
+    snprintf(halves->shapes + n, sizeof(halves->shapes) - n, "%s %s\n", tuned->kernel,
+             tuned->shape);
+}
+
+// Shapes of products in f16 and in f32 do not take each other's place.
+static void precisions_are_tuned_apart(void **state)
+{
+    (void)state;
+    struct halves halves[2] = {0};
+    struct glinfer_tune_stats stats;
+    struct seen seen;
+    setenv("GLINFER_HALF", "yes", 1);
+    for (int i = 0; i < 2; i++) {
+        struct fixture f = {.precision = i == 0 ? GLINFER_PRECISION_F32 : GLINFER_PRECISION_F16};
+        assert_true(open_fixture(&f, cache));
+        tune(&f, &stats, &seen);
+        glinfer_device_tuning(f.device, sort_row, &halves[i]);
+        close_fixture(&f);
+    }
+    unsetenv("GLINFER_HALF");
+    assert_int_equal(halves[0].n_half, 0);
+    assert_true(halves[0].n_single > 0);
+    assert_true(halves[1].n_half > 0);
+    assert_string_equal(halves[0].shapes, halves[1].shapes);
+}
+
 static void reset_forgets(void **state)
 {
     (void)state;
@@ -256,6 +301,7 @@ int main(void)
     struct fixture f = {0};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_shapes_are_kept_and_give_the_same_tokens),
+        cmocka_unit_test(precisions_are_tuned_apart),
         cmocka_unit_test(reset_forgets),
         cmocka_unit_test(cancelled_tuning_changes_nothing),
         cmocka_unit_test(tuning_without_a_cache_says_so),
