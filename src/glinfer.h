@@ -529,6 +529,7 @@ struct glinfer_tune_stats {
     uint32_t n_sites;              // kernels on matrices that there are
     uint32_t n_measured;           // of them measured before the time was over
     uint32_t n_changed;            // of them with a shape other than the table's
+    const char *path;              // the file that keeps them; lives as long as the device
 };
 
 // Measures which shapes the session's model runs fastest with on its device, and keeps them. Forgets what the

@@ -128,6 +128,7 @@ static void print_table(const struct tune *tune)
         printf("%u of %u were measured; more with --max-seconds\n", stats->n_measured,
                stats->n_sites);
     }
+    printf("kept in %s\n", stats->path);
 }
 
 static int print_json(const struct tune *tune)
@@ -143,6 +144,7 @@ static int print_json(const struct tune *tune)
     cJSON_AddNumberToObject(object, "n_sites", stats->n_sites);
     cJSON_AddNumberToObject(object, "n_measured", stats->n_measured);
     cJSON_AddNumberToObject(object, "n_changed", stats->n_changed);
+    cJSON_AddStringToObject(object, "file", stats->path);
     cJSON *rows = cJSON_AddArrayToObject(object, "shapes");
     for (size_t i = 0; i < tune->n_row; i++) {
         const struct row *row = &tune->rows[i];

@@ -397,6 +397,8 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
         gi_gpu_leave(gi_tune_gpu(tune), &saved);
     }
     if (ok && stats) {
+        const char *path = session->model->device->tuning_file.path;
+        tune->stats.path = path ? path : "";
         tune->stats.struct_size = stats->struct_size;
         memcpy(stats, &tune->stats,
                stats->struct_size < sizeof(*stats) ? stats->struct_size : sizeof(*stats));

@@ -21,11 +21,17 @@ void gi_tuning_file_init(struct gi_tuning_file *file, const struct gi_gpu *gpu,
     gi_hash_text(&hash, digits);
     snprintf(file->name, sizeof(file->name), "%s.txt", digits);
     file->folder = gi_cache_folder(cache_dir, "tuning");
+    const size_t size = file->folder ? strlen(file->folder) + sizeof(file->name) + 1 : 0;
+    file->path = size ? malloc(size) : NULL;
+    if (file->path) {
+        snprintf(file->path, size, "%s/%s", file->folder, file->name);
+    }
 }
 
 void gi_tuning_file_finish(struct gi_tuning_file *file)
 {
     free(file->folder);
+    free(file->path);
     *file = (struct gi_tuning_file){0};
 }
 

@@ -9,6 +9,7 @@
 struct gi_tuning_file {
     char *folder;  // owned; NULL: nothing is kept
     char name[40]; // of the file
+    char *path;    // of both; owned
 };
 
 // Finds the place of a gpu's file. cache_dir as glinfer_device_params has it.

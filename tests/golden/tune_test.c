@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifndef MODELS
 #error "MODELS: the folder of the tiny models"
@@ -154,6 +155,8 @@ static void tuned_shapes_are_kept_and_give_the_same_tokens(void **state)
     assert_true(seen.n_tuned > 0 && seen.n_progress > 0);
     assert_int_equal(seen.n_tuned, stats.n_measured);
     assert_int_equal(seen.n_changed, stats.n_changed);
+    assert_non_null(stats.path);
+    assert_int_equal(access(stats.path, R_OK), 0);
     assert_true(stats.n_measured <= stats.n_sites && stats.step_ns <= stats.table_step_ns);
     generate(&f, after);
     close_fixture(&f);
