@@ -14,6 +14,7 @@
 enum {
     DEFAULT_MS = 10000,
     DEFAULT_SLOW_MS = 60000, // of what runs few steps a second
+    LEAST_STEP_SAMPLES = 3,
 };
 
 //-- all sites -------------------------------------------------------------------------------------
@@ -65,13 +66,27 @@ static double sum_sites(const struct gi_tune *tune, uint32_t first, bool is_prom
     return sum;
 }
 
-// Takes the table's time of each site, and puts what takes longest first.
+static bool has_choice(const struct gi_tune *tune, const struct gi_tune_site *site)
+{
+    return site->n_dispatches > 0 && gi_tune_known(tune, site)->n_candidates > 0;
+}
+
+static bool has_prompt_choice(const struct gi_tune *tune)
+{
+    bool has_any = false;
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        has_any = has_any || (tune->sites[i].is_prompt && has_choice(tune, &tune->sites[i]));
+    }
+    return has_any;
+}
+
+// Takes the table's time of each site, until the time is over, and puts what takes longest first.
 static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
                          struct gi_dispatch_table *prompt)
 {
     for (uint32_t i = 0; i < tune->known->count; i++) {
         struct gi_tune_site *site = &tune->sites[i];
-        if (site->n_dispatches == 0 || gi_tune_known(tune, site)->n_candidates == 0) {
+        if (!has_choice(tune, site) || (tune->total > 0 && gi_clock_ns() > tune->end_ns)) {
             continue;
         }
         site->is_whole = is_in_whole(tune, site);
@@ -84,27 +99,36 @@ static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
     return true;
 }
 
+// Of comparing whole steps, which comes behind the sites.
+static uint64_t least_compare_ns(const struct gi_tune *tune)
+{
+    const double replays = 2.0 * LEAST_STEP_SAMPLES * gi_tune_step_replays(tune);
+    return (uint64_t)(replays * tune->stats.table_step_ns);
+}
+
 // The step has three quarters of the time, the batch what is left; each site its share of that.
-static uint64_t site_end(const struct gi_tune *tune, uint32_t index, uint64_t step_end_ns)
+static uint64_t site_end(const struct gi_tune *tune, uint32_t index, uint64_t sites_end_ns,
+                         uint64_t step_end_ns)
 {
     const struct gi_tune_site *site = &tune->sites[index];
-    const uint64_t now = gi_clock_ns(), end_ns = site->is_prompt ? tune->end_ns : step_end_ns;
+    const uint64_t now = gi_clock_ns(), end_ns = site->is_prompt ? sites_end_ns : step_end_ns;
     const double share = site->table_ns / sum_sites(tune, index, site->is_prompt);
     return now < end_ns ? now + (uint64_t)((double)(end_ns - now) * share) : now;
 }
 
 static bool tune_sites(struct gi_tune *tune)
 {
-    const uint64_t begin = gi_clock_ns();
-    const uint64_t left = tune->end_ns > begin ? tune->end_ns - begin : 0;
+    const uint64_t begin = gi_clock_ns(), end_ns = tune->end_ns - least_compare_ns(tune);
+    const uint64_t left = end_ns > begin ? end_ns - begin : 0;
     const bool has_prompt = sum_sites(tune, 0, true) > 0;
     const uint64_t step_end_ns = begin + (has_prompt ? left / 4 * 3 : left);
     for (uint32_t i = 0; i < tune->known->count; i++) {
-        if (i > 0 && gi_clock_ns() > tune->end_ns) {
+        if (i > 0 && gi_clock_ns() > end_ns) {
             break;
         }
         struct gi_tune_site *site = &tune->sites[i];
-        if (site->table_ns > 0 && !gi_tune_site(tune, site, site_end(tune, i, step_end_ns))) {
+        if (site->table_ns > 0 &&
+            !gi_tune_site(tune, site, site_end(tune, i, end_ns, step_end_ns))) {
             return false;
         }
     }
@@ -132,17 +156,27 @@ static bool set_rows(const struct gi_tune *tune, struct gi_tuning *tuning)
            (!tune->batch || gi_tuning_set(tuning, &batch, tune->batch, tune->err));
 }
 
+uint32_t gi_tune_step_replays(const struct gi_tune *tune)
+{
+    enum { MIN_REPLAYS = 2, MAX_REPLAYS = 8 };
+    const double fits = 1e8 / (tune->stats.table_step_ns + 1);
+    const uint32_t n = fits > MAX_REPLAYS   ? MAX_REPLAYS
+                       : fits < MIN_REPLAYS ? MIN_REPLAYS
+                                            : (uint32_t)fits;
+    return n < tune->session->n_ctx ? n : tune->session->n_ctx;
+}
+
 static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables[2])
 {
     double ns[2][GI_TUNE_STEP_SAMPLES];
-    struct gi_tune_run run = {.n_tokens = 1, .n = 8};
-    run.n = run.n < tune->session->n_ctx ? run.n : tune->session->n_ctx;
+    struct gi_tune_run run = {.n_tokens = 1, .n = gi_tune_step_replays(tune)};
     uint32_t n = 0;
     if (!gi_tune_clock_warm(&tune->clock, tune->err)) {
         return false;
     }
     // Once over the time, as few as give a median.
-    for (; n < GI_TUNE_STEP_SAMPLES && (n < 3 || gi_clock_ns() < tune->end_ns); n++) {
+    for (; n < GI_TUNE_STEP_SAMPLES && (n < LEAST_STEP_SAMPLES || gi_clock_ns() < tune->end_ns);
+         n++) {
         for (int i = 0; i < 2; i++) {
             run.table = tables[i];
             if (!gi_tune_clock_measure(&tune->clock, &run, &ns[i][n], tune->err)) {
@@ -182,6 +216,10 @@ static void take_back_step(struct gi_tune *tune)
 static bool verify_step(struct gi_tune *tune, struct gi_dispatch_table *step)
 {
     struct gi_dispatch_table *tables[2] = {step, NULL};
+    if (!has_changed_step(tune) && gi_clock_ns() > tune->end_ns) {
+        tune->stats.step_ns = tune->stats.table_step_ns;
+        return true;
+    }
     if (!set_rows(tune, tune->trial)) {
         return false;
     }
@@ -337,11 +375,12 @@ static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step)
         return false;
     }
     count_dispatches(tune, prompt, true);
-    const bool ok = gi_program_table_build(tune->programs, tune->params.progress, tune->params.user,
-                                           tune->err) &&
-                    gi_dispatch_table_seal(prompt, tune->err) && survey_sites(tune, step, prompt) &&
-                    tune_sites(tune) && verify_step(tune, step) &&
-                    gi_gpu_check(gi_tune_gpu(tune), "tuning", tune->err);
+    const bool is_ready =
+        !has_prompt_choice(tune) || (gi_program_table_build(tune->programs, tune->params.progress,
+                                                            tune->params.user, tune->err) &&
+                                     gi_dispatch_table_seal(prompt, tune->err));
+    const bool ok = is_ready && survey_sites(tune, step, prompt) && tune_sites(tune) &&
+                    verify_step(tune, step) && gi_gpu_check(gi_tune_gpu(tune), "tuning", tune->err);
     gi_dispatch_table_destroy(prompt);
     return ok;
 }

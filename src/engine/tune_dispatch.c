@@ -2,7 +2,7 @@
 // saves the host the reckoning; a driver that maps them on the CPU waits for all that is pending before.
 #include "engine/tune_private.h"
 
-enum { N_STEPS = 8, N_ROUNDS = 7 };
+enum { N_ROUNDS = 7 };
 
 // Records the step in either way. The programs are those of the step that was built.
 static struct gi_dispatch_table *record_either(struct gi_tune *tune, bool is_indirect)
@@ -20,8 +20,7 @@ static struct gi_dispatch_table *record_either(struct gi_tune *tune, bool is_ind
 static bool compare(struct gi_tune *tune, struct gi_dispatch_table *direct,
                     struct gi_dispatch_table *indirect, bool *is_indirect)
 {
-    struct gi_tune_run run = {.n_tokens = 1, .n = N_STEPS};
-    run.n = run.n < tune->session->n_ctx ? run.n : tune->session->n_ctx;
+    struct gi_tune_run run = {.n_tokens = 1, .n = gi_tune_step_replays(tune)};
     uint32_t n_won = 0;
     for (uint32_t i = 0; i < N_ROUNDS; i++) {
         double ns[2];

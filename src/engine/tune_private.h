@@ -55,6 +55,8 @@ const struct gi_tuning_site *gi_tune_known(const struct gi_tune *tune,
                                            const struct gi_tune_site *site);
 // Records the table that sites stand in with the trial's shapes.
 struct gi_dispatch_table *gi_tune_record(struct gi_tune *tune, bool is_prompt);
+// Steps to time one after another: as many as 100 ms hold, from 2 to 8.
+uint32_t gi_tune_step_replays(const struct gi_tune *tune);
 double gi_tune_median(const double *values, uint32_t n); // n is at most GI_TUNE_STEP_SAMPLES
 
 // Chooses the replays of a sample and takes the table's time of the site; table is sealed.
