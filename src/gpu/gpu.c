@@ -116,44 +116,10 @@ static bool is_setting(const char *variable, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
-// Takes ":number" from the front of a text, if it is there.
-static const char *take_number(const char *text, uint32_t *number)
+static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect,
+                            const struct gi_dispatch_setting *setting)
 {
-    if (*text != ':') {
-        return text;
-    }
-    char *end;
-    *number = (uint32_t)strtoul(text + 1, &end, 10);
-    return end;
-}
-
-// GLINFER_DISPATCH=persistent[:groups[:group_size[:spins]]].
-static void choose_persistent(struct gi_gpu *gpu)
-{
-    static const char word[] = "persistent";
-    const char *text = getenv("GLINFER_DISPATCH");
-    struct gi_persistent_params *params = &gpu->persistent.params;
-    // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
-    *params = (struct gi_persistent_params){
-        .group_size = gpu->limits.subgroup_size && gpu->limits.max_invocations >= 256 ? 256 : 128,
-        .n_groups = 132,
-        .max_spins = 1u << 17};
-    if (text && strncmp(text, word, sizeof(word) - 1) == 0) {
-        gpu->persistent.is_asked = gpu->persistent.is_wanted = true;
-        text = take_number(text + sizeof(word) - 1, &params->n_groups);
-        text = take_number(text, &params->group_size);
-        take_number(text, &params->max_spins);
-        gpu->persistent.is_unchecked = params->max_spins == 0;
-    }
-}
-
-static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
-{
-    if (is_setting("GLINFER_DISPATCH", "direct")) {
-        gpu->dispatch_mode = GI_DISPATCH_MODE_DIRECT;
-    } else if (is_setting("GLINFER_DISPATCH", "indirect")) {
-        gpu->dispatch_mode = GI_DISPATCH_MODE_INDIRECT;
-    }
+    gpu->dispatch_mode = setting->mode;
     gpu->is_dispatch_open = indirect == GI_QUIRK_INDIRECT_UNKNOWN;
     gpu->limits.is_indirect =
         gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT ||
@@ -172,6 +138,38 @@ static void choose_pages(struct gi_gpu *gpu, const struct gi_platform_info *info
     } else if (is_setting("GLINFER_PAGES", "small")) {
         gpu->pages.from = UINT64_MAX;
     }
+}
+
+static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setting *setting)
+{
+    const struct gi_persistent_params *asked = &setting->persistent;
+    const bool is_large = gpu->limits.subgroup_size && gpu->limits.max_invocations >= 256;
+    // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
+    gpu->persistent = (struct gi_gpu_persistent){
+        .is_wanted = setting->is_persistent,
+        .is_asked = setting->is_persistent,
+        .is_unchecked = setting->has_spins && asked->max_spins == 0,
+        .params = {.group_size = asked->group_size ? asked->group_size
+                                 : is_large        ? 256
+                                                   : 128,
+                   .n_groups = asked->n_groups ? asked->n_groups : 132,
+                   .max_spins = setting->has_spins ? asked->max_spins : 1u << 17},
+    };
+}
+
+// GLINFER_DISPATCH.
+static void take_dispatch_setting(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
+{
+    const char *text = getenv("GLINFER_DISPATCH");
+    struct gi_dispatch_setting setting;
+    if (!gi_dispatch_setting_parse(text, &setting)) {
+        gi_log_write(&gpu->log, GLINFER_LOG_WARN,
+                     "GLINFER_DISPATCH=%s is not taken: direct, indirect, or "
+                     "persistent[:groups[:size[:spins]]] with at least one group of one",
+                     text);
+    }
+    choose_dispatch(gpu, indirect, &setting);
+    choose_persistent(gpu, &setting);
 }
 
 //-- debug messages --------------------------------------------------------------------------------
@@ -239,8 +237,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     gpu->class = quirk->class;
     gpu->batch_class = quirk->class;
     gpu->dot = quirk->dot;
-    choose_dispatch(gpu, quirk->indirect);
-    choose_persistent(gpu);
+    take_dispatch_setting(gpu, quirk->indirect);
     choose_pages(gpu, info);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&

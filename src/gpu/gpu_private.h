@@ -3,15 +3,9 @@
 #define GI_GPU_GPU_PRIVATE_H
 
 #include "gpu/buffer.h"
+#include "gpu/dispatch_setting.h"
 #include "gpu/gl_ext.h"
 #include "platform/paged_memory.h"
-
-// How grids that change are dispatched; GLINFER_DISPATCH overrules the device's row.
-enum gi_dispatch_mode {
-    GI_DISPATCH_MODE_AUTO,
-    GI_DISPATCH_MODE_DIRECT,
-    GI_DISPATCH_MODE_INDIRECT, // every grid, those that never change too
-};
 
 #define GI_STAGING_SLOTS 2
 #define GI_STAGING_SIZE  (1u << 20) // bytes a slot
