@@ -123,7 +123,7 @@ static bool close_chain(struct generation *run, uint32_t n_steps,
 }
 
 // Steps that the next chain takes: as asked for, or as many as fit the time budget.
-static uint32_t choose_length(const struct generation *run, const struct gi_persistent *persistent)
+static uint32_t choose_length(const struct generation *run)
 {
     enum { LONGEST = 64 };
     const struct glinfer_session *session = run->session;
@@ -132,19 +132,28 @@ static uint32_t choose_length(const struct generation *run, const struct gi_pers
         length = session->step_ns ? session->budget_ns / session->step_ns : 1;
         length = length < 1 ? 1 : length > LONGEST ? LONGEST : length;
     }
-    if (persistent && length > gi_persistent_max_steps(persistent)) {
-        length = gi_persistent_max_steps(persistent);
-    }
     const uint32_t left = run->max_steps - run->n_submitted;
     return length < left ? (uint32_t)length : left;
+}
+
+// As many dispatches as keep each of them within the time budget, however long the chain.
+static void replay_persistent(const struct generation *run, struct gi_persistent *persistent,
+                              uint32_t n_steps)
+{
+    const struct glinfer_session *session = run->session;
+    const uint32_t most = gi_persistent_max_steps(persistent, session->step_ns, session->budget_ns);
+    for (uint32_t done = 0, n; done < n_steps; done += n) {
+        n = n_steps - done < most ? n_steps - done : most;
+        gi_persistent_replay(persistent, n);
+    }
 }
 
 static bool submit_chain(struct generation *run)
 {
     struct gi_persistent *persistent = run->session->persistent[run->end];
-    const uint32_t n_steps = choose_length(run, persistent);
+    const uint32_t n_steps = choose_length(run);
     if (persistent) {
-        gi_persistent_replay(persistent, n_steps);
+        replay_persistent(run, persistent, n_steps);
         return close_chain(run, n_steps, persistent);
     }
     for (uint32_t i = 0; i < n_steps; i++) {

@@ -111,7 +111,7 @@ static bool run_persistent(struct glinfer_session *session, int end, uint32_t n,
 
 static uint32_t count_steps(const struct glinfer_session *session, int end, uint32_t wanted)
 {
-    const uint32_t most = gi_persistent_max_steps(session->persistent[end]);
+    const uint32_t most = gi_persistent_max_steps(session->persistent[end], 1, session->budget_ns);
     const uint32_t n = session->n_ctx < wanted ? session->n_ctx : wanted;
     return n < most ? n : most;
 }

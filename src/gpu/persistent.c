@@ -77,10 +77,13 @@ uint32_t gi_persistent_groups(const struct gi_persistent *persistent)
     return persistent->n_groups;
 }
 
-uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent)
+uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_t step_ns,
+                                 uint64_t budget_ns)
 {
     const bool is_software = gi_gpu_platform(persistent->gpu)->is_software;
-    return is_software ? MAX_STEPS_ON_LLVMPIPE : MAX_STEPS;
+    const uint32_t most = is_software ? MAX_STEPS_ON_LLVMPIPE : MAX_STEPS;
+    const uint64_t fit = step_ns > 0 ? budget_ns / step_ns : 1;
+    return fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
 }
 
 //-- probe -----------------------------------------------------------------------------------------

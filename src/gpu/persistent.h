@@ -26,8 +26,10 @@ void gi_persistent_destroy(struct gi_persistent *persistent);
 
 // Groups that are used.
 uint32_t gi_persistent_groups(const struct gi_persistent *persistent);
-// The most steps that one dispatch should be given.
-uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent);
+// The most steps that one dispatch should be given, at least 1: as many as budget_ns holds of step_ns (0: not
+// known yet, then 1), and no more than any watchdog or compiler bears.
+uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_t step_ns,
+                                 uint64_t budget_ns);
 
 // Submits n_steps, fewer if step_state is done before, and a barrier behind them. The counts of an
 // indirect table are not advanced: prime it before it is replayed again.

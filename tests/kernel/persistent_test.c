@@ -241,6 +241,20 @@ static void a_dispatch_ends_when_done(void **state)
     gi_persistent_destroy(persistent);
 }
 
+static void a_dispatch_takes_what_its_budget_holds(void **state)
+{
+    struct fixture *f = *state;
+    struct gi_persistent *persistent = make(f, 1, 1u << 17);
+    check(persistent != NULL, &f->err);
+    const uint32_t most = gi_persistent_max_steps(persistent, 1, UINT64_MAX);
+    assert_in_range(most, 2, 1000);
+    assert_int_equal(gi_persistent_max_steps(persistent, 60, 100), 1);
+    assert_int_equal(gi_persistent_max_steps(persistent, 50, 100), 2);
+    assert_int_equal(gi_persistent_max_steps(persistent, 101, 100), 1);
+    assert_int_equal(gi_persistent_max_steps(persistent, 0, UINT64_MAX), 1); // not known
+    gi_persistent_destroy(persistent);
+}
+
 static void a_fault_stops_all_that_follows(void **state)
 {
     struct fixture *f = *state;
@@ -290,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_dispatch_does_what_replays_do),
         cmocka_unit_test(a_dispatch_ends_when_done),
+        cmocka_unit_test(a_dispatch_takes_what_its_budget_holds),
         cmocka_unit_test(a_fault_stops_all_that_follows),
         cmocka_unit_test(groups_that_cannot_run_together_are_refused_or_left_out),
         cmocka_unit_test(groups_of_another_size_are_refused),
