@@ -3,18 +3,18 @@
 // chosen among those that are no stop ids, in a second round.
 //
 //   ring    GI_RING_SLOTS entries                 (binding 0, written)
-//   logits  (n_vocab) f32, then (n_partial) of { f32 value, uint id } at word `partial`  (binding 1)
+//   logits  (n_vocab) f32, then (n_partial) of { f32 value, uint id } at word `partial`, then with
+//           sample_scan (n_scan) of what that writes at word `scan`  (binding 1)
 //   step_state                                    (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                    (binding 3, rewritten, with HAS_COUNTS)
 //
-// One group. Where a small top_k, or min_p alone, says that few logits matter, only these are read
-// (lib/few.glsl): the default settings took 117 us a token on an H200 with 49,152 logits by reading all,
-// and 2 more than argmax so. Else the logits, or for a large top_k the largest of the parts that
-// gemv_vocab leaves, are read once for a histogram of their distance from the maximum; the logits once
+// One group. Where a small top_k says that few logits matter, only these are read (lib/few.glsl): with
+// the default settings and 49,152 logits it takes 14 us on an H200, 9 more than argmax; reading all took
+// 117. Without top_k sample_scan has looked through all before, and what it found does for the draw or, where few
+// logits have top_p of the mass, for these. Else the logits, or for a large top_k the largest of the parts
+// that gemv_vocab leaves, are read once for a histogram of their distance from the maximum; the logits once
 // more to gather those that can matter into shared memory, where the filters are then applied
 // exactly; only where more than 1,024 can matter are they read again for each step of a selection.
-// The draw is the largest of (logit - max) / temperature - log(E), E an exponential variate from
-// Philox(seed, { position, id, 0, 0 }): independent of order, chain length and number of candidates.
 //
 // A task is one pass over the elements. Each kind of pass and of conclusion is called from one place
 // in one loop over the tasks: compilers put functions in place, and with a pass wherever it was
@@ -31,6 +31,8 @@
 #include "lib/logits.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/philox.glsl"
+#include "lib/mass.glsl"
+#include "lib/draw.glsl"
 #include "lib/select.glsl"
 #include "lib/few.glsl"
 
@@ -47,6 +49,8 @@ layout(local_size_x = WG_SIZE) in;
 #define TASK_DRAW 7u         // draw from these
 #define TASK_END 8u
 
+#define FIRST_FEW 48u
+
 // Equal in all invocations.
 uint task;
 Span span;
@@ -62,40 +66,28 @@ float top_p;         // 1: not wanted
 bool is_greedy, needs_mass;
 bool has_bans; // stop ids are left out
 float lowest; // logit - max that min_p lets pass
+bool is_scanned; // sample_scan looked for what this round wants
+bool is_close;   // the few had half of the mass that is wanted
 
 uint best_drawn = 0u, id_drawn = NO_ID; // this invocation's
 
 // What is wanted of a round. With bans the first has the log-probabilities, the second the rest.
 void read_settings(bool is_first_of_two)
 {
-    uint n_allowed = n_vocab - (has_bans ? min(state.n_stop, n_vocab) : 0u);
-    is_greedy = is_first_of_two || !(state.temperature > 1e-30);
+    is_greedy = is_first_of_two || !is_drawn();
     n_probs = has_bans ? 0u : min(min(state.n_probs, MAX_PROBS), n_vocab);
-    top_k = is_greedy || state.top_k >= n_allowed ? 0u : state.top_k;
-    top_p = is_greedy || !(state.top_p < 1.0) ? 1.0 : max(state.top_p, 0.0);
+    top_k = is_greedy ? 0u : wanted_top_k(has_bans);
+    top_p = is_greedy ? 1.0 : wanted_top_p();
     needs_mass = n_probs > 0u || (top_p < 1.0 && top_k == 0u);
-    lowest = state.min_p > 0.0 ? log_positive(clamp(state.min_p, 1e-37, 1.0)) : -3.4e38;
+    lowest = lowest_drawn();
+    is_scanned = n_scan > 0u && !(has_bans && state.n_probs > 0u);
 }
 
 //-- elements --------------------------------------------------------------------------------------
 
-// -log(U) for a uniform U, fine-grained where it is small.
-float exponential(uint word)
-{
-    float v = min((float(word) + 0.5) * (1.0 / 4294967296.0), 1.0 - 1.0 / 16777216.0);
-    return v < 0.25 ? -log_near_one(-v) : -log_positive(1.0 - v);
-}
-
 void draw_element(uint key, uint id)
 {
-    float above = value_of(key) - max_logit;
-    if (above < lowest) {
-        return;
-    }
-    uvec2 seed = uvec2(state.seed_lo, state.seed_hi);
-    uint word = philox(seed, uvec4(state.n_past + state.n_tokens, id, 0u, 0u)).x;
-    float score = above / state.temperature - log_positive(exponential(word));
-    uint score_key = key_of(floatBitsToUint(score));
+    uint score_key = draw_key(value_of(key) - max_logit, lowest, id);
     if (is_better(score_key, id, best_drawn, id_drawn)) {
         best_drawn = score_key;
         id_drawn = id;
@@ -270,41 +262,102 @@ void run_task()
     }
 }
 
-// Whether what matters is likely to be few logits, and no others matter: n_wanted or, if that is 0, those
-// that min_p lets pass.
-bool wants_few(uint n_wanted)
+//-- few -------------------------------------------------------------------------------------------
+
+// The sum of the masses that sample_scan found.
+uvec2 scanned_mass()
 {
-    bool is_by_number = top_k > 0u && is_few(n_wanted);
-    bool is_by_share = top_k == 0u && !(top_p < 1.0) && state.min_p > 0.0 && block_rows > 0u;
-    return !is_greedy && n_probs == 0u && (is_by_number || is_by_share);
+    barrier();
+    if (gl_LocalInvocationIndex == 0u) {
+        chunk_mass_lo[0] = 0u;
+        chunk_mass_hi[0] = 0u;
+    }
+    barrier();
+    for (uint i = gl_LocalInvocationIndex; i < n_scan; i += uint(WG_SIZE)) {
+        uint low = logits[scan + 4u * i], old = atomicAdd(chunk_mass_lo[0], low);
+        atomicAdd(chunk_mass_hi[0], logits[scan + 4u * i + 1u] + (old + low < old ? 1u : 0u));
+    }
+    barrier();
+    return uvec2(chunk_mass_lo[0], chunk_mass_hi[0]);
 }
 
-// Draws from the few. False, in all invocations alike, if they are not.
-bool draw_few(uint n_wanted)
+void draw_scanned()
 {
-    bool has_mass = top_p < 1.0;
-    uint threshold = key_of(floatBitsToUint(max_logit + lowest * 1.000001 - abs(max_logit) * 1e-6));
-    if (top_k > 0u) {
-        threshold = find_threshold(n_wanted);
+    for (uint i = gl_LocalInvocationIndex; i < n_scan; i += uint(WG_SIZE)) {
+        uint score = logits[scan + 4u * i + 2u], id = logits[scan + 4u * i + 3u];
+        if (is_better(score, id, best_drawn, id_drawn)) {
+            best_drawn = score;
+            id_drawn = id;
+        }
     }
-    uint n = gather_few(threshold, has_bans);
-    bool is_drawn = n >= max(top_k, 1u) && n <= N_FEW;
-    if (is_drawn) {
+}
+
+// Writes log-probabilities and draws from n ranked elements. share: of the mass, if that is limited.
+void use_few(uint n, uvec2 share)
+{
+    float log_mass = log_positive(mass_value(mass));
+    for (uint i = gl_LocalInvocationIndex; i < n; i += uint(WG_SIZE)) {
+        uint rank = few_rank(i);
+        if (rank < n_probs) {
+            float logprob = (value_of(list_key[i]) - max_logit) - log_mass;
+            ring[state.step % RING_SLOTS].probs[rank] =
+                uvec2(list_id[i], floatBitsToUint(logprob));
+        }
+        if (!is_greedy && (top_k == 0u || rank < top_k) &&
+            (top_p == 1.0 || is_below(few_before(i), share))) {
+            draw_element(list_key[i], list_id[i]);
+        }
+    }
+}
+
+uint n_banned()
+{
+    return has_bans ? state.n_stop : 0u;
+}
+
+// Does all that a round wants with n of the largest and few more. False, in all invocations alike, if they are
+// not few, or if more matter.
+bool try_few(uint n)
+{
+    uint n_found = gather_few(find_threshold(n + n_banned()), has_bans);
+    bool is_enough = n_found >= max(max(top_k, n_probs), 1u) && n_found <= N_FEW;
+    is_close = false;
+    if (is_enough) {
         uvec2 share = uvec2(0u);
-        if (top_k > 0u) {
-            rank_few(n, has_mass);
+        rank_few(n_found, top_p < 1.0);
+        if (top_p < 1.0) {
+            uvec2 found = few_mass(n_found, top_k > 0u ? top_k : n_found);
+            share = mass_share(top_k > 0u ? found : mass, top_p);
+            is_enough = !is_below(found, share);
+            is_close = !is_below(add_mass(found, found), share);
         }
-        if (has_mass) {
-            share = mass_share(few_mass(n, top_k), top_p);
-        }
-        for (uint i = gl_LocalInvocationIndex; i < n; i += uint(WG_SIZE)) {
-            bool is_in = top_k == 0u || few_rank(i) < top_k;
-            if (is_in && (!has_mass || is_below(few_before(i), share))) {
-                draw_element(list_key[i], list_id[i]);
-            }
+        if (is_enough) {
+            use_few(n_found, share);
         }
     }
-    return is_drawn;
+    return is_enough;
+}
+
+// Does all that a round wants, if that takes few logits. What reaches top_p is looked for among a few first,
+// then among as many as there may be.
+bool choose_few()
+{
+    bool is_nucleus = top_k == 0u && top_p < 1.0;
+    bool is_done = false, is_known = is_scanned || (top_k > 0u && !needs_mass);
+    if (is_scanned) {
+        mass = scanned_mass();
+        if (!is_greedy) {
+            draw_scanned();
+        }
+        is_done = draws_from_all(has_bans) && n_probs == 0u;
+    }
+    uint most = max(most_few(), n_banned()) - n_banned();
+    uint n = max(max(top_k, n_probs), is_nucleus ? min(FIRST_FEW, most) : 0u);
+    for (uint i = 0u; i < bound(2u) && is_known && !is_done && n > 0u && n <= most; i++) {
+        is_done = try_few(n);
+        n = is_nucleus && is_close && n < most ? most : 0u;
+    }
+    return is_done;
 }
 
 // One round of tasks over all elements but the banned, the largest of which has this key.
@@ -315,13 +368,13 @@ void run_round(uint largest, bool is_first_of_two)
     is_listed = false;
     list_count = NO_ID;
     read_settings(is_first_of_two);
-    begin_count(top_k > 0u && !needs_mass && top_k <= n_partial);
-    task = needs_mass || top_k > 0u ? TASK_COUNT : is_greedy ? TASK_END : TASK_DRAW;
-    n_element = task == TASK_COUNT ? n_element : n_vocab;
-    uint n_wanted = top_k + (has_bans && top_k > 0u ? state.n_stop : 0u);
-    if (wants_few(n_wanted) && draw_few(n_wanted)) {
-        task = TASK_END;
+    bool is_done = is_greedy && n_probs == 0u;
+    if (!is_done) {
+        is_done = choose_few();
     }
+    begin_count(top_k > 0u && !needs_mass && top_k <= n_partial);
+    task = is_done ? TASK_END : needs_mass || top_k > 0u ? TASK_COUNT : TASK_DRAW;
+    n_element = task == TASK_COUNT ? n_element : n_vocab;
     for (uint i = 0u; i < bound(64u) && task != TASK_END; i++) {
         run_task();
     }

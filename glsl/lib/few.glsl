@@ -6,7 +6,7 @@
 // threshold; what reaches it is gathered from the groups whose largest does: some 1.4 n logits. Ranks and the
 // masses before each come from comparing each with each: nothing depends on the order of arrival.
 //
-// Needs WG_SIZE, lib/best.glsl, lib/logits.glsl, lib/select.glsl, whose shared memory it uses.
+// Needs WG_SIZE, lib/best.glsl, lib/logits.glsl, lib/mass.glsl, lib/select.glsl, whose shared memory it uses.
 #define N_FEW (N_LIST / 2u)
 #define N_COMPARE 16u // by an invocation at a time
 
@@ -25,10 +25,10 @@ uint few_slots(uint n)
     return clamp(2u << uint(findMSB(2u * n - 1u)), 64u, min(uint(WG_SIZE), N_FEW));
 }
 
-// Whether so many slots are possible that few more than n logits reach the n-th largest.
-bool is_few(uint n)
+// The largest n for which there can be slots enough that few more than n logits reach the n-th largest.
+uint most_few()
 {
-    return block_rows > 0u && n <= min(uint(WG_SIZE) / 4u * 3u, N_FEW / 2u);
+    return block_rows > 0u ? min(uint(WG_SIZE) / 4u * 3u, N_FEW / 2u) : 0u;
 }
 
 // The key of a threshold that at least n logits reach; 0 if the parts are too few to say.

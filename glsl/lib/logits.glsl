@@ -1,5 +1,5 @@
 // Logits and partial maxima as gemv_vocab leaves them, and their maximum. Needs WG_SIZE,
-// lib/best.glsl and lib/step.glsl.
+// lib/best.glsl and lib/stop_id.glsl.
 layout(std430, binding = 1) restrict readonly buffer Logits { uint logits[]; };
 
 layout(std140, binding = 0) uniform Params
@@ -10,6 +10,7 @@ layout(std140, binding = 0) uniform Params
     // A group of gemv_vocab owns every row_step-th of block_rows rows, counted from the first of the
     // part_rows of its part; block_rows is 0 if not all do.
     uint block_rows, row_step, part_rows;
+    uint scan, n_scan; // what sample_scan leaves: offset in words, groups; 0 without it
 };
 
 // The largest logit as a key and the lowest id that has it. False, in all invocations alike, if a

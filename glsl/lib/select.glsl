@@ -6,7 +6,7 @@
 // ever finer ranges of keys inside the bin that it lies in, then, for equal keys, of ranges of ids.
 // Sums are integers, so nothing depends on the order of the atomics.
 //
-// Needs WG_SIZE, lib/best.glsl, lib/exp_log.glsl, lib/logits.glsl; uses 14.4 KiB of shared memory.
+// Needs WG_SIZE, lib/best.glsl, lib/logits.glsl, lib/mass.glsl; uses 14.4 KiB of shared memory.
 #define N_BIN 512u
 #define BINS_PER_UNIT 16.0
 #define N_LIST 1024u
@@ -14,14 +14,12 @@
 #define CHUNK_BINS (N_BIN / N_CHUNK)
 #define NO_ID 0xFFFFFFFFu
 
-// Masses exp(logit - max) are sums in units of 2^-44: (low word, high word).
 shared uint bin_count[N_BIN], bin_mass_lo[N_BIN], bin_mass_hi[N_BIN];
 shared uint chunk_count[N_CHUNK], chunk_mass_lo[N_CHUNK], chunk_mass_hi[N_CHUNK];
 shared uint list_key[N_LIST], list_id[N_LIST];
 shared uint n_appended;
 
 // Equal in all invocations.
-float max_logit;
 uint cut_bin = N_BIN - 1u, cut_key = 0u, cut_id = NO_ID;
 
 // A bound that the compiler does not know, so that it leaves the loop alone: with the loops over chunks
@@ -59,49 +57,6 @@ void reset_cut()
     cut_bin = N_BIN - 1u;
     cut_key = 0u;
     cut_id = NO_ID;
-}
-
-//-- masses ----------------------------------------------------------------------------------------
-
-uvec2 add_mass(uvec2 a, uvec2 b)
-{
-    uint low = a.x + b.x;
-    return uvec2(low, a.y + b.y + (low < a.x ? 1u : 0u));
-}
-
-uvec2 subtract_mass(uvec2 a, uvec2 b)
-{
-    return uvec2(a.x - b.x, a.y - b.y - (a.x < b.x ? 1u : 0u));
-}
-
-bool is_below(uvec2 a, uvec2 b)
-{
-    return a.y < b.y || (a.y == b.y && a.x < b.x);
-}
-
-uvec2 mass_of(uint key)
-{
-    float words = exp_negative(value_of(key) - max_logit) * 4096.0;
-    float high = floor(words);
-    return uvec2(uint((words - high) * 4294967296.0), uint(high));
-}
-
-// In units of 1.
-float mass_value(uvec2 mass)
-{
-    return float(mass.y) * (1.0 / 4096.0) + float(mass.x) * 5.684341886080802e-14;
-}
-
-// A fraction of a mass, at least one unit, at most the mass.
-uvec2 mass_share(uvec2 mass, float share)
-{
-    float words = float(mass.y) * share;
-    float high = floor(words);
-    float low = (words - high) * 4294967296.0 + float(mass.x) * share;
-    float carry = floor(low * (1.0 / 4294967296.0));
-    uvec2 part = uvec2(uint(min(low - carry * 4294967296.0, 4294967040.0)), uint(high + carry));
-    part = part == uvec2(0u) ? uvec2(1u, 0u) : part;
-    return is_below(mass, part) ? mass : part;
 }
 
 //-- histograms ------------------------------------------------------------------------------------

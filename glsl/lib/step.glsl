@@ -2,6 +2,7 @@
 // (binding 2) and, with HAS_COUNTS, the grids of an indirect table (binding 3).
 #define STEP_STATE_WRITTEN
 #include "lib/step_state.glsl"
+#include "lib/stop_id.glsl"
 
 #define RING_SLOTS 512u
 #define MAX_PROBS 64u
@@ -43,16 +44,6 @@ void write_counts(uint index, uint n_past, bool is_done)
     grids[index].count_z = count.z;
 }
 #endif
-
-bool is_stop_id(uint token)
-{
-    uvec4 hits = uvec4(0u);
-    for (uint i = 0u; i < 4u; i++) {
-        uvec4 is_used = uvec4(lessThan(4u * i + uvec4(0u, 1u, 2u, 3u), uvec4(state.n_stop)));
-        hits |= is_used & uvec4(equal(state.stop[i], uvec4(token)));
-    }
-    return hits != uvec4(0u);
-}
 
 // Writes the token into the ring, its status last, and makes step_state that of the next step. To
 // be called by all invocations, after any of them wrote log-probabilities.

@@ -594,6 +594,14 @@ static struct glinfer_generate_params take_params(const struct glinfer_generate_
     return own;
 }
 
+static enum gi_step_end choose_end(const struct glinfer_generate_params *params)
+{
+    if (params->n_probs > 0 || (params->temperature > 0.0f && params->top_k == 0)) {
+        return GI_STEP_END_SAMPLE_ALL;
+    }
+    return params->temperature > 0.0f ? GI_STEP_END_SAMPLE : GI_STEP_END_ARGMAX;
+}
+
 static bool generate(struct generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
@@ -601,8 +609,7 @@ static bool generate(struct generation *run, const uint32_t *tokens)
     struct gi_platform_saved saved;
     run->base = session->n_past + run->n_prompt;
     run->max_steps = count_steps(run);
-    run->end =
-        params->temperature > 0.0f || params->n_probs > 0 ? GI_STEP_END_SAMPLE : GI_STEP_END_ARGMAX;
+    run->end = choose_end(params);
     session->epoch++;
     if (!gi_text_stream_init(&run->text, params->stop, params->n_stop, session->max_token_size,
                              run->err)) {

@@ -244,8 +244,12 @@ static bool record_end(struct glinfer_session *session, int end,
     if (!gi_graph_output(graph, err)) {
         return false;
     }
-    return end == GI_STEP_END_ARGMAX ? gi_op_argmax(&graph->recorder, &graph->logits, buffers, err)
-                                     : gi_op_sample(&graph->recorder, &graph->logits, buffers, err);
+    if (end == GI_STEP_END_ARGMAX) {
+        return gi_op_argmax(&graph->recorder, &graph->logits, buffers, err);
+    }
+    return (end == GI_STEP_END_SAMPLE ||
+            gi_op_sample_scan(&graph->recorder, &graph->logits, err)) &&
+           gi_op_sample(&graph->recorder, &graph->logits, buffers, err);
 }
 
 bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder recorder, int end,

@@ -8,10 +8,11 @@
 
 #include <stdatomic.h>
 
-// How a step ends: which of a pair of tables is replayed.
+// How a step ends: which of the tables is replayed.
 enum gi_step_end {
     GI_STEP_END_ARGMAX, // greedy without log-probabilities
     GI_STEP_END_SAMPLE,
+    GI_STEP_END_SAMPLE_ALL, // what takes a look at all logits: no top_k, or log-probabilities
     GI_STEP_END_COUNT,
 };
 
@@ -39,7 +40,8 @@ struct glinfer_session {
     struct gi_dispatch_table *prompt;                  // a batch, to the residual stream
     struct gi_dispatch_table *prompt_few; // the same of at most n_few tokens; NULL: there is none
     struct gi_dispatch_table *prompt_end[GI_STEP_END_COUNT]; // its last row, to a token
-    struct gi_persistent *persistent[GI_STEP_END_COUNT];     // both or none
+    // Of the first two ends both or none.
+    struct gi_persistent *persistent[GI_STEP_END_COUNT];
     struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
     struct gi_fence batch_fences[GI_CHAINS_IN_FLIGHT];
     struct gi_scorer *scorer; // NULL until glinfer_score is called

@@ -44,7 +44,7 @@ static bool make_all(struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_program_table *programs = gi_program_table_create(gpu_of(session), err);
     bool ok = programs != NULL;
-    for (int end = 0; ok && end < GI_STEP_END_COUNT; end++) {
+    for (int end = 0; ok && end < GI_STEP_END_SAMPLE_ALL; end++) {
         session->persistent[end] = make(session, programs, end, err);
         ok = session->persistent[end] != NULL;
     }
@@ -173,7 +173,7 @@ bool gi_session_open_persistent(struct glinfer_session *session, struct glinfer_
         return true;
     }
     bool ok = make_all(session, &why);
-    for (int end = 0; ok && !wish->is_unchecked && end < GI_STEP_END_COUNT; end++) {
+    for (int end = 0; ok && !wish->is_unchecked && end < GI_STEP_END_SAMPLE_ALL; end++) {
         ok = check_tokens(session, end, &why);
     }
     ok = ok && (wish->is_asked || check_speed(session, &why));

@@ -396,7 +396,9 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     logits->partial = (uint32_t)gi_round_up(n_vocab, 4);
     logits->max_partial = (uint32_t)gi_round_up(n_vocab, 16) / 2 + GI_TILE_ROWS * GI_MAX_PARTS;
     logits->n_partial = 0;
-    return ((uint64_t)logits->partial + 2 * (uint64_t)logits->max_partial) * sizeof(uint32_t);
+    logits->scan = (uint32_t)gi_round_up(logits->partial + 2 * logits->max_partial, 64);
+    logits->n_scan = 0;
+    return ((uint64_t)logits->scan + 4 * GI_MAX_SCANS) * sizeof(uint32_t);
 }
 
 // Notes whose largest a part's partial results are.
@@ -455,6 +457,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         }
     }
     logits->n_partial = n_partial;
+    logits->n_scan = 0;
     return true;
 }
 

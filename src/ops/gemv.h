@@ -65,7 +65,7 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
 
 // Logits and, for each work group, their largest and its index (the lowest on ties; a NaN or
 // infinity makes the index UINT32_MAX). One storage range of uints:
-//   logits   (n_vocab) f32;   partial (n_partial) of { f32 value, uint index }
+//   logits   (n_vocab) f32;   partial (n_partial) of { f32 value, uint index };   scan: sample.h
 struct gi_logits {
     struct gi_range range;
     uint32_t n_vocab;
@@ -75,8 +75,11 @@ struct gi_logits {
     // counted from the first of the part_rows of its part; block_rows is 0 if parts differ in that.
     uint32_t n_partial;
     uint32_t block_rows, row_step, part_rows;
+    // What gi_op_sample_scan leaves: an offset in uints, and the number of { uvec4 }, which it sets.
+    uint32_t scan, n_scan;
 };
-// Sets the offsets; returns the bytes that the range must have.
+#define GI_MAX_SCANS 128
+// Sets the offsets, scan to a multiple of 256 bytes; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 
 // logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W (n_vocab rounded up, n_embd).

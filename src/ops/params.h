@@ -20,6 +20,7 @@
     X(NORM_ROPE_KV, norm_rope_kv)                                                                  \
     X(POST_NORM, post_norm)                                                                        \
     X(ARGMAX, argmax)                                                                              \
+    X(SAMPLE_SCAN, sample_scan)                                                                    \
     X(SAMPLE, sample)                                                                              \
     X(EMBED_TOKEN, embed_token)                                                                    \
     X(EMBED_BATCH, embed_batch)                                                                    \
@@ -148,9 +149,12 @@
     X(uint32_t, partial)    /* in uints */                                                         \
     X(uint32_t, block_rows) /* that a partial result is of, every row_step-th of part_rows */      \
     X(uint32_t, row_step)                                                                          \
-    X(uint32_t, part_rows)
+    X(uint32_t, part_rows)                                                                         \
+    X(uint32_t, scan)   /* in uints */                                                             \
+    X(uint32_t, n_scan) /* groups of sample_scan; 0: there are none */
 
-#define GI_PARAMS_SAMPLE(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_SCAN(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE(X)      GI_PARAMS_ARGMAX(X)
 
 #define GI_PARAMS_EMBED_TOKEN(X)                                                                   \
     X(uint32_t, row_begin) /* of the part */                                                       \

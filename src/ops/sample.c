@@ -75,12 +75,26 @@ static uint32_t choose_width(const struct gi_recorder *recorder, const char *lab
     return width;
 }
 
+static struct gi_sample_params fill_params(const struct gi_logits *logits)
+{
+    assert(logits->n_partial > 0 && logits->n_partial <= logits->max_partial);
+    assert(logits->partial % 4 == 0 && logits->partial >= logits->n_vocab);
+    return (struct gi_sample_params){
+        .n_vocab = logits->n_vocab,
+        .n_partial = logits->n_partial,
+        .partial = logits->partial,
+        .block_rows = logits->block_rows,
+        .row_step = logits->row_step,
+        .part_rows = logits->part_rows,
+        .scan = logits->scan,
+        .n_scan = logits->n_scan,
+    };
+}
+
 static bool record_choice(struct gi_recorder *recorder, const char *label,
                           const enum gi_program_id ids[N_WIDTH], const struct gi_logits *logits,
                           const struct gi_step_buffers *step, struct glinfer_error *err)
 {
-    assert(logits->n_partial > 0 && logits->n_partial <= logits->max_partial);
-    assert(logits->partial % 4 == 0 && logits->partial >= logits->n_vocab);
     const bool has_counts = step->counts.buffer != NULL;
     uint32_t site;
     const uint32_t width = choose_width(recorder, label, ids, logits->n_vocab, &site);
@@ -90,14 +104,7 @@ static bool record_choice(struct gi_recorder *recorder, const char *label,
         .n_defines = 1,
         .defines = {{"HAS_COUNTS", has_counts}},
     };
-    const struct gi_sample_params params = {
-        .n_vocab = logits->n_vocab,
-        .n_partial = logits->n_partial,
-        .partial = logits->partial,
-        .block_rows = logits->block_rows,
-        .row_step = logits->row_step,
-        .part_rows = logits->part_rows,
-    };
+    const struct gi_sample_params params = fill_params(logits);
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {step->ring,    logits->range, step->state, step->counts},
@@ -128,4 +135,43 @@ bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
                                                     GI_PROGRAM_SAMPLE_256, GI_PROGRAM_SAMPLE_512,
                                                     GI_PROGRAM_SAMPLE_1024};
     return record_choice(recorder, "sample", ids, logits, step, err);
+}
+
+// Each finds the largest of the partial results anew, and the fewer cores there are, the fewer groups are needed to
+// have them all busy.
+static uint32_t count_scans(const struct gi_gpu *gpu, uint32_t n_vocab)
+{
+    const enum gi_gpu_class class = gi_gpu_class(gpu);
+    const uint32_t most = class == GI_GPU_CLASS_SPLIT ? GI_MAX_SCANS
+                          : class == GI_GPU_CLASS_ROW ? 16
+                                                      : 4;
+    const uint32_t n = (n_vocab + 255) / 256;
+    return n < most ? n : most;
+}
+
+bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
+                       struct glinfer_error *err)
+{
+    const bool is_wide = gi_gpu_class(recorder->gpu) == GI_GPU_CLASS_SPLIT &&
+                         gi_program_available(recorder->gpu, GI_PROGRAM_SAMPLE_SCAN_256);
+    const struct gi_program_key key = {
+        .id = is_wide ? GI_PROGRAM_SAMPLE_SCAN_256 : GI_PROGRAM_SAMPLE_SCAN,
+        .quant = GI_QUANT_NONE,
+    };
+    const struct gi_sample_params params = fill_params(logits);
+    const uint64_t offset = (uint64_t)logits->scan * sizeof(uint32_t);
+    logits->n_scan = count_scans(recorder->gpu, logits->n_vocab);
+    struct gi_dispatch dispatch = {
+        .label = "sample_scan",
+        .bindings = {{logits->range.buffer, logits->range.offset + offset,
+                      logits->n_scan * 4 * sizeof(uint32_t)},
+                     logits->range                                                                      },
+        .writes = 1,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {logits->n_scan, 1, 1},                               .rule = GI_GRID_FIXED},
+    };
+    dispatch.bindings[1].size = offset; // up to there
+    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
+           gi_dispatch_table_record(recorder->table, &dispatch, err);
 }

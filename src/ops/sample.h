@@ -1,6 +1,6 @@
 // The end of a step: choose the next token, write it with its log-probabilities into the ring,
 // advance step_state (token, n_past += n_tokens, n_tokens = 1, step, done) and rewrite the grids of
-// an indirect table. One work group each.
+// an indirect table. One work group each, but for gi_op_sample_scan.
 #ifndef GI_OPS_SAMPLE_H
 #define GI_OPS_SAMPLE_H
 
@@ -19,6 +19,11 @@ struct gi_step_buffers {
 // status GI_RING_STATUS_NAN and sets done.
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err);
+
+// Looks through all logits with many work groups for what the gi_op_sample that follows then has no need to look
+// for: worth it where no top_k is set, or log-probabilities are wanted. Sets logits->n_scan.
+bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
+                       struct glinfer_error *err);
 
 // token drawn from the logits under step_state's settings, in this order: the top_k largest (ties
 // by the lower id), of those the smallest set of the largest whose share reaches top_p, of those

@@ -233,7 +233,7 @@ static bool run_draw(struct kt_run *run, struct drawing *d)
 
 // rows: of the partial results, NULL for 64 neighbours each.
 static bool run_case(struct kt_run *run, const struct sample_case *test,
-                     const struct kt_partial_rows *rows)
+                     const struct kt_partial_rows *rows, kt_step_op op)
 {
     const struct kt_partial_rows plain = {64, 1, test->n_vocab};
     struct drawing d = {.test = test};
@@ -248,7 +248,7 @@ static bool run_case(struct kt_run *run, const struct sample_case *test,
     d.high = high > d.low ? high : d.low;
     d.low = high < d.low ? high : d.low;
     bool is_good = kt_step_init_rows(run, &d.step, logits, test->n_vocab, rows ? rows : &plain) &&
-                   kt_step_record(run, &d.step, gi_op_sample) && run_draw(run, &d) &&
+                   kt_step_record(run, &d.step, op) && run_draw(run, &d) &&
                    kt_bench(run, 1, 1, test->n_vocab * sizeof(float));
     free(d.sorted);
     free(logits);
@@ -278,7 +278,7 @@ static const struct sample_case layout_cases[] = {
 
 static bool run_layout(struct kt_run *run, size_t index)
 {
-    return run_case(run, &layout_cases[index / N_LAYOUT], &layouts[index % N_LAYOUT]);
+    return run_case(run, &layout_cases[index / N_LAYOUT], &layouts[index % N_LAYOUT], gi_op_sample);
 }
 
 //-- statistics ------------------------------------------------------------------------------------
@@ -437,29 +437,39 @@ static const struct {
     {"philox known words", run_philox    },
 };
 
+// The cases in their order: all as they are, all after a look at all logits, the layouts, the others.
+#define FIRST_LAYOUT (2 * N_CASE)
+#define FIRST_OTHER  (FIRST_LAYOUT + N_LAYOUT_CASE)
+
 static void name_case(size_t index, char *text, size_t size)
 {
-    if (index < N_CASE) {
-        snprintf(text, size, "%s, %u", sample_cases[index].name, sample_cases[index].n_vocab);
-    } else if (index < N_CASE + N_LAYOUT_CASE) {
-        const struct kt_partial_rows *rows = &layouts[(index - N_CASE) % N_LAYOUT];
-        snprintf(text, size, "%s of rows %u:%u:%u", layout_cases[(index - N_CASE) / N_LAYOUT].name,
-                 rows->block_rows, rows->row_step, rows->part_rows);
+    if (index < FIRST_LAYOUT) {
+        const struct sample_case *test = &sample_cases[index % N_CASE];
+        snprintf(text, size, "%s, %u%s", test->name, test->n_vocab,
+                 index < N_CASE ? "" : ", scanned");
+    } else if (index < FIRST_OTHER) {
+        const struct kt_partial_rows *rows = &layouts[(index - FIRST_LAYOUT) % N_LAYOUT];
+        snprintf(text, size, "%s of rows %u:%u:%u",
+                 layout_cases[(index - FIRST_LAYOUT) / N_LAYOUT].name, rows->block_rows,
+                 rows->row_step, rows->part_rows);
     } else {
-        snprintf(text, size, "%s", other_cases[index - N_CASE - N_LAYOUT_CASE].name);
+        snprintf(text, size, "%s", other_cases[index - FIRST_OTHER].name);
     }
 }
 
 static bool run_index(struct kt_run *run, size_t index)
 {
-    return index < N_CASE                   ? run_case(run, &sample_cases[index], NULL)
-           : index < N_CASE + N_LAYOUT_CASE ? run_layout(run, index - N_CASE)
-                                            : other_cases[index - N_CASE - N_LAYOUT_CASE].run(run);
+    if (index < FIRST_LAYOUT) {
+        return run_case(run, &sample_cases[index % N_CASE], NULL,
+                        index < N_CASE ? gi_op_sample : kt_step_sample_all);
+    }
+    return index < FIRST_OTHER ? run_layout(run, index - FIRST_LAYOUT)
+                               : other_cases[index - FIRST_OTHER].run(run);
 }
 
 const struct kt_suite kt_sample = {
     .kernel = "sample",
-    .n_case = N_CASE + N_LAYOUT_CASE + sizeof(other_cases) / sizeof(other_cases[0]),
+    .n_case = FIRST_OTHER + sizeof(other_cases) / sizeof(other_cases[0]),
     .name = name_case,
     .run = run_index,
 };

@@ -63,7 +63,8 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
 {
     const uint32_t n_partial = reduce_all(logits, n_vocab, rows, NULL);
     const uint32_t partial = (n_vocab + 3) / 4 * 4;
-    const uint32_t n_word = partial + (2 * n_partial + 3) / 4 * 4;
+    const uint32_t scan = (partial + 2 * n_partial + 63) / 64 * 64;
+    const uint32_t n_word = scan + 4 * GI_MAX_SCANS;
     uint32_t *words = kt_alloc(n_word, sizeof(*words));
     memset(words, 0xFF, n_word * sizeof(*words)); // NaN where nothing may be read
     memcpy(words, logits, n_vocab * sizeof(*logits));
@@ -77,6 +78,7 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
         .block_rows = rows->block_rows,
         .row_step = rows->row_step,
         .part_rows = rows->part_rows,
+        .scan = scan,
     };
     step->buffers = (struct gi_step_buffers){
         .state = run->step_state,
@@ -94,6 +96,13 @@ bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits,
 {
     const struct kt_partial_rows rows = {n_group, 1, n_vocab};
     return kt_step_init_rows(run, step, logits, n_vocab, &rows);
+}
+
+bool kt_step_sample_all(struct gi_recorder *recorder, const struct gi_logits *logits,
+                        const struct gi_step_buffers *step, struct glinfer_error *err)
+{
+    struct gi_logits all = *logits;
+    return gi_op_sample_scan(recorder, &all, err) && gi_op_sample(recorder, &all, step, err);
 }
 
 bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op)
@@ -289,45 +298,53 @@ static bool run_max_steps(struct kt_run *run)
            expect_done(run, 1) && expect_entry(run, &step, 2, 3, 2, GI_RING_STATUS_OK);
 }
 
+struct ban_case {
+    const char *name;
+    kt_step_op op;
+    float temperature, top_p;
+    uint32_t top_k, n_probs;
+};
+
+// So cold that the draw is sure.
+static const struct ban_case ban_cases[] = {
+    {"banned, argmax",         gi_op_argmax,       0,     1,    0, 0},
+    {"banned, greedy",         gi_op_sample,       0,     1,    0, 2},
+    {"banned, greedy scanned", kt_step_sample_all, 0,     1,    0, 2},
+    {"banned, top_k",          gi_op_sample,       1,     1,    1, 0},
+    {"banned, top_k, probs",   gi_op_sample,       1,     1,    1, 2},
+    {"banned, top_k scanned",  kt_step_sample_all, 1,     1,    1, 2},
+    {"banned, top_p",          gi_op_sample,       0.01F, 0.9F, 0, 0},
+    {"banned, top_p scanned",  kt_step_sample_all, 0.01F, 0.9F, 0, 0},
+    {"banned, top_p, probs",   kt_step_sample_all, 0.01F, 0.9F, 0, 2},
+    {"banned, all",            gi_op_sample,       0.01F, 1,    0, 0},
+    {"banned, all scanned",    kt_step_sample_all, 0.01F, 1,    0, 0},
+    {"banned, all, probs",     kt_step_sample_all, 0.01F, 1,    0, 2},
+};
+
 // Banned ids are passed over, keep their log-probability and end nothing.
-static bool run_ban(struct kt_run *run, kt_step_op op, float temperature)
+static bool run_ban(struct kt_run *run, const struct ban_case *test)
 {
     struct kt_step step;
     struct gi_ring_entry entry;
-    if (!kt_step_init(run, &step, few_logits, 6, 2) || !kt_step_record(run, &step, op)) {
+    if (!kt_step_init(run, &step, few_logits, 6, 2) || !kt_step_record(run, &step, test->op)) {
         return false;
     }
     run->state.stop[0] = 3; // the largest
     run->state.stop[1] = 5; // the second
     run->state.n_stop = 2;
     run->state.ban_stop = 1;
-    run->state.temperature = temperature;
-    run->state.top_k = 1;
-    run->state.top_p = 1;
-    run->state.n_probs = 2;
+    run->state.temperature = test->temperature;
+    run->state.top_k = test->top_k;
+    run->state.top_p = test->top_p;
+    run->state.n_probs = test->n_probs;
     if (!kt_replay(run, 0, 1) || !expect_done(run, 0) ||
         !expect_entry(run, &step, 0, 4, 0, GI_RING_STATUS_OK) ||
         !kt_step_entry(run, &step, 0, &entry)) {
         return false;
     }
-    return op == gi_op_argmax || (entry.probs[0].id == 3 && entry.probs[1].id == 5) ||
+    return test->n_probs == 0 || (entry.probs[0].id == 3 && entry.probs[1].id == 5) ||
            kt_fail(run, "log-probabilities of %u, %u; expected 3, 5", entry.probs[0].id,
                    entry.probs[1].id);
-}
-
-static bool run_argmax_ban(struct kt_run *run)
-{
-    return run_ban(run, gi_op_argmax, 0);
-}
-
-static bool run_greedy_ban(struct kt_run *run)
-{
-    return run_ban(run, gi_op_sample, 0);
-}
-
-static bool run_drawn_ban(struct kt_run *run)
-{
-    return run_ban(run, gi_op_sample, 1);
 }
 
 // The id counts among the first n_stop, and there only.
@@ -444,30 +461,34 @@ static const struct {
     {"ring wraps",      run_ring      },
     {"max_steps",       run_max_steps },
     {"stop ids",        run_stop_ids  },
-    {"banned ids",      run_argmax_ban},
-    {"banned, greedy",  run_greedy_ban},
-    {"banned, drawn",   run_drawn_ban },
     {"counts",          run_counts    },
     {"no counts",       run_no_counts },
 };
+
+#define N_STEP (sizeof(step_cases) / sizeof(step_cases[0]))
+#define N_BAN  (sizeof(ban_cases) / sizeof(ban_cases[0]))
 
 static void name_case(size_t index, char *text, size_t size)
 {
     if (index < N_SHAPE) {
         snprintf(text, size, "%u in groups of %u", shapes[index].n_vocab, shapes[index].n_group);
     } else {
-        snprintf(text, size, "%s", step_cases[index - N_SHAPE].name);
+        snprintf(text, size, "%s",
+                 index < N_SHAPE + N_STEP ? step_cases[index - N_SHAPE].name
+                                          : ban_cases[index - N_SHAPE - N_STEP].name);
     }
 }
 
 static bool run_index(struct kt_run *run, size_t index)
 {
-    return index < N_SHAPE ? run_random(run, index) : step_cases[index - N_SHAPE].run(run);
+    return index < N_SHAPE            ? run_random(run, index)
+           : index < N_SHAPE + N_STEP ? step_cases[index - N_SHAPE].run(run)
+                                      : run_ban(run, &ban_cases[index - N_SHAPE - N_STEP]);
 }
 
 const struct kt_suite kt_argmax = {
     .kernel = "argmax",
-    .n_case = N_SHAPE + sizeof(step_cases) / sizeof(step_cases[0]),
+    .n_case = N_SHAPE + N_STEP + N_BAN,
     .name = name_case,
     .run = run_index,
 };

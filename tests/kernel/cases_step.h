@@ -25,7 +25,10 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
 // The same with partial results of n_group logits each.
 bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits, uint32_t n_vocab,
                   uint32_t n_group);
-// Records gi_op_argmax or gi_op_sample and seals.
+// gi_op_sample after gi_op_sample_scan.
+bool kt_step_sample_all(struct gi_recorder *recorder, const struct gi_logits *logits,
+                        const struct gi_step_buffers *step, struct glinfer_error *err);
+// Records gi_op_argmax, gi_op_sample or both of sampling, and seals.
 bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op);
 // Replays n steps, the first at position 0 and step 0, without the host in between.
 bool kt_step_chain(struct kt_run *run, uint32_t n);

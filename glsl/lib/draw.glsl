@@ -1,0 +1,52 @@
+// The draw of a token: the largest of (logit - max) / temperature - log(E), E an exponential variate
+// from Philox(seed, { position, id, 0, 0 }), independent of order, chain length and number of candidates.
+//
+// Needs lib/best.glsl, lib/exp_log.glsl, lib/logits.glsl, lib/philox.glsl, lib/step_state.glsl.
+
+bool is_drawn()
+{
+    return state.temperature > 1e-30;
+}
+
+// The filters as they are wanted: 0 and 1 where they let all pass.
+uint wanted_top_k(bool has_bans)
+{
+    uint n_allowed = n_vocab - (has_bans ? min(state.n_stop, n_vocab) : 0u);
+    return state.top_k >= n_allowed ? 0u : state.top_k;
+}
+
+float wanted_top_p()
+{
+    return state.top_p < 1.0 ? max(state.top_p, 0.0) : 1.0;
+}
+
+// Whether all tokens are drawn from but those that min_p keeps out.
+bool draws_from_all(bool has_bans)
+{
+    return is_drawn() && wanted_top_k(has_bans) == 0u && wanted_top_p() == 1.0;
+}
+
+// logit - max that min_p lets pass.
+float lowest_drawn()
+{
+    return state.min_p > 0.0 ? log_positive(clamp(state.min_p, 1e-37, 1.0)) : -3.4e38;
+}
+
+// -log(U) for a uniform U, fine-grained where it is small.
+float exponential(uint word)
+{
+    float v = min((float(word) + 0.5) * (1.0 / 4294967296.0), 1.0 - 1.0 / 16777216.0);
+    return v < 0.25 ? -log_near_one(-v) : -log_positive(1.0 - v);
+}
+
+// The score of a token as a key; 0, which comes after all, of what is too low.
+uint draw_key(float above, float lowest, uint id)
+{
+    if (above < lowest) {
+        return 0u;
+    }
+    uvec2 seed = uvec2(state.seed_lo, state.seed_hi);
+    uint word = philox(seed, uvec4(state.n_past + state.n_tokens, id, 0u, 0u)).x;
+    float score = above / state.temperature - log_positive(exponential(word));
+    return key_of(floatBitsToUint(score));
+}
