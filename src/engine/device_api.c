@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "engine/device.h"
+#include "engine/settings.h"
 #include "gpu/half_probe.h"
 #include "ops/batch_class.h"
 
@@ -70,8 +71,17 @@ static bool load_tuning(struct glinfer_device *device, const char *cache_dir,
     if (!device->tuning || (wanted && strcmp(wanted, "off") == 0)) {
         return device->tuning != NULL;
     }
-    return wanted && *wanted ? gi_tuning_file_read(wanted, device->tuning, err)
-                             : gi_tuning_file_load(&device->tuning_file, device->tuning, err);
+    if (!wanted || !*wanted) {
+        return gi_tuning_file_load(&device->tuning_file, device->tuning, err);
+    }
+    if (!gi_tuning_file_read(wanted, device->tuning, err)) {
+        return false;
+    }
+    if (gi_tuning_count(device->tuning) == 0) {
+        gi_log_write(&device->log, GLINFER_LOG_WARN,
+                     "GLINFER_TUNING=%s has no effect: the file holds no shapes", wanted);
+    }
+    return true;
 }
 
 static bool open_device(struct glinfer_device *device, const struct glinfer_device_params *params,
@@ -114,6 +124,7 @@ struct glinfer_device *glinfer_device_create(const struct glinfer_device_params 
         gi_error_no_memory(err, sizeof(*device), "a device");
         return NULL;
     }
+    gi_settings_check(&(struct gi_log){own.log, own.log_user});
     if (!open_device(device, &own, err) || !create_programs(device, err)) {
         glinfer_device_destroy(&device);
         return NULL;
@@ -224,6 +235,7 @@ size_t glinfer_device_list(const struct glinfer_device_params *params,
         n = 1;
     }
     size_t n_usable = 0;
+    gi_settings_check(&(struct gi_log){own.log, own.log_user});
     for (size_t i = 0; i < n; i++) {
         struct glinfer_device_info info;
         n_usable += try_candidate(&own, candidates[i].device, &info);

@@ -78,6 +78,16 @@ static bool parse_tile(const struct gi_gpu *gpu, const char *text, enum gemm_til
     return false;
 }
 
+bool gi_gemm_is_tile(const char *text)
+{
+    for (enum gemm_tile i = 0; i < GEMM_TILE_COUNT; i++) {
+        if (strcmp(text, tiles[i].name) == 0) {
+            return true;
+        }
+    }
+    return gi_gemv_batch_is_asked(text);
+}
+
 // As they measured on an H200: whole groups where they make two waves, three slices where those fill half a
 // wave, small tiles below.
 static enum gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)

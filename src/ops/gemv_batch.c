@@ -1,5 +1,6 @@
 #include "ops/gemv_batch.h"
 
+#include "ops/batch.h"
 #include "ops/batch_class.h"
 
 #include <stdio.h>
@@ -53,18 +54,26 @@ static bool is_possible(const struct shape *shape, const struct gi_gpu *gpu)
                             limits->max_shared_size;
 }
 
-// What GLINFER_GEMM=few[:wg_size:pairs:lane_pairs:tokens] asks for.
-static bool parse_shape(struct shape *shape)
+// What few[:wg_size:pairs:lane_pairs:tokens] asks for; false where it leaves the shape open. text may be NULL.
+static bool parse_shape(const char *text, struct shape *shape)
 {
-    const char *asked = getenv("GLINFER_GEMM");
-    return asked && sscanf(asked, "few:%u:%u:%u:%u", &shape->wg_size, &shape->pairs,
-                           &shape->lane_pairs, &shape->tokens) == 4;
+    int end = 0;
+    return text &&
+           sscanf(text, "few:%u:%u:%u:%u%n", &shape->wg_size, &shape->pairs, &shape->lane_pairs,
+                  &shape->tokens, &end) == 4 &&
+           text[end] == 0;
+}
+
+bool gi_gemv_batch_is_asked(const char *text)
+{
+    struct shape shape;
+    return strcmp(text, "few") == 0 || parse_shape(text, &shape);
 }
 
 static struct shape choose_shape(const struct gi_gpu *gpu, uint32_t n_pair)
 {
     struct shape asked;
-    if (parse_shape(&asked) && is_possible(&asked, gpu)) {
+    if (parse_shape(getenv("GLINFER_GEMM"), &asked) && is_possible(&asked, gpu)) {
         return asked;
     }
     uint32_t i = 0;
@@ -80,7 +89,8 @@ bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
     if (gi_batch_form(gpu) != GI_BATCH_FORM_SPLIT) {
         return false;
     }
-    return asked ? strncmp(asked, "few", 3) == 0 : max_tokens <= gi_batch_few_tokens(gpu);
+    return asked && gi_gemm_is_tile(asked) ? gi_gemv_batch_is_asked(asked)
+                                           : max_tokens <= gi_batch_few_tokens(gpu);
 }
 
 bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,

@@ -7,6 +7,9 @@
 #include "ops/recorder.h"
 #include "ops/weight.h"
 
+// Whether a text asks for it in GLINFER_GEMM.
+bool gi_gemv_batch_is_asked(const char *text);
+
 // Whether batches of at most max_tokens go this way on the device.
 bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens);
 

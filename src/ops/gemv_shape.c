@@ -1,5 +1,7 @@
 #include "ops/gemv_shape.h"
 
+#include "ops/gemv.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +55,7 @@ static const char *const form_names[] = {
 // Takes ":number" from the front of a text, if it is there.
 static const char *parse_number(const char *text, uint32_t *number)
 {
-    if (*text != ':') {
+    if (*text != ':' || text[1] < '0' || text[1] > '9') {
         return text;
     }
     char *end;
@@ -81,11 +83,16 @@ static bool parse_shape(const char *text, struct gi_gemv_shape *shape)
             *shape = defaults[i];
             const char *rest = parse_number(text + size, &shape->wg_size);
             rest = parse_number(rest, &shape->pairs);
-            parse_number(rest, &shape->max_groups);
-            return true;
+            return *parse_number(rest, &shape->max_groups) == 0;
         }
     }
     return false;
+}
+
+bool gi_gemv_is_shape(const char *text)
+{
+    struct gi_gemv_shape shape;
+    return parse_shape(text, &shape);
 }
 
 // Reductions want powers of two; a group that splits k has a slice at least.

@@ -97,6 +97,39 @@ if grep -q Mesa devices || "$glinfer" info -v 2>&1 | grep -q Mesa; then
 fi
 refused 2 'is not known' run -dev nonsense -p x
 
+#-- the environment
+
+# warned WARNING VARIABLE=VALUE: opening devices works, and warns once.
+warned()
+{
+    env "$2" "$glinfer" info >output 2>errors
+    same "$2: status" $? 0
+    same "$2" "$(grep '^glinfer: warning: GLINFER' errors)" "glinfer: warning: $1"
+}
+
+warned 'GLINFER_LIMITS=es32 is not known and left out: expected es31' GLINFER_LIMITS=es32
+warned 'GLINFER_HALF=1 is not known and left out: expected yes or no' GLINFER_HALF=1
+warned 'GLINFER_BATCH=rows is not known and left out: expected split, lane or row' GLINFER_BATCH=rows
+for tile in 64 few:1 narrower; do
+    warned "GLINFER_GEMM=$tile is not known and left out: expected 64x64, 64x64:2, 64x64:3, 32x64:2, narrow or few" \
+        GLINFER_GEMM=$tile
+done
+for shape in splitt split: split:x row:64:1:0:1; do
+    warned "GLINFER_GEMV=$shape is not known and left out: expected split, f16, row, texel, halves, bytes, places, bits or texbits" \
+        GLINFER_GEMV=$shape
+done
+warned 'GLINFER_GLSL_DIR=/no/where is not known and left out: expected a folder' GLINFER_GLSL_DIR=/no/where
+echo nonsense >nonsense.tuning
+GLINFER_TUNING=nonsense.tuning "$glinfer" info >output 2>errors
+grep -q '^glinfer: warning: GLINFER_TUNING=nonsense.tuning has no effect: the file holds no shapes$' errors
+same 'a tuning without shapes' $? 0
+refused 1 'the tuning on cannot be read' env GLINFER_TUNING=on "$glinfer" run -m "$model" -p x
+"$glinfer" info >output 2>errors
+for setting in LIMITS=es31 HALF=no BATCH=lane GEMM=few GEMM=few:64:4:2:8 GEMM=64x64:2 GEMV=row GEMV=split:64:2:3 TUNING=off; do
+    env "GLINFER_$setting" "$glinfer" info >output 2>>errors
+done
+same 'what is known passes' "$(grep -c 'warning: GLINFER' errors)" 0
+
 #-- the cache
 
 text=$(run -n 5 -p 'Once upon' 2>errors)
