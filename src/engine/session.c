@@ -336,6 +336,30 @@ static bool seal_tables(struct glinfer_session *session, struct glinfer_error *e
            (!session->prompt_few || gi_dispatch_table_seal(session->prompt_few, err));
 }
 
+// What a driver leaves to the first dispatch of a program, so that no answer waits for it: a real GPU's compiles
+// before.
+static bool warm_tables(const struct glinfer_session *session,
+                        const struct glinfer_session_params *params, struct glinfer_error *err)
+{
+    const struct gi_dispatch_table *tables[2 + 2 * GI_STEP_END_COUNT] = {session->prompt,
+                                                                         session->prompt_few};
+    const uint32_t n_table = sizeof(tables) / sizeof(tables[0]);
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        tables[2 + end] = session->step[end];
+        tables[2 + GI_STEP_END_COUNT + end] = session->prompt_end[end];
+    }
+    for (uint32_t i = 0; i < n_table; i++) {
+        if (params->progress &&
+            !params->progress(params->progress_user, GLINFER_PHASE_COMPILE, i, n_table)) {
+            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
+        }
+        if (tables[i]) {
+            gi_dispatch_table_warm(tables[i]);
+        }
+    }
+    return true;
+}
+
 //-- the session ---------------------------------------------------------------------------------
 
 static void measure_tokens(struct glinfer_session *session)
@@ -356,7 +380,9 @@ static bool build(struct glinfer_session *session, const struct glinfer_session_
     return create_buffers(session, params, err) && write_vectors(session, err) &&
            record_tables(session, err) &&
            gi_program_table_build(device->programs, params->progress, params->progress_user, err) &&
-           seal_tables(session, err) && gi_session_open_persistent(session, err) &&
+           seal_tables(session, err) &&
+           (!gi_gpu_platform(device->gpu)->is_software || warm_tables(session, params, err)) &&
+           gi_session_open_persistent(session, err) &&
            gi_gpu_check(device->gpu, "creating a session", err);
 }
 

@@ -114,6 +114,9 @@ struct gi_replay {
 // directly, which takes half the host time: it runs past the end of a chain too, and is discarded.
 // GLINFER_DISPATCH=indirect makes every grid indirect.
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
+// Submits every entry with no groups, for drivers that compile a program when it is first dispatched, as software
+// renderers do; not all others can take such a dispatch. Nothing runs and nothing is written. GL errors surface at the next gi_gpu_check.
+void gi_dispatch_table_warm(const struct gi_dispatch_table *table);
 // Rewrites the counts of all slots for n_past from the host: before a chain that follows a host
 // write of step_state.
 bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, uint32_t n_tokens,
