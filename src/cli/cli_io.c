@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 //-- messages --------------------------------------------------------------------------------------
@@ -51,6 +52,13 @@ void cli_note_software(const struct glinfer_device_info *info)
                 "used\n",
                 info->renderer);
     }
+}
+
+double cli_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 const char *cli_format_size(char text[24], uint64_t bytes)

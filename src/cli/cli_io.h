@@ -69,6 +69,9 @@ void cli_log(void *user, enum glinfer_log_level level, const char *message);
 // One line on stderr if the device is no GPU.
 void cli_note_software(const struct glinfer_device_info *info);
 
+// Seconds of a clock that only goes forward.
+double cli_now(void);
+
 // A size for people: "93.8 MiB".
 const char *cli_format_size(char text[24], uint64_t bytes);
 // What a shape of a kernel is for: "960 x 576", with an extent "960 x 576 x 512"; zeros are left out.

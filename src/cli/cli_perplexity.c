@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 struct settings {
@@ -68,13 +67,6 @@ struct perplexity {
     double sum, sum_squares;
     double start, seconds;
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 //-- the text --------------------------------------------------------------------------------------
 
@@ -190,7 +182,7 @@ static bool show_window(struct perplexity *self, size_t window)
         return true;
     }
     if (window == 0 && isatty(STDERR_FILENO)) {
-        const double seconds = now() - self->start;
+        const double seconds = cli_now() - self->start;
         fprintf(stderr, "%zu windows of %u tokens, %.1f seconds each, %.1f minutes in all\n",
                 self->n_chunk, self->n_ctx, seconds, seconds * (double)self->n_chunk / 60);
     }
@@ -201,7 +193,7 @@ static bool show_window(struct perplexity *self, size_t window)
 static int score_windows(struct perplexity *self)
 {
     struct glinfer_error err;
-    self->start = now();
+    self->start = cli_now();
     for (size_t window = 0; window < self->n_chunk; window++) {
         if (!score_window(self, window, &err)) {
             cli_bar_clear(&self->session.bar);
@@ -214,7 +206,7 @@ static int score_windows(struct perplexity *self)
             return cli_close_output(CLI_EXIT_FAILED);
         }
     }
-    self->seconds = now() - self->start;
+    self->seconds = cli_now() - self->start;
     return CLI_EXIT_DONE;
 }
 

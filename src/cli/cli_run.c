@@ -273,9 +273,11 @@ static void add_rate(cJSON *timings, const char *what, uint32_t n, double ms)
     cJSON_AddNumberToObject(timings, name, cli_per_second(n, ms));
 }
 
-static void add_timings(cJSON *object, const struct glinfer_stats *stats)
+static void add_timings(cJSON *object, const struct run *run)
 {
+    const struct glinfer_stats *stats = &run->stats;
     cJSON *timings = cJSON_AddObjectToObject(object, "timings");
+    cJSON_AddNumberToObject(timings, "compile_ms", run->session.compile_ms);
     cJSON_AddNumberToObject(timings, "cache_n", 0);
     add_rate(timings, "prompt", stats->prompt_n, stats->prompt_ms);
     add_rate(timings, "predicted", stats->predicted_n, stats->predicted_ms);
@@ -307,7 +309,7 @@ static int print_json(struct run *run)
         cJSON_AddItemToObject(object, "probs", run->probs);
         run->probs = NULL;
     }
-    add_timings(object, &run->stats);
+    add_timings(object, run);
     return cli_json_print(object);
 }
 
@@ -320,7 +322,7 @@ static void print_timings(const struct run *run)
         !(settings->is_timed || settings->session.device.is_verbose || isatty(STDERR_FILENO))) {
         return;
     }
-    fputc('\n', stderr);
+    fprintf(stderr, "\ncompile %26.1f ms\n", run->session.compile_ms);
     cli_print_speeds(stats);
     fprintf(stderr, "first token after %.1f ms, %u waits, chains of up to %u, peak memory %s\n",
             stats->ttft_ms, stats->gpu_waits, stats->chain_length,

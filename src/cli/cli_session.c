@@ -78,7 +78,9 @@ int cli_session_start(struct cli_session *session)
     params.max_batch_ms = (uint32_t)flags->max_batch_ms;
     params.progress = cli_progress;
     params.progress_user = &session->bar;
+    const double begin = cli_now();
     session->session = glinfer_session_create(session->model, &params, &err);
+    session->compile_ms = 1e3 * (cli_now() - begin);
     cli_bar_clear(&session->bar);
     cli_set_session(session->session);
     return session->session ? CLI_EXIT_DONE : cli_fail_error(&err);

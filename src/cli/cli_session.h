@@ -60,6 +60,7 @@ struct cli_session {
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
+    double compile_ms; // what creating the session took: mostly programs
     struct cli_bar bar;
 };
 

@@ -34,7 +34,7 @@ check 'an escaped prompt' "$(run -e -p 'Once\x20upon' -n 9 --temp 0)" "$text"
 run -p 'Once upon' -n 9 --temp 0 --json --n-probs 3 >"$dir/json"
 check 'json ends well' $? 0
 check 'json is one line' "$(wc -l <"$dir/json" | tr -d ' ')" 1
-for field in device prompt_tokens tokens text stop probs timings ttft_ms chain_length gpu_waits \
+for field in compile_ms device prompt_tokens tokens text stop probs timings ttft_ms chain_length gpu_waits \
     dispatches_per_token peak_memory_bytes predicted_per_second; do
     grep -q "\"$field\":" "$dir/json"
     check "json has $field" $? 0
@@ -43,6 +43,7 @@ check 'json stops at the limit' "$(grep -c '"stop":"limit"' "$dir/json")" 1
 check 'json has three probs a token' "$(grep -o '"logprob"' "$dir/json" | wc -l | tr -d ' ')" 27
 
 run -p 'Once upon' -n 1 --show-timings >/dev/null
+check 'compiling has a time of its own' "$(grep -cE '^compile  *[0-9.]+ ms$' "$dir/errors")" 1
 check 'one token has no speed of its own' "$(grep -c '^answer  *1 token, which came' "$dir/errors")" 1
 
 run -p 'Once upon' -c 16 >/dev/null
