@@ -127,9 +127,6 @@ static bool choose_template(struct run *run)
                  run->settings->session.model);
         return false;
     }
-    if (has_none && !run->settings->is_raw && run->settings->session.device.is_verbose) {
-        fprintf(stderr, "glinfer: note: the model has no chat template: plain completion\n");
-    }
     if (!run->is_chat && run->settings->system) {
         cli_fail(0, "-sys needs a chat template, and this is plain completion (%s)",
                  has_none ? "the model has no template" : "--raw");
@@ -375,6 +372,14 @@ static int load(struct run *run)
     return tokenize(run) ? cli_session_start(&run->session) : CLI_EXIT_FAILED;
 }
 
+static void note_plain_text(const struct run *run)
+{
+    if (!run->is_chat && !run->settings->is_raw) {
+        fprintf(stderr, "glinfer: note: the model has no chat template: the prompt is continued as "
+                        "plain text (--raw)\n");
+    }
+}
+
 static int answer(struct run *run)
 {
     struct glinfer_error err;
@@ -388,6 +393,7 @@ static int answer(struct run *run)
     if (run->text.size == 0) {
         return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");
     }
+    note_plain_text(run);
     status = load(run);
     if (status != CLI_EXIT_DONE) {
         return status;

@@ -46,6 +46,11 @@ run -p 'Once upon' -n 1 --show-timings >/dev/null
 check 'compiling has a time of its own' "$(grep -cE '^compile  *[0-9.]+ ms$' "$dir/errors")" 1
 check 'one token has no speed of its own' "$(grep -c '^answer  *1 token, which came' "$dir/errors")" 1
 
+check 'plain text that was asked for is not noted' "$(grep -c 'as plain text' "$dir/errors")" 0
+"$glinfer" run -m "$model" -p 'Once upon' -n 1 >/dev/null 2>"$dir/errors"
+check 'plain text of a model without a chat template is' "$(grep -c 'as plain text' "$dir/errors")" \
+    "$("$glinfer" info -m "$model" --json | grep -c '"chat_template":"none"')"
+
 run -p 'Once upon' -c 16 >/dev/null
 check 'a full context is named' "$(grep -c 'the context of 16 tokens is full' "$dir/errors")" 1
 
