@@ -14,8 +14,8 @@
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(CHUNKS)
-#error "HEAD_DIM, a multiple of 8; CHUNKS: of 64 elements that it has, 1 or 2"
+#if !defined(HEAD_DIM) || !defined(CHUNKS) || !defined(HALF)
+#error "HEAD_DIM, a multiple of 8; CHUNKS: of 64 elements that it has, 1 or 2; HALF: 1 if the result is f16"
 #endif
 #if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
 #error "a cache of q8_0 is read by attention_batch.comp"
@@ -34,7 +34,11 @@
 
 layout(local_size_x = 256) in;
 
+#if HALF
+#include "lib/half_rows_store.glsl" // HEAD_DIM is a multiple of 64
+#else
 layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
+#endif
 layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
 layout(std140, binding = 0) uniform Params
@@ -239,6 +243,28 @@ void add_values(Share share, inout vec4 first, inout vec4 second)
     }
 }
 
+#if HALF
+// A chunk of all tokens goes through the tile of k and v, so that an invocation has a word of one.
+void write_chunk(Share share, uint head, uint chunk, vec4 first, vec4 second)
+{
+    uint id = gl_LocalInvocationID.x, word = id % 8u, row = share.first_token + id / 8u;
+    kv_tile[tile_index(share.token, share.lane)] = first;
+    kv_tile[tile_index(share.token + 1u, share.lane)] = second;
+    tile_barrier();
+    vec4 a = kv_tile[tile_index(id / 8u, 2u * word)];
+    vec4 b = kv_tile[tile_index(id / 8u, 2u * word + 1u)];
+    weight_tile[id] = vec4(largest_of_word(a, b));
+    tile_barrier();
+    float largest = 0.0;
+    for (uint i = 0u; i < 8u; i++) {
+        largest = max(largest, weight_tile[(id & ~7u) + i].x);
+    }
+    if (row < state.n_tokens) {
+        store_half_word(row, head * (N_QUAD / 2u) + 8u * chunk + word, params.out_stride / HALF_COLUMNS,
+                        a, b, largest);
+    }
+}
+#else
 void write_token(Share share, uint head, uint token, uint chunk, vec4 value)
 {
     uint row = share.first_token + token;
@@ -247,6 +273,13 @@ void write_token(Share share, uint head, uint token, uint chunk, vec4 value)
             value;
     }
 }
+
+void write_chunk(Share share, uint head, uint chunk, vec4 first, vec4 second)
+{
+    write_token(share, head, share.token, chunk, first);
+    write_token(share, head, share.token + 1u, chunk, second);
+}
+#endif
 
 Share make_share(uint head)
 {
@@ -323,7 +356,9 @@ void main()
         sum += take_pair(share.token, i);
     }
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
-        write_token(share, head, share.token, uint(chunk), first[chunk] / sum.x);
-        write_token(share, head, share.token + 1u, uint(chunk), second[chunk] / sum.y);
+#if HALF
+        tile_barrier();
+#endif
+        write_chunk(share, head, uint(chunk), first[chunk] / sum.x, second[chunk] / sum.y);
     }
 }

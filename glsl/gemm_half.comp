@@ -1,51 +1,43 @@
-// The product of gemm_wide.comp with its products in f16: mediump, where that is f16 and fast. The same Params.
+// The product of gemm_wide.comp with its products in f16: mediump, where that is f16 and fast. The same Params,
+// but x are rows as lib/half_rows.glsl has them.
 //
-// Tiles, slices and invocations are those of gemm_wide.comp, but a step is two blocks: both operands lie in
-// shared memory as words of 8 elements, 16 bytes, in the pairs (0, 4) (1, 5) (2, 6) (3, 7) of halves. A sum is
-// a pair of halves, too, and goes into f32 after each step, that is, after 32 products a half. x is divided by
-// HALF_UNIT, so that elements and sums may grow to 16 times what a half holds; what that loses below is far
-// under their rounding. 12 shared loads of 16 bytes for 128 pairs of multiply-adds.
-//
-// On an H200, 512 tokens, Q4_0, x in halves already, us, against gemm_wide.comp:
-//
-//   16384 x 2048   2048 x 8192   3072 x 2048   3072 x 576   576 x 1536
-//   605 (919)      320 (483)     118 (178)     37 (55)      49 (57)
-//
-// Every half that is multiplied has a name of its own: as members of a structure or of an array they cost
-// twice the time and more. Relative to the sum of magnitudes the error is about 1e-3: perplexity of
-// SmolLM2-135M Q4_1 on 24 kB of English 18.266, in f32 18.263.
+// A group owns 64 tokens by 64 rows. SLICES slices of the group walk over the steps, 64 columns each, in
+// turn; their sums are added in the order of the slices in the end. Both operands lie in shared memory by pairs
+// of columns, four tokens or rows to a word of 16 bytes, so that a pair of halves meets a pair of halves and no
+// half is broadcast: 3 shared loads for 32 pairs of multiply-adds. Weights come there in two passes, since an
+// invocation unpacks 32 columns of one row: by rows first, then turned. Sums of pairs go into f32 after each step,
+// that is, after 32 products a half, times the scale of x.
 #include "lib/common.glsl"
+#include "lib/half_rows.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(ADD) || !defined(HAS_BIAS)
 #error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
 #endif
-#if !defined(TILE_TOKENS) || !defined(SLICES)
-#error "TILE_TOKENS: 32 or 64; SLICES: of the group"
+#ifndef SLICES
+#error "SLICES: of the group, 1 or 2"
 #endif
 
-#define TOKENS TILE_TOKENS
+#define TOKENS 64
 #define ROWS 64
-#define SQUARES 128 // invocations of a slice
-#define OWN (TOKENS * ROWS / 4 / SQUARES) // tokens of an invocation
-#define TOKEN_STEP uint(TOKENS / OWN)
-#define ROW_STEP uint(ROWS / 4)
-#define TILE_WORDS 8u  // of a row in a tile
-#define STEP_BLOCKS 2u // of 32 columns
-#define HALF_UNIT 16.0
-#define X_LOADS (TOKENS * 8 / SQUARES)
-#define SLICE_SIZE uint((TOKENS + ROWS) * 8)
+#define SQUARES 128 // invocations of a slice, with 8 tokens by 4 rows each
+#define PAIRS 32    // of columns in a step
+#define STEP_BLOCKS 2u
+#define X_QUADS uint(TOKENS / 4)
+#define W_QUADS uint(ROWS / 4)
+#define X_SIZE uint(PAIRS * TOKENS / 4)
+#define SLICE_SIZE uint(PAIRS * (TOKENS + ROWS) / 4)
+#define ROW_WORDS 8u // of a row in a step
+#define ROWS_SIZE uint(ROWS * 8)
 
 #if SLICES == 1
 layout(local_size_x = 128) in;
-#elif SLICES == 2
-layout(local_size_x = 256) in;
 #else
-layout(local_size_x = 384) in;
+layout(local_size_x = 256) in;
 #endif
 
-layout(std430, binding = 0) restrict buffer Y { float y[]; };
-layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
+layout(std430, binding = 0) restrict buffer Y { vec4 y[]; };
+layout(std430, binding = 1) restrict readonly buffer X { uvec4 x[]; };
 
 #include "lib/quant.glsl"
 
@@ -56,220 +48,221 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
-shared uvec4 tiles[uint(SLICES) * SLICE_SIZE];
+shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tokens), (pair, quad of rows)
+shared uvec4 rows[uint(SLICES) * ROWS_SIZE];   // (row, word), see row_word
 
-// Words lie at a place that depends on their row, so that invocations on neighbouring rows hit
-// different banks.
-uint tile_index(uint row, uint word)
+// Words of a row lie at a place that depends on it, so that neighbours hit different banks: those that write a word
+// of every fourth row, and those that read one of every row.
+uint row_word(uint row, uint word)
 {
-    return row * TILE_WORDS + (word ^ (row & 7u));
+    return row * ROW_WORDS + (word ^ (row / 4u & 7u));
 }
 
-//-- the next tiles, on their way to shared memory ---------------------------------------------------
+//-- weights -----------------------------------------------------------------------------------------
 
-struct Stage {
-    vec4 x[2 * X_LOADS];
-    QuantBlock w;
-};
-
-// Blocks past the last are the last.
-void load_stage(out Stage stage, uint lane, uint token_begin, uint step)
+// Invocation `square` unpacks block square / ROWS of this row of the tile.
+uint unpacked_row(uint square)
 {
-    for (int i = 0; i < X_LOADS; i++) {
-        uint e = lane + uint(i * SQUARES);
-        uint token = min(token_begin + e / TILE_WORDS, state.n_tokens - 1u);
-        uint word = min(step * TILE_WORDS + e % TILE_WORDS, params.n_block * 4u - 1u);
-        uint at = token * (params.x_stride / 4u) + 2u * word;
-        stage.x[2 * i] = x[at];
-        stage.x[2 * i + 1] = x[at + 1u];
-    }
-    uint row = min(gl_WorkGroupID.x * uint(ROWS) + lane % uint(ROWS), params.n_rows - 1u);
-    uint block = min(step * STEP_BLOCKS + lane / uint(ROWS), params.n_block - 1u);
-    stage.w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
+    return square % 8u * 4u + square / 8u % 4u + square / 32u % 2u * 32u;
 }
 
-// a and b are elements 8 i ... and 8 i + 4 ...
-uvec4 pack_word(vec4 a, vec4 b)
+QuantBlock load_block(uint square, uint step)
 {
+    uint row = min(gl_WorkGroupID.x * uint(ROWS) + unpacked_row(square), params.n_rows - 1u);
+    uint block = min(STEP_BLOCKS * step + square / uint(ROWS), params.n_block - 1u);
+    return quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
+}
+
+uvec4 unpacked_word(QuantBlock w, int k)
+{
+    vec4 a = quant_quad(w, 2 * k), b = quant_quad(w, 2 * k + 1);
     return uvec4(packHalf2x16(vec2(a.x, b.x)), packHalf2x16(vec2(a.y, b.y)),
                  packHalf2x16(vec2(a.z, b.z)), packHalf2x16(vec2(a.w, b.w)));
 }
 
-// An invocation unpacks a block of a row: its words are first ... first + 3 of the tile's row.
-void store_block(QuantBlock w, uint base, uint row, uint first, bool is_there)
+void store_rows(QuantBlock w, uint slice, uint square)
 {
-    vec4 v[8];
-    quant_unpack(w, v);
-    for (int i = 0; i < 4; i++) {
-        uvec4 word = pack_word(v[2 * i], v[2 * i + 1]);
-        tiles[base + tile_index(row, first + uint(i))] = is_there ? word : uvec4(0u);
-    }
+    uint begin = slice * ROWS_SIZE, row = unpacked_row(square), word = square / uint(ROWS) * 4u;
+    rows[begin + row_word(row, word)] = unpacked_word(w, 0);
+    rows[begin + row_word(row, word + 1u)] = unpacked_word(w, 1);
+    rows[begin + row_word(row, word + 2u)] = unpacked_word(w, 2);
+    rows[begin + row_word(row, word + 3u)] = unpacked_word(w, 3);
 }
 
-void store_stage(Stage stage, uint base, uint lane, uint step)
+// A word of each of four tokens or rows, into four pairs of columns of a tile.
+#define STORE_TURNED(at, stride, r0, r1, r2, r3)                                                   \
+    tiles[at] = uvec4(r0.x, r1.x, r2.x, r3.x);                                                     \
+    tiles[at + stride] = uvec4(r0.y, r1.y, r2.y, r3.y);                                            \
+    tiles[at + 2u * stride] = uvec4(r0.z, r1.z, r2.z, r3.z);                                       \
+    tiles[at + 3u * stride] = uvec4(r0.w, r1.w, r2.w, r3.w);
+
+void turn_rows(uint slice, uint square)
 {
-    for (int i = 0; i < X_LOADS; i++) {
-        uint e = lane + uint(i * SQUARES);
-        vec4 a = stage.x[2 * i] * (1.0 / HALF_UNIT), b = stage.x[2 * i + 1] * (1.0 / HALF_UNIT);
-        uvec4 word = pack_word(a, b);
-        tiles[base + tile_index(e / TILE_WORDS, e % TILE_WORDS)] = word;
-    }
-    uint half_step = lane / uint(ROWS);
-    store_block(stage.w, base + uint(TOKENS) * TILE_WORDS, lane % uint(ROWS), 4u * half_step,
-                step * STEP_BLOCKS + half_step < params.n_block);
+    uint word = square / W_QUADS, quad = square % W_QUADS;
+    uint from = slice * ROWS_SIZE + row_word(4u * quad, word);
+    uint to = slice * SLICE_SIZE + X_SIZE + 4u * word * W_QUADS + quad;
+    uvec4 a = rows[from], b = rows[from + ROW_WORDS];
+    uvec4 c = rows[from + 2u * ROW_WORDS], d = rows[from + 3u * ROW_WORDS];
+    STORE_TURNED(to, W_QUADS, a, b, c, d)
 }
 
-//-- products --------------------------------------------------------------------------------------
+//-- products ----------------------------------------------------------------------------------------
 
-// The built-in function alone would be worked out in 32 bits.
+// The built-in function alone would be worked out in 32 bits. Every half that is multiplied has a name of its
+// own: as members of a structure or of an array they cost twice the time and more.
 mediump vec2 half_pair(highp uint bits)
 {
     mediump vec2 pair = unpackHalf2x16(bits);
     return pair;
 }
 
-#define ADD_PRODUCTS(sum, wx, wy, wz, ww)                                                          \
-    sum += ax * wx;                                                                                \
-    sum += ay * wy;                                                                                \
-    sum += az * wz;                                                                                \
-    sum += aw * ww;
-
-#define MULTIPLY_TOKEN(i, s0, s1, s2, s3)                                                          \
+#define MULTIPLY_TOKEN(bits, s0, s1, s2, s3)                                                       \
     {                                                                                              \
-        uvec4 a = tiles[x_at + uint(i) * TOKEN_STEP * TILE_WORDS];                                 \
-        mediump vec2 ax = half_pair(a.x), ay = half_pair(a.y);                                     \
-        mediump vec2 az = half_pair(a.z), aw = half_pair(a.w);                                     \
-        ADD_PRODUCTS(s0, w0x, w0y, w0z, w0w)                                                       \
-        ADD_PRODUCTS(s1, w1x, w1y, w1z, w1w)                                                       \
-        ADD_PRODUCTS(s2, w2x, w2y, w2z, w2w)                                                       \
-        ADD_PRODUCTS(s3, w3x, w3y, w3z, w3w)                                                       \
+        mediump vec2 p = half_pair(bits);                                                          \
+        s0 += p * w0;                                                                              \
+        s1 += p * w1;                                                                              \
+        s2 += p * w2;                                                                              \
+        s3 += p * w3;                                                                              \
     }
-
-#if OWN == 8
-#define EACH_TOKEN(DO)                                                                             \
-    DO(0, s00, s01, s02, s03)                                                                      \
-    DO(1, s10, s11, s12, s13)                                                                      \
-    DO(2, s20, s21, s22, s23)                                                                      \
-    DO(3, s30, s31, s32, s33)                                                                      \
-    DO(4, s40, s41, s42, s43)                                                                      \
-    DO(5, s50, s51, s52, s53)                                                                      \
-    DO(6, s60, s61, s62, s63)                                                                      \
-    DO(7, s70, s71, s72, s73)
-#else
-#define EACH_TOKEN(DO)                                                                             \
-    DO(0, s00, s01, s02, s03)                                                                      \
-    DO(1, s10, s11, s12, s13)                                                                      \
-    DO(2, s20, s21, s22, s23)                                                                      \
-    DO(3, s30, s31, s32, s33)
-#endif
-
-#define MULTIPLY_WORD(word)                                                                        \
+#define MULTIPLY_PAIR(k)                                                                           \
     {                                                                                              \
-        uint x_at = x_begin + (word ^ x_turn), w_at = w_begin + (word ^ w_turn);                   \
-        uvec4 b0 = tiles[w_at];                                                                    \
-        mediump vec2 w0x = half_pair(b0.x), w0y = half_pair(b0.y);                                 \
-        mediump vec2 w0z = half_pair(b0.z), w0w = half_pair(b0.w);                                 \
-        uvec4 b1 = tiles[w_at + 1u * ROW_STEP * TILE_WORDS];                                       \
-        mediump vec2 w1x = half_pair(b1.x), w1y = half_pair(b1.y);                                 \
-        mediump vec2 w1z = half_pair(b1.z), w1w = half_pair(b1.w);                                 \
-        uvec4 b2 = tiles[w_at + 2u * ROW_STEP * TILE_WORDS];                                       \
-        mediump vec2 w2x = half_pair(b2.x), w2y = half_pair(b2.y);                                 \
-        mediump vec2 w2z = half_pair(b2.z), w2w = half_pair(b2.w);                                 \
-        uvec4 b3 = tiles[w_at + 3u * ROW_STEP * TILE_WORDS];                                       \
-        mediump vec2 w3x = half_pair(b3.x), w3y = half_pair(b3.y);                                 \
-        mediump vec2 w3z = half_pair(b3.z), w3w = half_pair(b3.w);                                 \
-        EACH_TOKEN(MULTIPLY_TOKEN)                                                                 \
+        uvec4 a = tiles[x_at + uint(k) * X_QUADS];                                                 \
+        uvec4 b = tiles[x_at + uint(k) * X_QUADS + X_QUADS / 2u];                                  \
+        uvec4 c = tiles[w_at + uint(k) * W_QUADS];                                                 \
+        mediump vec2 w0 = half_pair(c.x), w1 = half_pair(c.y);                                     \
+        mediump vec2 w2 = half_pair(c.z), w3 = half_pair(c.w);                                     \
+        MULTIPLY_TOKEN(a.x, s00, s01, s02, s03)                                                    \
+        MULTIPLY_TOKEN(a.y, s10, s11, s12, s13)                                                    \
+        MULTIPLY_TOKEN(a.z, s20, s21, s22, s23)                                                    \
+        MULTIPLY_TOKEN(a.w, s30, s31, s32, s33)                                                    \
+        MULTIPLY_TOKEN(b.x, s40, s41, s42, s43)                                                    \
+        MULTIPLY_TOKEN(b.y, s50, s51, s52, s53)                                                    \
+        MULTIPLY_TOKEN(b.z, s60, s61, s62, s63)                                                    \
+        MULTIPLY_TOKEN(b.w, s70, s71, s72, s73)                                                    \
     }
+#define MULTIPLY_WORD(k)                                                                           \
+    MULTIPLY_PAIR(4 * k)                                                                           \
+    MULTIPLY_PAIR(4 * k + 1)                                                                       \
+    MULTIPLY_PAIR(4 * k + 2)                                                                       \
+    MULTIPLY_PAIR(4 * k + 3)
 
-#define DECLARE_SUMS(i, s0, s1, s2, s3)                                                            \
+#define EACH_TOKEN(DO)                                                                             \
+    DO(0, f.x, total0, s00, s01, s02, s03)                                                         \
+    DO(1, f.y, total1, s10, s11, s12, s13)                                                         \
+    DO(2, f.z, total2, s20, s21, s22, s23)                                                         \
+    DO(3, f.w, total3, s30, s31, s32, s33)                                                         \
+    DO(4, g.x, total4, s40, s41, s42, s43)                                                         \
+    DO(5, g.y, total5, s50, s51, s52, s53)                                                         \
+    DO(6, g.z, total6, s60, s61, s62, s63)                                                         \
+    DO(7, g.w, total7, s70, s71, s72, s73)
+
+#define DECLARE_TOTAL(i, factor, total, s0, s1, s2, s3) vec4 total = vec4(0.0);
+#define DECLARE_SUMS(i, factor, total, s0, s1, s2, s3)                                             \
     mediump vec2 s0 = vec2(0.0), s1 = vec2(0.0), s2 = vec2(0.0), s3 = vec2(0.0);
-#define ADD_TOTAL(i, s0, s1, s2, s3)                                                               \
-    total[i] += vec4(s0.x, s1.x, s2.x, s3.x);                                                      \
-    total[i] += vec4(s0.y, s1.y, s2.y, s3.y);
+#define ADD_SUMS(i, factor, total, s0, s1, s2, s3)                                                 \
+    total += factor * vec4(float(s0.x) + float(s0.y), float(s1.x) + float(s1.y),                   \
+                           float(s2.x) + float(s2.y), float(s3.x) + float(s3.y));
 
-//-- results ---------------------------------------------------------------------------------------
+//-- results -----------------------------------------------------------------------------------------
 
-void write_results(uint token, uint row, vec4 sum)
+void write_result(uint token, uint row, vec4 value)
 {
     row += gl_WorkGroupID.x * uint(ROWS);
-    for (uint i = 0u; i < 4u; i++) {
-        uint at = row + ROW_STEP * i;
-        if (token < state.n_tokens && at < params.n_rows) {
-            float value = sum[i] * HALF_UNIT;
+    if (token < state.n_tokens && row < params.n_rows) {
 #if HAS_BIAS
-            value += uintBitsToFloat(aux[params.bias + at]);
+        uint at = params.bias + row;
+        value += uintBitsToFloat(uvec4(aux[at], aux[at + 1u], aux[at + 2u], aux[at + 3u]));
 #endif
-            uint place = token * params.y_stride + params.y_begin + at;
+        uint place = (token * params.y_stride + params.y_begin + row) / 4u;
 #if ADD
-            y[place] += params.scale * value;
+        y[place] += params.scale * value;
 #else
-            y[place] = value;
+        y[place] = value;
 #endif
-        }
     }
 }
 
-#if SLICES > 1
-void add_slices(uint slice, uint square, inout vec4 total[OWN])
-{
-    for (uint from = 1u; from < uint(SLICES); from++) {
-        barrier();
-        for (int i = 0; i < OWN; i++) {
-            if (slice == from) {
-                tiles[uint(i * SQUARES) + square] = floatBitsToUint(total[i]);
-            }
-        }
-        barrier();
-        for (int i = 0; i < OWN; i++) {
-            if (slice == 0u) {
-                total[i] += uintBitsToFloat(tiles[uint(i * SQUARES) + square]);
-            }
-        }
-    }
-}
-#endif
+#define WRITE_RESULT(i, factor, total, s0, s1, s2, s3)                                             \
+    write_result(token_begin + 4u * token + uint(i % 4 + i / 4 * TOKENS / 2), 4u * row, total);
+#define GIVE_TOTAL(i, factor, total, s0, s1, s2, s3)                                               \
+    tiles[uint(i * SQUARES) + square] = floatBitsToUint(total);
+#define TAKE_TOTAL(i, factor, total, s0, s1, s2, s3)                                               \
+    total += uintBitsToFloat(tiles[uint(i * SQUARES) + square]);
 
 void main()
 {
-    uint token_begin = gl_WorkGroupID.y * uint(TOKENS);
+#if SLICES == 1
+    const uint slice = 0u;
+    uint square = gl_LocalInvocationID.x;
+#else
     uint slice = gl_LocalInvocationID.x / uint(SQUARES);
     uint square = gl_LocalInvocationID.x % uint(SQUARES);
+#endif
+    // A warp of 32 takes 4 quads of tokens by 8 of rows.
     uint row = square / 32u % 2u * 8u + square % 8u;
     uint token = square / 64u * 4u + square / 8u % 4u;
-    uint base = slice * SLICE_SIZE;
-    uint x_begin = base + token * TILE_WORDS, x_turn = token & 7u;
-    uint w_begin = base + (uint(TOKENS) + row) * TILE_WORDS, w_turn = row & 7u;
-
-    vec4 total[OWN];
-    for (int i = 0; i < OWN; i++) {
-        total[i] = vec4(0.0);
-    }
+    uint x_at = slice * SLICE_SIZE + token, w_at = slice * SLICE_SIZE + X_SIZE + row;
+    uint token_begin = gl_WorkGroupID.y * uint(TOKENS);
     uint n_step = (params.n_block + STEP_BLOCKS - 1u) / STEP_BLOCKS;
-    Stage stage;
-    load_stage(stage, square, token_begin, slice);
-    for (uint i = slice; i < n_step + slice; i += uint(SLICES)) {
-        store_stage(stage, base, square, i);
+    // Of x an invocation stages a word of each of four tokens.
+    uint x_word = square / X_QUADS, x_quad = square % X_QUADS;
+    uint x_to = slice * SLICE_SIZE + 4u * x_word * X_QUADS + x_quad;
+    uint first_quad = token_begin % HALF_TOKENS / 4u;
+    uint x_from = half_tile(token_begin, min(slice, n_step - 1u), n_step) + first_quad +
+                  x_word * 32u + x_quad;
+    uint scale_at = half_tile(token_begin, slice, n_step) + HALF_SCALES + first_quad + token;
+
+    EACH_TOKEN(DECLARE_TOTAL)
+    QuantBlock w = load_block(square, slice);
+    uvec4 x0 = x[x_from], x1 = x[x_from + 256u], x2 = x[x_from + 512u], x3 = x[x_from + 768u];
+    for (uint step = slice; step < n_step + slice; step += uint(SLICES)) {
+        store_rows(w, slice, square);
         barrier();
-        load_stage(stage, square, token_begin, i + uint(SLICES));
+        turn_rows(slice, square);
+        STORE_TURNED(x_to, X_QUADS, x0, x1, x2, x3)
+        barrier();
+        uint next = step + uint(SLICES);
+        x_from += next < n_step ? uint(SLICES) * HALF_TILE : 0u;
+        w = load_block(square, next);
+        x0 = x[x_from];
+        x1 = x[x_from + 256u];
+        x2 = x[x_from + 512u];
+        x3 = x[x_from + 768u];
         EACH_TOKEN(DECLARE_SUMS)
-        MULTIPLY_WORD(0u)
-        MULTIPLY_WORD(1u)
-        MULTIPLY_WORD(2u)
-        MULTIPLY_WORD(3u)
-        MULTIPLY_WORD(4u)
-        MULTIPLY_WORD(5u)
-        MULTIPLY_WORD(6u)
-        MULTIPLY_WORD(7u)
-        EACH_TOKEN(ADD_TOTAL)
-        barrier();
+        MULTIPLY_WORD(0)
+        MULTIPLY_WORD(1)
+        MULTIPLY_WORD(2)
+        MULTIPLY_WORD(3)
+        MULTIPLY_WORD(4)
+        MULTIPLY_WORD(5)
+        MULTIPLY_WORD(6)
+        MULTIPLY_WORD(7)
+#if SLICES == 1
+        vec4 f = uintBitsToFloat(x[scale_at]), g = uintBitsToFloat(x[scale_at + X_QUADS / 2u]);
+#else
+        vec4 f = vec4(0.0), g = vec4(0.0);
+        if (step < n_step) {
+            f = uintBitsToFloat(x[scale_at]);
+            g = uintBitsToFloat(x[scale_at + X_QUADS / 2u]);
+        }
+#endif
+        EACH_TOKEN(ADD_SUMS)
+        scale_at += uint(SLICES) * HALF_TILE;
     }
 #if SLICES > 1
-    add_slices(slice, square, total);
+    for (uint from = 1u; from < uint(SLICES); from++) {
+        barrier();
+        if (slice == from) {
+            EACH_TOKEN(GIVE_TOTAL)
+        }
+        barrier();
+        if (slice == 0u) {
+            EACH_TOKEN(TAKE_TOTAL)
+        }
+    }
     if (slice != 0u) {
         return;
     }
 #endif
-    for (int i = 0; i < OWN; i++) {
-        write_results(token_begin + token + TOKEN_STEP * uint(i), row, total[i]);
-    }
+    EACH_TOKEN(WRITE_RESULT)
 }

@@ -84,13 +84,13 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
     const struct gi_model_facts *facts = &model->facts;
     struct gi_graph *graph = &session->graph;
     const struct gi_dispatch_table_params params = {.state = session->step_buffers.state};
-    const struct gi_rows logits = {scorer->ranges[SCORE_LOGITS], logits_stride(session)};
+    const struct gi_rows logits = {scorer->ranges[SCORE_LOGITS], logits_stride(session), false};
     struct gi_recorder recorder = {.gpu = gpu_of(session), .programs = model->device->programs};
     scorer->table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
     recorder.table = scorer->table;
     return scorer->table &&
            gi_graph_norm_rows(graph, &recorder, "output_norm", facts->n_layer - 1, GI_NORM_NEXT,
-                              err) &&
+                              &graph->norm, err) &&
            gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f,
                       &logits, err) &&
            gi_op_logprob(&recorder, &logits, facts->n_vocab, facts->logit_scale,

@@ -1,6 +1,7 @@
 #include "engine/weight_layout.h"
 
 #include "base/round.h"
+#include "ops/half_rows.h"
 
 // A run of GPU rows of one type that may be cut anywhere at a multiple of `step` rows.
 struct run {
@@ -24,14 +25,21 @@ static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols
            (run->has_gamma ? vector : 0);
 }
 
+// Gate and up rows of a tile of their results in f16 (ops/half_rows.h), where a part had better begin.
+#define TILE_PAIR_ROWS (2 * GI_HALF_COLUMNS)
+
 // The most rows whose quads and aux fit a range.
 static uint32_t rows_that_fit(const struct run *run, uint32_t n_cols, uint64_t max_range)
 {
     const uint64_t quads = gi_quant_quads_size(run->quant, run->step, n_cols);
     const uint64_t aux = aux_size(run, run->step, n_cols) + 32;
     const uint64_t largest = quads > aux ? quads : aux;
-    const uint64_t steps = max_range / largest;
-    return steps * run->step > run->n_rows ? run->n_rows : (uint32_t)steps * run->step;
+    const uint64_t n_rows = max_range / largest * run->step;
+    if (n_rows >= run->n_rows) {
+        return run->n_rows;
+    }
+    const bool is_cut = n_rows > TILE_PAIR_ROWS && TILE_PAIR_ROWS % run->step == 0;
+    return (uint32_t)(is_cut ? n_rows / TILE_PAIR_ROWS * TILE_PAIR_ROWS : n_rows);
 }
 
 static void lay_out_part(struct gi_weight_part *part, const struct run *run, uint32_t row,

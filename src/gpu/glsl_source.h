@@ -24,6 +24,8 @@ enum gi_capability {
     GI_CAPABILITY_HALF = 128,      // limits.has_fast_half
     GI_CAPABILITY_WG256_32K = 257, // work groups of 256 that share 32 KiB
     GI_CAPABILITY_WG256_48K = 513, // ... 48 KiB
+    GI_CAPABILITY_HALF_32K = 385,  // HALF and WG256_32K
+    GI_CAPABILITY_HALF_48K = 641,  // HALF and WG256_48K
 };
 
 struct gi_glsl_params {

@@ -14,17 +14,18 @@ static uint32_t norm_offset(const struct gi_graph *graph, uint32_t layer, enum g
 //-- projections ---------------------------------------------------------------------------------
 
 bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
-                        uint32_t layer, enum gi_norm norm, struct glinfer_error *err)
+                        uint32_t layer, enum gi_norm norm, const struct gi_rows *y,
+                        struct glinfer_error *err)
 {
     const struct gi_model_facts *facts = graph->facts;
     const uint32_t gamma = norm_offset(graph, layer, norm);
     const uint32_t beta = gi_norm_shift(&graph->norm_layout, layer, norm);
     if (beta == UINT32_MAX) {
         return gi_op_rmsnorm(recorder, label, &graph->x, facts->n_embd, &graph->vectors, gamma,
-                             facts->norm_eps, &graph->norm, err);
+                             facts->norm_eps, y, err);
     }
     return gi_op_layernorm(recorder, label, &graph->x, facts->n_embd, &graph->vectors, gamma, beta,
-                           facts->norm_eps, &graph->norm, err);
+                           facts->norm_eps, y, err);
 }
 
 // What the producer of a step's residual leaves to be done of the norm: of a layernorm all.
@@ -38,13 +39,20 @@ static bool norm_step(struct gi_graph *graph, const char *label, uint32_t layer,
                                 norm_offset(graph, layer, norm), beta, &graph->stream, err);
 }
 
-// A batch's input of a projection: its norm, worked out, or with GI_NORM_NONE the residual as it is.
+// A batch's input of a projection: its norm, worked out, or with GI_NORM_NONE the residual.
 static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
-                       const struct gi_rows **rows, struct glinfer_error *err)
+                       struct gi_rows *rows, struct glinfer_error *err)
 {
-    *rows = norm == GI_NORM_NONE ? &graph->x : &graph->norm;
-    return norm == GI_NORM_NONE ||
-           gi_graph_norm_rows(graph, &graph->recorder, label, layer, norm, err);
+    struct gi_recorder *recorder = &graph->recorder;
+    *rows = gi_half_rows(recorder, &graph->norm);
+    if (norm != GI_NORM_NONE) {
+        return gi_graph_norm_rows(graph, recorder, label, layer, norm, rows, err);
+    }
+    if (rows->is_half) {
+        return gi_op_half_rows(recorder, label, &graph->x, graph->facts->n_embd, rows, err);
+    }
+    *rows = graph->x;
+    return true;
 }
 
 // The residual += scale * W x. In a decode step x is range, in a batch rows.
@@ -86,10 +94,10 @@ static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
-    const struct gi_rows *input;
+    struct gi_rows input;
     if (graph->is_batch) {
         return input_rows(graph, "attn_norm", layer, before, &input, err) &&
-               gi_op_gemm(recorder, "attn_qkv", weight, input, false, 1.0f, &graph->qkv, err);
+               gi_op_gemm(recorder, "attn_qkv", weight, &input, false, 1.0f, &graph->qkv, err);
     }
     if (before == GI_NORM_NONE) {
         return gi_op_gemv(recorder, "attn_qkv", weight, graph->stream.range, graph->stream.residual,
@@ -104,7 +112,7 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    const struct gi_rows q = {kv->range, graph->facts->n_head * graph->facts->head_dim};
+    const struct gi_rows q = {kv->range, graph->facts->n_head * graph->facts->head_dim, false};
     if (!graph->is_batch && gi_gemv_qkv_suits(kv)) {
         return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
                gi_op_gemv_qkv(recorder, "attn_qkv", layer_weight(graph, layer, GI_SLOT_QKV),
@@ -128,11 +136,27 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
         .k_width = graph->norm_layout.widths[GI_NORM_K],
         .eps = facts->norm_eps,
     };
-    const struct gi_rows q = {kv->range, facts->n_head * facts->head_dim};
+    const struct gi_rows q = {kv->range, facts->n_head * facts->head_dim, false};
     return qkv_rows(graph, layer, before, err) &&
            gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &graph->qkv_layout,
                               graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &norm,
                               rope, kv, graph->is_batch ? &graph->q : &q, err);
+}
+
+// Leaves what the projection after it reads in attn_input.
+static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv,
+                            const struct gi_score_rule *rule, struct glinfer_error *err)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    struct gi_rows *input = &graph->attn_input;
+    *input = gi_half_rows(recorder, &graph->attn);
+    if (!input->is_half || gi_attention_has_halves(recorder, kv)) {
+        return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, input, err);
+    }
+    *input = gi_half_rows(recorder, &graph->q);
+    return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, &graph->attn, err) &&
+           gi_op_half_rows(recorder, "attn_half", &graph->attn, kv->n_head * kv->head_dim, input,
+                           err);
 }
 
 bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -145,8 +169,7 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
         .window = gi_has_window(facts, layer) ? facts->window : 0,
     };
     if (graph->is_batch) {
-        return gi_op_attention_batch(&graph->recorder, "attention", kv, &rule, &graph->q,
-                                     &graph->attn, err);
+        return attention_batch(graph, kv, &rule, err);
     }
     return gi_op_attention(&graph->recorder, "attention", kv, &rule, &graph->attention, err);
 }
@@ -159,14 +182,15 @@ static bool attn_has_sums(const struct gi_graph *graph, uint32_t layer)
 bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back(graph, "attn_out", layer_weight(graph, layer, GI_SLOT_OUT),
-                        graph->attention.range, attn_has_sums(graph, layer), &graph->attn, err);
+                        graph->attention.range, attn_has_sums(graph, layer), &graph->attn_input,
+                        err);
 }
 
 bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back_normed(graph, "attn_out", layer, layer_weight(graph, layer, GI_SLOT_OUT),
-                               graph->attention.range, attn_has_sums(graph, layer), &graph->attn,
-                               GI_NORM_ATTN_POST, GI_NORM_FFN, err);
+                               graph->attention.range, attn_has_sums(graph, layer),
+                               &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN, err);
 }
 
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
@@ -184,30 +208,32 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
     const uint32_t n_ff = graph->facts->n_ff;
     const enum gi_activation activation = graph->facts->activation;
-    const struct gi_rows *input;
+    struct gi_rows input;
     if (!graph->is_batch) {
         return norm_step(graph, "ffn_norm", layer, before, err) &&
                gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, activation,
                               before != GI_NORM_NONE, &graph->stream, graph->ffn_act,
                               &graph->ffn_act_has_sums, err);
     }
+    graph->ffn_input = gi_glu_has_halves(gate_up) ? gi_half_rows(recorder, &graph->ffn_act_rows)
+                                                  : graph->ffn_act_rows;
     return input_rows(graph, "ffn_norm", layer, before, &input, err) &&
-           gi_op_gemm(recorder, "ffn_gate_up", gate_up, input, false, 1.0f, &graph->ffn_gate_up,
+           gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up,
                       err) &&
            gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, activation,
-                     &graph->ffn_act_rows, err);
+                     &graph->ffn_input, err);
 }
 
 bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back(graph, "ffn_down", layer_weight(graph, layer, GI_SLOT_DOWN), graph->ffn_act,
-                        graph->ffn_act_has_sums, &graph->ffn_act_rows, err);
+                        graph->ffn_act_has_sums, &graph->ffn_input, err);
 }
 
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return project_back_normed(graph, "ffn_down", layer, layer_weight(graph, layer, GI_SLOT_DOWN),
-                               graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_act_rows,
+                               graph->ffn_act, graph->ffn_act_has_sums, &graph->ffn_input,
                                GI_NORM_FFN_POST, GI_NORM_NEXT, err);
 }
 
@@ -222,7 +248,7 @@ static bool experts_step(struct gi_graph *graph, uint32_t layer, struct glinfer_
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_model_facts *facts = graph->facts;
-    const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride};
+    const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
     return gi_op_gemv_norm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER),
                            &graph->stream, graph->row.range, err) &&
            gi_op_route(recorder, &graph->experts, GI_EXPERTS_STEP, &graph->row, &act, err) &&
@@ -240,11 +266,9 @@ static bool experts_batch(struct gi_graph *graph, uint32_t layer, struct glinfer
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_model_facts *facts = graph->facts;
-    const struct gi_rows *input;
-    struct gi_recorder exact = *recorder; // which experts are chosen hangs on little
-    exact.is_half = false;
-    return input_rows(graph, "ffn_norm", layer, GI_NORM_FFN, &input, err) &&
-           gi_op_gemm(&exact, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
+    const struct gi_rows *input = &graph->norm; // f32: which experts are chosen hangs on little
+    return gi_graph_norm_rows(graph, recorder, "ffn_norm", layer, GI_NORM_FFN, input, err) &&
+           gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
                       1.0f, &graph->qkv, err) &&
            gi_op_route(recorder, &graph->experts, GI_EXPERTS_BATCH, &graph->qkv,
                        &graph->ffn_act_rows, err) &&

@@ -11,6 +11,7 @@
 #include "ops/embed.h"
 #include "ops/experts.h"
 #include "ops/gemv.h"
+#include "ops/half_rows.h"
 #include "ops/recorder.h"
 #include "ops/sample.h"
 
@@ -45,18 +46,20 @@ struct gi_graph {
 
     // A batch's, (n_tokens, width) each.
     struct gi_range tokens;
-    struct gi_rows x;            // n_embd: the residual stream
-    struct gi_rows norm;         // n_embd
-    struct gi_rows qkv;          // qkv_layout.n_rows
-    struct gi_rows q;            // n_head * head_dim
-    struct gi_rows attn;         // n_head * head_dim
-    struct gi_rows ffn_gate_up;  // rows of any layer's gate_up matrix
-    struct gi_rows ffn_act_rows; // n_ff
+    struct gi_rows x;                     // n_embd: the residual stream
+    struct gi_rows norm;                  // n_embd
+    struct gi_rows qkv;                   // qkv_layout.n_rows
+    struct gi_rows q;                     // n_head * head_dim
+    struct gi_rows attn;                  // n_head * head_dim
+    struct gi_rows ffn_gate_up;           // rows of any layer's gate_up matrix
+    struct gi_rows ffn_act_rows;          // n_ff
+    struct gi_rows attn_input, ffn_input; // what attn_out and ffn_down read; set while recording
 };
 
-// norm = the norm of each row of x, an rmsnorm or a layernorm as the family has it. Of a batch.
+// y = the norm of each row of x, an rmsnorm or a layernorm as the family has it. Of a batch.
 bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
-                        uint32_t layer, enum gi_norm norm, struct glinfer_error *err);
+                        uint32_t layer, enum gi_norm norm, const struct gi_rows *y,
+                        struct glinfer_error *err);
 
 // The parts of a layer, in the order in which a family puts them together. "Norm" before a projection is of
 // the residual x: one of the layer's, or GI_NORM_NONE for x as it is.

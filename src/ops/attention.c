@@ -2,6 +2,7 @@
 
 #include "ops/batch_class.h"
 #include "ops/gemv.h"
+#include "ops/half_rows.h"
 #include "ops/params.h"
 
 #include <assert.h>
@@ -27,7 +28,7 @@ static bool has_wide_form(const struct gi_gpu *gpu, const struct gi_kv_layer *la
                           struct batch_shape *shape)
 {
     const bool is_q8 = layer->type_k == GI_CACHE_Q8_0 || layer->type_v == GI_CACHE_Q8_0;
-    *shape = (struct batch_shape){GI_PROGRAM_ATTENTION_WIDE, 32, 5, 0, 0};
+    *shape = (struct batch_shape){GI_PROGRAM_ATTENTION_WIDE, 32, 6, 0, 0};
     if (layer->head_dim > 64) {
         shape->program = GI_PROGRAM_ATTENTION_WIDE_2;
     }
@@ -244,6 +245,18 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
 
 //-- a batch of a prompt ---------------------------------------------------------------------------
 
+static bool is_wide(const struct batch_shape *shape)
+{
+    return shape->program == GI_PROGRAM_ATTENTION_WIDE ||
+           shape->program == GI_PROGRAM_ATTENTION_WIDE_2;
+}
+
+bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
+{
+    const struct batch_shape shape = choose_shape(recorder->gpu, layer);
+    return is_wide(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0;
+}
+
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                            const struct gi_rows *q, const struct gi_rows *out,
@@ -251,6 +264,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
 {
     check_layer(layer);
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
+    assert(!out->is_half || gi_attention_has_halves(recorder, layer));
     struct batch_shape shape = choose_shape(recorder->gpu, layer);
     const struct gi_program_key key = {
         .id = shape.program,
@@ -261,7 +275,8 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                     {"V_TYPE", (int32_t)layer->type_v},
                     {"WINDOW", rule->window > 0},
                     {"SOFTCAP", rule->softcap > 0},
-                    {"KEYS", (int32_t)shape.keys},
+                    is_wide(&shape) ? (struct gi_define){"HALF", out->is_half}
+                                    : (struct gi_define){"KEYS", (int32_t)shape.keys},
                     {"VECTORS", (int32_t)shape.vectors}},
     };
     const struct gi_attention_batch_params params = {

@@ -35,6 +35,9 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
 // Whether it also leaves the sums of out.
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 
+// Whether the attention of a batch can leave out in f16 (ops/half_rows.h).
+bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
+
 // Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included.
 //   q   (n_tokens, n_head * head_dim) f32, pair order     out likewise
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,

@@ -12,7 +12,7 @@ struct gemm_shape {
     enum gi_program_id program;
     uint32_t n_rows, n_tokens; // of a group
     uint32_t n_defines;
-    uint32_t n_slices; // of glsl/gemm_wide.comp and gemm_half.comp; 0: another kernel
+    uint32_t n_slices; // of glsl/gemm_wide.comp; 0: another kernel
 };
 
 // TILES of glsl/gemm_row.comp: twelve divide the widths of common models, and the program compiles
@@ -38,10 +38,12 @@ static uint32_t ceil_div(uint32_t n, uint32_t by)
 // Of the forms that have weights in shared memory.
 enum gemm_tile {
     GEMM_TILE_NARROW, // glsl/gemm.comp
-    GEMM_TILE_WHOLE,  // glsl/gemm_wide.comp, in f16 gemm_half.comp: from here on
+    GEMM_TILE_WHOLE,  // glsl/gemm_wide.comp
     GEMM_TILE_SLICED,
     GEMM_TILE_SMALL,
     GEMM_TILE_HALVED,
+    GEMM_TILE_HALF, // glsl/gemm_half.comp, of x in f16: from here on
+    GEMM_TILE_HALF_SLICED,
     GEMM_TILE_COUNT,
 };
 
@@ -50,12 +52,19 @@ static const struct {
     const char *name;
     struct gemm_shape shape;
 } tiles[GEMM_TILE_COUNT] = {
-    [GEMM_TILE_NARROW] = {"narrow",  {GI_PROGRAM_GEMM, 64, 64, 2, 0}     },
-    [GEMM_TILE_WHOLE] = {"64x64",   {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 1}},
-    [GEMM_TILE_SLICED] = {"64x64:3", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 3}},
-    [GEMM_TILE_SMALL] = {"32x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 32, 4, 2}},
-    [GEMM_TILE_HALVED] = {"64x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 2}},
+    [GEMM_TILE_NARROW] = {"narrow",  {GI_PROGRAM_GEMM, 64, 64, 2, 0}       },
+    [GEMM_TILE_WHOLE] = {"64x64",   {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 1}  },
+    [GEMM_TILE_SLICED] = {"64x64:3", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 3}  },
+    [GEMM_TILE_SMALL] = {"32x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 32, 4, 2}  },
+    [GEMM_TILE_HALVED] = {"64x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 2}  },
+    [GEMM_TILE_HALF] = {"64x64",   {GI_PROGRAM_GEMM_HALF, 64, 64, 2, 0}  },
+    [GEMM_TILE_HALF_SLICED] = {"64x64:2", {GI_PROGRAM_GEMM_HALF_2, 64, 64, 2, 0}},
 };
+
+static bool is_half_tile(enum gemm_tile tile)
+{
+    return tile >= GEMM_TILE_HALF;
+}
 
 static bool is_tile_possible(const struct gi_gpu *gpu, enum gemm_tile tile)
 {
@@ -68,10 +77,11 @@ static bool is_tile_possible(const struct gi_gpu *gpu, enum gemm_tile tile)
 }
 
 // text may be NULL. False for what is no tile, or none that the device can run.
-static bool parse_tile(const struct gi_gpu *gpu, const char *text, enum gemm_tile *tile)
+static bool parse_tile(const struct gi_gpu *gpu, const char *text, bool is_half,
+                       enum gemm_tile *tile)
 {
     for (*tile = 0; text && *tile < GEMM_TILE_COUNT; ++*tile) {
-        if (strcmp(text, tiles[*tile].name) == 0) {
+        if (is_half_tile(*tile) == is_half && strcmp(text, tiles[*tile].name) == 0) {
             return is_tile_possible(gpu, *tile);
         }
     }
@@ -102,13 +112,21 @@ static enum gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, ui
     return is_tile_possible(gpu, tile) ? tile : GEMM_TILE_NARROW;
 }
 
+static enum gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
+{
+    const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
+    const bool is_sliced =
+        n_group < 2 * WAVE_GROUPS && is_tile_possible(gpu, GEMM_TILE_HALF_SLICED);
+    return is_sliced ? GEMM_TILE_HALF_SLICED : GEMM_TILE_HALF;
+}
+
 static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
-                          enum gemm_tile tile)
+                          bool is_half, enum gemm_tile tile)
 {
     struct gi_tuning_site *site;
     const uint32_t number = gi_tuning_note(recorder->sites, key, tiles[tile].name, &site);
     for (enum gemm_tile i = 0; site && !getenv("GLINFER_GEMM") && i < GEMM_TILE_COUNT; i++) {
-        if (is_tile_possible(recorder->gpu, i)) {
+        if (is_half_tile(i) == is_half && is_tile_possible(recorder->gpu, i)) {
             gi_tuning_offer(site, tiles[i].name);
         }
     }
@@ -118,10 +136,8 @@ static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tu
 // GLINFER_GEMM, else what was measured, else what the class does best.
 static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
                                      const struct gi_weight_part *part, uint32_t n_cols,
-                                     uint32_t n_tokens, uint32_t *site)
+                                     uint32_t n_tokens, bool is_half, uint32_t *site)
 {
-    const bool is_half =
-        recorder->is_half && gi_program_available(recorder->gpu, GI_PROGRAM_GEMM_HALF);
     const struct gi_tuning_key key = {
         .kernel = is_half ? "gemm_half" : "gemm",
         .type = part->quant->type,
@@ -130,16 +146,13 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
         .extent = n_tokens,
     };
     enum gemm_tile tile;
-    if (!parse_tile(recorder->gpu, getenv("GLINFER_GEMM"), &tile) &&
-        !parse_tile(recorder->gpu, gi_tuning_find(recorder->tuning, &key), &tile)) {
-        tile = class_tile(recorder->gpu, n_tokens, part->n_rows);
+    if (!parse_tile(recorder->gpu, getenv("GLINFER_GEMM"), is_half, &tile) &&
+        !parse_tile(recorder->gpu, gi_tuning_find(recorder->tuning, &key), is_half, &tile)) {
+        tile = is_half ? class_half_tile(recorder->gpu, n_tokens, part->n_rows)
+                       : class_tile(recorder->gpu, n_tokens, part->n_rows);
     }
-    *site = recorder->sites ? note_site(recorder, &key, tile) : 0;
-    struct gemm_shape shape = tiles[tile].shape;
-    if (is_half && shape.n_slices > 0) {
-        shape.program = GI_PROGRAM_GEMM_HALF;
-    }
-    return shape;
+    *site = recorder->sites ? note_site(recorder, &key, is_half, tile) : 0;
+    return tiles[tile].shape;
 }
 
 //-- all forms -------------------------------------------------------------------------------------
@@ -169,6 +182,9 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     const struct gi_gpu *gpu = recorder->gpu;
     *site = 0;
     uint32_t max_tokens = max_tokens_of(x);
+    if (x->is_half) {
+        return choose_tile(recorder, part, n_cols, max_tokens, true, site);
+    }
     switch (gi_batch_form(gpu)) {
     case GI_BATCH_FORM_ROW:
         return choose_row(gpu, part, x, max_tokens);
@@ -177,7 +193,7 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
                                                                           : GI_PROGRAM_GEMM_LANE,
                                    64, lane_tokens(gpu), 3, 0};
     default:
-        return choose_tile(recorder, part, n_cols, max_tokens, site);
+        return choose_tile(recorder, part, n_cols, max_tokens, false, site);
     }
 }
 
@@ -204,7 +220,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *y, const struct gi_gemm_params *params,
                         struct glinfer_error *err)
 {
-    if (gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
+    if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
         return gi_gemv_batch_record(recorder, label, part, x, is_added, y, params, err);
     }
     uint32_t site;

@@ -1,9 +1,10 @@
 #include "ops/batch.h"
+#include "ops/half_rows.h"
 #include "ops/params.h"
 
 #include <assert.h>
 
-#define WG_SIZE 64 // columns in fours
+#define WG_SIZE 64 // columns in fours, of halves in eights
 
 static bool record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *gate_up, const struct gi_rows *act,
@@ -13,10 +14,12 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
     const struct gi_program_key key = {
         .id = GI_PROGRAM_GLU,
         .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"ACTIVATION", (int32_t)activation}},
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", WG_SIZE},
+                    {"ACTIVATION", (int32_t)activation},
+                    {"HALF", act->is_half}},
     };
-    uint32_t columns = 4 * WG_SIZE;
+    const uint32_t columns = (act->is_half ? 8 : 4) * WG_SIZE;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {act->range, gate_up->range},
@@ -32,11 +35,22 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }
 
+bool gi_glu_has_halves(const struct gi_weight *weight)
+{
+    for (uint32_t i = 1; !weight->is_apart && i < weight->n_parts; i++) {
+        if (weight->parts[i].row_begin / 2 % GI_HALF_COLUMNS != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,
                const struct gi_rows *act, struct glinfer_error *err)
 {
     assert(n_ff <= weight->n_rows / 2 && gate_up->stride >= weight->n_rows && act->stride >= n_ff);
+    assert(!act->is_half || gi_glu_has_halves(weight));
     const struct gi_weight_part whole = {.n_rows = weight->n_rows};
     for (uint32_t i = 0; i < (weight->is_apart ? 1 : weight->n_parts); i++) {
         const struct gi_weight_part *part = weight->is_apart ? &whole : &weight->parts[i];

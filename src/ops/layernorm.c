@@ -7,21 +7,21 @@
 #define WG_SIZE 128
 
 static bool record_norm(struct gi_recorder *recorder, const char *label,
-                        const struct gi_layernorm_params *params, bool is_batch, struct gi_range y,
-                        struct gi_range x, const struct gi_vectors *vectors,
-                        struct glinfer_error *err)
+                        const struct gi_layernorm_params *params, bool is_batch,
+                        const struct gi_rows *y, struct gi_range x,
+                        const struct gi_vectors *vectors, struct glinfer_error *err)
 {
     assert(params->width > 0 && params->width % 4 == 0);
     assert(params->gamma % 4 == 0 && params->beta % 4 == 0);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_LAYERNORM,
         .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"BATCH", is_batch}},
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"BATCH", is_batch}, {"HALF", y->is_half}},
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {y,                                                 x, vectors->range},
+        .bindings = {y->range,                                          x, vectors->range},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
@@ -47,7 +47,7 @@ bool gi_op_layernorm(struct gi_recorder *recorder, const char *label, const stru
         .beta = beta,
         .eps = eps,
     };
-    return record_norm(recorder, label, &params, true, y->range, x->range, vectors, err);
+    return record_norm(recorder, label, &params, true, y, x->range, vectors, err);
 }
 
 bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
@@ -65,6 +65,6 @@ bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
     };
     stream->n_ssq = 1;
     stream->has_sums = false;
-    return record_norm(recorder, label, &params, false, stream->range, (struct gi_range){0},
-                       vectors, err);
+    const struct gi_rows y = {stream->range, 0, false};
+    return record_norm(recorder, label, &params, false, &y, (struct gi_range){0}, vectors, err);
 }

@@ -37,6 +37,7 @@
     X(RATE_FMA, rate_fma)                                                                          \
     X(ROPE_KV, rope_kv)                                                                            \
     X(GLU, glu)                                                                                    \
+    X(HALF_ROWS, half_rows)                                                                        \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
     X(ATTENTION_ROW, attention_row)                                                                \
@@ -267,6 +268,10 @@
     X(uint32_t, norm)                                                                              \
     X(uint32_t, ssq)                                                                               \
     X(float, eps)
+
+#define GI_PARAMS_HALF_ROWS(X)                                                                     \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, width)
 
 #define GI_PARAMS_GLU(X)                                                                           \
     X(uint32_t, gate_up_stride)                                                                    \

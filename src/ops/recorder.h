@@ -25,10 +25,11 @@ static inline uint32_t gi_recorder_group_size(const struct gi_recorder *recorder
     return recorder->group_size ? recorder->group_size : usual;
 }
 
-// A named f32 matrix of activations, a row a token: (n_tokens, stride), row-major.
+// A named matrix of activations, a row a token: (n_tokens, stride), f32, row-major.
 struct gi_rows {
     struct gi_range range;
     uint32_t stride; // floats, a multiple of 32; what lies past a row's width is finite
+    bool is_half;    // as products in f16 read them instead: ops/half_rows.h
 };
 
 #endif

@@ -11,12 +11,12 @@ static bool record_norm(struct gi_recorder *recorder, const char *label, const s
                         struct glinfer_error *err)
 {
     assert(width > 0 && width % 4 == 0 && gamma_offset % 4 == 0);
-    assert(x->stride >= width && y->stride >= width);
+    assert(x->stride >= width && y->stride >= width && !(y->is_half && is_added));
     const struct gi_program_key key = {
         .id = GI_PROGRAM_RMSNORM,
         .quant = GI_QUANT_NONE,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"ADD", is_added}},
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"ADD", is_added}, {"HALF", y->is_half}},
     };
     const struct gi_rmsnorm_params params = {
         .x_stride = x->stride,

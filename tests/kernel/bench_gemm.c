@@ -2,6 +2,7 @@
 // time counts; in f32, and in f16 where the device has fast halves. GLINFER_GEMM chooses the tile.
 #include "kernel_test.h"
 #include "ops/batch.h"
+#include "ops/half_rows.h"
 
 #include <stdio.h>
 
@@ -64,10 +65,11 @@ static bool run_bench(struct kt_run *run, size_t index)
     }
     struct kt_weight weight;
     struct glinfer_error err;
-    struct gi_rows x = {kt_range(run, "x", NULL, (size_t)n_tokens * b->n_cols * sizeof(float)),
-                        b->n_cols};
+    const size_t x_size = is_half_at(index) ? (size_t)gi_half_rows_size(n_tokens, b->n_cols)
+                                            : (size_t)n_tokens * b->n_cols * sizeof(float);
+    struct gi_rows x = {kt_range(run, "x", NULL, x_size), b->n_cols, is_half_at(index)};
     struct gi_rows y = {kt_range(run, "y", NULL, (size_t)n_tokens * b->n_rows * sizeof(float)),
-                        b->n_rows};
+                        b->n_rows, false};
     return !run->has_failed && kt_weight_init(&weight, run, &params) &&
            (gi_op_gemm(&run->recorder, b->model, &weight.weight, &x, b->is_added, 1, &y, &err) ||
             kt_fail(run, "%s", err.message)) &&

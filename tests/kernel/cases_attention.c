@@ -328,7 +328,7 @@ static bool run_rope_kv(struct kt_run *run, size_t index)
     struct gi_vectors vectors = make_table(run, c->n_rot, c->shape.n_ctx);
     uint32_t stride = pad32(c->shape.n_head * c->shape.head_dim);
     struct gi_rows q = {kt_range(run, "q", NULL, (size_t)c->n_tokens * stride * sizeof(float)),
-                        stride};
+                        stride, false};
     bool is_good = !run->has_failed &&
                    (gi_op_rope_kv(&run->recorder, "rope", &qkv.layout, &qkv.rows, &vectors,
                                   c->n_rot, &layer.kv, &q, &err) ||
@@ -421,7 +421,7 @@ static bool run_norm_rope_kv(struct kt_run *run, size_t index)
     const struct gi_rope rope = {.table = 0, .n_rot = c->n_rot};
     uint32_t stride = pad32(c->shape.n_head * c->shape.head_dim);
     struct gi_rows q = {kt_range(run, "q", NULL, (size_t)c->n_tokens * stride * sizeof(float)),
-                        stride};
+                        stride, false};
     bool is_good = !run->has_failed &&
                    (gi_op_norm_rope_kv(&run->recorder, "norm_rope", &qkv.layout, &qkv.rows,
                                        &vectors, &norm, &rope, &layer.kv, &q, &err) ||
@@ -715,8 +715,8 @@ static bool run_attention_batch(struct kt_run *run, size_t index)
     struct attention a;
     attention_init(&a, run, c);
     size_t size = (size_t)c->n_tokens * a.width * sizeof(float);
-    struct gi_rows q = {kt_range(run, "q", a.q, size), a.width};
-    struct gi_rows out = {kt_range(run, "out", NULL, size), a.width};
+    struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
+    struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};
     bool is_good = !run->has_failed &&
                    setenv("GLINFER_BATCH", batch_shapes[index % COUNT(batch_shapes)], 1) == 0 &&
                    (gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule,
@@ -779,8 +779,8 @@ static bool run_agree(struct kt_run *run, size_t index)
     attention_init(&a, run, c);
     struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
     size_t size = (size_t)c->n_tokens * a.width * sizeof(float);
-    struct gi_rows q = {kt_range(run, "q", a.q, size), a.width};
-    struct gi_rows out = {kt_range(run, "out", NULL, size), a.width};
+    struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
+    struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};
     float *first = kt_alloc(size, 1);
     bool is_good =
         !run->has_failed && unsetenv("GLINFER_BATCH") == 0 &&

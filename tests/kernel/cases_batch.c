@@ -26,7 +26,7 @@ static struct gi_rows make_rows(struct kt_run *run, const char *label, float *va
     if (values) {
         kt_fill(run, values, n, -1, 1);
     }
-    return (struct gi_rows){kt_range(run, label, values, n * sizeof(float)), stride};
+    return (struct gi_rows){kt_range(run, label, values, n * sizeof(float)), stride, false};
 }
 
 // Vectors (gamma, then a table of rotations) of n floats.
@@ -407,7 +407,7 @@ static bool run_layernorm(struct kt_run *run, size_t index)
     const uint32_t width = row_widths[index / COUNT(row_counts)];
     layernorm_init(&c, run, row_counts[index % COUNT(row_counts)], width, width + 32, eps);
     const size_t n = (size_t)c.n_tokens * c.stride;
-    struct gi_rows x = {kt_range(run, "x", c.x, n * sizeof(float)), c.stride};
+    struct gi_rows x = {kt_range(run, "x", c.x, n * sizeof(float)), c.stride, false};
     struct gi_rows y = make_rows(run, "y", NULL, c.n_tokens, width);
     struct gi_vectors vectors = make_vectors(run, c.vectors, 2 * (size_t)width, 0);
     bool is_good =
@@ -778,7 +778,7 @@ static bool run_glu(struct kt_run *run, size_t index)
     size_t n = (size_t)c->n_tokens * stride;
     float *gate_up = kt_alloc(n, sizeof(float));
     kt_fill(run, gate_up, n, -12, 12);
-    struct gi_rows rows = {kt_range(run, "gate_up", gate_up, n * sizeof(float)), stride};
+    struct gi_rows rows = {kt_range(run, "gate_up", gate_up, n * sizeof(float)), stride, false};
     struct gi_rows act = make_rows(run, "act", NULL, c->n_tokens, pad32(c->n_ff));
     bool is_good =
         (gi_op_glu(&run->recorder, "glu", &weight, &rows, c->n_ff,

@@ -73,7 +73,7 @@ static float *make_rows(struct kt_run *run, const char *label, struct gi_rows *r
     size_t n = (size_t)n_tokens * stride;
     float *values = kt_alloc(n, sizeof(float));
     kt_fill(run, values, n, -span, span);
-    *rows = (struct gi_rows){kt_range(run, label, values, n * sizeof(float)), stride};
+    *rows = (struct gi_rows){kt_range(run, label, values, n * sizeof(float)), stride, false};
     return values;
 }
 

@@ -77,7 +77,7 @@ static bool run_case(struct kt_run *run, size_t index)
     struct glinfer_error err;
     make_data(&data, run, c);
     const size_t size = (size_t)c->n_tokens * data.stride * sizeof(float);
-    const struct gi_rows logits = {kt_range(run, "logits", data.logits, size), data.stride};
+    const struct gi_rows logits = {kt_range(run, "logits", data.logits, size), data.stride, false};
     const struct gi_range targets =
         kt_range(run, "targets", data.targets, c->n_tokens * sizeof(uint32_t));
     const struct gi_range out = kt_range(run, "out", NULL, c->n_tokens * sizeof(float));
