@@ -71,10 +71,67 @@ static void name_main_type(const struct gi_gguf *gguf, char out[16])
     out[i] = 0;
 }
 
+// The mixtures by their numbers in general.file_type, each with a type that it is named after.
+static const struct {
+    uint32_t number;
+    const char *name;
+    enum gi_ggml_type type;
+} mixtures[] = {
+    {10, "Q2_K",    GI_GGML_TYPE_Q2_K   },
+    {11, "Q3_K_S",  GI_GGML_TYPE_Q3_K   },
+    {12, "Q3_K_M",  GI_GGML_TYPE_Q3_K   },
+    {13, "Q3_K_L",  GI_GGML_TYPE_Q3_K   },
+    {14, "Q4_K_S",  GI_GGML_TYPE_Q4_K   },
+    {15, "Q4_K_M",  GI_GGML_TYPE_Q4_K   },
+    {16, "Q5_K_S",  GI_GGML_TYPE_Q5_K   },
+    {17, "Q5_K_M",  GI_GGML_TYPE_Q5_K   },
+    {18, "Q6_K",    GI_GGML_TYPE_Q6_K   },
+    {19, "IQ2_XXS", GI_GGML_TYPE_IQ2_XXS},
+    {20, "IQ2_XS",  GI_GGML_TYPE_IQ2_XS },
+    {21, "Q2_K_S",  GI_GGML_TYPE_Q2_K   },
+    {22, "IQ3_XS",  GI_GGML_TYPE_IQ3_S  },
+    {23, "IQ3_XXS", GI_GGML_TYPE_IQ3_XXS},
+    {24, "IQ1_S",   GI_GGML_TYPE_IQ1_S  },
+    {25, "IQ4_NL",  GI_GGML_TYPE_IQ4_NL },
+    {26, "IQ3_S",   GI_GGML_TYPE_IQ3_S  },
+    {27, "IQ3_M",   GI_GGML_TYPE_IQ3_S  },
+    {28, "IQ2_S",   GI_GGML_TYPE_IQ2_XS },
+    {29, "IQ2_M",   GI_GGML_TYPE_IQ2_S  },
+    {30, "IQ4_XS",  GI_GGML_TYPE_IQ4_XS },
+    {31, "IQ1_M",   GI_GGML_TYPE_IQ1_M  },
+    {36, "TQ1_0",   GI_GGML_TYPE_TQ1_0  },
+    {37, "TQ2_0",   GI_GGML_TYPE_TQ2_0  },
+    {38, "MXFP4",   GI_GGML_TYPE_MXFP4  },
+};
+
+static bool has_type(const struct gi_gguf *gguf, enum gi_ggml_type type)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < gi_gguf_tensor_count(gguf); i++) {
+        has_any = has_any || gi_gguf_tensor_at(gguf, i)->type->type == type;
+    }
+    return has_any;
+}
+
+// What most bytes are of does not tell a mixture: a small model's is its embedding. A number that speaks of a type
+// that the file has not was left over from another.
+static void name_types(const struct gi_gguf *gguf, char out[16])
+{
+    uint32_t number = 0;
+    gi_gguf_get_u32(gguf, "general.file_type", 0, &number, NULL);
+    for (size_t i = 0; i < sizeof(mixtures) / sizeof(mixtures[0]); i++) {
+        if (mixtures[i].number == number && has_type(gguf, mixtures[i].type)) {
+            snprintf(out, 16, "%s", mixtures[i].name);
+            return;
+        }
+    }
+    name_main_type(gguf, out);
+}
+
 static void describe(struct glinfer_model_info *info, const struct gi_gguf *gguf)
 {
     char type[16], count[24];
-    name_main_type(gguf, type);
+    name_types(gguf, type);
     if (info->n_params >= 1000000000u) {
         snprintf(count, sizeof(count), "%.1fB", (double)info->n_params / 1e9);
     } else {
