@@ -292,6 +292,7 @@ struct glinfer_session_params {
     enum glinfer_cache_type type_k, type_v;
     uint32_t n_batch;      // prompt tokens processed together, 1..512; 0: 512
     uint32_t chain_length; // decode steps between two waits for the GPU, 1..256; 0: by max_batch_ms
+                           // (fewer at the start of an answer)
     uint32_t max_batch_ms; // GPU time of a chain or a batch that is aimed at; 0: 100
     glinfer_progress_fn progress; // compiling programs
     void *progress_user;

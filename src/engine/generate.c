@@ -122,7 +122,8 @@ static bool close_chain(struct generation *run, uint32_t n_steps,
     return true;
 }
 
-// Steps that the next chain takes: as asked for, or as many as fit the time budget.
+// Steps that the next chain takes: as asked for, or as many as fit the time budget; the first chains are
+// short, so that the first token is not held back while a long one is submitted.
 static uint32_t choose_length(const struct generation *run)
 {
     enum { LONGEST = 64 };
@@ -133,6 +134,8 @@ static uint32_t choose_length(const struct generation *run)
         length = length < 1 ? 1 : length > LONGEST ? LONGEST : length;
     }
     const uint32_t left = run->max_steps - run->n_submitted;
+    const uint32_t ramp = 2 * run->n_submitted;
+    length = length < ramp ? length : ramp;
     return length < left ? (uint32_t)length : left;
 }
 

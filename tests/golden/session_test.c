@@ -197,6 +197,18 @@ static void waits_are_few(void **state)
     glinfer_session_destroy(&session);
 }
 
+// What is submitted behind the first tokens must not hold them back.
+static void the_first_tokens_come_before_long_chains(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 64, 512, 0);
+    struct answer answer = {.stop_after = 2};
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 200, &answer);
+    const struct glinfer_stats stats = must_generate(session, &params);
+    assert_int_equal(stats.stop, GLINFER_STOP_CALLBACK);
+    assert_in_range(stats.chain_length, 1, 6);
+    glinfer_session_destroy(&session);
+}
+
 static void decoding_allocates_nothing(void **state)
 {
     struct glinfer_session *session = open_session(*state, 4, 256, 0);
@@ -579,6 +591,7 @@ int main(void)
         cmocka_unit_test(chains_of_any_length_give_the_same_tokens),
         cmocka_unit_test(seeds_give_different_answers),
         cmocka_unit_test(waits_are_few),
+        cmocka_unit_test(the_first_tokens_come_before_long_chains),
         cmocka_unit_test(decoding_allocates_nothing),
         cmocka_unit_test(a_prompt_in_parts_is_the_whole_prompt),
         cmocka_unit_test(an_answer_can_be_gone_on_with),
