@@ -196,6 +196,8 @@ int cli_close_output(int status)
         cli_fail(0, "standard output was closed by what read it");
     } else if (output_errno != 0) {
         cli_fail(0, "standard output cannot be written: %s", strerror(output_errno));
+    } else { // printf may have met it long ago
+        cli_fail(0, "standard output cannot be written");
     }
     return status == CLI_EXIT_DONE ? CLI_EXIT_FAILED : status;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 cJSON *cli_json_text(const char *text, size_t size)
 {
@@ -66,7 +67,8 @@ int cli_json_print(cJSON *object)
     if (!text) {
         return cli_fail(CLI_EXIT_FAILED, "no memory for the JSON text");
     }
-    puts(text);
+    cli_write(text, strlen(text));
+    cli_write("\n", 1);
     cJSON_free(text);
     return cli_close_output(CLI_EXIT_DONE);
 }

@@ -62,6 +62,9 @@ check 'a seed and indirect grids' \
 run -p 'Once upon' -n 9 >/dev/full
 check 'a full disk' $? 1
 check 'a full disk is named' "$(grep -c 'No space left' "$dir/errors")" 1
+"$glinfer" profile -m "$model" -p 64 -n 2 --json >/dev/full 2>"$dir/errors" # more than a buffer
+check 'a full disk behind a long line' $? 1
+check 'is named' "$(grep -c 'No space left' "$dir/errors")" 1
 
 {
     run -p 'Once upon' -n 60
