@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const roles[] = {"system", "user", "assistant"};
@@ -131,6 +132,27 @@ static bool write_file(const char *path, const char *text)
     return is_written && is_closed;
 }
 
+// A file is replaced in one go. What a name leads to, and what is no file, is written where it is.
+static bool is_replaced(const char *path)
+{
+    struct stat facts;
+    return lstat(path, &facts) != 0 || S_ISREG(facts.st_mode);
+}
+
+static bool replace_file(const char *path, const char *part, const char *text)
+{
+    if (!is_replaced(path)) {
+        return write_file(path, text);
+    }
+    if (write_file(part, text) && rename(part, path) == 0) {
+        return true;
+    }
+    const int error = errno;
+    unlink(part);
+    errno = error;
+    return false;
+}
+
 bool cli_conversation_save(const struct cli_conversation *conversation, const char *path)
 {
     char *text = print_json(conversation);
@@ -141,10 +163,9 @@ bool cli_conversation_save(const struct cli_conversation *conversation, const ch
         cli_fail(0, "no memory to save the conversation");
     } else {
         snprintf(part, size, "%s.part", path);
-        is_saved = write_file(part, text) && rename(part, path) == 0;
+        is_saved = replace_file(path, part, text);
         if (!is_saved) {
             cli_fail(0, "%s cannot be written: %s", path, strerror(errno));
-            unlink(part);
         }
     }
     cJSON_free(text);

@@ -79,6 +79,16 @@ for line in '/help  *these lines' 'unknown command /nonsense' 'is it /reset?' 'n
     '/save needs a file' '/nowhere/at.all cannot be read' '/nowhere/at.all cannot be written'; do
     check "$line" "$(said "$line")" 1
 done
+ln -s target.json "$dir/link.json"
+mkfifo "$dir/pipe"
+timeout 60 cat "$dir/pipe" >"$dir/read" &
+chat "/save $dir/link.json\n/save $dir/pipe\n/save $dir\n" -sys 'be brief' >/dev/null
+wait
+check 'a link leads to what is saved' "$(grep -c 'be brief' "$dir/target.json")" 1
+check 'and stays one' "$([ -L "$dir/link.json" ]; echo $?)" 0
+check 'a fifo is written' "$(grep -c 'be brief' "$dir/read")" 1
+check 'and stays one' "$([ -p "$dir/pipe" ]; echo $?)" 0
+check 'a folder is none' "$(said 'Is a directory')" 1
 printf '[{"role":"user"}]' >"$dir/bad.json"
 printf '{"a":' >"$dir/worse.json"
 chat "/load $dir/bad.json\n/load $dir/worse.json\n" >/dev/null
