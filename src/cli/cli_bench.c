@@ -164,6 +164,7 @@ struct bench {
     struct cli_baseline *baseline;  // NULL: none
     struct cli_sweep_point *points; // of tests that are prompts alone
     size_t n_point, point_capacity;
+    FILE *plot;       // NULL: none
     char *comparison; // sentences, printed behind the table
     size_t comparison_size;
     FILE *comparison_file; // writes it; NULL without a baseline
@@ -505,18 +506,17 @@ static void measure_device(struct bench *bench)
     }
 }
 
+static int refuse_plot(const struct bench *bench)
+{
+    return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", bench->settings->svg,
+                    strerror(errno));
+}
+
 static int write_plot(const struct bench *bench)
 {
-    const char *path = bench->settings->svg;
-    FILE *file = fopen(path, "w");
-    if (file) {
-        cli_sweep_print(file, bench->device_info.renderer, bench->points, bench->n_point);
-    }
-    const bool is_bad = !file || ferror(file) != 0;
-    if ((file && fclose(file) != 0) || is_bad) {
-        return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
-    }
-    return CLI_EXIT_DONE;
+    cli_sweep_print(bench->plot, bench->device_info.renderer, bench->points, bench->n_point);
+    const bool is_good = fflush(bench->plot) == 0 && !ferror(bench->plot);
+    return is_good ? CLI_EXIT_DONE : refuse_plot(bench);
 }
 
 // Sentences go to standard output only where no program reads it.
@@ -554,7 +554,7 @@ static int run_models(struct bench *bench)
         cli_bench_end(&bench->printers[i]);
     }
     print_comparison(bench);
-    if (status == CLI_EXIT_DONE && bench->settings->svg) {
+    if (status == CLI_EXIT_DONE && bench->plot) {
         status = write_plot(bench);
     }
     return cli_close_output(status);
@@ -570,6 +570,10 @@ static int run_bench(struct bench *bench)
     }
     if (!open_comparison(bench)) {
         return CLI_EXIT_FAILED;
+    }
+    bench->plot = bench->settings->svg ? fopen(bench->settings->svg, "w") : NULL;
+    if (bench->settings->svg && !bench->plot) {
+        return refuse_plot(bench);
     }
     measure_device(bench);
     int status = CLI_EXIT_DONE;
@@ -589,6 +593,9 @@ static void release(struct bench *bench)
     cli_baseline_destroy(bench->baseline);
     if (bench->comparison_file) {
         fclose(bench->comparison_file);
+    }
+    if (bench->plot) {
+        fclose(bench->plot);
     }
     free(bench->comparison);
     free(bench->points);

@@ -502,7 +502,7 @@ void cli_bench_end(struct cli_bench_printer *printer)
 {
     if (printer->format == CLI_BENCH_JSON) {
         fputs(printer->n_row ? "\n]\n" : "]\n", printer->file);
-    } else if (printer->format == CLI_BENCH_MD) {
+    } else if (printer->format == CLI_BENCH_MD && printer->n_row > 0) {
         fprintf(printer->file, "\nbuild: %s (0)\n", glinfer_version());
     }
 }

@@ -65,7 +65,8 @@ bool cli_list_parse(const char *text, void *field, char *why, size_t size)
     struct range range;
     do {
         if (!read_range(&text, &range) || (*text && *text != ',')) {
-            snprintf(why, size, "numbers such as 512, 128,256 or ranges 1-8, 1-9+2, 64-512*2");
+            snprintf(why, size,
+                     "numbers up to 16777216 such as 512, 128,256 or ranges 1-8, 1-9+2, 64-512*2");
             return false;
         }
         if (!append_range(field, &range)) {

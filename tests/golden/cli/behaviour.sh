@@ -107,8 +107,13 @@ check 'profile as json' $? 0
 check 'profile of both stages' "$(grep -o '"stage":' "$dir/profile.json" | wc -l | tr -d ' ')" 2
 check 'a trace of gemv' "$([ "$(grep -c 'gemv_' "$dir/trace.json")" -gt 0 ]; echo $?)" 0
 check 'a roofline' "$(grep -c 'Gflop/s</text>' "$dir/roof.svg")" 2
-"$glinfer" profile -m "$model" -n 1 --svg "$dir/no/such.svg" >"$dir/table" 2>"$dir/errors"
-check 'a picture that cannot be written' $? 1
-check 'nothing is measured for it' "$(wc -c <"$dir/table" | tr -d ' ')" 0
+for command in 'profile -n 1' 'bench -p 4,8 -n 0 -r 1'; do
+    "$glinfer" $command -m "$model" --svg "$dir/no/such.svg" >"$dir/table" 2>"$dir/errors"
+    check "$command: a picture that cannot be written" $? 1
+    check "$command: nothing is measured for it" "$(wc -c <"$dir/table" | tr -d ' ')" 0
+done
+"$glinfer" bench -m "$dir/missing.gguf" -p 4 >"$dir/table" 2>"$dir/errors"
+check 'a bench of nothing' $? 1
+check 'prints nothing' "$(wc -c <"$dir/table" | tr -d ' ')" 0
 
 [ "$failures" -eq 0 ]
