@@ -97,3 +97,8 @@ const struct gi_norm_spec gi_pre_norm_norms[GI_PRE_NORM_N_NORMS] = {
     {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
     {GI_NORM_FFN,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
 };
+
+bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}

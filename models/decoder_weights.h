@@ -1,4 +1,4 @@
-// Tables of weights that several families share, in the names that their files use.
+// What several families share: tables of weights in the names that their files use, and the plainest of layers.
 #ifndef GI_MODELS_DECODER_WEIGHTS_H
 #define GI_MODELS_DECODER_WEIGHTS_H
 
@@ -18,5 +18,8 @@ extern const struct gi_weight_spec gi_expert_weights[GI_EXPERT_N_WEIGHTS];
 // The norms before the blocks.
 #define GI_PRE_NORM_N_NORMS 2
 extern const struct gi_norm_spec gi_pre_norm_norms[GI_PRE_NORM_N_NORMS];
+
+// A layer of both: attention, then the feed-forward network.
+bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 #endif

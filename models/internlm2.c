@@ -11,13 +11,6 @@ static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
     return gi_model_facts_read(gguf, "internlm2", facts, err);
 }
 
-//-- layer ---------------------------------------------------------------------------------------
-
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
-}
-
 const struct gi_model_family gi_model_family_internlm2 = {
     .name = "internlm2",
     .read_facts = read_facts,
@@ -25,5 +18,5 @@ const struct gi_model_family gi_model_family_internlm2 = {
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,
     .n_norms = GI_PRE_NORM_N_NORMS,
-    .record_layer = record_layer,
+    .record_layer = gi_pre_norm_record_layer,
 };

@@ -21,11 +21,6 @@ static bool read_expert_facts(const struct gi_gguf *gguf, struct gi_model_facts 
 
 //-- layer ---------------------------------------------------------------------------------------
 
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
-}
-
 static bool record_expert_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_attention_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
@@ -48,6 +43,6 @@ const struct gi_model_family gi_model_family_llama = {
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,
     .n_norms = GI_PRE_NORM_N_NORMS,
-    .record_layer = record_layer,
+    .record_layer = gi_pre_norm_record_layer,
     .with_experts = &mixture,
 };

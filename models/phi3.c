@@ -44,13 +44,6 @@ static const struct gi_weight_spec weights[] = {
      .next_norm = GI_NORM_NEXT},
 };
 
-//-- layer ---------------------------------------------------------------------------------------
-
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
-}
-
 const struct gi_model_family gi_model_family_phi3 = {
     .name = "phi3",
     .read_facts = read_facts,
@@ -58,5 +51,5 @@ const struct gi_model_family gi_model_family_phi3 = {
     .n_weights = sizeof(weights) / sizeof(weights[0]),
     .norms = gi_pre_norm_norms,
     .n_norms = GI_PRE_NORM_N_NORMS,
-    .record_layer = record_layer,
+    .record_layer = gi_pre_norm_record_layer,
 };

@@ -24,13 +24,6 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN_SHIFT,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
 };
 
-//-- layer ---------------------------------------------------------------------------------------
-
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
-}
-
 const struct gi_model_family gi_model_family_stablelm = {
     .name = "stablelm",
     .read_facts = read_facts,
@@ -38,5 +31,5 @@ const struct gi_model_family gi_model_family_stablelm = {
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = norms,
     .n_norms = sizeof(norms) / sizeof(norms[0]),
-    .record_layer = record_layer,
+    .record_layer = gi_pre_norm_record_layer,
 };
