@@ -1,21 +1,9 @@
 // What glinfer_profile and glinfer_device_measure promise: figures that add up, whatever the clock, and
 // a session that is as good as before. Runs on a tiny model; exits 77 without a device.
-#include "glinfer.h"
+#include "golden/tiny_fixture.h"
 #include "unit/cmocka_test.h"
 
 #include <stdio.h>
-
-#ifndef MODELS
-#error "MODELS: the folder of the tiny models"
-#endif
-
-enum { SKIPPED = 77, N_PREDICT = 12 };
-
-struct fixture {
-    struct glinfer_device *device;
-    struct glinfer_model *model;
-    struct glinfer_session *session;
-};
 
 // Sums of what the callbacks got.
 struct sums {
@@ -80,42 +68,7 @@ static void check(const struct glinfer_profile_stats *stats, const struct sums *
     assert_true(sums->has_gemv);
 }
 
-struct taken {
-    int32_t *ids;
-    int n;
-};
-
-static bool on_token(void *user, const struct glinfer_token *token)
-{
-    struct taken *taken = user;
-    if (token->id >= 0 && taken->n < N_PREDICT) {
-        taken->ids[taken->n++] = token->id;
-    }
-    return true;
-}
-
 // NOLINTNEXTLINE(readability-non-const-parameter): written through taken
-static void generate(struct fixture *f, struct glinfer_stats *stats, int32_t *ids)
-{
-    static const int32_t prompt[] = {5, 9, 11, 40};
-    struct glinfer_generate_params params;
-    struct glinfer_error err;
-    struct taken taken = {ids, 0};
-    glinfer_generate_params_init(&params);
-    params.prompt = prompt;
-    params.n_prompt = 4;
-    params.n_predict = N_PREDICT;
-    params.ignore_eos = true;
-    params.on_token = on_token;
-    params.token_user = &taken;
-    stats->struct_size = sizeof(*stats);
-    glinfer_session_reset(f->session);
-    if (!glinfer_generate(f->session, &params, stats, &err)) {
-        fail_msg("%s", err.message);
-    }
-    assert_int_equal(taken.n, N_PREDICT);
-}
-
 static void decode_profile_adds_up(void **state)
 {
     struct fixture *f = *state;
@@ -199,28 +152,6 @@ static void device_has_rates(void **state)
     assert_true(rates.copy_gb_per_s > 0 && rates.read_gb_per_s > 0 && rates.gflop_per_s > 0);
 }
 
-static bool open_fixture(struct fixture *f)
-{
-    struct glinfer_device_params device;
-    struct glinfer_model_params model;
-    struct glinfer_session_params session;
-    struct glinfer_error err;
-    glinfer_device_params_init(&device);
-    glinfer_model_params_init(&model);
-    glinfer_session_params_init(&session);
-    device.allow_software = true;
-    model.path = MODELS "/tiny-q4_0.gguf";
-    session.n_ctx = 64;
-    session.n_batch = 16;
-    f->device = glinfer_device_create(&device, &err);
-    f->model = f->device ? glinfer_model_load(f->device, &model, &err) : NULL;
-    f->session = f->model ? glinfer_session_create(f->model, &session, &err) : NULL;
-    if (!f->session) {
-        fprintf(stderr, "skipped: %s\n", err.message);
-    }
-    return f->session != NULL;
-}
-
 int main(void)
 {
     struct fixture f = {0};
@@ -233,10 +164,8 @@ int main(void)
         cmocka_unit_test_prestate(profile_can_be_cancelled, &f),
         cmocka_unit_test_prestate(device_has_rates, &f),
     };
-    const bool is_open = open_fixture(&f);
+    const bool is_open = open_fixture(&f, NULL);
     const int status = is_open ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
-    glinfer_session_destroy(&f.session);
-    glinfer_model_destroy(&f.model);
-    glinfer_device_destroy(&f.device);
+    close_fixture(&f);
     return status;
 }

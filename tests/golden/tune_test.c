@@ -1,60 +1,14 @@
 // What glinfer_tune promises: shapes that are kept for later devices and sessions, the same tokens with them,
 // nothing changed when it is cancelled. Runs on a tiny model with a cache folder of its own; exits 77 without
 // a device.
-#include "glinfer.h"
+#include "golden/tiny_fixture.h"
 #include "unit/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#ifndef MODELS
-#error "MODELS: the folder of the tiny models"
-#endif
-
-enum { SKIPPED = 77, N_PREDICT = 12 };
-
-struct fixture {
-    struct glinfer_device *device;
-    struct glinfer_model *model;
-    struct glinfer_session *session;
-    enum glinfer_precision precision;
-};
-
 static char cache[64];
-
-static void close_fixture(struct fixture *f)
-{
-    glinfer_session_destroy(&f->session);
-    glinfer_model_destroy(&f->model);
-    glinfer_device_destroy(&f->device);
-}
-
-static bool open_fixture(struct fixture *f, const char *cache_dir)
-{
-    struct glinfer_device_params device;
-    struct glinfer_model_params model;
-    struct glinfer_session_params session;
-    struct glinfer_error err;
-    glinfer_device_params_init(&device);
-    glinfer_model_params_init(&model);
-    glinfer_session_params_init(&session);
-    device.allow_software = true;
-    device.cache_dir = cache_dir;
-    model.path = MODELS "/tiny-q4_0.gguf";
-    session.n_ctx = 64;
-    session.n_batch = 16;
-    session.precision = f->precision;
-    f->device = glinfer_device_create(&device, &err);
-    f->model = f->device ? glinfer_model_load(f->device, &model, &err) : NULL;
-    f->session = f->model ? glinfer_session_create(f->model, &session, &err) : NULL;
-    if (!f->session) {
-        fprintf(stderr, "skipped: %s\n", err.message);
-        close_fixture(f);
-        return false;
-    }
-    return true;
-}
 
 static void remove_cache(void)
 {
@@ -63,34 +17,6 @@ static void remove_cache(void)
     if (system(command) != 0) {
         fprintf(stderr, "%s is left\n", cache);
     }
-}
-
-static bool on_token(void *user, const struct glinfer_token *token)
-{
-    int32_t **next = user;
-    if (token->id >= 0) {
-        *(*next)++ = token->id;
-    }
-    return true;
-}
-
-static void generate(struct fixture *f, int32_t ids[N_PREDICT])
-{
-    static const int32_t prompt[] = {5, 9, 11, 40};
-    struct glinfer_generate_params params;
-    struct glinfer_error err;
-    int32_t *next = ids;
-    glinfer_generate_params_init(&params);
-    params.prompt = prompt;
-    params.n_prompt = 4;
-    params.n_predict = N_PREDICT;
-    params.ignore_eos = true;
-    params.on_token = on_token;
-    params.token_user = &next;
-    if (!glinfer_generate(f->session, &params, NULL, &err)) {
-        fail_msg("%s", err.message);
-    }
-    assert_true(next == ids + N_PREDICT);
 }
 
 struct seen {
@@ -150,7 +76,7 @@ static void tuned_shapes_are_kept_and_give_the_same_tokens(void **state)
     uint32_t n_row = 0;
     assert_true(open_fixture(&f, cache));
     assert_int_equal(glinfer_device_tuning(f.device, NULL, NULL), 0);
-    generate(&f, before);
+    generate(&f, NULL, before);
     tune(&f, &stats, &seen);
     assert_true(seen.n_tuned > 0 && seen.n_progress > 0);
     assert_int_equal(seen.n_tuned, stats.n_measured);
@@ -158,7 +84,7 @@ static void tuned_shapes_are_kept_and_give_the_same_tokens(void **state)
     assert_non_null(stats.path);
     assert_int_equal(access(stats.path, R_OK), 0);
     assert_true(stats.n_measured <= stats.n_sites && stats.step_ns <= stats.table_step_ns);
-    generate(&f, after);
+    generate(&f, NULL, after);
     close_fixture(&f);
 
     assert_true(open_fixture(&f, cache));
@@ -167,7 +93,7 @@ static void tuned_shapes_are_kept_and_give_the_same_tokens(void **state)
     assert_int_equal(n_row, n_kept);
     glinfer_device_describe(f.device, &info);
     assert_int_equal(info.n_tuned, n_kept);
-    generate(&f, later);
+    generate(&f, NULL, later);
     close_fixture(&f);
     assert_memory_equal(before, after, sizeof(before));
     assert_memory_equal(before, later, sizeof(before));
@@ -237,13 +163,13 @@ static void cancelled_tuning_changes_nothing(void **state)
     struct glinfer_error err;
     int32_t before[N_PREDICT], after[N_PREDICT];
     assert_true(open_fixture(&f, cache));
-    generate(&f, before);
+    generate(&f, NULL, before);
     glinfer_session_cancel(f.session);
     assert_false(glinfer_tune(f.session, NULL, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
     assert_int_equal(glinfer_device_tuning(f.device, NULL, NULL), 0);
     glinfer_session_reset(f.session);
-    generate(&f, after);
+    generate(&f, NULL, after);
     assert_memory_equal(before, after, sizeof(before));
     close_fixture(&f);
 }

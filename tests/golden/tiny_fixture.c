@@ -1,0 +1,79 @@
+#include "golden/tiny_fixture.h"
+
+#include "unit/cmocka_test.h"
+
+#include <stdio.h>
+
+#ifndef MODELS
+#error "MODELS: the folder of the tiny models"
+#endif
+
+void close_fixture(struct fixture *f)
+{
+    glinfer_session_destroy(&f->session);
+    glinfer_model_destroy(&f->model);
+    glinfer_device_destroy(&f->device);
+}
+
+bool open_fixture(struct fixture *f, const char *cache_dir)
+{
+    struct glinfer_device_params device;
+    struct glinfer_model_params model;
+    struct glinfer_session_params session;
+    struct glinfer_error err;
+    glinfer_device_params_init(&device);
+    glinfer_model_params_init(&model);
+    glinfer_session_params_init(&session);
+    device.allow_software = true;
+    device.cache_dir = cache_dir;
+    model.path = MODELS "/tiny-q4_0.gguf";
+    session.n_ctx = 64;
+    session.n_batch = 16;
+    session.precision = f->precision;
+    f->device = glinfer_device_create(&device, &err);
+    f->model = f->device ? glinfer_model_load(f->device, &model, &err) : NULL;
+    f->session = f->model ? glinfer_session_create(f->model, &session, &err) : NULL;
+    if (!f->session) {
+        fprintf(stderr, "skipped: %s\n", err.message);
+        close_fixture(f);
+        return false;
+    }
+    return true;
+}
+
+struct taken {
+    int32_t *ids;
+    uint32_t n;
+};
+
+static bool on_token(void *user, const struct glinfer_token *token)
+{
+    struct taken *taken = user;
+    if (token->id >= 0 && taken->n < N_PREDICT) {
+        taken->ids[taken->n++] = token->id;
+    }
+    return true;
+}
+
+void generate(struct fixture *f, struct glinfer_stats *stats, int32_t ids[N_PREDICT])
+{
+    static const int32_t prompt[] = {5, 9, 11, 40};
+    struct glinfer_generate_params params;
+    struct glinfer_error err;
+    struct taken taken = {ids, 0};
+    glinfer_generate_params_init(&params);
+    params.prompt = prompt;
+    params.n_prompt = 4;
+    params.n_predict = N_PREDICT;
+    params.ignore_eos = true;
+    params.on_token = on_token;
+    params.token_user = &taken;
+    if (stats) {
+        stats->struct_size = sizeof(*stats);
+    }
+    glinfer_session_reset(f->session);
+    if (!glinfer_generate(f->session, &params, stats, &err)) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(taken.n, N_PREDICT);
+}
