@@ -434,6 +434,14 @@ const struct kt_suite kt_gemv_residual = {
     .run = run_residual,
 };
 
+static void print_residual(const struct variant *variant, const struct residual_size *s, char *text,
+                           size_t size)
+{
+    const int n = print_variant(variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u x %u%s", s->n_embd, s->n_cols,
+             s->part_rows ? " parts" : "");
+}
+
 //-- the other weight types, which differ in no more than how a block is read ----------------------
 
 static const uint32_t other_types[] = {
@@ -464,10 +472,8 @@ static struct variant get_quant_variant(size_t index, struct residual_size *size
 static void name_quant(size_t index, char *text, size_t size)
 {
     struct residual_size s;
-    struct variant variant = get_quant_variant(index, &s);
-    int n = print_variant(&variant, text, size);
-    snprintf(text + n, size - (size_t)n, "%u x %u%s", s.n_embd, s.n_cols,
-             s.part_rows ? " parts" : "");
+    const struct variant variant = get_quant_variant(index, &s);
+    print_residual(&variant, &s, text, size);
 }
 
 static bool run_quant(struct kt_run *run, size_t index)
@@ -509,10 +515,8 @@ static struct variant get_dot_variant(size_t index, struct residual_size *size)
 static void name_dot(size_t index, char *text, size_t size)
 {
     struct residual_size s;
-    struct variant variant = get_dot_variant(index, &s);
-    int n = print_variant(&variant, text, size);
-    snprintf(text + n, size - (size_t)n, "%u x %u%s", s.n_embd, s.n_cols,
-             s.part_rows ? " parts" : "");
+    const struct variant variant = get_dot_variant(index, &s);
+    print_residual(&variant, &s, text, size);
 }
 
 static bool run_dot(struct kt_run *run, size_t index)
