@@ -1,5 +1,6 @@
 // The projections of whole models, for measuring: several copies of each weight follow each other, so
-// that a cache does not stand in for memory. GLINFER_GEMV chooses the shape.
+// that a cache does not stand in for memory; in f32, and in f16 where the device has fast halves and the type such
+// products. GLINFER_GEMV chooses the shape.
 #include "kernel_test.h"
 #include "ops/gemv.h"
 
@@ -75,11 +76,29 @@ struct buffers {
     struct gi_range act; // x of RESIDUAL, result of GLU
 };
 
+static const struct bench *bench_at(size_t index)
+{
+    return &benches[index % ARRAY_LEN(benches)];
+}
+
+static bool is_half_at(size_t index)
+{
+    return index >= ARRAY_LEN(benches);
+}
+
 static void name_bench(size_t index, char *text, size_t size)
 {
-    const struct bench *b = &benches[index];
-    snprintf(text, size, "%s %s %u x %u", b->model, gi_ggml_type_find(b->type)->name, b->n_rows,
-             b->n_cols);
+    const struct bench *b = bench_at(index);
+    snprintf(text, size, "%s %s %u x %u%s", b->model, gi_ggml_type_find(b->type)->name, b->n_rows,
+             b->n_cols, is_half_at(index) ? " in f16" : "");
+}
+
+static bool has_f16(const struct kt_run *run, const struct bench *b)
+{
+    const struct gi_limits *limits = gi_gpu_limits(run->gpu);
+    return limits->has_fast_half && limits->keeps_half_denormals &&
+           (b->type == GI_GGML_TYPE_Q4_0 || b->type == GI_GGML_TYPE_Q4_1 ||
+            b->type == GI_GGML_TYPE_Q8_0 || b->type == GI_GGML_TYPE_Q4_K);
 }
 
 static bool make_buffers(struct kt_run *run, const struct bench *b, struct buffers *buffers)
@@ -141,7 +160,7 @@ static uint32_t count_copies(const struct kt_run *run, uint64_t bytes)
 
 static bool run_bench(struct kt_run *run, size_t index)
 {
-    const struct bench *b = &benches[index];
+    const struct bench *b = bench_at(index);
     const struct kt_weight_params params = {.type = b->type,
                                             .n_rows = b->n_rows,
                                             .n_cols = b->n_cols,
@@ -149,6 +168,10 @@ static bool run_bench(struct kt_run *run, size_t index)
                                             .is_blank = true};
     struct buffers buffers = {0};
     uint64_t bytes = 0;
+    run->recorder.is_half = is_half_at(index);
+    if (is_half_at(index) && !has_f16(run, b)) {
+        return true;
+    }
     bool is_good = make_buffers(run, b, &buffers);
     run->n_copy = 1;
     for (uint32_t i = 0; is_good && i < run->n_copy; i++) {
@@ -163,7 +186,7 @@ static bool run_bench(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_bench = {
     .kernel = "bench_gemv",
-    .n_case = ARRAY_LEN(benches),
+    .n_case = 2 * ARRAY_LEN(benches),
     .name = name_bench,
     .run = run_bench,
 };

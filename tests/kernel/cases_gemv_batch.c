@@ -133,6 +133,7 @@ static bool run_case(struct kt_run *run, size_t index)
         is_good = check_token(run, c, &weight, x + m * x_rows.stride, before + at, (double)scale,
                               &y_rows.range, at * sizeof(float));
     }
+    is_good = is_good && kt_bench(run, 9, c->n_tokens, kt_weight_bytes(&weight.weight));
     kt_weight_finish(&weight);
     free(x);
     free(before);
