@@ -93,7 +93,7 @@ const char *cli_format_matrix(char text[40], uint32_t n_rows, uint32_t n_cols, u
 bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)
 {
     const size_t needed = bytes->size + size + 1;
-    if (needed <= size || needed > SIZE_MAX / 2) {
+    if (needed <= size || needed > CLI_MAX_BYTES) {
         return false;
     }
     if (needed > bytes->capacity) {
@@ -111,6 +111,15 @@ bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)
     bytes->size += size;
     bytes->data[bytes->size] = 0;
     return true;
+}
+
+void cli_bytes_refuse(const struct cli_bytes *bytes, const char *name)
+{
+    if (bytes->size > CLI_MAX_BYTES / 2) {
+        cli_fail(0, "%s is longer than the %d MiB that are taken", name, CLI_MAX_BYTES >> 20);
+    } else {
+        cli_fail(0, "no memory for the %zu bytes of %s", bytes->size, name);
+    }
 }
 
 void cli_bytes_finish(struct cli_bytes *bytes)
@@ -141,7 +150,7 @@ static bool read_stream(FILE *file, const char *name, struct cli_bytes *bytes)
         is_stored = cli_bytes_append(bytes, block, size);
     }
     if (!is_stored) {
-        cli_fail(0, "no memory for the %zu bytes of %s", bytes->size, name);
+        cli_bytes_refuse(bytes, name);
     } else if (cli_is_interrupted()) {
         cli_fail(0, "interrupted");
     } else if (ferror(file)) {

@@ -28,8 +28,12 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes);
 void cli_bytes_finish(struct cli_bytes *bytes);
 // Takes a line's end off the end.
 void cli_bytes_trim(struct cli_bytes *bytes);
-// Appends; false without memory.
+// What is read may be endless, and there are systems that grant memory until they kill.
+#define CLI_MAX_BYTES (256 << 20)
+// Appends; false without memory, or over CLI_MAX_BYTES.
 bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size);
+// Says so.
+void cli_bytes_refuse(const struct cli_bytes *bytes, const char *name);
 
 // Writes to standard output at once; false if it did not arrive.
 bool cli_write(const char *data, size_t size);

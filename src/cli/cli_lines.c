@@ -82,7 +82,7 @@ static enum cli_line read_plain(struct cli_lines *lines, struct cli_bytes *text)
         }
     }
     if (!is_stored) {
-        cli_fail(0, "no memory for a line of %zu bytes", text->size);
+        cli_bytes_refuse(text, "a line");
         return CLI_LINE_FAILED;
     }
     if (text->size > before && text->data[text->size - 1] == '\r') {
@@ -124,7 +124,7 @@ enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
     enum cli_line result = read_line(lines, true, text);
     while (result == CLI_LINE_TEXT && lines->is_terminal && has_more(lines)) {
         if (!cli_bytes_append(text, "\n", 1)) {
-            cli_fail(0, "no memory for a line of %zu bytes", text->size);
+            cli_bytes_refuse(text, "a line");
             return CLI_LINE_FAILED;
         }
         const enum cli_line next = read_line(lines, false, text);

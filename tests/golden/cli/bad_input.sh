@@ -83,6 +83,10 @@ refused 1 'room for 16: shorten it or ask for a larger context with -c' run -c 1
 refused 1 'shorter context' run -c 16777216 -p x
 refused 2 '-n 0' run -n 0 -p x
 refused 2 'the prompt is empty' run
+truncate -s 300000000 zeros
+refused 1 'zeros is longer than the 256 MiB that are taken' run -f zeros
+same 'an endless line' "$("$glinfer" chat -m "$model" --chat-template chatml <zeros 2>&1 | tail -n 1)" \
+    'glinfer: a line is longer than the 256 MiB that are taken'
 run -n 3 -p "$(printf 'a\377\303')" >output 2>errors
 same 'invalid UTF-8 is read' $? 0
 iconv -f UTF-8 -t UTF-8 output >/dev/null
