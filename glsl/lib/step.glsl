@@ -35,6 +35,8 @@ void write_counts(uint index, uint n_past, bool is_done)
         uint n = grid.rule == GRID_KEYS ? n_past + 1u : 1u;
         uint axis = grid.axis_divisor >> 30u;
         uint groups = (n - 1u) / divisor + 1u;
+        uint most = axis == 0u ? count.x : axis == 1u ? count.y : count.z;
+        groups = grid.rule == GRID_KEYS && most > 0u ? min(groups, most) : groups;
         count = uvec3(axis == 0u ? groups : count.x, axis == 1u ? groups : count.y,
                       axis == 2u ? groups : count.z);
     }

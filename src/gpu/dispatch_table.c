@@ -91,7 +91,9 @@ static void compute_count(const struct gi_grid *grid, uint32_t n_past, uint32_t 
 {
     memcpy(count, grid->size, 3 * sizeof(count[0]));
     if (grid->rule == GI_GRID_KEYS) {
-        count[grid->axis] = divide_up(n_past + n_tokens, grid->divisor);
+        const uint32_t most = grid->size[grid->axis];
+        const uint32_t n = divide_up(n_past + n_tokens, grid->divisor);
+        count[grid->axis] = most > 0 && most < n ? most : n;
     } else if (grid->rule == GI_GRID_TOKENS) {
         count[grid->axis] = divide_up(n_tokens, grid->divisor);
     }

@@ -14,12 +14,12 @@
 
 #define GI_MAX_BINDINGS 4
 
-// size[axis] of a rule that is not FIXED may hold the largest count that there will be: that is
-// what gi_dispatch_table_record checks.
+// What size[axis] itself holds: of KEYS the most groups, 0 for no limit; of TOKENS what
+// gi_dispatch_table_record is to check, as the largest count that there will be.
 enum gi_grid_rule {
     GI_GRID_FIXED,  // size as it stands
-    GI_GRID_KEYS,   // size[axis] = ceil((n_past + n_tokens) / divisor)
-    GI_GRID_TOKENS, // size[axis] = ceil(n_tokens / divisor)
+    GI_GRID_KEYS,   // count[axis] = min(ceil((n_past + n_tokens) / divisor), size[axis])
+    GI_GRID_TOKENS, // count[axis] = ceil(n_tokens / divisor)
 };
 
 struct gi_grid {

@@ -480,10 +480,11 @@ static void write_call(const struct maker *m, uint32_t index)
         if (grid->rule == GI_GRID_FIXED || i != grid->axis) {
             fprintf(m->out, "%uu%s", grid->size[i], comma);
         } else {
-            fprintf(m->out, "(%s + %uu) / %uu%s",
-                    grid->rule == GI_GRID_KEYS ? "step_now.n_past + step_now.n_tokens"
-                                               : "step_now.n_tokens",
-                    grid->divisor - 1, grid->divisor, comma);
+            const bool is_keys = grid->rule == GI_GRID_KEYS;
+            const uint32_t most = is_keys && grid->size[i] > 0 ? grid->size[i] : UINT32_MAX;
+            fprintf(m->out, "min((%s + %uu) / %uu, %uu)%s",
+                    is_keys ? "step_now.n_past + step_now.n_tokens" : "step_now.n_tokens",
+                    grid->divisor - 1, grid->divisor, most, comma);
         }
     }
     fprintf(m->out, "        STAGE_GROUPS(run_s%u())\n        break;\n", index);

@@ -167,7 +167,7 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
         };
     }
     return (struct gi_grid){
-        .size = {1, shape->n_group, 1},
+        .size = {0, shape->n_group, 1},
           .rule = GI_GRID_KEYS, .divisor = shape->keys
     };
 }

@@ -378,16 +378,17 @@ static uint32_t count_axis(const struct gi_grid_slot *slot, uint32_t axis, uint3
     if (slot->rule == GI_GRID_FIXED || axis != slot->axis_divisor >> 30) {
         return slot->size[axis];
     }
-    return slot->rule == GI_GRID_KEYS ? (n_past + 1 + divisor - 1) / divisor : 1;
+    const uint32_t n = (n_past + 1 + divisor - 1) / divisor, most = slot->size[axis];
+    return slot->rule != GI_GRID_KEYS ? 1 : most > 0 && most < n ? most : n;
 }
 
 static void draw_slots(struct kt_run *run, struct gi_grid_slot slots[GI_MAX_SLOTS])
 {
     for (uint32_t i = 0; i < GI_MAX_SLOTS; i++) {
         slots[i] = (struct gi_grid_slot){
-            .count = {7,   7,                7 },
+            .count = {7,   7,            7 },
             .rule = i % 3,
-            .size = { 1 + kt_index(run, 99), 1 + kt_index(run, 9), 1 + kt_index(run, 9)},
+            .size = { kt_index(run, 99), kt_index(run, 9), kt_index(run, 9)},
             .axis_divisor = (i / 3 % 3) << 30 | (1 + kt_index(run, 64)),
         };
     }

@@ -694,21 +694,25 @@ static void read_groups(struct fixture *f, const struct grid_run *run, uint32_t 
 
 static const struct gi_grid test_grids[] = {
     {.size = {3, 2, 2}},
-    { .size = {1, 4, 1}, .rule = GI_GRID_KEYS,   .axis = 0, .divisor = 8},
+    { .size = {0, 4, 1}, .rule = GI_GRID_KEYS,   .axis = 0, .divisor = 8},
     {     .size = {2, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 2},
-    {     .size = {1, 4, 1}, .rule = GI_GRID_KEYS,   .axis = 2, .divisor = 1},
+    {     .size = {1, 4, 0}, .rule = GI_GRID_KEYS,   .axis = 2, .divisor = 1},
+    {     .size = {1, 4, 9}, .rule = GI_GRID_KEYS,   .axis = 2, .divisor = 4},
 };
 
-// n_past 37, n_tokens 5: ceil(42 / 8) = 6, ceil(5 / 2) = 3, 42.
+enum { N_TEST_GRID = sizeof(test_grids) / sizeof(test_grids[0]) };
+
+// n_past 37, n_tokens 5: ceil(42 / 8) = 6, ceil(5 / 2) = 3, 42, at most 9 of ceil(42 / 4) = 11.
 static void expect_test_grids(struct fixture *f, const struct grid_run *run)
 {
     static const uint32_t expected[][4] = {
         {12,  2, 1, 1 },
         {24,  5, 3, 0 },
         {6,   1, 2, 0 },
-        {168, 0, 3, 41}
+        {168, 0, 3, 41},
+        {36,  0, 3, 8 }
     };
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < N_TEST_GRID; i++) {
         uint32_t found[4];
         read_groups(f, run, i, found);
         assert_memory_equal(found, expected[i], sizeof(found));
@@ -729,7 +733,7 @@ static void grids_follow_their_rules_when_direct(void **state)
     (void)state;
     open_with_mode(&f, "direct");
     assert_false(gi_gpu_limits(f.gpu)->is_indirect);
-    record_grids(&f, &run, test_grids, 4, false);
+    record_grids(&f, &run, test_grids, N_TEST_GRID, false);
     gi_dispatch_table_replay(run.table, &(struct gi_replay){.n_past = 37, .n_tokens = 5});
     expect_test_grids(&f, &run);
     finish_grids(&f, &run);
@@ -743,7 +747,7 @@ static void grids_follow_their_rules_when_indirect(void **state)
     (void)state;
     open_with_mode(&f, "indirect");
     assert_true(gi_gpu_limits(f.gpu)->is_indirect);
-    record_grids(&f, &run, test_grids, 4, false);
+    record_grids(&f, &run, test_grids, N_TEST_GRID, false);
     check(gi_dispatch_table_prime(run.table, 37, 5, &f.err), &f.err);
     gi_dispatch_table_replay(run.table, &(struct gi_replay){0});
     expect_test_grids(&f, &run);
@@ -757,7 +761,7 @@ static void indirect_chain_stops_when_done(void **state)
     struct grid_run run;
     (void)state;
     open_with_mode(&f, "indirect");
-    record_grids(&f, &run, test_grids, 4, true);
+    record_grids(&f, &run, test_grids, N_TEST_GRID, true);
     check(gi_dispatch_table_prime(run.table, 37, 5, &f.err), &f.err);
     for (int i = 0; i < 3; i++) {
         gi_dispatch_table_replay(run.table, &(struct gi_replay){0});
@@ -1062,19 +1066,19 @@ static void timer_times_each_dispatch(void **state)
 {
     struct fixture *f = *state;
     struct grid_run run;
-    uint64_t ns[4] = {0};
+    uint64_t ns[N_TEST_GRID] = {0};
     if (!gi_gpu_limits(f->gpu)->has_timer_query) {
         skip();
     }
-    record_grids(f, &run, test_grids, 4, false);
-    struct gi_timer *timer = gi_timer_create(f->gpu, 4, &f->err);
+    record_grids(f, &run, test_grids, N_TEST_GRID, false);
+    struct gi_timer *timer = gi_timer_create(f->gpu, N_TEST_GRID, &f->err);
     check(timer != NULL, &f->err);
     const struct gi_replay replay = {.n_past = 37, .n_tokens = 5, .timer = timer};
     for (int round = 0; round < 2; round++) {
         gi_timer_reset(timer);
         check(gi_dispatch_table_prime(run.table, 37, 5, &f->err), &f->err);
         gi_dispatch_table_replay(run.table, &replay);
-        assert_int_equal(gi_timer_count(timer), 4);
+        assert_int_equal(gi_timer_count(timer), N_TEST_GRID);
         check(gi_gpu_finish(f->gpu, &f->err), &f->err);
         enum gi_timer_status status = GI_TIMER_STATUS_PENDING;
         for (int i = 0; i < 1000 && status == GI_TIMER_STATUS_PENDING; i++) {
@@ -1082,7 +1086,7 @@ static void timer_times_each_dispatch(void **state)
             usleep(status == GI_TIMER_STATUS_PENDING ? 1000 : 0);
         }
         assert_int_not_equal(status, GI_TIMER_STATUS_PENDING);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < N_TEST_GRID; i++) {
             assert_true(ns[i] < 1000000000);
         }
     }
