@@ -1,27 +1,36 @@
 // Attention of one token: what attention.comp computes, from the same buffers, by subgroups.
 //
-// N_OCTET neighbouring invocations take a key, an octet of elements each, and hold the octets of TURNS
-// keys and values in registers, all asked for before any is waited for. Scores meet by shuffles; each
-// subgroup has a softmax of its own, and one barrier brings the subgroups together. A group is a head
-// and KEYS keys; the last group of a head to finish merges the ranges, always in the same order.
-// Reads each key and value once per head of its group. On an H200 30 layers of 9 heads of 64 take 50 us
-// less a token than with attention.comp, at 2,048 keys 120 us less.
+// A group takes HEADS heads of a kv head, so that a key is read and converted once for all of them, and every
+// n_range-th tile of KEYS keys. N_OCTET neighbouring invocations share a key, an octet of elements each; a
+// tile's keys and values are all asked for before the first is waited for. Scores meet by shuffles, each step
+// of them for all keys and heads before the next, and each subgroup has a softmax of its own: one barrier
+// brings the subgroups together. The last group of a run of heads to finish merges its ranges, always in the
+// same order. Reads each key and value once per run of heads.
+//
+// 8 kv heads on an H200, us with the dispatch, of a group for each head and 128 keys and of this form: 32
+// heads of 64 at 128 keys 6.1, 6.8 and at 2,048 keys 22.4, 8.4; 16 heads of 128 at 2,048 keys 16.9, 8.9.
+#define SCRATCH_QUADS 1
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(KEYS)
-#error "WG_SIZE; HEAD_DIM, 8 times a power of two; KEYS, 8 WG_SIZE / HEAD_DIM or more"
+#if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(KEYS) || !defined(HEADS)
+#error "WG_SIZE; HEAD_DIM, 8 times a power of two; KEYS of a tile, 8 WG_SIZE / HEAD_DIM or more; HEADS"
 #endif
 
 #define N_OCTET (HEAD_DIM / 8)
 #define N_SLOT (WG_SIZE / N_OCTET)
 #define TURNS (KEYS / N_SLOT)
+#define N_SCORE (TURNS * HEADS)
 #define N_QUAD uint(HEAD_DIM / 4)
+#define N_OWN (HEADS * HEAD_DIM / 4) // quads of a group's result
 #define N_SUBGROUP (WG_SIZE / SUBGROUP)
-#define N_MERGE (WG_SIZE * 4 / HEAD_DIM)
+#define N_MERGE max(1, WG_SIZE / N_OWN)
+#define N_PART max(N_SUBGROUP, N_MERGE)
+#define AHEAD 4 // ranges that an invocation asks for at once
 #define MASKED -3.0e38
+#define LOG2_E 1.4426950408889634
 
 layout(local_size_x = WG_SIZE) in;
 
@@ -37,9 +46,10 @@ layout(std140, binding = 0) uniform Params
 
 #include "lib/score_rule.glsl"
 
-// Results of N_SUBGROUP subgroups, or of N_MERGE runs of ranges.
-shared vec4 sums[max(WG_SIZE, N_SUBGROUP * HEAD_DIM / 4)];
-shared vec2 softmax[WG_SIZE]; // of each: largest score, sum of weights
+// Results of subgroups, or of every N_MERGE-th range: (N_PART, HEADS, N_QUAD) sums; of each head the
+// largest score and the sum of weights.
+shared vec4 sums[N_PART * N_OWN];
+shared vec2 softmax[N_PART * HEADS];
 
 void group_barrier()
 {
@@ -49,158 +59,283 @@ void group_barrier()
 
 #include "lib/ranges.glsl"
 
-// Quad `quad` of the n results in shared memory together; both: their largest score, sum of weights.
-vec4 join(uint quad, uint n, out vec2 both)
+// exp(x) for x <= 0, whose error counts a few units in the last place only where the weight does.
+float exp_of(float x)
 {
-    float largest = softmax[0].x;
-    for (uint i = 1u; i < n; i++) {
-        largest = max(largest, softmax[i].x);
+    return exp2(LOG2_E * x);
+}
+
+// HEADS heads of a kv head, whose last one stands for those past it.
+uint first_head, last_head;
+
+uint head_of(uint h)
+{
+    return min(first_head + h, last_head);
+}
+
+vec4 q_low[HEADS], q_high[HEADS];
+vec2 both[HEADS]; // of the subgroup's keys so far: largest score, sum of weights
+
+void begin_heads(uint octet)
+{
+    for (int h = 0; h < HEADS; h++) {
+        uint at = head_of(uint(h)) * N_QUAD + 2u * octet;
+        q_low[h] = uintBitsToFloat(cache_word(at));
+        q_high[h] = uintBitsToFloat(cache_word(at + 1u));
+        both[h] = vec2(MASKED, 0.0);
+    }
+}
+
+//-- a tile ----------------------------------------------------------------------------------------
+
+uvec4 key_first[TURNS], key_second[TURNS]; // as the cache has them: lib/kv_octet.glsl
+uvec4 value_first[TURNS], value_second[TURNS];
+float weights[N_SCORE]; // of key i and head h at i * HEADS + h; before, their scores
+float factors[HEADS];   // of what was summed before
+
+void fetch_tile(uint first_row, uint key, uint n_key, uint octet)
+{
+    for (int i = 0; i < TURNS; i++) {
+        uint row = first_row + min(key + uint(i * N_SLOT), n_key - 1u);
+        fetch_octet(K_TYPE, params.k, params.k_scale, row, octet, key_first[i], key_second[i]);
+        fetch_octet(V_TYPE, params.v, params.v_scale, row, octet, value_first[i], value_second[i]);
+    }
+}
+
+void score_tile(uint key, uint seen, uint n_key)
+{
+    for (int i = 0; i < TURNS; i++) {
+        vec4 low, high;
+        unpack_octet(K_TYPE, key_first[i], key_second[i], low, high);
+        for (int h = 0; h < HEADS; h++) {
+            vec4 p = low * q_low[h] + high * q_high[h];
+            weights[i * HEADS + h] = (p.x + p.y) + (p.z + p.w);
+        }
+    }
+    for (uint n = 1u; n < uint(N_OCTET); n *= 2u) {
+        float other[N_SCORE];
+        for (int i = 0; i < N_SCORE; i++) {
+            other[i] = subgroupShuffleXor(weights[i], n);
+        }
+        for (int i = 0; i < N_SCORE; i++) {
+            weights[i] += other[i];
+        }
+    }
+    for (int i = 0; i < TURNS; i++) {
+        uint own = key + uint(i * N_SLOT);
+        bool is_seen = own >= seen && own < n_key;
+        for (int h = 0; h < HEADS; h++) {
+            float score = cap_score(params.scale * weights[i * HEADS + h]);
+            weights[i * HEADS + h] = is_seen ? score : MASKED;
+        }
+    }
+}
+
+// The largest score of each head so far, in the subgroup.
+void find_largest(out float largest[HEADS])
+{
+    for (int h = 0; h < HEADS; h++) {
+        largest[h] = both[h].x;
+        for (int i = 0; i < TURNS; i++) {
+            largest[h] = max(largest[h], weights[i * HEADS + h]);
+        }
+    }
+    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
+        float other[HEADS];
+        for (int h = 0; h < HEADS; h++) {
+            other[h] = subgroupShuffleXor(largest[h], n);
+        }
+        for (int h = 0; h < HEADS; h++) {
+            largest[h] = max(largest[h], other[h]);
+        }
+    }
+}
+
+// Turns scores into weights.
+void weigh_tile()
+{
+    float largest[HEADS], sum[HEADS];
+    find_largest(largest);
+    for (int h = 0; h < HEADS; h++) {
+        sum[h] = 0.0;
+        for (int i = 0; i < TURNS; i++) {
+            float score = weights[i * HEADS + h];
+            weights[i * HEADS + h] = score == MASKED ? 0.0 : exp_of(score - largest[h]);
+            sum[h] += weights[i * HEADS + h];
+        }
+    }
+    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
+        float other[HEADS];
+        for (int h = 0; h < HEADS; h++) {
+            other[h] = subgroupShuffleXor(sum[h], n);
+        }
+        for (int h = 0; h < HEADS; h++) {
+            sum[h] += other[h];
+        }
+    }
+    for (int h = 0; h < HEADS; h++) {
+        factors[h] = exp_of(both[h].x - largest[h]);
+        both[h] = vec2(largest[h], factors[h] * both[h].y + sum[h]);
+    }
+}
+
+void sum_octets(out vec4 low[HEADS], out vec4 high[HEADS])
+{
+    for (int h = 0; h < HEADS; h++) {
+        low[h] = vec4(0.0);
+        high[h] = vec4(0.0);
+    }
+    for (int i = 0; i < TURNS; i++) {
+        vec4 value_low, value_high;
+        unpack_octet(V_TYPE, value_first[i], value_second[i], value_low, value_high);
+        for (int h = 0; h < HEADS; h++) {
+            low[h] += weights[i * HEADS + h] * value_low;
+            high[h] += weights[i * HEADS + h] * value_high;
+        }
+    }
+}
+
+// Adds the subgroup's weighted values to its part in shared memory.
+void add_values(uint lane, uint octet, bool is_first)
+{
+    vec4 low[HEADS], high[HEADS];
+    sum_octets(low, high);
+    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
+        for (int h = 0; h < HEADS; h++) {
+            low[h] += subgroupShuffleXor(low[h], n);
+            high[h] += subgroupShuffleXor(high[h], n);
+        }
+    }
+    if (lane % uint(SUBGROUP) < uint(N_OCTET)) {
+        uint at = lane / uint(SUBGROUP) * uint(N_OWN) + 2u * octet;
+        for (int h = 0; h < HEADS; h++) {
+            uint own = at + uint(h) * N_QUAD;
+            sums[own] = is_first ? low[h] : low[h] + factors[h] * sums[own];
+            sums[own + 1u] = is_first ? high[h] : high[h] + factors[h] * sums[own + 1u];
+        }
+    }
+}
+
+//-- parts -----------------------------------------------------------------------------------------
+
+void share_softmax(uint lane)
+{
+    if (lane % uint(SUBGROUP) == 0u) {
+        for (int h = 0; h < HEADS; h++) {
+            softmax[lane / uint(SUBGROUP) * uint(HEADS) + uint(h)] = both[h];
+        }
+    }
+    group_barrier();
+}
+
+// Quad `own` of what n parts give together; joined: their largest score, sum of weights.
+vec4 join(uint own, uint n, out vec2 joined)
+{
+    uint h = own / N_QUAD;
+    joined = vec2(MASKED, 0.0);
+    for (uint i = 0u; i < n; i++) {
+        joined.x = max(joined.x, softmax[i * uint(HEADS) + h].x);
     }
     vec4 sum = vec4(0.0);
-    both = vec2(largest, 0.0);
     for (uint i = 0u; i < n; i++) {
-        float factor = exp_negative(softmax[i].x - largest);
-        both.y += factor * softmax[i].y;
-        sum += factor * sums[i * N_QUAD + quad];
+        vec2 part = softmax[i * uint(HEADS) + h];
+        float factor = exp_of(part.x - joined.x);
+        joined.y += factor * part.y;
+        sum += factor * sums[i * uint(N_OWN) + own];
     }
     return sum;
 }
 
-// Every N_MERGE-th range from first on an invocation and quad, then through shared memory.
-void merge_ranges(uint lane, uint head, uint first, uint n_range)
+// Writes the result of n parts, or the partial one of a range.
+void write_result(uint lane, uint n, uint range, bool is_partial)
 {
-    uint quad = lane % N_QUAD, run = lane / N_QUAD;
+    for (uint own = lane; own < uint(N_OWN); own += uint(WG_SIZE)) {
+        uint head = head_of(own / N_QUAD), quad = own % N_QUAD;
+        vec2 joined;
+        vec4 sum = join(own, n, joined);
+        uint begin = is_partial ? partial_begin(head, range) : head * uint(HEAD_DIM);
+        write_quad(begin + 4u * quad, is_partial ? sum : sum / joined.y);
+        if (is_partial && quad == 0u) {
+            write_softmax(begin, joined);
+        }
+    }
+}
+
+// Ranges i, i + N_MERGE, ... of n_range, a part of the merge: its quad `own`.
+vec4 merge_part(uint own, uint i, uint n_range, out vec2 merged)
+{
+    uint head = head_of(own / N_QUAD), quad = own % N_QUAD;
     vec4 sum = vec4(0.0);
-    vec2 both = vec2(MASKED, 0.0);
-    for (uint i = first + run; i < n_range; i += uint(N_MERGE)) {
-        uint begin = partial_begin(head, i);
-        vec2 other = read_softmax(begin);
-        vec4 value = read_quad(begin + 4u * quad);
-        float largest = max(both.x, other.x);
-        float a = exp_negative(both.x - largest), b = exp_negative(other.x - largest);
-        sum = a * sum + b * value;
-        both = vec2(largest, a * both.y + b * other.y);
+    merged = vec2(MASKED, 0.0);
+    for (; i < n_range; i += uint(AHEAD * N_MERGE)) {
+        vec4 quads[AHEAD];
+        vec2 parts[AHEAD];
+        float largest = merged.x;
+        for (int j = 0; j < AHEAD; j++) {
+            uint begin = partial_begin(head, min(i + uint(j * N_MERGE), n_range - 1u));
+            quads[j] = read_quad(begin + 4u * quad);
+            parts[j] = read_softmax(begin);
+        }
+        for (int j = 0; j < AHEAD; j++) {
+            largest = max(largest, parts[j].x);
+        }
+        float factor = exp_of(merged.x - largest);
+        sum *= factor;
+        merged = vec2(largest, factor * merged.y);
+        for (int j = 0; j < AHEAD; j++) {
+            bool is_own = i + uint(j * N_MERGE) < n_range;
+            factor = is_own ? exp_of(parts[j].x - largest) : 0.0;
+            merged.y += factor * parts[j].y;
+            sum += factor * quads[j];
+        }
+    }
+    return sum;
+}
+
+void merge_ranges(uint lane, uint n_range)
+{
+    for (uint at = lane; at < uint(N_MERGE * N_OWN); at += uint(WG_SIZE)) {
+        uint own = at % uint(N_OWN), part = at / uint(N_OWN);
+        vec2 merged;
+        sums[at] = merge_part(own, part, n_range, merged);
+        if (own % N_QUAD == 0u) {
+            softmax[part * uint(HEADS) + own / N_QUAD] = merged;
+        }
     }
     group_barrier();
-    sums[lane] = sum;
-    if (quad == 0u) {
-        softmax[run] = both;
-    }
-    group_barrier();
-    if (lane < N_QUAD) {
-        sum = join(lane, min(n_range - first, uint(N_MERGE)), both);
-        write_quad(head * uint(HEAD_DIM) + 4u * lane, sum / both.y);
-    }
-}
-
-vec4 k_low[TURNS], k_high[TURNS], v_low[TURNS], v_high[TURNS];
-float scores[TURNS];
-
-void load_keys(uint octet, uint slot, uint first_row, uint n_key)
-{
-    for (int i = 0; i < TURNS; i++) {
-        if (uint(i * N_SLOT) < n_key) {
-            uint row = first_row + min(slot + uint(i * N_SLOT), n_key - 1u);
-            read_key(row, octet, k_low[i], k_high[i]);
-            read_value(row, octet, v_low[i], v_high[i]);
-        }
-    }
-}
-
-// Sets scores, of the keys hidden .. n_key - 1 of the range; returns the subgroup's largest.
-float score_keys(uint octet, uint slot, uint head, uint hidden, uint n_key)
-{
-    uint q = head * N_QUAD + 2u * octet;
-    vec4 q_low = uintBitsToFloat(cache_word(q)), q_high = uintBitsToFloat(cache_word(q + 1u));
-    float largest = MASKED;
-    for (int i = 0; i < TURNS; i++) {
-        if (uint(i * N_SLOT) >= n_key) {
-            break;
-        }
-        vec4 p = k_low[i] * q_low + k_high[i] * q_high;
-        float score = (p.x + p.y) + (p.z + p.w);
-        for (uint n = 1u; n < uint(N_OCTET); n *= 2u) {
-            score += subgroupShuffleXor(score, n);
-        }
-        uint key = slot + uint(i * N_SLOT);
-        scores[i] = key >= hidden && key < n_key ? cap_score(params.scale * score) : MASKED;
-        largest = max(largest, scores[i]);
-    }
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
-        largest = max(largest, subgroupShuffleXor(largest, n));
-    }
-    return largest;
-}
-
-// Leaves the softmax and the weighted values of the subgroup's keys in shared memory.
-void weigh_values(uint lane, uint octet, uint n_key, float largest)
-{
-    vec4 low = vec4(0.0), high = vec4(0.0);
-    float weight_sum = 0.0;
-    for (int i = 0; i < TURNS; i++) {
-        if (uint(i * N_SLOT) >= n_key) {
-            break;
-        }
-        float weight = scores[i] == MASKED ? 0.0 : exp_negative(scores[i] - largest);
-        weight_sum += weight;
-        low += weight * v_low[i];
-        high += weight * v_high[i];
-    }
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
-        weight_sum += subgroupShuffleXor(weight_sum, n);
-        low += subgroupShuffleXor(low, n);
-        high += subgroupShuffleXor(high, n);
-    }
-    if (lane % uint(SUBGROUP) < uint(N_OCTET)) {
-        uint at = lane / uint(SUBGROUP) * N_QUAD + 2u * octet;
-        sums[at] = low;
-        sums[at + 1u] = high;
-        softmax[lane / uint(SUBGROUP)] = vec2(largest, weight_sum);
-    }
-    group_barrier();
-}
-
-void write_partial(uint lane, uint begin)
-{
-    if (lane < N_QUAD) {
-        vec2 both;
-        write_quad(begin + 4u * lane, join(lane, uint(N_SUBGROUP), both));
-        if (lane == 0u) {
-            write_softmax(begin, both);
-        }
-    }
+    write_result(lane, min(n_range, uint(N_MERGE)), 0u, false);
 }
 
 void main()
 {
     uint lane = gl_LocalInvocationIndex;
     uint range = gl_WorkGroupID.x;
-    uint head = gl_WorkGroupID.y;
-    uint n_all = min(state.n_past + 1u, params.n_ctx);
-    uint n_range = (n_all + uint(KEYS) - 1u) / uint(KEYS);
-    uint seen = first_seen(n_all);
-    uint first_range = seen / uint(KEYS);
-    // The grid may have ranges past the keys, after the end of a text, and before a window.
-    if (range < first_range || range >= n_range) {
+    uint n_rep = params.n_head / params.n_kv_head;
+    uint n_run = (n_rep + uint(HEADS) - 1u) / uint(HEADS);
+    uint kv_head = gl_WorkGroupID.y / n_run;
+    uint n_key = min(state.n_past + 1u, params.n_ctx);
+    uint seen = first_seen(n_key);
+    uint first_tile = seen / uint(KEYS);
+    uint n_range = min((n_key - 1u) / uint(KEYS) + 1u - first_tile, params.max_range);
+    // The grid may have ranges past the keys, after the end of a text, and with a window.
+    if (range >= n_range) {
         return;
     }
-    uint first_key = range * uint(KEYS);
-    uint n_key = min(n_all - first_key, uint(KEYS));
-    uint octet = lane % uint(N_OCTET), slot = lane / uint(N_OCTET);
-    load_keys(octet, slot, head * params.n_kv_head / params.n_head * params.n_ctx + first_key,
-              n_key);
-    float largest = score_keys(octet, slot, head, max(seen, first_key) - first_key, n_key);
-    weigh_values(lane, octet, n_key, largest);
-    if (n_range - first_range == 1u) {
-        if (lane < N_QUAD) {
-            vec2 both;
-            vec4 sum = join(lane, uint(N_SUBGROUP), both);
-            write_quad(head * uint(HEAD_DIM) + 4u * lane, sum / both.y);
-        }
-        return;
+    first_head = kv_head * n_rep + gl_WorkGroupID.y % n_run * uint(HEADS);
+    last_head = kv_head * n_rep + n_rep - 1u;
+    uint octet = lane % uint(N_OCTET);
+    begin_heads(octet);
+    uint first_key = (first_tile + range) * uint(KEYS);
+    for (uint begin = first_key; begin < n_key; begin += params.max_range * uint(KEYS)) {
+        uint key = begin + lane / uint(N_OCTET);
+        fetch_tile(kv_head * params.n_ctx, key, n_key, octet);
+        score_tile(key, seen, n_key);
+        weigh_tile();
+        add_values(lane, octet, begin == first_key);
     }
-    write_partial(lane, partial_begin(head, range));
-    if (is_last_range(lane, head, n_range - first_range, true)) {
-        merge_ranges(lane, head, first_range, n_range);
+    share_softmax(lane);
+    write_result(lane, uint(N_SUBGROUP), range, n_range > 1u);
+    if (n_range > 1u && is_last_range(lane, gl_WorkGroupID.y, n_range, true)) {
+        merge_ranges(lane, n_range);
     }
 }

@@ -49,24 +49,46 @@ float cache_scale(uint begin, uint row, uint octet)
     return (octet & 4u) == 0u ? scales.x * (1.0 / 16777216.0) : scales.y * (1.0 / 16777216.0);
 }
 
-// Octet `octet` of row `row`; data counts words of 16 bytes.
-void read_octet(int type, uint data, uint scales, uint row, uint octet, out vec4 low, out vec4 high)
+// An octet as the cache has it, so that many can be asked for before one is waited for: f16 in first, f32 in
+// both, q8_0 with its bytes in first.xy and their scale in first.z. Octet `octet` of row `row`; data
+// counts words of 16 bytes. No struct: NVIDIA's compiler keeps an array of those in memory.
+void fetch_octet(int type, uint data, uint scales, uint row, uint octet, out uvec4 first,
+                 out uvec4 second)
 {
+    second = uvec4(0u);
     if (type == CACHE_Q8_0) {
         uvec4 word = cache_word(data + row * uint((HEAD_DIM + 15) / 16) + octet / 2u);
-        uvec2 bytes = (octet & 1u) == 0u ? word.xy : word.zw;
-        float scale = cache_scale(scales, row, octet);
-        low = scale * cache_bytes(bytes.x);
-        high = scale * cache_bytes(bytes.y);
+        first.xy = (octet & 1u) == 0u ? word.xy : word.zw;
+        first.zw = uvec2(floatBitsToUint(cache_scale(scales, row, octet)), 0u);
     } else if (type == CACHE_F32) {
         uint at = data + 2u * (row * uint(HEAD_DIM / 8) + octet);
-        low = uintBitsToFloat(cache_word(at));
-        high = uintBitsToFloat(cache_word(at + 1u));
+        first = cache_word(at);
+        second = cache_word(at + 1u);
     } else {
-        uvec4 word = cache_word(data + row * uint(HEAD_DIM / 8) + octet);
-        low = cache_halves(word.xy);
-        high = cache_halves(word.zw);
+        first = cache_word(data + row * uint(HEAD_DIM / 8) + octet);
     }
+}
+
+void unpack_octet(int type, uvec4 first, uvec4 second, out vec4 low, out vec4 high)
+{
+    if (type == CACHE_Q8_0) {
+        float scale = uintBitsToFloat(first.z);
+        low = scale * cache_bytes(first.x);
+        high = scale * cache_bytes(first.y);
+    } else if (type == CACHE_F32) {
+        low = uintBitsToFloat(first);
+        high = uintBitsToFloat(second);
+    } else {
+        low = cache_halves(first.xy);
+        high = cache_halves(first.zw);
+    }
+}
+
+void read_octet(int type, uint data, uint scales, uint row, uint octet, out vec4 low, out vec4 high)
+{
+    uvec4 first, second;
+    fetch_octet(type, data, scales, row, octet, first, second);
+    unpack_octet(type, first, second, low, high);
 }
 
 // With the places of k and v that Params gives: data in words of 16 bytes, scales in uints.

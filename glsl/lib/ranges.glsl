@@ -1,11 +1,45 @@
 // Ranges of keys of a decode step's attention: their partial results in the layer's scratch, and which group
-// is the last of a head to finish. Needs HEAD_DIM, group_barrier(), and in Params max_range, partial, counter.
+// is the last of a head, or of a run of heads, to finish. Needs HEAD_DIM, group_barrier(), and in Params
+// max_range, partial, counter. With SCRATCH_QUADS 1 scratch goes by words of 16 bytes, else by uints.
 //
 //   scratch  out (n_head, HEAD_DIM) at 0; partial (n_head, max_range, HEAD_DIM + 4): the sum of
-//            weighted v, then largest score and sum of weights; counter (n_head), zero between steps
-layout(std430, binding = 0) restrict coherent buffer Scratch { uint scratch[]; };
+//            weighted v, then largest score and sum of weights; counter, zero between steps: a uint a
+//            head, or a word of 16 bytes a run, its first uint
+#ifndef SCRATCH_QUADS
+#define SCRATCH_QUADS 0
+#endif
 
 shared uint is_last;
+
+#if SCRATCH_QUADS
+layout(std430, binding = 0) restrict coherent buffer Scratch { uvec4 scratch[]; };
+
+#define counter_at(i) scratch[params.counter / 4u + (i)].x
+
+void write_quad(uint at, vec4 value)
+{
+    scratch[at / 4u] = floatBitsToUint(value);
+}
+
+vec4 read_quad(uint at)
+{
+    return uintBitsToFloat(scratch[at / 4u]);
+}
+
+// Largest score and sum of weights of the partial result at begin.
+vec2 read_softmax(uint begin)
+{
+    return read_quad(begin + uint(HEAD_DIM)).xy;
+}
+
+void write_softmax(uint begin, vec2 both)
+{
+    write_quad(begin + uint(HEAD_DIM), vec4(both, 0.0, 0.0));
+}
+#else
+layout(std430, binding = 0) restrict coherent buffer Scratch { uint scratch[]; };
+
+#define counter_at(i) scratch[params.counter + (i)]
 
 void write_quad(uint at, vec4 value)
 {
@@ -22,13 +56,6 @@ vec4 read_quad(uint at)
         uvec4(scratch[at], scratch[at + 1u], scratch[at + 2u], scratch[at + 3u]));
 }
 
-// The partial result of range i of a head.
-uint partial_begin(uint head, uint i)
-{
-    return params.partial + (head * params.max_range + i) * uint(HEAD_DIM + 4);
-}
-
-// Largest score and sum of weights of the partial result at begin.
 vec2 read_softmax(uint begin)
 {
     uint at = begin + uint(HEAD_DIM);
@@ -41,18 +68,26 @@ void write_softmax(uint begin, vec2 both)
     scratch[at] = floatBitsToUint(both.x);
     scratch[at + 1u] = floatBitsToUint(both.y);
 }
+#endif
 
-// Counts a group that has written its partial result; true in the last of n_range groups, which sees
-// the results of all, and sets the counter back. Groups that are not counted only pass through.
-bool is_last_range(uint lane, uint head, uint n_range, bool is_counted)
+// The partial result of range i of a head.
+uint partial_begin(uint head, uint i)
+{
+    return params.partial + (head * params.max_range + i) * uint(HEAD_DIM + 4);
+}
+
+// Counts a group that has written its partial result; true in the last of n_range groups of head or
+// run i, which sees the results of all, and sets the counter back. Groups that are not counted only
+// pass through.
+bool is_last_range(uint lane, uint i, uint n_range, bool is_counted)
 {
     memoryBarrierBuffer();
     group_barrier();
     if (lane == 0u) {
         is_last = 0u;
-        if (is_counted && atomicAdd(scratch[params.counter + head], 1u) == n_range - 1u) {
+        if (is_counted && atomicAdd(counter_at(i), 1u) == n_range - 1u) {
             is_last = 1u;
-            scratch[params.counter + head] = 0u;
+            counter_at(i) = 0u;
         }
     }
     group_barrier();

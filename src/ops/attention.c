@@ -7,9 +7,11 @@
 
 #include <assert.h>
 
-#define KEYS        128 // of a range of the decode kernels, at least
-#define FEW_KEYS    64  // on Mali-T, whose compiler spills 3:36 registers then, with KEYS 59:124
-#define SUBGROUP_WG 256
+#define KEYS            128 // of a range of glsl/attention.comp
+#define FEW_KEYS        64 // on Mali-T, whose compiler spills 3:36 registers then, with KEYS 59:124
+#define TILE_KEYS       64 // of a tile of glsl/attention_subgroup.comp
+#define SUBGROUP_WG     256
+#define SUBGROUP_GROUPS 264 // at most: on 132 multiprocessors of an H200 two each run together
 
 // How a device's class spreads a batch over groups. keys and vectors are defines; those of
 // glsl/attention_batch_row.comp bound its private memory: 512 bytes a vector and element of the head, should
@@ -70,7 +72,7 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
 {
     uint64_t partial = gi_x_size(layer->n_head * layer->head_dim);
     uint64_t n_partial = (uint64_t)layer->n_head * count_ranges(layer) * partial_size(layer);
-    uint64_t end = partial + n_partial + layer->n_head;
+    uint64_t end = partial + n_partial + 4ull * layer->n_head;
     scratch->partial = (uint32_t)partial;
     scratch->counter = (uint32_t)(partial + n_partial);
     return end * sizeof(uint32_t);
@@ -96,24 +98,75 @@ static void count_key(const struct gi_kv_layer *layer, uint32_t window,
 
 //-- decode ----------------------------------------------------------------------------------------
 
-// How a decode kernel spreads over groups: a grid of ranges, and of heads or runs of heads. heads and
-// vectors are defines of glsl/attention_row.comp alone.
+// How a decode kernel spreads over groups: a grid of ranges, and of heads or runs of heads. heads is a define of
+// those that take runs, vectors one of glsl/attention_row.comp.
 struct step_shape {
     enum gi_program_id program;
     uint32_t n_defines;
-    uint32_t keys; // of a range
-    uint32_t n_group;
+    uint32_t keys;      // of a range, or of the tiles that ranges take in turn
+    uint32_t max_range; // of the context
+    uint32_t n_group;   // for each range
     uint32_t heads, vectors;
     bool is_texel;
 };
 
-// Subgroups take heads that are 8 times a power of two, no smaller than a key of each invocation.
+// Spreads the heads of each kv head over runs of at most max_heads.
+static void split_heads(struct step_shape *shape, const struct gi_kv_layer *layer,
+                        uint32_t max_heads)
+{
+    const uint32_t n_rep = layer->n_head / layer->n_kv_head;
+    const uint32_t n_run = (n_rep + max_heads - 1) / max_heads;
+    shape->n_group = layer->n_kv_head * n_run;
+    shape->heads = (n_rep + n_run - 1) / n_run;
+}
+
+// Bytes that a group of heads shares: the results of its subgroups, later of every n-th range.
+static uint32_t subgroup_shared_size(const struct gi_kv_layer *layer, uint32_t group_size,
+                                     uint32_t heads)
+{
+    const uint32_t n_quad = heads * layer->head_dim / 4, n_merge = group_size / n_quad;
+    const uint32_t n_part = n_merge > group_size / 32 ? n_merge : group_size / 32;
+    return n_part * (n_quad * 16 + heads * 8) + 16;
+}
+
+// The most heads of a kv head that a group can work on, few, so that an invocation's part of their q and
+// results stays in registers; 0: it cannot.
+static uint32_t max_subgroup_heads(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                                   uint32_t group_size)
+{
+    uint32_t heads = layer->head_dim <= 64 ? 3 : 512 / layer->head_dim;
+    while (heads > 0 &&
+           subgroup_shared_size(layer, group_size, heads) > gi_gpu_limits(gpu)->max_shared_size) {
+        heads--;
+    }
+    return heads;
+}
+
+// Subgroups take heads of 8 times a power of two.
 static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
                               uint32_t group_size)
 {
     const uint32_t n = layer->head_dim;
-    return (n & (n - 1)) == 0 && n * KEYS >= 8 * group_size &&
-           gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP);
+    return (n & (n - 1)) == 0 && gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP) &&
+           max_subgroup_heads(gpu, layer, group_size) > 0;
+}
+
+// Tiles of a key to eight an invocation, and no more ranges than run together.
+static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                                        uint32_t group_size)
+{
+    const uint32_t n_slot = group_size * 8 / layer->head_dim, n_range = count_ranges(layer);
+    struct step_shape shape = {
+        .program = GI_PROGRAM_ATTENTION_SUBGROUP,
+        .n_defines = 8,
+        .keys = n_slot > TILE_KEYS       ? n_slot
+                : 8 * n_slot < TILE_KEYS ? 8 * n_slot
+                                         : TILE_KEYS,
+    };
+    split_heads(&shape, layer, max_subgroup_heads(gpu, layer, group_size));
+    const uint32_t most = SUBGROUP_GROUPS / shape.n_group;
+    shape.max_range = most < 1 ? 1 : most < n_range ? most : n_range;
+    return shape;
 }
 
 static bool has_row_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
@@ -126,19 +179,16 @@ static bool has_row_form(const struct gi_gpu *gpu, const struct gi_kv_layer *lay
 // compile it to seconds. Where there are groups enough for a few cores, ranges are long.
 static struct step_shape row_shape(const struct gi_kv_layer *layer)
 {
-    const uint32_t n_rep = layer->n_head / layer->n_kv_head;
-    const uint32_t max_heads = 512 / layer->head_dim;
-    const uint32_t n_run = (n_rep + max_heads - 1) / max_heads;
-    const uint32_t n_group = layer->n_kv_head * n_run;
-    return (struct step_shape){
+    struct step_shape shape = {
         .program = GI_PROGRAM_ATTENTION_ROW,
         .n_defines = 8,
-        .keys = n_group < 8 ? 256 : 1024,
-        .n_group = n_group,
-        .heads = (n_rep + n_run - 1) / n_run,
         .vectors = layer->head_dim <= 64 ? 2 : 1,
         .is_texel = true,
     };
+    split_heads(&shape, layer, 512 / layer->head_dim);
+    shape.keys = shape.n_group < 8 ? 256 : 1024;
+    shape.max_range = count_ranges(layer);
+    return shape;
 }
 
 static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
@@ -149,14 +199,19 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
         return row_shape(layer);
     }
     if (has_subgroup_form(gpu, layer, group_size)) {
-        return (struct step_shape){
-            GI_PROGRAM_ATTENTION_SUBGROUP, 7, KEYS, layer->n_head, 0, 0, false};
+        return subgroup_shape(gpu, layer, group_size);
     }
-    const uint32_t keys = gi_program_has_registers(gpu) ? KEYS : FEW_KEYS;
-    return (struct step_shape){GI_PROGRAM_ATTENTION, 7, keys, layer->n_head, 0, 0, false};
+    return (struct step_shape){
+        .program = GI_PROGRAM_ATTENTION,
+        .n_defines = 7,
+        .keys = gi_program_has_registers(gpu) ? KEYS : FEW_KEYS,
+        .max_range = count_ranges(layer),
+        .n_group = layer->n_head,
+    };
 }
 
-// Ranges count from the first key that is seen in the row form, from key 0 in the others.
+// Ranges count from the first key that is seen in the row form, from its tile in the subgroup form, and from
+// key 0 in the other.
 static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, uint32_t window)
 {
     if (shape->is_texel && window > 0) {
@@ -166,8 +221,13 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
             .size = {n_range, shape->n_group, 1}
         };
     }
+    uint32_t most = shape->max_range;
+    if (shape->program == GI_PROGRAM_ATTENTION_SUBGROUP && window > 0) {
+        const uint32_t n_tile = (window + shape->keys - 2) / shape->keys + 1;
+        most = n_tile < most ? n_tile : most;
+    }
     return (struct gi_grid){
-        .size = {0, shape->n_group, 1},
+        .size = {most, shape->n_group, 1},
           .rule = GI_GRID_KEYS, .divisor = shape->keys
     };
 }
@@ -179,19 +239,30 @@ bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_k
            choose_step_shape(recorder, layer, group_size).program == GI_PROGRAM_ATTENTION;
 }
 
-// The seventh define, which each kernel has for itself.
-static struct gi_define own_define(const struct gi_recorder *recorder,
-                                   const struct gi_kv_layer *layer, const struct step_shape *shape,
-                                   uint32_t group_size)
+static struct gi_program_key step_key(const struct gi_recorder *recorder,
+                                      const struct gi_kv_layer *layer,
+                                      const struct gi_score_rule *rule,
+                                      const struct step_shape *shape, uint32_t group_size)
 {
-    switch (shape->program) {
-    case GI_PROGRAM_ATTENTION_ROW:
-        return (struct gi_define){"HEADS", (int32_t)shape->heads};
-    case GI_PROGRAM_ATTENTION_SUBGROUP:
-        return (struct gi_define){"WG_SIZE", (int32_t)group_size};
-    default:
-        return (struct gi_define){"WRITE_SUMS", gi_attention_has_sums(recorder, layer)};
+    struct gi_program_key key = {
+        .id = shape->program,
+        .quant = GI_QUANT_NONE,
+        .n_defines = shape->n_defines,
+        .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
+                    {"WINDOW", rule->window > 0},
+                    {"SOFTCAP", rule->softcap > 0},
+                    {"KEYS", (int32_t)shape->keys},
+                    {"K_TYPE", (int32_t)layer->type_k},
+                    {"V_TYPE", (int32_t)layer->type_v},
+                    {"HEADS", (int32_t)shape->heads},
+                    {"VECTORS", (int32_t)shape->vectors}},
+    };
+    if (shape->program == GI_PROGRAM_ATTENTION_SUBGROUP) {
+        key.defines[7] = (struct gi_define){"WG_SIZE", (int32_t)group_size};
+    } else if (shape->program == GI_PROGRAM_ATTENTION) {
+        key.defines[6] = (struct gi_define){"WRITE_SUMS", gi_attention_has_sums(recorder, layer)};
     }
+    return key;
 }
 
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
@@ -201,24 +272,12 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
     check_layer(layer);
     const uint32_t group_size = gi_recorder_group_size(recorder, SUBGROUP_WG);
     const struct step_shape shape = choose_step_shape(recorder, layer, group_size);
-    const struct gi_program_key key = {
-        .id = shape.program,
-        .quant = GI_QUANT_NONE,
-        .n_defines = shape.n_defines,
-        .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
-                    {"WINDOW", rule->window > 0},
-                    {"SOFTCAP", rule->softcap > 0},
-                    {"KEYS", (int32_t)shape.keys},
-                    {"K_TYPE", (int32_t)layer->type_k},
-                    {"V_TYPE", (int32_t)layer->type_v},
-                    own_define(recorder, layer, &shape, group_size),
-                    {"VECTORS", (int32_t)shape.vectors}},
-    };
+    const struct gi_program_key key = step_key(recorder, layer, rule, &shape, group_size);
     const struct gi_attention_params params = {
         .n_head = layer->n_head,
         .n_kv_head = layer->n_kv_head,
         .n_ctx = layer->n_ctx,
-        .max_range = count_ranges(layer),
+        .max_range = shape.max_range,
         .k = layer->k / 4,
         .v = layer->v / 4,
         .partial = scratch->partial,

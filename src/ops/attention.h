@@ -15,7 +15,7 @@ struct gi_score_rule {
 };
 
 // Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then the partial results
-// of key ranges and a counter a head (zero between steps).
+// of key ranges and four uints a head, some of them counters (zero between steps).
 struct gi_attention_scratch {
     struct gi_range range;
     uint32_t partial, counter; // offsets in floats (uints)
@@ -26,8 +26,8 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer);
 
 // One token at position step_state.n_past sees keys 0..n_past. Keys are split into ranges, one work
-// group a head and range; the last group of a head to finish merges them in the order of the
-// ranges, so that the result does not depend on which one that is. One dispatch.
+// group a range and a head or a few heads of a kv head; the last group of them to finish merges the ranges
+// in their order, so that the result does not depend on which one that is. One dispatch.
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err);

@@ -583,6 +583,12 @@ static const struct attention_case attention_cases[] = {
     {{14, 2, 128, 700, Q8, Q8},    2, 600,  100, 0 },
     {{8, 1, 256, 600, F16, Q8},    2, 511,  0,   0 },
     {{3, 1, 8, 600, Q8, Q8},       2, 400,  0,   0 },
+    {{32, 8, 64, 2200, F16, F16},  1, 127,  0,   0 },
+    {{32, 8, 64, 2200, F16, F16},  1, 2175, 0,   0 },
+    {{16, 8, 128, 2200, F16, F16}, 1, 2047, 0,   0 },
+    {{32, 8, 128, 2200, F32, F16}, 1, 2047, 0,   0 },
+    {{32, 8, 64, 8192, F16, F16},  1, 8191, 500, 0 },
+    {{32, 8, 64, 8192, F16, F16},  1, 8191, 0,   0 },
 };
 
 static void attention_name(size_t index, char *text, size_t size)
@@ -594,10 +600,10 @@ static struct gi_attention_scratch make_scratch(struct kt_run *run, const struct
 {
     struct gi_attention_scratch scratch;
     size_t size = (size_t)gi_attention_scratch_layout(&scratch, layer);
-    uint32_t zero[64] = {0};
+    uint32_t zero[512] = {0};
     scratch.range = kt_range(run, "scratch", NULL, size);
     kt_write(run, &scratch.range, scratch.counter * sizeof(uint32_t), zero,
-             layer->n_head * sizeof(uint32_t));
+             4 * layer->n_head * sizeof(uint32_t));
     return scratch;
 }
 
@@ -609,22 +615,47 @@ static bool run_step(struct kt_run *run, const struct attention *a, uint32_t m)
            kt_replay(run, a->c->n_past + m, 1);
 }
 
-static bool run_attention(struct kt_run *run, size_t index)
+// Bytes that the layers of a bench take together, so that no cache holds them, and how many they are at most.
+#define BENCH_BYTES  200000000u
+#define BENCH_LAYERS 40
+
+static bool record_attention(struct kt_run *run, const struct attention *a, struct gi_range range,
+                             const struct gi_attention_scratch *scratch)
 {
     struct glinfer_error err;
+    struct gi_kv_layer kv = a->layer.kv;
+    kv.range = range;
+    return gi_op_attention(&run->recorder, "attention", &kv, &a->rule, scratch, &err) ||
+           kt_fail(run, "%s", err.message);
+}
+
+// For a bench, other layers alike before the one whose result is checked.
+static bool record_copies(struct kt_run *run, const struct attention *a,
+                          const struct gi_attention_scratch *scratch)
+{
+    const uint32_t n = BENCH_BYTES / (uint32_t)a->layer.size;
+    run->n_copy = !run->is_bench || n < 1 ? 1 : n > BENCH_LAYERS ? BENCH_LAYERS : n;
+    for (uint32_t i = 1; i < run->n_copy; i++) {
+        struct gi_range range = kt_range(run, "layer", a->layer.words, (size_t)a->layer.size);
+        if (run->has_failed || !record_attention(run, a, range, scratch)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_attention(struct kt_run *run, size_t index)
+{
     struct attention a;
     attention_init(&a, run, &attention_cases[index]);
     struct gi_attention_scratch scratch = make_scratch(run, &a.layer.kv);
-    bool is_good =
-        !run->has_failed &&
-        (gi_op_attention(&run->recorder, "attention", &a.layer.kv, &a.rule, &scratch, &err) ||
-         kt_fail(run, "%s", err.message)) &&
-        kt_seal(run);
+    bool is_good = !run->has_failed && record_copies(run, &a, &scratch) &&
+                   record_attention(run, &a, a.layer.kv.range, &scratch) && kt_seal(run);
     for (uint32_t m = 0; is_good && m < a.c->n_tokens; m++) {
         is_good = run_step(run, &a, m) && check_token(run, &a, m, &scratch.range, 0);
     }
     uint64_t n = (uint64_t)a.c->shape.n_kv_head * a.c->shape.head_dim * (a.c->n_past + 1);
-    is_good = is_good && kt_bench(run, a.c->n_past, 1, n * 4);
+    is_good = is_good && kt_bench(run, a.c->n_past, 1, n * 4 * run->n_copy);
     attention_finish(&a);
     return is_good;
 }
