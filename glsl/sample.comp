@@ -3,18 +3,16 @@
 // chosen among those that are no stop ids, in a second round.
 //
 //   ring    GI_RING_SLOTS entries                 (binding 0, written)
-//   logits  (n_vocab) f32, then (n_partial) of { f32 value, uint id } at word `partial`, then with
-//           sample_scan (n_scan) of what that writes at word `scan`  (binding 1)
+//   logits  (n_vocab) f32, then (n_partial) of { f32 value, uint id } at word `partial`,
+//           with sample_few what that writes at word `choice_at`  (binding 1)
 //   step_state                                    (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                    (binding 3, rewritten, with HAS_COUNTS)
 //
-// One group. Where a small top_k says that few logits matter, only these are read (lib/few.glsl): with
-// the default settings and 49,152 logits it takes 14 us on an H200, 9 more than argmax; reading all took
-// 117. Without top_k sample_scan has looked through all before, and what it found does for the draw or, where few
-// logits have top_p of the mass, for these. Else the logits, or for a large top_k the largest of the parts
-// that gemv_vocab leaves, are read once for a histogram of their distance from the maximum; the logits once
-// more to gather those that can matter into shared memory, where the filters are then applied
-// exactly; only where more than 1,024 can matter are they read again for each step of a selection.
+// One group, which takes the choice of sample_few if that made one. Else the logits, or where top_k alone
+// says what matters, the largest of the parts that gemv_vocab leaves, are read once for a histogram of
+// their distance from the maximum; the logits once more to gather those that can matter into shared
+// memory, where the filters are then applied exactly; only where more than 1,024 can matter are they
+// read again for each step of a selection. The draw: lib/draw.glsl.
 //
 // A task is one pass over the elements. Each kind of pass and of conclusion is called from one place
 // in one loop over the tasks: compilers put functions in place, and with a pass wherever it was
@@ -34,7 +32,6 @@
 #include "lib/mass.glsl"
 #include "lib/draw.glsl"
 #include "lib/select.glsl"
-#include "lib/few.glsl"
 
 layout(local_size_x = WG_SIZE) in;
 
@@ -48,8 +45,6 @@ layout(local_size_x = WG_SIZE) in;
 #define TASK_TOP_P 6u        // select top_p of these
 #define TASK_DRAW 7u         // draw from these
 #define TASK_END 8u
-
-#define FIRST_FEW 48u
 
 // Equal in all invocations.
 uint task;
@@ -66,8 +61,6 @@ float top_p;         // 1: not wanted
 bool is_greedy, needs_mass;
 bool has_bans; // stop ids are left out
 float lowest; // logit - max that min_p lets pass
-bool is_scanned; // sample_scan looked for what this round wants
-bool is_close;   // the few had half of the mass that is wanted
 
 uint best_drawn = 0u, id_drawn = NO_ID; // this invocation's
 
@@ -80,7 +73,6 @@ void read_settings(bool is_first_of_two)
     top_p = is_greedy ? 1.0 : wanted_top_p();
     needs_mass = n_probs > 0u || (top_p < 1.0 && top_k == 0u);
     lowest = lowest_drawn();
-    is_scanned = n_scan > 0u && !(has_bans && state.n_probs > 0u);
 }
 
 //-- elements --------------------------------------------------------------------------------------
@@ -262,104 +254,6 @@ void run_task()
     }
 }
 
-//-- few -------------------------------------------------------------------------------------------
-
-// The sum of the masses that sample_scan found.
-uvec2 scanned_mass()
-{
-    barrier();
-    if (gl_LocalInvocationIndex == 0u) {
-        chunk_mass_lo[0] = 0u;
-        chunk_mass_hi[0] = 0u;
-    }
-    barrier();
-    for (uint i = gl_LocalInvocationIndex; i < n_scan; i += uint(WG_SIZE)) {
-        uint low = logits[scan + 4u * i], old = atomicAdd(chunk_mass_lo[0], low);
-        atomicAdd(chunk_mass_hi[0], logits[scan + 4u * i + 1u] + (old + low < old ? 1u : 0u));
-    }
-    barrier();
-    return uvec2(chunk_mass_lo[0], chunk_mass_hi[0]);
-}
-
-void draw_scanned()
-{
-    for (uint i = gl_LocalInvocationIndex; i < n_scan; i += uint(WG_SIZE)) {
-        uint score = logits[scan + 4u * i + 2u], id = logits[scan + 4u * i + 3u];
-        if (is_better(score, id, best_drawn, id_drawn)) {
-            best_drawn = score;
-            id_drawn = id;
-        }
-    }
-}
-
-// Writes log-probabilities and draws from n ranked elements. share: of the mass, if that is limited.
-void use_few(uint n, uvec2 share)
-{
-    float log_mass = log_positive(mass_value(mass));
-    for (uint i = gl_LocalInvocationIndex; i < n; i += uint(WG_SIZE)) {
-        uint rank = few_rank(i);
-        if (rank < n_probs) {
-            float logprob = (value_of(list_key[i]) - max_logit) - log_mass;
-            ring[state.step % RING_SLOTS].probs[rank] =
-                uvec2(list_id[i], floatBitsToUint(logprob));
-        }
-        if (!is_greedy && (top_k == 0u || rank < top_k) &&
-            (top_p == 1.0 || is_below(few_before(i), share))) {
-            draw_element(list_key[i], list_id[i]);
-        }
-    }
-}
-
-uint n_banned()
-{
-    return has_bans ? state.n_stop : 0u;
-}
-
-// Does all that a round wants with n of the largest and few more. False, in all invocations alike, if they are
-// not few, or if more matter.
-bool try_few(uint n)
-{
-    uint n_found = gather_few(find_threshold(n + n_banned()), has_bans);
-    bool is_enough = n_found >= max(max(top_k, n_probs), 1u) && n_found <= N_FEW;
-    is_close = false;
-    if (is_enough) {
-        uvec2 share = uvec2(0u);
-        rank_few(n_found, top_p < 1.0);
-        if (top_p < 1.0) {
-            uvec2 found = few_mass(n_found, top_k > 0u ? top_k : n_found);
-            share = mass_share(top_k > 0u ? found : mass, top_p);
-            is_enough = !is_below(found, share);
-            is_close = !is_below(add_mass(found, found), share);
-        }
-        if (is_enough) {
-            use_few(n_found, share);
-        }
-    }
-    return is_enough;
-}
-
-// Does all that a round wants, if that takes few logits. What reaches top_p is looked for among a few first,
-// then among as many as there may be.
-bool choose_few()
-{
-    bool is_nucleus = top_k == 0u && top_p < 1.0;
-    bool is_done = false, is_known = is_scanned || (top_k > 0u && !needs_mass);
-    if (is_scanned) {
-        mass = scanned_mass();
-        if (!is_greedy) {
-            draw_scanned();
-        }
-        is_done = draws_from_all(has_bans) && n_probs == 0u;
-    }
-    uint most = max(most_few(), n_banned()) - n_banned();
-    uint n = max(max(top_k, n_probs), is_nucleus ? min(FIRST_FEW, most) : 0u);
-    for (uint i = 0u; i < bound(2u) && is_known && !is_done && n > 0u && n <= most; i++) {
-        is_done = try_few(n);
-        n = is_nucleus && is_close && n < most ? most : 0u;
-    }
-    return is_done;
-}
-
 // One round of tasks over all elements but the banned, the largest of which has this key.
 void run_round(uint largest, bool is_first_of_two)
 {
@@ -368,12 +262,8 @@ void run_round(uint largest, bool is_first_of_two)
     is_listed = false;
     list_count = NO_ID;
     read_settings(is_first_of_two);
-    bool is_done = is_greedy && n_probs == 0u;
-    if (!is_done) {
-        is_done = choose_few();
-    }
     begin_count(top_k > 0u && !needs_mass && top_k <= n_partial);
-    task = is_done ? TASK_END : needs_mass || top_k > 0u ? TASK_COUNT : TASK_DRAW;
+    task = needs_mass || top_k > 0u ? TASK_COUNT : is_greedy ? TASK_END : TASK_DRAW;
     n_element = task == TASK_COUNT ? n_element : n_vocab;
     for (uint i = 0u; i < bound(64u) && task != TASK_END; i++) {
         run_task();
@@ -382,20 +272,23 @@ void run_round(uint largest, bool is_first_of_two)
 
 void main()
 {
-    uint key, id;
-    bool is_sound = find_largest(key, id);
-    uint n_round = state.ban_stop != 0u ? 2u : 1u;
-    for (uint round = 0u; is_sound && round < n_round; round++) { // the same in all invocations
-        has_bans = round == 1u;
-        if (has_bans && is_stop_id(id)) {
-            is_sound = find_largest_allowed(key, id);
+    uint key, id, token = choice_at > 0u ? logits[choice_at] : NO_ID;
+    bool is_sound = true;
+    if (token == NO_ID) { // the same in all invocations
+        is_sound = find_largest(key, id);
+        uint n_round = state.ban_stop != 0u ? 2u : 1u;
+        for (uint round = 0u; is_sound && round < n_round; round++) {
+            has_bans = round == 1u;
+            if (has_bans && is_stop_id(id)) {
+                is_sound = find_largest_allowed(key, id);
+            }
+            if (is_sound) {
+                run_round(key, n_round == 2u && !has_bans);
+            }
         }
-        if (is_sound) {
-            run_round(key, n_round == 2u && !has_bans);
-        }
+        find_best(best_drawn, id_drawn);
+        token = is_greedy ? id : id_drawn;
     }
-    find_best(best_drawn, id_drawn);
-    uint token = is_greedy ? id : id_drawn;
     is_sound = is_sound && token < n_vocab;
     step_advance(is_sound ? token : 0u, is_sound ? STATUS_OK : STATUS_NAN);
 }

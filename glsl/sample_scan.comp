@@ -1,11 +1,11 @@
-// What sample.comp needs of all logits where no small top_k says which of them matter, a share a group: the
+// What sample_few.comp needs of all logits where no small top_k says which of them matter, a share a group: the
 // mass sum(exp(logit - max)) or, where nothing but min_p filters, the best of the draw.
 //
 //   scans   (groups) of { mass low, mass high, score as a key, id }  (binding 0, written)
-//   logits  as sample.comp reads them                                (binding 1)
+//   logits  as sample_few.comp reads them                            (binding 1)
 //
 // A group takes n_vocab / groups neighbouring logits, and finds the largest of all from the partial results
-// as sample.comp does. With ban_stop stop ids are left out, unless log-probabilities are wanted, which are
+// as that does. With ban_stop stop ids are left out, unless log-probabilities are wanted, which are
 // those of all; what is drawn then is left to sample.comp. Drawing takes some 150 operations a logit: with
 // 49,152 logits sample.comp alone takes 63 us on an H200, with 128,256 149 us, and both kernels 14 and 16.
 #ifndef WG_SIZE

@@ -46,7 +46,8 @@ uint draw_key(float above, float lowest, uint id)
         return 0u;
     }
     uvec2 seed = uvec2(state.seed_lo, state.seed_hi);
-    uint word = philox(seed, uvec4(state.n_past + state.n_tokens, id, 0u, 0u)).x;
+    uvec4 counter = uvec4(state.n_past + state.n_tokens, id, 0u, 0u);
+    uint word = philox(seed, counter, bound(10u)).x;
     float score = above / state.temperature - log_positive(exponential(word));
     return key_of(floatBitsToUint(score));
 }

@@ -11,7 +11,15 @@ layout(std140, binding = 0) uniform Params
     // part_rows of its part; block_rows is 0 if not all do.
     uint block_rows, row_step, part_rows;
     uint scan, n_scan; // what sample_scan leaves: offset in words, groups; 0 without it
+    uint choice_at;    // of sample_few: offset in words; 0 without it
 };
+
+// A bound that the compiler does not know, so that it leaves the loop alone: with the loops over chunks
+// and bins unrolled the compiler for T860 took nearly twice as long.
+uint bound(uint n)
+{
+    return n + (n_vocab >> 31u);
+}
 
 // The largest logit as a key and the lowest id that has it. False, in all invocations alike, if a
 // work group of gemv_vocab saw a NaN or an infinity or if an id is out of range.

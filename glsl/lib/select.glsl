@@ -22,13 +22,6 @@ shared uint n_appended;
 // Equal in all invocations.
 uint cut_bin = N_BIN - 1u, cut_key = 0u, cut_id = NO_ID;
 
-// A bound that the compiler does not know, so that it leaves the loop alone: with the loops over chunks
-// and bins unrolled the compiler for T860 took nearly twice as long.
-uint bound(uint n)
-{
-    return n + (n_vocab >> 31u);
-}
-
 //-- order -----------------------------------------------------------------------------------------
 
 uint bin_of(uint key)

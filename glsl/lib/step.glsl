@@ -3,20 +3,13 @@
 #define STEP_STATE_WRITTEN
 #include "lib/step_state.glsl"
 #include "lib/stop_id.glsl"
+#include "lib/ring.glsl"
 
-#define RING_SLOTS 512u
-#define MAX_PROBS 64u
 #define MAX_GRIDS 32u
 #define STATUS_OK 1u
 #define STATUS_NAN 2u
 #define GRID_KEYS 1u
 #define GRID_TOKENS 2u
-
-struct RingEntry {
-    uint token, step, epoch, status;
-    uvec2 probs[MAX_PROBS]; // id, log-probability as bits
-};
-layout(std430, binding = 0) restrict buffer Ring { RingEntry ring[]; };
 
 #if HAS_COUNTS
 struct Grid {

@@ -85,6 +85,14 @@ static bool find_group_size(const struct gi_program *program, struct gi_stage_wo
     return fixed && gi_stage_word_is(name, "WG_SIZE");
 }
 
+// Whether a dispatch sees all of step_state, as storage (glsl/lib/step_state.glsl).
+static bool has_whole_state(const struct maker *m, const struct gi_dispatch *dispatch)
+{
+    const struct gi_range *state = gi_dispatch_table_state(m->table);
+    const struct gi_range *range = &dispatch->bindings[2];
+    return range->buffer == state->buffer && range->offset == state->offset;
+}
+
 static bool open_stage(struct maker *m, uint32_t entry)
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
@@ -111,8 +119,8 @@ static bool open_stage(struct maker *m, uint32_t entry)
     memset(stage->is_same_buffer, true, sizeof(stage->is_same_buffer));
     for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
         // What bounds loops over all of a vocabulary, or of a matrix, is better not known to a compiler.
-        stage->is_same_field[i] =
-            !dispatch->writes_state && !gi_stage_word_is(stage->facts.fields[i].name, "n_pair");
+        stage->is_same_field[i] = !has_whole_state(m, dispatch) &&
+                                  !gi_stage_word_is(stage->facts.fields[i].name, "n_pair");
     }
     return true;
 }
@@ -395,7 +403,7 @@ static bool write_stages(struct maker *m, write_fn write)
         memset(names, 0, sizeof(*names));
         snprintf(names->suffix, sizeof(names->suffix), "_s%u", index);
         names->list.suffix = names->suffix;
-        names->list.state = stage->first->writes_state ? "state" : "step_now";
+        names->list.state = has_whole_state(m, stage->first) ? "state" : "step_now";
         for (uint32_t i = 0; ok && i < stage->facts.n_blocks; i++) {
             ok = name_block(m, stage, i, names);
         }

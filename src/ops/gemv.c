@@ -398,7 +398,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     logits->n_partial = 0;
     logits->scan = (uint32_t)gi_round_up(logits->partial + 2 * logits->max_partial, 64);
     logits->n_scan = 0;
-    return ((uint64_t)logits->scan + 4 * GI_MAX_SCANS) * sizeof(uint32_t);
+    logits->choice = logits->scan + 4 * GI_MAX_SCANS;
+    return ((uint64_t)logits->choice + 4) * sizeof(uint32_t);
 }
 
 // Notes whose largest a part's partial results are.

@@ -80,6 +80,7 @@ struct gi_logits {
     uint32_t block_rows, row_step, part_rows;
     // What gi_op_sample_scan leaves: an offset in uints, and the number of { uvec4 }, which it sets.
     uint32_t scan, n_scan;
+    uint32_t choice; // an offset in uints, of one that gi_op_sample needs
 };
 #define GI_MAX_SCANS 128
 // Sets the offsets, scan to a multiple of 256 bytes; returns the bytes that the range must have.

@@ -21,6 +21,7 @@
     X(POST_NORM, post_norm)                                                                        \
     X(ARGMAX, argmax)                                                                              \
     X(SAMPLE_SCAN, sample_scan)                                                                    \
+    X(SAMPLE_FEW, sample_few)                                                                      \
     X(SAMPLE, sample)                                                                              \
     X(EMBED_TOKEN, embed_token)                                                                    \
     X(EMBED_BATCH, embed_batch)                                                                    \
@@ -151,10 +152,12 @@
     X(uint32_t, block_rows) /* that a partial result is of, every row_step-th of part_rows */      \
     X(uint32_t, row_step)                                                                          \
     X(uint32_t, part_rows)                                                                         \
-    X(uint32_t, scan)   /* in uints */                                                             \
-    X(uint32_t, n_scan) /* groups of sample_scan; 0: there are none */
+    X(uint32_t, scan)      /* in uints */                                                          \
+    X(uint32_t, n_scan)    /* groups of sample_scan; 0: there are none */                          \
+    X(uint32_t, choice_at) /* in uints, that of sample_few; 0: there is none */
 
 #define GI_PARAMS_SAMPLE_SCAN(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_FEW(X)  GI_PARAMS_ARGMAX(X)
 #define GI_PARAMS_SAMPLE(X)      GI_PARAMS_ARGMAX(X)
 
 #define GI_PARAMS_EMBED_TOKEN(X)                                                                   \

@@ -88,6 +88,7 @@ static struct gi_sample_params fill_params(const struct gi_logits *logits)
         .part_rows = logits->part_rows,
         .scan = logits->scan,
         .n_scan = logits->n_scan,
+        .choice_at = logits->block_rows > 0 ? logits->choice : 0,
     };
 }
 
@@ -128,13 +129,48 @@ bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
     return record_choice(recorder, "argmax", ids, logits, step, err);
 }
 
+// A range of n uints of the logits' own.
+static struct gi_range take_range(const struct gi_logits *logits, uint32_t begin, uint32_t n)
+{
+    const uint64_t offset = (uint64_t)begin * sizeof(uint32_t);
+    return (struct gi_range){logits->range.buffer, logits->range.offset + offset,
+                             n * sizeof(uint32_t)};
+}
+
+static bool record_few(struct gi_recorder *recorder, const struct gi_logits *logits,
+                       const struct gi_step_buffers *step, struct glinfer_error *err)
+{
+    static const enum gi_program_id ids[N_WIDTH] = {
+        GI_PROGRAM_SAMPLE_FEW_64, GI_PROGRAM_SAMPLE_FEW, GI_PROGRAM_SAMPLE_FEW_256,
+        GI_PROGRAM_SAMPLE_FEW_512, GI_PROGRAM_SAMPLE_FEW_1024};
+    uint32_t site;
+    const uint32_t width = choose_width(recorder, "sample_few", ids, logits->n_vocab, &site);
+    const struct gi_program_key key = {.id = ids[width], .quant = GI_QUANT_NONE};
+    const struct gi_sample_params params = fill_params(logits);
+    struct gi_dispatch dispatch = {
+        .label = "sample_few",
+        .writes = 0x9,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {1, 1, 1}, .rule = GI_GRID_FIXED},
+        .site = site,
+    };
+    dispatch.bindings[0] = step->ring;
+    dispatch.bindings[1] = take_range(logits, 0, logits->choice);
+    dispatch.bindings[2] = step->state;
+    dispatch.bindings[3] = take_range(logits, logits->choice, 4);
+    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
+           gi_dispatch_table_record(recorder->table, &dispatch, err);
+}
+
 bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err)
 {
     static const enum gi_program_id ids[N_WIDTH] = {GI_PROGRAM_SAMPLE_64, GI_PROGRAM_SAMPLE,
                                                     GI_PROGRAM_SAMPLE_256, GI_PROGRAM_SAMPLE_512,
                                                     GI_PROGRAM_SAMPLE_1024};
-    return record_choice(recorder, "sample", ids, logits, step, err);
+    return (logits->block_rows == 0 || record_few(recorder, logits, step, err)) &&
+           record_choice(recorder, "sample", ids, logits, step, err);
 }
 
 // Each finds the largest of the partial results anew, and the fewer cores there are, the fewer groups are needed to
@@ -159,19 +195,16 @@ bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
         .quant = GI_QUANT_NONE,
     };
     const struct gi_sample_params params = fill_params(logits);
-    const uint64_t offset = (uint64_t)logits->scan * sizeof(uint32_t);
     logits->n_scan = count_scans(recorder->gpu, logits->n_vocab);
     struct gi_dispatch dispatch = {
         .label = "sample_scan",
-        .bindings = {{logits->range.buffer, logits->range.offset + offset,
-                      logits->n_scan * 4 * sizeof(uint32_t)},
-                     logits->range                                                                      },
-        .writes = 1,
+        .writes = 0x1,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {logits->n_scan, 1, 1},                               .rule = GI_GRID_FIXED},
+        .grid = {.size = {logits->n_scan, 1, 1}, .rule = GI_GRID_FIXED},
     };
-    dispatch.bindings[1].size = offset; // up to there
+    dispatch.bindings[0] = take_range(logits, logits->scan, 4 * logits->n_scan);
+    dispatch.bindings[1] = take_range(logits, 0, logits->scan);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }

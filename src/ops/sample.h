@@ -1,6 +1,6 @@
 // The end of a step: choose the next token, write it with its log-probabilities into the ring,
 // advance step_state (token, n_past += n_tokens, n_tokens = 1, step, done) and rewrite the grids of
-// an indirect table. One work group each, but for gi_op_sample_scan.
+// an indirect table.
 #ifndef GI_OPS_SAMPLE_H
 #define GI_OPS_SAMPLE_H
 
@@ -30,7 +30,8 @@ bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
 // the ones with a share of at least min_p times the largest's, then by temperature: the largest of
 // logit / temperature + Gumbel noise from Philox(seed, { position, id, 0, 0 }), position being the
 // drawn token's own, n_past + n_tokens; temperature <= 0 takes the largest logit. Also writes the
-// n_probs largest log-probabilities of the whole vocabulary, best first.
+// n_probs largest log-probabilities of the whole vocabulary, best first. Two dispatches of a group: sample_few
+// for what takes few logits, sample for the rest.
 bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err);
 

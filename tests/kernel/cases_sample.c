@@ -369,7 +369,7 @@ static const char philox_text[] =
     "void main()\n"
     "{\n"
     "    uint i = gl_LocalInvocationIndex;\n"
-    "    words[i] = philox(inputs[2u * i].xy, inputs[2u * i + 1u]);\n"
+    "    words[i] = philox(inputs[2u * i].xy, inputs[2u * i + 1u], 10u);\n"
     "}\n";
 
 #define N_PHILOX 32

@@ -64,7 +64,7 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
     const uint32_t n_partial = reduce_all(logits, n_vocab, rows, NULL);
     const uint32_t partial = (n_vocab + 3) / 4 * 4;
     const uint32_t scan = (partial + 2 * n_partial + 63) / 64 * 64;
-    const uint32_t n_word = scan + 4 * GI_MAX_SCANS;
+    const uint32_t n_word = scan + 4 * GI_MAX_SCANS + 4;
     uint32_t *words = kt_alloc(n_word, sizeof(*words));
     memset(words, 0xFF, n_word * sizeof(*words)); // NaN where nothing may be read
     memcpy(words, logits, n_vocab * sizeof(*logits));
@@ -79,6 +79,7 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
         .row_step = rows->row_step,
         .part_rows = rows->part_rows,
         .scan = scan,
+        .choice = scan + 4 * GI_MAX_SCANS,
     };
     step->buffers = (struct gi_step_buffers){
         .state = run->step_state,
