@@ -118,7 +118,8 @@ static uint64_t site_end(const struct gi_tune *tune, uint32_t index, uint64_t si
 
 static bool tune_sites(struct gi_tune *tune)
 {
-    const uint64_t begin = gi_clock_ns(), end_ns = tune->end_ns - least_compare_ns(tune);
+    const uint64_t begin = gi_clock_ns(), least_ns = least_compare_ns(tune);
+    const uint64_t end_ns = tune->end_ns > least_ns ? tune->end_ns - least_ns : 0;
     const uint64_t left = end_ns > begin ? end_ns - begin : 0;
     const bool has_prompt = sum_sites(tune, 0, true) > 0;
     const uint64_t step_end_ns = begin + (has_prompt ? left / 4 * 3 : left);
