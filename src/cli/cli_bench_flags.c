@@ -56,8 +56,10 @@ static const struct cli_flag flags[] = {
                     "values in the cache: f16 (default), f32, q8_0"),
     CLI_FLAG_CHOICE(cli_bench_settings, precision, cli_precisions, "--precision", "TYPE",
                     CLI_PRECISION_HELP),
-    CLI_FLAG_INT(cli_bench_settings, chain, 0, 256, "--chain", "N",
-                 "decode steps between two waits for the GPU, 1 to 256; 0 (default): by time"),
+    CLI_FLAG_INT(
+        cli_bench_settings, chain, 0, 256, "--chain", "N",
+        "decode steps between two waits for the GPU, 1 to 256, fewer at first; 0 (default): "
+        "by time"),
     CLI_FLAG_INT(cli_bench_settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
                  "GPU time of one submission that is aimed at, default 100"),
     CLI_FLAG_FLOAT(cli_bench_settings, sampling.temperature, 0, 1000, "--temp, --temperature", "T",

@@ -41,8 +41,8 @@ struct cli_session_flags {
                   "name is answered with all of them")
 #define CLI_SPEED_FLAGS(settings)                                                                  \
     CLI_FLAG_CUSTOM(settings, session.chain, cli_parse_chain, "--chain", "N",                      \
-                    "decode steps between two waits for the GPU, 1 to 256; auto (default): as "    \
-                    "many as fit --max-batch-ms"),                                                 \
+                    "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "  \
+                    "(default): as many as fit --max-batch-ms"),                                   \
         CLI_FLAG_INT(settings, session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",             \
                      "GPU time of one submission that is aimed at, default 100: less keeps a "     \
                      "screen smooth, more is a little faster"),                                    \
