@@ -73,8 +73,9 @@ static bool find_device(struct gi_paged_memory *memory, const uint8_t wanted[GI_
                         struct glinfer_error *err)
 {
     int count = 0;
-    const int status = memory->init(0);
-    if (status != CU_SUCCESS || memory->device_count(&count) != CU_SUCCESS) {
+    int status = memory->init(0);
+    status = status == CU_SUCCESS ? memory->device_count(&count) : status;
+    if (status != CU_SUCCESS) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "libcuda.so.1 does not start (error %d)", status);
     }

@@ -22,6 +22,11 @@ static bool is_form(const char *text)
     return strcmp(text, "split") == 0 || strcmp(text, "lane") == 0 || strcmp(text, "row") == 0;
 }
 
+static bool is_pages(const char *text)
+{
+    return strcmp(text, "large") == 0 || strcmp(text, "small") == 0;
+}
+
 static bool is_folder(const char *path)
 {
     struct stat facts;
@@ -39,6 +44,7 @@ static const struct {
      "split, f16, row, texel, halves, bytes, places, bits or texbits"                       },
     {"GLINFER_HALF",     is_yes_or_no,     "yes or no"                                      },
     {"GLINFER_BATCH",    is_form,          "split, lane or row"                             },
+    {"GLINFER_PAGES",    is_pages,         "large or small"                                 },
     {"GLINFER_GLSL_DIR", is_folder,        "a folder"                                       },
 };
 

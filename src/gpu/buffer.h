@@ -22,8 +22,8 @@ struct gi_range {
 // Fails with NO_MEMORY (size and label) and UNSUPPORTED over 1 GiB.
 bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size, const char *label,
                     struct glinfer_error *err);
-// The same in large pages where the device has a way to them and together, the bytes of all buffers
-// that a step reads beside this one, are so many that small ones cost time (GLINFER_PAGES).
+// The same in large pages where the device has a way to them and together, the bytes of all buffers of
+// its arena, are so many that small ones cost time: 1 GiB, or as GLINFER_PAGES says.
 bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
                           uint64_t together, const char *label, struct glinfer_error *err);
 void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);

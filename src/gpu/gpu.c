@@ -126,13 +126,12 @@ static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect,
         (gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO && indirect == GI_QUIRK_INDIRECT_YES);
 }
 
-// Only NVIDIA's driver is known to lose time over small pages, and only its memory can be had
-// otherwise; for anything else GLINFER_PAGES=large is a way to try.
+// Where small pages are not known to cost time GLINFER_PAGES=large is a way to try.
 static void choose_pages(struct gi_gpu *gpu, const struct gi_platform_info *info)
 {
     const uint64_t worth_while = UINT64_C(1) << 30;
-    const bool is_nvidia = gi_quirk_subgroup_size(info->renderer, info->version) > 0;
-    gpu->pages.from = is_nvidia ? worth_while : UINT64_MAX;
+    const bool is_small = gi_quirk_has_small_pages(info->renderer, info->version);
+    gpu->pages.from = is_small ? worth_while : UINT64_MAX;
     if (is_setting("GLINFER_PAGES", "large")) {
         gpu->pages.from = 1;
     } else if (is_setting("GLINFER_PAGES", "small")) {

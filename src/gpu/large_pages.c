@@ -7,7 +7,7 @@
 static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     const struct gi_gl_ext *ext = &gpu->ext;
-    uint8_t uuid[GI_UUID_SIZE];
+    uint8_t uuid[GI_UUID_SIZE] = {0};
     if (gpu->pages.source) {
         return true;
     }
@@ -15,7 +15,13 @@ static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the driver has no GL_EXT_memory_object_fd");
     }
+    gi_gpu_clear_errors();
     ext->get_unsigned_bytes(GL_DEVICE_UUID_EXT, 0, uuid);
+    const GLenum error = glGetError();
+    if (error != GL_NO_ERROR) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "GL error 0x%04x while asking for the device's UUID", error);
+    }
     gpu->pages.source = gi_paged_memory_open(uuid, err);
     return gpu->pages.source != NULL;
 }
@@ -63,6 +69,6 @@ bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer)
         return true;
     }
     gpu->pages.is_refused = true;
-    gi_log_write(&gpu->log, GLINFER_LOG_INFO, "weights lie in small pages: %s", own.message);
+    gi_log_write(&gpu->log, GLINFER_LOG_INFO, "buffers lie in small pages: %s", own.message);
     return false;
 }

@@ -56,7 +56,17 @@ const struct gi_quirk *gi_quirk_find(const char *renderer, const char *version)
     return quirk;
 }
 
+static bool is_nvidia(const char *renderer, const char *version)
+{
+    return strcasestr(renderer, "NVIDIA") && !strcasestr(version, "Mesa");
+}
+
 uint32_t gi_quirk_subgroup_size(const char *renderer, const char *version)
 {
-    return strcasestr(renderer, "NVIDIA") && !strcasestr(version, "Mesa") ? 32 : 0;
+    return is_nvidia(renderer, version) ? 32 : 0;
+}
+
+bool gi_quirk_has_small_pages(const char *renderer, const char *version)
+{
+    return is_nvidia(renderer, version);
 }

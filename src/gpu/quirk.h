@@ -19,6 +19,10 @@ struct gi_quirk {
     enum gi_gpu_dot dot;
 };
 
+// Whether the driver maps buffers in such small pages that it is worth asking for others
+// (large_pages.h). NVIDIA's own alone is known to.
+bool gi_quirk_has_small_pages(const char *renderer, const char *version);
+
 // Returns the first row that fits; never NULL, the last row fits everything.
 const struct gi_quirk *gi_quirk_find(const char *renderer, const char *version);
 

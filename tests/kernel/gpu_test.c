@@ -28,6 +28,7 @@ struct fixture {
     struct gi_platform_saved saved;
     struct gi_log log;
     uint32_t n_warnings;
+    bool has_small_pages; // large ones were refused
     struct glinfer_error err;
 };
 
@@ -44,6 +45,7 @@ static void count_warning(void *user, enum glinfer_log_level level, const char *
     if (strstr(message, "HOST memory")) {
         fprintf(stderr, "log: %s\n", message);
     }
+    f->has_small_pages |= strstr(message, "small pages") != NULL;
     if (level <= GLINFER_LOG_WARN) {
         fprintf(stderr, "log: %s\n", message);
         f->n_warnings++;
@@ -982,6 +984,7 @@ static void large_pages_hold_what_is_written(void **state)
     for (int i = 0; i < 2; i++) {
         const uint64_t size = 5 << 20;
         check(gi_buffer_init_paged(&buffer, f.gpu, size, size, "large", &f.err), &f.err);
+        assert_int_equal(buffer.memory == 0, f.has_small_pages);
         check(gi_buffer_write(&buffer, f.gpu, 3 << 20, words, sizeof(words), &f.err), &f.err);
         check(gi_buffer_read(&buffer, f.gpu, 3 << 20, back, sizeof(back), &f.err), &f.err);
         check(gi_buffer_read(&buffer, f.gpu, size - sizeof(zero), zero, sizeof(zero), &f.err),

@@ -81,11 +81,21 @@ static void subgroups_are_used_where_they_have_one_size(void **state)
     assert_int_equal(0, gi_quirk_subgroup_size("Mesa Intel(R) Graphics", MESA));
 }
 
+static void small_pages_are_nvidias(void **state)
+{
+    (void)state;
+    assert_true(
+        gi_quirk_has_small_pages("NVIDIA H200/PCIe/SSE2", "OpenGL ES 3.2 NVIDIA 580.159.04"));
+    assert_false(gi_quirk_has_small_pages("zink Vulkan 1.3(NVIDIA H200)", MESA));
+    assert_false(gi_quirk_has_small_pages("AMD Radeon Graphics", MESA));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_renderer_finds_its_row),
         cmocka_unit_test(subgroups_are_used_where_they_have_one_size),
+        cmocka_unit_test(small_pages_are_nvidias),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
