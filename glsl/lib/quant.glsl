@@ -11,8 +11,17 @@
 //
 // Types that say QUANT_PARTS 1 also give a block eight weights at a time where DOT asks for it: lib/quant/dot.glsl.
 //
+// Types that say QUANT_WORDS 1 also give eight weights of four rows in pairs of halves where WORDS asks for it:
+//
+//   struct QuantWords
+//   QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint k)
+//                               weights 8 k .. 8 k + 7 of rows row .. row + 3 of a block
+//   void quant_half_words(QuantWords w, out uvec4 p[4])
+//                               pairs (0, 4) (1, 5) (2, 6) (3, 7) of the four rows, the first half low
+//
 // A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it: as
-// storage blocks, or with TEXELS 1 as buffer textures, which llvmpipe reads several times as fast.
+// storage blocks, with WORDS 1 of single words and of quads, or with TEXELS 1 as buffer textures, which llvmpipe
+// reads several times as fast.
 #define QUANT_BLOCK 32u
 #define TILE_ROWS 8u
 
@@ -23,6 +32,9 @@
 #define DOT 0
 #endif
 
+#ifndef WORDS
+#define WORDS 0
+#endif
 #ifndef HALF
 #define HALF 0
 #endif
@@ -42,6 +54,20 @@ uvec4 quad_at(uint i)
 uint aux_at(uint i)
 {
     return texelFetch(aux_texels, int(i)).x;
+}
+#elif WORDS
+layout(std430, binding = 2) restrict readonly buffer Quads { uint quad_words[]; };
+layout(std430, binding = 3) restrict readonly buffer Aux { uvec4 aux_quads[]; };
+
+uvec4 quad_at(uint i)
+{
+    return uvec4(quad_words[4u * i], quad_words[4u * i + 1u], quad_words[4u * i + 2u],
+                 quad_words[4u * i + 3u]);
+}
+
+uint aux_at(uint i)
+{
+    return aux_quads[i / 4u][i % 4u];
 }
 #else
 layout(std430, binding = 2) restrict readonly buffer Quads { uvec4 quads[]; };
@@ -87,4 +113,7 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
 
 #ifndef QUANT_PARTS
 #define QUANT_PARTS 0
+#endif
+#ifndef QUANT_WORDS
+#define QUANT_WORDS 0
 #endif

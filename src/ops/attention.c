@@ -37,12 +37,27 @@ static bool has_wide_form(const struct gi_gpu *gpu, const struct gi_kv_layer *la
     return !is_q8 && layer->head_dim <= 128 && gi_program_available(gpu, shape->program);
 }
 
-static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+// glsl/attention_half.comp, of caches in f16.
+static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                          struct batch_shape *shape)
+{
+    const bool is_f16 = layer->type_k == GI_CACHE_F16 && layer->type_v == GI_CACHE_F16;
+    *shape = (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 4, 0, 0};
+    if (layer->head_dim == 128) {
+        shape->program = GI_PROGRAM_ATTENTION_HALF_128;
+    }
+    return is_f16 && (layer->head_dim == 64 || layer->head_dim == 128) &&
+           gi_program_available(gpu, shape->program);
+}
+
+static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                                       bool is_half)
 {
     enum gi_batch_form form = gi_batch_form(gpu);
-    struct batch_shape wide;
-    if (form == GI_BATCH_FORM_SPLIT && has_wide_form(gpu, layer, &wide)) {
-        return wide;
+    struct batch_shape shape;
+    if (form == GI_BATCH_FORM_SPLIT &&
+        ((is_half && has_half_form(gpu, layer, &shape)) || has_wide_form(gpu, layer, &shape))) {
+        return shape;
     }
     if (form == GI_BATCH_FORM_SPLIT) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 5, 0, 0};
@@ -310,10 +325,16 @@ static bool is_wide(const struct batch_shape *shape)
            shape->program == GI_PROGRAM_ATTENTION_WIDE_2;
 }
 
+static bool is_half(const struct batch_shape *shape)
+{
+    return shape->program == GI_PROGRAM_ATTENTION_HALF ||
+           shape->program == GI_PROGRAM_ATTENTION_HALF_128;
+}
+
 bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    const struct batch_shape shape = choose_shape(recorder->gpu, layer);
-    return is_wide(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0;
+    const struct batch_shape shape = choose_shape(recorder->gpu, layer, true);
+    return is_half(&shape) || (is_wide(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0);
 }
 
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
@@ -324,16 +345,16 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     check_layer(layer);
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
     assert(!out->is_half || gi_attention_has_halves(recorder, layer));
-    struct batch_shape shape = choose_shape(recorder->gpu, layer);
+    struct batch_shape shape = choose_shape(recorder->gpu, layer, out->is_half);
     const struct gi_program_key key = {
         .id = shape.program,
         .quant = GI_QUANT_NONE,
         .n_defines = shape.n_defines,
-        .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
+        .defines = {{"WINDOW", rule->window > 0},
+                    {"SOFTCAP", rule->softcap > 0},
                     {"K_TYPE", (int32_t)layer->type_k},
                     {"V_TYPE", (int32_t)layer->type_v},
-                    {"WINDOW", rule->window > 0},
-                    {"SOFTCAP", rule->softcap > 0},
+                    {"HEAD_DIM", (int32_t)layer->head_dim},
                     is_wide(&shape) ? (struct gi_define){"HALF", out->is_half}
                                     : (struct gi_define){"KEYS", (int32_t)shape.keys},
                     {"VECTORS", (int32_t)shape.vectors}},

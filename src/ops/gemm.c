@@ -12,7 +12,7 @@ struct gemm_shape {
     enum gi_program_id program;
     uint32_t n_rows, n_tokens; // of a group
     uint32_t n_defines;
-    uint32_t n_slices; // of glsl/gemm_wide.comp; 0: another kernel
+    uint32_t n_slices; // of glsl/gemm_wide.comp and gemm_half.comp; 0: another kernel
 };
 
 // TILES of glsl/gemm_row.comp: twelve divide the widths of common models, and the program compiles
@@ -44,6 +44,7 @@ enum gemm_tile {
     GEMM_TILE_HALVED,
     GEMM_TILE_HALF, // glsl/gemm_half.comp, of x in f16: from here on
     GEMM_TILE_HALF_SLICED,
+    GEMM_TILE_HALF_TALL,
     GEMM_TILE_COUNT,
 };
 
@@ -57,13 +58,26 @@ static const struct {
     [GEMM_TILE_SLICED] = {"64x64:3", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 3}  },
     [GEMM_TILE_SMALL] = {"32x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 32, 4, 2}  },
     [GEMM_TILE_HALVED] = {"64x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 2}  },
-    [GEMM_TILE_HALF] = {"64x64",   {GI_PROGRAM_GEMM_HALF, 64, 64, 2, 0}  },
-    [GEMM_TILE_HALF_SLICED] = {"64x64:2", {GI_PROGRAM_GEMM_HALF_2, 64, 64, 2, 0}},
+    [GEMM_TILE_HALF] = {"64x64",   {GI_PROGRAM_GEMM_HALF, 64, 64, 4, 1}  },
+    [GEMM_TILE_HALF_SLICED] = {"64x64:2", {GI_PROGRAM_GEMM_HALF_2, 64, 64, 4, 2}},
+    [GEMM_TILE_HALF_TALL] = {"128x64",  {GI_PROGRAM_GEMM_HALF, 64, 128, 4, 1} },
 };
+
+// Its slices come with the program.
+static bool is_half_program(enum gi_program_id program)
+{
+    return program == GI_PROGRAM_GEMM_HALF || program == GI_PROGRAM_GEMM_HALF_2;
+}
 
 static bool is_half_tile(enum gemm_tile tile)
 {
-    return tile >= GEMM_TILE_HALF;
+    return is_half_program(tiles[tile].shape.program);
+}
+
+// Of the types that say QUANT_WORDS.
+static bool has_words(uint32_t type)
+{
+    return type == GI_GGML_TYPE_Q4_0;
 }
 
 static bool is_tile_possible(const struct gi_gpu *gpu, enum gemm_tile tile)
@@ -200,18 +214,21 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
 static struct gi_program_key make_key(const struct gemm_shape *shape,
                                       const struct gi_weight_part *part, bool is_added)
 {
-    const bool is_wide = shape->n_slices > 0;
+    const bool is_half = is_half_program(shape->program), is_wide = shape->n_slices > 0;
     const struct gi_define n_tokens = {is_wide ? "TILE_TOKENS" : "TOKENS",
                                        (int32_t)shape->n_tokens};
     const struct gi_define n_tiles = {"TILES", ROW_TILES};
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
+    const struct gi_define words = {"BY_WORDS", has_words(part->quant->type)};
     return (struct gi_program_key){
         .id = shape->program,
         .quant = part->quant->type,
         .n_defines = shape->n_defines,
         .defines = {{"ADD", is_added},
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    n_tokens, is_wide ? n_slices : n_tiles},
+                    n_tokens, is_half   ? words
+                    : is_wide ? n_slices
+                              : n_tiles},
     };
 }
 

@@ -44,6 +44,7 @@
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_WIDE, attention_wide)                                                              \
+    X(ATTENTION_HALF, attention_half)                                                              \
     X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
 
@@ -318,6 +319,7 @@
     X(uint32_t, v_scale)
 
 #define GI_PARAMS_ATTENTION_WIDE(X)       GI_PARAMS_ATTENTION_BATCH(X)
+#define GI_PARAMS_ATTENTION_HALF(X)       GI_PARAMS_ATTENTION_BATCH(X)
 #define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION_BATCH(X)
 #define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION_BATCH(X)
 

@@ -1,9 +1,21 @@
 #include "ops/batch.h"
+#include "ops/batch_class.h"
 #include "ops/params.h"
 
 #include <assert.h>
 
-#define WG_SIZE 64
+#define WG_SIZE      64
+#define WIDE_WG_SIZE 256 // where a row would keep 64 invocations waiting
+#define WIDE_WIDTH   1024
+
+static int32_t group_size(const struct gi_gpu *gpu, uint32_t width)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    const bool is_wide = width >= WIDE_WIDTH && gi_batch_form(gpu) == GI_BATCH_FORM_SPLIT &&
+                         limits->max_invocations >= WIDE_WG_SIZE &&
+                         limits->max_group_size[0] >= WIDE_WG_SIZE;
+    return is_wide ? WIDE_WG_SIZE : WG_SIZE;
+}
 
 static bool record_norm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                         uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
@@ -16,7 +28,9 @@ static bool record_norm(struct gi_recorder *recorder, const char *label, const s
         .id = GI_PROGRAM_RMSNORM,
         .quant = GI_QUANT_NONE,
         .n_defines = 3,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"ADD", is_added}, {"HALF", y->is_half}},
+        .defines = {{"WG_SIZE", group_size(recorder->gpu, width)},
+                    {"ADD", is_added},
+                    {"HALF", y->is_half}},
     };
     const struct gi_rmsnorm_params params = {
         .x_stride = x->stride,

@@ -23,6 +23,8 @@ static const struct gemm_case {
     {"64x64",   GI_GGML_TYPE_Q4_0,  130, 144, 320, 0,  false, true,  1    },
     {"64x64",   GI_GGML_TYPE_Q6_K,  5,   48,  768, 32, false, false, 1    },
     {"64x64",   GI_GGML_TYPE_IQ3_S, 5,   48,  256, 32, false, false, 1    },
+    {"128x64",  GI_GGML_TYPE_Q4_0,  130, 144, 320, 80, true,  true,  1    },
+    {"128x64",  GI_GGML_TYPE_Q4_K,  7,   48,  768, 0,  false, false, 1    },
     {"64x64:2", GI_GGML_TYPE_Q4_1,  65,  96,  576, 0,  true,  true,  1    },
     {"64x64:2", GI_GGML_TYPE_Q4_0,  65,  96,  832, 0,  false, true,  1    },
     {"64x64:2", GI_GGML_TYPE_Q4_K,  40,  96,  768, 0,  false, true,  1    },

@@ -44,6 +44,7 @@ static const struct {
     {"TILE_TOKENS", {64, 32}},
     {"SLICES",      {1, 2}  },
     {"HALF",        {1, 0}  },
+    {"BY_WORDS",    {1, 0}  },
 };
 #define N_TYPICAL (sizeof(typical) / sizeof(typical[0]))
 

@@ -83,3 +83,36 @@ float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
     return w.d * (p.x - 8.0 * (sum.x + sum.y));
 }
 #endif
+
+#if WORDS
+#define QUANT_WORDS 1
+#include "lib/quant/nibble_pairs.glsl"
+
+struct QuantWords {
+    uvec4 words, d; // d: the f16 of each row in both halves
+};
+
+QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint k)
+{
+    QuantWords w;
+    uint at = 4u * quant_index(tile, block, n_block, 1u, row) + k;
+    uvec4 d = aux_quads[quant_index(tile, block / 2u, (n_block + 1u) / 2u, 1u, row) / 4u];
+    w.words = uvec4(quad_words[at], quad_words[at + 4u], quad_words[at + 8u], quad_words[at + 12u]);
+    w.d = (block & 1u) == 0u ? (d & 0xFFFFu) | (d << 16u) : (d >> 16u) | (d & 0xFFFF0000u);
+    return w;
+}
+
+void quant_half_words(QuantWords w, out uvec4 p[4])
+{
+    mediump vec2 d0 = pair_of(w.d.x), d1 = pair_of(w.d.y), d2 = pair_of(w.d.z), d3 = pair_of(w.d.w);
+    uvec4 high = w.words >> 8u;
+    p[0] = uvec4(low_pair(w.words.x, d0), low_pair(w.words.y, d1), low_pair(w.words.z, d2),
+                 low_pair(w.words.w, d3));
+    p[1] = uvec4(high_pair(w.words.x, d0), high_pair(w.words.y, d1), high_pair(w.words.z, d2),
+                 high_pair(w.words.w, d3));
+    p[2] = uvec4(low_pair(high.x, d0), low_pair(high.y, d1), low_pair(high.z, d2),
+                 low_pair(high.w, d3));
+    p[3] = uvec4(high_pair(high.x, d0), high_pair(high.y, d1), high_pair(high.z, d2),
+                 high_pair(high.w, d3));
+}
+#endif

@@ -1,0 +1,28 @@
+// Nibbles as pairs of halves, by the bits of a half: 0x6400 + n is 1024 + n, 0x5400 + 16 n is 64 + n.
+
+// The built-in function alone would be worked out in 32 bits.
+mediump vec2 pair_of(highp uint bits)
+{
+    mediump vec2 pair = unpackHalf2x16(bits);
+    return pair;
+}
+
+highp uint scaled_pair(highp uint bits, mediump float zero, mediump vec2 d)
+{
+    mediump vec2 pair = pair_of(bits);
+    pair -= zero;
+    pair *= d;
+    return packHalf2x16(pair);
+}
+
+// d * (n - 8) of nibbles 0 and 4.
+highp uint low_pair(highp uint word, mediump vec2 d)
+{
+    return scaled_pair((word & 0x000F000Fu) | 0x64006400u, 1032.0, d);
+}
+
+// Of nibbles 1 and 5.
+highp uint high_pair(highp uint word, mediump vec2 d)
+{
+    return scaled_pair((word & 0x00F000F0u) | 0x54005400u, 72.0, d);
+}
