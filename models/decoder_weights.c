@@ -102,3 +102,10 @@ bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct gli
 {
     return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
 }
+
+bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                              struct glinfer_error *err)
+{
+    return gi_graph_attention(graph, layer, err) && gi_graph_attn_out_norm(graph, layer, err) &&
+           gi_graph_ffn_up(graph, layer, before, err) && gi_graph_ffn_down_norm(graph, layer, err);
+}

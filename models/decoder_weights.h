@@ -22,4 +22,9 @@ extern const struct gi_norm_spec gi_pre_norm_norms[GI_PRE_NORM_N_NORMS];
 // A layer of both: attention, then the feed-forward network.
 bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
+// What follows q, k and v in a layer with a norm after either block; before is the feed-forward network's, or
+// GI_NORM_NONE.
+bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                              struct glinfer_error *err);
+
 #endif

@@ -44,9 +44,7 @@ static const struct gi_norm_spec norms[] = {
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_qkv(graph, layer, graph->facts->n_rot, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out_norm(graph, layer, err) &&
-           gi_graph_ffn_up(graph, layer, GI_NORM_FFN, err) &&
-           gi_graph_ffn_down_norm(graph, layer, err);
+           gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
 }
 
 const struct gi_model_family gi_model_family_gemma2 = {

@@ -38,9 +38,7 @@ static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_
     const struct gi_rope *rope =
         gi_has_window(graph->facts, layer) ? &graph->window_rope : &graph->rope;
     return gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, rope, err) &&
-           gi_graph_attention(graph, layer, err) && gi_graph_attn_out_norm(graph, layer, err) &&
-           gi_graph_ffn_up(graph, layer, GI_NORM_NONE, err) &&
-           gi_graph_ffn_down_norm(graph, layer, err);
+           gi_post_norm_record_rest(graph, layer, GI_NORM_NONE, err);
 }
 
 const struct gi_model_family gi_model_family_olmo2 = {
