@@ -89,7 +89,9 @@ static bool compare_tile_row(struct kt_run *run, const uint32_t *rows, uint32_t 
 {
     double largest = 0;
     for (uint32_t i = begin; i < begin + 64 && i < width; i++) {
-        largest = fmax(largest, fabs((double)want[i]));
+        // Not fmax: GCC 12 for arm64 fails on a reduction by it.
+        const double size = fabs((double)want[i]);
+        largest = size > largest ? size : largest;
     }
     for (uint32_t i = begin; i < begin + 64; i++) {
         const double found = element(rows, n_tile, token, i);
