@@ -32,6 +32,8 @@ bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi
 
 // Whether GLINFER_GEMM may have this text.
 bool gi_gemm_is_tile(const char *text);
+// False where GLINFER_GEMM names what only products in f32 have.
+bool gi_gemm_takes_half(void);
 
 // Takes qkv[m] (qkv order, bias added), turns q and k by the rotations of position n_past + m,
 // writes q rows in pair order and k, v into the cache.

@@ -112,6 +112,17 @@ bool gi_gemm_is_tile(const char *text)
     return gi_gemv_batch_is_asked(text);
 }
 
+bool gi_gemm_takes_half(void)
+{
+    const char *text = getenv("GLINFER_GEMM");
+    for (enum gemm_tile i = 0; text && i < GEMM_TILE_COUNT; i++) {
+        if (is_half_tile(i) && strcmp(text, tiles[i].name) == 0) {
+            return true;
+        }
+    }
+    return !text || !gi_gemm_is_tile(text);
+}
+
 // As they measured on an H200: whole groups where they make two waves, three slices where those fill half a
 // wave, small tiles below.
 static enum gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)

@@ -15,7 +15,8 @@ uint64_t gi_half_rows_size(uint32_t n_tokens, uint32_t width);
 uint32_t gi_half_row_tiles(uint32_t width);
 
 // rows for an input of products: in f16 where the recorder takes those, the device's form of a prompt has them
-// and the range has room for as many tokens; else as they are.
+// and the range has room for as many tokens (a little more than f32 rows have for 64, 65 and 129 to 131 of them);
+// else as they are.
 struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_rows *rows);
 
 // y[m] = x[m], width columns, a multiple of 4; x is in f32, y in f16.

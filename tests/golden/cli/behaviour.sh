@@ -107,6 +107,15 @@ check 'profile as json' $? 0
 check 'profile of both stages' "$(grep -o '"stage":' "$dir/profile.json" | wc -l | tr -d ' ')" 2
 check 'a trace of gemv' "$([ "$(grep -c 'gemv_' "$dir/trace.json")" -gt 0 ]; echo $?)" 0
 check 'a roofline' "$(grep -c 'Gflop/s</text>' "$dir/roof.svg")" 2
+# gemm_tile TILE: the prompt kernel that runs with GLINFER_GEMM=TILE where products are taken in f16
+gemm_tile()
+{
+    GLINFER_HALF=yes GLINFER_BATCH=split GLINFER_GEMM=$1 "$glinfer" profile -m "$model" --precision f16 \
+        -p 80 -n 0 --json 2>/dev/null | grep -o '"program":"gemm[a-z_]*' | sort -u | tr -d '\n'
+}
+check 'a tile that f16 has' "$(gemm_tile 64x64)" '"program":"gemm_half'
+check 'a tile of f32 alone' "$(gemm_tile narrow)" '"program":"gemm'
+
 for command in 'profile -n 1' 'bench -p 4,8 -n 0 -r 1'; do
     "$glinfer" $command -m "$model" --svg "$dir/no/such.svg" >"$dir/table" 2>"$dir/errors"
     check "$command: a picture that cannot be written" $? 1
