@@ -11,6 +11,7 @@
 // heads of 64 at 128 keys 6.1, 6.8 and at 2,048 keys 22.4, 8.4; 16 heads of 128 at 2,048 keys 16.9, 8.9.
 #define SCRATCH_QUADS 1
 #include "lib/common.glsl"
+#include "lib/put.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
@@ -246,6 +247,11 @@ vec4 join(uint own, uint n, out vec2 joined)
     return sum;
 }
 
+vec4 put_quad(vec4 value)
+{
+    return vec4(PUT(value.x), PUT(value.y), PUT(value.z), PUT(value.w));
+}
+
 // Writes the result of n parts, or the partial one of a range.
 void write_result(uint lane, uint n, uint range, bool is_partial)
 {
@@ -254,7 +260,7 @@ void write_result(uint lane, uint n, uint range, bool is_partial)
         vec2 joined;
         vec4 sum = join(own, n, joined);
         uint begin = is_partial ? partial_begin(head, range) : head * uint(HEAD_DIM);
-        write_quad(begin + 4u * quad, is_partial ? sum : sum / joined.y);
+        write_quad(begin + 4u * quad, is_partial ? sum : put_quad(sum / joined.y));
         if (is_partial && quad == 0u) {
             write_softmax(begin, joined);
         }

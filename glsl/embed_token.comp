@@ -9,6 +9,7 @@
 // the part that holds the token's row writes. Reads one row of W and of gamma once: a few
 // kilobytes, so the time is that of a dispatch whatever the shape.
 #include "lib/common.glsl"
+#include "lib/put.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 #include "lib/sums.glsl"
@@ -32,46 +33,62 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
+// Nothing here is indexed by what is not a constant, not even a component: compilers may put that into memory.
+
 // Writes the four columns from `column` on, adds up their norm and returns their sum of squares.
 float write_columns(uint column, vec4 x, bool is_writing, inout float norm_sum)
 {
     if (!is_writing || column >= params.n_embd) {
         return 0.0;
     }
+    x *= params.scale;
     vec4 norm = x * vectors[(params.gamma + column) / 4u];
-    for (uint i = 0u; i < 4u; i++) {
-        stream[params.residual + column + i] = x[i];
-        stream[params.norm + column + i] = norm[i];
-    }
+    uint at = params.residual + column;
+    stream[at] = x.x;
+    stream[at + 1u] = x.y;
+    stream[at + 2u] = x.z;
+    stream[at + 3u] = x.w;
+    at = params.norm + column;
+    stream[at] = PUT(norm.x);
+    stream[at + 1u] = PUT(norm.y);
+    stream[at + 2u] = PUT(norm.z);
+    stream[at + 3u] = PUT(norm.w);
     norm_sum += (norm.x + norm.y) + (norm.z + norm.w);
     return dot(x, x);
 }
 
+// The SUM_SIZE columns from `column` on.
+float write_half(uint column, vec4 a, vec4 b, vec4 c, vec4 d, bool is_writing)
+{
+    float norm_sum = 0.0;
+    float sum = write_columns(column, a, is_writing, norm_sum);
+    sum += write_columns(column + 4u, b, is_writing, norm_sum);
+    sum += write_columns(column + 8u, c, is_writing, norm_sum);
+    sum += write_columns(column + 12u, d, is_writing, norm_sum);
+#if WRITE_SUMS
+    if (is_writing) {
+        stream[params.norm + sums_begin(params.n_embd) + column / SUM_SIZE] = norm_sum;
+    }
+#endif
+    return sum;
+}
+
 float write_block(uint block, uint row, bool is_writing)
 {
-    uint tile = row / TILE_ROWS;
-    vec4 values[8];
-    quant_unpack(quant_load(tile, block, params.n_block, row % TILE_ROWS), values);
-    float sum = 0.0, norm_sum = 0.0;
-    for (uint i = 0u; i < 8u; i++) {
-        uint column = block * QUANT_BLOCK + 4u * i;
-        sum += write_columns(column, params.scale * values[i], is_writing, norm_sum);
-#if WRITE_SUMS
-        if (i % 4u == 3u && is_writing) {
-            stream[params.norm + sums_begin(params.n_embd) + column / SUM_SIZE] = norm_sum;
-            norm_sum = 0.0;
-        }
-#endif
-    }
-    return sum;
+    uint tile = row / TILE_ROWS, column = block * QUANT_BLOCK;
+    vec4 v[8];
+    quant_unpack(quant_load(tile, block, params.n_block, row % TILE_ROWS), v);
+    float sum = write_half(column, v[0], v[1], v[2], v[3], is_writing);
+    return sum + write_half(column + SUM_SIZE, v[4], v[5], v[6], v[7], is_writing);
 }
 
 void copy_rotations(uint lane)
 {
     uint begin = params.rope_table + state.n_past * params.n_rot;
     for (uint i = lane; i < params.n_rot; i += uint(WG_SIZE)) {
-        uint at = begin + i;
-        stream[params.rope_row + i] = vectors[at / 4u][at % 4u];
+        vec4 four = vectors[(begin + i) / 4u];
+        vec2 two = ((begin + i) & 2u) == 0u ? four.xy : four.zw;
+        stream[params.rope_row + i] = ((begin + i) & 1u) == 0u ? two.x : two.y;
     }
 }
 
@@ -87,7 +104,7 @@ void main()
     float sum = write_block(min(block, params.n_block - 1u), is_owner ? row : 0u, is_writing);
     sum = reduce_sum(sum, uint(WG_SIZE));
     if (is_owner && lane == 0u) {
-        stream[params.ssq + group] = sum;
+        stream[params.ssq + group] = PUT(sum);
     }
     if (is_owner && group == 0u) {
         copy_rotations(lane);

@@ -43,6 +43,8 @@ void store(uint n, float y)
     }
 }
 
+void gemv_fetch(uint pair, uint row) {}
+
 void gemv_prepare(uint pair, uint row) {}
 
 void gemv_finish(uint pair, uint row, vec2 y)

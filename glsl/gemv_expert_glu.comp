@@ -41,6 +41,8 @@ uvec2 gemv_tiles(uint pair)
     return GLU_TILES * pair + uvec2(0u, GLU_SECOND) + expert * 2u * params.n_pair;
 }
 
+void gemv_fetch(uint pair, uint row) {}
+
 void gemv_prepare(uint pair, uint row) {}
 
 void gemv_finish(uint pair, uint row, vec2 y)

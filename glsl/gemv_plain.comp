@@ -33,9 +33,15 @@ uvec2 gemv_tiles(uint pair)
     return uvec2(2u * pair, 2u * pair + 1u);
 }
 
-vec2 bias = vec2(0.0);
+#if HAS_BIAS
+vec2 bias;
+#else
+const vec2 bias = vec2(0.0);
+#endif
 
-void gemv_prepare(uint pair, uint row)
+void gemv_prepare(uint pair, uint row) {}
+
+void gemv_fetch(uint pair, uint row)
 {
 #if HAS_BIAS
     uint at = params.bias + pair * 16u + row;

@@ -49,16 +49,20 @@ vec2 rotation; // of the owner's pair at this position
 vec2 bias;
 #endif
 
+void gemv_fetch(uint pair, uint row)
+{
+#if HAS_BIAS
+    uint at = params.bias + pair * 16u + row;
+    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
+#endif
+}
+
 void gemv_prepare(uint pair, uint row)
 {
     uint i = (params.pair_begin + pair * 8u + row) % HALF_DIM;
     vec4 two = gemv_source(params.rope + min(i, max(params.n_rot_pair, 1u) - 1u) / 2u);
     rotation = (i & 1u) == 0u ? two.xy : two.zw;
     rotation = i < params.n_rot_pair ? rotation : vec2(1.0, 0.0);
-#if HAS_BIAS
-    uint at = params.bias + pair * 16u + row;
-    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
-#endif
 }
 
 vec2 turn(vec2 y)

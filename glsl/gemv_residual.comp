@@ -9,6 +9,7 @@
 // the sum of squares in parts that the next projection adds up, so that no dispatch is a norm's. A part
 // is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes: lib/gemv.glsl.
 #include "lib/common.glsl"
+#include "lib/put.glsl"
 
 #ifndef HAS_BIAS
 #error "HAS_BIAS: 1 if aux holds a bias"
@@ -41,7 +42,17 @@ uvec2 gemv_tiles(uint pair)
 }
 
 // Of the owner's two rows.
-vec2 residual, bias = vec2(0.0), gamma = vec2(1.0);
+vec2 residual;
+#if HAS_BIAS
+vec2 bias;
+#else
+const vec2 bias = vec2(0.0);
+#endif
+#if HAS_GAMMA
+vec2 gamma;
+#else
+const vec2 gamma = vec2(1.0);
+#endif
 
 // Vector elements of two rows; row counts from the start of the part.
 vec2 read_aux(uint begin, uint row)
@@ -49,11 +60,9 @@ vec2 read_aux(uint begin, uint row)
     return uintBitsToFloat(uvec2(aux_at(begin + row), aux_at(begin + row + 8u)));
 }
 
-void gemv_prepare(uint pair, uint row)
+void gemv_fetch(uint pair, uint row)
 {
     row += pair * 16u;
-    uvec2 n = min(uvec2(row, row + 8u) + params.row_begin, params.n_embd - 1u);
-    residual = vec2(stream[params.residual + n.x], stream[params.residual + n.y]);
 #if HAS_BIAS
     bias = read_aux(params.bias, row);
 #endif
@@ -62,11 +71,18 @@ void gemv_prepare(uint pair, uint row)
 #endif
 }
 
+void gemv_prepare(uint pair, uint row)
+{
+    row += pair * 16u;
+    uvec2 n = min(uvec2(row, row + 8u) + params.row_begin, params.n_embd - 1u);
+    residual = vec2(stream[params.residual + n.x], stream[params.residual + n.y]);
+}
+
 void write_row(uint n, float r, float weight)
 {
     if (n < params.n_embd) {
         stream[params.residual + n] = r;
-        stream[params.norm + n] = r * weight;
+        stream[params.norm + n] = PUT(r * weight);
         own_ssq += r * r;
     }
 }
@@ -93,18 +109,18 @@ void main()
     }
 #endif
 #if WG_SIZE == 8
-    stream[params.ssq + gl_GlobalInvocationID.x] = own_ssq;
+    stream[params.ssq + gl_GlobalInvocationID.x] = PUT(own_ssq);
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
     for (uint n = 1u; n < uint(GEMV_OWNERS); n *= 2u) {
         own_ssq += subgroupShuffleXor(own_ssq, n);
     }
     if (gl_LocalInvocationIndex == 0u) {
-        stream[params.ssq + gl_WorkGroupID.x] = own_ssq;
+        stream[params.ssq + gl_WorkGroupID.x] = PUT(own_ssq);
     }
 #else
     float ssq = reduce_sum(own_ssq, uint(GEMV_OWNERS));
     if (gl_LocalInvocationIndex == 0u) {
-        stream[params.ssq + gl_WorkGroupID.x] = ssq;
+        stream[params.ssq + gl_WorkGroupID.x] = PUT(ssq);
     }
 #endif
 }

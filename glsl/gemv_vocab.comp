@@ -75,6 +75,8 @@ void take_row(uint row, float y)
     }
 }
 
+void gemv_fetch(uint pair, uint row) {}
+
 void gemv_prepare(uint pair, uint row) {}
 
 void gemv_finish(uint pair, uint row, vec2 y)

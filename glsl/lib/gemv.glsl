@@ -4,8 +4,9 @@
 //   defines GEMV_NORM   1: results are multiplied by 1 / rms, from the partial sums of squares in its
 //                       source
 //   defines             uvec2 gemv_tiles(uint pair)  the two tiles of a pair of this part
-//                       void gemv_prepare(uint pair, uint row)  reads what gemv_finish needs from
-//                       memory, before the dot products are waited for; owners only
+//                       void gemv_fetch(uint pair, uint row)  reads what gemv_finish needs of weights
+//                       void gemv_prepare(uint pair, uint row)  reads what else it needs from memory,
+//                       before the dot products are waited for; owners only
 //                       void gemv_finish(uint pair, uint row, vec2 y)  takes results; owners only
 //   calls               gemv_run() once, outside all control flow; gemv_source(i) for vec4 i of its
 //                       source (binding 1)
@@ -21,7 +22,7 @@
 //                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (lib/gemv_half.glsl).
-//                  With IDLE 1 there are fewer blocks than slices: those without any do nothing.
+//                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_resident.glsl).
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (lib/quant/dot.glsl).
@@ -63,6 +64,7 @@ vec4 gemv_source(uint i)
 #endif
 
 uvec2 gemv_tiles(uint pair);
+void gemv_fetch(uint pair, uint row);
 void gemv_prepare(uint pair, uint row);
 void gemv_finish(uint pair, uint row, vec2 y);
 
@@ -72,8 +74,8 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef LOOP
 #define LOOP 0
 #endif
-#ifndef IDLE
-#define IDLE 0
+#ifndef RESIDENT
+#define RESIDENT 0
 #endif
 #ifndef X_QUADS
 #define X_QUADS 0
@@ -242,6 +244,9 @@ vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
     return y;
 }
 
+#if RESIDENT
+#include "lib/gemv_resident.glsl"
+#else
 void gemv_pass(uint first, bool is_first_pass)
 {
     uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
@@ -249,29 +254,20 @@ void gemv_pass(uint first, bool is_first_pass)
     bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
     // All that the first blocks need is asked for before anything is waited for.
     QuantBlock w[2 * UNROLL];
-#if IDLE
-    bool is_busy = slice < params.n_block;
-#else
-    const bool is_busy = true;
-#endif
-    if (is_busy) {
-        gemv_load_weights(slice, tiles, row, w);
-    }
+    gemv_load_weights(slice, tiles, row, w);
     float ssq = 0.0;
 #if GEMV_NORM
     ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
     ssq = slice * 4u < params.n_ssq ? ssq : 0.0;
 #endif
     if (is_owner) {
+        gemv_fetch(first + lane / 8u, row);
         gemv_prepare(first + lane / 8u, row);
     }
     if (is_first_pass) {
         gemv_stage(lane);
     }
-    vec2 y = vec2(0.0);
-    if (is_busy) {
-        y = gemv_dot_weights(slice, w);
-    }
+    vec2 y = gemv_dot_weights(slice, w);
     for (uint block = slice + uint(UNROLL * N_SLICE); block < params.n_block;
          block += uint(UNROLL * N_SLICE)) {
         gemv_load_weights(block, tiles, row, w);
@@ -301,6 +297,8 @@ void gemv_run()
     gemv_pass(gl_WorkGroupID.x * uint(PAIRS), true);
 #endif
 }
+
+#endif
 
 #else
 #include "lib/gemv_row.glsl"

@@ -109,6 +109,7 @@ void gemv_run()
     float norm = gemv_norm();
     for (int p = 0; p < PAIRS; p++) {
         if (first + uint(p) < params.n_pair) {
+            gemv_fetch(first + uint(p), row);
             gemv_prepare(first + uint(p), row);
             gemv_finish(first + uint(p), row, y[p] * norm);
         }

@@ -4,6 +4,7 @@
 //   1   both are of gate, for its type is not up's:         act = f(gate)
 //   2   both are of up, in a later dispatch:                act = act * up
 // Needs act, with SIDE 2 to be read, params.n_pair and lib/activation.glsl.
+#include "lib/put.glsl"
 #ifndef SIDE
 #error "SIDE: 0 gate and up, 1 gate, 2 up"
 #endif
@@ -38,7 +39,7 @@ void glu_put(uint begin, uint i, uint n, vec2 y)
     glu_put_side(begin, i + 8u, n, y.y);
 #else
     if (i < n) {
-        act[begin + i] = activate(y.x) * y.y;
+        act[begin + i] = PUT(activate(y.x) * y.y);
     }
 #endif
 }

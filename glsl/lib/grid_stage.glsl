@@ -1,6 +1,7 @@
 // What stages of a persistent program see of the walk over its table (lib/grid_walk.glsl). GROUP_SIZE is
 // the size of every group.
 #include "lib/common.glsl"
+#define STAGE
 #include "lib/grid_barrier.glsl"
 #define STEP_STATE_COHERENT
 #include "lib/step_state.glsl"
@@ -22,11 +23,32 @@ uvec4 entry_begin = uvec4(0u), entry_buffer = uvec4(0u);
 uvec3 stage_group = uvec3(0u), stage_n_groups = uvec3(1u);
 #define stage_invocation (stage_group * gl_WorkGroupSize + gl_LocalInvocationID)
 
-#define STAGE_GROUPS(call)                                                                           \
-    for (uint i = gl_WorkGroupID.x; i < stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;      \
-         i += gl_NumWorkGroups.x) {                                                                  \
-        stage_group = uvec3(i % stage_n_groups.x, i / stage_n_groups.x % stage_n_groups.y,           \
-                            i / (stage_n_groups.x * stage_n_groups.y));                              \
-        call;                                                                                        \
-        barrier();                                                                                   \
+void place_group(uint i)
+{
+    stage_group = uvec3(i % stage_n_groups.x, i / stage_n_groups.x % stage_n_groups.y,
+                        i / (stage_n_groups.x * stage_n_groups.y));
+}
+
+// ahead() is what the stage does for its next group while others still work for it, run() the rest.
+#define STAGE_GROUPS(run, ahead)                                                                     \
+    uint n = stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;                                 \
+    for (uint i = gl_WorkGroupID.x; i < n;) {                                                        \
+        place_group(i);                                                                              \
+        run;                                                                                         \
+        i += gl_NumWorkGroups.x;                                                                     \
+        if (i < n) {                                                                                 \
+            barrier();                                                                               \
+            place_group(i);                                                                          \
+            ahead;                                                                                   \
+        }                                                                                            \
     }
+
+#define ENTRY_QUADS 3u
+#define ENTRY_BARRIER 0x100u
+
+void open_entry(uint entry)
+{
+    entry_params = table[entry * ENTRY_QUADS].y;
+    entry_begin = table[entry * ENTRY_QUADS + 1u];
+    entry_buffer = table[entry * ENTRY_QUADS + 2u];
+}

@@ -12,18 +12,18 @@
 shared uint is_last;
 
 #if SCRATCH_QUADS
-layout(std430, binding = 0) restrict coherent buffer Scratch { uvec4 scratch[]; };
+layout(std430, binding = 0) restrict coherent buffer ScratchQuads { uvec4 scratch_quads[]; };
 
-#define counter_at(i) scratch[params.counter / 4u + (i)].x
+#define counter_at(i) scratch_quads[params.counter / 4u + (i)].x
 
 void write_quad(uint at, vec4 value)
 {
-    scratch[at / 4u] = floatBitsToUint(value);
+    scratch_quads[at / 4u] = floatBitsToUint(value);
 }
 
 vec4 read_quad(uint at)
 {
-    return uintBitsToFloat(scratch[at / 4u]);
+    return uintBitsToFloat(scratch_quads[at / 4u]);
 }
 
 // Largest score and sum of weights of the partial result at begin.

@@ -1,56 +1,17 @@
 #include "gpu/persistent_source.h"
 
 #include "gpu/gpu_private.h"
+#include "gpu/persistent_private.h"
 #include "gpu/program_private.h"
-#include "gpu/stage_source.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STAGES  64 // the table has 8 bits for one
-#define MAX_VIEWS   24
 #define ENTRY_WORDS 12
 
-// A stage and what its entries agree on.
-struct stage {
-    uint32_t program;
-    const struct gi_dispatch *first; // of its entries
-    const void *params;              // of the first
-    struct gi_glsl_source source;
-    struct gi_stage_facts facts;
-    bool is_same_begin[GI_MAX_BINDINGS], is_same_buffer[GI_MAX_BINDINGS];
-    bool is_same_field[GI_STAGE_MAX_FIELDS];
-};
-
-// A buffer bound whole for elements of one type. Those of a kind (type, coherent or not) have neighbouring
-// bindings: an array of blocks.
-struct view {
-    struct gi_stage_word type;
-    bool is_hot; // written by some entry
-    const struct gi_buffer *buffer;
-    uint32_t index;   // within its kind
-    uint32_t binding; // of its kind's first
-};
-
-struct maker {
-    const struct gi_gpu *gpu;
-    const struct gi_dispatch_table *table;
-    const struct gi_program_table *programs;
-    struct gi_persistent_source *source;
-    uint32_t group_size;
-    struct stage stages[MAX_STAGES];
-    uint32_t n_stages;
-    uint8_t *stage_of; // of each entry
-    struct view views[MAX_VIEWS];
-    uint32_t n_views;
-    uint32_t next_binding;
-    uint32_t n_table_quads;
-    FILE *out;
-    struct glinfer_error *err;
-};
-
-static bool refuse(const struct maker *m, const struct gi_dispatch *dispatch, const char *why)
+bool gi_persistent_refuse(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
+                          const char *why)
 {
     return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED, "%s (%s) %s", dispatch->label,
                         gi_program_label(m->programs, dispatch->program), why);
@@ -85,25 +46,25 @@ static bool find_group_size(const struct gi_program *program, struct gi_stage_wo
     return fixed && gi_stage_word_is(name, "WG_SIZE");
 }
 
-// Whether a dispatch sees all of step_state, as storage (glsl/lib/step_state.glsl).
-static bool has_whole_state(const struct maker *m, const struct gi_dispatch *dispatch)
+bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
+                                   const struct gi_dispatch *dispatch)
 {
     const struct gi_range *state = gi_dispatch_table_state(m->table);
     const struct gi_range *range = &dispatch->bindings[2];
     return range->buffer == state->buffer && range->offset == state->offset;
 }
 
-static bool open_stage(struct maker *m, uint32_t entry)
+static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
     const struct gi_program *program = &m->programs->programs[dispatch->program];
-    if (m->n_stages == MAX_STAGES) {
-        return refuse(m, dispatch, "is one kind of dispatch too many");
+    if (m->n_stages == GI_PERSISTENT_MAX_STAGES) {
+        return gi_persistent_refuse(m, dispatch, "is one kind of dispatch too many");
     }
-    struct stage *stage = &m->stages[m->n_stages++];
-    *stage = (struct stage){.program = dispatch->program,
-                            .first = dispatch,
-                            .params = gi_dispatch_table_params(m->table, entry)};
+    struct gi_persistent_stage *stage = &m->stages[m->n_stages++];
+    *stage = (struct gi_persistent_stage){.program = dispatch->program,
+                                          .first = dispatch,
+                                          .params = gi_dispatch_table_params(m->table, entry)};
     struct gi_glsl_params params;
     uint32_t size = 0;
     gi_program_describe_source(program, &params);
@@ -112,20 +73,21 @@ static bool open_stage(struct maker *m, uint32_t entry)
         return false;
     }
     if (!find_group_size(program, stage->facts.group_size, &size) || size != m->group_size) {
-        return refuse(m, dispatch, "has no form with groups of this size");
+        return gi_persistent_refuse(m, dispatch, "has no form with groups of this size");
     }
     m->source->capability |= program->capability & ~GI_CAPABILITY_TEXBUF;
     memset(stage->is_same_begin, true, sizeof(stage->is_same_begin));
     memset(stage->is_same_buffer, true, sizeof(stage->is_same_buffer));
     for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
         // What bounds loops over all of a vocabulary, or of a matrix, is better not known to a compiler.
-        stage->is_same_field[i] = !has_whole_state(m, dispatch) &&
+        stage->is_same_field[i] = !gi_persistent_has_whole_state(m, dispatch) &&
                                   !gi_stage_word_is(stage->facts.fields[i].name, "n_pair");
     }
     return true;
 }
 
-static void compare_entry(struct maker *m, struct stage *stage, uint32_t entry)
+static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_stage *stage,
+                          uint32_t entry)
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
     const uint32_t *params = gi_dispatch_table_params(m->table, entry);
@@ -140,7 +102,7 @@ static void compare_entry(struct maker *m, struct stage *stage, uint32_t entry)
     }
 }
 
-static bool find_stages(struct maker *m)
+static bool find_stages(struct gi_persistent_maker *m)
 {
     const uint32_t count = gi_dispatch_table_count(m->table);
     for (uint32_t entry = 0; entry < count; entry++) {
@@ -148,7 +110,7 @@ static bool find_stages(struct maker *m)
         uint32_t i = 0;
         for (uint32_t k = 0; k < GI_MAX_BINDINGS; k++) {
             if (dispatch->texels[k] != GI_TEXEL_NONE) {
-                return refuse(m, dispatch, "reads buffer textures");
+                return gi_persistent_refuse(m, dispatch, "reads buffer textures");
             }
         }
         while (i < m->n_stages && (m->stages[i].program != dispatch->program ||
@@ -167,7 +129,7 @@ static bool find_stages(struct maker *m)
 
 //-- buffers ---------------------------------------------------------------------------------------
 
-static uint32_t element_size(struct gi_stage_word type)
+uint32_t gi_persistent_element_size(struct gi_stage_word type)
 {
     static const struct {
         const char *name;
@@ -204,17 +166,18 @@ static bool is_written(const struct gi_dispatch_table *table, const struct gi_bu
     return false;
 }
 
-static bool is_same_kind(const struct view *a, const struct view *b)
+static bool is_same_kind(const struct gi_persistent_view *a, const struct gi_persistent_view *b)
 {
     return a->is_hot == b->is_hot && a->type.size == b->type.size &&
            memcmp(a->type.start, b->type.start, a->type.size) == 0;
 }
 
-static struct view *find_view(struct maker *m, struct gi_stage_word type,
-                              const struct gi_buffer *buffer)
+struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m,
+                                                   struct gi_stage_word type,
+                                                   const struct gi_buffer *buffer)
 {
     for (uint32_t i = 0; i < m->n_views; i++) {
-        struct view *view = &m->views[i];
+        struct gi_persistent_view *view = &m->views[i];
         if (view->buffer == buffer && view->type.size == type.size &&
             memcmp(view->type.start, type.start, type.size) == 0) {
             return view;
@@ -223,15 +186,16 @@ static struct view *find_view(struct maker *m, struct gi_stage_word type,
     return NULL;
 }
 
-static bool add_view(struct maker *m, struct gi_stage_word type, const struct gi_buffer *buffer)
+static bool add_view(struct gi_persistent_maker *m, struct gi_stage_word type,
+                     const struct gi_buffer *buffer)
 {
-    if (find_view(m, type, buffer)) {
+    if (gi_persistent_find_view(m, type, buffer)) {
         return true;
     }
-    if (m->n_views == MAX_VIEWS) {
+    if (m->n_views == GI_PERSISTENT_MAX_VIEWS) {
         return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED, "the model is in too many buffers");
     }
-    struct view view = {type, is_written(m->table, buffer), buffer, 0, 0};
+    struct gi_persistent_view view = {type, is_written(m->table, buffer), buffer, 0, 0};
     for (uint32_t i = 0; i < m->n_views; i++) {
         view.index += is_same_kind(&m->views[i], &view);
     }
@@ -239,7 +203,7 @@ static bool add_view(struct maker *m, struct gi_stage_word type, const struct gi
     return true;
 }
 
-static bool find_views(struct maker *m)
+static bool find_views(struct gi_persistent_maker *m)
 {
     for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
         const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
@@ -247,10 +211,12 @@ static bool find_views(struct maker *m)
         for (uint32_t i = 0; i < facts->n_blocks; i++) {
             const struct gi_stage_block *block = &facts->blocks[i];
             if (block->binding >= GI_MAX_BINDINGS) {
-                return refuse(m, dispatch, "has more storage blocks than a dispatch binds");
+                return gi_persistent_refuse(m, dispatch,
+                                            "has more storage blocks than a dispatch binds");
             }
             const struct gi_buffer *buffer = dispatch->bindings[block->binding].buffer;
-            if (buffer && element_size(block->type) > 0 && !add_view(m, block->type, buffer)) {
+            if (buffer && gi_persistent_element_size(block->type) > 0 &&
+                !add_view(m, block->type, buffer)) {
                 return false;
             }
         }
@@ -259,7 +225,7 @@ static bool find_views(struct maker *m)
 }
 
 // Storage bindings that are not taken by control and state.
-static uint32_t take_binding(struct maker *m)
+uint32_t gi_persistent_take_binding(struct gi_persistent_maker *m)
 {
     while (m->next_binding == GI_PERSISTENT_CONTROL || m->next_binding == GI_PERSISTENT_STATE) {
         m->next_binding++;
@@ -267,7 +233,8 @@ static uint32_t take_binding(struct maker *m)
     return m->next_binding++;
 }
 
-static bool bind(struct maker *m, uint32_t binding, const struct gi_range *range)
+bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
+                        const struct gi_range *range)
 {
     if (binding >= m->gpu->limits.max_storage_blocks || binding >= GI_PERSISTENT_MAX_BINDINGS) {
         return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
@@ -286,7 +253,7 @@ static bool bind(struct maker *m, uint32_t binding, const struct gi_range *range
 }
 
 // Arrays of blocks take one binding after another: kinds come before the single ones.
-static bool bind_views(struct maker *m)
+static bool bind_views(struct gi_persistent_maker *m)
 {
     m->next_binding = GI_PERSISTENT_STATE + 1;
     for (uint32_t i = 0; i < m->n_views; i++) {
@@ -298,7 +265,7 @@ static bool bind_views(struct maker *m)
             if (is_same_kind(&m->views[k], &m->views[i])) {
                 const struct gi_range range = {m->views[k].buffer, 0, m->views[k].buffer->size};
                 m->views[k].binding = first;
-                if (!bind(m, m->next_binding++, &range)) {
+                if (!gi_persistent_bind(m, m->next_binding++, &range)) {
                     return false;
                 }
             }
@@ -307,10 +274,19 @@ static bool bind_views(struct maker *m)
     return true;
 }
 
-static void write_views(const struct maker *m)
+// What is looked for by its tags must be loaded again each time.
+static const char *qualifiers(const struct gi_persistent_view *view)
+{
+    if (!view->is_hot) {
+        return "restrict readonly";
+    }
+    return gi_stage_word_is(view->type, "vec4") ? "coherent volatile" : "coherent";
+}
+
+static void write_views(const struct gi_persistent_maker *m)
 {
     for (uint32_t i = 0; i < m->n_views; i++) {
-        const struct view *view = &m->views[i];
+        const struct gi_persistent_view *view = &m->views[i];
         uint32_t n = 0;
         for (uint32_t k = 0; k < m->n_views; k++) {
             n += is_same_kind(&m->views[k], view);
@@ -320,234 +296,64 @@ static void write_views(const struct maker *m)
             fprintf(m->out,
                     "layout(std430, binding = %u) %s buffer %s_%.*s { %.*s at[]; } "
                     "%s_%.*ss[%u];\n",
-                    view->binding, view->is_hot ? "coherent" : "restrict readonly", kind,
-                    (int)view->type.size, view->type.start, (int)view->type.size, view->type.start,
-                    kind, (int)view->type.size, view->type.start, n);
+                    view->binding, qualifiers(view), kind, (int)view->type.size, view->type.start,
+                    (int)view->type.size, view->type.start, kind, (int)view->type.size,
+                    view->type.start, n);
         }
     }
 }
 
-//-- text ------------------------------------------------------------------------------------------
+//-- text ----------------------------------------------------------------------------------------
 
-// Texts of one stage's names.
-struct names {
-    struct gi_stage_names list;
-    char suffix[8];
-    char prefixes[GI_STAGE_MAX_BLOCKS][96];
-    char fields[GI_STAGE_MAX_FIELDS][64];
-};
-
-static const char component[] = "xyzw";
-
-static bool name_block(struct maker *m, const struct stage *stage, uint32_t i, struct names *names)
+static bool write_text(struct gi_persistent_maker *m)
 {
-    const struct gi_stage_block *block = &stage->facts.blocks[i];
-    const struct gi_range *range = &stage->first->bindings[block->binding];
-    const uint32_t size = element_size(block->type);
-    char index[24], begin[24];
-    if (size == 0) {
-        if (!stage->is_same_begin[block->binding] || !stage->is_same_buffer[block->binding]) {
-            return refuse(m, stage->first, "has structs in several places");
-        }
-        names->list.bindings[i] = take_binding(m);
-        return bind(m, names->list.bindings[i], range);
-    }
-    const struct view *view = range->buffer ? find_view(m, block->type, range->buffer) : NULL;
-    if (!view) {
-        names->list.prefixes[i] = "unbound"; // in text that is compiled away
-        names->list.suffixes[i] = "]";
-        return true;
-    }
-    if (stage->is_same_buffer[block->binding]) {
-        snprintf(index, sizeof(index), "%uu", view->index);
-    } else {
-        snprintf(index, sizeof(index), "entry_buffer.%c", component[block->binding]);
-    }
-    if (stage->is_same_begin[block->binding]) {
-        snprintf(begin, sizeof(begin), "%lluu", (unsigned long long)(range->offset / size));
-    } else {
-        snprintf(begin, sizeof(begin), "entry_begin.%c", component[block->binding]);
-    }
-    snprintf(names->prefixes[i], sizeof(names->prefixes[i]), "%s_%.*ss[%s].at[%s + (",
-             view->is_hot ? "hot" : "cold", (int)block->type.size, block->type.start, index, begin);
-    names->list.prefixes[i] = names->prefixes[i];
-    names->list.suffixes[i] = ")]";
-    return true;
-}
-
-static void name_field(const struct stage *stage, uint32_t i, struct names *names)
-{
-    const struct gi_stage_field *field = &stage->facts.fields[i];
-    char value[40];
-    if (stage->is_same_field[i]) {
-        snprintf(value, sizeof(value), "%uu", ((const uint32_t *)stage->params)[i]);
-    } else {
-        snprintf(value, sizeof(value), "table[entry_params + %uu].%c", i / 4, component[i % 4]);
-    }
-    snprintf(names->fields[i], sizeof(names->fields[i]),
-             field->is_float ? "uintBitsToFloat(%s)" : "%s", value);
-    names->list.fields[i] = names->fields[i];
-}
-
-// What both write functions of stage_source.h are.
-typedef bool (*write_fn)(const char *text, const struct gi_stage_facts *facts,
-                         const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
-
-static bool write_stages(struct maker *m, write_fn write)
-{
-    const uint32_t first_binding = m->next_binding;
-    struct names *names = calloc(1, sizeof(*names));
-    bool ok = names != NULL || gi_error_no_memory(m->err, sizeof(*names), "a stage");
-    for (uint32_t index = 0; ok && index < m->n_stages; index++) {
-        const struct stage *stage = &m->stages[index];
-        memset(names, 0, sizeof(*names));
-        snprintf(names->suffix, sizeof(names->suffix), "_s%u", index);
-        names->list.suffix = names->suffix;
-        names->list.state = has_whole_state(m, stage->first) ? "state" : "step_now";
-        for (uint32_t i = 0; ok && i < stage->facts.n_blocks; i++) {
-            ok = name_block(m, stage, i, names);
-        }
-        for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
-            name_field(stage, i, names);
-        }
-        ok = ok && write(stage->source.text, &stage->facts, &names->list, m->out, m->err);
-    }
-    free(names);
-    m->next_binding = write == gi_stage_write ? m->next_binding : first_binding;
-    return ok;
-}
-
-static bool is_same_shared(const struct gi_stage_shared *a, const struct gi_stage_shared *b)
-{
-    return a->name.size == b->name.size && a->type.size == b->type.size &&
-           memcmp(a->name.start, b->name.start, a->name.size) == 0 &&
-           memcmp(a->type.start, b->type.start, a->type.size) == 0;
-}
-
-// Whether an earlier stage, or this one before, declares the same.
-static bool is_declared(const struct maker *m, uint32_t index, uint32_t i)
-{
-    const struct gi_stage_shared *shared = &m->stages[index].facts.shared[i];
-    for (uint32_t k = 0; k <= index; k++) {
-        const struct gi_stage_facts *facts = &m->stages[k].facts;
-        for (uint32_t j = 0; j < (k == index ? i : facts->n_shared); j++) {
-            if (is_same_shared(&facts->shared[j], shared)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-// Shared memory as large as the stage that wants most.
-static void write_shared(const struct maker *m, const struct gi_stage_shared *shared)
-{
-    char name[96];
-    snprintf(name, sizeof(name), "%.*s_%.*s", (int)shared->name.size, shared->name.start,
-             (int)shared->type.size, shared->type.start);
-    if (!shared->is_array) {
-        fprintf(m->out, "shared %.*s %s;\n", (int)shared->type.size, shared->type.start, name);
-        return;
-    }
-    for (uint32_t i = 0; i < m->n_stages; i++) {
-        fprintf(m->out, "#ifndef SIZE_%s_s%u\n#define SIZE_%s_s%u 1\n#endif\n", name, i, name, i);
-    }
-    fprintf(m->out, "shared %.*s %s[", (int)shared->type.size, shared->type.start, name);
-    for (uint32_t i = 0; i + 1 < m->n_stages; i++) {
-        fprintf(m->out, "max(SIZE_%s_s%u, ", name, i);
-    }
-    fprintf(m->out, "SIZE_%s_s%u", name, m->n_stages - 1);
-    for (uint32_t i = 0; i + 1 < m->n_stages; i++) {
-        fputc(')', m->out);
-    }
-    fputs("];\n", m->out);
-}
-
-static bool write_shared_memory(struct maker *m)
-{
-    if (!write_stages(m, gi_stage_write_sizes)) {
-        return false;
-    }
-    for (uint32_t index = 0; index < m->n_stages; index++) {
-        for (uint32_t i = 0; i < m->stages[index].facts.n_shared; i++) {
-            if (!is_declared(m, index, i)) {
-                write_shared(m, &m->stages[index].facts.shared[i]);
-            }
-        }
-    }
-    return true;
-}
-
-// All groups of an entry that are one group's.
-static void write_call(const struct maker *m, uint32_t index)
-{
-    const struct gi_grid *grid = &m->stages[index].first->grid;
-    fprintf(m->out, "    case %uu:\n        stage_n_groups = uvec3(", index);
-    for (uint32_t i = 0; i < 3; i++) {
-        const char *comma = i < 2 ? ", " : ");\n";
-        if (grid->rule == GI_GRID_FIXED || i != grid->axis) {
-            fprintf(m->out, "%uu%s", grid->size[i], comma);
-        } else {
-            const bool is_keys = grid->rule == GI_GRID_KEYS;
-            const uint32_t most = is_keys && grid->size[i] > 0 ? grid->size[i] : UINT32_MAX;
-            fprintf(m->out, "min((%s + %uu) / %uu, %uu)%s",
-                    is_keys ? "step_now.n_past + step_now.n_tokens" : "step_now.n_tokens",
-                    grid->divisor - 1, grid->divisor, most, comma);
-        }
-    }
-    fprintf(m->out, "        STAGE_GROUPS(run_s%u())\n        break;\n", index);
-}
-
-static bool write_text(struct maker *m)
-{
+    m->n_tag = gi_persistent_choose_tags(m);
+    fprintf(m->out, "#define GRID_N_TAG %uu\n", m->n_tag > 0 ? m->n_tag : 1u);
     fprintf(m->out,
-            "#define GROUP_SIZE %u\n#define N_ENTRY %uu\n"
-            "#include \"lib/grid_stage.glsl\"\n"
-            "layout(std140, binding = 0) uniform Table { uvec4 table[%u]; };\n",
-            m->group_size, gi_dispatch_table_count(m->table), m->n_table_quads);
+            "#define GROUP_SIZE %u\n"
+            "layout(std140, binding = 0) uniform Table { highp uvec4 table[%u]; };\n"
+            "#include \"lib/grid_stage.glsl\"\n",
+            m->group_size, m->n_table_quads);
     write_views(m);
-    if (!write_shared_memory(m) || !write_stages(m, gi_stage_write)) {
+    if (!gi_persistent_write_stages(m)) {
         return false;
     }
-    fprintf(m->out, "void run_stage(uint stage)\n{\n    switch (stage) {\n");
-    for (uint32_t i = 0; i < m->n_stages; i++) {
-        write_call(m, i);
-    }
-    fprintf(m->out, "    }\n}\n#include \"lib/grid_walk.glsl\"\n");
+    gi_persistent_write_walk(m);
+    fputs("#include \"lib/grid_walk.glsl\"\n", m->out);
     return true;
 }
 
 //-- table -----------------------------------------------------------------------------------------
 
-static bool needs_params(const struct stage *stage)
+static bool needs_params(const struct gi_persistent_stage *stage)
 {
     return memchr(stage->is_same_field, false, stage->facts.n_fields) != NULL;
 }
 
-static uint32_t count_quads(const struct maker *m)
+static uint32_t count_quads(const struct gi_persistent_maker *m)
 {
     const uint32_t count = gi_dispatch_table_count(m->table);
     uint32_t n = count * (ENTRY_WORDS / 4);
     for (uint32_t i = 0; i < count; i++) {
-        const struct stage *stage = &m->stages[m->stage_of[i]];
+        const struct gi_persistent_stage *stage = &m->stages[m->stage_of[i]];
         n += needs_params(stage) ? stage->first->params_size / 16 : 0;
     }
     return n;
 }
 
-static void fill_entry(struct maker *m, uint32_t entry, uint32_t *params_at)
+static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *params_at)
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
-    const struct stage *stage = &m->stages[m->stage_of[entry]];
+    const struct gi_persistent_stage *stage = &m->stages[m->stage_of[entry]];
     uint32_t *words = m->source->table + (size_t)entry * ENTRY_WORDS;
     words[0] = m->stage_of[entry] | (gi_dispatch_table_barrier(m->table, entry) ? 0x100u : 0u);
     words[1] = *params_at;
     for (uint32_t i = 0; i < stage->facts.n_blocks; i++) {
         const struct gi_stage_block *block = &stage->facts.blocks[i];
         const struct gi_range *range = &dispatch->bindings[block->binding];
-        const uint32_t size = element_size(block->type);
-        const struct view *view =
-            range->buffer && size ? find_view(m, block->type, range->buffer) : NULL;
+        const uint32_t size = gi_persistent_element_size(block->type);
+        const struct gi_persistent_view *view =
+            range->buffer && size ? gi_persistent_find_view(m, block->type, range->buffer) : NULL;
         if (view) {
             words[4 + block->binding] = (uint32_t)(range->offset / size);
             words[8 + block->binding] = view->index;
@@ -560,7 +366,7 @@ static void fill_entry(struct maker *m, uint32_t entry, uint32_t *params_at)
     }
 }
 
-static bool fill_table(struct maker *m)
+static bool fill_table(struct gi_persistent_maker *m)
 {
     const uint32_t count = gi_dispatch_table_count(m->table);
     m->n_table_quads = count_quads(m);
@@ -585,7 +391,7 @@ static bool fill_table(struct maker *m)
 
 //-- all of it -------------------------------------------------------------------------------------
 
-static bool make(struct maker *m)
+static bool make(struct gi_persistent_maker *m)
 {
     size_t size = 0;
     const struct gi_range *state = gi_dispatch_table_state(m->table);
@@ -594,7 +400,7 @@ static bool make(struct maker *m)
     if (!m->out || !m->stage_of) {
         return gi_error_no_memory(m->err, gi_dispatch_table_count(m->table), "a persistent table");
     }
-    return find_stages(m) && find_views(m) && bind(m, GI_PERSISTENT_STATE, state) &&
+    return find_stages(m) && find_views(m) && gi_persistent_bind(m, GI_PERSISTENT_STATE, state) &&
            bind_views(m) && fill_table(m) && write_text(m);
 }
 
@@ -604,16 +410,16 @@ bool gi_persistent_source_init(struct gi_persistent_source *source, const struct
                                struct glinfer_error *err)
 {
     *source = (struct gi_persistent_source){0};
-    struct maker *m = calloc(1, sizeof(*m));
+    struct gi_persistent_maker *m = calloc(1, sizeof(*m));
     if (!m) {
         return gi_error_no_memory(err, sizeof(*m), "a persistent table");
     }
-    *m = (struct maker){.gpu = gpu,
-                        .table = table,
-                        .programs = programs,
-                        .source = source,
-                        .group_size = group_size,
-                        .err = err};
+    *m = (struct gi_persistent_maker){.gpu = gpu,
+                                      .table = table,
+                                      .programs = programs,
+                                      .source = source,
+                                      .group_size = group_size,
+                                      .err = err};
     bool ok = make(m);
     if (m->out) {
         ok = fclose(m->out) == 0 && ok;

@@ -573,7 +573,11 @@ static void write_end(const struct writer *w)
         const struct gi_stage_word name = w->resets[i];
         fprintf(w->out, "    RESET%s_%.*s\n", suffix, (int)name.size, name.start);
     }
-    fprintf(w->out, "    stage%s();\n}\n", suffix);
+    fprintf(w->out,
+            "    stage%s();\n}\n"
+            "#ifdef STAGE_AHEAD\n#define AHEAD%s() ahead%s()\n#undef STAGE_AHEAD\n#else\n"
+            "#define AHEAD%s()\n#endif\n",
+            suffix, suffix, suffix, suffix);
 }
 
 static bool write_all(const char *text, const struct gi_stage_facts *facts,

@@ -4,6 +4,9 @@
 //
 //   what it declares      gets a suffix, so that stages do not meet; shared memory is declared once for all
 //   main                  becomes a function; initial values of variables are set before each call
+//   ahead                 a function that a kernel may have, with the macro STAGE_AHEAD: what can be done before
+//                         the barrier in front of the stage, for the same group. In a program of its own,
+//                         where the macro STAGE is not defined, main calls it
 //   storage blocks        array[i] becomes prefix(i)suffix as the caller says: a place in a buffer that
 //                         the program has bound whole
 //   Params                fields become expressions of the caller, constants where they are known
@@ -84,7 +87,7 @@ struct gi_stage_names {
 bool gi_stage_write_sizes(const char *text, const struct gi_stage_facts *facts,
                           const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
 
-// Writes the stage. Fails with UNSUPPORTED if an array is used as other than array[i].
+// Writes the stage, run<suffix>() and the macro AHEAD<suffix>(), which is empty if the kernel has no ahead. Fails with UNSUPPORTED if an array is used as other than array[i].
 bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,
                     const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
 

@@ -274,6 +274,8 @@ static struct gi_program_key step_key(const struct gi_recorder *recorder,
     };
     if (shape->program == GI_PROGRAM_ATTENTION_SUBGROUP) {
         key.defines[7] = (struct gi_define){"WG_SIZE", (int32_t)group_size};
+        key.defines[key.n_defines++] =
+            (struct gi_define){"PUTS", recorder->group_size ? GI_PUTS_ALL : GI_PUTS_NONE};
     } else if (shape->program == GI_PROGRAM_ATTENTION) {
         key.defines[6] = (struct gi_define){"WRITE_SUMS", gi_attention_has_sums(recorder, layer)};
     }

@@ -24,8 +24,10 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
     const struct gi_program_key key = {
         .id = GI_PROGRAM_EMBED_TOKEN,
         .quant = part->quant->type,
-        .n_defines = 2,
-        .defines = {{"WG_SIZE", (int32_t)group_size}, {"WRITE_SUMS", stream->has_sums}},
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", (int32_t)group_size},
+                    {"WRITE_SUMS", stream->has_sums},
+                    {"PUTS", recorder->group_size ? GI_PUTS_SOME : GI_PUTS_NONE}},
     };
     struct gi_dispatch dispatch = {
         .label = "embed_token",

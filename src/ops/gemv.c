@@ -35,6 +35,9 @@ static void add_define(struct gi_program_key *key, const char *name, uint32_t va
     key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
 }
 
+// Of x in shared memory, where groups stay: 18 KiB with what keeps banks apart.
+#define MAX_SHARED_BLOCKS 128
+
 // Programs by form; the last one is the split form with subgroups.
 #define FORMS(kernel)                                                                              \
     {                                                                                              \
@@ -71,12 +74,19 @@ static const char *const kernel_names[][2] = {
     [GEMV_EXPERT] = {"gemv_expert",     "gemv_expert_half"    },
 };
 
-// Groups that stay are few: an invocation asks for two blocks at a time, and one without any is idle.
-static void add_resident(struct gemv_part *part)
+// Groups that stay ask for their first weights before what they depend on is there, unless which weights
+// they are depends on it. An invocation asks for two blocks at a time where it has several.
+static void add_resident(struct gemv_part *part, enum gemv_kernel kernel, uint32_t n_cols)
 {
     const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
-    add_define(&part->key, "IDLE", n_slice > part->n_block);
+    add_define(&part->key, "RESIDENT", kernel != GEMV_EXPERT && kernel != GEMV_EXPERT_GLU);
     add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
+    if (part->n_block <= MAX_SHARED_BLOCKS) {
+        add_define(&part->key, "N_BLOCK", part->n_block);
+        add_define(&part->key, "TAKES", n_cols % GI_QUANT_BLOCK == 0); // what is past x nobody puts
+    }
+    add_define(&part->key, "PUTS",
+               kernel == GEMV_RESIDUAL || kernel == GEMV_GLU ? GI_PUTS_ALL : GI_PUTS_NONE);
 }
 
 static void begin_part(struct gemv_part *part, const struct gi_recorder *recorder,
@@ -111,7 +121,7 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
         add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
     }
     if (recorder->group_size) {
-        add_resident(part);
+        add_resident(part, kernel, weight->n_cols);
     }
     add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }

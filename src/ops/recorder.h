@@ -4,7 +4,7 @@
 #ifndef GI_OPS_RECORDER_H
 #define GI_OPS_RECORDER_H
 
-#include "gpu/dispatch_table.h"
+#include "gpu/persistent.h"
 #include "ops/tuning_site.h"
 
 struct gi_recorder {

@@ -4,6 +4,7 @@
 #include "gpu/persistent.h"
 #include "gpu/step_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ enum {
     N_GROUP = 24, // of an entry
     N = GROUP_SIZE * N_GROUP,
     N_STEP = 7,
+    MAX_MIX = 44, // more than a walk has in its text
     SKIPPED = 77,
 };
 
@@ -42,7 +44,7 @@ static void check(bool is_good, const struct glinfer_error *err)
 }
 
 // Every element comes from one that another group wrote; `own` must begin anew for each group, as a
-// program's variables do.
+// program's variables do, and what is done ahead must be done for the group that comes.
 static const char mix_kernel[] =
     "#include \"lib/common.glsl\"\n"
     "#include \"lib/step_state.glsl\"\n"
@@ -52,13 +54,23 @@ static const char mix_kernel[] =
     "layout(std430, binding = 1) restrict readonly buffer Source { uint source[]; };\n"
     "shared uint kept[WG_SIZE];\n"
     "uint own = 1u;\n"
+    "uint begun;\n"
+    "#define STAGE_AHEAD\n"
+    "void ahead()\n"
+    "{\n"
+    "    begun = gl_WorkGroupID.x + params.turn;\n"
+    "}\n"
     "void main()\n"
     "{\n"
+    "#ifndef STAGE\n"
+    "    ahead();\n"
+    "#endif\n"
+    "    begun -= gl_WorkGroupID.x + params.turn;\n"
     "    uint n = gl_NumWorkGroups.x * gl_NumWorkGroups.y * uint(WG_SIZE);\n"
     "    uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;\n"
     "    uint at = group * uint(WG_SIZE) + gl_LocalInvocationIndex;\n"
     "    own += source[(at + params.turn) % n] * params.factor;\n"
-    "    kept[gl_LocalInvocationIndex] = own + state.n_past;\n"
+    "    kept[gl_LocalInvocationIndex] = own + state.n_past + begun;\n"
     "    barrier();\n"
     "    dst[at] = kept[uint(WG_SIZE) - 1u - gl_LocalInvocationIndex] + uint(params.half_way * "
     "2.0);\n"
@@ -120,8 +132,10 @@ static int teardown(void **state)
 }
 
 // Half 0 of the data to half 1 and back, by two layouts of groups, then the next step.
-static struct gi_dispatch_table *record(struct fixture *f)
+// With labels of their own the dispatches of a table are as many stages.
+static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_mix, bool has_labels)
 {
+    static char labels[MAX_MIX][16];
     const struct gi_dispatch_table_params params = {
         .state = {&f->state, 0, sizeof(struct gi_step_state)}
     };
@@ -129,20 +143,24 @@ static struct gi_dispatch_table *record(struct fixture *f)
     struct gi_dispatch_table *table =
         gi_dispatch_table_create(f->gpu, f->programs, &params, &f->err);
     check(table != NULL, &f->err);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < n_mix; i++) {
+        snprintf(labels[i], sizeof(labels[i]), "%u", i);
         const struct {
             uint32_t turn, factor;
             float half_way;
             uint32_t padding;
-        } block = {GROUP_SIZE * (i + 1) + 1, 3 + i / 2, 1.5f, 0};
+        } block = {GROUP_SIZE * (i + 1) + 1, 3 + i / 2 % 2, 1.5f, 0};
+        const bool is_first = i % 4 < 2;
         const struct gi_dispatch dispatch = {
-            .label = i < 2 ? "first" : "second",
+            .label = has_labels ? labels[i]
+                     : is_first ? "first"
+                                : "second",
             .program = f->mix,
             .bindings = {{&f->data, (i + 1) % 2 * half, half}, {&f->data, i % 2 * half, half}},
             .writes = 1,
             .params = &block,
             .params_size = sizeof(block),
-            .grid = {.size = {i < 2 ? N_GROUP : N_GROUP / 4, i < 2 ? 1 : 4, 1}                                   },
+            .grid = {.size = {is_first ? N_GROUP : N_GROUP / 4, is_first ? 1 : 4, 1}                                   },
         };
         check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
     }
@@ -156,6 +174,11 @@ static struct gi_dispatch_table *record(struct fixture *f)
     };
     check(gi_dispatch_table_record(table, &last, &f->err), &f->err);
     return table;
+}
+
+static struct gi_dispatch_table *record(struct fixture *f)
+{
+    return record_labelled(f, 4, false);
 }
 
 static void reset(struct fixture *f, uint32_t max_steps)
@@ -175,10 +198,10 @@ static void read_data(struct fixture *f, uint32_t data[2 * N])
     check(gi_buffer_read(&f->data, f->gpu, 0, data, 2 * N * sizeof(uint32_t), &f->err), &f->err);
 }
 
-// What n ordinary replays leave.
-static void replay_ordinary(struct fixture *f, uint32_t n, uint32_t data[2 * N])
+// What n ordinary replays of a table leave.
+static void replay_table(struct fixture *f, struct gi_dispatch_table *table, uint32_t n,
+                         uint32_t data[2 * N])
 {
-    struct gi_dispatch_table *table = record(f);
     check(gi_dispatch_table_seal(table, &f->err), &f->err);
     reset(f, UINT32_MAX);
     for (uint32_t i = 0; i < n; i++) {
@@ -186,6 +209,11 @@ static void replay_ordinary(struct fixture *f, uint32_t n, uint32_t data[2 * N])
     }
     read_data(f, data);
     gi_dispatch_table_destroy(table);
+}
+
+static void replay_ordinary(struct fixture *f, uint32_t n, uint32_t data[2 * N])
+{
+    replay_table(f, record(f), n, data);
 }
 
 static struct gi_persistent *make(struct fixture *f, uint32_t n_groups, uint32_t max_spins)
@@ -221,6 +249,29 @@ static void one_dispatch_does_what_replays_do(void **state)
         gi_persistent_replay(persistent, N_STEP - 3);
         read_data(f, found);
         assert_int_equal(read_fault(f, persistent), 0);
+        assert_memory_equal(found, expected, sizeof(found));
+        gi_persistent_destroy(persistent);
+    }
+}
+
+// Tables that repeat themselves and tables that do not are walked in different ways.
+static void any_table_can_be_walked(void **state)
+{
+    struct fixture *f = *state;
+    static uint32_t expected[2 * N], found[2 * N];
+    const uint32_t counts[] = {12, MAX_MIX};
+    for (int i = 0; i < 2; i++) {
+        const bool has_labels = counts[i] == MAX_MIX;
+        const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
+        replay_table(f, record_labelled(f, counts[i], has_labels), 2, expected);
+        struct gi_dispatch_table *table = record_labelled(f, counts[i], has_labels);
+        struct gi_persistent *persistent =
+            gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
+        gi_dispatch_table_destroy(table);
+        check(persistent != NULL, &f->err);
+        reset(f, UINT32_MAX);
+        gi_persistent_replay(persistent, 2);
+        read_data(f, found);
         assert_memory_equal(found, expected, sizeof(found));
         gi_persistent_destroy(persistent);
     }
@@ -303,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_dispatch_does_what_replays_do),
+        cmocka_unit_test(any_table_can_be_walked),
         cmocka_unit_test(a_dispatch_ends_when_done),
         cmocka_unit_test(a_dispatch_takes_what_its_budget_holds),
         cmocka_unit_test(a_fault_stops_all_that_follows),

@@ -47,6 +47,12 @@ static const char kernel[] =
     "{\n"
     "    return source[SOURCE + (i == 0u ? 1u : 2u)] * params.scale;\n"
     "}\n"
+    "float early;\n"
+    "#define STAGE_AHEAD\n"
+    "void ahead()\n"
+    "{\n"
+    "    early = half_scale;\n"
+    "}\n"
     "void main()\n"
     "{\n"
     "    sums[gl_LocalInvocationIndex] = load(gl_WorkGroupID.x).x * half_scale;\n"
@@ -91,7 +97,7 @@ static void what_a_kernel_declares_is_found(void **state)
     assert_true(gi_stage_word_is(facts.fields[1].name, "begin"));
     assert_false(facts.fields[1].is_float);
     assert_true(facts.fields[2].is_float);
-    assert_int_equal(facts.n_globals, 5); // Item half_scale sum best load
+    assert_int_equal(facts.n_globals, 7); // Item half_scale sum best load early ahead
     assert_int_equal(facts.n_shared, 1);
     assert_true(facts.shared[0].is_array);
 }
@@ -112,6 +118,9 @@ static void a_stage_has_names_of_its_own(void **state)
         "#define RESET_s3_sum sum_s3 = 0.0;",
         "#define RESET_s3_best best_s3 = max(-1.0, -2.0);",
         "void run_s3()\n{\n    RESET_s3_sum\n    RESET_s3_best\n    stage_s3();\n}",
+        "void ahead_s3()",
+        "early_s3 = half_scale_s3;",
+        "#ifdef STAGE_AHEAD\n#define AHEAD_s3() ahead_s3()\n#undef STAGE_AHEAD\n#else\n",
         "#undef SOURCE",
         "#undef WG_SIZE",
     };
