@@ -262,3 +262,14 @@ bool gi_stage_next_declarator(const struct gi_stage_tokens *tokens,
     *at = i + 1;
     return true;
 }
+
+bool gi_stage_is_shared(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s)
+{
+    return gi_stage_is_word(&tokens->items[s->first], "shared");
+}
+
+bool gi_stage_refuse(struct gi_stage_word word, const char *why, struct glinfer_error *err)
+{
+    return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "a stage cannot have %.*s: %s",
+                        (int)word.size, word.start, why);
+}

@@ -72,4 +72,9 @@ bool gi_stage_next_declarator(const struct gi_stage_tokens *tokens,
                               const struct gi_stage_statement *s, uint32_t *at,
                               struct gi_stage_declarator *d);
 
+bool gi_stage_is_shared(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s);
+
+// Fails with UNSUPPORTED: a stage cannot have this, and why.
+bool gi_stage_refuse(struct gi_stage_word word, const char *why, struct glinfer_error *err);
+
 #endif
