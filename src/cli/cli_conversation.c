@@ -132,44 +132,56 @@ static bool write_file(const char *path, const char *text)
     return is_written && is_closed;
 }
 
-// A file is replaced in one go. What a name leads to, and what is no file, is written where it is.
-static bool is_replaced(const char *path)
+// In one go: what the file held before stays until then.
+static bool replace_file(const char *path, const char *text)
 {
-    struct stat facts;
-    return lstat(path, &facts) != 0 || S_ISREG(facts.st_mode);
+    const size_t size = strlen(path) + sizeof(".part");
+    char *part = malloc(size);
+    if (!part) {
+        errno = ENOMEM;
+        return false;
+    }
+    snprintf(part, size, "%s.part", path);
+    const bool is_replaced = write_file(part, text) && rename(part, path) == 0;
+    if (!is_replaced) {
+        const int error = errno;
+        unlink(part);
+        errno = error;
+    }
+    free(part);
+    return is_replaced;
 }
 
-static bool replace_file(const char *path, const char *part, const char *text)
+// What a link leads to is replaced, and the link stays. A terminal or a pipe is written where it is, as is what
+// a link leads to that is not there yet.
+static bool save_text(const char *path, const char *text)
 {
-    if (!is_replaced(path)) {
-        return write_file(path, text);
+    struct stat facts;
+    char *target = realpath(path, NULL);
+    if (!target) {
+        return lstat(path, &facts) == 0 ? write_file(path, text) : replace_file(path, text);
     }
-    if (write_file(part, text) && rename(part, path) == 0) {
-        return true;
-    }
+    const bool is_file = stat(target, &facts) == 0 && S_ISREG(facts.st_mode);
+    const bool is_saved = is_file ? replace_file(target, text) : write_file(target, text);
     const int error = errno;
-    unlink(part);
+    free(target);
     errno = error;
-    return false;
+    return is_saved;
 }
 
 bool cli_conversation_save(const struct cli_conversation *conversation, const char *path)
 {
     char *text = print_json(conversation);
-    const size_t size = strlen(path) + sizeof(".part");
-    char *part = malloc(size);
     bool is_saved = false;
-    if (!text || !part) {
+    if (!text) {
         cli_fail(0, "no memory to save the conversation");
     } else {
-        snprintf(part, size, "%s.part", path);
-        is_saved = replace_file(path, part, text);
+        is_saved = save_text(path, text);
         if (!is_saved) {
             cli_fail(0, "%s cannot be written: %s", path, strerror(errno));
         }
     }
     cJSON_free(text);
-    free(part);
     return is_saved;
 }
 

@@ -89,6 +89,12 @@ check 'and stays one' "$([ -L "$dir/link.json" ]; echo $?)" 0
 check 'a fifo is written' "$(grep -c 'be brief' "$dir/read")" 1
 check 'and stays one' "$([ -p "$dir/pipe" ]; echo $?)" 0
 check 'a folder is none' "$(said 'Is a directory')" 1
+echo before >"$dir/kept.json"
+ln -s kept.json "$dir/to_kept.json"
+mkdir "$dir/kept.json.part" # so that nothing new can be written
+chat "/save $dir/to_kept.json\n" -sys 'be brief' >/dev/null
+check 'what cannot be saved through a link' "$(said 'to_kept.json cannot be written')" 1
+check 'leaves what was there' "$(cat "$dir/kept.json")" before
 printf '[{"role":"user"}]' >"$dir/bad.json"
 printf '{"a":' >"$dir/worse.json"
 chat "/load $dir/bad.json\n/load $dir/worse.json\n" >/dev/null
