@@ -17,24 +17,38 @@ static enum gi_batch_form class_form(const struct gi_gpu *gpu)
     }
 }
 
+// GLINFER_BATCH. False without it, and where it names nothing that the device has.
+static bool is_form_asked(const struct gi_gpu *gpu, enum gi_batch_form *form)
+{
+    static const struct {
+        const char *name;
+        enum gi_batch_form form;
+        enum gi_program_id program; // that it is made of
+    } forms[] = {
+        {"split", GI_BATCH_FORM_SPLIT, GI_PROGRAM_GEMM     },
+        {"lane",  GI_BATCH_FORM_LANE,  GI_PROGRAM_GEMM_LANE},
+        {"row",   GI_BATCH_FORM_ROW,   GI_PROGRAM_GEMM_ROW },
+    };
+    const char *asked = getenv("GLINFER_BATCH");
+    for (size_t i = 0; asked && i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (strcmp(asked, forms[i].name) == 0) {
+            *form = forms[i].form;
+            return gi_program_available(gpu, forms[i].program);
+        }
+    }
+    return false;
+}
+
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
 {
-    const char *asked = getenv("GLINFER_BATCH");
-    if (asked && strcmp(asked, "split") == 0 && gi_program_available(gpu, GI_PROGRAM_GEMM)) {
-        return GI_BATCH_FORM_SPLIT;
-    }
-    if (asked && strcmp(asked, "lane") == 0) {
-        return GI_BATCH_FORM_LANE;
-    }
-    if (asked && strcmp(asked, "row") == 0 && gi_program_available(gpu, GI_PROGRAM_GEMM_ROW)) {
-        return GI_BATCH_FORM_ROW;
-    }
-    return class_form(gpu);
+    enum gi_batch_form form;
+    return is_form_asked(gpu, &form) ? form : class_form(gpu);
 }
 
 bool gi_batch_is_open(const struct gi_gpu *gpu)
 {
-    return gi_gpu_class(gpu) == GI_GPU_CLASS_ROW && !getenv("GLINFER_BATCH") &&
+    enum gi_batch_form form;
+    return gi_gpu_class(gpu) == GI_GPU_CLASS_ROW && !is_form_asked(gpu, &form) &&
            gi_program_available(gpu, GI_PROGRAM_GEMM);
 }
 

@@ -150,7 +150,9 @@ static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tu
 {
     struct gi_tuning_site *site;
     const uint32_t number = gi_tuning_note(recorder->sites, key, tiles[tile].name, &site);
-    for (enum gemm_tile i = 0; site && !getenv("GLINFER_GEMM") && i < GEMM_TILE_COUNT; i++) {
+    const char *asked = getenv("GLINFER_GEMM");
+    const bool is_open = !asked || !gi_gemm_is_tile(asked);
+    for (enum gemm_tile i = 0; site && is_open && i < GEMM_TILE_COUNT; i++) {
         if (is_half_tile(i) == is_half && is_tile_possible(recorder->gpu, i)) {
             gi_tuning_offer(site, tiles[i].name);
         }

@@ -95,6 +95,12 @@ bool gi_gemv_is_shape(const char *text)
     return parse_shape(text, &shape);
 }
 
+// What GLINFER_GEMV asks for. False without it, and where it says nothing that is understood.
+static bool is_shape_asked(struct gi_gemv_shape *shape)
+{
+    return parse_shape(getenv("GLINFER_GEMV"), shape);
+}
+
 // Reductions want powers of two; a group that splits k has a slice at least.
 static bool is_sound(const struct gi_gemv_shape *shape)
 {
@@ -136,7 +142,8 @@ bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weigh
 static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
                             const struct gi_weight_part *part, uint32_t n_block)
 {
-    return (recorder->is_half || getenv("GLINFER_GEMV")) && has_f16(recorder, part) &&
+    struct gi_gemv_shape asked;
+    return (recorder->is_half || is_shape_asked(&asked)) && has_f16(recorder, part) &&
            n_block * F16_BLOCK_SIZE + partials_size(recorder->gpu, shape) <=
                gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
@@ -229,8 +236,7 @@ static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder, u
 bool gi_gemv_prefers_dot(const struct gi_gpu *gpu)
 {
     struct gi_gemv_shape shape;
-    return parse_shape(getenv("GLINFER_GEMV"), &shape) ? gi_gemv_has_dot(&shape)
-                                                       : gi_gpu_dot(gpu) != GI_GPU_DOT_PLAIN;
+    return is_shape_asked(&shape) ? gi_gemv_has_dot(&shape) : gi_gpu_dot(gpu) != GI_GPU_DOT_PLAIN;
 }
 
 static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
@@ -242,8 +248,7 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
     if (recorder->group_size) {
         return resident_shape(recorder, part->n_rows / 16);
     }
-    if ((parse_shape(getenv("GLINFER_GEMV"), &shape) &&
-         is_possible(&shape, recorder, part, n_block)) ||
+    if ((is_shape_asked(&shape) && is_possible(&shape, recorder, part, n_block)) ||
         (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
          is_possible(&shape, recorder, part, n_block))) {
         return shape;
@@ -350,11 +355,13 @@ static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tu
                           const struct gi_gemv_shape *shape)
 {
     struct gi_tuning_site *site;
+    struct gi_gemv_shape asked;
+    const bool is_asked = is_shape_asked(&asked);
     char text[GI_TUNING_SHAPE_SIZE];
     write_shape(shape, text);
     const uint32_t number = gi_tuning_note(recorder->sites, key, text, &site);
     for (size_t i = 0; site && i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-        if (candidates[i].class == gi_gpu_class(recorder->gpu) && !getenv("GLINFER_GEMV")) {
+        if (candidates[i].class == gi_gpu_class(recorder->gpu) && !is_asked) {
             offer_row(recorder, part, n_block, &candidates[i], site);
         }
     }
