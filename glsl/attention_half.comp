@@ -68,9 +68,11 @@ mediump vec2 half_pair(highp uint bits)
     return pair;
 }
 
+// The assignment makes the halves highp before they are added.
 float sum_of(mediump vec2 pair)
 {
-    return float(pair.x) + float(pair.y);
+    highp vec2 p = pair;
+    return p.x + p.y;
 }
 
 // What an invocation owns: tokens token and token + 1 of the group's, keys 8 lane ... of a tile, quad `quad` of

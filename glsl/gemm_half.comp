@@ -216,9 +216,10 @@ mediump vec2 half_pair(highp uint bits)
 #define DECLARE_TOTAL(i, factor, total, s0, s1, s2, s3) vec4 total = vec4(0.0);
 #define DECLARE_SUMS(i, factor, total, s0, s1, s2, s3)                                             \
     mediump vec2 s0 = vec2(0.0), s1 = vec2(0.0), s2 = vec2(0.0), s3 = vec2(0.0);
+// A factor at a time makes the halves highp before they are added.
 #define ADD_SUMS(i, factor, total, s0, s1, s2, s3)                                                 \
-    total += factor * vec4(float(s0.x) + float(s0.y), float(s1.x) + float(s1.y),                   \
-                           float(s2.x) + float(s2.y), float(s3.x) + float(s3.y));
+    total += factor * vec4(s0.x, s1.x, s2.x, s3.x);                                                \
+    total += factor * vec4(s0.y, s1.y, s2.y, s3.y);
 
 //-- results -----------------------------------------------------------------------------------------
 
