@@ -63,7 +63,8 @@ static bool write_state(struct glinfer_session *session, struct glinfer_error *e
                                         .max_steps = UINT32_MAX,
                                         .ban_stop = 1,
                                         .temperature = 1.0f,
-                                        .top_p = 1.0f};
+                                        .top_k = 40,
+                                        .top_p = 0.95f};
     return gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(session), range->offset,
                            &state, sizeof(state), err);
 }

@@ -1,11 +1,13 @@
 // golden_test MODEL GOLDEN [--cache f16|f32|q8_0] [--precision f32|f16] [--chain N] [--steps N] [--tolerance X]
-//     [--case NAME] [--device NAME]
+//     [--case NAME] [--device NAME] [--probs N] [--log TEXT]
 //
 // Runs every case of a golden file (tools/golden.py describes the format) through glinfer.h and compares:
 // the most likely token equals the reference's wherever its margin is over 0.02 nat, and the
 // log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache, 0.002 with f32;
 // with products in f16 the margin is 0.1 and so is the difference;
 // with q8_0, whose keys and values are off by up to 0.4 %, 0.1 and 0.3.
+// --probs 0 compares tokens alone, as they come from steps that end without log-probabilities. --log fails
+// unless a message of the library holds TEXT: that what was asked for has happened.
 // A case ends early where both engines choose differently within the margin. Exits 77 without a model or
 // a device.
 #include "glinfer.h"
@@ -41,6 +43,9 @@ struct options {
     uint32_t chain;
     uint32_t steps; // of a case at most
     double tolerance;
+    uint32_t n_probs;
+    const char *logged;
+    bool was_logged;
 };
 
 //-- the file --------------------------------------------------------------------------------------
@@ -159,7 +164,9 @@ static bool on_token(void *user, const struct glinfer_token *token)
         return true;
     }
     const struct step *step = &comparison->golden->steps[comparison->step];
-    compare_top(comparison, step, token);
+    if (token->n_probs > 0) {
+        compare_top(comparison, step, token);
+    }
     if (token->id != step->taken) {
         const double margin = find_margin(step, token->id);
         if (margin > comparison->margin) {
@@ -175,7 +182,7 @@ static bool on_token(void *user, const struct glinfer_token *token)
 }
 
 static bool run_case(struct glinfer_session *session, const struct golden_case *golden,
-                     double tolerance, double margin)
+                     uint32_t n_probs, double tolerance, double margin)
 {
     struct comparison comparison = {.golden = golden, .tolerance = tolerance, .margin = margin};
     struct glinfer_generate_params params;
@@ -186,7 +193,7 @@ static bool run_case(struct glinfer_session *session, const struct golden_case *
     params.n_prompt = golden->n_prompt;
     params.n_predict = (int32_t)golden->n_steps;
     params.ignore_eos = true;
-    params.n_probs = N_PROBS;
+    params.n_probs = n_probs;
     params.on_token = on_token;
     params.token_user = &comparison;
     glinfer_session_reset(session);
@@ -234,7 +241,8 @@ static int run_cases(struct glinfer_session *session, const struct options *opti
         if (options->steps && golden->n_steps > options->steps) {
             golden->n_steps = options->steps;
         }
-        *(run_case(session, golden, tolerance, margin) ? &n_passed : &n_failed) += 1;
+        *(run_case(session, golden, options->n_probs, tolerance, margin) ? &n_passed : &n_failed) +=
+            1;
     }
     if (file) {
         fclose(file);
@@ -294,6 +302,10 @@ static bool read_options(struct options *options, int argc, char **argv)
             options->steps = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--case") == 0) {
             options->only = argv[i + 1];
+        } else if (strcmp(argv[i], "--probs") == 0) {
+            options->n_probs = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--log") == 0) {
+            options->logged = argv[i + 1];
         } else if (strcmp(argv[i], "--device") == 0) {
             options->device = argv[i + 1];
         } else {
@@ -303,9 +315,16 @@ static bool read_options(struct options *options, int argc, char **argv)
     return true;
 }
 
+static void look_for(void *user, enum glinfer_log_level level, const char *message)
+{
+    struct options *options = user;
+    (void)level;
+    options->was_logged |= options->logged && strstr(message, options->logged);
+}
+
 int main(int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.n_probs = N_PROBS};
     struct glinfer_device_params params;
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
     struct glinfer_error err;
@@ -314,12 +333,14 @@ int main(int argc, char **argv)
             "usage: golden_test MODEL GOLDEN [--cache f16|f32|q8_0] [--precision f32|f16] [--chain "
             "N] [--steps N] "
             "[--tolerance X] "
-            "[--case NAME] [--device NAME]\n");
+            "[--case NAME] [--device NAME] [--probs N] [--log TEXT]\n");
         return 2;
     }
     glinfer_device_params_init(&params);
     params.allow_software = true;
     params.device = options.device;
+    params.log = look_for;
+    params.log_user = &options;
     struct glinfer_device *device = glinfer_device_create(&params, &err);
     if (!device) {
         printf("skipped: %s\n", err.message);
@@ -327,7 +348,11 @@ int main(int argc, char **argv)
     }
     glinfer_device_describe(device, &info);
     printf("on %s\n", info.renderer);
-    const int status = run_model(device, &options);
+    int status = run_model(device, &options);
+    if (status == 0 && options.logged && !options.was_logged) {
+        printf("FAILED: nothing was said of \"%s\"\n", options.logged);
+        status = 1;
+    }
     glinfer_device_destroy(&device);
     return status;
 }
