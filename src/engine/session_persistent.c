@@ -110,9 +110,23 @@ static bool run_persistent(struct glinfer_session *session, int end, uint32_t n,
     return true;
 }
 
-static uint32_t count_steps(const struct glinfer_session *session, int end, uint32_t wanted)
+// Time of an ordinary step, in ns: what tells how many fit in a dispatch.
+static bool time_step(struct glinfer_session *session, int end, uint64_t *step_ns,
+                      struct glinfer_error *err)
 {
-    const uint32_t most = gi_persistent_max_steps(session->persistent[end], 1, session->budget_ns);
+    const uint64_t start = gi_clock_ns();
+    if (!run_ordinary(session, end, 1, err) || !gi_gpu_finish(gpu_of(session), err)) {
+        return false;
+    }
+    *step_ns = gi_clock_ns() - start;
+    return true;
+}
+
+static uint32_t count_steps(const struct glinfer_session *session, int end, uint64_t step_ns,
+                            uint32_t wanted)
+{
+    const uint32_t most =
+        gi_persistent_max_steps(session->persistent[end], step_ns, session->budget_ns);
     const uint32_t n = session->n_ctx < wanted ? session->n_ctx : wanted;
     return n < most ? n : most;
 }
@@ -120,7 +134,11 @@ static uint32_t count_steps(const struct glinfer_session *session, int end, uint
 static bool check_tokens(struct glinfer_session *session, int end, struct glinfer_error *err)
 {
     uint32_t expected[CHECK_STEPS], found[CHECK_STEPS];
-    const uint32_t n = count_steps(session, end, CHECK_STEPS);
+    uint64_t step_ns;
+    if (!time_step(session, end, &step_ns, err)) {
+        return false;
+    }
+    const uint32_t n = count_steps(session, end, step_ns, CHECK_STEPS);
     if (!run_ordinary(session, end, n, err) || !read_tokens(session, n, expected, err) ||
         !run_persistent(session, end, n, err) || !read_tokens(session, n, found, err)) {
         return false;
@@ -131,11 +149,10 @@ static bool check_tokens(struct glinfer_session *session, int end, struct glinfe
 
 //-- which is faster -------------------------------------------------------------------------------
 
-static bool time_steps(struct glinfer_session *session, bool is_persistent, uint64_t *best,
-                       struct glinfer_error *err)
+static bool time_steps(struct glinfer_session *session, uint32_t n, bool is_persistent,
+                       uint64_t *best, struct glinfer_error *err)
 {
     const int end = GI_STEP_END_ARGMAX;
-    const uint32_t n = count_steps(session, end, TIMED_STEPS);
     const uint64_t start = gi_clock_ns();
     if (!(is_persistent ? run_persistent : run_ordinary)(session, end, n, err) ||
         !gi_gpu_finish(gpu_of(session), err)) {
@@ -149,15 +166,19 @@ static bool time_steps(struct glinfer_session *session, bool is_persistent, uint
 // A model that is large enough reads its weights faster by ordinary dispatches.
 static bool check_speed(struct glinfer_session *session, struct glinfer_error *err)
 {
-    uint64_t ordinary = UINT64_MAX, persistent = UINT64_MAX;
+    uint64_t ordinary = UINT64_MAX, persistent = UINT64_MAX, step_ns;
+    if (!time_step(session, GI_STEP_END_ARGMAX, &step_ns, err)) {
+        return false;
+    }
+    const uint32_t n = count_steps(session, GI_STEP_END_ARGMAX, step_ns, TIMED_STEPS);
     for (int i = 0; i < 3; i++) {
-        if (!time_steps(session, false, &ordinary, err) ||
-            !time_steps(session, true, &persistent, err)) {
+        if (!time_steps(session, n, false, &ordinary, err) ||
+            !time_steps(session, n, true, &persistent, err)) {
             return false;
         }
     }
     gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_DEBUG,
-                 "%d steps took %.2f ms as ordinary dispatches, %.2f ms as one", TIMED_STEPS,
+                 "%u steps took %.2f ms as ordinary dispatches, %.2f ms as one", n,
                  (double)ordinary / 1e6, (double)persistent / 1e6);
     return persistent < ordinary ||
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "many are faster here");
