@@ -1,8 +1,9 @@
 // glinfer_generate: batches of the prompt, then chains of decode steps, two in flight. A chain is read
 // while the next one runs; the first "chain" is the token that the prompt itself gives.
+#include "engine/generate.h"
+
 #include "base/clock.h"
 #include "engine/session_persistent.h"
-#include "engine/text_stream.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -11,36 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-struct chain {
-    uint32_t first, n_steps; // steps of the generation
-    bool is_persistent;
-};
-
-struct generation {
-    struct glinfer_session *session;
-    const struct glinfer_generate_params *params;
-    struct glinfer_error *err;
-    struct glinfer_stats *stats;
-    struct gi_text_stream text;
-    enum gi_step_end end;
-    uint32_t n_prompt;    // tokens to process, a pending one included
-    uint32_t base;        // n_past after the prompt
-    uint32_t max_steps;   // tokens at most
-    uint32_t n_submitted; // steps
-    uint32_t n_delivered; // tokens
-    struct chain chains[GI_CHAINS_IN_FLIGHT];
-    uint32_t n_chains, next_chain; // in flight; the slot that the next one takes
-    uint64_t start_ns, first_ns,
-        last_ns; // clock: the call, the first token, the latest chain's end
-    bool is_finished;
-};
-
-static struct gi_gpu *gpu_of(const struct generation *run)
-{
-    return run->session->model->device->gpu;
-}
-
-static bool check_cancel(const struct generation *run)
+bool gi_generation_check_cancel(const struct gi_generation *run)
 {
     if (!atomic_exchange(&run->session->is_cancelled, false)) {
         return true;
@@ -48,265 +20,9 @@ static bool check_cancel(const struct generation *run)
     return gi_error_set(run->err, GLINFER_STATUS_CANCELLED, "the generation was cancelled");
 }
 
-//-- step_state ----------------------------------------------------------------------------------
-
-static bool write_range(const struct generation *run, enum gi_session_range range, const void *data,
-                        uint64_t size)
-{
-    const struct gi_range *target = &run->session->ranges[range];
-    return gi_buffer_write((struct gi_buffer *)target->buffer, gpu_of(run), target->offset, data,
-                           size, run->err);
-}
-
-static bool write_state(const struct generation *run, uint32_t token, uint32_t n_past,
-                        uint32_t n_tokens)
-{
-    const struct glinfer_generate_params *params = run->params;
-    const struct glinfer_session *session = run->session;
-    struct gi_step_state state = {
-        .token = token,
-        .n_past = n_past,
-        .n_tokens = n_tokens,
-        .step = run->n_submitted,
-        .epoch = session->epoch,
-        .max_steps = run->max_steps,
-        .n_stop = session->n_stop_ids,
-        .seed_lo = (uint32_t)params->seed,
-        .seed_hi = (uint32_t)(params->seed >> 32),
-        .top_k = params->top_k,
-        .n_probs = params->n_probs,
-        .temperature = params->temperature,
-        .top_p = params->top_p > 0.0f && params->top_p < 1.0f ? params->top_p : 1.0f,
-        .min_p = params->min_p,
-        .ban_stop = params->ignore_eos,
-    };
-    for (uint32_t i = 0; i < session->n_stop_ids; i++) {
-        state.stop[i] = (uint32_t)session->stop_ids[i];
-    }
-    return write_range(run, GI_SESSION_STATE, &state, sizeof(state));
-}
-
-//-- chains --------------------------------------------------------------------------------------
-
-// Asks for the ring's entries of a chain that was submitted.
-static bool close_chain(struct generation *run, uint32_t n_steps,
-                        const struct gi_persistent *persistent)
-{
-    struct gi_readback *readback = &run->session->readbacks[run->next_chain];
-    const struct gi_range *ring = &run->session->ranges[GI_SESSION_RING];
-    const uint32_t begin = run->n_submitted % GI_RING_SLOTS;
-    const uint32_t left = GI_RING_SLOTS - begin;
-    const uint32_t head = n_steps < left ? n_steps : left;
-    const uint64_t entry = sizeof(struct gi_ring_entry);
-    gi_readback_begin(readback);
-    gi_readback_add(readback, gpu_of(run), ring->buffer, ring->offset + begin * entry,
-                    head * entry);
-    if (head < n_steps) {
-        gi_readback_add(readback, gpu_of(run), ring->buffer, ring->offset,
-                        (n_steps - head) * entry);
-    }
-    if (persistent) {
-        const struct gi_range fault = gi_persistent_fault(persistent);
-        gi_readback_add(readback, gpu_of(run), fault.buffer, fault.offset, fault.size);
-    }
-    if (!gi_readback_end(readback, gpu_of(run), run->err)) {
-        return false;
-    }
-    run->chains[run->next_chain] = (struct chain){run->n_submitted, n_steps, persistent};
-    run->next_chain = (run->next_chain + 1) % GI_CHAINS_IN_FLIGHT;
-    run->n_chains++;
-    run->n_submitted += n_steps;
-    if (n_steps > run->stats->chain_length) {
-        run->stats->chain_length = n_steps;
-    }
-    return true;
-}
-
-// Steps that the next chain takes: as asked for, or as many as fit the time budget; the first chains are
-// short, so that the first token is not held back while a long one is submitted.
-static uint32_t choose_length(const struct generation *run)
-{
-    enum { LONGEST = 64 };
-    const struct glinfer_session *session = run->session;
-    uint64_t length = session->chain_length;
-    if (length == 0) {
-        length = session->step_ns ? session->budget_ns / session->step_ns : 1;
-        length = length < 1 ? 1 : length > LONGEST ? LONGEST : length;
-    }
-    const uint32_t left = run->max_steps - run->n_submitted;
-    const uint32_t ramp = 2 * run->n_submitted;
-    length = length < ramp ? length : ramp;
-    return length < left ? (uint32_t)length : left;
-}
-
-// As many dispatches as keep each of them within the time budget, however long the chain.
-static void replay_persistent(const struct generation *run, struct gi_persistent *persistent,
-                              uint32_t n_steps)
-{
-    const struct glinfer_session *session = run->session;
-    const uint32_t most = gi_persistent_max_steps(persistent, session->step_ns, session->budget_ns);
-    for (uint32_t done = 0, n; done < n_steps; done += n) {
-        n = n_steps - done < most ? n_steps - done : most;
-        gi_persistent_replay(persistent, n);
-    }
-}
-
-static bool submit_chain(struct generation *run)
-{
-    struct gi_persistent *persistent = run->session->persistent[run->end];
-    const uint32_t n_steps = choose_length(run);
-    if (persistent) {
-        replay_persistent(run, persistent, n_steps);
-        return close_chain(run, n_steps, persistent);
-    }
-    for (uint32_t i = 0; i < n_steps; i++) {
-        const struct gi_replay replay = {.n_past = run->base + run->n_submitted - 1 + i,
-                                         .n_tokens = 1};
-        gi_dispatch_table_replay(run->session->step[run->end], &replay);
-    }
-    return close_chain(run, n_steps, NULL);
-}
-
-//-- the prompt ----------------------------------------------------------------------------------
-
-// Tokens of the next batch: all that is allowed where the time is not known yet on a big GPU, few on a
-// slow device, and later as many as keep its longest dispatch within the budget.
-static uint32_t choose_batch(const struct generation *run)
-{
-    enum { FIRST_ON_SLOW = 64 };
-    const struct glinfer_session *session = run->session;
-    uint64_t most = session->n_batch;
-    if (session->prompt_token_ns > 0) {
-        const uint64_t n_long =
-            3ull * session->model->facts.n_layer; // dispatches that share the time
-        const uint64_t fit = session->budget_ns * n_long / session->prompt_token_ns;
-        most = fit < most ? fit : most;
-    } else if (gi_gpu_class(gpu_of(run)) != GI_GPU_CLASS_SPLIT) {
-        most = most < FIRST_ON_SLOW ? most : FIRST_ON_SLOW;
-    }
-    const uint64_t least = session->n_batch < 8 ? session->n_batch : 8;
-    return (uint32_t)(most < least ? least : most);
-}
-
-static bool report_prompt(const struct generation *run, uint32_t done)
-{
-    const struct glinfer_generate_params *params = run->params;
-    if (params->progress &&
-        !params->progress(params->progress_user, GLINFER_PHASE_PROMPT, done, run->n_prompt)) {
-        return gi_error_set(run->err, GLINFER_STATUS_CANCELLED, "the generation was cancelled");
-    }
-    return check_cancel(run);
-}
-
-// Waits for the batch before the last one, and learns from its time.
-static bool throttle(struct generation *run, uint32_t index, uint32_t n_tokens, uint64_t *since)
-{
-    struct glinfer_session *session = run->session;
-    struct gi_fence *fence = &session->batch_fences[index % GI_CHAINS_IN_FLIGHT];
-    if (!fence->sync) {
-        return true;
-    }
-    const bool ok = gi_fence_wait(gpu_of(run), fence, 0, run->err);
-    gi_fence_finish(gpu_of(run), fence);
-    const uint64_t now = gi_clock_ns();
-    session->prompt_token_ns = (now - *since) / n_tokens;
-    *since = now;
-    return ok;
-}
-
-// Dispatches between flushes, so that a submission keeps to the budget: some kernels' watchdogs count
-// per submission.
-static uint32_t choose_flush(const struct generation *run, uint32_t n_tokens)
-{
-    enum { FIRST = 9 };
-    const struct glinfer_session *session = run->session;
-    const uint64_t batch_ns = session->prompt_token_ns * n_tokens;
-    const uint64_t count = gi_dispatch_table_count(session->prompt);
-    if (batch_ns == 0) {
-        return FIRST;
-    }
-    const uint64_t fit = count * session->budget_ns / batch_ns;
-    return fit < 1 ? 1 : fit > count ? (uint32_t)count : (uint32_t)fit;
-}
-
-static bool submit_batch(struct generation *run, const uint32_t *tokens, uint32_t done,
-                         uint32_t count)
-{
-    const struct glinfer_session *session = run->session;
-    const struct gi_replay replay = {.n_past = session->n_past + done,
-                                     .n_tokens = count,
-                                     .flush_interval = choose_flush(run, count)};
-    if (!write_range(run, GI_SESSION_TOKENS, tokens + done, count * sizeof(tokens[0])) ||
-        !write_state(run, 0, replay.n_past, count)) {
-        return false;
-    }
-    gi_dispatch_table_replay(gi_session_prompt(session, count), &replay);
-    return true;
-}
-
-static bool submit_batches(struct generation *run, const uint32_t *tokens)
-{
-    struct glinfer_session *session = run->session;
-    uint64_t since = gi_clock_ns();
-    uint32_t counts[GI_CHAINS_IN_FLIGHT] = {0};
-    uint32_t done = 0;
-    for (uint32_t index = 0; done < run->n_prompt; index++) {
-        uint32_t *count = &counts[index % GI_CHAINS_IN_FLIGHT];
-        if (!throttle(run, index, *count, &since)) {
-            return false;
-        }
-        const uint32_t most = choose_batch(run);
-        *count = run->n_prompt - done < most ? run->n_prompt - done : most;
-        if (!submit_batch(run, tokens, done, *count)) {
-            return false;
-        }
-        done += *count;
-        if (done < run->n_prompt &&
-            !gi_fence_insert(gpu_of(run), &session->batch_fences[index % GI_CHAINS_IN_FLIGHT],
-                             run->err)) {
-            return false;
-        }
-        gi_gpu_flush(gpu_of(run));
-        if (!report_prompt(run, done)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void drop_fences(struct generation *run)
-{
-    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
-        gi_fence_finish(gpu_of(run), &run->session->batch_fences[i]);
-    }
-}
-
-// The last row of the prompt's last batch gives the first token. A prompt of one token is a decode step.
-static bool submit_prompt(struct generation *run, const uint32_t *tokens)
-{
-    struct glinfer_session *session = run->session;
-    struct gi_replay replay = {.n_past = session->n_past, .n_tokens = 1};
-    if (!gi_dispatch_table_prime(session->step[run->end], session->n_past, 1, run->err)) {
-        return false;
-    }
-    if (run->n_prompt == 1) {
-        if (!write_state(run, tokens[0], session->n_past, 1)) {
-            return false;
-        }
-        gi_dispatch_table_replay(session->step[run->end], &replay);
-        return close_chain(run, 1, NULL);
-    }
-    const bool ok = submit_batches(run, tokens);
-    drop_fences(run);
-    if (ok) {
-        gi_dispatch_table_replay(session->prompt_end[run->end], &replay);
-    }
-    return ok && close_chain(run, 1, NULL);
-}
-
 //-- delivery ------------------------------------------------------------------------------------
 
-static bool is_stop_id(const struct generation *run, uint32_t id)
+static bool is_stop_id(const struct gi_generation *run, uint32_t id)
 {
     for (uint32_t i = 0; !run->params->ignore_eos && i < run->session->n_stop_ids; i++) {
         if ((uint32_t)run->session->stop_ids[i] == id) {
@@ -317,7 +33,7 @@ static bool is_stop_id(const struct generation *run, uint32_t id)
 }
 
 // The sentinel: an entry that does not hold what was expected was never written.
-static bool check_entry(const struct generation *run, const struct gi_ring_entry *entry,
+static bool check_entry(const struct gi_generation *run, const struct gi_ring_entry *entry,
                         uint32_t step)
 {
     if (entry->epoch != run->session->epoch || entry->step != step || entry->status == 0) {
@@ -336,13 +52,13 @@ static bool check_entry(const struct generation *run, const struct gi_ring_entry
     return true;
 }
 
-static void finish(struct generation *run, enum glinfer_stop stop)
+static void finish(struct gi_generation *run, enum glinfer_stop stop)
 {
     run->stats->stop = stop;
     run->is_finished = true;
 }
 
-static void deliver_text(struct generation *run, int32_t id, struct gi_text text,
+static void deliver_text(struct gi_generation *run, int32_t id, struct gi_text text,
                          const struct gi_ring_entry *entry)
 {
     struct glinfer_prob probs[GI_MAX_PROBS];
@@ -360,7 +76,7 @@ static void deliver_text(struct generation *run, int32_t id, struct gi_text text
     }
 }
 
-static void deliver(struct generation *run, const struct gi_ring_entry *entry)
+static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry)
 {
     const struct gi_tokenizer *tokenizer = run->session->model->tokenizer.core;
     const int32_t id = (int32_t)entry->token;
@@ -383,7 +99,7 @@ static void deliver(struct generation *run, const struct gi_ring_entry *entry)
     }
 }
 
-static void learn_time(struct generation *run, const struct chain *chain)
+static void learn_time(struct gi_generation *run, const struct gi_chain *chain)
 {
     const uint64_t now = gi_clock_ns();
     if (chain->first == 0) {
@@ -396,17 +112,17 @@ static void learn_time(struct generation *run, const struct chain *chain)
 
 // A persistent chain was given up, and those behind it did nothing: they are dropped, and ordinary ones go
 // on from the last token that was delivered.
-static bool recover(struct generation *run, const struct chain *chain)
+static bool recover(struct gi_generation *run, const struct gi_chain *chain)
 {
     struct glinfer_session *session = run->session;
     for (; run->n_chains > 0; run->n_chains--) {
         const uint32_t slot =
             (run->next_chain + GI_CHAINS_IN_FLIGHT - run->n_chains) % GI_CHAINS_IN_FLIGHT;
-        if (!gi_readback_wait(&session->readbacks[slot], gpu_of(run), run->err)) {
+        if (!gi_readback_wait(&session->readbacks[slot], gi_generation_gpu(run), run->err)) {
             return false;
         }
     }
-    gi_log_write(gi_gpu_log(gpu_of(run)), GLINFER_LOG_WARN,
+    gi_log_write(gi_gpu_log(gi_generation_gpu(run)), GLINFER_LOG_WARN,
                  "a chain of steps in one dispatch was given up at step %u: its groups did not run "
                  "together; the session goes on without",
                  chain->first);
@@ -414,11 +130,11 @@ static bool recover(struct generation *run, const struct chain *chain)
     session->epoch++;
     run->n_submitted = chain->first;
     const uint32_t n_past = run->base + chain->first - 1;
-    return write_state(run, (uint32_t)session->pending, n_past, 1) &&
+    return gi_generation_write_state(run, (uint32_t)session->pending, n_past, 1) &&
            gi_dispatch_table_prime(session->step[run->end], n_past, 1, run->err);
 }
 
-static bool is_faulty(const struct chain *chain, const struct gi_ring_entry *entries)
+static bool is_faulty(const struct gi_chain *chain, const struct gi_ring_entry *entries)
 {
     uint32_t fault = 0;
     if (chain->is_persistent) {
@@ -428,13 +144,13 @@ static bool is_faulty(const struct chain *chain, const struct gi_ring_entry *ent
 }
 
 // Waits for the oldest chain and delivers its tokens.
-static bool take_chain(struct generation *run)
+static bool take_chain(struct gi_generation *run)
 {
     const uint32_t slot =
         (run->next_chain + GI_CHAINS_IN_FLIGHT - run->n_chains) % GI_CHAINS_IN_FLIGHT;
-    const struct chain chain = run->chains[slot];
+    const struct gi_chain chain = run->chains[slot];
     const struct gi_ring_entry *entries =
-        gi_readback_wait(&run->session->readbacks[slot], gpu_of(run), run->err);
+        gi_readback_wait(&run->session->readbacks[slot], gi_generation_gpu(run), run->err);
     if (!entries) {
         return false;
     }
@@ -521,7 +237,7 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
 }
 
 // The last token needs no place in the cache.
-static uint32_t count_steps(const struct generation *run)
+static uint32_t count_steps(const struct gi_generation *run)
 {
     const uint32_t room = run->session->n_ctx - run->base + 1;
     const int32_t wanted = run->params->n_predict;
@@ -529,33 +245,33 @@ static uint32_t count_steps(const struct generation *run)
 }
 
 // A software renderer computes while we submit, so a second chain would only hold the first one back.
-static uint32_t count_in_flight(const struct generation *run)
+static uint32_t count_in_flight(const struct gi_generation *run)
 {
-    return gi_gpu_platform(gpu_of(run))->is_software ? 1 : GI_CHAINS_IN_FLIGHT;
+    return gi_gpu_platform(gi_generation_gpu(run))->is_software ? 1 : GI_CHAINS_IN_FLIGHT;
 }
 
-static bool run_to_end(struct generation *run, const uint32_t *tokens)
+static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
-    if (!check_cancel(run) || !submit_prompt(run, tokens)) {
+    if (!gi_generation_check_cancel(run) || !gi_generation_submit_prompt(run, tokens)) {
         return false;
     }
     session->pending = GI_NO_TOKEN;
     session->n_past = run->base;
     if (run->params->n_predict == 0) { // the token is thrown away
         const struct gi_ring_entry *entry =
-            gi_readback_wait(&session->readbacks[0], gpu_of(run), run->err);
+            gi_readback_wait(&session->readbacks[0], gi_generation_gpu(run), run->err);
         return entry && check_entry(run, entry, 0);
     }
     while (!run->is_finished) {
         if (run->n_chains < count_in_flight(run) && run->n_submitted < run->max_steps) {
-            if (!submit_chain(run)) {
+            if (!gi_generation_submit_chain(run)) {
                 return false;
             }
         } else if (!take_chain(run)) {
             return false;
         }
-        if (!run->is_finished && !check_cancel(run)) {
+        if (!run->is_finished && !gi_generation_check_cancel(run)) {
             return false;
         }
     }
@@ -563,7 +279,7 @@ static bool run_to_end(struct generation *run, const uint32_t *tokens)
     if (rest.size > 0 && run->stats->stop != GLINFER_STOP_CALLBACK) {
         deliver_text(run, GI_NO_TOKEN, rest, NULL);
     }
-    return gi_gpu_check(gpu_of(run), "generating", run->err);
+    return gi_gpu_check(gi_generation_gpu(run), "generating", run->err);
 }
 
 static uint64_t peak_memory(void)
@@ -572,7 +288,7 @@ static uint64_t peak_memory(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-static void fill_stats(struct generation *run, uint64_t waits_before)
+static void fill_stats(struct gi_generation *run, uint64_t waits_before)
 {
     struct glinfer_stats *stats = run->stats;
     const struct gi_dispatch_table *step = run->session->step[run->end];
@@ -580,7 +296,7 @@ static void fill_stats(struct generation *run, uint64_t waits_before)
     stats->prompt_n = run->n_prompt;
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
     stats->predicted_ms = run->first_ns ? (double)(run->last_ns - run->first_ns) / 1e6 : 0.0;
-    stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gpu_of(run)) - waits_before);
+    stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_generation_gpu(run)) - waits_before);
     stats->dispatches_per_token = gi_dispatch_table_count(step);
     stats->weight_bytes_per_token = gi_dispatch_table_weight_bytes(step);
     stats->n_past = run->session->n_past;
@@ -605,7 +321,7 @@ static enum gi_step_end choose_end(const struct glinfer_generate_params *params)
     return params->temperature > 0.0f ? GI_STEP_END_SAMPLE : GI_STEP_END_ARGMAX;
 }
 
-static bool generate(struct generation *run, const uint32_t *tokens)
+static bool generate(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
     const struct glinfer_generate_params *params = run->params;
@@ -618,13 +334,13 @@ static bool generate(struct generation *run, const uint32_t *tokens)
                              run->err)) {
         return false;
     }
-    if (!gi_gpu_enter(gpu_of(run), &saved, run->err)) {
+    if (!gi_gpu_enter(gi_generation_gpu(run), &saved, run->err)) {
         return false;
     }
-    const uint64_t waits = gi_gpu_wait_count(gpu_of(run));
+    const uint64_t waits = gi_gpu_wait_count(gi_generation_gpu(run));
     const bool ok = run_to_end(run, tokens);
     fill_stats(run, waits);
-    gi_gpu_leave(gpu_of(run), &saved);
+    gi_gpu_leave(gi_generation_gpu(run), &saved);
     return ok;
 }
 
@@ -633,7 +349,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
 {
     const struct glinfer_generate_params own = take_params(params);
     struct glinfer_stats full = {.struct_size = sizeof(full)};
-    struct generation run = {
+    struct gi_generation run = {
         .session = session, .params = &own, .err = err, .stats = &full, .start_ns = gi_clock_ns()};
     if (!check_params(session, &own, err)) {
         return false;
