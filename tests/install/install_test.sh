@@ -23,10 +23,11 @@ foreign=$(printf '%s\n' "$exported" | grep -v '^glinfer_' || true)
 [ -z "$foreign" ] || die "symbols that are not ours are exported: $foreign"
 declared=$(grep -v 'static inline' "$prefix/include/glinfer.h" | grep -v '^ *//' |
     tr '\n' ' ' | grep -o 'GLINFER_API [^;]*' | grep -o 'glinfer_[a-z_]*(' | tr -d '(' | sort -u)
+# Nothing that grep -q could leave with a pipe broken: pipefail would take that for a symbol that is missing.
 for name in $declared; do
-    printf '%s\n' "$exported" | grep -qx "$name" || die "glinfer.h declares $name, the library lacks it"
+    grep -qx "$name" <<<"$exported" || die "glinfer.h declares $name, the library lacks it"
 done
-readelf -d "$library" | grep -q 'SONAME.*libglinfer\.so\.0\]' || die "the soname is not libglinfer.so.0"
+grep -q 'SONAME.*libglinfer\.so\.0\]' <<<"$(readelf -d "$library")" || die "the soname is not libglinfer.so.0"
 
 export PKG_CONFIG_PATH=${library%/*}/pkgconfig
 # shellcheck disable=SC2046
