@@ -1,5 +1,6 @@
 #include "platform/paged_memory.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,15 @@ struct gi_paged_memory {
     int (*release)(unsigned long long handle);
 };
 
+typedef void (*function_fn)(void);
+
 // POSIX has a pointer to a function fit into a pointer to data; C has no cast for it.
-static bool find(const struct gi_paged_memory *memory, const char *name, void *function)
+static function_fn find(const struct gi_paged_memory *memory, const char *name)
 {
     void *found = dlsym(memory->library, name);
-    memcpy(function, &found, sizeof(found));
-    return found != NULL;
+    function_fn function;
+    memcpy(&function, &found, sizeof(function));
+    return function;
 }
 
 static bool load(struct gi_paged_memory *memory, struct glinfer_error *err)
@@ -54,15 +58,20 @@ static bool load(struct gi_paged_memory *memory, struct glinfer_error *err)
     if (!memory->library) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "there is no libcuda.so.1");
     }
-    if (!find(memory, "cuInit", &memory->init) ||
-        !find(memory, "cuDeviceGetCount", &memory->device_count) ||
-        !find(memory, "cuDeviceGet", &memory->device_get) ||
-        !(find(memory, "cuDeviceGetUuid_v2", &memory->device_uuid) ||
-          find(memory, "cuDeviceGetUuid", &memory->device_uuid)) ||
-        !find(memory, "cuMemGetAllocationGranularity", &memory->granularity) ||
-        !find(memory, "cuMemCreate", &memory->create) ||
-        !find(memory, "cuMemExportToShareableHandle", &memory->export) ||
-        !find(memory, "cuMemRelease", &memory->release)) {
+    memory->init = (int (*)(unsigned int))find(memory, "cuInit");
+    memory->device_count = (int (*)(int *))find(memory, "cuDeviceGetCount");
+    memory->device_get = (int (*)(int *, int))find(memory, "cuDeviceGet");
+    const function_fn uuid = find(memory, "cuDeviceGetUuid_v2");
+    memory->device_uuid = (int (*)(uint8_t *, int))(uuid ? uuid : find(memory, "cuDeviceGetUuid"));
+    memory->granularity = (int (*)(size_t *, const struct cu_allocation *, int))find(
+        memory, "cuMemGetAllocationGranularity");
+    memory->create = (int (*)(unsigned long long *, size_t, const struct cu_allocation *,
+                              unsigned long long))find(memory, "cuMemCreate");
+    memory->export = (int (*)(void *, unsigned long long, int, unsigned long long))find(
+        memory, "cuMemExportToShareableHandle");
+    memory->release = (int (*)(unsigned long long))find(memory, "cuMemRelease");
+    if (!memory->init || !memory->device_count || !memory->device_get || !memory->device_uuid ||
+        !memory->granularity || !memory->create || !memory->export || !memory->release) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "libcuda.so.1 cannot share memory: it is older than 10.2");
     }
@@ -73,6 +82,7 @@ static bool find_device(struct gi_paged_memory *memory, const uint8_t wanted[GI_
                         struct glinfer_error *err)
 {
     int count = 0;
+    assert(memory->init);
     int status = memory->init(0);
     status = status == CU_SUCCESS ? memory->device_count(&count) : status;
     if (status != CU_SUCCESS) {

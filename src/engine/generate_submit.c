@@ -3,6 +3,8 @@
 #include "engine/generate.h"
 #include "engine/session_persistent.h"
 
+#include <assert.h>
+
 //-- step_state ----------------------------------------------------------------------------------
 
 static bool write_range(const struct gi_generation *run, enum gi_session_range range,
@@ -164,6 +166,7 @@ static bool throttle(struct gi_generation *run, uint32_t index, uint32_t n_token
     const bool ok = gi_fence_wait(gi_generation_gpu(run), fence, 0, run->err);
     gi_fence_finish(gi_generation_gpu(run), fence);
     const uint64_t now = gi_clock_ns();
+    assert(n_tokens > 0); // a fence stands behind a batch
     session->prompt_token_ns = (now - *since) / n_tokens;
     *since = now;
     return ok;

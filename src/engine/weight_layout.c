@@ -26,7 +26,7 @@ static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols
 }
 
 // Gate and up rows of a tile of their results in f16 (ops/half_rows.h), where a part had better begin.
-#define TILE_PAIR_ROWS (2 * GI_HALF_COLUMNS)
+#define TILE_PAIR_ROWS (UINT64_C(2) * GI_HALF_COLUMNS)
 
 // The most rows whose quads and aux fit a range.
 static uint32_t rows_that_fit(const struct run *run, uint32_t n_cols, uint64_t max_range)

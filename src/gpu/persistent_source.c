@@ -336,6 +336,7 @@ static uint32_t count_quads(const struct gi_persistent_maker *m)
     uint32_t n = count * (ENTRY_WORDS / 4);
     for (uint32_t i = 0; i < count; i++) {
         const struct gi_persistent_stage *stage = &m->stages[m->stage_of[i]];
+        assert(stage->first);
         n += needs_params(stage) ? stage->first->params_size / 16 : 0;
     }
     return n;
@@ -377,6 +378,7 @@ static bool fill_table(struct gi_persistent_maker *m)
                             "block",
                             count, size, m->gpu->limits.max_uniform_block_size);
     }
+    assert(size > 0);
     m->source->table = calloc(1, size);
     if (!m->source->table) {
         return gi_error_no_memory(m->err, size, "a persistent table");

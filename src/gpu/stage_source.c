@@ -185,6 +185,7 @@ static bool write_sign(struct writer *w, struct place *p)
     return true;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): a line of the preprocessor holds tokens, but no further line
 static bool write_token(struct writer *w, struct place *p)
 {
     const struct gi_stage_token *token = &p->tokens->items[p->at];
@@ -204,6 +205,7 @@ static bool write_token(struct writer *w, struct place *p)
     }
 }
 
+// NOLINTNEXTLINE(misc-no-recursion)
 static bool write_tokens(struct writer *w, const struct gi_stage_tokens *tokens, uint32_t first,
                          uint32_t end, bool is_struct)
 {
@@ -237,6 +239,7 @@ static bool note_macro(struct writer *w, const struct gi_stage_tokens *line)
 }
 
 // Lines of the preprocessor stay, but for those that stand at the head of a program; errors are prose.
+// NOLINTNEXTLINE(misc-no-recursion)
 static bool write_line(struct writer *w, const struct gi_stage_token *line)
 {
     struct gi_stage_tokens tokens;

@@ -130,6 +130,7 @@ static void split_heads(struct step_shape *shape, const struct gi_kv_layer *laye
                         uint32_t max_heads)
 {
     const uint32_t n_rep = layer->n_head / layer->n_kv_head;
+    assert(n_rep > 0 && max_heads > 0);
     const uint32_t n_run = (n_rep + max_heads - 1) / max_heads;
     shape->n_group = layer->n_kv_head * n_run;
     shape->heads = (n_rep + n_run - 1) / n_run;

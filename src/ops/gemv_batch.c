@@ -50,7 +50,7 @@ static bool is_possible(const struct shape *shape, const struct gi_gpu *gpu)
                           shape->tokens > 0 && shape->wg_size <= limits->max_invocations;
     const uint32_t team = is_sound ? shape->wg_size / (shape->pairs / shape->lane_pairs) : 0;
     const uint32_t span = has_subgroups(gpu) && team > 32 ? 32 : has_subgroups(gpu) ? team : 8;
-    return team >= 8 && team / span * shape->tokens * shape->pairs * 16 * sizeof(float) <=
+    return team >= 8 && (size_t)team / span * shape->tokens * shape->pairs * 16 * sizeof(float) <=
                             limits->max_shared_size;
 }
 
@@ -59,6 +59,7 @@ static bool parse_shape(const char *text, struct shape *shape)
 {
     int end = 0;
     return text &&
+           // NOLINTNEXTLINE(cert-err34-c): what a number too large becomes is no shape that is possible
            sscanf(text, "few:%u:%u:%u:%u%n", &shape->wg_size, &shape->pairs, &shape->lane_pairs,
                   &shape->tokens, &end) == 4 &&
            text[end] == 0;

@@ -10,7 +10,7 @@
 
 // Of glsl/lib/half_rows.glsl.
 #define TILE_TOKENS 128
-#define TILE_SIZE   (1056 * 16)
+#define TILE_SIZE   (UINT64_C(1056) * 16)
 
 // Fewer than these do not fill tiles.
 #define MIN_TOKENS 64
@@ -23,7 +23,7 @@ uint32_t gi_half_row_tiles(uint32_t width)
 uint64_t gi_half_rows_size(uint32_t n_tokens, uint32_t width)
 {
     const uint32_t n_tile = (n_tokens + TILE_TOKENS - 1) / TILE_TOKENS * gi_half_row_tiles(width);
-    return (uint64_t)n_tile * TILE_SIZE;
+    return n_tile * TILE_SIZE;
 }
 
 struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_rows *rows)

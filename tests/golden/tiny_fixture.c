@@ -55,6 +55,7 @@ static bool on_token(void *user, const struct glinfer_token *token)
     return true;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): written through taken
 void generate(struct fixture *f, struct glinfer_stats *stats, int32_t ids[N_PREDICT])
 {
     static const int32_t prompt[] = {5, 9, 11, 40};

@@ -108,6 +108,7 @@ static bool check_stream(struct kt_run *run, const struct gi_stream *stream, con
                          const double *norm, double ssq, double roundings)
 {
     uint32_t n = stream->n_embd;
+    assert(norm);
     double *bound = kt_alloc(n, sizeof(double));
     float *partial = kt_alloc(stream->n_ssq, sizeof(float));
     for (uint32_t i = 0; i < n; i++) {
