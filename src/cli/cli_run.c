@@ -257,7 +257,7 @@ static bool generate(struct run *run, struct glinfer_error *err)
 
 //-- results ---------------------------------------------------------------------------------------
 
-static void add_rate(cJSON *timings, const char *what, uint32_t n, double ms)
+static void add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_timed, double ms)
 {
     char name[64];
     snprintf(name, sizeof(name), "%s_n", what);
@@ -265,9 +265,9 @@ static void add_rate(cJSON *timings, const char *what, uint32_t n, double ms)
     snprintf(name, sizeof(name), "%s_ms", what);
     cJSON_AddNumberToObject(timings, name, ms);
     snprintf(name, sizeof(name), "%s_per_token_ms", what);
-    cJSON_AddNumberToObject(timings, name, n > 0 ? ms / n : 0);
+    cJSON_AddNumberToObject(timings, name, n_timed > 0 ? ms / n_timed : 0);
     snprintf(name, sizeof(name), "%s_per_second", what);
-    cJSON_AddNumberToObject(timings, name, cli_per_second(n, ms));
+    cJSON_AddNumberToObject(timings, name, cli_per_second(n_timed, ms));
 }
 
 static void add_timings(cJSON *object, const struct run *run)
@@ -276,8 +276,9 @@ static void add_timings(cJSON *object, const struct run *run)
     cJSON *timings = cJSON_AddObjectToObject(object, "timings");
     cJSON_AddNumberToObject(timings, "compile_ms", run->session.compile_ms);
     cJSON_AddNumberToObject(timings, "cache_n", 0);
-    add_rate(timings, "prompt", stats->prompt_n, stats->prompt_ms);
-    add_rate(timings, "predicted", stats->predicted_n, stats->predicted_ms);
+    add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
+    add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
+             stats->predicted_ms);
     cJSON_AddNumberToObject(timings, "ttft_ms", stats->ttft_ms);
     cJSON_AddNumberToObject(timings, "chain_length", stats->chain_length);
     cJSON_AddNumberToObject(timings, "gpu_waits", stats->gpu_waits);

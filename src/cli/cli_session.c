@@ -99,19 +99,24 @@ double cli_per_second(uint32_t n, double ms)
     return ms > 0 ? n * 1000.0 / ms : 0;
 }
 
-static void print_speed(const char *what, uint32_t n, double ms)
+uint32_t cli_timed_tokens(const struct glinfer_stats *stats)
+{
+    return stats->predicted_n > 0 ? stats->predicted_n - 1 : 0;
+}
+
+static void print_speed(const char *what, uint32_t n, uint32_t n_timed, double ms)
 {
     fprintf(stderr, "%-7s %6u tokens  %9.1f ms  %8.2f tokens/s\n", what, n, ms,
-            cli_per_second(n, ms));
+            cli_per_second(n_timed, ms));
 }
 
 void cli_print_speeds(const struct glinfer_stats *stats)
 {
-    print_speed("prompt", stats->prompt_n, stats->prompt_ms);
+    print_speed("prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
     if (stats->predicted_n == 1) {
         fprintf(stderr, "answer       1 token, which came with the prompt\n");
     } else if (stats->predicted_n > 1) {
-        print_speed("answer", stats->predicted_n, stats->predicted_ms);
+        print_speed("answer", stats->predicted_n, cli_timed_tokens(stats), stats->predicted_ms);
     } else {
         fprintf(stderr, "answer       0 tokens\n");
     }

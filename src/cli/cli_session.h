@@ -75,6 +75,8 @@ void cli_session_finish(struct cli_session *session);
 
 // n in ms milliseconds; 0 where there was no time.
 double cli_per_second(uint32_t n, double ms);
+// Tokens of an answer that its time is of: the first comes with the prompt.
+uint32_t cli_timed_tokens(const struct glinfer_stats *stats);
 // Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single token of an
 // answer comes with the prompt and has no time of its own.
 void cli_print_speeds(const struct glinfer_stats *stats);

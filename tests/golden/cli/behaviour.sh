@@ -107,6 +107,11 @@ check 'profile as json' $? 0
 check 'profile of both stages' "$(grep -o '"stage":' "$dir/profile.json" | wc -l | tr -d ' ')" 2
 check 'a trace of gemv' "$([ "$(grep -c 'gemv_' "$dir/trace.json")" -gt 0 ]; echo $?)" 0
 check 'a roofline' "$(grep -c 'Gflop/s</text>' "$dir/roof.svg")" 2
+run -p 'Once upon' -n 3 --temp 0 --json >"$dir/short.json"
+number() { grep -o "\"$1\": *[0-9.]*" "$dir/short.json" | sed 's/.*: *//'; }
+check 'three tokens are two steps' \
+    "$(awk "BEGIN { printf \"%.0f\", $(number predicted_ms) * $(number predicted_per_second) / 1000 }")" 2
+
 # gemm_tile TILE: the prompt kernel that runs with GLINFER_GEMM=TILE where products are taken in f16
 gemm_tile()
 {
