@@ -207,7 +207,8 @@ bool gi_session_open_persistent(struct glinfer_session *session, struct glinfer_
     }
     gi_session_drop_persistent(session);
     gi_log_write(gi_gpu_log(gpu), wish->is_asked ? GLINFER_LOG_WARN : GLINFER_LOG_INFO,
-                 "a chain of steps cannot be one dispatch: %s", why.message);
+                 "a chain of steps cannot be one dispatch, and is replayed as many: %s",
+                 why.message);
     return gi_gpu_check(gpu, "preparing persistent steps", err);
 }
 

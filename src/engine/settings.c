@@ -38,14 +38,14 @@ static const struct {
     bool (*is_known)(const char *text);
     const char *known;
 } settings[] = {
-    {"GLINFER_LIMITS",   is_limits,        "es31"                                           },
-    {"GLINFER_GEMM",     gi_gemm_is_tile,  "64x64, 64x64:2, 64x64:3, 32x64:2, narrow or few"},
+    {"GLINFER_LIMITS",   is_limits,        "es31"                                                   },
+    {"GLINFER_GEMM",     gi_gemm_is_tile,  "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few"},
     {"GLINFER_GEMV",     gi_gemv_is_shape,
-     "split, f16, row, texel, halves, bytes, places, bits or texbits"                       },
-    {"GLINFER_HALF",     is_yes_or_no,     "yes or no"                                      },
-    {"GLINFER_BATCH",    is_form,          "split, lane or row"                             },
-    {"GLINFER_PAGES",    is_pages,         "large or small"                                 },
-    {"GLINFER_GLSL_DIR", is_folder,        "a folder"                                       },
+     "split, f16, row, texel, halves, bytes, places, bits or texbits"                               },
+    {"GLINFER_HALF",     is_yes_or_no,     "yes or no"                                              },
+    {"GLINFER_BATCH",    is_form,          "split, lane or row"                                     },
+    {"GLINFER_PAGES",    is_pages,         "large or small"                                         },
+    {"GLINFER_GLSL_DIR", is_folder,        "a folder"                                               },
 };
 
 void gi_settings_check(const struct gi_log *log)

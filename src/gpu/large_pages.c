@@ -69,6 +69,8 @@ bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer)
         return true;
     }
     gpu->pages.is_refused = true;
-    gi_log_write(&gpu->log, GLINFER_LOG_INFO, "buffers lie in small pages: %s", own.message);
+    // A warning where large ones were asked for by name.
+    gi_log_write(&gpu->log, gpu->pages.from > 1 ? GLINFER_LOG_INFO : GLINFER_LOG_WARN,
+                 "buffers lie in small pages: %s", own.message);
     return false;
 }

@@ -116,7 +116,7 @@ warned 'GLINFER_HALF=1 is not known and left out: expected yes or no' GLINFER_HA
 warned 'GLINFER_PAGES=smal is not known and left out: expected large or small' GLINFER_PAGES=smal
 warned 'GLINFER_BATCH=rows is not known and left out: expected split, lane or row' GLINFER_BATCH=rows
 for tile in 64 few:1 narrower; do
-    warned "GLINFER_GEMM=$tile is not known and left out: expected 64x64, 64x64:2, 64x64:3, 32x64:2, narrow or few" \
+    warned "GLINFER_GEMM=$tile is not known and left out: expected 64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few" \
         GLINFER_GEMM=$tile
 done
 for shape in splitt split: split:x row:64:1:0:1; do
