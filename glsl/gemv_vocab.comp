@@ -32,6 +32,7 @@ layout(std430, binding = 0) restrict writeonly buffer Logits { uint logits[]; };
 #define GEMV_NORM 1
 
 #include "lib/gemv.glsl"
+#include "lib/no_rows.glsl"
 #include "lib/reduce.glsl"
 #if SOFTCAP
 #include "lib/exp_log.glsl"
@@ -43,7 +44,7 @@ const uint no_index = 0xFFFFFFFFu;
 
 // What an invocation without rows gives: the most negative number, and an index that no row has.
 float best = -3.4028235e38;
-uint best_index = 0xFFFFFFFEu;
+uint best_index = no_rows_index;
 
 uvec2 gemv_tiles(uint pair)
 {

@@ -1,5 +1,7 @@
 // Logits and partial maxima as gemv_vocab leaves them, and their maximum. Needs WG_SIZE,
 // lib/best.glsl and lib/stop_id.glsl.
+#include "lib/no_rows.glsl"
+
 layout(std430, binding = 1) restrict readonly buffer Logits { uint logits[]; };
 
 layout(std140, binding = 0) uniform Params
@@ -30,7 +32,7 @@ bool find_largest(out uint key, out uint id)
     for (uint i = gl_LocalInvocationIndex; i < n_partial; i += uint(WG_SIZE)) {
         uint other = key_of(logits[partial + 2u * i]);
         uint at = logits[partial + 2u * i + 1u];
-        bool has_rows = at != 0xFFFFFFFEu;
+        bool has_rows = at != no_rows_index;
         other = at < n_vocab ? other : has_rows ? 0xFFFFFFFFu : 0u; // comes before all, and shows
         if (is_better(other, at, key, id)) {
             key = other;
