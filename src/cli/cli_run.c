@@ -377,7 +377,7 @@ static void note_plain_text(const struct run *run)
 {
     if (!run->is_chat && !run->settings->is_raw) {
         fprintf(stderr, "glinfer: note: the model has no chat template: the prompt is continued as "
-                        "plain text (--raw)\n");
+                        "plain text; --raw asks for that without a note\n");
     }
 }
 
