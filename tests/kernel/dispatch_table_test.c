@@ -1,0 +1,420 @@
+// Recording and replay on a real context: chains, grids, barriers, times. Exit status 77 where there is no device.
+#include "gpu/step_state.h"
+#include "gpu_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+//-- replay ----------------------------------------------------------------------------------------
+
+static void chain_of_dispatches_adds_up(void **state)
+{
+    struct fixture *f = *state;
+    enum { N = 1000, COUNT = 1000 };
+    static uint32_t found[N];
+    uint32_t program, expected = 0;
+    struct gi_buffer a = make_buffer(f, N * 4, "a"), b = make_buffer(f, N * 4, "b");
+    struct gi_program_table *programs = make_program(f, add_kernel, &program);
+    const struct gi_dispatch_table_params params = {{0}, {0}};
+    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const struct add_params block = {.n = N, .addend = i % 7};
+        const struct gi_dispatch dispatch = {
+            .label = "add",
+            .program = program,
+            .bindings = {{i % 2 ? &a : &b, 0, N * 4}, {i % 2 ? &b : &a, 0, N * 4}},
+            .writes = 1,
+            .params = &block,
+            .params_size = sizeof(block),
+            .grid = {.size = {(N + 63) / 64, 1, 1}                          },
+            .weight_bytes = 3,
+        };
+        check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
+        expected += i % 7;
+    }
+    check(gi_dispatch_table_seal(table, &f->err), &f->err);
+    assert_int_equal(gi_dispatch_table_count(table), COUNT);
+    assert_int_equal(gi_dispatch_table_weight_bytes(table), 3 * COUNT);
+    for (uint32_t round = 1; round <= 3; round++) {
+        const struct gi_replay replay = {.n_tokens = 1, .flush_interval = round * 100};
+        if (gi_gpu_platform(f->gpu)->is_software) {
+            gi_dispatch_table_warm(table); // adds nothing
+        }
+        gi_dispatch_table_replay(table, &replay);
+        check(gi_buffer_read(&a, f->gpu, 0, found, sizeof(found), &f->err), &f->err);
+        for (uint32_t i = 0; i < N; i++) {
+            assert_int_equal(found[i], expected * round);
+        }
+    }
+    gi_dispatch_table_destroy(table);
+    gi_program_table_destroy(programs);
+    gi_buffer_finish(&a, f->gpu);
+    gi_buffer_finish(&b, f->gpu);
+}
+
+static const char count_kernel[] =
+    "layout(local_size_x = WG_SIZE) in;\n"
+    "layout(std430, binding = 0) buffer Dst { uint groups; uint x, y, z; };\n"
+    "void main() { if (gl_LocalInvocationIndex == 0u) {\n"
+    "  atomicAdd(groups, 1u); atomicMax(x, gl_WorkGroupID.x); atomicMax(y, gl_WorkGroupID.y);\n"
+    "  atomicMax(z, gl_WorkGroupID.z); } }\n";
+
+// Sets done: every group count of an indirect table becomes 0.
+static const char stop_kernel[] = "layout(local_size_x = WG_SIZE) in;\n"
+                                  "struct Slot { uvec4 count_rule; uvec4 rest; };\n"
+                                  "layout(std430, binding = 0) buffer Counts { Slot slots[]; };\n"
+                                  "void main() { uint i = gl_LocalInvocationIndex;\n"
+                                  "  if (i < 32u) { slots[i].count_rule.xyz = uvec3(0u); } }\n";
+
+// A table of one dispatch of count_kernel a grid, and, if asked, one that stops it all.
+struct grid_run {
+    struct gi_program_table *programs;
+    struct gi_dispatch_table *table;
+    struct gi_buffer results, counts, state;
+    uint32_t n_grids;
+};
+
+static void record_grids(struct fixture *f, struct grid_run *run, const struct gi_grid *grids,
+                         uint32_t n_grids, bool has_stop)
+{
+    const uint32_t step = gi_gpu_limits(f->gpu)->storage_alignment < 16
+                              ? 16
+                              : gi_gpu_limits(f->gpu)->storage_alignment;
+    uint32_t count, stop;
+    run->n_grids = n_grids;
+    run->results = make_buffer(f, (uint64_t)step * n_grids, "results");
+    run->counts = make_buffer(f, GI_MAX_SLOTS * sizeof(struct gi_grid_slot), "counts");
+    run->state = make_buffer(f, sizeof(struct gi_step_state), "state");
+    run->programs = gi_program_table_create(f->gpu, &f->err);
+    check(gi_program_table_request_source(run->programs, "count.comp", count_kernel, wg_64, 1,
+                                          &count, &f->err) &&
+              gi_program_table_request_source(run->programs, "stop.comp", stop_kernel, wg_64, 1,
+                                              &stop, &f->err) &&
+              gi_program_table_build(run->programs, NULL, NULL, &f->err),
+          &f->err);
+    const struct gi_dispatch_table_params params = {
+        .state = {&run->state,  0, sizeof(struct gi_step_state)},
+        .counts = {&run->counts, 0, run->counts.size            }
+    };
+    run->table = gi_dispatch_table_create(f->gpu, run->programs, &params, &f->err);
+    for (uint32_t i = 0; i < n_grids; i++) {
+        const struct gi_dispatch dispatch = {.label = "count",
+                                             .program = count,
+                                             .bindings = {{&run->results, i * step, 16}},
+                                             .writes = 1,
+                                             .grid = grids[i]};
+        check(gi_dispatch_table_record(run->table, &dispatch, &f->err), &f->err);
+    }
+    const struct gi_dispatch last = {.label = "stop",
+                                     .program = stop,
+                                     .bindings = {{&run->counts, 0, run->counts.size}},
+                                     .writes = 1,
+                                     .writes_state = true,
+                                     .grid = {.size = {1, 1, 1}}};
+    check(!has_stop || gi_dispatch_table_record(run->table, &last, &f->err), &f->err);
+    check(gi_dispatch_table_seal(run->table, &f->err), &f->err);
+}
+
+static void finish_grids(struct fixture *f, struct grid_run *run)
+{
+    gi_dispatch_table_destroy(run->table);
+    gi_program_table_destroy(run->programs);
+    gi_buffer_finish(&run->results, f->gpu);
+    gi_buffer_finish(&run->counts, f->gpu);
+    gi_buffer_finish(&run->state, f->gpu);
+}
+
+// Groups seen by dispatch i, and the largest id along each axis.
+static void read_groups(struct fixture *f, const struct grid_run *run, uint32_t i,
+                        uint32_t found[4])
+{
+    uint64_t step = run->results.size / run->n_grids;
+    check(gi_buffer_read(&run->results, f->gpu, i * step, found, 16, &f->err), &f->err);
+}
+
+static const struct gi_grid test_grids[] = {
+    {.size = {3, 2, 2}},
+    { .size = {0, 4, 1}, .rule = GI_GRID_KEYS,   .axis = 0, .divisor = 8},
+    {     .size = {2, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 2},
+    {     .size = {1, 4, 0}, .rule = GI_GRID_KEYS,   .axis = 2, .divisor = 1},
+    {     .size = {1, 4, 9}, .rule = GI_GRID_KEYS,   .axis = 2, .divisor = 4},
+};
+
+enum { N_TEST_GRID = sizeof(test_grids) / sizeof(test_grids[0]) };
+
+// n_past 37, n_tokens 5: ceil(42 / 8) = 6, ceil(5 / 2) = 3, 42, at most 9 of ceil(42 / 4) = 11.
+static void expect_test_grids(struct fixture *f, const struct grid_run *run)
+{
+    static const uint32_t expected[][4] = {
+        {12,  2, 1, 1 },
+        {24,  5, 3, 0 },
+        {6,   1, 2, 0 },
+        {168, 0, 3, 41},
+        {36,  0, 3, 8 }
+    };
+    for (uint32_t i = 0; i < N_TEST_GRID; i++) {
+        uint32_t found[4];
+        read_groups(f, run, i, found);
+        assert_memory_equal(found, expected[i], sizeof(found));
+    }
+}
+
+static void open_with_mode(struct fixture *f, const char *mode)
+{
+    setenv("GLINFER_DISPATCH", mode, 1);
+    open_fixture(f, "");
+    unsetenv("GLINFER_DISPATCH");
+}
+
+static void grids_follow_their_rules_when_direct(void **state)
+{
+    struct fixture f;
+    struct grid_run run;
+    (void)state;
+    open_with_mode(&f, "direct");
+    assert_false(gi_gpu_limits(f.gpu)->is_indirect);
+    record_grids(&f, &run, test_grids, N_TEST_GRID, false);
+    gi_dispatch_table_replay(run.table, &(struct gi_replay){.n_past = 37, .n_tokens = 5});
+    expect_test_grids(&f, &run);
+    finish_grids(&f, &run);
+    close_fixture(&f);
+}
+
+static void grids_follow_their_rules_when_indirect(void **state)
+{
+    struct fixture f;
+    struct grid_run run;
+    (void)state;
+    open_with_mode(&f, "indirect");
+    assert_true(gi_gpu_limits(f.gpu)->is_indirect);
+    record_grids(&f, &run, test_grids, N_TEST_GRID, false);
+    check(gi_dispatch_table_prime(run.table, 37, 5, &f.err), &f.err);
+    gi_dispatch_table_replay(run.table, &(struct gi_replay){0});
+    expect_test_grids(&f, &run);
+    finish_grids(&f, &run);
+    close_fixture(&f);
+}
+
+static void indirect_chain_stops_when_done(void **state)
+{
+    struct fixture f;
+    struct grid_run run;
+    (void)state;
+    open_with_mode(&f, "indirect");
+    record_grids(&f, &run, test_grids, N_TEST_GRID, true);
+    check(gi_dispatch_table_prime(run.table, 37, 5, &f.err), &f.err);
+    for (int i = 0; i < 3; i++) {
+        gi_dispatch_table_replay(run.table, &(struct gi_replay){0});
+    }
+    expect_test_grids(&f, &run);
+    finish_grids(&f, &run);
+    close_fixture(&f);
+}
+
+static void slots_are_shared_and_run_out(void **state)
+{
+    struct fixture f;
+    struct grid_run run;
+    struct gi_grid grids[GI_MAX_SLOTS + 8];
+    (void)state;
+    for (uint32_t i = 0; i < GI_MAX_SLOTS + 8; i++) {
+        grids[i] = (struct gi_grid){
+            .size = {1, 1, 1},
+              .rule = GI_GRID_KEYS, .divisor = 1 + i % GI_MAX_SLOTS
+        };
+    }
+    open_with_mode(&f, "indirect");
+    record_grids(&f, &run, grids, GI_MAX_SLOTS + 8, false);
+    const struct gi_dispatch_table_params params = {
+        .counts = {&run.counts, 0, run.counts.size}
+    };
+    struct gi_dispatch_table *table =
+        gi_dispatch_table_create(f.gpu, run.programs, &params, &f.err);
+    struct gi_dispatch dispatch = {
+        .label = "too_many", .bindings = {{&run.results, 0, 16}}, .writes = 1};
+    bool is_recorded = true;
+    for (uint32_t i = 0; i <= GI_MAX_SLOTS && is_recorded; i++) {
+        dispatch.grid = (struct gi_grid){
+            .size = {1, 1, 1},
+              .rule = GI_GRID_TOKENS, .divisor = i + 1
+        };
+        is_recorded = gi_dispatch_table_record(table, &dispatch, &f.err);
+        assert_true(is_recorded || i == GI_MAX_SLOTS);
+    }
+    assert_false(is_recorded);
+    assert_int_equal(f.err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(f.err.message, "too_many"));
+    gi_dispatch_table_destroy(table);
+    finish_grids(&f, &run);
+    close_fixture(&f);
+}
+
+static void record_refuses_what_the_device_cannot_do(void **state)
+{
+    struct fixture *f = *state;
+    const struct gi_limits *limits = gi_gpu_limits(f->gpu);
+    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
+    const struct gi_dispatch_table_params params = {{0}, {0}};
+    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    // Only recorded, so the storage need not be there.
+    const struct gi_buffer huge = {.name = 1, .size = limits->max_storage_block_size + 256};
+    struct gi_dispatch dispatch = {
+        .label = "large", .bindings = {{&huge, 0, huge.size}}, .grid = {.size = {1, 1, 1}}};
+    assert_false(gi_dispatch_table_record(table, &dispatch, &f->err));
+    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(f->err.message, "large"));
+    dispatch.label = "wide";
+    dispatch.bindings[0].size = 256;
+    dispatch.grid.size[1] = limits->max_group_count[1] + 1;
+    if (dispatch.grid.size[1] != 0) {
+        assert_false(gi_dispatch_table_record(table, &dispatch, &f->err));
+        assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
+        assert_non_null(strstr(f->err.message, "wide"));
+    }
+    gi_dispatch_table_destroy(table);
+    gi_program_table_destroy(programs);
+}
+
+//-- barriers --------------------------------------------------------------------------------------
+
+enum {
+    STORAGE = 0x2000, // GL_SHADER_STORAGE_BARRIER_BIT
+    UNIFORM = 0x0004, // GL_UNIFORM_BARRIER_BIT
+    COMMAND = 0x0040, // GL_COMMAND_BARRIER_BIT
+};
+
+// Records a dispatch that reads [r0, r1) and writes [w0, w1) of a buffer, in units of 256 bytes.
+static void record_access(struct fixture *f, struct gi_dispatch_table *table,
+                          const struct gi_buffer *buffer, const uint32_t unit[4], bool writes_state)
+{
+    const struct gi_dispatch dispatch = {
+        .label = "access",
+        .bindings = {{unit[3] > unit[2] ? buffer : NULL, unit[2] * 256u,
+                      (unit[3] - unit[2]) * 256u},
+                     {unit[1] > unit[0] ? buffer : NULL, unit[0] * 256u,
+                      (unit[1] - unit[0]) * 256u}},
+        .writes = 1,
+        .writes_state = writes_state,
+        .grid = {.size = {1, 1, 1}                                                }
+    };
+    check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
+}
+
+static void barriers_stand_where_ranges_overlap(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        uint32_t unit[4]; // read from, to, written from, to
+        uint32_t barrier;
+    } steps[] = {
+        {{0, 1, 1, 2},     0      }, // the first
+        {{0, 1, 2, 3},     0      }, // reads what another reads
+        {{3, 4, 4, 5},     0      }, // somewhere else
+        {{1, 2, 5, 6},     STORAGE}, // reads what was written
+        {{1, 2, 6, 7},     0      }, // that is settled
+        {{7, 8, 1, 2},     STORAGE}, // writes what was read
+        {{8, 9, 1, 2},     STORAGE}, // writes what was written
+        {{1, 2, 1, 2},     STORAGE}, // in place
+        {{9, 10, 10, 12},  0      }, // overlap by a part:
+        {{11, 13, 13, 14}, STORAGE},
+    };
+    struct gi_buffer buffer = make_buffer(f, 16 * 256, "access");
+    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
+    const struct gi_dispatch_table_params params = {{0}, {0}};
+    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        record_access(f, table, &buffer, steps[i].unit, false);
+        if (gi_dispatch_table_barrier(table, i) != steps[i].barrier) {
+            fail_msg("step %u has barrier 0x%x", i, gi_dispatch_table_barrier(table, i));
+        }
+    }
+    assert_int_equal(gi_dispatch_table_barrier(table, gi_dispatch_table_count(table)), STORAGE);
+    gi_dispatch_table_destroy(table);
+    gi_program_table_destroy(programs);
+    gi_buffer_finish(&buffer, f->gpu);
+}
+
+static void check_state_barriers(const char *mode, uint32_t expected)
+{
+    static const uint32_t first[4] = {0, 1, 1, 2}, second[4] = {4, 5, 5, 6}, none[4] = {8, 9, 9, 9};
+    struct fixture f;
+    open_with_mode(&f, mode);
+    struct gi_buffer buffer = make_buffer(&f, 16 * 256, "access");
+    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
+    const struct gi_dispatch_table_params params = {{0}, {0}};
+    struct gi_dispatch_table *table = gi_dispatch_table_create(f.gpu, programs, &params, &f.err);
+    record_access(&f, table, &buffer, first, false);
+    record_access(&f, table, &buffer, second, true);
+    record_access(&f, table, &buffer, none, false);
+    record_access(&f, table, &buffer, second, true);
+    assert_int_equal(gi_dispatch_table_barrier(table, 0), 0);
+    assert_int_equal(gi_dispatch_table_barrier(table, 1), STORAGE); // all read step_state
+    assert_int_equal(gi_dispatch_table_barrier(table, 2), expected);
+    assert_int_equal(gi_dispatch_table_barrier(table, 4), expected);
+    gi_dispatch_table_destroy(table);
+    gi_program_table_destroy(programs);
+    gi_buffer_finish(&buffer, f.gpu);
+    close_fixture(&f);
+}
+
+static void barriers_after_step_state_reach_uniforms_and_commands(void **state)
+{
+    (void)state;
+    check_state_barriers("direct", STORAGE | UNIFORM);
+    check_state_barriers("indirect", STORAGE | UNIFORM | COMMAND);
+}
+
+//-- timer -------------------------------------------------------------------------------------------
+
+static void timer_times_each_dispatch(void **state)
+{
+    struct fixture *f = *state;
+    struct grid_run run;
+    uint64_t ns[N_TEST_GRID] = {0};
+    if (!gi_gpu_limits(f->gpu)->has_timer_query) {
+        skip();
+    }
+    record_grids(f, &run, test_grids, N_TEST_GRID, false);
+    struct gi_timer *timer = gi_timer_create(f->gpu, N_TEST_GRID, &f->err);
+    check(timer != NULL, &f->err);
+    const struct gi_replay replay = {.n_past = 37, .n_tokens = 5, .timer = timer};
+    for (int round = 0; round < 2; round++) {
+        gi_timer_reset(timer);
+        check(gi_dispatch_table_prime(run.table, 37, 5, &f->err), &f->err);
+        gi_dispatch_table_replay(run.table, &replay);
+        assert_int_equal(gi_timer_count(timer), N_TEST_GRID);
+        check(gi_gpu_finish(f->gpu, &f->err), &f->err);
+        enum gi_timer_status status = GI_TIMER_STATUS_PENDING;
+        for (int i = 0; i < 1000 && status == GI_TIMER_STATUS_PENDING; i++) {
+            status = gi_timer_results(timer, ns);
+            usleep(status == GI_TIMER_STATUS_PENDING ? 1000 : 0);
+        }
+        assert_int_not_equal(status, GI_TIMER_STATUS_PENDING);
+        for (int i = 0; i < N_TEST_GRID; i++) {
+            assert_true(ns[i] < 1000000000);
+        }
+    }
+    gi_timer_destroy(timer);
+    finish_grids(f, &run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chain_of_dispatches_adds_up),
+        cmocka_unit_test(grids_follow_their_rules_when_direct),
+        cmocka_unit_test(grids_follow_their_rules_when_indirect),
+        cmocka_unit_test(indirect_chain_stops_when_done),
+        cmocka_unit_test(slots_are_shared_and_run_out),
+        cmocka_unit_test(record_refuses_what_the_device_cannot_do),
+        cmocka_unit_test(barriers_stand_where_ranges_overlap),
+        cmocka_unit_test(barriers_after_step_state_reach_uniforms_and_commands),
+        cmocka_unit_test(timer_times_each_dispatch),
+    };
+    if (!has_device()) {
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, setup_fixture, teardown_fixture);
+}

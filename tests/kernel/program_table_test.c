@@ -1,0 +1,315 @@
+// Programs on a real context: what a driver says of them, building, the cache of binaries. Exit status 77 where there
+// is no device.
+#include "base/hash.h"
+#include "gpu_fixture.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+//-- programs --------------------------------------------------------------------------------------
+
+static void program_errors_name_file_and_line(void **state)
+{
+    static const char text[] = "layout(local_size_x = 1) in;\n"
+                               "void main()\n"
+                               "{ undeclared_thing = 1; }\n";
+    struct fixture f;
+    uint32_t index;
+    (void)state;
+    open_fixture(&f, "");
+    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
+    check(gi_program_table_request_source(programs, "bad.comp", text, NULL, 0, &index, &f.err),
+          &f.err);
+    assert_false(gi_program_table_build(programs, NULL, NULL, &f.err));
+    assert_int_equal(f.err.status, GLINFER_STATUS_DRIVER);
+    if (!strstr(f.err.message, "bad.comp:3: ") || !strstr(f.err.message, "undeclared_thing")) {
+        fail_msg("%s", f.err.message);
+    }
+    gi_program_table_destroy(programs);
+    check(gi_gpu_check(f.gpu, "ending a test", &f.err), &f.err);
+    drop_fixture(&f); // the driver's messages speak of the error
+}
+
+static bool cancel_second(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    uint32_t *n_calls = user;
+    assert_int_equal(phase, GLINFER_PHASE_COMPILE);
+    assert_true(done <= total);
+    return (*n_calls)++ == 0;
+}
+
+static void program_build_can_be_cancelled_and_taken_up_again(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t index[3], n_calls = 0;
+    struct gi_program_stats stats;
+    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
+    for (int32_t i = 0; i < 3; i++) {
+        const struct gi_define defines[] = {
+            {"WG_SIZE", 32 << i}
+        };
+        check(gi_program_table_request_source(programs, "add.comp", add_kernel, defines, 1,
+                                              &index[i], &f->err),
+              &f->err);
+    }
+    assert_false(gi_program_table_build(programs, cancel_second, &n_calls, &f->err));
+    assert_int_equal(f->err.status, GLINFER_STATUS_CANCELLED);
+    check(gi_program_table_build(programs, NULL, NULL, &f->err), &f->err);
+    gi_program_table_describe(programs, &stats);
+    assert_int_equal(stats.n_programs, 3);
+    assert_int_equal(stats.n_compiled, 3);
+    assert_int_equal(stats.n_cached, 0);
+    assert_true(gi_program_name(programs, index[2]) != 0);
+    gi_program_table_destroy(programs);
+}
+
+static void program_tells_uniform_offsets(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t index;
+    struct gi_program_table *programs = make_program(f, add_kernel, &index);
+    assert_int_equal(gi_program_uniform_offset(programs, index, "n"), 0);
+    assert_int_equal(gi_program_uniform_offset(programs, index, "addend"), 4);
+    assert_int_equal(gi_program_uniform_offset(programs, index, "no_such"), -1);
+    gi_program_table_destroy(programs);
+}
+
+static void equal_keys_share_a_program(void **state)
+{
+    struct fixture *f = *state;
+    const struct gi_program_key a = {
+        .id = 0, .quant = GI_QUANT_NONE, .n_defines = 1, .defines = {{"WG_SIZE", 64}}};
+    struct gi_program_key b = a;
+    uint32_t first, second, third;
+    b.defines[0].value = 32;
+    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
+    check(gi_program_table_request(programs, &a, &first, &f->err), &f->err);
+    check(gi_program_table_request(programs, &b, &second, &f->err), &f->err);
+    check(gi_program_table_request(programs, &a, &third, &f->err), &f->err);
+    assert_int_equal(first, third);
+    assert_int_not_equal(first, second);
+    assert_non_null(strstr(gi_program_label(programs, second), "WG_SIZE=32"));
+    b.quant = 12345;
+    assert_false(gi_program_table_request(programs, &b, &second, &f->err));
+    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
+    gi_program_table_destroy(programs);
+}
+
+//-- cache -----------------------------------------------------------------------------------------
+
+struct folder {
+    char path[64];
+};
+
+static void make_folder(struct folder *folder)
+{
+    snprintf(folder->path, sizeof(folder->path), "/tmp/program_table_test.XXXXXX");
+    assert_non_null(mkdtemp(folder->path));
+}
+
+// Writes the path of the one binary in the cache; returns how many there are.
+static uint32_t find_binary(const struct folder *folder, char *path, size_t size)
+{
+    char dir[128];
+    uint32_t count = 0;
+    snprintf(dir, sizeof(dir), "%s/programs", folder->path);
+    DIR *stream = opendir(dir);
+    for (struct dirent *entry = stream ? readdir(stream) : NULL; entry; entry = readdir(stream)) {
+        if (entry->d_name[0] != '.') {
+            snprintf(path, size, "%s/%s", dir, entry->d_name);
+            count++;
+        }
+    }
+    if (stream) {
+        closedir(stream);
+    }
+    return count;
+}
+
+static void remove_folder(const struct folder *folder)
+{
+    char path[512];
+    while (find_binary(folder, path, sizeof(path)) > 0) {
+        unlink(path);
+    }
+    snprintf(path, sizeof(path), "%s/programs", folder->path);
+    rmdir(path);
+    rmdir(folder->path);
+}
+
+// Builds one program with the cache in dir; returns the warnings logged. The program must work.
+static uint32_t build_cached(const char *dir, uint32_t n_cached)
+{
+    struct fixture f;
+    struct gi_program_stats stats;
+    uint32_t index;
+    open_fixture(&f, dir);
+    struct gi_program_table *programs = make_program(&f, add_kernel, &index);
+    gi_program_table_describe(programs, &stats);
+    assert_int_equal(stats.n_cached, n_cached);
+    assert_int_equal(stats.n_compiled, 1 - n_cached);
+    assert_int_equal(gi_program_uniform_offset(programs, index, "addend"), 4);
+    gi_program_table_destroy(programs);
+    uint32_t n_warnings = f.n_warnings;
+    // A refused binary may be reported as an error of ours; it is not.
+    check(gi_gpu_check(f.gpu, "ending a test", &f.err), &f.err);
+    drop_fixture(&f);
+    return n_warnings;
+}
+
+static bool has_binaries(const struct fixture *f)
+{
+    if (gi_gpu_limits(f->gpu)->n_binary_formats == 0) {
+        printf("# skipped: no program binaries\n");
+        return false;
+    }
+    return true;
+}
+
+static void cache_gives_back_what_was_compiled(void **state)
+{
+    struct folder folder;
+    char path[512];
+    if (!has_binaries(*state)) {
+        skip();
+    }
+    make_folder(&folder);
+    assert_int_equal(build_cached(folder.path, 0), 0);
+    assert_int_equal(find_binary(&folder, path, sizeof(path)), 1);
+    assert_int_equal(build_cached(folder.path, 1), 0);
+    assert_int_equal(find_binary(&folder, path, sizeof(path)), 1);
+    remove_folder(&folder);
+}
+
+// Reads a small file whole; the caller frees it.
+static uint8_t *read_file(const char *path, size_t *size)
+{
+    struct stat info;
+    FILE *stream = fopen(path, "rb");
+    assert_non_null(stream);
+    assert_int_equal(fstat(fileno(stream), &info), 0);
+    *size = (size_t)info.st_size;
+    uint8_t *data = malloc(*size);
+    assert_int_equal(fread(data, 1, *size, stream), *size);
+    fclose(stream);
+    return data;
+}
+
+static void write_file(const char *path, const uint8_t *data, size_t size)
+{
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(data, 1, size, stream), size);
+    fclose(stream);
+}
+
+static void cache_compiles_again_when_a_file_is_damaged(void **state)
+{
+    struct folder folder;
+    char path[512];
+    size_t size;
+    if (!has_binaries(*state)) {
+        skip();
+    }
+    make_folder(&folder);
+    build_cached(folder.path, 0);
+    find_binary(&folder, path, sizeof(path));
+    uint8_t *sound = read_file(path, &size);
+    static const size_t cuts[] = {0, 1, 47, 48, 49};
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+        write_file(path, sound, cuts[i]);
+        build_cached(folder.path, 0);
+    }
+    for (size_t i = 0; i < 60; i += 5) {
+        sound[i] ^= 0x40;
+        write_file(path, sound, size);
+        sound[i] ^= 0x40;
+        build_cached(folder.path, 0);
+    }
+    build_cached(folder.path, 1);
+    free(sound);
+    remove_folder(&folder);
+}
+
+// The header of a cache file: see program_cache.c.
+struct cache_header {
+    char magic[8];
+    struct gi_hash key, hash;
+    uint32_t format, size;
+};
+
+static void cache_compiles_again_when_the_driver_refuses(void **state)
+{
+    struct folder folder;
+    struct cache_header header;
+    char path[512];
+    size_t size;
+    if (!has_binaries(*state)) {
+        skip();
+    }
+    make_folder(&folder);
+    build_cached(folder.path, 0);
+    find_binary(&folder, path, sizeof(path));
+    uint8_t *data = read_file(path, &size);
+    memset(data + sizeof(header), 0x5a, size - sizeof(header));
+    memcpy(&header, data, sizeof(header));
+    gi_hash_init(&header.hash);
+    gi_hash_add(&header.hash, data + sizeof(header), header.size);
+    memcpy(data, &header, sizeof(header));
+    write_file(path, data, size);
+    build_cached(folder.path, 0);
+    build_cached(folder.path, 1);
+    free(data);
+    remove_folder(&folder);
+}
+
+static void cache_warns_once_when_it_cannot_write(void **state)
+{
+    struct folder folder;
+    struct rlimit old, tiny;
+    char path[512];
+    if (!has_binaries(*state)) {
+        skip();
+    }
+    make_folder(&folder);
+    snprintf(path, sizeof(path), "%s/file", folder.path);
+    write_file(path, (const uint8_t *)"x", 1);
+    assert_int_equal(build_cached(path, 0), 1);
+    unlink(path);
+
+    // A full disk.
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    tiny = old;
+    tiny.rlim_cur = 64;
+    setrlimit(RLIMIT_FSIZE, &tiny);
+    uint32_t n_warnings = build_cached(folder.path, 0);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_int_equal(n_warnings, 1);
+    assert_int_equal(find_binary(&folder, path, sizeof(path)), 0);
+    remove_folder(&folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(program_errors_name_file_and_line),
+        cmocka_unit_test(program_build_can_be_cancelled_and_taken_up_again),
+        cmocka_unit_test(program_tells_uniform_offsets),
+        cmocka_unit_test(equal_keys_share_a_program),
+        cmocka_unit_test(cache_gives_back_what_was_compiled),
+        cmocka_unit_test(cache_compiles_again_when_a_file_is_damaged),
+        cmocka_unit_test(cache_compiles_again_when_the_driver_refuses),
+        cmocka_unit_test(cache_warns_once_when_it_cannot_write),
+    };
+    if (!has_device()) {
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, setup_fixture, teardown_fixture);
+}
