@@ -37,6 +37,10 @@ static struct gi_persistent *make(struct glinfer_session *session,
         persistent = gi_persistent_create(gpu, table, programs, &params, err);
     }
     gi_dispatch_table_destroy(table);
+    if (persistent && !gi_persistent_build(persistent, NULL, NULL, err)) {
+        gi_persistent_destroy(persistent);
+        return NULL;
+    }
     return persistent;
 }
 

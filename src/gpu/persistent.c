@@ -32,7 +32,8 @@ struct gi_persistent {
     struct gi_buffer table, control;
     struct gi_range bindings[GI_PERSISTENT_MAX_BINDINGS];
     uint32_t n_bindings;
-    uint32_t program; // GL
+    uint32_t index, program; // of programs; GL's name of it, 0: not built
+    struct gi_hash key;
     uint32_t n_groups, max_spins;
 };
 
@@ -133,21 +134,62 @@ static bool probe(struct gi_persistent *p, struct glinfer_error *err)
     return true;
 }
 
+//-- building --------------------------------------------------------------------------------------
+
+static bool take_program(struct gi_persistent *p, struct glinfer_error *err)
+{
+    p->program = gi_program_name(p->programs, p->index);
+    return probe(p, err);
+}
+
+bool gi_persistent_load(struct gi_persistent *persistent, bool *is_built, struct glinfer_error *err)
+{
+    return gi_program_table_load(persistent->programs, is_built, err) &&
+           (!*is_built || take_program(persistent, err));
+}
+
+bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,
+                         struct glinfer_error *err)
+{
+    return gi_program_table_build(persistent->programs, progress, user, err) &&
+           take_program(persistent, err);
+}
+
+bool gi_persistent_start(struct gi_persistent *persistent, struct glinfer_error *err)
+{
+    return gi_program_table_start(persistent->programs, err);
+}
+
+bool gi_persistent_is_ready(const struct gi_persistent *persistent)
+{
+    return gi_program_table_is_ready(persistent->programs);
+}
+
+struct gi_program_table *gi_persistent_release(struct gi_persistent *persistent)
+{
+    struct gi_program_table *programs = persistent->programs;
+    persistent->programs = NULL;
+    persistent->program = 0;
+    return programs;
+}
+
 //-- life ------------------------------------------------------------------------------------------
 
-static bool build(struct gi_persistent *p, const struct gi_persistent_source *source,
-                  struct glinfer_error *err)
+static void make_key(struct gi_persistent *p, const struct gi_persistent_source *source)
 {
-    uint32_t index;
+    gi_hash_init(&p->key);
+    gi_gpu_identify(p->gpu, &p->key);
+    gi_hash_add(&p->key, source->text, strlen(source->text));
+    gi_hash_add(&p->key, source->table, source->n_words * sizeof(uint32_t));
+    gi_hash_add(&p->key, &p->n_groups, sizeof(p->n_groups));
+}
+
+static bool request(struct gi_persistent *p, const struct gi_persistent_source *source,
+                    struct glinfer_error *err)
+{
     p->programs = gi_program_table_create(p->gpu, err);
-    if (!p->programs ||
-        !gi_program_table_request_text(p->programs, "persistent", source->text, source->capability,
-                                       &index, err) ||
-        !gi_program_table_build(p->programs, NULL, NULL, err)) {
-        return false;
-    }
-    p->program = gi_program_name(p->programs, index);
-    return true;
+    return p->programs && gi_program_table_request_text(p->programs, "persistent", source->text,
+                                                        source->capability, &p->index, err);
 }
 
 static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
@@ -165,16 +207,17 @@ static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
     }
     const uint64_t size = source.n_words * sizeof(uint32_t);
     const bool ok =
-        build(p, &source, err) && gi_buffer_init(&p->table, p->gpu, size, "table", err) &&
+        request(p, &source, err) && gi_buffer_init(&p->table, p->gpu, size, "table", err) &&
         gi_buffer_write(&p->table, p->gpu, 0, source.table, size, err) &&
         gi_buffer_init(&p->control, p->gpu, CONTROL_WORDS * sizeof(uint32_t), "control", err);
     if (ok) {
         memcpy(p->bindings, source.bindings, sizeof(p->bindings));
         p->n_bindings = source.n_bindings;
         p->bindings[GI_PERSISTENT_CONTROL] = (struct gi_range){&p->control, 0, p->control.size};
+        make_key(p, &source);
     }
     gi_persistent_source_finish(&source);
-    return ok && probe(p, err);
+    return ok;
 }
 
 struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
@@ -207,4 +250,9 @@ void gi_persistent_destroy(struct gi_persistent *persistent)
     gi_buffer_finish(&persistent->control, persistent->gpu);
     gi_program_table_destroy(persistent->programs);
     free(persistent);
+}
+
+const struct gi_hash *gi_persistent_key(const struct gi_persistent *persistent)
+{
+    return &persistent->key;
 }

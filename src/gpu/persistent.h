@@ -22,16 +22,36 @@ enum gi_puts {
     GI_PUTS_ALL,
 };
 
-// Makes and builds the program of a table that was recorded for it and is not sealed; the table and the
-// programs that it was recorded with are not needed afterwards. Fails with UNSUPPORTED (a software
-// renderer with more than one group, a table with a dispatch that cannot be a stage, groups that do not
-// run together: says which), DRIVER, CANCELLED, NO_MEMORY, GPU_LOST.
+// Writes the program of a table that was recorded for it and is not sealed; the table and the programs that
+// it was recorded with are not needed afterwards. Nothing is compiled. Fails with UNSUPPORTED (a software
+// renderer with more than one group, a table with a dispatch that cannot be a stage: says which), DRIVER,
+// NO_MEMORY.
 struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
                                            const struct gi_dispatch_table *table,
                                            const struct gi_program_table *programs,
                                            const struct gi_persistent_params *params,
                                            struct glinfer_error *err);
+// Accepts NULL.
 void gi_persistent_destroy(struct gi_persistent *persistent);
+
+// What tells it from all others: driver, text, table and groups.
+const struct gi_hash *gi_persistent_key(const struct gi_persistent *persistent);
+
+// Of these one must have built it before it is replayed. Building ends with the probe; all three fail with
+// UNSUPPORTED (groups do not run together), DRIVER, NO_MEMORY, GPU_LOST.
+// Builds it if the program cache has it, which *is_built says.
+bool gi_persistent_load(struct gi_persistent *persistent, bool *is_built,
+                        struct glinfer_error *err);
+// Builds it, waiting for the compiler. progress may be NULL; false from it cancels: CANCELLED.
+bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,
+                         struct glinfer_error *err);
+// Begins to compile without waiting, where limits.has_parallel_compile; gi_persistent_build then ends it, without
+// waiting once gi_persistent_is_ready.
+bool gi_persistent_start(struct gi_persistent *persistent, struct glinfer_error *err);
+bool gi_persistent_is_ready(const struct gi_persistent *persistent);
+// Hands the program over to the caller, compiled or not, so that it need not be waited for when the rest is
+// destroyed.
+struct gi_program_table *gi_persistent_release(struct gi_persistent *persistent);
 
 // Groups that are used.
 uint32_t gi_persistent_groups(const struct gi_persistent *persistent);

@@ -39,17 +39,25 @@ void gi_program_describe_source(const struct gi_program *program, struct gi_glsl
     };
 }
 
-// Takes the program from the cache or begins to compile it.
-static bool start_program(const struct build *build, struct gi_program *program)
+// Takes the program from the cache where that has it.
+static bool load_program(const struct build *build, struct gi_program *program)
 {
     struct gi_program_cache *cache = &build->table->cache;
     struct gi_glsl_params params;
+    if (program->source.text) {
+        return true; // was looked for before
+    }
     gi_program_describe_source(program, &params);
     if (!gi_glsl_source_init(&program->source, &params, build->err)) {
         return false;
     }
     gi_program_cache_key(cache, program->source.text, program->source.size, &program->cache_key);
     program->name = gi_program_cache_load(cache, &program->cache_key);
+    return true;
+}
+
+static void compile_program(const struct build *build, struct gi_program *program)
+{
     if (program->name == 0) {
         gi_log_write(&build->table->gpu->log, GLINFER_LOG_DEBUG, "compiling %s", program->label);
         const GLchar *text = program->source.text;
@@ -57,12 +65,11 @@ static bool start_program(const struct build *build, struct gi_program *program)
         glShaderSource(program->shader, 1, &text, NULL);
         glCompileShader(program->shader);
     }
-    return true;
 }
 
 static void link_program(struct gi_program *program)
 {
-    if (program->shader != 0) {
+    if (program->shader != 0 && program->name == 0) {
         program->name = glCreateProgram();
         glProgramParameteri(program->name, GL_PROGRAM_BINARY_RETRIEVABLE_HINT, GL_TRUE);
         glAttachShader(program->name, program->shader);
@@ -140,16 +147,26 @@ static bool finish_program(const struct build *build, struct gi_program *program
 
 //-- all of them -----------------------------------------------------------------------------------
 
-static bool build_window(const struct build *build, uint32_t end)
+static bool start_window(const struct build *build, uint32_t end)
 {
     struct gi_program_table *table = build->table;
     for (uint32_t i = table->n_built; i < end; i++) {
-        if (!start_program(build, &table->programs[i])) {
+        if (!load_program(build, &table->programs[i])) {
             return false;
         }
+        compile_program(build, &table->programs[i]);
     }
     for (uint32_t i = table->n_built; i < end; i++) {
         link_program(&table->programs[i]);
+    }
+    return true;
+}
+
+static bool build_window(const struct build *build, uint32_t end)
+{
+    struct gi_program_table *table = build->table;
+    if (!start_window(build, end)) {
+        return false;
     }
     while (table->n_built < end) {
         struct gi_program *program = &table->programs[table->n_built];
@@ -165,14 +182,53 @@ static bool build_window(const struct build *build, uint32_t end)
     return true;
 }
 
-// Undoes what a failed build began; what was finished stays.
-static void drop_unbuilt(struct gi_program_table *table)
+void gi_program_drop_unbuilt(struct gi_program_table *table)
 {
     for (uint32_t i = table->n_built; i < table->n_programs; i++) {
         glDeleteProgram(table->programs[i].name);
         table->programs[i].name = 0;
         drop_source(&table->programs[i]);
     }
+}
+
+bool gi_program_table_load(struct gi_program_table *table, bool *is_built,
+                           struct glinfer_error *err)
+{
+    const struct build build = {.table = table, .end = table->n_programs, .err = err};
+    *is_built = true;
+    for (uint32_t i = table->n_built; i < table->n_programs; i++) {
+        if (!load_program(&build, &table->programs[i])) {
+            gi_program_drop_unbuilt(table);
+            return false;
+        }
+        *is_built = *is_built && table->programs[i].name != 0;
+    }
+    return !*is_built || gi_program_table_build(table, NULL, NULL, err);
+}
+
+bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error *err)
+{
+    const struct build build = {.table = table, .end = table->n_programs, .err = err};
+    if (!start_window(&build, table->n_programs)) {
+        gi_program_drop_unbuilt(table);
+        return false;
+    }
+    return gi_gpu_check(table->gpu, "beginning to compile programs", err);
+}
+
+bool gi_program_table_is_ready(const struct gi_program_table *table)
+{
+    for (uint32_t i = table->n_built; i < table->n_programs; i++) {
+        const struct gi_program *program = &table->programs[i];
+        GLint is_complete = GL_TRUE;
+        if (table->gpu->ext.compiler_threads && program->shader != 0) {
+            glGetProgramiv(program->name, GL_COMPLETION_STATUS_KHR, &is_complete);
+        }
+        if (!is_complete) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
@@ -191,7 +247,7 @@ bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn 
     while (is_built && table->n_built < table->n_programs) {
         is_built = build_window(&build, is_parallel ? table->n_programs : table->n_built + 1);
     }
-    drop_unbuilt(table);
+    gi_program_drop_unbuilt(table);
     table->stats.build_ns += gi_clock_ns() - start;
     return is_built && gi_gpu_check(table->gpu, "compiling programs", err);
 }

@@ -17,7 +17,7 @@ struct gi_program {
     // Only while it is built:
     struct gi_glsl_source source;
     struct gi_hash cache_key;
-    uint32_t shader; // 0: taken from the cache
+    uint32_t shader; // 0: taken from the cache, or not begun
 };
 
 struct gi_program_table {
@@ -31,5 +31,7 @@ struct gi_program_table {
 
 // Writes what the program is made of into *params, all of it borrowed from the program.
 void gi_program_describe_source(const struct gi_program *program, struct gi_glsl_params *params);
+// Undoes what a build began and did not finish; what was finished stays.
+void gi_program_drop_unbuilt(struct gi_program_table *table);
 
 #endif

@@ -95,6 +95,7 @@ void gi_program_table_destroy(struct gi_program_table *table)
     if (!table) {
         return;
     }
+    gi_program_drop_unbuilt(table);
     for (uint32_t i = 0; i < table->n_programs; i++) {
         glDeleteProgram(table->programs[i].name);
         free(table->programs[i].text);
@@ -240,6 +241,7 @@ bool gi_program_table_request_source(struct gi_program_table *table, const char 
 
 void gi_program_table_forget(struct gi_program_table *table)
 {
+    gi_program_drop_unbuilt(table);
     for (uint32_t i = table->n_built; i < table->n_programs; i++) {
         free(table->programs[i].text);
     }

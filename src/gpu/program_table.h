@@ -51,6 +51,16 @@ bool gi_program_has_registers(const struct gi_gpu *gpu);
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
                             void *user, struct glinfer_error *err);
 
+// The same in pieces, for whoever has something better to do than wait:
+// Sets *is_built to whether the cache had all that was requested, which then is built; nothing is compiled.
+// Fails as a build does.
+bool gi_program_table_load(struct gi_program_table *table, bool *is_built,
+                           struct glinfer_error *err);
+// Begins to compile, and returns at once where limits.has_parallel_compile. A build ends it. Fails as that does.
+bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error *err);
+// Whether all that was started is compiled, so that a build does not wait. Never waits itself.
+bool gi_program_table_is_ready(const struct gi_program_table *table);
+
 // Takes back what was requested and not built: after a build that failed, whose program would fail the
 // next one too. Indices of what was built stay good.
 void gi_program_table_forget(struct gi_program_table *table);

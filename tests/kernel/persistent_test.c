@@ -216,14 +216,24 @@ static void replay_ordinary(struct fixture *f, uint32_t n, uint32_t data[2 * N])
     replay_table(f, record(f), n, data);
 }
 
+// Takes the table; NULL with f->err where it cannot be.
+static struct gi_persistent *make_of(struct fixture *f, struct gi_dispatch_table *table,
+                                     const struct gi_persistent_params *params)
+{
+    struct gi_persistent *persistent =
+        gi_persistent_create(f->gpu, table, f->programs, params, &f->err);
+    gi_dispatch_table_destroy(table);
+    if (persistent && !gi_persistent_build(persistent, NULL, NULL, &f->err)) {
+        gi_persistent_destroy(persistent);
+        return NULL;
+    }
+    return persistent;
+}
+
 static struct gi_persistent *make(struct fixture *f, uint32_t n_groups, uint32_t max_spins)
 {
     const struct gi_persistent_params params = {GROUP_SIZE, n_groups, max_spins};
-    struct gi_dispatch_table *table = record(f);
-    struct gi_persistent *persistent =
-        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
-    gi_dispatch_table_destroy(table);
-    return persistent;
+    return make_of(f, record(f), &params);
 }
 
 static uint32_t read_fault(struct fixture *f, const struct gi_persistent *persistent)
@@ -264,10 +274,8 @@ static void any_table_can_be_walked(void **state)
         const bool has_labels = counts[i] == MAX_MIX;
         const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
         replay_table(f, record_labelled(f, counts[i], has_labels), 2, expected);
-        struct gi_dispatch_table *table = record_labelled(f, counts[i], has_labels);
         struct gi_persistent *persistent =
-            gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
-        gi_dispatch_table_destroy(table);
+            make_of(f, record_labelled(f, counts[i], has_labels), &params);
         check(persistent != NULL, &f->err);
         reset(f, UINT32_MAX);
         gi_persistent_replay(persistent, 2);
@@ -290,6 +298,73 @@ static void a_dispatch_ends_when_done(void **state)
     read_data(f, found);
     assert_memory_equal(found, expected, sizeof(found));
     gi_persistent_destroy(persistent);
+}
+
+// Compiled by the driver's own threads where it has some: nobody waits but for the results.
+static void a_program_can_be_begun_and_taken_later(void **state)
+{
+    struct fixture *f = *state;
+    static uint32_t expected[2 * N], found[2 * N];
+    const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
+    bool is_built = true;
+    replay_ordinary(f, N_STEP, expected);
+    struct gi_dispatch_table *table = record(f);
+    struct gi_persistent *persistent =
+        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
+    gi_dispatch_table_destroy(table);
+    check(persistent && gi_persistent_load(persistent, &is_built, &f->err), &f->err);
+    assert_false(is_built); // there is no cache here
+    check(gi_persistent_start(persistent, &f->err), &f->err);
+    while (!gi_persistent_is_ready(persistent)) {
+    }
+    check(gi_persistent_build(persistent, NULL, NULL, &f->err), &f->err);
+    reset(f, UINT32_MAX);
+    gi_persistent_replay(persistent, N_STEP);
+    read_data(f, found);
+    assert_memory_equal(found, expected, sizeof(found));
+    gi_persistent_destroy(persistent);
+}
+
+static void a_program_that_is_not_waited_for_can_be_left_behind(void **state)
+{
+    struct fixture *f = *state;
+    const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
+    for (int i = 0; i < 2; i++) {
+        struct gi_dispatch_table *table = record_labelled(f, 3 + (uint32_t)i, false);
+        struct gi_persistent *persistent =
+            gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
+        gi_dispatch_table_destroy(table);
+        check(persistent && gi_persistent_start(persistent, &f->err), &f->err);
+        struct gi_program_table *left = i == 0 ? gi_persistent_release(persistent) : NULL;
+        gi_persistent_destroy(persistent);
+        gi_program_table_destroy(left);
+    }
+    check(gi_gpu_check(f->gpu, "leaving programs behind", &f->err), &f->err);
+}
+
+static struct gi_hash key_of(struct fixture *f, uint32_t n_mix, uint32_t n_groups)
+{
+    const struct gi_persistent_params params = {GROUP_SIZE, n_groups, 1u << 17};
+    struct gi_dispatch_table *table = record_labelled(f, n_mix, false);
+    struct gi_persistent *persistent =
+        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
+    gi_dispatch_table_destroy(table);
+    check(persistent != NULL, &f->err);
+    const struct gi_hash key = *gi_persistent_key(persistent);
+    gi_persistent_destroy(persistent);
+    return key;
+}
+
+static void a_key_tells_tables_apart(void **state)
+{
+    struct fixture *f = *state;
+    const struct gi_hash key = key_of(f, 4, 1), same = key_of(f, 4, 1), other = key_of(f, 8, 1);
+    assert_memory_equal(&key, &same, sizeof(key));
+    assert_memory_not_equal(&key, &other, sizeof(key));
+    if (!f->is_software) {
+        const struct gi_hash wide = key_of(f, 4, 2);
+        assert_memory_not_equal(&key, &wide, sizeof(key));
+    }
 }
 
 static void a_dispatch_takes_what_its_budget_holds(void **state)
@@ -356,6 +431,9 @@ int main(void)
         cmocka_unit_test(one_dispatch_does_what_replays_do),
         cmocka_unit_test(any_table_can_be_walked),
         cmocka_unit_test(a_dispatch_ends_when_done),
+        cmocka_unit_test(a_program_can_be_begun_and_taken_later),
+        cmocka_unit_test(a_program_that_is_not_waited_for_can_be_left_behind),
+        cmocka_unit_test(a_key_tells_tables_apart),
         cmocka_unit_test(a_dispatch_takes_what_its_budget_holds),
         cmocka_unit_test(a_fault_stops_all_that_follows),
         cmocka_unit_test(groups_that_cannot_run_together_are_refused_or_left_out),

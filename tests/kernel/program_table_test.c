@@ -187,6 +187,47 @@ static void cache_gives_back_what_was_compiled(void **state)
     remove_folder(&folder);
 }
 
+// Whether the cache alone builds the program; where it does not, compiles it in pieces.
+static bool load_or_start(const char *dir)
+{
+    struct fixture f;
+    struct gi_program_stats stats;
+    uint32_t index;
+    bool is_built = false;
+    open_fixture(&f, dir);
+    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
+    check(
+        gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1, &index, &f.err),
+        &f.err);
+    check(gi_program_table_load(programs, &is_built, &f.err), &f.err);
+    if (!is_built) {
+        check(gi_program_table_start(programs, &f.err), &f.err);
+        check(gi_program_table_start(programs, &f.err), &f.err); // changes nothing
+        while (!gi_program_table_is_ready(programs)) {
+        }
+        check(gi_program_table_build(programs, NULL, NULL, &f.err), &f.err);
+    }
+    gi_program_table_describe(programs, &stats);
+    assert_int_equal(stats.n_compiled, !is_built);
+    assert_int_equal(stats.n_cached, is_built);
+    assert_int_equal(gi_program_uniform_offset(programs, index, "addend"), 4);
+    gi_program_table_destroy(programs);
+    close_fixture(&f);
+    return is_built;
+}
+
+static void programs_can_be_built_in_pieces(void **state)
+{
+    struct folder folder;
+    if (!has_binaries(*state)) {
+        skip();
+    }
+    make_folder(&folder);
+    assert_false(load_or_start(folder.path));
+    assert_true(load_or_start(folder.path));
+    remove_folder(&folder);
+}
+
 // Reads a small file whole; the caller frees it.
 static uint8_t *read_file(const char *path, size_t *size)
 {
@@ -304,6 +345,7 @@ int main(void)
         cmocka_unit_test(program_tells_uniform_offsets),
         cmocka_unit_test(equal_keys_share_a_program),
         cmocka_unit_test(cache_gives_back_what_was_compiled),
+        cmocka_unit_test(programs_can_be_built_in_pieces),
         cmocka_unit_test(cache_compiles_again_when_a_file_is_damaged),
         cmocka_unit_test(cache_compiles_again_when_the_driver_refuses),
         cmocka_unit_test(cache_warns_once_when_it_cannot_write),
