@@ -318,8 +318,10 @@ static bool read_options(struct options *options, int argc, char **argv)
 static void look_for(void *user, enum glinfer_log_level level, const char *message)
 {
     struct options *options = user;
-    (void)level;
     options->was_logged |= options->logged && strstr(message, options->logged);
+    if (options->logged && level <= GLINFER_LOG_INFO) {
+        printf("log: %s\n", message);
+    }
 }
 
 int main(int argc, char **argv)

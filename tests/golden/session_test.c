@@ -93,6 +93,7 @@ static struct glinfer_session *open_session(struct fixture *f, uint32_t chain, u
     params.chain_length = chain;
     params.n_ctx = n_ctx;
     params.n_batch = n_batch;
+    params.precision = GLINFER_PRECISION_F32; // answers by different kernels are compared closely
     struct glinfer_session *session = glinfer_session_create(f->model, &params, &err);
     if (!session) {
         fail_msg("%s", err.message);
