@@ -145,6 +145,15 @@ static bool finish_program(const struct build *build, struct gi_program *program
     return true;
 }
 
+// A program that the driver refused stays behind without a name, so that others can be built after it.
+static void refuse_program(struct gi_program_table *table)
+{
+    struct gi_program *program = &table->programs[table->n_built++];
+    glDeleteProgram(program->name);
+    program->name = 0;
+    drop_source(program);
+}
+
 //-- all of them -----------------------------------------------------------------------------------
 
 static bool start_window(const struct build *build, uint32_t end)
@@ -170,8 +179,11 @@ static bool build_window(const struct build *build, uint32_t end)
     }
     while (table->n_built < end) {
         struct gi_program *program = &table->programs[table->n_built];
-        if (!await_program(build, program, table->n_built - build->first) ||
-            !finish_program(build, program)) {
+        if (!await_program(build, program, table->n_built - build->first)) {
+            return false;
+        }
+        if (!finish_program(build, program)) {
+            refuse_program(table);
             return false;
         }
         table->n_built++;

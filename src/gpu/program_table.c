@@ -242,6 +242,9 @@ bool gi_program_table_request_source(struct gi_program_table *table, const char 
 void gi_program_table_forget(struct gi_program_table *table)
 {
     gi_program_drop_unbuilt(table);
+    while (table->n_built > 0 && table->programs[table->n_built - 1].name == 0) { // refused
+        table->n_built--;
+    }
     for (uint32_t i = table->n_built; i < table->n_programs; i++) {
         free(table->programs[i].text);
     }

@@ -47,7 +47,8 @@ bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id);
 bool gi_program_has_registers(const struct gi_gpu *gpu);
 
 // Compiles what was requested since the last build. progress may be NULL; false from it cancels.
-// Fails with DRIVER (file:line and the driver's words), CANCELLED, GPU_LOST, NO_MEMORY.
+// Fails with DRIVER (file:line and the driver's words), CANCELLED, GPU_LOST, NO_MEMORY; the program that the driver
+// refused is not built again, and the next build goes on behind it.
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
                             void *user, struct glinfer_error *err);
 
@@ -61,8 +62,7 @@ bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error
 // Whether all that was started is compiled, so that a build does not wait. Never waits itself.
 bool gi_program_table_is_ready(const struct gi_program_table *table);
 
-// Takes back what was requested and not built: after a build that failed, whose program would fail the
-// next one too. Indices of what was built stay good.
+// Takes back what was requested last and not built, after a build that failed. Indices of what was built stay good.
 void gi_program_table_forget(struct gi_program_table *table);
 
 struct gi_program_stats {
@@ -72,7 +72,7 @@ struct gi_program_stats {
 void gi_program_table_describe(const struct gi_program_table *table,
                                struct gi_program_stats *stats);
 
-// The GL name of a built program: for the dispatch table and tests.
+// The GL name of a built program, 0 of one that the driver refused: for the dispatch table and tests.
 uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index);
 // "gemv_qkv.comp q4_0 HEAD_DIM=64": for messages.
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);

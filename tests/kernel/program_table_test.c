@@ -36,6 +36,37 @@ static void program_errors_name_file_and_line(void **state)
     drop_fixture(&f); // the driver's messages speak of the error
 }
 
+// What is refused is in nobody's way but its own.
+static void programs_are_built_behind_a_refused_one(void **state)
+{
+    static const char bad[] = "layout(local_size_x = 1) in;\n"
+                              "void main()\n"
+                              "{ undeclared_thing = 1; }\n";
+    const struct gi_dispatch_table_params params = {0};
+    struct gi_dispatch dispatch = {.label = "bad", .grid = {.size = {1, 1, 1}}};
+    struct fixture f;
+    uint32_t good;
+    (void)state;
+    open_fixture(&f, "");
+    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
+    struct gi_dispatch_table *table = gi_dispatch_table_create(f.gpu, programs, &params, &f.err);
+    check(gi_program_table_request_source(programs, "bad.comp", bad, NULL, 0, &dispatch.program,
+                                          &f.err) &&
+              gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1, &good,
+                                              &f.err) &&
+              gi_dispatch_table_record(table, &dispatch, &f.err),
+          &f.err);
+    assert_false(gi_program_table_build(programs, NULL, NULL, &f.err));
+    check(gi_program_table_build(programs, NULL, NULL, &f.err), &f.err);
+    assert_true(gi_program_name(programs, good) != 0);
+    assert_false(gi_dispatch_table_seal(table, &f.err));
+    assert_int_equal(f.err.status, GLINFER_STATUS_DRIVER);
+    assert_non_null(strstr(f.err.message, "bad.comp"));
+    gi_dispatch_table_destroy(table);
+    gi_program_table_destroy(programs);
+    drop_fixture(&f); // the driver's messages speak of the error
+}
+
 static bool cancel_second(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
 {
     uint32_t *n_calls = user;
@@ -341,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(program_errors_name_file_and_line),
+        cmocka_unit_test(programs_are_built_behind_a_refused_one),
         cmocka_unit_test(program_build_can_be_cancelled_and_taken_up_again),
         cmocka_unit_test(program_tells_uniform_offsets),
         cmocka_unit_test(equal_keys_share_a_program),
