@@ -284,6 +284,7 @@ enum glinfer_precision {
                            // the same, and the log says so
 };
 
+struct glinfer_generate_params;
 struct glinfer_session; // one timeline of tokens: KV cache, position, sampler
 
 struct glinfer_session_params {
@@ -294,9 +295,12 @@ struct glinfer_session_params {
     uint32_t chain_length; // decode steps between two waits for the GPU, 1..256; 0: by max_batch_ms
                            // (fewer at the start of an answer)
     uint32_t max_batch_ms; // GPU time of a chain or a batch that is aimed at; 0: 100
-    glinfer_progress_fn progress; // compiling programs
+    glinfer_progress_fn progress; // compiling programs for what is expected
     void *progress_user;
     enum glinfer_precision precision; // of arithmetic
+    // A generation to compile for ahead, of which n_prompt (0: prompts of any length), n_predict, n_probs and the
+    // sampling count; NULL: the first generation of each kind compiles what it needs.
+    const struct glinfer_generate_params *expected;
 };
 
 static inline void glinfer_session_params_init(struct glinfer_session_params *params)
@@ -305,8 +309,8 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
     params->struct_size = sizeof(*params);
 }
 
-// Allocates the cache and scratch, compiles and records. After it decoding allocates and compiles
-// nothing. Fails with OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
+// Allocates the cache and scratch, and records. A generation compiles what none of its kind did before; after
+// that, decoding allocates and compiles nothing. Fails with OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
@@ -347,7 +351,7 @@ struct glinfer_generate_params {
     size_t n_stop;
     glinfer_token_fn on_token; // NULL: tokens are only counted
     void *token_user;
-    glinfer_progress_fn progress; // the prompt
+    glinfer_progress_fn progress; // compiling programs, the prompt
     void *progress_user;
 };
 

@@ -325,8 +325,11 @@ static int prepare(struct chat *chat, struct cli_session_flags *asked)
         !cli_conversation_set_system(&chat->turns.conversation, chat->settings->system)) {
         return cli_fail(CLI_EXIT_FAILED, "no memory for the system message");
     }
+    struct glinfer_generate_params expected; // turns of any length
+    glinfer_generate_params_init(&expected);
+    cli_sampling_fill(&chat->settings->sampling, 0, &expected);
     status = cli_session_load(&chat->session);
-    return status == CLI_EXIT_DONE ? cli_session_start(&chat->session) : status;
+    return status == CLI_EXIT_DONE ? cli_session_start(&chat->session, &expected) : status;
 }
 
 static int run_chat(const struct settings *settings)

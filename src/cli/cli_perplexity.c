@@ -267,7 +267,7 @@ static int measure(struct perplexity *self)
     if (!tokenize(self) || !plan_windows(self)) {
         return CLI_EXIT_FAILED;
     }
-    status = cli_session_start(&self->session);
+    status = cli_session_start(&self->session, NULL);
     status = status == CLI_EXIT_DONE ? score_windows(self) : status;
     return status == CLI_EXIT_DONE ? print_result(self) : status;
 }

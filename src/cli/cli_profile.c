@@ -310,7 +310,7 @@ static int run(struct profile *profile)
         status = cli_session_load(&profile->session);
     }
     if (status == CLI_EXIT_DONE) {
-        status = cli_session_start(&profile->session);
+        status = cli_session_start(&profile->session, NULL);
     }
     if (status == CLI_EXIT_DONE) {
         profile->data.model = profile->session.info.description;

@@ -231,19 +231,25 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     return cli_write(token->text, token->text_size);
 }
 
-static bool generate(struct run *run, struct glinfer_error *err)
+// What the session is compiled for, too.
+static void fill_params(const struct run *run, struct glinfer_generate_params *params)
 {
     const struct cli_run_settings *settings = run->settings;
+    glinfer_generate_params_init(params);
+    params->prompt = run->prompt;
+    params->n_prompt = run->n_prompt;
+    params->n_predict = (int32_t)settings->n_predict;
+    params->ignore_eos = settings->ignores_eos;
+    params->n_probs = settings->is_json ? (uint32_t)settings->n_probs : 0;
+    cli_sampling_fill(&settings->sampling, run->seed, params);
+}
+
+static bool generate(struct run *run, struct glinfer_error *err)
+{
     struct glinfer_generate_params params;
-    glinfer_generate_params_init(&params);
-    params.prompt = run->prompt;
-    params.n_prompt = run->n_prompt;
-    params.n_predict = (int32_t)settings->n_predict;
-    params.ignore_eos = settings->ignores_eos;
-    params.n_probs = settings->is_json ? (uint32_t)settings->n_probs : 0;
-    cli_sampling_fill(&settings->sampling, run->seed, &params);
+    fill_params(run, &params);
     params.stop = run->stop;
-    params.n_stop = settings->stop.count;
+    params.n_stop = run->settings->stop.count;
     params.on_token = receive_token;
     params.token_user = run;
     params.progress = cli_progress;
@@ -366,11 +372,16 @@ static int finish_answer(struct run *run, bool is_done, const struct glinfer_err
 // Opens the device and loads the model and a session; prints what failed.
 static int load(struct run *run)
 {
+    struct glinfer_generate_params expected;
     const int status = cli_session_load(&run->session);
     if (status != CLI_EXIT_DONE) {
         return status;
     }
-    return tokenize(run) ? cli_session_start(&run->session) : CLI_EXIT_FAILED;
+    if (!tokenize(run)) {
+        return CLI_EXIT_FAILED;
+    }
+    fill_params(run, &expected);
+    return cli_session_start(&run->session, &expected);
 }
 
 static void note_plain_text(const struct run *run)

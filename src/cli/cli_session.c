@@ -63,7 +63,7 @@ int cli_session_load(struct cli_session *session)
     return session->model ? CLI_EXIT_DONE : cli_fail_error(&err);
 }
 
-int cli_session_start(struct cli_session *session)
+int cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected)
 {
     const struct cli_session_flags *flags = session->flags;
     struct glinfer_error err;
@@ -78,6 +78,7 @@ int cli_session_start(struct cli_session *session)
     params.max_batch_ms = (uint32_t)flags->max_batch_ms;
     params.progress = cli_progress;
     params.progress_user = &session->bar;
+    params.expected = expected;
     const double begin = cli_now();
     session->session = glinfer_session_create(session->model, &params, &err);
     session->compile_ms = 1e3 * (cli_now() - begin);

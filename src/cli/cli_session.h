@@ -69,8 +69,8 @@ void cli_session_init(struct cli_session *session, const struct cli_session_flag
 int cli_session_check(struct cli_session *session);
 // Opens the device and loads the model. CLI_EXIT_DONE, or the exit status.
 int cli_session_load(struct cli_session *session);
-// Creates the session. CLI_EXIT_DONE, or the exit status.
-int cli_session_start(struct cli_session *session);
+// Creates the session, compiled for the generation that is expected; NULL: for none. CLI_EXIT_DONE, or the exit status.
+int cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected);
 void cli_session_finish(struct cli_session *session);
 
 // n in ms milliseconds; 0 where there was no time.

@@ -201,7 +201,7 @@ static int run(struct tune *tune)
         status = cli_session_load(&tune->session);
     }
     if (status == CLI_EXIT_DONE) {
-        status = cli_session_start(&tune->session);
+        status = cli_session_start(&tune->session, NULL);
     }
     if (status == CLI_EXIT_DONE) {
         status = measure(tune);

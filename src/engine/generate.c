@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/session_persistent.h"
+#include "engine/session_tables.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -297,8 +298,8 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
     stats->predicted_ms = run->first_ns ? (double)(run->last_ns - run->first_ns) / 1e6 : 0.0;
     stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_generation_gpu(run)) - waits_before);
-    stats->dispatches_per_token = gi_dispatch_table_count(step);
-    stats->weight_bytes_per_token = gi_dispatch_table_weight_bytes(step);
+    stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
+    stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
     stats->n_past = run->session->n_past;
     stats->peak_memory = peak_memory();
 }
@@ -313,12 +314,17 @@ static struct glinfer_generate_params take_params(const struct glinfer_generate_
     return own;
 }
 
-static enum gi_step_end choose_end(const struct glinfer_generate_params *params)
+// Compiles what no generation needed before.
+static bool prepare(const struct gi_generation *run)
 {
-    if (params->n_probs > 0 || (params->temperature > 0.0f && params->top_k == 0)) {
-        return GI_STEP_END_SAMPLE_ALL;
-    }
-    return params->temperature > 0.0f ? GI_STEP_END_SAMPLE : GI_STEP_END_ARGMAX;
+    struct glinfer_session *session = run->session;
+    const uint32_t tables =
+        gi_session_choose_tables(session, run->end, run->n_prompt, run->max_steps > 1);
+    const bool is_new_kind = session->ready != 0 && (tables & ~session->ready) != 0;
+    return gi_session_prepare(session, tables, run->params->progress, run->params->progress_user,
+                              run->err) &&
+           gi_session_record(session, gi_session_step_bit(run->end), run->err) &&
+           (!is_new_kind || gi_session_prepare_rest(session, run->err));
 }
 
 static bool generate(struct gi_generation *run, const uint32_t *tokens)
@@ -328,7 +334,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     struct gi_platform_saved saved;
     run->base = session->n_past + run->n_prompt;
     run->max_steps = count_steps(run);
-    run->end = choose_end(params);
+    run->end = gi_session_choose_end(params);
     session->epoch++;
     if (!gi_text_stream_init(&run->text, params->stop, params->n_stop, session->max_token_size,
                              run->err)) {
@@ -338,7 +344,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
         return false;
     }
     const uint64_t waits = gi_gpu_wait_count(gi_generation_gpu(run));
-    const bool ok = run_to_end(run, tokens);
+    const bool ok = prepare(run) && run_to_end(run, tokens);
     fill_stats(run, waits);
     gi_gpu_leave(gi_generation_gpu(run), &saved);
     return ok;

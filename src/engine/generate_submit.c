@@ -174,12 +174,13 @@ static bool throttle(struct gi_generation *run, uint32_t index, uint32_t n_token
 
 // Dispatches between flushes, so that a submission keeps to the budget: some kernels' watchdogs count
 // per submission.
-static uint32_t choose_flush(const struct gi_generation *run, uint32_t n_tokens)
+static uint32_t choose_flush(const struct gi_generation *run, const struct gi_dispatch_table *table,
+                             uint32_t n_tokens)
 {
     enum { FIRST = 9 };
     const struct glinfer_session *session = run->session;
     const uint64_t batch_ns = session->prompt_token_ns * n_tokens;
-    const uint64_t count = gi_dispatch_table_count(session->prompt);
+    const uint64_t count = gi_dispatch_table_count(table);
     if (batch_ns == 0) {
         return FIRST;
     }
@@ -190,15 +191,16 @@ static uint32_t choose_flush(const struct gi_generation *run, uint32_t n_tokens)
 static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint32_t done,
                          uint32_t count)
 {
-    const struct glinfer_session *session = run->session;
+    struct glinfer_session *session = run->session;
+    struct gi_dispatch_table *table = gi_session_prompt(session, count, run->err);
     const struct gi_replay replay = {.n_past = session->n_past + done,
                                      .n_tokens = count,
-                                     .flush_interval = choose_flush(run, count)};
-    if (!write_range(run, GI_SESSION_TOKENS, tokens + done, count * sizeof(tokens[0])) ||
+                                     .flush_interval = table ? choose_flush(run, table, count) : 0};
+    if (!table || !write_range(run, GI_SESSION_TOKENS, tokens + done, count * sizeof(tokens[0])) ||
         !gi_generation_write_state(run, 0, replay.n_past, count)) {
         return false;
     }
-    gi_dispatch_table_replay(gi_session_prompt(session, count), &replay);
+    gi_dispatch_table_replay(table, &replay);
     return true;
 }
 

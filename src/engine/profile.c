@@ -1,7 +1,7 @@
 // glinfer_profile: the same tables that glinfer_generate replays, with a timer around each dispatch.
 // Wall and host times come from runs without the timer, which costs time of its own.
 #include "base/clock.h"
-#include "engine/session.h"
+#include "engine/session_tables.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_ti
 
 static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_timer *timer)
 {
-    const struct glinfer_session *session = profile->session;
+    struct glinfer_session *session = profile->session;
     uint32_t count = 0;
     for (uint32_t done = 0; done < n_tokens; done += count) {
         count = n_tokens - done < session->n_batch ? n_tokens - done : session->n_batch;
@@ -112,12 +112,14 @@ static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_
                                          .n_tokens = count,
                                          .flush_interval = PROMPT_FLUSH,
                                          .timer = timer};
-        if (!write_range(profile, GI_SESSION_TOKENS, profile->tokens + done,
+        struct gi_dispatch_table *table = gi_session_prompt(session, count, profile->err);
+        if (!table ||
+            !write_range(profile, GI_SESSION_TOKENS, profile->tokens + done,
                          count * sizeof(profile->tokens[0])) ||
             !write_state(profile, replay.n_past, count)) {
             return false;
         }
-        replay_table(profile, gi_session_prompt(session, count), &replay);
+        replay_table(profile, table, &replay);
     }
     const struct gi_replay end = {.n_past = profile->params.depth, .n_tokens = 1, .timer = timer};
     replay_table(profile, session->prompt_end[GI_STEP_END_ARGMAX], &end);
@@ -383,6 +385,19 @@ static void report(const struct profile *profile)
     }
 }
 
+static bool prepare(const struct profile *profile)
+{
+    struct glinfer_session *session = profile->session;
+    const uint32_t n_prompt = profile->params.n_prompt;
+    uint32_t tables = gi_session_step_bit(GI_STEP_END_ARGMAX);
+    if (n_prompt > 0) { // of one token as of two: no step here
+        tables |= gi_session_choose_tables(session, GI_STEP_END_ARGMAX, n_prompt > 1 ? n_prompt : 2,
+                                           true) |
+                  1u << GI_TABLE_PROMPT;
+    }
+    return gi_session_prepare(session, tables, NULL, NULL, profile->err);
+}
+
 static bool allocate(struct profile *profile)
 {
     const struct glinfer_session *session = profile->session;
@@ -441,7 +456,7 @@ static bool check_fit(const struct profile *profile)
 
 static bool run_profile(struct profile *profile)
 {
-    bool ok = allocate(profile);
+    bool ok = prepare(profile) && allocate(profile);
     if (ok) {
         fill_tokens(profile);
     }

@@ -132,14 +132,16 @@ static bool submit(struct glinfer_session *session, const int32_t *ids, const in
                    uint32_t n, struct glinfer_error *err)
 {
     const struct gi_scorer *scorer = session->scorer;
+    struct gi_dispatch_table *table = gi_session_prompt(session, n, err);
     const struct gi_step_state state = {.n_past = session->n_past, .n_tokens = n};
     const struct gi_replay replay = {.n_past = session->n_past, .n_tokens = n, .flush_interval = 9};
-    if (!write_to(session, &session->ranges[GI_SESSION_TOKENS], ids, n * sizeof(ids[0]), err) ||
+    if (!table ||
+        !write_to(session, &session->ranges[GI_SESSION_TOKENS], ids, n * sizeof(ids[0]), err) ||
         !write_to(session, &session->ranges[GI_SESSION_STATE], &state, sizeof(state), err) ||
         !write_to(session, &scorer->ranges[SCORE_TARGETS], targets, n * sizeof(ids[0]), err)) {
         return false;
     }
-    gi_dispatch_table_replay(gi_session_prompt(session, n), &replay);
+    gi_dispatch_table_replay(table, &replay);
     gi_dispatch_table_replay(scorer->table, &replay);
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include "engine/score.h"
 #include "engine/session_persistent.h"
+#include "engine/session_tables.h"
 #include "ops/batch_class.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static bool takes_halves(const struct glinfer_model *model, enum glinfer_precisi
 
 //-- buffers -------------------------------------------------------------------------------------
 
-static void hand_out_ranges(struct glinfer_session *session)
+void gi_session_hand_out_ranges(struct glinfer_session *session)
 {
     struct gi_graph *graph = &session->graph;
     const struct gi_range *ranges = session->ranges;
@@ -163,7 +164,7 @@ static bool create_buffers(struct glinfer_session *session,
         !allocate(session, &kv, kv_size, sizes, err)) {
         return false;
     }
-    hand_out_ranges(session);
+    gi_session_hand_out_ranges(session);
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
         if (!gi_readback_init(&session->readbacks[i], model->device->gpu, GI_READBACK_SIZE, err)) {
             return false;
@@ -206,160 +207,6 @@ static bool write_vectors(struct glinfer_session *session, struct glinfer_error 
                                                        session->graph.window_rope.table, err));
 }
 
-//-- recording -----------------------------------------------------------------------------------
-
-static struct gi_dispatch_table *open_table(struct glinfer_session *session, bool is_batch,
-                                            struct glinfer_error *err)
-{
-    const struct gi_recorder *recorder = &session->recorder;
-    struct gi_dispatch_table_params params = {.state = session->step_buffers.state};
-    if (!is_batch) {
-        params.counts = session->step_buffers.counts;
-    }
-    session->graph.is_batch = is_batch;
-    session->graph.recorder = *recorder;
-    session->graph.recorder.table =
-        gi_dispatch_table_create(recorder->gpu, recorder->programs, &params, err);
-    return session->graph.recorder.table;
-}
-
-static bool record_layers(struct glinfer_session *session, struct glinfer_error *err)
-{
-    const struct glinfer_model *model = session->model;
-    if (!gi_graph_embed(&session->graph, err)) {
-        return false;
-    }
-    for (uint32_t layer = 0; layer < model->facts.n_layer; layer++) {
-        if (!model->family->record_layer(&session->graph, layer, err)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool record_end(struct glinfer_session *session, int end,
-                       const struct gi_step_buffers *buffers, struct glinfer_error *err)
-{
-    struct gi_graph *graph = &session->graph;
-    if (!gi_graph_output(graph, err)) {
-        return false;
-    }
-    if (end == GI_STEP_END_ARGMAX) {
-        return gi_op_argmax(&graph->recorder, &graph->logits, buffers, err);
-    }
-    return (end == GI_STEP_END_SAMPLE ||
-            gi_op_sample_scan(&graph->recorder, &graph->logits, err)) &&
-           gi_op_sample(&graph->recorder, &graph->logits, buffers, err);
-}
-
-bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder recorder, int end,
-                            struct glinfer_error *err)
-{
-    // Nothing reads the counts of grids.
-    const struct gi_step_buffers buffers = {.state = session->step_buffers.state,
-                                            .ring = session->step_buffers.ring};
-    session->graph.is_batch = false;
-    session->graph.recorder = recorder;
-    return record_layers(session, err) && record_end(session, end, &buffers, err);
-}
-
-struct gi_dispatch_table *gi_session_record_prompt(struct glinfer_session *session,
-                                                   struct glinfer_error *err)
-{
-    struct gi_dispatch_table *table = open_table(session, true, err);
-    if (table && !record_layers(session, err)) {
-        gi_dispatch_table_destroy(table);
-        return NULL;
-    }
-    return table;
-}
-
-struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session,
-                                                 enum gi_step_end end, struct glinfer_error *err)
-{
-    struct gi_dispatch_table *table = open_table(session, false, err);
-    if (table &&
-        (!record_layers(session, err) || !record_end(session, end, &session->step_buffers, err))) {
-        gi_dispatch_table_destroy(table);
-        return NULL;
-    }
-    return table;
-}
-
-// Batches of few tokens have kernels of their own, which ops choose by the rows that there are.
-static bool record_few(struct glinfer_session *session, struct glinfer_error *err)
-{
-    struct gi_graph *graph = &session->graph;
-    struct gi_rows *const rows[] = {&graph->x,           &graph->norm, &graph->qkv,
-                                    &graph->q,           &graph->attn, &graph->ffn_gate_up,
-                                    &graph->ffn_act_rows};
-    session->n_few = gi_batch_few_tokens(session->model->device->gpu);
-    if (session->n_few == 0 || session->n_few >= session->n_batch) {
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        rows[i]->range.size = (uint64_t)rows[i]->stride * session->n_few * sizeof(float);
-    }
-    session->prompt_few = gi_session_record_prompt(session, err);
-    hand_out_ranges(session);
-    return session->prompt_few != NULL;
-}
-
-static bool record_tables(struct glinfer_session *session, struct glinfer_error *err)
-{
-    session->prompt = gi_session_record_prompt(session, err);
-    if (!session->prompt || !record_few(session, err)) {
-        return false;
-    }
-    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        session->step[end] = gi_session_record_step(session, (enum gi_step_end)end, err);
-        if (!session->step[end]) {
-            return false;
-        }
-        session->prompt_end[end] = open_table(session, true, err);
-        if (!session->prompt_end[end] || !record_end(session, end, &session->step_buffers, err)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool seal_tables(struct glinfer_session *session, struct glinfer_error *err)
-{
-    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        if (!gi_dispatch_table_seal(session->step[end], err) ||
-            !gi_dispatch_table_seal(session->prompt_end[end], err)) {
-            return false;
-        }
-    }
-    return gi_dispatch_table_seal(session->prompt, err) &&
-           (!session->prompt_few || gi_dispatch_table_seal(session->prompt_few, err));
-}
-
-// What a driver leaves to the first dispatch of a program, so that no answer waits for it: a real GPU's compiles
-// before.
-static bool warm_tables(const struct glinfer_session *session,
-                        const struct glinfer_session_params *params, struct glinfer_error *err)
-{
-    const struct gi_dispatch_table *tables[2 + 2 * GI_STEP_END_COUNT] = {session->prompt,
-                                                                         session->prompt_few};
-    const uint32_t n_table = sizeof(tables) / sizeof(tables[0]);
-    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        tables[2 + end] = session->step[end];
-        tables[2 + GI_STEP_END_COUNT + end] = session->prompt_end[end];
-    }
-    for (uint32_t i = 0; i < n_table; i++) {
-        if (params->progress &&
-            !params->progress(params->progress_user, GLINFER_PHASE_COMPILE, i, n_table)) {
-            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
-        }
-        if (tables[i]) {
-            gi_dispatch_table_warm(tables[i]);
-        }
-    }
-    return true;
-}
-
 //-- the session ---------------------------------------------------------------------------------
 
 static void measure_tokens(struct glinfer_session *session)
@@ -373,16 +220,36 @@ static void measure_tokens(struct glinfer_session *session)
     session->n_stop_ids = (uint32_t)gi_tokenizer_stop_ids(tokenizer, session->stop_ids);
 }
 
+static bool prepare_expected(struct glinfer_session *session,
+                             const struct glinfer_session_params *params, struct glinfer_error *err)
+{
+    const struct glinfer_generate_params *expected = params->expected;
+    return !expected ||
+           gi_session_prepare(session,
+                              gi_session_choose_tables(session, gi_session_choose_end(expected),
+                                                       expected->n_prompt,
+                                                       (uint32_t)expected->n_predict > 1),
+                              params->progress, params->progress_user, err);
+}
+
+// What is asked for by name is compared with the ordinary steps at once.
+static bool open_persistent(struct glinfer_session *session,
+                            const struct glinfer_session_params *params, struct glinfer_error *err)
+{
+    const uint32_t both =
+        gi_session_step_bit(GI_STEP_END_ARGMAX) | gi_session_step_bit(GI_STEP_END_SAMPLE);
+    return (!gi_gpu_persistent(session->model->device->gpu)->is_wanted ||
+            gi_session_prepare(session, both, params->progress, params->progress_user, err)) &&
+           gi_session_open_persistent(session, err);
+}
+
 static bool build(struct glinfer_session *session, const struct glinfer_session_params *params,
                   struct glinfer_error *err)
 {
     struct glinfer_device *device = session->model->device;
     return create_buffers(session, params, err) && write_vectors(session, err) &&
-           record_tables(session, err) &&
-           gi_program_table_build(device->programs, params->progress, params->progress_user, err) &&
-           seal_tables(session, err) &&
-           (!gi_gpu_platform(device->gpu)->is_software || warm_tables(session, params, err)) &&
-           gi_session_open_persistent(session, err) &&
+           gi_session_check_tables(session, err) && prepare_expected(session, params, err) &&
+           open_persistent(session, params, err) &&
            gi_gpu_check(device->gpu, "creating a session", err);
 }
 
@@ -410,6 +277,8 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     model->n_sessions++;
     session->n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->facts);
     session->n_batch = own.n_batch ? own.n_batch : GI_DEFAULT_BATCH;
+    session->n_few = gi_batch_few_tokens(model->device->gpu);
+    session->n_few = session->n_few < session->n_batch ? session->n_few : 0;
     session->chain_length = own.chain_length;
     session->budget_ns = (own.max_batch_ms ? own.max_batch_ms : 100) * 1000000ull;
     session->pending = GI_NO_TOKEN;
@@ -429,12 +298,7 @@ static void release(struct glinfer_session *session)
 {
     struct gi_gpu *gpu = session->model->device->gpu;
     gi_session_drop_persistent(session);
-    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        gi_dispatch_table_destroy(session->step[end]);
-        gi_dispatch_table_destroy(session->prompt_end[end]);
-    }
-    gi_dispatch_table_destroy(session->prompt);
-    gi_dispatch_table_destroy(session->prompt_few);
+    gi_session_destroy_tables(session);
     gi_scorer_destroy(session->scorer, gpu);
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
         gi_readback_finish(&session->readbacks[i], gpu);
@@ -459,13 +323,6 @@ void glinfer_session_destroy(struct glinfer_session **session)
     self->model->n_sessions--;
     free(self);
     *session = NULL;
-}
-
-struct gi_dispatch_table *gi_session_prompt(const struct glinfer_session *session,
-                                            uint32_t n_tokens)
-{
-    return session->prompt_few && n_tokens <= session->n_few ? session->prompt_few
-                                                             : session->prompt;
 }
 
 void glinfer_session_reset(struct glinfer_session *session)

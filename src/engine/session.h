@@ -25,7 +25,8 @@ struct gi_scorer;
 
 struct glinfer_session {
     struct glinfer_model *model; // borrowed; counts this session
-    uint32_t n_ctx, n_batch, n_few;
+    uint32_t n_ctx, n_batch;
+    uint32_t n_few;        // tokens of a batch that has kernels of its own; 0: none
     uint32_t chain_length; // 0: by budget_ns
     uint64_t budget_ns;    // GPU time of a chain or a batch
     uint64_t reserved;     // bytes of the model's budget
@@ -36,10 +37,13 @@ struct glinfer_session {
     struct gi_graph graph;
     struct gi_recorder recorder; // what tables are recorded with, but for the table
     struct gi_step_buffers step_buffers;
-    struct gi_dispatch_table *step[GI_STEP_END_COUNT]; // a decode step
-    struct gi_dispatch_table *prompt;                  // a batch, to the residual stream
-    struct gi_dispatch_table *prompt_few; // the same of at most n_few tokens; NULL: there is none
+    // Tables that were recorded: NULL until then, or of no use here. See session_tables.h.
+    struct gi_dispatch_table *step[GI_STEP_END_COUNT];       // a decode step
+    struct gi_dispatch_table *prompt;                        // a batch, to the residual stream
+    struct gi_dispatch_table *prompt_few;                    // the same of at most n_few tokens
     struct gi_dispatch_table *prompt_end[GI_STEP_END_COUNT]; // its last row, to a token
+    uint32_t ready;                                          // the set of those that are
+    bool has_rest;                                           // gi_session_prepare_rest was called
     // Of the first two ends both or none.
     struct gi_persistent *persistent[GI_STEP_END_COUNT];
     struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
@@ -64,8 +68,12 @@ struct gi_dispatch_table *gi_session_record_prompt(struct glinfer_session *sessi
 struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session,
                                                  enum gi_step_end end, struct glinfer_error *err);
 
-// The prompt table for a batch of n_tokens. Those of a session have the same number of dispatches.
-struct gi_dispatch_table *gi_session_prompt(const struct glinfer_session *session,
-                                            uint32_t n_tokens);
+// Points the graph at the session's ranges.
+void gi_session_hand_out_ranges(struct glinfer_session *session);
+
+// The prompt table for a batch of n_tokens, made ready if it is not: NULL with what that fails with. Those of a
+// session have the same number of dispatches.
+struct gi_dispatch_table *gi_session_prompt(struct glinfer_session *session, uint32_t n_tokens,
+                                            struct glinfer_error *err);
 
 #endif

@@ -222,6 +222,63 @@ static void decoding_allocates_nothing(void **state)
     glinfer_session_destroy(&session);
 }
 
+//-- compiling -------------------------------------------------------------------------------------
+
+static bool count_compiling(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    *(int *)user += phase == GLINFER_PHASE_COMPILE;
+    return true;
+}
+
+// How often a generation said that it compiles.
+static int compile_calls(struct glinfer_session *session, size_t n_prompt, float temperature)
+{
+    struct answer answer = {0};
+    int n_calls = 0;
+    struct glinfer_generate_params params = ask(prompt, n_prompt, 3, &answer);
+    params.temperature = temperature;
+    params.top_k = 40;
+    params.progress = count_compiling;
+    params.progress_user = &n_calls;
+    must_generate(session, &params);
+    return n_calls;
+}
+
+static void a_generation_compiles_what_none_of_its_kind_did(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 4, 256, 0);
+    assert_true(compile_calls(session, N_PROMPT, 0) > 0);
+    assert_int_equal(compile_calls(session, N_PROMPT, 0), 0);
+    assert_true(compile_calls(session, N_PROMPT, 1) > 0);
+    assert_int_equal(compile_calls(session, N_PROMPT, 1), 0);
+    glinfer_session_destroy(&session);
+}
+
+static void what_is_expected_is_compiled_ahead(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_session_params params;
+    struct glinfer_generate_params expected;
+    struct glinfer_error err;
+    int n_calls = 0;
+    glinfer_generate_params_init(&expected);
+    expected.temperature = 1;
+    expected.top_k = 40;
+    glinfer_session_params_init(&params);
+    params.n_ctx = 256;
+    params.expected = &expected;
+    params.progress = count_compiling;
+    params.progress_user = &n_calls;
+    struct glinfer_session *session = glinfer_session_create(f->model, &params, &err);
+    assert_non_null(session);
+    assert_true(n_calls > 0);
+    assert_int_equal(compile_calls(session, N_PROMPT, 1), 0);
+    assert_int_equal(compile_calls(session, 3, 1), 0);
+    glinfer_session_destroy(&session);
+}
+
 //-- prompts ---------------------------------------------------------------------------------------
 
 static void a_prompt_in_parts_is_the_whole_prompt(void **state)
@@ -596,6 +653,8 @@ int main(void)
         cmocka_unit_test(waits_are_few),
         cmocka_unit_test(the_first_tokens_come_before_long_chains),
         cmocka_unit_test(decoding_allocates_nothing),
+        cmocka_unit_test(a_generation_compiles_what_none_of_its_kind_did),
+        cmocka_unit_test(what_is_expected_is_compiled_ahead),
         cmocka_unit_test(a_prompt_in_parts_is_the_whole_prompt),
         cmocka_unit_test(an_answer_can_be_gone_on_with),
         cmocka_unit_test(small_batches_are_one_large_batch),

@@ -1,0 +1,265 @@
+#include "engine/session_tables.h"
+
+#include "engine/session_persistent.h"
+#include "ops/batch_class.h"
+
+//-- recording -----------------------------------------------------------------------------------
+
+static struct gi_dispatch_table *open_table(struct glinfer_session *session, bool is_batch,
+                                            struct glinfer_error *err)
+{
+    const struct gi_recorder *recorder = &session->recorder;
+    struct gi_dispatch_table_params params = {.state = session->step_buffers.state};
+    if (!is_batch) {
+        params.counts = session->step_buffers.counts;
+    }
+    session->graph.is_batch = is_batch;
+    session->graph.recorder = *recorder;
+    session->graph.recorder.table =
+        gi_dispatch_table_create(recorder->gpu, recorder->programs, &params, err);
+    return session->graph.recorder.table;
+}
+
+static bool record_layers(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    if (!gi_graph_embed(&session->graph, err)) {
+        return false;
+    }
+    for (uint32_t layer = 0; layer < model->facts.n_layer; layer++) {
+        if (!model->family->record_layer(&session->graph, layer, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool record_end(struct glinfer_session *session, int end,
+                       const struct gi_step_buffers *buffers, struct glinfer_error *err)
+{
+    struct gi_graph *graph = &session->graph;
+    if (!gi_graph_output(graph, err)) {
+        return false;
+    }
+    if (end == GI_STEP_END_ARGMAX) {
+        return gi_op_argmax(&graph->recorder, &graph->logits, buffers, err);
+    }
+    return (end == GI_STEP_END_SAMPLE ||
+            gi_op_sample_scan(&graph->recorder, &graph->logits, err)) &&
+           gi_op_sample(&graph->recorder, &graph->logits, buffers, err);
+}
+
+bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder recorder, int end,
+                            struct glinfer_error *err)
+{
+    // Nothing reads the counts of grids.
+    const struct gi_step_buffers buffers = {.state = session->step_buffers.state,
+                                            .ring = session->step_buffers.ring};
+    session->graph.is_batch = false;
+    session->graph.recorder = recorder;
+    return record_layers(session, err) && record_end(session, end, &buffers, err);
+}
+
+struct gi_dispatch_table *gi_session_record_prompt(struct glinfer_session *session,
+                                                   struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(session, true, err);
+    if (table && !record_layers(session, err)) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
+struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session,
+                                                 enum gi_step_end end, struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(session, false, err);
+    if (table &&
+        (!record_layers(session, err) || !record_end(session, end, &session->step_buffers, err))) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
+// Batches of few tokens have kernels of their own, which ops choose by the rows that there are.
+static struct gi_dispatch_table *record_few(struct glinfer_session *session,
+                                            struct glinfer_error *err)
+{
+    struct gi_graph *graph = &session->graph;
+    struct gi_rows *const rows[] = {&graph->x,           &graph->norm, &graph->qkv,
+                                    &graph->q,           &graph->attn, &graph->ffn_gate_up,
+                                    &graph->ffn_act_rows};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rows[i]->range.size = (uint64_t)rows[i]->stride * session->n_few * sizeof(float);
+    }
+    struct gi_dispatch_table *table = gi_session_record_prompt(session, err);
+    gi_session_hand_out_ranges(session);
+    return table;
+}
+
+static struct gi_dispatch_table *record_prompt_end(struct glinfer_session *session, int end,
+                                                   struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(session, true, err);
+    if (table && !record_end(session, end, &session->step_buffers, err)) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
+//-- the tables ----------------------------------------------------------------------------------
+
+static struct gi_dispatch_table **slot_of(struct glinfer_session *session, uint32_t table)
+{
+    return table == GI_TABLE_PROMPT       ? &session->prompt
+           : table == GI_TABLE_PROMPT_FEW ? &session->prompt_few
+           : table < GI_TABLE_PROMPT_END  ? &session->step[table - GI_TABLE_STEP]
+                                          : &session->prompt_end[table - GI_TABLE_PROMPT_END];
+}
+
+static struct gi_dispatch_table *record_table(struct glinfer_session *session, uint32_t table,
+                                              struct glinfer_error *err)
+{
+    if (table == GI_TABLE_PROMPT) {
+        return gi_session_record_prompt(session, err);
+    }
+    if (table == GI_TABLE_PROMPT_FEW) {
+        return record_few(session, err);
+    }
+    return table < GI_TABLE_PROMPT_END
+               ? gi_session_record_step(session, (enum gi_step_end)(table - GI_TABLE_STEP), err)
+               : record_prompt_end(session, (int)(table - GI_TABLE_PROMPT_END), err);
+}
+
+enum gi_step_end gi_session_choose_end(const struct glinfer_generate_params *params)
+{
+    if (params->n_probs > 0 || (params->temperature > 0.0f && params->top_k == 0)) {
+        return GI_STEP_END_SAMPLE_ALL;
+    }
+    return params->temperature > 0.0f ? GI_STEP_END_SAMPLE : GI_STEP_END_ARGMAX;
+}
+
+uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,
+                                  size_t n_prompt, bool has_steps)
+{
+    const size_t rest = n_prompt % session->n_batch; // a batch of its own
+    const uint32_t step = gi_session_step_bit(end);
+    uint32_t tables = 1u << (GI_TABLE_PROMPT_END + end) | (has_steps ? step : 0);
+    if (n_prompt == 1) {
+        return step;
+    }
+    if (n_prompt == 0 || n_prompt > session->n_few) {
+        tables |= 1u << GI_TABLE_PROMPT;
+    }
+    if (session->n_few > 0 && (n_prompt == 0 || (rest > 0 && rest <= session->n_few))) {
+        tables |= 1u << GI_TABLE_PROMPT_FEW;
+    }
+    return tables;
+}
+
+// Layers of every kind, and every end.
+bool gi_session_check_tables(struct glinfer_session *session, struct glinfer_error *err)
+{
+    struct gi_program_table *own = session->recorder.programs;
+    bool ok = true;
+    session->recorder.programs = gi_program_table_create(session->recorder.gpu, err);
+    for (uint32_t i = 0; ok && i < GI_TABLE_COUNT; i++) {
+        if ((i == GI_TABLE_PROMPT_FEW && session->n_few == 0) ||
+            (i > GI_TABLE_STEP && i < GI_TABLE_PROMPT_END)) {
+            continue;
+        }
+        struct gi_dispatch_table *table =
+            session->recorder.programs ? record_table(session, i, err) : NULL;
+        ok = table != NULL;
+        gi_dispatch_table_destroy(table);
+    }
+    gi_program_table_destroy(session->recorder.programs);
+    session->recorder.programs = own;
+    return ok;
+}
+
+bool gi_session_record(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < GI_TABLE_COUNT; i++) {
+        struct gi_dispatch_table **slot = slot_of(session, i);
+        if ((tables >> i & 1) && !*slot) {
+            *slot = record_table(session, i, err);
+            if (!*slot) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// What software renderers leave to the first dispatch of a program they do here, so that no answer waits for
+// it: a real GPU's compiles before.
+static bool seal_tables(struct glinfer_session *session, uint32_t tables,
+                        glinfer_progress_fn progress, void *user, struct glinfer_error *err)
+{
+    const bool is_software = gi_gpu_platform(session->model->device->gpu)->is_software;
+    for (uint32_t i = 0; i < GI_TABLE_COUNT; i++) {
+        struct gi_dispatch_table *table = *slot_of(session, i);
+        if (!(tables >> i & 1)) {
+            continue;
+        }
+        if (!gi_dispatch_table_seal(table, err)) {
+            return false;
+        }
+        session->ready |= 1u << i;
+        if (is_software && progress && !progress(user, GLINFER_PHASE_COMPILE, i, GI_TABLE_COUNT)) {
+            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
+        }
+        if (is_software) {
+            gi_dispatch_table_warm(table);
+        }
+    }
+    return true;
+}
+
+bool gi_session_prepare(struct glinfer_session *session, uint32_t tables,
+                        glinfer_progress_fn progress, void *user, struct glinfer_error *err)
+{
+    const uint32_t missing = tables & ~session->ready;
+    return missing == 0 ||
+           (gi_session_record(session, missing, err) &&
+            gi_program_table_build(session->recorder.programs, progress, user, err) &&
+            seal_tables(session, missing, progress, user, err));
+}
+
+bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct gi_gpu *gpu = session->recorder.gpu;
+    const struct gi_platform_info *platform = gi_gpu_platform(gpu);
+    uint32_t tables = 0;
+    if (session->has_rest || !gi_gpu_limits(gpu)->has_parallel_compile || platform->is_software ||
+        platform->is_debug) {
+        return true;
+    }
+    for (int end = 0; end <= GI_STEP_END_SAMPLE; end++) {
+        tables |= gi_session_choose_tables(session, (enum gi_step_end)end, 0, true);
+    }
+    session->has_rest = true;
+    return gi_session_record(session, tables, err) &&
+           gi_program_table_start(session->recorder.programs, err);
+}
+
+struct gi_dispatch_table *gi_session_prompt(struct glinfer_session *session, uint32_t n_tokens,
+                                            struct glinfer_error *err)
+{
+    const uint32_t table = n_tokens <= session->n_few ? GI_TABLE_PROMPT_FEW : GI_TABLE_PROMPT;
+    return gi_session_prepare(session, 1u << table, NULL, NULL, err) ? *slot_of(session, table)
+                                                                     : NULL;
+}
+
+void gi_session_destroy_tables(struct glinfer_session *session)
+{
+    for (uint32_t i = 0; i < GI_TABLE_COUNT; i++) {
+        struct gi_dispatch_table **slot = slot_of(session, i);
+        gi_dispatch_table_destroy(*slot);
+        *slot = NULL;
+    }
+}
