@@ -14,6 +14,8 @@ layout(std140, binding = 0) uniform Params
     uint block_rows, row_step, part_rows;
     uint scan, n_scan; // what sample_scan leaves: offset in words, groups; 0 without it
     uint choice_at;    // of sample_few: offset in words; 0 without it
+    // Of lib/many.glsl: offsets in words, groups, and whether the cut is looked for by mass.
+    uint bins_at, from_at, list_at, n_many, by_mass;
 };
 
 // A bound that the compiler does not know, so that it leaves the loop alone: with the loops over chunks

@@ -6,11 +6,15 @@
 // ever finer ranges of keys inside the bin that it lies in, then, for equal keys, of ranges of ids.
 // Sums are integers, so nothing depends on the order of the atomics.
 //
-// Needs WG_SIZE, lib/best.glsl, lib/logits.glsl, lib/mass.glsl; uses 14.4 KiB of shared memory.
-#define N_BIN 512u
+// Needs WG_SIZE, lib/best.glsl, lib/logits.glsl, lib/mass.glsl; uses 14.4 KiB of shared memory with bins of 9
+// bits.
+#ifndef BIN_BITS
+#define BIN_BITS 9
 #define BINS_PER_UNIT 16.0
+#endif
+#define N_BIN (1u << BIN_BITS)
 #define N_LIST 1024u
-#define N_CHUNK 32u
+#define N_CHUNK (1u << ((BIN_BITS + 1) / 2))
 #define CHUNK_BINS (N_BIN / N_CHUNK)
 #define NO_ID 0xFFFFFFFFu
 
@@ -200,6 +204,6 @@ bool narrow(inout Span span, Crossing at, bool is_whole)
             span = Span(LEVEL_IDS, span.bin, ~span.last, 0u, n_vocab - 1u, 0u);
         }
     }
-    span.shift = uint(max(findMSB(span.last - span.first) - 8, 0)); // N_BIN is 2^9
+    span.shift = uint(max(findMSB(span.last - span.first) - (BIN_BITS - 1), 0));
     return false;
 }

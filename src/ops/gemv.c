@@ -409,7 +409,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     logits->scan = (uint32_t)gi_round_up(logits->partial + 2 * logits->max_partial, 64);
     logits->n_scan = 0;
     logits->choice = logits->scan + 4 * GI_MAX_SCANS;
-    return ((uint64_t)logits->choice + 4) * sizeof(uint32_t);
+    logits->many = (uint32_t)gi_round_up(logits->choice + 4, 64);
+    return ((uint64_t)logits->many + GI_SAMPLE_MANY_SIZE) * sizeof(uint32_t);
 }
 
 // Notes whose largest a part's partial results are.

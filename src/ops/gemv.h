@@ -81,9 +81,15 @@ struct gi_logits {
     // What gi_op_sample_scan leaves: an offset in uints, and the number of { uvec4 }, which it sets.
     uint32_t scan, n_scan;
     uint32_t choice; // an offset in uints, of one that gi_op_sample needs
+    uint32_t many;   // likewise, of what the stages of gi_op_sample_many leave
 };
-#define GI_MAX_SCANS 128
-// Sets the offsets, scan to a multiple of 256 bytes; returns the bytes that the range must have.
+#define GI_MAX_SCANS         128
+#define GI_MAX_SAMPLE_GROUPS 32
+// In uints: bins and a list of either cut, and the bins of all logits (glsl/lib/many.glsl).
+#define GI_SAMPLE_BINS_SIZE (64 + 3 * 256 * GI_MAX_SAMPLE_GROUPS)
+#define GI_SAMPLE_LIST_SIZE (64 + 2 * 1024 + 2 * GI_MAX_SAMPLE_GROUPS)
+#define GI_SAMPLE_MANY_SIZE (3 * GI_SAMPLE_BINS_SIZE + 2 * GI_SAMPLE_LIST_SIZE)
+// Sets the offsets, scan and many to multiples of 256 bytes; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 
 // logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W (n_vocab rounded up, n_embd).

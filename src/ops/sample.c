@@ -1,6 +1,6 @@
 #include "ops/sample.h"
 
-#include "ops/params.h"
+#include "ops/sample_private.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static uint32_t choose_width(const struct gi_recorder *recorder, const char *lab
     return width;
 }
 
-static struct gi_sample_params fill_params(const struct gi_logits *logits)
+struct gi_sample_params gi_sample_fill_params(const struct gi_logits *logits)
 {
     assert(logits->n_partial > 0 && logits->n_partial <= logits->max_partial);
     assert(logits->partial % 4 == 0 && logits->partial >= logits->n_vocab);
@@ -105,7 +105,7 @@ static bool record_choice(struct gi_recorder *recorder, const char *label,
         .n_defines = 1,
         .defines = {{"HAS_COUNTS", has_counts}},
     };
-    const struct gi_sample_params params = fill_params(logits);
+    const struct gi_sample_params params = gi_sample_fill_params(logits);
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {step->ring,    logits->range, step->state, step->counts},
@@ -129,8 +129,7 @@ bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
     return record_choice(recorder, "argmax", ids, logits, step, err);
 }
 
-// A range of n uints of the logits' own.
-static struct gi_range take_range(const struct gi_logits *logits, uint32_t begin, uint32_t n)
+struct gi_range gi_logits_range(const struct gi_logits *logits, uint32_t begin, uint32_t n)
 {
     const uint64_t offset = (uint64_t)begin * sizeof(uint32_t);
     return (struct gi_range){logits->range.buffer, logits->range.offset + offset,
@@ -146,7 +145,7 @@ static bool record_few(struct gi_recorder *recorder, const struct gi_logits *log
     uint32_t site;
     const uint32_t width = choose_width(recorder, "sample_few", ids, logits->n_vocab, &site);
     const struct gi_program_key key = {.id = ids[width], .quant = GI_QUANT_NONE};
-    const struct gi_sample_params params = fill_params(logits);
+    const struct gi_sample_params params = gi_sample_fill_params(logits);
     struct gi_dispatch dispatch = {
         .label = "sample_few",
         .writes = 0x9,
@@ -156,9 +155,9 @@ static bool record_few(struct gi_recorder *recorder, const struct gi_logits *log
         .site = site,
     };
     dispatch.bindings[0] = step->ring;
-    dispatch.bindings[1] = take_range(logits, 0, logits->choice);
+    dispatch.bindings[1] = gi_logits_range(logits, 0, logits->choice);
     dispatch.bindings[2] = step->state;
-    dispatch.bindings[3] = take_range(logits, logits->choice, 4);
+    dispatch.bindings[3] = gi_logits_range(logits, logits->choice, 4);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }
@@ -194,7 +193,7 @@ bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
         .id = is_wide ? GI_PROGRAM_SAMPLE_SCAN_256 : GI_PROGRAM_SAMPLE_SCAN,
         .quant = GI_QUANT_NONE,
     };
-    const struct gi_sample_params params = fill_params(logits);
+    const struct gi_sample_params params = gi_sample_fill_params(logits);
     logits->n_scan = count_scans(recorder->gpu, logits->n_vocab);
     struct gi_dispatch dispatch = {
         .label = "sample_scan",
@@ -203,8 +202,8 @@ bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
         .params_size = sizeof(params),
         .grid = {.size = {logits->n_scan, 1, 1}, .rule = GI_GRID_FIXED},
     };
-    dispatch.bindings[0] = take_range(logits, logits->scan, 4 * logits->n_scan);
-    dispatch.bindings[1] = take_range(logits, 0, logits->scan);
+    dispatch.bindings[0] = gi_logits_range(logits, logits->scan, 4 * logits->n_scan);
+    dispatch.bindings[1] = gi_logits_range(logits, 0, logits->scan);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }

@@ -15,12 +15,14 @@ enum shape {
     SHAPE_NORMAL, // a bell of width 3
     SHAPE_FLAT,   // nearly equal, all different
     SHAPE_EQUAL,
-    SHAPE_TIES,  // five values
-    SHAPE_SPIKE, // one dominates
-    SHAPE_WIDE,  // far apart
-    SHAPE_HUGE,  // all of f32
-    SHAPE_ZEROS, // zeros of both signs and denormals
-    SHAPE_STEPS, // ties around every cut, falling slowly
+    SHAPE_TIES,   // five values
+    SHAPE_SPIKE,  // one dominates
+    SHAPE_WIDE,   // far apart
+    SHAPE_HUGE,   // all of f32
+    SHAPE_ZEROS,  // zeros of both signs and denormals
+    SHAPE_STEPS,  // ties around every cut, falling slowly
+    SHAPE_BELL,   // a bell of width 1, as random weights give
+    SHAPE_NARROW, // a bell of width 1/16
 };
 
 struct sample_case {
@@ -92,6 +94,50 @@ static const struct sample_case sample_cases[] = {
     {"every filter, large",   262144, SHAPE_STEPS,  200000, 0.9F,   0.3F,   1.3F,  64},
 };
 
+// What gi_op_sample_many is for, and more of it. A name may be one of those above.
+static const struct sample_case many_cases[] = {
+    {"top_p 0.9",                  49152,  SHAPE_NORMAL, 0,      0.9F,     0.0F,  0.8F, 0},
+    {"top_p 0.9, large",           128256, SHAPE_NORMAL, 0,      0.9F,     0.0F,  0.8F, 0},
+    {"top_p 0.9 bell",             128256, SHAPE_BELL,   0,      0.9F,     0.0F,  0.8F, 0},
+    {"top_p 0.9 narrow",           151936, SHAPE_NARROW, 0,      0.9F,     0.0F,  1.2F, 0},
+    {"top_p 0.9 flat",             49152,  SHAPE_FLAT,   0,      0.9F,     0.0F,  0.8F, 0},
+    {"top_p 0.9 equal",            49153,  SHAPE_EQUAL,  0,      0.9F,     0.0F,  0.8F, 0},
+    {"top_p 0.9 ties",             49151,  SHAPE_TIES,   0,      0.9F,     0.0F,  0.8F, 0},
+    {"top_p 0.9 spike",            49150,  SHAPE_SPIKE,  0,      0.9F,     0.0F,  0.8F, 0},
+    {"top_p 0.9 wide",             32000,  SHAPE_WIDE,   0,      0.9F,     0.0F,  2000, 0},
+    {"top_p 0.9 huge",             32000,  SHAPE_HUGE,   0,      0.9F,     0.0F,  1.0F, 0},
+    {"top_p 0.9 zeros",            32000,  SHAPE_ZEROS,  0,      0.9F,     0.0F,  1.0F, 0},
+    {"top_p 0.9 steps",            128256, SHAPE_STEPS,  0,      0.9F,     0.0F,  1.0F, 0},
+    {"top_p and min_p",            128256, SHAPE_BELL,   0,      0.95F,    0.02F, 1.5F, 0},
+    {"top_p 0.999 spike",          32000,  SHAPE_SPIKE,  0,      0.999F,   0.0F,  1.0F, 0},
+    {"top_p 0.99999",              49152,  SHAPE_BELL,   0,      0.99999F, 0.0F,  1.0F, 0},
+    {"top_p tiny",                 32000,  SHAPE_NORMAL, 0,      1e-9F,    0.0F,  1.0F, 0},
+    {"top_p of one token",         1,      SHAPE_NORMAL, 0,      0.9F,     0.0F,  1.0F, 0},
+    {"top_p of three",             3,      SHAPE_NORMAL, 0,      0.9F,     0.0F,  1.0F, 0},
+    {"top_p, odd",                 32003,  SHAPE_BELL,   0,      0.5F,     0.0F,  1.0F, 0},
+    {"top_k 1000",                 128256, SHAPE_NORMAL, 1000,   1.0F,     0.0F,  2.0F, 0},
+    {"top_k 1000 bell",            128256, SHAPE_BELL,   1000,   1.0F,     0.0F,  2.0F, 0},
+    {"top_k 1000 ties",            128256, SHAPE_TIES,   1000,   1.0F,     0.0F,  2.0F, 0},
+    {"top_k 1000 equal",           32001,  SHAPE_EQUAL,  1000,   1.0F,     0.0F,  2.0F, 0},
+    {"top_k 1000 huge",            32000,  SHAPE_HUGE,   1000,   1.0F,     0.0F,  1.0F, 0},
+    {"top_k 1000 spike",           32000,  SHAPE_SPIKE,  1000,   1.0F,     0.0F,  3.0F, 0},
+    {"top_k 1",                    32000,  SHAPE_STEPS,  1,      1.0F,     0.0F,  1.0F, 0},
+    {"top_k n_vocab - 1",          32000,  SHAPE_FLAT,   31999,  1.0F,     0.0F,  1.0F, 0},
+    {"top_k n_vocab - 1 of zeros", 32000,  SHAPE_ZEROS,  31999,  1.0F,     0.0F,  1.0F, 0},
+    {"top_k and min_p",            128256, SHAPE_BELL,   2000,   1.0F,     0.05F, 1.0F, 0},
+    {"both",                       128256, SHAPE_NORMAL, 1000,   0.95F,    0.0F,  2.0F, 0},
+    {"both, bell",                 128256, SHAPE_BELL,   1000,   0.95F,    0.0F,  2.0F, 0},
+    {"both, narrow",               151936, SHAPE_NARROW, 5000,   0.95F,    0.01F, 2.0F, 0},
+    {"both, ties",                 128256, SHAPE_TIES,   1000,   0.5F,     0.0F,  2.0F, 0},
+    {"both, equal",                32001,  SHAPE_EQUAL,  1000,   0.5F,     0.0F,  2.0F, 0},
+    {"both, wide",                 32000,  SHAPE_WIDE,   500,    0.99F,    0.0F,  2000, 0},
+    {"both, huge",                 32000,  SHAPE_HUGE,   3000,   0.99F,    0.0F,  1.0F, 0},
+    {"both, zeros",                32000,  SHAPE_ZEROS,  3000,   0.9F,     0.0F,  1.0F, 0},
+    {"both, spike",                32000,  SHAPE_SPIKE,  3000,   0.9F,     0.0F,  1.0F, 0},
+    {"both, flat",                 49152,  SHAPE_FLAT,   20000,  0.9F,     0.0F,  1.0F, 0},
+    {"both and min_p",             262144, SHAPE_STEPS,  200000, 0.9F,     0.3F,  1.3F, 0},
+};
+
 //-- logits ----------------------------------------------------------------------------------------
 
 static float draw_bell(struct kt_run *run)
@@ -116,6 +162,10 @@ static float draw_logit(struct kt_run *run, enum shape shape, uint32_t i)
     switch (shape) {
     case SHAPE_NORMAL:
         return 8 + 3 * draw_bell(run);
+    case SHAPE_BELL:
+        return draw_bell(run);
+    case SHAPE_NARROW:
+        return draw_bell(run) / 16 - 1;
     case SHAPE_FLAT:
         return kt_uniform(run, 3.0F, 3.001F);
     case SHAPE_EQUAL:
@@ -437,13 +487,19 @@ static const struct {
     {"philox known words", run_philox    },
 };
 
-// The cases in their order: all as they are, all after a look at all logits, the layouts, the others.
-#define FIRST_LAYOUT (2 * N_CASE)
+// The cases in their order: all as they are, all after a look at all logits, those of many candidates, the layouts,
+// the others.
+#define N_MANY       (sizeof(many_cases) / sizeof(many_cases[0]))
+#define FIRST_MANY   (2 * N_CASE)
+#define FIRST_LAYOUT (FIRST_MANY + N_MANY)
 #define FIRST_OTHER  (FIRST_LAYOUT + N_LAYOUT_CASE)
 
 static void name_case(size_t index, char *text, size_t size)
 {
-    if (index < FIRST_LAYOUT) {
+    if (index >= FIRST_MANY && index < FIRST_LAYOUT) {
+        const struct sample_case *test = &many_cases[index - FIRST_MANY];
+        snprintf(text, size, "many: %s, %u", test->name, test->n_vocab);
+    } else if (index < FIRST_MANY) {
         const struct sample_case *test = &sample_cases[index % N_CASE];
         snprintf(text, size, "%s, %u%s", test->name, test->n_vocab,
                  index < N_CASE ? "" : ", scanned");
@@ -459,7 +515,14 @@ static void name_case(size_t index, char *text, size_t size)
 
 static bool run_index(struct kt_run *run, size_t index)
 {
-    if (index < FIRST_LAYOUT) {
+    if (index >= FIRST_MANY && index < FIRST_LAYOUT) {
+        const struct sample_case *test = &many_cases[index - FIRST_MANY];
+        return run_case(run, test, NULL,
+                        test->top_k == 0      ? kt_step_sample_top_p
+                        : test->top_p == 1.0F ? kt_step_sample_top_k
+                                              : kt_step_sample_both);
+    }
+    if (index < FIRST_MANY) {
         return run_case(run, &sample_cases[index % N_CASE], NULL,
                         index < N_CASE ? gi_op_sample : kt_step_sample_all);
     }
