@@ -225,11 +225,11 @@ static bool prepare_expected(struct glinfer_session *session,
 {
     const struct glinfer_generate_params *expected = params->expected;
     return !expected ||
-           gi_session_prepare(session,
-                              gi_session_choose_tables(session, gi_session_choose_end(expected),
-                                                       expected->n_prompt,
-                                                       (uint32_t)expected->n_predict > 1),
-                              params->progress, params->progress_user, err);
+           gi_session_prepare(
+               session,
+               gi_session_choose_tables(session, gi_session_choose_end(session, expected),
+                                        expected->n_prompt, (uint32_t)expected->n_predict > 1),
+               params->progress, params->progress_user, err);
 }
 
 // What is asked for by name is compared with the ordinary steps at once.

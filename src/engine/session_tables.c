@@ -2,6 +2,7 @@
 
 #include "engine/session_persistent.h"
 #include "ops/batch_class.h"
+#include "ops/sample_many.h"
 
 //-- recording -----------------------------------------------------------------------------------
 
@@ -43,6 +44,11 @@ static bool record_end(struct glinfer_session *session, int end,
     }
     if (end == GI_STEP_END_ARGMAX) {
         return gi_op_argmax(&graph->recorder, &graph->logits, buffers, err);
+    }
+    if (end >= GI_STEP_END_MANY_BY_MASS) {
+        const struct gi_sample_cuts cuts = {.by_number = end != GI_STEP_END_MANY_BY_MASS,
+                                            .by_mass = end != GI_STEP_END_MANY_BY_NUMBER};
+        return gi_op_sample_many(&graph->recorder, &graph->logits, &cuts, buffers, err);
     }
     return (end == GI_STEP_END_SAMPLE ||
             gi_op_sample_scan(&graph->recorder, &graph->logits, err)) &&
@@ -134,12 +140,23 @@ static struct gi_dispatch_table *record_table(struct glinfer_session *session, u
                : record_prompt_end(session, (int)(table - GI_TABLE_PROMPT_END), err);
 }
 
-enum gi_step_end gi_session_choose_end(const struct glinfer_generate_params *params)
+enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
+                                       const struct glinfer_generate_params *params)
 {
-    if (params->n_probs > 0 || (params->temperature > 0.0f && params->top_k == 0)) {
+    const bool by_number = params->top_k > 0 && params->top_k < session->model->facts.n_vocab;
+    const bool by_mass = params->top_p > 0.0f && params->top_p < 1.0f;
+    if (params->n_probs > 0) {
         return GI_STEP_END_SAMPLE_ALL;
     }
-    return params->temperature > 0.0f ? GI_STEP_END_SAMPLE : GI_STEP_END_ARGMAX;
+    if (!(params->temperature > 0.0f)) {
+        return GI_STEP_END_ARGMAX;
+    }
+    if (!by_number) {
+        return by_mass ? GI_STEP_END_MANY_BY_MASS : GI_STEP_END_SAMPLE_ALL;
+    }
+    return params->top_k <= GI_SAMPLE_FEW ? GI_STEP_END_SAMPLE
+           : by_mass                      ? GI_STEP_END_MANY_BY_BOTH
+                                          : GI_STEP_END_MANY_BY_NUMBER;
 }
 
 uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,

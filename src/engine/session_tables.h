@@ -20,7 +20,8 @@ static inline uint32_t gi_session_step_bit(enum gi_step_end end)
 }
 
 // How the steps of a generation end.
-enum gi_step_end gi_session_choose_end(const struct glinfer_generate_params *params);
+enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
+                                       const struct glinfer_generate_params *params);
 // What a generation needs: of n_prompt tokens (0: any number), which end in a token, with more steps behind it or
 // not.
 uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,
