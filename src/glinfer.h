@@ -102,6 +102,11 @@ typedef bool (*glinfer_progress_fn)(void *user, enum glinfer_phase phase, uint64
 
 struct glinfer_device; // an EGL context with its programs; owns no model
 
+// Asks for job[0..size) to be compiled by another process while this one goes on: to start one that opens the same
+// device with the same cache_dir and hands the bytes to glinfer_device_compile, and to return without waiting for
+// it. The bytes live only during the call. False if that cannot be. Must not call back into the library.
+typedef bool (*glinfer_delegate_fn)(void *user, const void *job, size_t size);
+
 struct glinfer_device_params {
     size_t struct_size;
     const char
@@ -112,6 +117,10 @@ struct glinfer_device_params {
                            // "": none
     glinfer_log_fn log;    // NULL: silent
     void *log_user;
+    // For programs that take a driver up to half a minute, and make steps faster once they are there. NULL: only
+    // glinfer_session_prepare compiles them, and what it left in the cache is used.
+    glinfer_delegate_fn delegate;
+    void *delegate_user;
 };
 
 static inline void glinfer_device_params_init(struct glinfer_device_params *params)
@@ -142,6 +151,8 @@ struct glinfer_device_info {
     uint32_t max_group_count;        // work groups in x
     bool has_fast_half;              // 16-bit arithmetic was found to be there and faster
     uint32_t n_tuned;                // shapes of kernels that glinfer_tune measured there
+    bool
+        is_persistent; // whole chains of decode steps are tried as one dispatch (GLINFER_DISPATCH_PERSISTENT)
 };
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and
@@ -155,6 +166,10 @@ GLINFER_API size_t glinfer_device_list(const struct glinfer_device_params *param
 // Opens a device. Fails with NO_DEVICE and every candidate's refusal, INVALID_ARGUMENT, NO_MEMORY.
 GLINFER_API struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
                                                          struct glinfer_error *err);
+// Compiles for the cache what another process asks for. Waits for others that do so too. Fails with INVALID_ARGUMENT
+// (no such bytes, or another version's), IO (nothing can be kept), DRIVER, NO_MEMORY.
+GLINFER_API bool glinfer_device_compile(struct glinfer_device *device, const void *job, size_t size,
+                                        struct glinfer_error *err);
 // Fills *info; info->struct_size says how much of it the caller knows.
 GLINFER_API void glinfer_device_describe(const struct glinfer_device *device,
                                          struct glinfer_device_info *info);
@@ -310,12 +325,24 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
 }
 
 // Allocates the cache and scratch, and records. A generation compiles what none of its kind did before; after
-// that, decoding allocates and compiles nothing. Fails with OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
+// that, decoding allocates and compiles nothing, with one exception: where chains of steps may be faster in one
+// dispatch (GLINFER_DISPATCH_PERSISTENT), a program for that is looked for in the cache, and after a second of
+// decoding another process is asked for it (glinfer_device_params.delegate). It is tried out between two chains, in
+// some milliseconds, and what was found is kept with the compiled programs. Fails with OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
 // Accepts NULL and a pointer to NULL; sets *session to NULL.
 GLINFER_API void glinfer_session_destroy(struct glinfer_session **session);
+
+// How decode steps are submitted.
+enum glinfer_dispatch {
+    GLINFER_DISPATCH_DIRECT,   // a dispatch a kernel, with grids from the host
+    GLINFER_DISPATCH_INDIRECT, // likewise, grids that grow with the context from the GPU
+    GLINFER_DISPATCH_PERSISTENT, // a whole chain in one dispatch, whose groups stay and wait for each other
+};
+// Returns "direct", "indirect" or "persistent", "unknown" for any other number.
+GLINFER_API const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch);
 
 struct glinfer_prob {
     int32_t id;
@@ -383,6 +410,7 @@ struct glinfer_stats {
     uint32_t n_past;                 // tokens in the cache now, without the last of an answer
     uint64_t peak_memory;            // bytes: the largest resident size of the process so far
     uint64_t weight_bytes_per_token; // bytes of weights a decode step reads
+    enum glinfer_dispatch dispatch;  // of the last steps
 };
 
 // Processes the prompt and generates. Blocks until it ends. stats may be NULL.
@@ -392,6 +420,21 @@ struct glinfer_stats {
 GLINFER_API bool glinfer_generate(struct glinfer_session *session,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_stats *stats, struct glinfer_error *err);
+// How steps are submitted after glinfer_session_prepare.
+struct glinfer_prepared {
+    size_t struct_size;
+    enum glinfer_dispatch dispatch;
+    double ordinary_ns, persistent_ns; // of a step, when the two were compared; 0: they never were
+};
+// Does now what would be done behind the answers: compiles, which may take half a minute the first time, tries out,
+// and chooses how steps of such generations (temperature, top_k, n_probs of params) are submitted from then on.
+// For who measures, and who would rather wait before than be slower at first. The session keeps what it holds;
+// params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with CANCELLED, NO_MEMORY,
+// GPU_LOST; where one dispatch cannot be had that is no failure.
+GLINFER_API bool glinfer_session_prepare(struct glinfer_session *session,
+                                         const struct glinfer_generate_params *params,
+                                         struct glinfer_prepared *prepared,
+                                         struct glinfer_error *err);
 // Forgets what the session holds, processes ids[0..n) and sets logprobs[i], i < n - 1, to the natural
 // logarithm of the probability of ids[i + 1] after ids[0..i]; the session then holds the n tokens. For
 // perplexity: exp(-mean(logprobs)). Fails with CONTEXT_FULL, INVALID_ARGUMENT (fewer than two tokens, an
@@ -479,6 +522,10 @@ struct glinfer_profile_stats {
     double wall_ns;        // a run without any timing inside, by the host's clock
     double host_ns;        // of it, submitting; on a software renderer computing is part of it
     uint64_t weight_bytes; // that a run reads
+    // How answers submit greedy steps, as far as that is known; kernels of a persistent dispatch cannot be timed,
+    // so that all of the above is of ordinary ones.
+    enum glinfer_dispatch dispatch;
+    double persistent_ns; // of a step, when it was tried out; 0: it never was
 };
 
 // Measures where the time of a decode step, or of a prompt, goes. Runs on made-up tokens and forgets
@@ -546,7 +593,7 @@ GLINFER_API bool glinfer_tune(struct glinfer_session *session,
 // Calls each, which may be NULL, for every shape that was measured on the device; returns how many.
 GLINFER_API size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_fn each,
                                          void *user);
-// Forgets them. Fails with IO.
+// Forgets them, and for which models one dispatch was found to be faster. Fails with IO.
 GLINFER_API bool glinfer_device_reset_tuning(struct glinfer_device *device,
                                              struct glinfer_error *err);
 

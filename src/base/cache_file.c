@@ -1,10 +1,12 @@
 #include "base/cache_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,12 +133,57 @@ char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_
     return data;
 }
 
+static int lock_path(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX) == 0) {
+        return fd;
+    }
+    const int reason = errno;
+    close(fd);
+    errno = reason;
+    return -1;
+}
+
+int gi_cache_lock(const char *folder, const char *name)
+{
+    char *path = join(folder, "/", name, ""), *folders = strdup(folder);
+    int fd = -1;
+    errno = ENOMEM;
+    if (path && folders && make_folders(folders)) {
+        fd = lock_path(path);
+    }
+    const int reason = errno;
+    free(path);
+    free(folders);
+    errno = reason;
+    return fd;
+}
+
 bool gi_cache_remove(const char *folder, const char *name)
 {
     char *path = join(folder, "/", name, "");
     const bool ok = path && (unlink(path) == 0 || errno == ENOENT);
     const int reason = path ? errno : ENOMEM;
     free(path);
+    errno = reason;
+    return ok;
+}
+
+bool gi_cache_clear(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    bool ok = stream || errno == ENOENT;
+    int reason = errno;
+    for (struct dirent *entry; stream && (entry = readdir(stream)) != NULL;) {
+        if (entry->d_name[0] != '.' && !gi_cache_remove(folder, entry->d_name)) {
+            ok = false;
+            reason = errno;
+        }
+    }
+    if (stream) {
+        closedir(stream);
+    }
     errno = reason;
     return ok;
 }

@@ -2,7 +2,7 @@
 
 #include "cli/cli_bench_compare.h"
 #include "cli/cli_bench_flags.h"
-#include "cli/cli_device.h"
+#include "cli/cli_session.h"
 #include "cli/cli_sweep.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct bench {
     struct glinfer_session *session;
     struct cli_bar bar;
     int32_t *tokens; // random, as many as the longest prompt
-    uint32_t n_ctx;
+    uint32_t n_ctx;  // that all tests need
     struct test *tests;
     size_t n_test;
     struct cli_bench_result result;
@@ -40,8 +40,8 @@ struct bench {
     FILE *comparison_file; // writes it; NULL without a baseline
 };
 
-static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
-                     struct glinfer_stats *stats, struct glinfer_error *err)
+static struct glinfer_generate_params make_params(struct bench *bench, uint32_t n_prompt,
+                                                  uint32_t n_predict)
 {
     struct glinfer_generate_params params;
     glinfer_generate_params_init(&params);
@@ -50,6 +50,13 @@ static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
     params.n_predict = (int32_t)n_predict;
     params.ignore_eos = true;
     cli_sampling_fill(&bench->settings->sampling, 0, &params);
+    return params;
+}
+
+static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
+                     struct glinfer_stats *stats, struct glinfer_error *err)
+{
+    const struct glinfer_generate_params params = make_params(bench, n_prompt, n_predict);
     *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
     return glinfer_generate(bench->session, &params, stats, err);
 }
@@ -62,6 +69,18 @@ static bool run_test(struct bench *bench, const struct test *test, struct glinfe
     return (test->n_depth == 0 || generate(bench, test->n_depth, 0, stats, err)) &&
            generate(bench, test->n_prompt > 0 ? test->n_prompt : 1,
                     test->n_gen > 0 ? test->n_gen + 1 : 0, stats, err);
+}
+
+// What would be compiled behind the answers is compiled before, so that all of them are submitted alike.
+static bool prepare(struct bench *bench, struct glinfer_error *err)
+{
+    struct glinfer_generate_params params = make_params(bench, 1, 1);
+    params.progress = cli_progress;
+    params.progress_user = &bench->bar;
+    glinfer_session_reset(bench->session);
+    const bool ok = glinfer_session_prepare(bench->session, &params, NULL, err);
+    cli_bar_clear(&bench->bar);
+    return ok;
 }
 
 static double measured_ms(const struct test *test, const struct glinfer_stats *stats)
@@ -77,6 +96,7 @@ static void add_run(struct bench *bench, const struct test *test, const struct g
     result->ns[result->n_run++] = (uint64_t)(measured_ms(test, stats) * 1e6);
     result->ttft_ms += (ttft - result->ttft_ms) / (double)result->n_run;
     result->weight_bytes = stats->weight_bytes_per_token;
+    result->dispatch = stats->dispatch;
     result->peak_memory = stats->peak_memory;
 }
 
@@ -154,6 +174,9 @@ static bool measure(struct bench *bench, const struct test *test, struct glinfer
 {
     struct glinfer_stats stats;
     begin_result(bench, test);
+    if (test->n_gen > 0 && !prepare(bench, err)) {
+        return false;
+    }
     wait_seconds(bench->settings->delay);
     if (!bench->settings->has_no_warmup) {
         const struct test warmup = {.n_prompt = test->n_prompt,
@@ -185,7 +208,7 @@ static bool create_session(struct bench *bench, uint32_t n_ubatch, int64_t type_
 {
     struct glinfer_session_params params;
     glinfer_session_params_init(&params);
-    params.n_ctx = bench->n_ctx;
+    params.n_ctx = cli_context(&bench->device_info, &bench->model_info, bench->n_ctx);
     params.type_k = (enum glinfer_cache_type)type_k;
     params.type_v = (enum glinfer_cache_type)type_v;
     params.precision = (enum glinfer_precision)bench->settings->precision;
@@ -274,10 +297,12 @@ static int run_model(struct bench *bench, const char *path)
 
 static void add_test(struct bench *bench, int64_t n_prompt, int64_t n_gen, int64_t n_depth)
 {
+    const uint32_t least = 16; // what preparing needs
     const uint32_t n_ctx = (uint32_t)(n_depth + n_prompt + n_gen + 2);
     if (n_prompt > 0 || n_gen > 0) {
         bench->tests[bench->n_test++] =
             (struct test){(uint32_t)n_prompt, (uint32_t)n_gen, (uint32_t)n_depth};
+        bench->n_ctx = bench->n_ctx < least ? least : bench->n_ctx;
         bench->n_ctx = n_ctx > bench->n_ctx ? n_ctx : bench->n_ctx;
     }
 }

@@ -188,6 +188,7 @@ static void add_own(struct fields *fields, const struct cli_bench_result *result
     add_number(fields, "peak_memory_bytes", "%" PRIu64, result->peak_memory);
     add_text(fields, "device", result->device->device);
     add_number(fields, "temperature", "%g", (double)result->temperature);
+    add_text(fields, "dispatch", result->n_gen > 0 ? glinfer_dispatch_name(result->dispatch) : "");
 }
 
 // The processor's name, without the characters that a format would have to escape.
@@ -389,6 +390,8 @@ static void add_own_columns(struct columns *columns, const struct cli_bench_resu
     }
     add_column(columns, "TTFT ms", 9, false, "%.1f", result->ttft_ms);
     add_column(columns, "peak MiB", 8, false, "%.1f", (double)result->peak_memory / (1 << 20));
+    add_column(columns, "dispatch", 10, true, "%s",
+               result->n_gen > 0 ? glinfer_dispatch_name(result->dispatch) : " ");
     add_column(columns, "device", 24, true, "%s", result->device->renderer);
 }
 

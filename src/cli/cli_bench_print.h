@@ -25,8 +25,9 @@ struct cli_bench_result {
     const struct glinfer_device_info *device;
     uint32_t n_ubatch, n_prompt, n_gen, n_depth;
     const char *type_k, *type_v;
-    float temperature;  // 0: the likeliest token, not drawn
-    char test_time[24]; // ISO 8601, UTC
+    enum glinfer_dispatch dispatch; // of decode steps
+    float temperature;              // 0: the likeliest token, not drawn
+    char test_time[24];             // ISO 8601, UTC
     size_t n_run;
     uint64_t ns[CLI_BENCH_MAX_RUNS];
     uint64_t weight_bytes; // that a decode step reads

@@ -1,5 +1,7 @@
 #include "cli/cli_device.h"
 
+#include "cli/cli_delegate.h"
+
 const char *const cli_cache_types[] = {"f16", "f32", "q8_0", NULL};
 const char *const cli_precisions[] = {"auto", "f32", "f16", NULL};
 
@@ -10,6 +12,8 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
     params->allow_software = true;
     params->log = cli_log;
     params->log_user = (void *)&flags->is_verbose;
+    params->delegate = cli_delegate;
+    params->delegate_user = (void *)&flags->device;
 }
 
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,

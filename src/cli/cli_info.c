@@ -116,7 +116,8 @@ static void print_usable(const struct glinfer_device_info *info)
            cli_format_size(uniform, info->max_uniform_block_size), info->uniform_alignment);
     printf("    work groups     %u invocations, %u bytes shared, %u in x\n", info->max_invocations,
            info->max_shared_size, info->max_group_count);
-    printf("    dispatch        %s\n", info->is_indirect ? "indirect" : "direct");
+    printf("    dispatch        %s%s\n", info->is_indirect ? "indirect" : "direct",
+           info->is_persistent ? "; a chain of decode steps in one where that is faster" : "");
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
     printf("    fast halves     %s\n", yes_no(info->has_fast_half));
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
@@ -161,6 +162,7 @@ static void add_device(void *user, const struct glinfer_device_info *info)
         cJSON_AddStringToObject(object, "version", info->version);
         cJSON_AddBoolToObject(object, "software", info->is_software);
         cJSON_AddStringToObject(object, "dispatch", info->is_indirect ? "indirect" : "direct");
+        cJSON_AddBoolToObject(object, "persistent", info->is_persistent);
         cJSON_AddBoolToObject(object, "subgroups", info->has_subgroups);
         cJSON_AddBoolToObject(object, "fast_halves", info->has_fast_half);
         cJSON_AddBoolToObject(object, "timer_queries", info->has_timer_query);

@@ -1,6 +1,7 @@
 // The command `glinfer`: picks the subcommand.
 #include "cli/cli_bench.h"
 #include "cli/cli_chat.h"
+#include "cli/cli_delegate.h"
 #include "cli/cli_info.h"
 #include "cli/cli_io.h"
 #include "cli/cli_perplexity.h"
@@ -28,9 +29,14 @@ static const struct entry entries[] = {
 
 static const char environment[] =
     "environment:\n"
-    "    GLINFER_DISPATCH=direct|indirect  how grids that grow with the context are dispatched\n"
-    "    GLINFER_DISPATCH=persistent[:GROUPS[:SIZE]]\n"
-    "                                      a whole chain of decode steps in one dispatch\n"
+    "    GLINFER_DISPATCH=ordinary|direct|indirect\n"
+    "                                      no chain of decode steps in one dispatch, and how grids "
+    "that\n"
+    "                                      grow with the context are dispatched\n"
+    "    GLINFER_DISPATCH=persistent|background[:GROUPS[:SIZE]]\n"
+    "                                      a whole chain in one dispatch from the first answer on, "
+    "or\n"
+    "                                      compiled while that goes on, whatever the device\n"
     "    GLINFER_LIMITS=es31               use no more than OpenGL ES 3.1 promises\n"
     "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|bits|texbits\n"
     "                                      the form of the decode kernels, to compare them\n"
@@ -121,6 +127,9 @@ int main(int argc, char **argv)
     if (is_any(argv[1], "--version", "-V", "version")) {
         printf("glinfer %s\n", glinfer_version());
         return cli_close_output(CLI_EXIT_DONE);
+    }
+    if (strcmp(argv[1], CLI_COMPILE_JOB) == 0) {
+        return cli_compile_job(argc - 2, (const char *const *)argv + 2);
     }
     return refuse_command(argv[1]);
 }

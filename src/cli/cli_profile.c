@@ -151,6 +151,11 @@ static void print_totals(const struct cli_profile_stage *stage)
     printf("untimed: %.3f ms, %.1f tokens/s; the host submits in %.1f us, %.2f us a dispatch\n",
            wall_ms, wall_ms > 0 ? n_tokens * 1e3 / wall_ms : 0, stats->host_ns / 1e3,
            stats->host_ns / 1e3 / stats->n_dispatches);
+    if (stage->n_prompt == 0 && stats->persistent_ns > 0) {
+        printf("in one dispatch: %.1f us a token when it was tried out; answers are given by %s "
+               "dispatches\n",
+               stats->persistent_ns / 1e3, glinfer_dispatch_name(stats->dispatch));
+    }
 }
 
 static void print_stage(const struct cli_profile_data *data, const struct cli_profile_stage *stage)
@@ -223,6 +228,10 @@ static cJSON *make_stage(const struct cli_profile_data *data, const struct cli_p
     cJSON_AddNumberToObject(object, "kernel_ns", stats->kernel_ns);
     cJSON_AddNumberToObject(object, "wall_ns", stats->wall_ns);
     cJSON_AddNumberToObject(object, "host_ns", stats->host_ns);
+    if (stage->n_prompt == 0) {
+        cJSON_AddStringToObject(object, "dispatch", glinfer_dispatch_name(stats->dispatch));
+        cJSON_AddNumberToObject(object, "persistent_ns", stats->persistent_ns);
+    }
     cli_json_add_u64(object, "weight_bytes", stats->weight_bytes);
     cJSON *kernels = cJSON_AddArrayToObject(object, "kernels");
     for (size_t i = 0; i < stage->n_kernel; i++) {
@@ -354,5 +363,6 @@ int cli_profile(int argc, const char *const *argv)
     settings.session.n_ctx = settings.depth + longest + 1;
     struct profile profile = {.settings = &settings};
     cli_session_init(&profile.session, &settings.session);
+    profile.session.is_least_ctx = true;
     return run(&profile);
 }

@@ -289,6 +289,7 @@ static void add_timings(cJSON *object, const struct run *run)
     cJSON_AddNumberToObject(timings, "chain_length", stats->chain_length);
     cJSON_AddNumberToObject(timings, "gpu_waits", stats->gpu_waits);
     cJSON_AddNumberToObject(timings, "dispatches_per_token", stats->dispatches_per_token);
+    cJSON_AddStringToObject(timings, "dispatch", glinfer_dispatch_name(stats->dispatch));
     cli_json_add_u64(timings, "peak_memory_bytes", stats->peak_memory);
 }
 
@@ -328,9 +329,9 @@ static void print_timings(const struct run *run)
     }
     fprintf(stderr, "\ncompile %26.1f ms\n", run->session.compile_ms);
     cli_print_speeds(stats);
-    fprintf(stderr, "first token after %.1f ms, %u waits, chains of up to %u, peak memory %s\n",
-            stats->ttft_ms, stats->gpu_waits, stats->chain_length,
-            cli_format_size(memory, stats->peak_memory));
+    fprintf(stderr, "first token after %.1f ms, %u waits, %s chains of up to %u, peak memory %s\n",
+            stats->ttft_ms, stats->gpu_waits, glinfer_dispatch_name(stats->dispatch),
+            stats->chain_length, cli_format_size(memory, stats->peak_memory));
 }
 
 static void note_full_context(const struct run *run)

@@ -63,6 +63,13 @@ int cli_session_load(struct cli_session *session)
     return session->model ? CLI_EXIT_DONE : cli_fail_error(&err);
 }
 
+uint32_t cli_context(const struct glinfer_device_info *device,
+                     const struct glinfer_model_info *model, uint32_t n_ctx)
+{
+    const uint32_t usual = model->n_ctx_train < 4096 ? model->n_ctx_train : 4096;
+    return device->is_persistent && n_ctx <= usual ? 0 : n_ctx;
+}
+
 int cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected)
 {
     const struct cli_session_flags *flags = session->flags;
@@ -70,6 +77,9 @@ int cli_session_start(struct cli_session *session, const struct glinfer_generate
     struct glinfer_session_params params;
     glinfer_session_params_init(&params);
     params.n_ctx = (uint32_t)flags->n_ctx;
+    if (session->is_least_ctx) {
+        params.n_ctx = cli_context(&session->device_info, &session->info, params.n_ctx);
+    }
     params.type_k = (enum glinfer_cache_type)flags->type_k;
     params.type_v = (enum glinfer_cache_type)flags->type_v;
     params.precision = (enum glinfer_precision)flags->precision;
@@ -87,10 +97,15 @@ int cli_session_start(struct cli_session *session, const struct glinfer_generate
     return session->session ? CLI_EXIT_DONE : cli_fail_error(&err);
 }
 
-void cli_session_finish(struct cli_session *session)
+void cli_session_stop(struct cli_session *session)
 {
     cli_set_session(NULL);
     glinfer_session_destroy(&session->session);
+}
+
+void cli_session_finish(struct cli_session *session)
+{
+    cli_session_stop(session);
     glinfer_model_destroy(&session->model);
     glinfer_device_destroy(&session->device);
 }

@@ -60,6 +60,7 @@ struct cli_session {
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
+    bool is_least_ctx; // set before the start: n_ctx is what is needed, and more is as good
     double compile_ms; // what creating the session took: mostly programs
     struct cli_bar bar;
 };
@@ -71,7 +72,14 @@ int cli_session_check(struct cli_session *session);
 int cli_session_load(struct cli_session *session);
 // Creates the session, compiled for the generation that is expected; NULL: for none. CLI_EXIT_DONE, or the exit status.
 int cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected);
+// Destroys the session alone; another may be started.
+void cli_session_stop(struct cli_session *session);
 void cli_session_finish(struct cli_session *session);
+
+// The context to ask for where n_ctx tokens are needed. Programs of persistent dispatches hold the size of the context:
+// where there may be such, it is 0, that of most sessions, if that is enough.
+uint32_t cli_context(const struct glinfer_device_info *device,
+                     const struct glinfer_model_info *model, uint32_t n_ctx);
 
 // n in ms milliseconds; 0 where there was no time.
 double cli_per_second(uint32_t n, double ms);

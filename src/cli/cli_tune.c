@@ -33,15 +33,21 @@ const struct cli_command cli_tune_command = {
         "Tries the ways in which each kernel of the model can be spread over the device, and keeps "
         "the\nfastest in the cache folder, for this driver and this version of glinfer. Every "
         "command uses them\nfrom then on, until --reset; GLINFER_TUNING=off leaves them unused. "
-        "Times are of a whole token,\nor prompt batch. Run it while nothing else uses the "
-        "device.\n\n"
+        "Times are of a whole token,\nor prompt batch. Where a chain of tokens may be faster in "
+        "one "
+        "dispatch that is compiled, which may\ntake a minute, tried out and kept too. Run it while "
+        "nothing else uses the device.\n\n"
         "    glinfer tune -m model.gguf",
     .flags = flags,
     .n_flag = sizeof(flags) / sizeof(flags[0]),
 };
 
+enum { GREEDY, DRAWN, N_WAY };
+static const char *const way_names[N_WAY] = {"greedy", "drawn"};
+
 struct tune {
     const struct settings *settings;
+    struct glinfer_prepared prepared[N_WAY]; // how tokens are submitted with the new shapes
     struct cli_session session;
     struct glinfer_tune_stats stats;
     struct row *rows;
@@ -131,6 +137,20 @@ static void print_table(const struct tune *tune)
     printf("kept in %s\n", stats->path);
 }
 
+static void print_prepared(const struct tune *tune)
+{
+    for (int way = 0; way < N_WAY; way++) {
+        const struct glinfer_prepared *prepared = &tune->prepared[way];
+        printf("%s tokens: %s dispatches", way_names[way],
+               glinfer_dispatch_name(prepared->dispatch));
+        if (prepared->persistent_ns > 0) {
+            printf(", %.1f us a token in one dispatch, %.1f us in many",
+                   prepared->persistent_ns / 1e3, prepared->ordinary_ns / 1e3);
+        }
+        printf("\n");
+    }
+}
+
 static int print_json(const struct tune *tune)
 {
     const struct glinfer_tune_stats *stats = &tune->stats;
@@ -145,6 +165,13 @@ static int print_json(const struct tune *tune)
     cJSON_AddNumberToObject(object, "n_measured", stats->n_measured);
     cJSON_AddNumberToObject(object, "n_changed", stats->n_changed);
     cJSON_AddStringToObject(object, "file", stats->path);
+    for (int way = 0; way < N_WAY; way++) {
+        const struct glinfer_prepared *prepared = &tune->prepared[way];
+        cJSON *item = cJSON_AddObjectToObject(object, way_names[way]);
+        cJSON_AddStringToObject(item, "dispatch", glinfer_dispatch_name(prepared->dispatch));
+        cJSON_AddNumberToObject(item, "ordinary_ns", prepared->ordinary_ns);
+        cJSON_AddNumberToObject(item, "persistent_ns", prepared->persistent_ns);
+    }
     cJSON *rows = cJSON_AddArrayToObject(object, "shapes");
     for (size_t i = 0; i < tune->n_row; i++) {
         const struct row *row = &tune->rows[i];
@@ -185,12 +212,35 @@ static int measure(struct tune *tune)
     return tune->has_failed ? cli_fail(CLI_EXIT_FAILED, "no memory for the table") : CLI_EXIT_DONE;
 }
 
+// The new shapes are those of a new session.
+static int prepare(struct tune *tune)
+{
+    struct glinfer_error err;
+    cli_session_stop(&tune->session);
+    int status = cli_session_start(&tune->session, NULL);
+    for (int way = 0; status == CLI_EXIT_DONE && way < N_WAY; way++) {
+        struct glinfer_generate_params params;
+        glinfer_generate_params_init(&params);
+        params.temperature = way == DRAWN ? 0.8F : 0;
+        params.top_k = 40;
+        params.progress = on_progress;
+        params.progress_user = tune;
+        tune->prepared[way].struct_size = sizeof(tune->prepared[way]);
+        const bool ok =
+            glinfer_session_prepare(tune->session.session, &params, &tune->prepared[way], &err);
+        cli_bar_clear(&tune->session.bar);
+        status = ok ? CLI_EXIT_DONE : cli_fail_error(&err);
+    }
+    return status;
+}
+
 static int show(const struct tune *tune)
 {
     if (tune->settings->is_json) {
         return print_json(tune);
     }
     print_table(tune);
+    print_prepared(tune);
     return cli_close_output(CLI_EXIT_DONE);
 }
 
@@ -205,6 +255,9 @@ static int run(struct tune *tune)
     }
     if (status == CLI_EXIT_DONE) {
         status = measure(tune);
+    }
+    if (status == CLI_EXIT_DONE) {
+        status = prepare(tune);
     }
     if (status == CLI_EXIT_DONE) {
         status = show(tune);

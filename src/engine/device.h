@@ -13,7 +13,11 @@ struct glinfer_device {
     struct gi_program_table *programs; // shared by all sessions
     struct gi_tuning *tuning;          // what was measured here before, for sessions to record with
     struct gi_tuning_file tuning_file;
-    uint32_t n_models; // that live
+    char *verdict_folder;         // of persistent programs; owned; NULL: none is kept
+    glinfer_delegate_fn delegate; // has programs compiled elsewhere; NULL: none are
+    void *delegate_user;
+    uint64_t decode_ns; // that all sessions spent on decode steps so far
+    uint32_t n_models;  // that live
 };
 
 #endif

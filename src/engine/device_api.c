@@ -1,3 +1,4 @@
+#include "base/cache_file.h"
 #include "base/error.h"
 #include "engine/device.h"
 #include "engine/settings.h"
@@ -88,6 +89,8 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
                         struct glinfer_error *err)
 {
     device->log = (struct gi_log){params->log, params->log_user};
+    device->delegate = params->delegate;
+    device->delegate_user = params->delegate_user;
     const struct gi_platform_params platform = {.device = params->device,
                                                 .allow_software = params->allow_software,
                                                 .debug = params->debug,
@@ -99,6 +102,9 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
         return false;
     }
     apply_tuning(device);
+    // Kernels that are being worked on make new programs that have an old key.
+    device->verdict_folder =
+        getenv("GLINFER_GLSL_DIR") ? NULL : gi_cache_folder(params->cache_dir, "persistent");
     return true;
 }
 
@@ -111,6 +117,7 @@ static void close_device(struct glinfer_device *device)
     }
     gi_tuning_destroy(device->tuning);
     gi_tuning_file_finish(&device->tuning_file);
+    free(device->verdict_folder);
     gi_gpu_destroy(device->gpu);
     gi_platform_close(device->platform);
 }
@@ -174,6 +181,7 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
     info->uniform_alignment = limits->uniform_alignment;
     info->max_group_count = limits->max_group_count[0];
     info->has_fast_half = limits->has_fast_half;
+    info->is_persistent = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
     info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
 }
 

@@ -100,15 +100,34 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     }
 }
 
+// Of the last token that was submitted, in the cache.
+static uint32_t last_place(const struct gi_generation *run)
+{
+    return run->base + run->n_submitted - 1;
+}
+
 static void learn_time(struct gi_generation *run, const struct gi_chain *chain)
 {
     const uint64_t now = gi_clock_ns();
     if (chain->first == 0) {
         run->first_ns = now;
     } else {
-        run->session->step_ns = (now - run->last_ns) / chain->n_steps;
+        const uint64_t time = now - run->last_ns;
+        run->session->step_ns = time / chain->n_steps;
+        run->session->decode_ns += time;
+        run->session->model->device->decode_ns += time;
     }
     run->last_ns = now;
+}
+
+// Makes the step behind the last token that was delivered the next one; no chain is in flight.
+static bool resume(const struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    const uint32_t n_past = last_place(run);
+    session->epoch++;
+    return gi_generation_write_state(run, (uint32_t)session->pending, n_past, 1) &&
+           gi_dispatch_table_prime(session->step[run->end], n_past, 1, run->err);
 }
 
 // A persistent chain was given up, and those behind it did nothing: they are dropped, and ordinary ones go
@@ -128,11 +147,8 @@ static bool recover(struct gi_generation *run, const struct gi_chain *chain)
                  "together; the session goes on without",
                  chain->first);
     gi_session_drop_persistent(session);
-    session->epoch++;
     run->n_submitted = chain->first;
-    const uint32_t n_past = run->base + chain->first - 1;
-    return gi_generation_write_state(run, (uint32_t)session->pending, n_past, 1) &&
-           gi_dispatch_table_prime(session->step[run->end], n_past, 1, run->err);
+    return resume(run);
 }
 
 static bool is_faulty(const struct gi_chain *chain, const struct gi_ring_entry *entries)
@@ -251,6 +267,35 @@ static uint32_t count_in_flight(const struct gi_generation *run)
     return gi_gpu_platform(gi_generation_gpu(run))->is_software ? 1 : GI_CHAINS_IN_FLIGHT;
 }
 
+// Between two chains, which takes some milliseconds, once.
+static bool try_persistent(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    if (!gi_session_try_persistent(session, run->end, last_place(run), (uint32_t)session->pending,
+                                   run->err) ||
+        !resume(run)) {
+        return false;
+    }
+    run->last_ns = gi_clock_ns();
+    return true;
+}
+
+// Submits a chain or takes one: whichever comes next.
+static bool advance(struct gi_generation *run)
+{
+    if (gi_session_wants_trial(run->session, run->end, last_place(run))) {
+        return run->n_chains > 0 ? take_chain(run) : try_persistent(run);
+    }
+    if (run->n_chains == count_in_flight(run) || run->n_submitted == run->max_steps) {
+        return take_chain(run);
+    }
+    if (!gi_generation_submit_chain(run)) {
+        return false;
+    }
+    gi_session_attend_persistent(run->session, run->end);
+    return true;
+}
+
 static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
@@ -265,11 +310,7 @@ static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
         return entry && check_entry(run, entry, 0);
     }
     while (!run->is_finished) {
-        if (run->n_chains < count_in_flight(run) && run->n_submitted < run->max_steps) {
-            if (!gi_generation_submit_chain(run)) {
-                return false;
-            }
-        } else if (!take_chain(run)) {
+        if (!advance(run)) {
             return false;
         }
         if (!run->is_finished && !gi_generation_check_cancel(run)) {
@@ -301,10 +342,11 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
     stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
     stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
     stats->n_past = run->session->n_past;
+    stats->dispatch = gi_session_dispatch(run->session, run->end);
     stats->peak_memory = peak_memory();
 }
 
-static struct glinfer_generate_params take_params(const struct glinfer_generate_params *params)
+struct glinfer_generate_params gi_generation_params(const struct glinfer_generate_params *params)
 {
     struct glinfer_generate_params own = {0};
     if (params) {
@@ -353,7 +395,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
 bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,
                       struct glinfer_stats *stats, struct glinfer_error *err)
 {
-    const struct glinfer_generate_params own = take_params(params);
+    const struct glinfer_generate_params own = gi_generation_params(params);
     struct glinfer_stats full = {.struct_size = sizeof(full)};
     struct gi_generation run = {
         .session = session, .params = &own, .err = err, .stats = &full, .start_ns = gi_clock_ns()};

@@ -35,6 +35,8 @@ static inline struct gi_gpu *gi_generation_gpu(const struct gi_generation *run)
     return run->session->model->device->gpu;
 }
 
+// A copy of what the caller knows of its params, which may be NULL; the rest is zero.
+struct glinfer_generate_params gi_generation_params(const struct glinfer_generate_params *params);
 // False with CANCELLED if that was asked for, once.
 bool gi_generation_check_cancel(const struct gi_generation *run);
 // Writes step_state for a step of n_tokens at n_past.

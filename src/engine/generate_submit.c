@@ -110,7 +110,7 @@ static void replay_persistent(const struct gi_generation *run, struct gi_persist
 
 bool gi_generation_submit_chain(struct gi_generation *run)
 {
-    struct gi_persistent *persistent = run->session->persistent[run->end];
+    struct gi_persistent *persistent = gi_session_persistent(run->session, run->end);
     const uint32_t n_steps = choose_length(run);
     if (persistent) {
         replay_persistent(run, persistent, n_steps);

@@ -238,7 +238,7 @@ static bool open_persistent(struct glinfer_session *session,
 {
     const uint32_t both =
         gi_session_step_bit(GI_STEP_END_ARGMAX) | gi_session_step_bit(GI_STEP_END_SAMPLE);
-    return (!gi_gpu_persistent(session->model->device->gpu)->is_wanted ||
+    return (gi_gpu_persistent(session->model->device->gpu)->mode != GI_PERSISTENT_AT_ONCE ||
             gi_session_prepare(session, both, params->progress, params->progress_user, err)) &&
            gi_session_open_persistent(session, err);
 }
@@ -297,7 +297,7 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
 static void release(struct glinfer_session *session)
 {
     struct gi_gpu *gpu = session->model->device->gpu;
-    gi_session_drop_persistent(session);
+    gi_session_close_persistent(session);
     gi_session_destroy_tables(session);
     gi_scorer_destroy(session->scorer, gpu);
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {

@@ -3,6 +3,8 @@
 #define GI_ENGINE_SESSION_H
 
 #include "engine/model.h"
+#include "engine/persistent_policy.h"
+#include "engine/persistent_verdict.h"
 #include "engine/session_layout.h"
 #include "gpu/persistent.h"
 
@@ -27,6 +29,15 @@ enum gi_step_end {
 
 struct gi_scorer;
 
+// The persistent form of steps that end in one way.
+struct gi_session_persistent {
+    struct gi_persistent *made; // NULL: nothing was, or it is of no use
+    enum gi_persistent_phase phase;
+    struct gi_hash key;        // of the verdict
+    struct gi_verdict verdict; // what is known of it
+    uint64_t looked_ns;        // when the program was last looked for in the cache
+};
+
 struct glinfer_session {
     struct glinfer_model *model; // borrowed; counts this session
     uint32_t n_ctx, n_batch;
@@ -48,8 +59,7 @@ struct glinfer_session {
     struct gi_dispatch_table *prompt_end[GI_STEP_END_COUNT]; // its last row, to a token
     uint32_t ready;                                          // the set of those that are
     bool has_rest;                                           // gi_session_prepare_rest was called
-    // Of the first two ends both or none.
-    struct gi_persistent *persistent[GI_STEP_END_COUNT];
+    struct gi_session_persistent persistent[GI_STEP_END_COUNT]; // session_persistent.h
     struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
     struct gi_fence batch_fences[GI_CHAINS_IN_FLIGHT];
     struct gi_scorer *scorer; // NULL until glinfer_score is called
@@ -58,6 +68,7 @@ struct glinfer_session {
     int32_t pending; // the last token sampled, not in the cache yet; GI_NO_TOKEN: none
     uint32_t epoch;
     uint64_t step_ns;         // measured time of a decode step, 0: not yet
+    uint64_t decode_ns;       // of all of them so far
     uint64_t prompt_token_ns; // likewise of a prompt's token
     size_t max_token_size;    // bytes of the longest token
     int32_t stop_ids[GI_MAX_STOP_IDS];

@@ -1,14 +1,17 @@
 #include "engine/session_persistent.h"
 
 #include "base/clock.h"
+#include "engine/compile_job.h"
+#include "engine/generate.h"
+#include "engine/persistent_check.h"
+#include "engine/session_tables.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-// The self-check: steps from an empty cache, the first token of which is CHECK_TOKEN.
-enum {
-    CHECK_STEPS = 4,
-    CHECK_TOKEN = 1,
-    TIMED_STEPS = 8,
+static const char *const end_names[GI_STEP_END_COUNT] = {
+    [GI_STEP_END_ARGMAX] = "greedy",
+    [GI_STEP_END_SAMPLE] = "drawn",
 };
 
 static struct gi_gpu *gpu_of(const struct glinfer_session *session)
@@ -16,17 +19,23 @@ static struct gi_gpu *gpu_of(const struct glinfer_session *session)
     return session->model->device->gpu;
 }
 
+static bool is_asked(const struct glinfer_session *session)
+{
+    return gi_gpu_persistent(gpu_of(session))->is_asked;
+}
+
 //-- making ----------------------------------------------------------------------------------------
 
 // Programs are described, not built: their texts become stages.
-static struct gi_persistent *make(struct glinfer_session *session,
-                                  struct gi_program_table *programs, int end,
+static struct gi_persistent *make(struct glinfer_session *session, enum gi_step_end end,
                                   struct glinfer_error *err)
 {
     struct gi_gpu *gpu = gpu_of(session);
     const struct gi_persistent_params params = gi_gpu_persistent(gpu)->params;
     const struct gi_dispatch_table_params table_params = {.state = session->step_buffers.state};
-    struct gi_dispatch_table *table = gi_dispatch_table_create(gpu, programs, &table_params, err);
+    struct gi_program_table *programs = gi_program_table_create(gpu, err);
+    struct gi_dispatch_table *table =
+        programs ? gi_dispatch_table_create(gpu, programs, &table_params, err) : NULL;
     const struct gi_recorder recorder = {.gpu = gpu,
                                          .programs = programs,
                                          .table = table,
@@ -37,189 +46,398 @@ static struct gi_persistent *make(struct glinfer_session *session,
         persistent = gi_persistent_create(gpu, table, programs, &params, err);
     }
     gi_dispatch_table_destroy(table);
-    if (persistent && !gi_persistent_build(persistent, NULL, NULL, err)) {
-        gi_persistent_destroy(persistent);
-        return NULL;
-    }
+    gi_program_table_destroy(programs);
     return persistent;
 }
 
-static bool make_all(struct glinfer_session *session, struct glinfer_error *err)
+// Of a verdict: the program, and the ordinary ones that it is compared with. Tuning changes these.
+static struct gi_hash make_key(const struct glinfer_session *session, enum gi_step_end end)
 {
-    struct gi_program_table *programs = gi_program_table_create(gpu_of(session), err);
-    bool ok = programs != NULL;
-    for (int end = 0; ok && end < GI_STEP_END_SAMPLE_ALL; end++) {
-        session->persistent[end] = make(session, programs, end, err);
-        ok = session->persistent[end] != NULL;
+    const struct gi_dispatch_table *table = session->step[end];
+    struct gi_hash key = *gi_persistent_key(session->persistent[end].made);
+    for (uint32_t i = 0; i < gi_dispatch_table_count(table); i++) {
+        const char *label = gi_program_label(session->model->device->programs,
+                                             gi_dispatch_table_at(table, i)->program);
+        gi_hash_add(&key, label, strlen(label));
     }
-    gi_program_table_destroy(programs);
-    return ok;
+    return key;
 }
 
-//-- the self-check --------------------------------------------------------------------------------
-
-static bool write_state(struct glinfer_session *session, struct glinfer_error *err)
+static bool write_program(struct glinfer_session *session, enum gi_step_end end,
+                          struct glinfer_error *err)
 {
-    const struct gi_range *range = &session->ranges[GI_SESSION_STATE];
-    const struct gi_step_state state = {.token = CHECK_TOKEN,
-                                        .n_tokens = 1,
-                                        .epoch = ++session->epoch,
-                                        .max_steps = UINT32_MAX,
-                                        .ban_stop = 1,
-                                        .temperature = 1.0f,
-                                        .top_k = 40,
-                                        .top_p = 0.95f};
-    return gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(session), range->offset,
-                           &state, sizeof(state), err);
-}
-
-static bool read_tokens(const struct glinfer_session *session, uint32_t n,
-                        uint32_t tokens[CHECK_STEPS], struct glinfer_error *err)
-{
-    const struct gi_range *ring = &session->ranges[GI_SESSION_RING];
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t entry[4];
-        if (!gi_buffer_read(ring->buffer, gpu_of(session),
-                            ring->offset + i * sizeof(struct gi_ring_entry), entry, sizeof(entry),
-                            err)) {
-            return false;
-        }
-        tokens[i] =
-            entry[2] == session->epoch && entry[3] == GI_RING_STATUS_OK ? entry[0] : UINT32_MAX;
+    struct gi_session_persistent *own = &session->persistent[end];
+    own->made = make(session, end, err);
+    if (own->made) {
+        own->key = make_key(session, end);
     }
-    return true;
+    return own->made != NULL;
 }
 
-// Submits n steps from an empty cache.
-static bool run_ordinary(struct glinfer_session *session, int end, uint32_t n,
-                         struct glinfer_error *err)
+//-- phases ----------------------------------------------------------------------------------------
+
+static void leave(struct glinfer_session *session, enum gi_step_end end)
 {
-    if (!gi_dispatch_table_prime(session->step[end], 0, 1, err) || !write_state(session, err)) {
+    struct gi_session_persistent *own = &session->persistent[end];
+    gi_persistent_destroy(own->made);
+    own->made = NULL;
+    own->phase = GI_PERSISTENT_OFF;
+}
+
+// Said aloud to who asked for it.
+static void refuse(struct glinfer_session *session, enum gi_step_end end, const char *why)
+{
+    leave(session, end);
+    gi_log_write(gi_gpu_log(gpu_of(session)),
+                 is_asked(session) ? GLINFER_LOG_WARN : GLINFER_LOG_INFO,
+                 "a chain of steps cannot be one dispatch (%s), and is replayed as many: %s",
+                 end_names[end], why);
+}
+
+static void take(struct glinfer_session *session, enum gi_step_end end)
+{
+    struct gi_session_persistent *own = &session->persistent[end];
+    own->phase = GI_PERSISTENT_READY;
+    gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_INFO,
+                 "a chain of steps is one dispatch of %u groups (%s)",
+                 gi_persistent_groups(own->made), end_names[end]);
+}
+
+//-- verdicts --------------------------------------------------------------------------------------
+
+static const char *refusal_of(const struct gi_verdict *verdict)
+{
+    switch (verdict->kind) {
+    case GI_VERDICT_SLOWER:
+        return "many are faster here";
+    case GI_VERDICT_WRONG:
+        return "its tokens are not the ordinary ones";
+    case GI_VERDICT_REFUSED:
+        return "the driver does not compile it";
+    default:
+        return NULL;
+    }
+}
+
+// Who asks for it takes it even where it is slower.
+static bool is_welcome(const struct glinfer_session *session, const struct gi_verdict *verdict)
+{
+    return verdict->kind == GI_VERDICT_FASTER ||
+           (verdict->kind == GI_VERDICT_SLOWER && is_asked(session));
+}
+
+static void keep_verdict(const struct glinfer_session *session, enum gi_step_end end)
+{
+    const struct gi_session_persistent *own = &session->persistent[end];
+    gi_verdict_store(session->model->device->verdict_folder, &own->key, &own->verdict);
+}
+
+static void follow_verdict(struct glinfer_session *session, enum gi_step_end end)
+{
+    const struct gi_verdict *verdict = &session->persistent[end].verdict;
+    if (is_welcome(session, verdict)) {
+        take(session, end);
+    } else {
+        refuse(session, end, refusal_of(verdict));
+    }
+}
+
+//-- trying out ------------------------------------------------------------------------------------
+
+static bool judge(struct glinfer_session *session, const struct gi_persistent_check *check,
+                  struct glinfer_error *why)
+{
+    struct gi_verdict *verdict = &session->persistent[check->end].verdict;
+    const struct gi_gpu_persistent *wish = gi_gpu_persistent(gpu_of(session));
+    if (wish->is_unchecked) {
+        verdict->kind = GI_VERDICT_FASTER;
+        return true;
+    }
+    if (wish->mode == GI_PERSISTENT_AT_ONCE) {
+        return gi_persistent_check_tokens(session, check, verdict, why);
+    }
+    if (!gi_persistent_check(session, check, verdict, why)) {
         return false;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct gi_replay replay = {.n_past = i, .n_tokens = 1};
-        gi_dispatch_table_replay(session->step[end], &replay);
-    }
-    return true;
-}
-
-static bool run_persistent(struct glinfer_session *session, int end, uint32_t n,
-                           struct glinfer_error *err)
-{
-    if (!write_state(session, err)) {
-        return false;
-    }
-    gi_persistent_replay(session->persistent[end], n);
-    return true;
-}
-
-// Time of an ordinary step, in ns: what tells how many fit in a dispatch.
-static bool time_step(struct glinfer_session *session, int end, uint64_t *step_ns,
-                      struct glinfer_error *err)
-{
-    const uint64_t start = gi_clock_ns();
-    if (!run_ordinary(session, end, 1, err) || !gi_gpu_finish(gpu_of(session), err)) {
-        return false;
-    }
-    *step_ns = gi_clock_ns() - start;
-    return true;
-}
-
-static uint32_t count_steps(const struct glinfer_session *session, int end, uint64_t step_ns,
-                            uint32_t wanted)
-{
-    const uint32_t most =
-        gi_persistent_max_steps(session->persistent[end], step_ns, session->budget_ns);
-    const uint32_t n = session->n_ctx < wanted ? session->n_ctx : wanted;
-    return n < most ? n : most;
-}
-
-static bool check_tokens(struct glinfer_session *session, int end, struct glinfer_error *err)
-{
-    uint32_t expected[CHECK_STEPS], found[CHECK_STEPS];
-    uint64_t step_ns;
-    if (!time_step(session, end, &step_ns, err)) {
-        return false;
-    }
-    const uint32_t n = count_steps(session, end, step_ns, CHECK_STEPS);
-    if (!run_ordinary(session, end, n, err) || !read_tokens(session, n, expected, err) ||
-        !run_persistent(session, end, n, err) || !read_tokens(session, n, found, err)) {
-        return false;
-    }
-    return memcmp(expected, found, n * sizeof(found[0])) == 0 ||
-           gi_error_set(err, GLINFER_STATUS_GPU_FAULT, "its tokens are not the ordinary ones");
-}
-
-//-- which is faster -------------------------------------------------------------------------------
-
-static bool time_steps(struct glinfer_session *session, uint32_t n, bool is_persistent,
-                       uint64_t *best, struct glinfer_error *err)
-{
-    const int end = GI_STEP_END_ARGMAX;
-    const uint64_t start = gi_clock_ns();
-    if (!(is_persistent ? run_persistent : run_ordinary)(session, end, n, err) ||
-        !gi_gpu_finish(gpu_of(session), err)) {
-        return false;
-    }
-    const uint64_t time = gi_clock_ns() - start;
-    *best = time < *best ? time : *best;
-    return true;
-}
-
-// A model that is large enough reads its weights faster by ordinary dispatches.
-static bool check_speed(struct glinfer_session *session, struct glinfer_error *err)
-{
-    uint64_t ordinary = UINT64_MAX, persistent = UINT64_MAX, step_ns;
-    if (!time_step(session, GI_STEP_END_ARGMAX, &step_ns, err)) {
-        return false;
-    }
-    const uint32_t n = count_steps(session, GI_STEP_END_ARGMAX, step_ns, TIMED_STEPS);
-    for (int i = 0; i < 3; i++) {
-        if (!time_steps(session, n, false, &ordinary, err) ||
-            !time_steps(session, n, true, &persistent, err)) {
-            return false;
-        }
     }
     gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_DEBUG,
-                 "%u steps took %.2f ms as ordinary dispatches, %.2f ms as one", n,
-                 (double)ordinary / 1e6, (double)persistent / 1e6);
-    return persistent < ordinary ||
-           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "many are faster here");
+                 "a step took %.3f ms by ordinary dispatches, %.3f ms in one (%s)",
+                 (double)verdict->ordinary_ns / 1e6, (double)verdict->persistent_ns / 1e6,
+                 end_names[check->end]);
+    keep_verdict(session, check->end);
+    return true;
+}
+
+// What the driver refuses it refuses the next time too.
+static void keep_refusal(struct glinfer_session *session, enum gi_step_end end,
+                         const struct glinfer_error *why)
+{
+    if (why->status == GLINFER_STATUS_DRIVER) {
+        session->persistent[end].verdict = (struct gi_verdict){.kind = GI_VERDICT_REFUSED};
+        keep_verdict(session, end);
+    }
+}
+
+// Builds, where that is not done yet, and tries out what was not tried before.
+static bool settle(struct glinfer_session *session, const struct gi_persistent_check *where,
+                   glinfer_progress_fn progress, void *user, struct glinfer_error *err)
+{
+    struct gi_session_persistent *own = &session->persistent[where->end];
+    struct gi_persistent_check check = *where;
+    struct glinfer_error why = {0};
+    check.persistent = own->made;
+    if (!gi_persistent_build(own->made, progress, user, &why)) {
+        if (why.status == GLINFER_STATUS_CANCELLED) {
+            own->phase = GI_PERSISTENT_MISSING;
+            return gi_error_set(err, why.status, "%s", why.message);
+        }
+        keep_refusal(session, check.end, &why);
+        refuse(session, check.end, why.message);
+    } else if (own->verdict.kind == GI_VERDICT_NONE && !judge(session, &check, &why)) {
+        refuse(session, check.end, why.message);
+    } else {
+        follow_verdict(session, check.end);
+    }
+    return gi_gpu_check(gpu_of(session), "preparing persistent steps", err);
+}
+
+//-- between chains --------------------------------------------------------------------------------
+
+static struct gi_persistent_scene look_around(const struct glinfer_session *session,
+                                              enum gi_step_end end)
+{
+    const struct glinfer_device *device = session->model->device;
+    const struct gi_session_persistent *own = &session->persistent[end];
+    return (struct gi_persistent_scene){
+        .phase = own->phase,
+        .is_hurried = is_asked(session),
+        .has_delegate = device->delegate && device->verdict_folder,
+        .is_tried = own->verdict.kind != GI_VERDICT_NONE,
+        .session_ns = session->decode_ns,
+        .process_ns = device->decode_ns,
+        .step_ns = session->step_ns,
+        .waited_ns = gi_clock_ns() - own->looked_ns,
+    };
+}
+
+// Takes what is kept: a verdict, the program.
+static void look_up(struct glinfer_session *session, enum gi_step_end end)
+{
+    struct gi_session_persistent *own = &session->persistent[end];
+    struct glinfer_error why = {0};
+    bool is_loaded = false;
+    own->looked_ns = gi_clock_ns();
+    own->verdict = gi_verdict_load(session->model->device->verdict_folder, &own->key);
+    if (refusal_of(&own->verdict) && !is_welcome(session, &own->verdict)) {
+        refuse(session, end, refusal_of(&own->verdict));
+    } else if (!gi_persistent_load(own->made, &is_loaded, &why)) {
+        refuse(session, end, why.message);
+    } else if (is_loaded) {
+        own->phase = GI_PERSISTENT_LOADED;
+    }
+}
+
+static void look_first(struct glinfer_session *session, enum gi_step_end end)
+{
+    struct glinfer_error why = {0};
+    if (!write_program(session, end, &why)) {
+        refuse(session, end, why.message);
+        return;
+    }
+    session->persistent[end].phase = GI_PERSISTENT_MISSING;
+    look_up(session, end);
+}
+
+// Has the program compiled by another process, for the cache.
+static void delegate(struct glinfer_session *session, enum gi_step_end end)
+{
+    struct gi_session_persistent *own = &session->persistent[end];
+    const struct glinfer_device *device = session->model->device;
+    struct gi_compile_job job = {.key = own->key};
+    size_t size;
+    job.text = gi_persistent_text(own->made, &job.capability);
+    char *data = gi_compile_job_format(&job, &size, NULL);
+    const bool ok = data && device->delegate(device->delegate_user, data, size);
+    free(data);
+    if (!ok) {
+        refuse(session, end, "there is nobody to compile it");
+        return;
+    }
+    own->phase = GI_PERSISTENT_DELEGATED;
+    gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_INFO,
+                 "another process compiles a chain of steps as one dispatch (%s)", end_names[end]);
+}
+
+enum glinfer_dispatch gi_session_recall_dispatch(struct glinfer_session *session,
+                                                 enum gi_step_end end, uint64_t *step_ns)
+{
+    const struct gi_session_persistent *own = &session->persistent[end];
+    if (own->phase == GI_PERSISTENT_UNKNOWN) {
+        look_first(session, end);
+    }
+    *step_ns = own->verdict.persistent_ns;
+    const bool is_taken = own->phase == GI_PERSISTENT_LOADED && is_welcome(session, &own->verdict);
+    return is_taken ? GLINFER_DISPATCH_PERSISTENT : gi_session_dispatch(session, end);
+}
+
+void gi_session_attend_persistent(struct glinfer_session *session, enum gi_step_end end)
+{
+    const struct gi_persistent_scene first = look_around(session, end);
+    if (gi_persistent_may_look(&first)) {
+        look_first(session, end);
+    } else if (gi_persistent_may_look_again(&first)) {
+        look_up(session, end);
+    }
+    const struct gi_persistent_scene scene = look_around(session, end);
+    if (gi_persistent_may_delegate(&scene)) {
+        delegate(session, end);
+    }
+}
+
+bool gi_session_wants_trial(const struct glinfer_session *session, enum gi_step_end end,
+                            uint32_t n_past)
+{
+    struct gi_persistent_scene scene = look_around(session, end);
+    scene.n_free = session->n_ctx - n_past;
+    return gi_persistent_may_try(&scene);
+}
+
+bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end end,
+                               uint32_t n_past, uint32_t token, struct glinfer_error *err)
+{
+    const struct gi_persistent_check check = {.end = end, .n_past = n_past, .token = token};
+    return settle(session, &check, NULL, NULL, err);
+}
+
+struct gi_persistent *gi_session_persistent(const struct glinfer_session *session,
+                                            enum gi_step_end end)
+{
+    const struct gi_session_persistent *own = &session->persistent[end];
+    return own->phase == GI_PERSISTENT_READY ? own->made : NULL;
+}
+
+enum glinfer_dispatch gi_session_dispatch(const struct glinfer_session *session,
+                                          enum gi_step_end end)
+{
+    const bool is_indirect = gi_gpu_limits(gpu_of(session))->is_indirect;
+    return gi_session_persistent(session, end) ? GLINFER_DISPATCH_PERSISTENT
+           : is_indirect                       ? GLINFER_DISPATCH_INDIRECT
+                                               : GLINFER_DISPATCH_DIRECT;
 }
 
 //-- life ------------------------------------------------------------------------------------------
 
+// Compiles and tries out on an empty cache.
+static bool open_at_once(struct glinfer_session *session, enum gi_step_end end,
+                         struct glinfer_error *err)
+{
+    const struct gi_persistent_check check = {.end = end, .token = 1};
+    struct glinfer_error why = {0};
+    if (!write_program(session, end, &why)) {
+        refuse(session, end, why.message);
+        return true;
+    }
+    return settle(session, &check, NULL, NULL, err);
+}
+
 bool gi_session_open_persistent(struct glinfer_session *session, struct glinfer_error *err)
 {
-    struct gi_gpu *gpu = gpu_of(session);
-    const struct gi_gpu_persistent *wish = gi_gpu_persistent(gpu);
-    struct glinfer_error why = {0};
-    if (!wish->is_wanted) {
-        return true;
+    const enum gi_persistent_mode mode = gi_gpu_persistent(gpu_of(session))->mode;
+    for (int end = 0; mode != GI_PERSISTENT_NEVER && end < GI_STEP_END_SAMPLE_ALL; end++) {
+        session->persistent[end].phase = GI_PERSISTENT_UNKNOWN;
+        if (mode == GI_PERSISTENT_AT_ONCE && !open_at_once(session, end, err)) {
+            return false;
+        }
     }
-    bool ok = make_all(session, &why);
-    for (int end = 0; ok && !wish->is_unchecked && end < GI_STEP_END_SAMPLE_ALL; end++) {
-        ok = check_tokens(session, end, &why);
+    return true;
+}
+
+void gi_session_close_persistent(struct glinfer_session *session)
+{
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        gi_persistent_destroy(session->persistent[end].made);
     }
-    ok = ok && (wish->is_asked || check_speed(session, &why));
-    if (ok) {
-        gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO,
-                     "a chain of steps is one dispatch of %u groups",
-                     gi_persistent_groups(session->persistent[0]));
-        return true;
-    }
-    gi_session_drop_persistent(session);
-    gi_log_write(gi_gpu_log(gpu), wish->is_asked ? GLINFER_LOG_WARN : GLINFER_LOG_INFO,
-                 "a chain of steps cannot be one dispatch, and is replayed as many: %s",
-                 why.message);
-    return gi_gpu_check(gpu, "preparing persistent steps", err);
 }
 
 void gi_session_drop_persistent(struct glinfer_session *session)
 {
-    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        gi_persistent_destroy(session->persistent[end]);
-        session->persistent[end] = NULL;
+    for (int end = 0; end < GI_STEP_END_SAMPLE_ALL; end++) {
+        leave(session, end);
     }
+}
+
+//-- in the foreground -----------------------------------------------------------------------------
+
+const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
+{
+    switch (dispatch) {
+    case GLINFER_DISPATCH_DIRECT:
+        return "direct";
+    case GLINFER_DISPATCH_INDIRECT:
+        return "indirect";
+    case GLINFER_DISPATCH_PERSISTENT:
+        return "persistent";
+    default:
+        return "unknown";
+    }
+}
+
+// Without room to try out nothing is decided.
+static bool prepare_persistent(struct glinfer_session *session, enum gi_step_end end,
+                               const struct glinfer_generate_params *params,
+                               struct glinfer_error *err)
+{
+    const struct gi_session_persistent *own = &session->persistent[end];
+    const struct gi_persistent_check check = {
+        .end = end,
+        .n_past = session->n_past,
+        .token = session->pending == GI_NO_TOKEN ? 1 : (uint32_t)session->pending,
+    };
+    const bool has_room = session->n_ctx - session->n_past >= GI_PERSISTENT_TRIED_STEPS;
+    if (own->phase == GI_PERSISTENT_UNKNOWN) {
+        look_first(session, end);
+    }
+    const bool is_open = own->phase != GI_PERSISTENT_OFF && own->phase != GI_PERSISTENT_READY;
+    return !is_open || !has_room ||
+           settle(session, &check, params->progress, params->progress_user, err);
+}
+
+static bool prepare(struct glinfer_session *session, const struct glinfer_generate_params *params,
+                    struct glinfer_error *err)
+{
+    const enum gi_step_end end = gi_session_choose_end(session, params);
+    const uint32_t tables =
+        gi_session_choose_tables(session, end, params->n_prompt, true) | gi_session_step_bit(end);
+    return gi_session_prepare(session, tables, params->progress, params->progress_user, err) &&
+           prepare_persistent(session, end, params, err);
+}
+
+static void fill_prepared(const struct glinfer_session *session, enum gi_step_end end,
+                          struct glinfer_prepared *prepared)
+{
+    const struct gi_verdict *verdict = &session->persistent[end].verdict;
+    const size_t known = prepared->struct_size;
+    const struct glinfer_prepared full = {
+        .struct_size = known,
+        .dispatch = gi_session_dispatch(session, end),
+        .ordinary_ns = (double)verdict->ordinary_ns,
+        .persistent_ns = (double)verdict->persistent_ns,
+    };
+    memcpy(prepared, &full, known < sizeof(full) ? known : sizeof(full));
+}
+
+bool glinfer_session_prepare(struct glinfer_session *session,
+                             const struct glinfer_generate_params *params,
+                             struct glinfer_prepared *prepared, struct glinfer_error *err)
+{
+    const struct glinfer_generate_params own = gi_generation_params(params);
+    struct gi_platform_saved saved;
+    if (!gi_gpu_enter(gpu_of(session), &saved, err)) {
+        return false;
+    }
+    const bool ok = prepare(session, &own, err);
+    gi_gpu_leave(gpu_of(session), &saved);
+    if (ok && prepared) {
+        fill_prepared(session, gi_session_choose_end(session, &own), prepared);
+    }
+    return ok;
 }

@@ -1,6 +1,12 @@
-// The persistent form of a session's decode steps: recorded a second time for groups of one size, made
-// into one program each, and believed only after its tokens were compared with those of the ordinary
-// tables.
+// The persistent form of a session's decode steps (gpu/persistent.h): the step recorded a second time for groups of
+// one size and made into one program for each way in which it may end. Where the device suits it, the program is
+// taken from the cache between two chains, or another process is asked to compile it, while ordinary dispatches give
+// the answers; it is tried out, and taken where it is right and faster; what was found is kept
+// (engine/persistent_verdict.h). Nobody waits for any of it. Whatever stands in the way is logged and is no failure,
+// but for a lost GPU.
+//
+// The compiler is in another process because a driver has none that can be left alone: NVIDIA's (580), which takes 7
+// to 20 s, holds up the end of a process and of a context for as long, and all of GL for the last 1.2 s.
 #ifndef GI_ENGINE_SESSION_PERSISTENT_H
 #define GI_ENGINE_SESSION_PERSISTENT_H
 
@@ -10,11 +16,36 @@
 bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder recorder, int end,
                             struct glinfer_error *err);
 
-// Sets session->persistent where the device wants it and can. Whatever stands in its way is logged and is
-// no failure, but for a lost GPU. The session's tables are sealed.
+// At creation, when the session's tables are sealed. Compiles and tries out where GLINFER_DISPATCH asks for it. Fails
+// with GPU_LOST.
 bool gi_session_open_persistent(struct glinfer_session *session, struct glinfer_error *err);
+void gi_session_close_persistent(struct glinfer_session *session);
 
-// Gives it up after a fault: later chains are ordinary.
+// What chains that end so take; NULL: ordinary dispatches.
+struct gi_persistent *gi_session_persistent(const struct glinfer_session *session,
+                                            enum gi_step_end end);
+
+// How they are submitted.
+enum glinfer_dispatch gi_session_dispatch(const struct glinfer_session *session,
+                                          enum gi_step_end end);
+
+// The same as far as it is known from an earlier session; *step_ns is what a step took in one dispatch when that was
+// tried out, 0 if it never was. Compiles nothing.
+enum glinfer_dispatch gi_session_recall_dispatch(struct glinfer_session *session,
+                                                 enum gi_step_end end, uint64_t *step_ns);
+
+// To be called now and then while chains run: looks at what is kept, and has the program compiled, when that is worth
+// while. Waits for nothing.
+void gi_session_attend_persistent(struct glinfer_session *session, enum gi_step_end end);
+// Whether a program was loaded and wants to be tried out in the places of the cache behind n_past.
+bool gi_session_wants_trial(const struct glinfer_session *session, enum gi_step_end end,
+                            uint32_t n_past);
+// Tries it out, and takes it or leaves it for good. No chain is in flight; step_state and the counts of grids are to
+// be written again. Fails with GPU_LOST.
+bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end end,
+                               uint32_t n_past, uint32_t token, struct glinfer_error *err);
+
+// Gives all of it up after a fault: later chains are ordinary.
 void gi_session_drop_persistent(struct glinfer_session *session);
 
 #endif

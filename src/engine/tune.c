@@ -1,11 +1,13 @@
 // glinfer_tune: measures the shapes that the session's model can run with. Every candidate is recorded as the
 // whole table that a session would have with it, so that weights, barriers and neighbours are those of real
 // work; a replay then runs or times the dispatches of one site.
+#include "base/cache_file.h"
 #include "base/clock.h"
 #include "engine/tune_private.h"
 #include "gguf/ggml_type.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -465,5 +467,9 @@ size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_
 bool glinfer_device_reset_tuning(struct glinfer_device *device, struct glinfer_error *err)
 {
     gi_tuning_clear(device->tuning);
+    if (device->verdict_folder && !gi_cache_clear(device->verdict_folder)) {
+        return gi_error_set(err, GLINFER_STATUS_IO, "%s cannot be cleared (%s)",
+                            device->verdict_folder, strerror(errno));
+    }
     return gi_tuning_file_remove(&device->tuning_file, err);
 }

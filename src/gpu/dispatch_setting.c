@@ -37,26 +37,39 @@ static bool take_numbers(const char *text, struct gi_dispatch_setting *setting)
            (take_number(&text, 0, UINT32_MAX, &params->max_spins) && *text == '\0');
 }
 
+static const struct row {
+    const char *text;
+    enum gi_dispatch_mode mode;
+    enum gi_persistent_mode persistent_mode;
+} rows[] = {
+    {"ordinary",   GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_NEVER     },
+    {"direct",     GI_DISPATCH_MODE_DIRECT,   GI_PERSISTENT_NEVER     },
+    {"indirect",   GI_DISPATCH_MODE_INDIRECT, GI_PERSISTENT_NEVER     },
+    {"persistent", GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_AT_ONCE   },
+    {"background", GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_BACKGROUND},
+};
+
+static bool take_row(const struct row *row, const char *rest, struct gi_dispatch_setting *setting)
+{
+    setting->is_set = true;
+    setting->mode = row->mode;
+    setting->persistent_mode = row->persistent_mode;
+    return row->persistent_mode == GI_PERSISTENT_NEVER ? *rest == '\0'
+                                                       : take_numbers(rest, setting);
+}
+
 bool gi_dispatch_setting_parse(const char *text, struct gi_dispatch_setting *setting)
 {
-    static const char persistent[] = "persistent";
-    const size_t size = sizeof(persistent) - 1;
     *setting = (struct gi_dispatch_setting){0};
     if (!text || !*text) {
         return true;
     }
-    if (strcmp(text, "direct") == 0) {
-        setting->mode = GI_DISPATCH_MODE_DIRECT;
-        return true;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const size_t size = strlen(rows[i].text);
+        if (strncmp(text, rows[i].text, size) == 0 && take_row(&rows[i], text + size, setting)) {
+            return true;
+        }
     }
-    if (strcmp(text, "indirect") == 0) {
-        setting->mode = GI_DISPATCH_MODE_INDIRECT;
-        return true;
-    }
-    setting->is_persistent = strncmp(text, persistent, size) == 0;
-    if (!setting->is_persistent || !take_numbers(text + size, setting)) {
-        *setting = (struct gi_dispatch_setting){0};
-        return false;
-    }
-    return true;
+    *setting = (struct gi_dispatch_setting){0};
+    return false;
 }

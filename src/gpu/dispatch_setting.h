@@ -13,15 +13,17 @@ enum gi_dispatch_mode {
 };
 
 struct gi_dispatch_setting {
+    bool is_set; // else all is the device's to say
     enum gi_dispatch_mode mode;
-    bool is_persistent;
+    enum gi_persistent_mode persistent_mode;
     struct gi_persistent_params persistent; // what the text does not say is 0
     bool has_spins;
 };
 
-// Reads direct, indirect, or persistent[:groups[:size[:spins]]]; NULL and an empty text are no setting. Numbers are
-// decimal, groups 1 to 65535, size 1 to 1024; spins may be 0: every wait is in vain. False, with no
-// setting in *setting, if the text is anything else.
+// Reads ordinary, direct, indirect (none of them persistent), or persistent or background, each of these with
+// [:groups[:size[:spins]]]; NULL and an empty text are no setting. Numbers are decimal, groups 1 to 65535, size 1
+// to 1024; spins may be 0: every wait is in vain. False, with no setting in *setting, if the text is anything
+// else.
 bool gi_dispatch_setting_parse(const char *text, struct gi_dispatch_setting *setting);
 
 #endif

@@ -145,8 +145,8 @@ static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setti
     const bool is_large = gpu->limits.subgroup_size && gpu->limits.max_invocations >= 256;
     // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
     gpu->persistent = (struct gi_gpu_persistent){
-        .is_wanted = setting->is_persistent,
-        .is_asked = setting->is_persistent,
+        .mode = setting->persistent_mode,
+        .is_asked = setting->is_set,
         .is_unchecked = setting->has_spins && asked->max_spins == 0,
         .params = {.group_size = asked->group_size ? asked->group_size
                                  : is_large        ? 256
@@ -162,10 +162,11 @@ static void take_dispatch_setting(struct gi_gpu *gpu, enum gi_quirk_indirect ind
     const char *text = getenv("GLINFER_DISPATCH");
     struct gi_dispatch_setting setting;
     if (!gi_dispatch_setting_parse(text, &setting)) {
-        gi_log_write(&gpu->log, GLINFER_LOG_WARN,
-                     "GLINFER_DISPATCH=%s is not taken: direct, indirect, or "
-                     "persistent[:groups[:size[:spins]]] with at least one group of one",
-                     text);
+        gi_log_write(
+            &gpu->log, GLINFER_LOG_WARN,
+            "GLINFER_DISPATCH=%s is not taken: ordinary, direct, indirect, or persistent or "
+            "background, both with [:groups[:size[:spins]]] and at least one group of one",
+            text);
     }
     choose_dispatch(gpu, indirect, &setting);
     choose_persistent(gpu, &setting);

@@ -71,9 +71,14 @@ struct gi_persistent_params {
     uint32_t n_groups;   // at most; as many as run together are used
     uint32_t max_spins;  // of a wait: what a fault takes
 };
+enum gi_persistent_mode {
+    GI_PERSISTENT_NEVER,
+    GI_PERSISTENT_BACKGROUND, // compiled behind the first answers, taken where it is faster
+    GI_PERSISTENT_AT_ONCE,    // compiled before the first answer, taken where it is right
+};
 struct gi_gpu_persistent {
-    bool is_wanted;    // where it can be
-    bool is_asked;     // by GLINFER_DISPATCH
+    enum gi_persistent_mode mode;
+    bool is_asked;     // by GLINFER_DISPATCH, on whatever device
     bool is_unchecked; // tests: a wait of no spins faults at once, but not before it is used
     struct gi_persistent_params params;
 };

@@ -142,10 +142,10 @@ static bool take_program(struct gi_persistent *p, struct glinfer_error *err)
     return probe(p, err);
 }
 
-bool gi_persistent_load(struct gi_persistent *persistent, bool *is_built, struct glinfer_error *err)
+bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
+                        struct glinfer_error *err)
 {
-    return gi_program_table_load(persistent->programs, is_built, err) &&
-           (!*is_built || take_program(persistent, err));
+    return gi_program_table_load(persistent->programs, is_loaded, err);
 }
 
 bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,
@@ -155,22 +155,9 @@ bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn p
            take_program(persistent, err);
 }
 
-bool gi_persistent_start(struct gi_persistent *persistent, struct glinfer_error *err)
+const char *gi_persistent_text(const struct gi_persistent *persistent, uint32_t *capability)
 {
-    return gi_program_table_start(persistent->programs, err);
-}
-
-bool gi_persistent_is_ready(const struct gi_persistent *persistent)
-{
-    return gi_program_table_is_ready(persistent->programs);
-}
-
-struct gi_program_table *gi_persistent_release(struct gi_persistent *persistent)
-{
-    struct gi_program_table *programs = persistent->programs;
-    persistent->programs = NULL;
-    persistent->program = 0;
-    return programs;
+    return gi_program_text(persistent->programs, persistent->index, capability);
 }
 
 //-- life ------------------------------------------------------------------------------------------

@@ -37,21 +37,18 @@ void gi_persistent_destroy(struct gi_persistent *persistent);
 // What tells it from all others: driver, text, table and groups.
 const struct gi_hash *gi_persistent_key(const struct gi_persistent *persistent);
 
-// Of these one must have built it before it is replayed. Building ends with the probe; all three fail with
-// UNSUPPORTED (groups do not run together), DRIVER, NO_MEMORY, GPU_LOST.
-// Builds it if the program cache has it, which *is_built says.
-bool gi_persistent_load(struct gi_persistent *persistent, bool *is_built,
+// What one would compile to have it in the program cache: a kernel, and the capability that it needs.
+const char *gi_persistent_text(const struct gi_persistent *persistent, uint32_t *capability);
+
+// Sets *is_loaded to whether the program cache has the program, so that a build does not wait; may be asked again.
+// Fails as a build does.
+bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
                         struct glinfer_error *err);
-// Builds it, waiting for the compiler. progress may be NULL; false from it cancels: CANCELLED.
+// Compiles where it is not loaded, waiting for that, and probes; nothing is replayed before. progress may be NULL;
+// false from it cancels. Fails with UNSUPPORTED (groups do not run together), DRIVER, CANCELLED, NO_MEMORY,
+// GPU_LOST.
 bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,
                          struct glinfer_error *err);
-// Begins to compile without waiting, where limits.has_parallel_compile; gi_persistent_build then ends it, without
-// waiting once gi_persistent_is_ready.
-bool gi_persistent_start(struct gi_persistent *persistent, struct glinfer_error *err);
-bool gi_persistent_is_ready(const struct gi_persistent *persistent);
-// Hands the program over to the caller, compiled or not, so that it need not be waited for when the rest is
-// destroyed.
-struct gi_program_table *gi_persistent_release(struct gi_persistent *persistent);
 
 // Groups that are used.
 uint32_t gi_persistent_groups(const struct gi_persistent *persistent);

@@ -39,20 +39,28 @@ void gi_program_describe_source(const struct gi_program *program, struct gi_glsl
     };
 }
 
-// Takes the program from the cache where that has it.
-static bool load_program(const struct build *build, struct gi_program *program)
+static bool assemble_program(const struct build *build, struct gi_program *program)
 {
-    struct gi_program_cache *cache = &build->table->cache;
     struct gi_glsl_params params;
-    if (program->source.text) {
-        return true; // was looked for before
-    }
     gi_program_describe_source(program, &params);
     if (!gi_glsl_source_init(&program->source, &params, build->err)) {
         return false;
     }
-    gi_program_cache_key(cache, program->source.text, program->source.size, &program->cache_key);
-    program->name = gi_program_cache_load(cache, &program->cache_key);
+    gi_program_cache_key(&build->table->cache, program->source.text, program->source.size,
+                         &program->cache_key);
+    return true;
+}
+
+// Takes the program from the cache where that has it.
+static bool load_program(const struct build *build, struct gi_program *program)
+{
+    if (program->name != 0) {
+        return true; // taken or begun before
+    }
+    if (!program->source.text && !assemble_program(build, program)) {
+        return false;
+    }
+    program->name = gi_program_cache_load(&build->table->cache, &program->cache_key);
     return true;
 }
 
@@ -203,19 +211,19 @@ void gi_program_drop_unbuilt(struct gi_program_table *table)
     }
 }
 
-bool gi_program_table_load(struct gi_program_table *table, bool *is_built,
+bool gi_program_table_load(struct gi_program_table *table, bool *is_loaded,
                            struct glinfer_error *err)
 {
     const struct build build = {.table = table, .end = table->n_programs, .err = err};
-    *is_built = true;
+    *is_loaded = true;
     for (uint32_t i = table->n_built; i < table->n_programs; i++) {
         if (!load_program(&build, &table->programs[i])) {
             gi_program_drop_unbuilt(table);
             return false;
         }
-        *is_built = *is_built && table->programs[i].name != 0;
+        *is_loaded = *is_loaded && table->programs[i].name != 0;
     }
-    return !*is_built || gi_program_table_build(table, NULL, NULL, err);
+    return true;
 }
 
 bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error *err)
@@ -226,21 +234,6 @@ bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error
         return false;
     }
     return gi_gpu_check(table->gpu, "beginning to compile programs", err);
-}
-
-bool gi_program_table_is_ready(const struct gi_program_table *table)
-{
-    for (uint32_t i = table->n_built; i < table->n_programs; i++) {
-        const struct gi_program *program = &table->programs[i];
-        GLint is_complete = GL_TRUE;
-        if (table->gpu->ext.compiler_threads && program->shader != 0) {
-            glGetProgramiv(program->name, GL_COMPLETION_STATUS_KHR, &is_complete);
-        }
-        if (!is_complete) {
-            return false;
-        }
-    }
-    return true;
 }
 
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,

@@ -271,6 +271,14 @@ const char *gi_program_label(const struct gi_program_table *table, uint32_t inde
     return table->programs[index].label;
 }
 
+const char *gi_program_text(const struct gi_program_table *table, uint32_t index,
+                            uint32_t *capability)
+{
+    assert(index < table->n_programs && table->programs[index].text);
+    *capability = table->programs[index].capability;
+    return table->programs[index].text;
+}
+
 int32_t gi_program_uniform_offset(const struct gi_program_table *table, uint32_t index,
                                   const char *name)
 {

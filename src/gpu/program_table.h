@@ -53,14 +53,12 @@ bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn 
                             void *user, struct glinfer_error *err);
 
 // The same in pieces, for whoever has something better to do than wait:
-// Sets *is_built to whether the cache had all that was requested, which then is built; nothing is compiled.
-// Fails as a build does.
-bool gi_program_table_load(struct gi_program_table *table, bool *is_built,
+// Sets *is_loaded to whether the cache has all that was requested, so that a build does not compile; may be asked
+// again. Fails as a build does.
+bool gi_program_table_load(struct gi_program_table *table, bool *is_loaded,
                            struct glinfer_error *err);
 // Begins to compile, and returns at once where limits.has_parallel_compile. A build ends it. Fails as that does.
 bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error *err);
-// Whether all that was started is compiled, so that a build does not wait. Never waits itself.
-bool gi_program_table_is_ready(const struct gi_program_table *table);
 
 // Takes back what was requested last and not built, after a build that failed. Indices of what was built stay good.
 void gi_program_table_forget(struct gi_program_table *table);
@@ -82,6 +80,9 @@ const char *gi_program_label(const struct gi_program_table *table, uint32_t inde
 bool gi_program_table_request_text(struct gi_program_table *table, const char *name,
                                    const char *text, uint32_t capability, uint32_t *index,
                                    struct glinfer_error *err);
+// The text and the capability that such a kernel was requested with.
+const char *gi_program_text(const struct gi_program_table *table, uint32_t index,
+                            uint32_t *capability);
 
 // For tests. Requests a kernel given as text, which is copied; name is a literal that stands for
 // its file in messages. Its defines are the given ones; it may include files of glsl/.

@@ -1,12 +1,16 @@
-// Chains of steps in one dispatch, against ordinary ones: the same tokens, a fault in the middle of an
-// answer that changes none, a refusal where groups do not run at the same time. On a software renderer a
+// Chains of steps in one dispatch, against ordinary ones: the same tokens, asked for before the first answer or
+// compiled elsewhere while answers go on; what trying out showed, kept for the next session; a fault in the middle
+// of an answer that changes no token, a refusal where groups do not run at the same time. On a software renderer a
 // single group does all the work; exits 77 without a device.
 #include "glinfer.h"
 #include "unit/cmocka_test.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #ifndef MODELS
 #error "MODELS: the folder of the tiny models"
@@ -29,6 +33,8 @@ struct answer {
     int n;
 };
 
+static char cache[64]; // of programs, made for the tests
+
 static void keep_log(void *user, enum glinfer_log_level level, const char *message)
 {
     struct setup *setup = user;
@@ -49,6 +55,26 @@ static bool on_token(void *user, const struct glinfer_token *token)
     return true;
 }
 
+// Programs that another process is asked for: here they wait for compile_jobs().
+static struct job {
+    void *data;
+    size_t size;
+} jobs[2];
+static int n_jobs;
+
+static bool keep_job(void *user, const void *data, size_t size)
+{
+    (void)user;
+    if (n_jobs == 2) {
+        return false;
+    }
+    struct job *job = &jobs[n_jobs++];
+    *job = (struct job){malloc(size), size};
+    assert_non_null(job->data);
+    memcpy(job->data, data, size);
+    return true;
+}
+
 static void must(bool ok, const struct glinfer_error *err)
 {
     if (!ok) {
@@ -56,6 +82,7 @@ static void must(bool ok, const struct glinfer_error *err)
     }
 }
 
+// mode NULL: none is asked for.
 static void open_setup(struct setup *setup, const char *mode)
 {
     struct glinfer_device_params device;
@@ -67,7 +94,12 @@ static void open_setup(struct setup *setup, const char *mode)
     device.allow_software = true;
     device.log = keep_log;
     device.log_user = setup;
-    setenv("GLINFER_DISPATCH", mode, 1);
+    device.cache_dir = cache;
+    device.delegate = keep_job;
+    unsetenv("GLINFER_DISPATCH");
+    if (mode) {
+        setenv("GLINFER_DISPATCH", mode, 1);
+    }
     setup->device = glinfer_device_create(&device, &err);
     unsetenv("GLINFER_DISPATCH");
     if (!setup->device) {
@@ -146,6 +178,83 @@ static void expect_same_tokens(struct setup *setup, const char *mode)
     }
 }
 
+static const char *pick(const char *on_software, const char *on_hardware)
+{
+    return is_software() ? on_software : on_hardware;
+}
+
+static void compile_jobs(void)
+{
+    struct glinfer_device_params params;
+    struct glinfer_error err;
+    glinfer_device_params_init(&params);
+    params.allow_software = true;
+    params.cache_dir = cache;
+    struct glinfer_device *device = glinfer_device_create(&params, &err);
+    must(device != NULL, &err);
+    while (n_jobs > 0) {
+        struct job *job = &jobs[--n_jobs];
+        must(glinfer_device_compile(device, job->data, job->size, &err), &err);
+        free(job->data);
+    }
+    glinfer_device_destroy(&device);
+}
+
+//-- what is kept on disk --------------------------------------------------------------------------
+
+typedef void (*file_fn)(const char *path);
+
+static int each_file(const char *part, file_fn visit)
+{
+    char folder[128], path[512];
+    int n = 0;
+    snprintf(folder, sizeof(folder), "%s/%s", cache, part);
+    DIR *stream = opendir(folder);
+    for (struct dirent *entry = stream ? readdir(stream) : NULL; entry; entry = readdir(stream)) {
+        if (entry->d_name[0] != '.') {
+            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+            visit(path);
+            n++;
+        }
+    }
+    if (stream) {
+        closedir(stream);
+    }
+    return n;
+}
+
+static void remove_file(const char *path)
+{
+    unlink(path);
+}
+
+static void keep_file(const char *path)
+{
+    (void)path;
+}
+
+// Makes a verdict, whatever it is, one of wrong tokens.
+static void make_wrong(const char *path)
+{
+    char line[256] = "", *comma;
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    char *colon = strchr(line, ':');
+    assert_non_null(colon);
+    comma = strchr(colon, ',');
+    assert_non_null(comma);
+    rewind(file);
+    fprintf(file, "%.*s: wrong%s", (int)(colon - line), line, comma);
+    assert_int_equal(ftruncate(fileno(file), ftell(file)), 0);
+    fclose(file);
+}
+
+static void cut_short(const char *path)
+{
+    assert_int_equal(truncate(path, 50), 0);
+}
+
 //-- tests -----------------------------------------------------------------------------------------
 
 static struct setup last;
@@ -174,8 +283,197 @@ static void software_refuses_groups_that_wait_for_each_other(void **state)
         skip();
     }
     expect_same_tokens(&last, "persistent:2");
-    assert_non_null(
-        strstr(last.log, "a chain of steps cannot be one dispatch, and is replayed as many"));
+    assert_non_null(strstr(
+        last.log, "a chain of steps cannot be one dispatch (greedy), and is replayed as many"));
+}
+
+static const char asked[] = "another process compiles", tried[] = "by ordinary dispatches",
+                  taken[] = "a chain of steps is one dispatch";
+
+static void what_is_compiled_elsewhere_changes_no_token(void **state)
+{
+    struct answer answer;
+    (void)state;
+    each_file("programs", remove_file);
+    open_setup(&last, pick("background:1", "background"));
+    answer_prompt(&last, 0.0F, true, &answer);
+    answer_prompt(&last, 1.0F, true, &answer);
+    assert_int_equal(n_jobs, 2);
+    assert_non_null(strstr(last.log, asked));
+    assert_null(strstr(last.log, taken));
+    close_setup(&last);
+    compile_jobs();
+    expect_same_tokens(&last, pick("background:1", "background"));
+    assert_null(strstr(last.log, asked));
+    assert_non_null(strstr(last.log, tried));
+    if (is_software()) { // where it is slower too
+        assert_non_null(strstr(last.log, taken));
+        assert_int_equal(each_file("persistent", keep_file), 2);
+    }
+}
+
+static void an_answer_goes_over_to_what_comes_meanwhile(void **state)
+{
+    struct answer expected, first, second;
+    (void)state;
+    each_file("programs", remove_file);
+    each_file("persistent", remove_file);
+    open_setup(&last, "direct");
+    answer_prompt(&last, 0.0F, true, &expected);
+    close_setup(&last);
+    open_setup(&last, pick("background:1", "background"));
+    answer_prompt(&last, 0.0F, true, &first);
+    assert_int_equal(n_jobs, 1);
+    compile_jobs();
+    const struct timespec pause = {.tv_nsec = 100000000};
+    nanosleep(&pause, NULL);
+    struct glinfer_stats stats = answer_prompt(&last, 0.0F, true, &second);
+    close_setup(&last);
+    assert_memory_equal(first.ids, expected.ids, sizeof(expected.ids));
+    assert_memory_equal(second.ids, expected.ids, sizeof(expected.ids));
+    assert_non_null(strstr(last.log, taken));
+    assert_int_equal(stats.dispatch, GLINFER_DISPATCH_PERSISTENT);
+}
+
+static void what_is_no_job_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "glinfer",
+        "glinfer 0.0.1 compiles, capability 0, key 0123456789abcdef0123456789abcdef\nvoid main() "
+        "{}",
+        "\n\n\n",
+    };
+    struct glinfer_error err;
+    (void)state;
+    open_setup(&last, "direct");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_false(glinfer_device_compile(last.device, texts[i], strlen(texts[i]), &err));
+        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    }
+    close_setup(&last);
+}
+
+// What a driver refuses is not asked for again.
+static void a_job_that_does_not_compile_becomes_a_verdict(void **state)
+{
+    struct glinfer_error err;
+    struct answer answer;
+    (void)state;
+    each_file("programs", remove_file);
+    each_file("persistent", remove_file);
+    open_setup(&last, pick("background:1", "background"));
+    answer_prompt(&last, 0.0F, true, &answer);
+    assert_int_equal(n_jobs, 1);
+    memset((char *)jobs[0].data + jobs[0].size - 40, '!', 40);
+    assert_false(glinfer_device_compile(last.device, jobs[0].data, jobs[0].size, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    free(jobs[--n_jobs].data);
+    close_setup(&last);
+    expect_same_tokens(&last, pick("background:1", "background"));
+    assert_non_null(strstr(last.log, "the driver does not compile it"));
+    assert_int_equal(n_jobs, 1); // of drawn tokens
+    free(jobs[--n_jobs].data);
+    each_file("persistent", remove_file);
+}
+
+static void preparing_chooses_before_the_first_answer(void **state)
+{
+    struct glinfer_generate_params params;
+    struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
+    struct glinfer_error err;
+    struct answer answer;
+    (void)state;
+    glinfer_generate_params_init(&params);
+    open_setup(&last, pick("background:1", "background"));
+    for (int i = 0; i < 2; i++) {
+        params.temperature = i == 0 ? 0.0F : 1.0F;
+        params.top_k = 40;
+        must(glinfer_session_prepare(last.session, &params, &prepared, &err), &err);
+        assert_int_equal(prepared.dispatch, GLINFER_DISPATCH_PERSISTENT);
+        assert_true(prepared.ordinary_ns > 0 && prepared.persistent_ns > 0);
+    }
+    const struct glinfer_stats stats = answer_prompt(&last, 0.0F, true, &answer);
+    assert_int_equal(stats.dispatch, GLINFER_DISPATCH_PERSISTENT);
+    close_setup(&last);
+    assert_int_equal(each_file("persistent", keep_file), 2);
+}
+
+static void what_was_found_is_neither_compiled_nor_tried_again(void **state)
+{
+    (void)state;
+    assert_true(each_file("persistent", keep_file) > 0);
+    expect_same_tokens(&last, pick("background:1", "background"));
+    assert_non_null(strstr(last.log, taken));
+    assert_null(strstr(last.log, asked));
+    assert_null(strstr(last.log, tried));
+}
+
+static void a_verdict_that_is_damaged_is_found_anew(void **state)
+{
+    struct answer answer;
+    (void)state;
+    each_file("persistent", cut_short);
+    open_setup(&last, pick("background:1", "background"));
+    answer_prompt(&last, 0.0F, true, &answer);
+    answer_prompt(&last, 1.0F, true, &answer);
+    assert_null(strstr(last.log, asked)); // its program is there
+    assert_non_null(strstr(last.log, tried));
+    assert_non_null(strstr(last.log, taken));
+    close_setup(&last);
+}
+
+static void what_was_wrong_is_not_taken_again(void **state)
+{
+    (void)state;
+    each_file("persistent", make_wrong);
+    expect_same_tokens(&last, pick("background:1", "background"));
+    assert_non_null(strstr(last.log, "its tokens are not the ordinary ones"));
+    assert_null(strstr(last.log, asked));
+    assert_null(strstr(last.log, taken));
+}
+
+// It would be neither right nor fast, and nobody has asked for it.
+static void software_is_left_alone(void **state)
+{
+    struct glinfer_generate_params params;
+    struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
+    struct glinfer_error err;
+    struct answer answer;
+    (void)state;
+    if (!is_software()) {
+        skip();
+    }
+    glinfer_generate_params_init(&params);
+    open_setup(&last, NULL);
+    must(glinfer_session_prepare(last.session, &params, &prepared, &err), &err);
+    assert_int_equal(prepared.dispatch, GLINFER_DISPATCH_DIRECT);
+    const struct glinfer_stats stats = answer_prompt(&last, 0.0F, true, &answer);
+    assert_int_equal(stats.dispatch, GLINFER_DISPATCH_DIRECT);
+    close_setup(&last);
+    assert_null(strstr(last.log, "one dispatch"));
+}
+
+static int make_cache(void **state)
+{
+    (void)state;
+    snprintf(cache, sizeof(cache), "/tmp/one_dispatch_test.XXXXXX");
+    return mkdtemp(cache) ? 0 : -1;
+}
+
+static int remove_cache(void **state)
+{
+    static const char *const parts[] = {"programs", "persistent"};
+    char folder[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        each_file(parts[i], remove_file);
+        snprintf(folder, sizeof(folder), "%s/%s/.lock", cache, parts[i]);
+        unlink(folder);
+        snprintf(folder, sizeof(folder), "%s/%s", cache, parts[i]);
+        rmdir(folder);
+    }
+    return rmdir(cache);
 }
 
 int main(void)
@@ -184,6 +482,15 @@ int main(void)
         cmocka_unit_test(one_dispatch_gives_the_tokens_of_many),
         cmocka_unit_test(a_fault_changes_no_token),
         cmocka_unit_test(software_refuses_groups_that_wait_for_each_other),
+        cmocka_unit_test(what_is_compiled_elsewhere_changes_no_token),
+        cmocka_unit_test(an_answer_goes_over_to_what_comes_meanwhile),
+        cmocka_unit_test(what_is_no_job_is_refused),
+        cmocka_unit_test(a_job_that_does_not_compile_becomes_a_verdict),
+        cmocka_unit_test(preparing_chooses_before_the_first_answer),
+        cmocka_unit_test(what_was_found_is_neither_compiled_nor_tried_again),
+        cmocka_unit_test(a_verdict_that_is_damaged_is_found_anew),
+        cmocka_unit_test(what_was_wrong_is_not_taken_again),
+        cmocka_unit_test(software_is_left_alone),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_cache, remove_cache);
 }

@@ -300,46 +300,32 @@ static void a_dispatch_ends_when_done(void **state)
     gi_persistent_destroy(persistent);
 }
 
-// Compiled by the driver's own threads where it has some: nobody waits but for the results.
-static void a_program_can_be_begun_and_taken_later(void **state)
+// Without a cache there is nothing to load, however often one asks.
+static void a_program_is_looked_for_before_it_is_built(void **state)
 {
     struct fixture *f = *state;
     static uint32_t expected[2 * N], found[2 * N];
     const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
-    bool is_built = true;
+    bool is_loaded = true;
+    uint32_t capability = 1;
     replay_ordinary(f, N_STEP, expected);
     struct gi_dispatch_table *table = record(f);
     struct gi_persistent *persistent =
         gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
     gi_dispatch_table_destroy(table);
-    check(persistent && gi_persistent_load(persistent, &is_built, &f->err), &f->err);
-    assert_false(is_built); // there is no cache here
-    check(gi_persistent_start(persistent, &f->err), &f->err);
-    while (!gi_persistent_is_ready(persistent)) {
+    check(persistent != NULL, &f->err);
+    for (int i = 0; i < 2; i++) {
+        check(gi_persistent_load(persistent, &is_loaded, &f->err), &f->err);
+        assert_false(is_loaded);
     }
+    assert_non_null(strstr(gi_persistent_text(persistent, &capability), "grid_walk.glsl"));
+    assert_int_equal(capability, 0);
     check(gi_persistent_build(persistent, NULL, NULL, &f->err), &f->err);
     reset(f, UINT32_MAX);
     gi_persistent_replay(persistent, N_STEP);
     read_data(f, found);
     assert_memory_equal(found, expected, sizeof(found));
     gi_persistent_destroy(persistent);
-}
-
-static void a_program_that_is_not_waited_for_can_be_left_behind(void **state)
-{
-    struct fixture *f = *state;
-    const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
-    for (int i = 0; i < 2; i++) {
-        struct gi_dispatch_table *table = record_labelled(f, 3 + (uint32_t)i, false);
-        struct gi_persistent *persistent =
-            gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
-        gi_dispatch_table_destroy(table);
-        check(persistent && gi_persistent_start(persistent, &f->err), &f->err);
-        struct gi_program_table *left = i == 0 ? gi_persistent_release(persistent) : NULL;
-        gi_persistent_destroy(persistent);
-        gi_program_table_destroy(left);
-    }
-    check(gi_gpu_check(f->gpu, "leaving programs behind", &f->err), &f->err);
 }
 
 static struct gi_hash key_of(struct fixture *f, uint32_t n_mix, uint32_t n_groups)
@@ -431,8 +417,7 @@ int main(void)
         cmocka_unit_test(one_dispatch_does_what_replays_do),
         cmocka_unit_test(any_table_can_be_walked),
         cmocka_unit_test(a_dispatch_ends_when_done),
-        cmocka_unit_test(a_program_can_be_begun_and_taken_later),
-        cmocka_unit_test(a_program_that_is_not_waited_for_can_be_left_behind),
+        cmocka_unit_test(a_program_is_looked_for_before_it_is_built),
         cmocka_unit_test(a_key_tells_tables_apart),
         cmocka_unit_test(a_dispatch_takes_what_its_budget_holds),
         cmocka_unit_test(a_fault_stops_all_that_follows),

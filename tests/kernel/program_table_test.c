@@ -218,33 +218,32 @@ static void cache_gives_back_what_was_compiled(void **state)
     remove_folder(&folder);
 }
 
-// Whether the cache alone builds the program; where it does not, compiles it in pieces.
+// Whether the cache has the program; where it does not, it is compiled in pieces.
 static bool load_or_start(const char *dir)
 {
     struct fixture f;
     struct gi_program_stats stats;
     uint32_t index;
-    bool is_built = false;
+    bool is_loaded = false;
     open_fixture(&f, dir);
     struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
     check(
         gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1, &index, &f.err),
         &f.err);
-    check(gi_program_table_load(programs, &is_built, &f.err), &f.err);
-    if (!is_built) {
-        check(gi_program_table_start(programs, &f.err), &f.err);
-        check(gi_program_table_start(programs, &f.err), &f.err); // changes nothing
-        while (!gi_program_table_is_ready(programs)) {
-        }
-        check(gi_program_table_build(programs, NULL, NULL, &f.err), &f.err);
+    for (int i = 0; i < 2; i++) { // the second time as the first
+        check(gi_program_table_load(programs, &is_loaded, &f.err), &f.err);
     }
+    for (int i = 0; !is_loaded && i < 2; i++) {
+        check(gi_program_table_start(programs, &f.err), &f.err);
+    }
+    check(gi_program_table_build(programs, NULL, NULL, &f.err), &f.err);
     gi_program_table_describe(programs, &stats);
-    assert_int_equal(stats.n_compiled, !is_built);
-    assert_int_equal(stats.n_cached, is_built);
+    assert_int_equal(stats.n_compiled, !is_loaded);
+    assert_int_equal(stats.n_cached, is_loaded);
     assert_int_equal(gi_program_uniform_offset(programs, index, "addend"), 4);
     gi_program_table_destroy(programs);
     close_fixture(&f);
-    return is_built;
+    return is_loaded;
 }
 
 static void programs_can_be_built_in_pieces(void **state)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,47 @@ static void cache_says_why_it_cannot_write(void **state)
     assert_true(gi_cache_remove(root, "file"));
 }
 
+static void cache_clears_all_but_hidden_files(void **state)
+{
+    (void)state;
+    char folder[128], path[160];
+    size_t size;
+    const struct gi_cache_piece piece = {"x", 1};
+    snprintf(folder, sizeof(folder), "%s/cleared", root);
+    assert_true(gi_cache_clear(folder)); // there is none
+    assert_true(gi_cache_write(folder, "a", &piece, 1));
+    assert_true(gi_cache_write(folder, "b", &piece, 1));
+    assert_true(gi_cache_write(folder, ".c", &piece, 1));
+    assert_true(gi_cache_clear(folder));
+    assert_null(gi_cache_read(folder, "a", 1, &size));
+    assert_null(gi_cache_read(folder, "b", 1, &size));
+    snprintf(path, sizeof(path), "%s/.c", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void cache_lock_is_one_holders(void **state)
+{
+    (void)state;
+    char folder[128], path[160];
+    snprintf(folder, sizeof(folder), "%s/locked", root);
+    snprintf(path, sizeof(path), "%s/lock", folder);
+    const int lock = gi_cache_lock(folder, "lock");
+    assert_true(lock >= 0);
+    FILE *other = fopen(path, "r+e");
+    assert_non_null(other);
+    assert_int_equal(flock(fileno(other), LOCK_EX | LOCK_NB), -1);
+    close(lock);
+    assert_int_equal(flock(fileno(other), LOCK_EX | LOCK_NB), 0);
+    fclose(other);
+    const int again = gi_cache_lock(folder, "lock");
+    assert_true(again >= 0);
+    close(again);
+    assert_int_equal(gi_cache_lock(path, "lock"), -1); // no folder
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -89,6 +131,8 @@ int main(void)
         cmocka_unit_test(cache_reads_what_it_wrote),
         cmocka_unit_test(cache_refuses_files_that_are_too_large),
         cmocka_unit_test(cache_says_why_it_cannot_write),
+        cmocka_unit_test(cache_clears_all_but_hidden_files),
+        cmocka_unit_test(cache_lock_is_one_holders),
     };
     snprintf(root, sizeof(root), "/tmp/glinfer-cache-XXXXXX");
     if (!mkdtemp(root)) {

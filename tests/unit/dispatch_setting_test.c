@@ -16,11 +16,16 @@ static void modes_are_known_by_name(void **state)
     assert_true(gi_dispatch_setting_parse(NULL, &setting));
     assert_int_equal(setting.mode, GI_DISPATCH_MODE_AUTO);
     assert_true(gi_dispatch_setting_parse("", &setting));
+    assert_false(setting.is_set);
+    assert_true(gi_dispatch_setting_parse("ordinary", &setting));
+    assert_true(setting.is_set);
+    assert_int_equal(setting.mode, GI_DISPATCH_MODE_AUTO);
+    assert_int_equal(setting.persistent_mode, GI_PERSISTENT_NEVER);
     assert_true(gi_dispatch_setting_parse("direct", &setting));
     assert_int_equal(setting.mode, GI_DISPATCH_MODE_DIRECT);
     assert_true(gi_dispatch_setting_parse("indirect", &setting));
     assert_int_equal(setting.mode, GI_DISPATCH_MODE_INDIRECT);
-    assert_false(setting.is_persistent);
+    assert_int_equal(setting.persistent_mode, GI_PERSISTENT_NEVER);
 }
 
 static void numbers_may_be_left_out_from_the_end(void **state)
@@ -28,7 +33,7 @@ static void numbers_may_be_left_out_from_the_end(void **state)
     struct gi_dispatch_setting setting;
     (void)state;
     assert_true(gi_dispatch_setting_parse("persistent", &setting));
-    assert_true(setting.is_persistent);
+    assert_int_equal(setting.persistent_mode, GI_PERSISTENT_AT_ONCE);
     assert_int_equal(setting.persistent.n_groups, 0);
     assert_false(setting.has_spins);
     assert_true(gi_dispatch_setting_parse("persistent:66:128", &setting));
@@ -40,6 +45,10 @@ static void numbers_may_be_left_out_from_the_end(void **state)
     assert_int_equal(setting.persistent.max_spins, 0);
     assert_true(gi_dispatch_setting_parse("persistent:1:1:4294967295", &setting));
     assert_int_equal(setting.persistent.max_spins, UINT32_MAX);
+    assert_true(gi_dispatch_setting_parse("background:2:64", &setting));
+    assert_int_equal(setting.persistent_mode, GI_PERSISTENT_BACKGROUND);
+    assert_int_equal(setting.persistent.n_groups, 2);
+    assert_int_equal(setting.persistent.group_size, 64);
 }
 
 static void ill_formed_settings_are_refused(void **state)
@@ -63,6 +72,10 @@ static void ill_formed_settings_are_refused(void **state)
         "persistent::256",
         "persistent132",
         "persistent:132:256:4294967296",
+        "background:0",
+        "backgroundx",
+        "ordinary:1",
+        "direct:1",
         "Direct",
         "direct ",
         "yes",
@@ -73,7 +86,8 @@ static void ill_formed_settings_are_refused(void **state)
         if (gi_dispatch_setting_parse(texts[i], &setting)) {
             fail_msg("%s was taken", texts[i]);
         }
-        assert_false(setting.is_persistent);
+        assert_false(setting.is_set);
+        assert_int_equal(setting.persistent_mode, GI_PERSISTENT_NEVER);
         assert_int_equal(setting.persistent.n_groups, 0);
     }
 }

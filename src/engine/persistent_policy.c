@@ -1,0 +1,28 @@
+#include "engine/persistent_policy.h"
+
+#define MS UINT64_C(1000000) // ns
+
+bool gi_persistent_may_look(const struct gi_persistent_scene *scene)
+{
+    return scene->phase == GI_PERSISTENT_UNKNOWN &&
+           (scene->is_hurried || scene->session_ns >= 50 * MS);
+}
+
+bool gi_persistent_may_delegate(const struct gi_persistent_scene *scene)
+{
+    const bool is_worth_while =
+        scene->process_ns >= 1000 * MS && scene->step_ns > 0 && scene->step_ns < 10 * MS;
+    return scene->phase == GI_PERSISTENT_MISSING && scene->has_delegate &&
+           (scene->is_hurried || is_worth_while);
+}
+
+bool gi_persistent_may_look_again(const struct gi_persistent_scene *scene)
+{
+    return scene->phase == GI_PERSISTENT_DELEGATED && scene->waited_ns >= 100 * MS;
+}
+
+bool gi_persistent_may_try(const struct gi_persistent_scene *scene)
+{
+    return scene->phase == GI_PERSISTENT_LOADED &&
+           (scene->is_tried || scene->n_free >= GI_PERSISTENT_TRIED_STEPS);
+}

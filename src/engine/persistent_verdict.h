@@ -1,0 +1,39 @@
+// What trying a persistent program out has shown (engine/persistent_check.h), kept on disk so that the next start
+// neither tries nor, where it was refused, compiles it again: a file of one line in the cache's folder "persistent",
+// named by the program's key. It only ever saves time: a file that is missing, damaged or another program's is no
+// verdict. Knows no GL.
+#ifndef GI_ENGINE_PERSISTENT_VERDICT_H
+#define GI_ENGINE_PERSISTENT_VERDICT_H
+
+#include "base/hash.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gi_verdict_kind {
+    GI_VERDICT_NONE,
+    GI_VERDICT_FASTER,
+    GI_VERDICT_SLOWER,
+    GI_VERDICT_WRONG,   // other tokens than ordinary dispatches
+    GI_VERDICT_REFUSED, // the driver does not compile it
+};
+
+struct gi_verdict {
+    enum gi_verdict_kind kind;
+    uint64_t ordinary_ns, persistent_ns; // of a step, where they were compared; else 0
+};
+
+// The verdict on the program of this key in a folder; folder may be NULL: nothing is kept.
+struct gi_verdict gi_verdict_load(const char *folder, const struct gi_hash *key);
+// Keeps it. False with errno if that cannot be, which is no more than a pity.
+bool gi_verdict_store(const char *folder, const struct gi_hash *key,
+                      const struct gi_verdict *verdict);
+
+// The file's line, and what such a line says; NONE unless it is one, of this key and whole.
+#define GI_VERDICT_LINE_SIZE 128
+void gi_verdict_format(const struct gi_verdict *verdict, const struct gi_hash *key,
+                       char line[GI_VERDICT_LINE_SIZE]);
+struct gi_verdict gi_verdict_parse(const char *line, const struct gi_hash *key);
+
+#endif
