@@ -23,6 +23,8 @@ bool gi_persistent_may_look_again(const struct gi_persistent_scene *scene)
 
 bool gi_persistent_may_try(const struct gi_persistent_scene *scene)
 {
+    const uint64_t take_ns = scene->take_ns > 0 ? scene->take_ns : 100 * MS;
     return scene->phase == GI_PERSISTENT_LOADED &&
+           (scene->is_hurried || scene->session_ns >= take_ns) &&
            (scene->is_tried || scene->n_free >= GI_PERSISTENT_TRIED_STEPS);
 }

@@ -25,6 +25,7 @@ struct gi_persistent_scene {
     uint64_t session_ns; // that this session has spent on decode steps so far
     uint64_t process_ns; // that all have
     uint64_t step_ns;    // of an ordinary step; 0: not known yet
+    uint64_t take_ns;    // that taking what was loaded takes; 0: not known
     uint64_t waited_ns;  // since the cache was last looked at
     uint32_t n_free;     // places in the KV cache behind the last token
 };
@@ -40,7 +41,8 @@ bool gi_persistent_may_look(const struct gi_persistent_scene *scene);
 bool gi_persistent_may_delegate(const struct gi_persistent_scene *scene);
 // Whether to see if it is there by now.
 bool gi_persistent_may_look_again(const struct gi_persistent_scene *scene);
-// Whether what was loaded can be tried out here.
+// Whether to take what was loaded here, trying it out if it never was: a session must have decoded for as long as that
+// holds it up, which is taken for a tenth of a second until it is known.
 bool gi_persistent_may_try(const struct gi_persistent_scene *scene);
 
 #endif

@@ -18,8 +18,10 @@ void gi_verdict_format(const struct gi_verdict *verdict, const struct gi_hash *k
     char digits[33];
     gi_hash_text(key, digits);
     snprintf(line, GI_VERDICT_LINE_SIZE,
-             "persistent %s: %s, %" PRIu64 " ns, ordinary %" PRIu64 " ns\n", digits,
-             words[verdict->kind], verdict->persistent_ns, verdict->ordinary_ns);
+             "persistent %s: %s, %" PRIu64 " ns, ordinary %" PRIu64 " ns, taken in %" PRIu64
+             " ns\n",
+             digits, words[verdict->kind], verdict->persistent_ns, verdict->ordinary_ns,
+             verdict->take_ns);
 }
 
 static bool is_sound(const struct gi_verdict *verdict)
@@ -38,11 +40,13 @@ static bool is_sound(const struct gi_verdict *verdict)
 // What was read must be what would be written.
 struct gi_verdict gi_verdict_parse(const char *line, const struct gi_hash *key)
 {
-    const struct gi_verdict none = {GI_VERDICT_NONE, 0, 0};
+    const struct gi_verdict none = {.kind = GI_VERDICT_NONE};
     struct gi_verdict verdict = none;
     char word[16], again[GI_VERDICT_LINE_SIZE];
-    if (sscanf(line, "persistent %*32[0-9a-f]: %15[a-z], %" SCNu64 " ns, ordinary %" SCNu64, word,
-               &verdict.persistent_ns, &verdict.ordinary_ns) != 3) {
+    if (sscanf(line,
+               "persistent %*32[0-9a-f]: %15[a-z], %" SCNu64 " ns, ordinary %" SCNu64
+               " ns, taken in %" SCNu64,
+               word, &verdict.persistent_ns, &verdict.ordinary_ns, &verdict.take_ns) != 4) {
         return none;
     }
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -54,7 +58,7 @@ struct gi_verdict gi_verdict_parse(const char *line, const struct gi_hash *key)
 
 struct gi_verdict gi_verdict_load(const char *folder, const struct gi_hash *key)
 {
-    const struct gi_verdict none = {GI_VERDICT_NONE, 0, 0};
+    const struct gi_verdict none = {.kind = GI_VERDICT_NONE};
     char name[33];
     size_t size = 0;
     gi_hash_text(key, name);

@@ -22,6 +22,7 @@ enum gi_verdict_kind {
 struct gi_verdict {
     enum gi_verdict_kind kind;
     uint64_t ordinary_ns, persistent_ns; // of a step, where they were compared; else 0
+    uint64_t take_ns; // what a session waits that takes the program from the cache; 0: not known
 };
 
 // The verdict on the program of this key in a folder; folder may be NULL: nothing is kept.
@@ -31,7 +32,7 @@ bool gi_verdict_store(const char *folder, const struct gi_hash *key,
                       const struct gi_verdict *verdict);
 
 // The file's line, and what such a line says; NONE unless it is one, of this key and whole.
-#define GI_VERDICT_LINE_SIZE 128
+#define GI_VERDICT_LINE_SIZE 192
 void gi_verdict_format(const struct gi_verdict *verdict, const struct gi_hash *key,
                        char line[GI_VERDICT_LINE_SIZE]);
 struct gi_verdict gi_verdict_parse(const char *line, const struct gi_hash *key);

@@ -35,6 +35,7 @@ struct gi_session_persistent {
     enum gi_persistent_phase phase;
     struct gi_hash key;        // of the verdict
     struct gi_verdict verdict; // what is known of it
+    uint64_t take_ns;          // what taking it from the cache took; 0: it was compiled here
     uint64_t looked_ns;        // when the program was last looked for in the cache
 };
 

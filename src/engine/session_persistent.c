@@ -163,8 +163,38 @@ static bool judge(struct glinfer_session *session, const struct gi_persistent_ch
                  "a step took %.3f ms by ordinary dispatches, %.3f ms in one (%s)",
                  (double)verdict->ordinary_ns / 1e6, (double)verdict->persistent_ns / 1e6,
                  end_names[check->end]);
-    keep_verdict(session, check->end);
     return true;
+}
+
+// Builds the program, and learns what taking it from the cache costs: NVIDIA's driver (580) ends compiling when a
+// binary is first used, unless it finds the end of it in a cache of its own.
+static bool build(struct glinfer_session *session, enum gi_step_end end,
+                  glinfer_progress_fn progress, void *user, struct glinfer_error *why)
+{
+    struct gi_session_persistent *own = &session->persistent[end];
+    const uint64_t start = gi_clock_ns();
+    if (!gi_persistent_build(own->made, progress, user, why)) {
+        return false;
+    }
+    const uint64_t time = gi_clock_ns() - start;
+    own->take_ns = own->phase == GI_PERSISTENT_LOADED ? time : 0;
+    gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_DEBUG,
+                 "its program was ready after %.1f ms (%s)", (double)time / 1e6, end_names[end]);
+    return true;
+}
+
+// What was found just now, or takes another time than it did.
+static void keep_news(struct glinfer_session *session, enum gi_step_end end, bool is_new)
+{
+    struct gi_session_persistent *own = &session->persistent[end];
+    const uint64_t known_ns = own->verdict.take_ns;
+    const bool has_changed =
+        own->take_ns > 0 && (own->take_ns > 2 * known_ns || own->take_ns < known_ns / 2);
+    if (gi_gpu_persistent(gpu_of(session))->mode == GI_PERSISTENT_BACKGROUND &&
+        (is_new || has_changed)) {
+        own->verdict.take_ns = own->take_ns > 0 ? own->take_ns : known_ns;
+        keep_verdict(session, end);
+    }
 }
 
 // What the driver refuses it refuses the next time too.
@@ -183,18 +213,20 @@ static bool settle(struct glinfer_session *session, const struct gi_persistent_c
 {
     struct gi_session_persistent *own = &session->persistent[where->end];
     struct gi_persistent_check check = *where;
+    const bool is_new = own->verdict.kind == GI_VERDICT_NONE;
     struct glinfer_error why = {0};
     check.persistent = own->made;
-    if (!gi_persistent_build(own->made, progress, user, &why)) {
+    if (!build(session, check.end, progress, user, &why)) {
         if (why.status == GLINFER_STATUS_CANCELLED) {
             own->phase = GI_PERSISTENT_MISSING;
             return gi_error_set(err, why.status, "%s", why.message);
         }
         keep_refusal(session, check.end, &why);
         refuse(session, check.end, why.message);
-    } else if (own->verdict.kind == GI_VERDICT_NONE && !judge(session, &check, &why)) {
+    } else if (is_new && !judge(session, &check, &why)) {
         refuse(session, check.end, why.message);
     } else {
+        keep_news(session, check.end, is_new);
         follow_verdict(session, check.end);
     }
     return gi_gpu_check(gpu_of(session), "preparing persistent steps", err);
@@ -212,6 +244,7 @@ static struct gi_persistent_scene look_around(const struct glinfer_session *sess
         .is_hurried = is_asked(session),
         .has_delegate = device->delegate && device->verdict_folder,
         .is_tried = own->verdict.kind != GI_VERDICT_NONE,
+        .take_ns = own->verdict.take_ns,
         .session_ns = session->decode_ns,
         .process_ns = device->decode_ns,
         .step_ns = session->step_ns,

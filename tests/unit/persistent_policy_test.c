@@ -100,6 +100,25 @@ static void trying_out_takes_places_in_the_cache(void **state)
     assert_true(gi_persistent_may_try(&scene));
 }
 
+static void what_takes_long_to_take_is_taken_by_long_sessions(void **state)
+{
+    struct gi_persistent_scene scene = scene_in(GI_PERSISTENT_LOADED);
+    (void)state;
+    scene.take_ns = 300 * MS;
+    scene.session_ns = 300 * MS;
+    assert_true(gi_persistent_may_try(&scene));
+    scene.session_ns--;
+    assert_false(gi_persistent_may_try(&scene));
+    scene.is_hurried = true;
+    assert_true(gi_persistent_may_try(&scene));
+    scene.is_hurried = false;
+    scene.take_ns = 0; // not known
+    scene.session_ns = 100 * MS;
+    assert_true(gi_persistent_may_try(&scene));
+    scene.session_ns--;
+    assert_false(gi_persistent_may_try(&scene));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +129,7 @@ int main(void)
         cmocka_unit_test(slow_steps_are_not_worth_compiling),
         cmocka_unit_test(the_cache_is_looked_at_now_and_then),
         cmocka_unit_test(trying_out_takes_places_in_the_cache),
+        cmocka_unit_test(what_takes_long_to_take_is_taken_by_long_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
