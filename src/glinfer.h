@@ -166,7 +166,7 @@ GLINFER_API size_t glinfer_device_list(const struct glinfer_device_params *param
 // Opens a device. Fails with NO_DEVICE and every candidate's refusal, INVALID_ARGUMENT, NO_MEMORY.
 GLINFER_API struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
                                                          struct glinfer_error *err);
-// Compiles for the cache what another process asks for. Waits for others that do so too. Fails with INVALID_ARGUMENT
+// Compiles for the cache what another process asks for, unless somebody does so already. Fails with INVALID_ARGUMENT
 // (no such bytes, or another version's), IO (nothing can be kept), DRIVER, NO_MEMORY.
 GLINFER_API bool glinfer_device_compile(struct glinfer_device *device, const void *job, size_t size,
                                         struct glinfer_error *err);

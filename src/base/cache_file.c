@@ -136,7 +136,7 @@ char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_
 static int lock_path(const char *path)
 {
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX) == 0) {
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
         return fd;
     }
     const int reason = errno;

@@ -67,24 +67,40 @@ static bool compile(struct glinfer_device *device, const struct gi_compile_job *
     return ok;
 }
 
-// One process at a time, so that what several ask for is compiled once and found by the others.
-static bool compile_locked(struct glinfer_device *device, const struct gi_compile_job *job,
-                           struct glinfer_error *err)
+static bool compile_or_note(struct glinfer_device *device, const struct gi_compile_job *job,
+                            struct glinfer_error *err)
 {
     struct glinfer_error own;
-    const int lock = device->verdict_folder ? gi_cache_lock(device->verdict_folder, ".lock") : -1;
-    if (lock < 0) {
-        return gi_error_set(err, GLINFER_STATUS_IO, "programs cannot be kept in %s (%s)",
-                            device->verdict_folder ? device->verdict_folder : "no cache folder",
-                            device->verdict_folder ? strerror(errno) : "there is none");
+    if (compile(device, job, &own)) {
+        return true;
     }
-    const bool ok = compile(device, job, &own);
-    if (!ok && own.status == GLINFER_STATUS_DRIVER) {
+    if (own.status == GLINFER_STATUS_DRIVER) {
         const struct gi_verdict refused = {.kind = GI_VERDICT_REFUSED};
         gi_verdict_store(device->verdict_folder, &job->key, &refused);
     }
+    return gi_error_set(err, own.status, "%s", own.message);
+}
+
+// What a process compiles already no other one does.
+static bool compile_once(struct glinfer_device *device, const struct gi_compile_job *job,
+                         struct glinfer_error *err)
+{
+    char digits[33], name[40];
+    gi_hash_text(&job->key, digits);
+    snprintf(name, sizeof(name), ".%s", digits);
+    const int lock = device->verdict_folder ? gi_cache_lock(device->verdict_folder, name) : -1;
+    if (lock < 0 && device->verdict_folder && errno == EWOULDBLOCK) {
+        return true;
+    }
+    if (lock < 0) {
+        return gi_error_set(err, GLINFER_STATUS_IO, "programs cannot be kept in %s (%s)",
+                            device->verdict_folder ? device->verdict_folder : "a cache",
+                            device->verdict_folder ? strerror(errno) : "there is none");
+    }
+    const bool ok = compile_or_note(device, job, err);
+    gi_cache_remove(device->verdict_folder, name);
     close(lock);
-    return ok || gi_error_set(err, own.status, "%s", own.message);
+    return ok;
 }
 
 bool glinfer_device_compile(struct glinfer_device *device, const void *job, size_t size,
@@ -98,7 +114,7 @@ bool glinfer_device_compile(struct glinfer_device *device, const void *job, size
     memcpy(data, job, size);
     data[size] = '\0';
     const bool ok =
-        gi_compile_job_parse(data, size, &parsed, err) && compile_locked(device, &parsed, err);
+        gi_compile_job_parse(data, size, &parsed, err) && compile_once(device, &parsed, err);
     free(data);
     return ok;
 }

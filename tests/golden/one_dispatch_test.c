@@ -468,8 +468,6 @@ static int remove_cache(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         each_file(parts[i], remove_file);
-        snprintf(folder, sizeof(folder), "%s/%s/.lock", cache, parts[i]);
-        unlink(folder);
         snprintf(folder, sizeof(folder), "%s/%s", cache, parts[i]);
         rmdir(folder);
     }

@@ -115,6 +115,8 @@ static void cache_lock_is_one_holders(void **state)
     assert_int_equal(flock(fileno(other), LOCK_EX | LOCK_NB), -1);
     close(lock);
     assert_int_equal(flock(fileno(other), LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(gi_cache_lock(folder, "lock"), -1);
+    assert_int_equal(errno, EWOULDBLOCK);
     fclose(other);
     const int again = gi_cache_lock(folder, "lock");
     assert_true(again >= 0);

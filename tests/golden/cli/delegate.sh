@@ -1,0 +1,48 @@
+#!/bin/sh
+# delegate.sh GLINFER MODEL: a chain of steps as one dispatch, compiled by another process that the command starts and
+# does not wait for; a later run takes it, with the same tokens. Status 77: no device, or no software renderer.
+glinfer=$1
+model=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+"$glinfer" info 2>/dev/null | grep -q llvmpipe || exit 77
+export XDG_CACHE_HOME="$dir/cache"
+
+# check NAME FOUND WANTED
+check()
+{
+    if [ "$2" != "$3" ]; then
+        printf 'FAIL %s: found "%s", wanted "%s"\n' "$1" "$2" "$3"
+        failures=$((failures + 1))
+    fi
+}
+
+run()
+{
+    "$glinfer" run -m "$model" --raw --ignore-eos -p 'Once upon' -n 30 --temp 0 "$@" 2>"$dir/errors"
+}
+
+text=$(run)
+check 'ordinary dispatches' $? 0
+export GLINFER_DISPATCH=background:1
+check 'the tokens of who asks' "$(run -v)" "$text"
+grep -q 'another process compiles' "$dir/errors"
+check 'another process is asked' $? 0
+
+dispatch=
+for _ in $(seq 120); do
+    dispatch=$(run --json | sed 's/.*"dispatch":"\([a-z]*\)".*/\1/')
+    [ "$dispatch" = persistent ] && break
+    sleep 0.5
+done
+check 'what it compiled is taken' "$dispatch" persistent
+check 'the tokens of who takes it' "$(run)" "$text"
+check 'what was found is kept' "$(cat "$dir"/cache/glinfer/persistent/* | wc -l | tr -d ' ')" 1
+
+"$glinfer" compile-job </dev/null
+check 'no job' $? 1
+GLINFER_DISPATCH=ordinary run --json | grep -q '"dispatch":"direct"'
+check 'ordinary is obeyed' $? 0
+exit $((failures > 0))
