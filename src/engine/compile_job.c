@@ -13,37 +13,59 @@
 
 //-- bytes -----------------------------------------------------------------------------------------
 
-#define HEAD "glinfer %s compiles, capability %" PRIx32 ", key %016" PRIx64 "%016" PRIx64 "\n"
+enum { HEAD_SIZE = 128 };
+
+// The first line.
+static void write_head(const struct gi_compile_job *job, char head[HEAD_SIZE])
+{
+    char digits[33];
+    gi_hash_text(&job->key, digits);
+    snprintf(head, HEAD_SIZE, "glinfer %s compiles %s, capability %08" PRIx32 "\n",
+             glinfer_version(), digits, job->capability);
+}
 
 char *gi_compile_job_format(const struct gi_compile_job *job, size_t *size,
                             struct glinfer_error *err)
 {
-    const size_t capacity = strlen(job->text) + 256;
+    char head[HEAD_SIZE];
+    const size_t capacity = strlen(job->text) + sizeof(head);
     char *data = malloc(capacity);
     if (!data) {
         gi_error_no_memory(err, capacity, "a program to compile");
         return NULL;
     }
-    *size = (size_t)snprintf(data, capacity, HEAD "%s", glinfer_version(), job->capability,
-                             job->key.lo, job->key.hi, job->text);
+    write_head(job, head);
+    *size = (size_t)snprintf(data, capacity, "%s%s", head, job->text);
     return data;
 }
 
+// The number of n hexadecimal digits that begin there; any number where they are none.
+static uint64_t read_digits(const char *digits, size_t n)
+{
+    char text[17] = "";
+    memcpy(text, digits, n);
+    return strtoull(text, NULL, 16);
+}
+
+// What was read must be what would be written.
 bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *job,
                           struct glinfer_error *err)
 {
-    char head[256];
+    enum { NUMBER_BEHIND = 8, KEY_BEHIND = 32 + 13 + NUMBER_BEHIND }; // from the end of the line
+    char head[HEAD_SIZE] = "";
     const char *end = memchr(data, '\n', size);
-    const int n =
-        sscanf(data, "glinfer %*31s compiles, capability %8" SCNx32 ", key %16" SCNx64 "%16" SCNx64,
-               &job->capability, &job->key.lo, &job->key.hi);
-    snprintf(head, sizeof(head), HEAD, glinfer_version(), job->capability, job->key.lo,
-             job->key.hi);
-    if (n != 3 || !end || strncmp(data, head, strlen(head)) != 0 || strlen(data) != size) {
+    *job = (struct gi_compile_job){.text = ""};
+    if (end && end - data > KEY_BEHIND) {
+        job->key.lo = read_digits(end - KEY_BEHIND, 16);
+        job->key.hi = read_digits(end - KEY_BEHIND + 16, 16);
+        job->capability = (uint32_t)read_digits(end - NUMBER_BEHIND, 8);
+        job->text = end + 1;
+        write_head(job, head);
+    }
+    if (!*head || strncmp(data, head, strlen(head)) != 0 || strlen(data) != size) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "this is no program to compile, or one of another version of glinfer");
     }
-    job->text = end + 1;
     return true;
 }
 
@@ -70,7 +92,7 @@ static bool compile(struct glinfer_device *device, const struct gi_compile_job *
 static bool compile_or_note(struct glinfer_device *device, const struct gi_compile_job *job,
                             struct glinfer_error *err)
 {
-    struct glinfer_error own;
+    struct glinfer_error own = {0};
     if (compile(device, job, &own)) {
         return true;
     }

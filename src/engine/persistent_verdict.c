@@ -37,21 +37,43 @@ static bool is_sound(const struct gi_verdict *verdict)
     }
 }
 
+// The number behind a text that *at begins with, and *at moved behind it; 0 if there is none.
+static uint64_t take_number(const char **at, const char *text)
+{
+    const size_t size = strlen(text);
+    char *end = NULL;
+    if (strncmp(*at, text, size) != 0) {
+        return 0;
+    }
+    const uint64_t number = strtoull(*at + size, &end, 10);
+    *at = end;
+    return number;
+}
+
+static enum gi_verdict_kind find_kind(const char *word)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const size_t size = strlen(words[i]);
+        if (strncmp(word, words[i], size) == 0 && word[size] == ',') {
+            return (enum gi_verdict_kind)i;
+        }
+    }
+    return GI_VERDICT_NONE;
+}
+
 // What was read must be what would be written.
 struct gi_verdict gi_verdict_parse(const char *line, const struct gi_hash *key)
 {
     const struct gi_verdict none = {.kind = GI_VERDICT_NONE};
-    struct gi_verdict verdict = none;
-    char word[16], again[GI_VERDICT_LINE_SIZE];
-    if (sscanf(line,
-               "persistent %*32[0-9a-f]: %15[a-z], %" SCNu64 " ns, ordinary %" SCNu64
-               " ns, taken in %" SCNu64,
-               word, &verdict.persistent_ns, &verdict.ordinary_ns, &verdict.take_ns) != 4) {
+    const char *colon = strchr(line, ':'), *at = colon ? strchr(colon, ',') : NULL;
+    char again[GI_VERDICT_LINE_SIZE];
+    if (!at || colon[1] != ' ') {
         return none;
     }
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        verdict.kind = strcmp(word, words[i]) == 0 ? (enum gi_verdict_kind)i : verdict.kind;
-    }
+    struct gi_verdict verdict = {.kind = find_kind(colon + 2)};
+    verdict.persistent_ns = take_number(&at, ", ");
+    verdict.ordinary_ns = take_number(&at, " ns, ordinary ");
+    verdict.take_ns = take_number(&at, " ns, taken in ");
     gi_verdict_format(&verdict, key, again);
     return strcmp(again, line) == 0 && is_sound(&verdict) ? verdict : none;
 }
