@@ -1,8 +1,10 @@
 #!/bin/sh
-# delegate.sh GLINFER MODEL: a chain of steps as one dispatch, compiled by another process that the command starts and
-# does not wait for; a later run takes it, with the same tokens. Status 77: no device, or no software renderer.
+# delegate.sh GLINFER MODEL GLSL: a chain of steps as one dispatch, compiled by another process that the command starts
+# and does not wait for; a later run takes it, with the same tokens. One that is wrong, by a change in a copy of the
+# folder GLSL, is not taken. Status 77: no device, or no software renderer.
 glinfer=$1
 model=$2
+glsl=$3
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 failures=0
@@ -45,4 +47,12 @@ check 'what was found is kept' "$(cat "$dir"/cache/glinfer/persistent/* | wc -l 
 check 'no job' $? 1
 GLINFER_DISPATCH=ordinary run --json | grep -q '"dispatch":"direct"'
 check 'ordinary is obeyed' $? 0
+
+cp -r "$glsl" "$dir/glsl" || exit 1
+sed -i 's/StepNow(state.token,/StepNow(state.token + 1u,/' "$dir/glsl/lib/grid_walk.glsl"
+cmp -s "$glsl/lib/grid_walk.glsl" "$dir/glsl/lib/grid_walk.glsl" && echo 'FAIL: nothing was changed' && exit 1
+check 'the tokens beside a wrong dispatch' \
+    "$(GLINFER_GLSL_DIR="$dir/glsl" GLINFER_DISPATCH=persistent:1 run)" "$text"
+grep -q 'its tokens are not the ordinary ones' "$dir/errors"
+check 'a wrong dispatch is refused' $? 0
 exit $((failures > 0))
