@@ -1,19 +1,34 @@
 #include "engine/weight_store.h"
 
+#include "base/team.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 4 << 20 };
+enum { CHUNK_BYTES = 2 << 20, N_CHUNKS = 2 };
+
+// Neighbouring tiles of a part, repacked by a team and then written.
+struct chunk {
+    const struct gi_model_plan *plan;
+    const struct gi_plan_weight *weight;
+    const struct gi_weight_part *part;
+    uint32_t first, n_tiles;                // n_tiles 0: nothing to write
+    size_t quads_size, scales_size;         // bytes of a tile
+    struct gi_range quads_to, scales_to;    // of the first
+    uint32_t *quads, *scales;               // owned
+    size_t quads_capacity, scales_capacity; // bytes
+};
 
 struct loader {
     struct gi_gpu *gpu;
     const struct gi_model_plan *plan;
     glinfer_progress_fn progress;
     void *user;
-    uint64_t done, total;                   // bytes of the file
-    uint32_t *quads, *scales;               // a chunk
-    size_t quads_capacity, scales_capacity; // bytes
+    uint64_t done, total; // bytes of the file
+    struct gi_team *team;
+    struct chunk chunks[N_CHUNKS]; // one is repacked while the one before is written
+    uint32_t n_begun;              // chunks
     struct glinfer_error *err;
 };
 
@@ -53,32 +68,81 @@ static size_t row_bytes(const struct gi_gguf_tensor *tensor)
     return (size_t)(tensor->size / (tensor->dims[1] * tensor->dims[2]));
 }
 
-static void repack_tile(const struct loader *loader, const struct gi_plan_weight *weight,
-                        const struct gi_weight_part *part, uint32_t tile, uint32_t *quads,
-                        uint32_t *scales)
+static void repack_tile(void *user, uint32_t item)
 {
-    const size_t n_cols = weight->weight.n_cols;
+    const struct chunk *chunk = user;
+    const struct gi_plan_weight *weight = chunk->weight;
     const void *rows[GI_TILE_ROWS] = {NULL};
     for (uint32_t i = 0; i < GI_TILE_ROWS; i++) {
         uint32_t source, row;
-        if (!gi_plan_weight_row(loader->plan, weight, part, tile * GI_TILE_ROWS + i, &source,
-                                &row)) {
+        if (!gi_plan_weight_row(chunk->plan, weight, chunk->part,
+                                (chunk->first + item) * GI_TILE_ROWS + i, &source, &row)) {
             continue;
         }
         const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
-        assert(tensor->type->type == part->quant->type);
+        assert(tensor->type->type == chunk->part->quant->type);
         rows[i] = tensor->data + (size_t)row * row_bytes(tensor);
     }
-    gi_quant_repack_tile(part->quant, rows, n_cols, quads, scales);
+    gi_quant_repack_tile(chunk->part->quant, rows, weight->weight.n_cols,
+                         chunk->quads + item * (chunk->quads_size / 4),
+                         chunk->scales + item * (chunk->scales_size / 4));
 }
 
-static bool prepare_chunk(struct loader *loader, uint32_t n_tile, size_t quads_size,
-                          size_t scales_size)
+static bool grow_chunk(struct chunk *chunk, struct glinfer_error *err)
 {
-    return grow((void **)&loader->quads, &loader->quads_capacity, n_tile * quads_size,
-                loader->err) &&
-           grow((void **)&loader->scales, &loader->scales_capacity, n_tile * scales_size + 4,
-                loader->err);
+    return grow((void **)&chunk->quads, &chunk->quads_capacity, chunk->n_tiles * chunk->quads_size,
+                err) &&
+           grow((void **)&chunk->scales, &chunk->scales_capacity,
+                chunk->n_tiles * chunk->scales_size + 4, err);
+}
+
+static bool write_range(struct loader *loader, const struct gi_range *to, const void *data,
+                        size_t size)
+{
+    return size == 0 || gi_buffer_write((struct gi_buffer *)to->buffer, loader->gpu, to->offset,
+                                        data, size, loader->err);
+}
+
+static bool write_chunk(struct loader *loader, struct chunk *chunk)
+{
+    const uint32_t n = chunk->n_tiles;
+    chunk->n_tiles = 0;
+    return n == 0 ||
+           (write_range(loader, &chunk->quads_to, chunk->quads, n * chunk->quads_size) &&
+            write_range(loader, &chunk->scales_to, chunk->scales, n * chunk->scales_size) &&
+            report(loader, 0));
+}
+
+// Begins to repack a chunk when the last one is repacked, and writes that in the meantime.
+static bool begin_chunk(struct loader *loader, const struct chunk *wanted)
+{
+    struct chunk *chunk = &loader->chunks[loader->n_begun % N_CHUNKS];
+    struct chunk *last = &loader->chunks[(loader->n_begun + 1) % N_CHUNKS];
+    const struct chunk old = *chunk;
+    *chunk = *wanted;
+    chunk->quads = old.quads;
+    chunk->scales = old.scales;
+    chunk->quads_capacity = old.quads_capacity;
+    chunk->scales_capacity = old.scales_capacity;
+    gi_team_end(loader->team);
+    if (!grow_chunk(chunk, loader->err)) {
+        chunk->n_tiles = 0;
+        return false;
+    }
+    gi_team_begin(loader->team, repack_tile, chunk, chunk->n_tiles);
+    loader->n_begun++;
+    return write_chunk(loader, last);
+}
+
+static bool end_chunks(struct loader *loader)
+{
+    gi_team_end(loader->team);
+    for (uint32_t i = 0; i < N_CHUNKS; i++) { // one at most is left
+        if (!write_chunk(loader, &loader->chunks[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weight,
@@ -86,38 +150,30 @@ static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weigh
                        struct gi_range aux)
 {
     const size_t n_cols = weight->weight.n_cols;
-    const size_t quads_size = gi_quant_quads_size(part->quant, GI_TILE_ROWS, n_cols);
-    const size_t scales_size = gi_quant_scales_size(part->quant, GI_TILE_ROWS, n_cols);
-    const uint32_t n_tile = part->n_rows / GI_TILE_ROWS;
-    const uint32_t most = quads_size > CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / quads_size);
-    struct gi_buffer *buffer = (struct gi_buffer *)quads.buffer;
-    if (part->quant->table &&
-        !gi_buffer_write(buffer, loader->gpu, aux.offset, part->quant->table,
-                         part->quant->table_words * sizeof(uint32_t), loader->err)) {
+    struct chunk chunk = {
+        .plan = loader->plan,
+        .weight = weight,
+        .part = part,
+        .quads_size = gi_quant_quads_size(part->quant, GI_TILE_ROWS, n_cols),
+        .scales_size = gi_quant_scales_size(part->quant, GI_TILE_ROWS, n_cols),
+        .quads_to = quads,
+        .scales_to = aux,
+    };
+    const size_t table_size = part->quant->table ? part->quant->table_words * sizeof(uint32_t) : 0;
+    const uint32_t n_tiles = part->n_rows / GI_TILE_ROWS;
+    const uint32_t most =
+        chunk.quads_size > CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / chunk.quads_size);
+    if (!write_range(loader, &aux, part->quant->table, table_size)) {
         return false;
     }
-    aux.offset += part->quant->table_words * sizeof(uint32_t);
-    for (uint32_t begin = 0; begin < n_tile; begin += most) {
-        const uint32_t count = n_tile - begin < most ? n_tile - begin : most;
-        if (!prepare_chunk(loader, count, quads_size, scales_size)) {
+    chunk.scales_to.offset += part->quant->table_words * sizeof(uint32_t);
+    for (; chunk.first < n_tiles; chunk.first += most) {
+        chunk.n_tiles = n_tiles - chunk.first < most ? n_tiles - chunk.first : most;
+        if (!begin_chunk(loader, &chunk)) {
             return false;
         }
-        for (uint32_t i = 0; i < count; i++) {
-            repack_tile(loader, weight, part, begin + i, loader->quads + i * (quads_size / 4),
-                        loader->scales + i * (scales_size / 4));
-        }
-        if (!gi_buffer_write(buffer, loader->gpu, quads.offset + (uint64_t)begin * quads_size,
-                             loader->quads, count * quads_size, loader->err)) {
-            return false;
-        }
-        if (scales_size > 0 &&
-            !gi_buffer_write(buffer, loader->gpu, aux.offset + (uint64_t)begin * scales_size,
-                             loader->scales, count * scales_size, loader->err)) {
-            return false;
-        }
-        if (!report(loader, 0)) {
-            return false;
-        }
+        chunk.quads_to.offset += most * chunk.quads_size;
+        chunk.scales_to.offset += most * chunk.scales_size;
     }
     return true;
 }
@@ -178,6 +234,9 @@ static bool load_weight(struct loader *loader, const struct gi_plan_weight *weig
             !load_vector(loader, weight, part, part->aux, part->gamma, gammas)) {
             return false;
         }
+    }
+    if (!end_chunks(loader)) {
+        return false;
     }
     for (uint32_t i = 0; i < weight->n_sources; i++) {
         const struct gi_gguf_tensor *tensor = weight->sources[i].tensor;
@@ -249,6 +308,18 @@ static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
     return ok;
 }
 
+static void release(struct loader *loader)
+{
+    if (loader->team) {
+        gi_team_end(loader->team); // of what failed
+    }
+    gi_team_destroy(loader->team);
+    for (uint32_t i = 0; i < N_CHUNKS; i++) {
+        free(loader->chunks[i].quads);
+        free(loader->chunks[i].scales);
+    }
+}
+
 bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
                           const struct gi_model_plan *plan, glinfer_progress_fn progress,
                           void *user, struct glinfer_error *err)
@@ -261,13 +332,14 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
     }
     memset(store, 0, sizeof(*store));
     gi_arena_init(&store->arena, max_buffer, gi_arena_alignment(gi_gpu_limits(gpu)));
-    bool ok = copy_weights(store, plan, err) && place_parts(store, gpu, plan, err);
+    loader.team = gi_team_create(0);
+    bool ok = (loader.team || gi_error_no_memory(err, 1, "threads that load weights")) &&
+              copy_weights(store, plan, err) && place_parts(store, gpu, plan, err);
     for (uint32_t i = 0; ok && i < plan->n_weights; i++) {
         ok = load_weight(&loader, &plan->weights[i], &store->weights[i]);
     }
     ok = ok && gi_gpu_check(gpu, "loading weights", err);
-    free(loader.quads);
-    free(loader.scales);
+    release(&loader);
     if (!ok) {
         gi_weight_store_finish(store, gpu);
     }
