@@ -204,6 +204,16 @@ void gemv_share(uint lane, vec2 y, float ssq)
     barrier();
 }
 
+#ifndef TAKES
+#define TAKES 0
+#endif
+// Looks for vec4 i of the source, loaded once, until it is there: groups that stay, lib/grid_barrier.glsl.
+#if TAKES && defined(STAGE)
+#define GEMV_TAKE(value, i, care) GRID_TAKE(value, gemv_source(i), care)
+#else
+#define GEMV_TAKE(value, i, care)
+#endif
+
 #if HALF
 #include "lib/gemv_half.glsl"
 #else

@@ -58,7 +58,10 @@ float inverse_of(uint power)
 void gemv_stage(uint lane)
 {
     for (uint i = lane; i < 4u * uint(N_BLOCK); i += uint(WG_SIZE)) {
-        vec4 a = gemv_source(GEMV_SOURCE + 2u * i), b = gemv_source(GEMV_SOURCE + 2u * i + 1u);
+        uint at = GEMV_SOURCE + 2u * i;
+        vec4 a = gemv_source(at), b = gemv_source(at + 1u);
+        GEMV_TAKE(a, at, uvec4(grid_care))
+        GEMV_TAKE(b, at + 1u, uvec4(grid_care))
         float largest = largest_of(a, b), sum = sum_of(a, b);
         largest = max(largest, subgroupShuffleXor(largest, 1u));
         largest = max(largest, subgroupShuffleXor(largest, 2u));
@@ -79,7 +82,13 @@ void gemv_stage(uint lane)
 {
     for (uint block = lane; block < uint(N_BLOCK); block += uint(WG_SIZE)) {
         vec4 x[8];
-        vec2 sum = gemv_load(block, x);
+        for (int k = 0; k < 8; k++) {
+            uint at = GEMV_SOURCE + block * 8u + uint(k);
+            x[k] = gemv_source(at);
+            GEMV_TAKE(x[k], at, uvec4(grid_care))
+        }
+        vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
+        vec2 sum = vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
         float largest = max(max(largest_of(x[0], x[1]), largest_of(x[2], x[3])),
                             max(largest_of(x[4], x[5]), largest_of(x[6], x[7])));
         uint power = power_of(largest), begin = block * HALF_QUADS;
@@ -111,15 +120,20 @@ float gemv_half_dot(QuantBlock w, uvec4 x[5])
     return quant_half_end(w, p, uintBitsToFloat(x[4].yz));
 }
 
-// Dot products of a block with that of both tiles.
-vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
+void gemv_read_pairs(uint block, out uvec4 x[5])
 {
-    uvec4 x[5];
     uint begin = block * HALF_QUADS;
     x[0] = x_pairs[begin];
     x[1] = x_pairs[begin + 1u];
     x[2] = x_pairs[begin + 2u];
     x[3] = x_pairs[begin + 3u];
     x[4] = x_pairs[begin + 4u];
+}
+
+// Dot products of a block with that of both tiles.
+vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
+{
+    uvec4 x[5];
+    gemv_read_pairs(block, x);
     return vec2(gemv_half_dot(a, x), gemv_half_dot(b, x));
 }

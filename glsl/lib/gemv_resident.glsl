@@ -6,7 +6,8 @@
 //
 // With N_BLOCK, params.n_block, a group copies x into shared memory: all groups read the same few lines of
 // memory at the same time, and where each slice read its own part, four times as often, they queued for
-// 1.5 us on an H200. With TAKES x and the parts of its sum of squares are taken by their tags.
+// 1.5 us on an H200. With HALF it is lib/gemv_half.glsl that does so, in pairs of halves. With TAKES x and the parts
+// of its sum of squares are taken by their tags.
 //
 // On an H200 a step of SmolLM2's shape in 132 groups of 256 takes 383 us, of which each of these is worth so
 // much: weights asked for ahead 12, x in shared memory 140, tags 60.
@@ -15,16 +16,9 @@
 #ifndef N_BLOCK
 #define N_BLOCK 0
 #endif
-#ifndef TAKES
-#define TAKES 0
-#endif
-#if TAKES && defined(STAGE)
-#define GEMV_TAKE(value, i, care) GRID_TAKE(value, gemv_source(i), care)
-#else
-#define GEMV_TAKE(value, i, care)
-#endif
-
-#if N_BLOCK
+#if HALF
+#define gemv_copy_x(lane)
+#elif N_BLOCK
 #define X_STRIDE 9u // vec4 from block to block: slices of a subgroup read different banks
 
 shared vec4 gemv_x_quads[N_BLOCK * 9];
@@ -57,6 +51,42 @@ vec2 gemv_read_x(uint block, out vec4 x[8])
 #else
 #define gemv_copy_x(lane)
 #define gemv_read_x(block, x) gemv_load(block, x)
+#endif
+
+// A block of x as dot products want it: in pairs of halves, or as it is.
+#if HALF
+struct GemvX {
+    uvec4 quads[5];
+};
+
+GemvX gemv_block(uint block)
+{
+    GemvX x;
+    gemv_read_pairs(block, x.quads);
+    return x;
+}
+
+float gemv_dot(QuantBlock w, GemvX x)
+{
+    return gemv_half_dot(w, x.quads);
+}
+#else
+struct GemvX {
+    vec4 quads[8];
+    vec2 sum;
+};
+
+GemvX gemv_block(uint block)
+{
+    GemvX x;
+    x.sum = gemv_read_x(block, x.quads);
+    return x;
+}
+
+float gemv_dot(QuantBlock w, GemvX x)
+{
+    return quant_dot(w, x.quads, x.sum);
+}
 #endif
 
 // A block of both tiles. No arrays: compilers may keep those in memory.
@@ -145,9 +175,8 @@ float gemv_slice_ssq(vec4 v)
 
 vec2 gemv_block_dots(uint block, GemvWeights w)
 {
-    vec4 x[8];
-    vec2 sum = gemv_read_x(min(block, params.n_block - 1u), x);
-    vec2 dots = vec2(quant_dot(w.a, x, sum), quant_dot(w.b, x, sum));
+    GemvX x = gemv_block(min(block, params.n_block - 1u));
+    vec2 dots = vec2(gemv_dot(w.a, x), gemv_dot(w.b, x));
     return block < params.n_block ? dots : vec2(0.0);
 }
 
@@ -189,10 +218,9 @@ void gemv_run()
     ssq = gemv_slice_ssq(ssq_quad);
 #endif
 #if UNROLL == 1
-    vec4 x[8];
-    vec2 sum;
+    GemvX x;
     if (slice < params.n_block) {
-        sum = gemv_read_x(slice, x);
+        x = gemv_block(slice);
     }
 #endif
     for (uint i = 0u; i < turns; i++) {
@@ -207,7 +235,7 @@ void gemv_run()
         vec2 y = vec2(0.0);
 #if UNROLL == 1
         if (slice < params.n_block) {
-            y = vec2(quant_dot(w_0.a, x, sum), quant_dot(w_0.b, x, sum));
+            y = vec2(gemv_dot(w_0.a, x), gemv_dot(w_0.b, x));
         }
 #else
         y = gemv_block_dots(slice, w_0) + gemv_block_dots(slice + uint(N_SLICE), w_1);

@@ -63,6 +63,7 @@ bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder 
                                             .ring = session->step_buffers.ring};
     session->graph.is_batch = false;
     session->graph.recorder = recorder;
+    session->graph.recorder.is_half = session->recorder.is_half;
     return record_layers(session, err) && record_end(session, end, &buffers, err);
 }
 

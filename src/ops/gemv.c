@@ -81,7 +81,7 @@ static void add_resident(struct gemv_part *part, enum gemv_kernel kernel, uint32
     const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
     add_define(&part->key, "RESIDENT", kernel != GEMV_EXPERT && kernel != GEMV_EXPERT_GLU);
     add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
-    if (part->n_block <= MAX_SHARED_BLOCKS) {
+    if (part->shape.form == GI_GEMV_FORM_F16 || part->n_block <= MAX_SHARED_BLOCKS) {
         add_define(&part->key, "N_BLOCK", part->n_block);
         add_define(&part->key, "TAKES", n_cols % GI_QUANT_BLOCK == 0); // what is past x nobody puts
     }
@@ -114,6 +114,8 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
     }
     if (part->shape.form == GI_GEMV_FORM_F16) {
         add_define(&part->key, "HALF", 1);
+    }
+    if (part->shape.form == GI_GEMV_FORM_F16 && !recorder->group_size) {
         add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
         add_define(&part->key, "N_BLOCK", part->n_block);
     }

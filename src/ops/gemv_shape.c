@@ -221,11 +221,20 @@ static bool find_dot_shape(const struct gi_recorder *recorder, const struct gi_w
     return false;
 }
 
+// Of x in pairs of halves, where groups stay: 20 KiB of what all stages of a program share.
+#define MAX_RESIDENT_F16_BLOCKS 256
+
 // For groups of one size that stay: as many pairs a group as let all groups work at once, but no fewer
 // than eight slices of k, and then groups that loop.
-static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder, uint32_t n_pair)
+static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder,
+                                           const struct gi_weight_part *part, uint32_t n_block)
 {
-    struct gi_gemv_shape shape = {GI_GEMV_FORM_SPLIT, recorder->group_size, 1, recorder->n_groups};
+    struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->group_size, 1, recorder->n_groups};
+    const uint32_t n_pair = part->n_rows / 16;
+    if (!recorder->is_half || n_block > MAX_RESIDENT_F16_BLOCKS ||
+        !is_possible(&shape, recorder, part, n_block)) {
+        shape.form = GI_GEMV_FORM_SPLIT;
+    }
     while (n_pair > shape.pairs * shape.max_groups && shape.pairs < 8 &&
            shape.wg_size >= 2 * 8 * 8 * shape.pairs) {
         shape.pairs *= 2;
@@ -246,7 +255,7 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
     const struct gi_gpu *gpu = recorder->gpu;
     struct gi_gemv_shape shape;
     if (recorder->group_size) {
-        return resident_shape(recorder, part->n_rows / 16);
+        return resident_shape(recorder, part, n_block);
     }
     if ((is_shape_asked(&shape) && is_possible(&shape, recorder, part, n_block)) ||
         (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
