@@ -1,14 +1,19 @@
 // Attention of one token: what attention.comp computes, from the same buffers, by subgroups.
 //
 // A group takes HEADS heads of a kv head, so that a key is read and converted once for all of them, and every
-// n_range-th tile of KEYS keys. N_OCTET neighbouring invocations share a key, an octet of elements each; a
-// tile's keys and values are all asked for before the first is waited for. Scores meet by shuffles, each step
-// of them for all keys and heads before the next, and each subgroup has a softmax of its own: one barrier
-// brings the subgroups together. The last group of a run of heads to finish merges its ranges, always in the
-// same order. Reads each key and value once per run of heads.
+// n_range-th tile of KEYS keys. Where tiles are few it takes one head and all tiles: a merge is more to wait
+// for. N_OCTET neighbouring invocations share a key, an octet of elements each; a tile's keys and values are all
+// asked for before the first is waited for. Scores meet by shuffles, each step of them for all keys and heads
+// before the next, and each subgroup has a softmax of its own: one barrier brings the subgroups together. The
+// last group of a run of heads to finish merges its ranges, always in the same order. Reads each key and value
+// once per run of heads.
 //
-// 8 kv heads on an H200, us with the dispatch, of a group for each head and 128 keys and of this form: 32
-// heads of 64 at 128 keys 6.1, 6.8 and at 2,048 keys 22.4, 8.4; 16 heads of 128 at 2,048 keys 16.9, 8.9.
+// 32 heads, 8 of k and v, on an H200, us with the dispatch, by the number of keys; of two heads a group
+// throughout, and of this form:
+//
+//   keys          31          128         501         2,048
+//   heads of 64   4.3 | 3.8   6.2 | 4.5   6.3         8.7 | 8.5
+//   heads of 128  4.8 | 4.1   6.7 | 4.9   7.0 | 7.2   10.4 | 10.2
 #define SCRATCH_QUADS 1
 #include "lib/common.glsl"
 #include "lib/put.glsl"
@@ -23,13 +28,13 @@
 #define N_OCTET (HEAD_DIM / 8)
 #define N_SLOT (WG_SIZE / N_OCTET)
 #define TURNS (KEYS / N_SLOT)
-#define N_SCORE (TURNS * HEADS)
 #define N_QUAD uint(HEAD_DIM / 4)
 #define N_OWN (HEADS * HEAD_DIM / 4) // quads of a group's result
 #define N_SUBGROUP (WG_SIZE / SUBGROUP)
 #define N_MERGE max(1, WG_SIZE / N_OWN)
 #define N_PART max(N_SUBGROUP, N_MERGE)
 #define AHEAD 4 // ranges that an invocation asks for at once
+#define FEW 3   // tiles that are not worth ranges of their own
 #define MASKED -3.0e38
 #define LOG2_E 1.4426950408889634
 
@@ -77,9 +82,9 @@ uint head_of(uint h)
 vec4 q_low[HEADS], q_high[HEADS];
 vec2 both[HEADS]; // of the subgroup's keys so far: largest score, sum of weights
 
-void begin_heads(uint octet)
+void begin_heads(int heads, uint octet)
 {
-    for (int h = 0; h < HEADS; h++) {
+    for (int h = 0; h < heads; h++) {
         uint at = head_of(uint(h)) * N_QUAD + 2u * octet;
         q_low[h] = uintBitsToFloat(cache_word(at));
         q_high[h] = uintBitsToFloat(cache_word(at + 1u));
@@ -91,7 +96,7 @@ void begin_heads(uint octet)
 
 uvec4 key_first[TURNS], key_second[TURNS]; // as the cache has them: lib/kv_octet.glsl
 uvec4 value_first[TURNS], value_second[TURNS];
-float weights[N_SCORE]; // of key i and head h at i * HEADS + h; before, their scores
+float weights[TURNS * HEADS]; // of key i and head h at i * HEADS + h; before, their scores
 float factors[HEADS];   // of what was summed before
 
 void fetch_tile(uint first_row, uint key, uint n_key, uint octet)
@@ -103,29 +108,33 @@ void fetch_tile(uint first_row, uint key, uint n_key, uint octet)
     }
 }
 
-void score_tile(uint key, uint seen, uint n_key)
+void score_tile(int heads, uint key, uint seen, uint n_key)
 {
     for (int i = 0; i < TURNS; i++) {
         vec4 low, high;
         unpack_octet(K_TYPE, key_first[i], key_second[i], low, high);
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             vec4 p = low * q_low[h] + high * q_high[h];
             weights[i * HEADS + h] = (p.x + p.y) + (p.z + p.w);
         }
     }
     for (uint n = 1u; n < uint(N_OCTET); n *= 2u) {
-        float other[N_SCORE];
-        for (int i = 0; i < N_SCORE; i++) {
-            other[i] = subgroupShuffleXor(weights[i], n);
+        float other[TURNS * HEADS];
+        for (int i = 0; i < TURNS; i++) {
+            for (int h = 0; h < heads; h++) {
+                other[i * HEADS + h] = subgroupShuffleXor(weights[i * HEADS + h], n);
+            }
         }
-        for (int i = 0; i < N_SCORE; i++) {
-            weights[i] += other[i];
+        for (int i = 0; i < TURNS; i++) {
+            for (int h = 0; h < heads; h++) {
+                weights[i * HEADS + h] += other[i * HEADS + h];
+            }
         }
     }
     for (int i = 0; i < TURNS; i++) {
         uint own = key + uint(i * N_SLOT);
         bool is_seen = own >= seen && own < n_key;
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             float score = cap_score(params.scale * weights[i * HEADS + h]);
             weights[i * HEADS + h] = is_seen ? score : MASKED;
         }
@@ -133,9 +142,9 @@ void score_tile(uint key, uint seen, uint n_key)
 }
 
 // The largest score of each head so far, in the subgroup.
-void find_largest(out float largest[HEADS])
+void find_largest(int heads, out float largest[HEADS])
 {
-    for (int h = 0; h < HEADS; h++) {
+    for (int h = 0; h < heads; h++) {
         largest[h] = both[h].x;
         for (int i = 0; i < TURNS; i++) {
             largest[h] = max(largest[h], weights[i * HEADS + h]);
@@ -143,21 +152,21 @@ void find_largest(out float largest[HEADS])
     }
     for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
         float other[HEADS];
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             other[h] = subgroupShuffleXor(largest[h], n);
         }
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             largest[h] = max(largest[h], other[h]);
         }
     }
 }
 
 // Turns scores into weights.
-void weigh_tile()
+void weigh_tile(int heads)
 {
     float largest[HEADS], sum[HEADS];
-    find_largest(largest);
-    for (int h = 0; h < HEADS; h++) {
+    find_largest(heads, largest);
+    for (int h = 0; h < heads; h++) {
         sum[h] = 0.0;
         for (int i = 0; i < TURNS; i++) {
             float score = weights[i * HEADS + h];
@@ -167,29 +176,29 @@ void weigh_tile()
     }
     for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
         float other[HEADS];
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             other[h] = subgroupShuffleXor(sum[h], n);
         }
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             sum[h] += other[h];
         }
     }
-    for (int h = 0; h < HEADS; h++) {
+    for (int h = 0; h < heads; h++) {
         factors[h] = exp_of(both[h].x - largest[h]);
         both[h] = vec2(largest[h], factors[h] * both[h].y + sum[h]);
     }
 }
 
-void sum_octets(out vec4 low[HEADS], out vec4 high[HEADS])
+void sum_octets(int heads, out vec4 low[HEADS], out vec4 high[HEADS])
 {
-    for (int h = 0; h < HEADS; h++) {
+    for (int h = 0; h < heads; h++) {
         low[h] = vec4(0.0);
         high[h] = vec4(0.0);
     }
     for (int i = 0; i < TURNS; i++) {
         vec4 value_low, value_high;
         unpack_octet(V_TYPE, value_first[i], value_second[i], value_low, value_high);
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             low[h] += weights[i * HEADS + h] * value_low;
             high[h] += weights[i * HEADS + h] * value_high;
         }
@@ -197,19 +206,19 @@ void sum_octets(out vec4 low[HEADS], out vec4 high[HEADS])
 }
 
 // Adds the subgroup's weighted values to its part in shared memory.
-void add_values(uint lane, uint octet, bool is_first)
+void add_values(int heads, uint lane, uint octet, bool is_first)
 {
     vec4 low[HEADS], high[HEADS];
-    sum_octets(low, high);
+    sum_octets(heads, low, high);
     for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             low[h] += subgroupShuffleXor(low[h], n);
             high[h] += subgroupShuffleXor(high[h], n);
         }
     }
     if (lane % uint(SUBGROUP) < uint(N_OCTET)) {
         uint at = lane / uint(SUBGROUP) * uint(N_OWN) + 2u * octet;
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             uint own = at + uint(h) * N_QUAD;
             sums[own] = is_first ? low[h] : low[h] + factors[h] * sums[own];
             sums[own + 1u] = is_first ? high[h] : high[h] + factors[h] * sums[own + 1u];
@@ -219,10 +228,10 @@ void add_values(uint lane, uint octet, bool is_first)
 
 //-- parts -----------------------------------------------------------------------------------------
 
-void share_softmax(uint lane)
+void share_softmax(int heads, uint lane)
 {
     if (lane % uint(SUBGROUP) == 0u) {
-        for (int h = 0; h < HEADS; h++) {
+        for (int h = 0; h < heads; h++) {
             softmax[lane / uint(SUBGROUP) * uint(HEADS) + uint(h)] = both[h];
         }
     }
@@ -253,9 +262,9 @@ vec4 put_quad(vec4 value)
 }
 
 // Writes the result of n parts, or the partial one of a range.
-void write_result(uint lane, uint n, uint range, bool is_partial)
+void write_result(int heads, uint lane, uint n, uint range, bool is_partial)
 {
-    for (uint own = lane; own < uint(N_OWN); own += uint(WG_SIZE)) {
+    for (uint own = lane; own < uint(heads) * N_QUAD; own += uint(WG_SIZE)) {
         uint head = head_of(own / N_QUAD), quad = own % N_QUAD;
         vec2 joined;
         vec4 sum = join(own, n, joined);
@@ -309,39 +318,50 @@ void merge_ranges(uint lane, uint n_range)
         }
     }
     group_barrier();
-    write_result(lane, min(n_range, uint(N_MERGE)), 0u, false);
+    write_result(HEADS, lane, min(n_range, uint(N_MERGE)), 0u, false);
+}
+
+// Tiles range, range + n_range, ... for the first `heads` heads.
+void attend(int heads, uint first_row, uint seen, uint n_key, uint range, uint n_range)
+{
+    uint lane = gl_LocalInvocationIndex, octet = lane % uint(N_OCTET);
+    uint first_key = (seen / uint(KEYS) + range) * uint(KEYS);
+    begin_heads(heads, octet);
+    for (uint begin = first_key; begin < n_key; begin += n_range * uint(KEYS)) {
+        uint key = begin + lane / uint(N_OCTET);
+        fetch_tile(first_row, key, n_key, octet);
+        score_tile(heads, key, seen, n_key);
+        weigh_tile(heads);
+        add_values(heads, lane, octet, begin == first_key);
+    }
+    share_softmax(heads, lane);
+    write_result(heads, lane, uint(N_SUBGROUP), range, n_range > 1u);
 }
 
 void main()
 {
-    uint lane = gl_LocalInvocationIndex;
-    uint range = gl_WorkGroupID.x;
     uint n_rep = params.n_head / params.n_kv_head;
     uint n_run = (n_rep + uint(HEADS) - 1u) / uint(HEADS);
-    uint kv_head = gl_WorkGroupID.y / n_run;
+    uint run = gl_WorkGroupID.y / uint(HEADS), one = gl_WorkGroupID.y % uint(HEADS);
+    uint kv_head = run / n_run, first_row = kv_head * params.n_ctx;
     uint n_key = min(state.n_past + 1u, params.n_ctx);
     uint seen = first_seen(n_key);
-    uint first_tile = seen / uint(KEYS);
-    uint n_range = min((n_key - 1u) / uint(KEYS) + 1u - first_tile, params.max_range);
-    // The grid may have ranges past the keys, after the end of a text, and with a window.
-    if (range >= n_range) {
+    uint n_tile = (n_key - 1u) / uint(KEYS) + 1u - seen / uint(KEYS);
+    bool is_few = n_tile <= uint(FEW);
+    uint n_range = is_few ? 1u : min(n_tile, params.max_range);
+    uint range = is_few ? gl_WorkGroupID.x : gl_WorkGroupID.x * uint(HEADS) + one;
+    first_head = kv_head * n_rep + run % n_run * uint(HEADS) + (is_few ? one : 0u);
+    last_head = kv_head * n_rep + n_rep - 1u;
+    // The grid may have ranges past the keys, and with few keys heads past the last.
+    if (range >= n_range || first_head > last_head) {
         return;
     }
-    first_head = kv_head * n_rep + gl_WorkGroupID.y % n_run * uint(HEADS);
-    last_head = kv_head * n_rep + n_rep - 1u;
-    uint octet = lane % uint(N_OCTET);
-    begin_heads(octet);
-    uint first_key = (first_tile + range) * uint(KEYS);
-    for (uint begin = first_key; begin < n_key; begin += params.max_range * uint(KEYS)) {
-        uint key = begin + lane / uint(N_OCTET);
-        fetch_tile(kv_head * params.n_ctx, key, n_key, octet);
-        score_tile(key, seen, n_key);
-        weigh_tile();
-        add_values(lane, octet, begin == first_key);
-    }
-    share_softmax(lane);
-    write_result(lane, uint(N_SUBGROUP), range, n_range > 1u);
-    if (n_range > 1u && is_last_range(lane, gl_WorkGroupID.y, n_range, true)) {
-        merge_ranges(lane, n_range);
+    if (is_few) {
+        attend(1, first_row, seen, n_key, 0u, 1u);
+    } else {
+        attend(HEADS, first_row, seen, n_key, range, n_range);
+        if (n_range > 1u && is_last_range(gl_LocalInvocationIndex, run, n_range, true)) {
+            merge_ranges(gl_LocalInvocationIndex, n_range);
+        }
     }
 }

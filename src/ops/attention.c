@@ -120,7 +120,7 @@ struct step_shape {
     uint32_t n_defines;
     uint32_t keys;      // of a range, or of the tiles that ranges take in turn
     uint32_t max_range; // of the context
-    uint32_t n_group;   // for each range
+    uint32_t n_group;   // for each range, or for `heads` of them
     uint32_t heads, vectors;
     bool is_texel;
 };
@@ -150,7 +150,7 @@ static uint32_t subgroup_shared_size(const struct gi_kv_layer *layer, uint32_t g
 static uint32_t max_subgroup_heads(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
                                    uint32_t group_size)
 {
-    uint32_t heads = layer->head_dim <= 64 ? 3 : 512 / layer->head_dim;
+    uint32_t heads = layer->head_dim <= 64 ? 3 : 2;
     while (heads > 0 &&
            subgroup_shared_size(layer, group_size, heads) > gi_gpu_limits(gpu)->max_shared_size) {
         heads--;
@@ -180,8 +180,10 @@ static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct g
                                          : TILE_KEYS,
     };
     split_heads(&shape, layer, max_subgroup_heads(gpu, layer, group_size));
-    const uint32_t most = SUBGROUP_GROUPS / shape.n_group;
-    shape.max_range = most < 1 ? 1 : most < n_range ? most : n_range;
+    // A group for each head: those of a run take a range each where keys are many.
+    shape.n_group *= shape.heads;
+    const uint32_t most = SUBGROUP_GROUPS / shape.n_group, n = shape.heads * (most < 1 ? 1 : most);
+    shape.max_range = n < n_range ? n : n_range;
     return shape;
 }
 
@@ -237,14 +239,17 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
             .size = {n_range, shape->n_group, 1}
         };
     }
+    const bool is_subgroup = shape->program == GI_PROGRAM_ATTENTION_SUBGROUP;
+    const uint32_t n_each = is_subgroup ? shape->heads : 1; // ranges of a group of the grid
     uint32_t most = shape->max_range;
-    if (shape->program == GI_PROGRAM_ATTENTION_SUBGROUP && window > 0) {
+    if (is_subgroup && window > 0) {
         const uint32_t n_tile = (window + shape->keys - 2) / shape->keys + 1;
         most = n_tile < most ? n_tile : most;
     }
     return (struct gi_grid){
-        .size = {most, shape->n_group, 1},
-          .rule = GI_GRID_KEYS, .divisor = shape->keys
+        .size = {(most + n_each - 1) / n_each, shape->n_group, 1},
+        .rule = GI_GRID_KEYS,
+        .divisor = shape->keys * n_each
     };
 }
 

@@ -233,21 +233,16 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
     const struct gi_define n_tiles = {"TILES", ROW_TILES};
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
     const struct gi_define words = {"BY_WORDS", has_words(part->quant->type)};
-    const struct gi_define has_bias = {"HAS_BIAS", part->bias != GI_NO_OFFSET};
-    struct gi_program_key key = {.id = shape->program, .quant = part->quant->type};
-    if (is_half) {
-        const struct gi_define defines[] = {has_bias, n_tokens, words};
-        key.n_defines = sizeof(defines) / sizeof(defines[0]);
-        memcpy(key.defines, defines, sizeof(defines));
-    } else {
-        const struct gi_define defines[] = {
-            {"ADD", is_added},
-            has_bias, n_tokens, is_wide ? n_slices : n_tiles
-        };
-        key.n_defines = shape->n_defines;
-        memcpy(key.defines, defines, sizeof(defines));
-    }
-    return key;
+    return (struct gi_program_key){
+        .id = shape->program,
+        .quant = part->quant->type,
+        .n_defines = shape->n_defines,
+        .defines = {{"ADD", is_added},
+                    {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+                    n_tokens, is_half   ? words
+                    : is_wide ? n_slices
+                              : n_tiles},
+    };
 }
 
 static bool record_part(struct gi_recorder *recorder, const char *label,
@@ -302,7 +297,6 @@ bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi
             .y_begin = part->row_begin,
             .bias = part->bias,
             .scale = scale,
-            .is_added = is_added,
         };
         if (!record_part(recorder, label, part, x, is_added, y, &params, err)) {
             return false;
