@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #define GI_PERSISTENT_MAX_STAGES 64 // the table has 8 bits for one
-#define GI_PERSISTENT_MAX_VIEWS  24
+#define GI_PERSISTENT_MAX_VIEWS  64
 
 // A stage and what its entries agree on.
 struct gi_persistent_stage {

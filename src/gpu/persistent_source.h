@@ -9,7 +9,7 @@
 
 #include "gpu/dispatch_table.h"
 
-#define GI_PERSISTENT_MAX_BINDINGS 32
+#define GI_PERSISTENT_MAX_BINDINGS 96
 #define GI_PERSISTENT_CONTROL      0 // storage bindings of the program: glsl/lib/grid_barrier.glsl
 #define GI_PERSISTENT_STATE        2
 
