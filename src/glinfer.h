@@ -151,8 +151,7 @@ struct glinfer_device_info {
     uint32_t max_group_count;        // work groups in x
     bool has_fast_half;              // 16-bit arithmetic was found to be there and faster
     uint32_t n_tuned;                // shapes of kernels that glinfer_tune measured there
-    bool
-        is_persistent; // whole chains of decode steps are tried as one dispatch (GLINFER_DISPATCH_PERSISTENT)
+    bool is_persistent;              // chains of decode steps are tried as one dispatch
 };
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and
@@ -328,7 +327,8 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
 // that, decoding allocates and compiles nothing, with one exception: where chains of steps may be faster in one
 // dispatch (GLINFER_DISPATCH_PERSISTENT), a program for that is looked for in the cache, and after a second of
 // decoding another process is asked for it (glinfer_device_params.delegate). It is tried out between two chains, in
-// some milliseconds, and what was found is kept with the compiled programs. Fails with OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
+// some milliseconds, and what was found is kept with the compiled programs. Fails with OVER_BUDGET, NO_MEMORY,
+// INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
@@ -426,8 +426,8 @@ struct glinfer_prepared {
     enum glinfer_dispatch dispatch;
     double ordinary_ns, persistent_ns; // of a step, when the two were compared; 0: they never were
 };
-// Does now what would be done behind the answers: compiles, which may take half a minute the first time, tries out,
-// and chooses how steps of such generations (temperature, top_k, n_probs of params) are submitted from then on.
+// Does now what would be done while answers go on: compiles, which may take a minute the first time, tries out, and
+// chooses how steps of such generations (temperature, top_k, n_probs of params) are submitted from then on.
 // For who measures, and who would rather wait before than be slower at first. The session keeps what it holds;
 // params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with CANCELLED, NO_MEMORY,
 // GPU_LOST; where one dispatch cannot be had that is no failure.
