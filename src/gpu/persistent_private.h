@@ -48,6 +48,7 @@ struct gi_persistent_maker {
     uint32_t n_table_quads;
     uint32_t n_tag; // kinds of tags of what is put; 0: none, every edge is a barrier
     FILE *out;
+    size_t out_size; // written when it is closed
     struct glinfer_error *err;
 };
 

@@ -396,9 +396,8 @@ static bool fill_table(struct gi_persistent_maker *m)
 
 static bool make(struct gi_persistent_maker *m)
 {
-    size_t size = 0;
     const struct gi_range *state = gi_dispatch_table_state(m->table);
-    m->out = open_memstream(&m->source->text, &size);
+    m->out = open_memstream(&m->source->text, &m->out_size);
     m->stage_of = calloc(gi_dispatch_table_count(m->table) + 1, 1);
     if (!m->out || !m->stage_of) {
         return gi_error_no_memory(m->err, gi_dispatch_table_count(m->table), "a persistent table");
