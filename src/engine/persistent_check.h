@@ -11,6 +11,7 @@ struct gi_persistent_check {
     enum gi_step_end end;             // that both end in
     uint32_t n_past;                  // with GI_PERSISTENT_TRIED_STEPS places behind them
     uint32_t token;                   // that the first step begins with
+    bool is_cold;                     // the GPU had nothing to do, and may have slowed down
 };
 
 // Sets *verdict. No chain is in flight; step_state, the ring and the counts of grids are to be written again

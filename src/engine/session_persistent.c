@@ -424,6 +424,7 @@ static bool prepare_persistent(struct glinfer_session *session, enum gi_step_end
         .end = end,
         .n_past = session->n_past,
         .token = session->pending == GI_NO_TOKEN ? 1 : (uint32_t)session->pending,
+        .is_cold = true,
     };
     const bool has_room = session->n_ctx - session->n_past >= GI_PERSISTENT_TRIED_STEPS;
     if (own->phase == GI_PERSISTENT_UNKNOWN) {
