@@ -26,6 +26,8 @@
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (lib/quant/dot.glsl).
+//   PARTS n        with GEMV_NORM and GEMV_SPLIT 1: x is a residual that lies in n parts more, and its norm is
+//                  yet to be taken (lib/gemv_parts.glsl).
 //   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
 //   TEXELS 1       Source and weights are read through buffer textures. llvmpipe turns a load from a
 //                  storage block inside a loop into a loop over its lanes, and a texel fetch into
@@ -86,6 +88,10 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef UNROLL
 #define UNROLL 1
 #endif
+#ifndef PARTS
+#define PARTS 0
+#endif
+#define GEMV_PARTS (GEMV_NORM && PARTS > 0)
 
 #if GEMV_SPLIT
 #define GEMV_OWNERS (8 * PAIRS)
@@ -94,7 +100,9 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #define GEMV_OWNERS WG_SIZE
 #endif
 
-#if X_QUADS
+#if GEMV_PARTS
+#include "lib/gemv_parts.glsl"
+#elif X_QUADS
 layout(std140, binding = 2) uniform X { vec4 x_quads[X_QUADS]; };
 #define gemv_x(i) x_quads[i]
 #else
@@ -165,6 +173,30 @@ shared vec2 gemv_partial[8 * PAIRS * N_PARTIAL];
 shared float gemv_partial_ssq[8 * PAIRS * N_PARTIAL];
 #endif
 
+#if GEMV_NORM
+// Over the slices of an owner, `at` its first; with parts over all invocations, each of which staged some.
+float gemv_collect_ssq(uint at)
+{
+#if GEMV_PARTS && SUBGROUP
+    float ssq = gemv_partial_ssq[at % 8u];
+    for (uint i = 1u; i < uint(PAIRS * N_PARTIAL); i++) {
+        ssq += gemv_partial_ssq[at % 8u + i * 8u];
+    }
+#elif GEMV_PARTS
+    float ssq = gemv_partial_ssq[0];
+    for (uint i = 1u; i < uint(8 * PAIRS * N_PARTIAL); i++) {
+        ssq += gemv_partial_ssq[i];
+    }
+#else
+    float ssq = gemv_partial_ssq[at];
+    for (uint i = 1u; i < uint(N_PARTIAL); i++) {
+        ssq += gemv_partial_ssq[at + i * 8u];
+    }
+#endif
+    return ssq;
+}
+#endif
+
 // Sums over the slices of an owner: its results.
 vec2 gemv_collect(uint owner)
 {
@@ -174,11 +206,7 @@ vec2 gemv_collect(uint owner)
         y += gemv_partial[at + i * 8u];
     }
 #if GEMV_NORM
-    float ssq = gemv_partial_ssq[at];
-    for (uint i = 1u; i < uint(N_PARTIAL); i++) {
-        ssq += gemv_partial_ssq[at + i * 8u];
-    }
-    y *= gemv_inv_rms(ssq);
+    y *= gemv_inv_rms(gemv_collect_ssq(at));
 #endif
     return y;
 }
@@ -186,6 +214,11 @@ vec2 gemv_collect(uint owner)
 void gemv_share(uint lane, vec2 y, float ssq)
 {
 #if SUBGROUP
+#if GEMV_PARTS
+    for (uint n = 1u; n < 8u; n *= 2u) {
+        ssq += subgroupShuffleXor(ssq, n);
+    }
+#endif
     for (uint n = 8u; n < uint(GEMV_SPAN); n *= 2u) {
         y += subgroupShuffleXor(y, n);
 #if GEMV_NORM
@@ -221,6 +254,9 @@ void gemv_stage(uint lane)
 {
 #if QUANT_STAGE
     quant_stage(lane);
+#endif
+#if GEMV_PARTS
+    gemv_stage_parts(lane);
 #endif
 }
 
@@ -266,7 +302,7 @@ void gemv_pass(uint first, bool is_first_pass)
     QuantBlock w[2 * UNROLL];
     gemv_load_weights(slice, tiles, row, w);
     float ssq = 0.0;
-#if GEMV_NORM
+#if GEMV_NORM && !GEMV_PARTS
     ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
     ssq = slice * 4u < params.n_ssq ? ssq : 0.0;
 #endif
@@ -277,13 +313,16 @@ void gemv_pass(uint first, bool is_first_pass)
     if (is_first_pass) {
         gemv_stage(lane);
     }
+#if GEMV_PARTS
+    ssq = parts_ssq;
+#endif
     vec2 y = gemv_dot_weights(slice, w);
     for (uint block = slice + uint(UNROLL * N_SLICE); block < params.n_block;
          block += uint(UNROLL * N_SLICE)) {
         gemv_load_weights(block, tiles, row, w);
         y += gemv_dot_weights(block, w);
     }
-#if GEMV_NORM
+#if GEMV_NORM && !GEMV_PARTS
     for (uint i = slice + uint(N_SLICE); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
         ssq += gemv_ssq4(i);
     }

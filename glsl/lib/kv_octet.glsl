@@ -1,5 +1,6 @@
 // Eight elements of a cached key or value. A kernel that includes this file declares the layer's range
-// (binding 3) through it; with TEXELS 1 it reads through a buffer texture. Rows are of HEAD_DIM elements:
+// (binding 3) through it; with TEXELS 1 it reads through a buffer texture, and with CACHE_APART it declares cache_word
+// itself. Rows are of HEAD_DIM elements:
 //   f16   pairs, an octet a word of 16 bytes
 //   f32   two words an octet
 //   q8_0  bytes, two octets a word; scales apart, an f16 for 32 elements, two in a uint, as many uints a
@@ -17,7 +18,7 @@ uvec4 cache_word(uint i)
 {
     return texelFetch(cache_texels, int(i));
 }
-#else
+#elif !defined(CACHE_APART)
 layout(std430, binding = 3) restrict readonly buffer Cache { uvec4 cache[]; };
 
 uvec4 cache_word(uint i)

@@ -121,13 +121,14 @@ static void learn_time(struct gi_generation *run, const struct gi_chain *chain)
 }
 
 // Makes the step behind the last token that was delivered the next one; no chain is in flight.
-static bool resume(const struct gi_generation *run)
+static bool resume(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     const uint32_t n_past = last_place(run);
     session->epoch++;
+    run->step = NULL;
     return gi_generation_write_state(run, (uint32_t)session->pending, n_past, 1) &&
-           gi_dispatch_table_prime(session->step[run->end], n_past, 1, run->err);
+           gi_generation_take_step(run, n_past);
 }
 
 // A persistent chain was given up, and those behind it did nothing: they are dropped, and ordinary ones go
@@ -333,7 +334,8 @@ static uint64_t peak_memory(void)
 static void fill_stats(struct gi_generation *run, uint64_t waits_before)
 {
     struct glinfer_stats *stats = run->stats;
-    const struct gi_dispatch_table *step = run->session->step[run->end];
+    const struct gi_dispatch_table *step =
+        run->step ? run->step : gi_session_recorded_step(run->session, run->end, run->base);
     const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
     stats->prompt_n = run->n_prompt;
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
@@ -356,6 +358,15 @@ struct glinfer_generate_params gi_generation_params(const struct glinfer_generat
     return own;
 }
 
+// A long answer ends with steps of another table.
+static bool begin_last_step(const struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    const uint32_t n_past = run->base + run->max_steps;
+    return run->max_steps < 2 || gi_session_recorded_step(session, run->end, n_past) ||
+           gi_session_begin(session, gi_session_step_bit(session, run->end, n_past), run->err);
+}
+
 // Compiles what no generation needed before.
 static bool prepare(const struct gi_generation *run)
 {
@@ -365,8 +376,9 @@ static bool prepare(const struct gi_generation *run)
     const bool is_new_kind = session->ready != 0 && (tables & ~session->ready) != 0;
     return gi_session_prepare(session, tables, run->params->progress, run->params->progress_user,
                               run->err) &&
-           gi_session_record(session, gi_session_step_bit(run->end), run->err) &&
-           (!is_new_kind || gi_session_prepare_rest(session, run->err));
+           gi_session_record(session, gi_session_step_bit(session, run->end, run->base),
+                             run->err) &&
+           (!is_new_kind || gi_session_prepare_rest(session, run->err)) && begin_last_step(run);
 }
 
 static bool generate(struct gi_generation *run, const uint32_t *tokens)

@@ -24,7 +24,8 @@ struct gi_generation {
     uint32_t n_submitted; // steps
     uint32_t n_delivered; // tokens
     struct gi_chain chains[GI_CHAINS_IN_FLIGHT];
-    uint32_t n_chains, next_chain; // in flight; the slot that the next one takes
+    uint32_t n_chains, next_chain;  // in flight; the slot that the next one takes
+    struct gi_dispatch_table *step; // of the latest step; borrowed from session
     // Of the clock: the call, the first token, the latest chain's end.
     uint64_t start_ns, first_ns, last_ns;
     bool is_finished;
@@ -42,6 +43,8 @@ bool gi_generation_check_cancel(const struct gi_generation *run);
 // Writes step_state for a step of n_tokens at n_past.
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);
+// Takes up the table of the step that has n_past keys before its own, its grids primed for it.
+bool gi_generation_take_step(struct gi_generation *run, uint32_t n_past);
 // Submits the batches of the prompt, and the first chain: the token that the prompt itself gives.
 bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens);
 // Submits the next chain of decode steps.

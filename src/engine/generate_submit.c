@@ -108,6 +108,16 @@ static void replay_persistent(const struct gi_generation *run, struct gi_persist
     }
 }
 
+bool gi_generation_take_step(struct gi_generation *run, uint32_t n_past)
+{
+    struct gi_dispatch_table *step = gi_session_step(run->session, run->end, n_past, run->err);
+    if (!step || step == run->step) {
+        return step != NULL;
+    }
+    run->step = step;
+    return gi_dispatch_table_prime(step, n_past, 1, run->err);
+}
+
 bool gi_generation_submit_chain(struct gi_generation *run)
 {
     struct gi_persistent *persistent = gi_session_persistent(run->session, run->end);
@@ -119,7 +129,10 @@ bool gi_generation_submit_chain(struct gi_generation *run)
     for (uint32_t i = 0; i < n_steps; i++) {
         const struct gi_replay replay = {.n_past = run->base + run->n_submitted - 1 + i,
                                          .n_tokens = 1};
-        gi_dispatch_table_replay(run->session->step[run->end], &replay);
+        if (!gi_generation_take_step(run, replay.n_past)) {
+            return false;
+        }
+        gi_dispatch_table_replay(run->step, &replay);
     }
     return close_chain(run, n_steps, NULL);
 }
@@ -246,14 +259,12 @@ bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *toke
 {
     struct glinfer_session *session = run->session;
     struct gi_replay replay = {.n_past = session->n_past, .n_tokens = 1};
-    if (!gi_dispatch_table_prime(session->step[run->end], session->n_past, 1, run->err)) {
-        return false;
-    }
     if (run->n_prompt == 1) {
-        if (!gi_generation_write_state(run, tokens[0], session->n_past, 1)) {
+        if (!gi_generation_take_step(run, session->n_past) ||
+            !gi_generation_write_state(run, tokens[0], session->n_past, 1)) {
             return false;
         }
-        gi_dispatch_table_replay(session->step[run->end], &replay);
+        gi_dispatch_table_replay(run->step, &replay);
         return close_chain(run, 1, NULL);
     }
     const bool ok = submit_batches(run, tokens);

@@ -89,9 +89,15 @@ static void replay_table(struct profile *profile, struct gi_dispatch_table *tabl
     }
 }
 
+// One table for all steps, that of the first. It is ready.
+static struct gi_dispatch_table *step_table(const struct profile *profile)
+{
+    return gi_session_step(profile->session, GI_STEP_END_ARGMAX, profile->params.depth, NULL);
+}
+
 static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_timer *timer)
 {
-    struct gi_dispatch_table *step = profile->session->step[GI_STEP_END_ARGMAX];
+    struct gi_dispatch_table *step = step_table(profile);
     const uint32_t depth = profile->params.depth;
     if (!gi_dispatch_table_prime(step, depth, 1, profile->err) || !write_state(profile, depth, 1)) {
         return false;
@@ -390,7 +396,7 @@ static bool prepare(const struct profile *profile)
 {
     struct glinfer_session *session = profile->session;
     const uint32_t n_prompt = profile->params.n_prompt;
-    uint32_t tables = gi_session_step_bit(GI_STEP_END_ARGMAX);
+    uint32_t tables = gi_session_step_bit(session, GI_STEP_END_ARGMAX, profile->params.depth);
     if (n_prompt > 0) { // of one token as of two: no step here
         tables |= gi_session_choose_tables(session, GI_STEP_END_ARGMAX, n_prompt > 1 ? n_prompt : 2,
                                            true) |
@@ -404,7 +410,7 @@ static bool allocate(struct profile *profile)
     const struct glinfer_session *session = profile->session;
     const uint32_t n_prompt = profile->params.n_prompt;
     const uint32_t n_batches = (n_prompt + session->n_batch - 1) / session->n_batch;
-    const uint32_t a_step = gi_dispatch_table_count(session->step[GI_STEP_END_ARGMAX]);
+    const uint32_t a_step = gi_dispatch_table_count(step_table(profile));
     profile->spans_a_run = a_step;
     profile->capacity = a_step * STEPS_A_SET;
     if (n_prompt > 0) {

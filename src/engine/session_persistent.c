@@ -50,16 +50,22 @@ static struct gi_persistent *make(struct glinfer_session *session, enum gi_step_
     return persistent;
 }
 
-// Of a verdict: the program, and the ordinary ones that it is compared with. Tuning changes these.
-static struct gi_hash make_key(const struct glinfer_session *session, enum gi_step_end end)
+static void add_labels(struct gi_hash *key, const struct glinfer_session *session,
+                       const struct gi_dispatch_table *table)
 {
-    const struct gi_dispatch_table *table = session->step[end];
-    struct gi_hash key = *gi_persistent_key(session->persistent[end].made);
     for (uint32_t i = 0; i < gi_dispatch_table_count(table); i++) {
         const char *label = gi_program_label(session->model->device->programs,
                                              gi_dispatch_table_at(table, i)->program);
-        gi_hash_add(&key, label, strlen(label));
+        gi_hash_add(key, label, strlen(label));
     }
+}
+
+// Of a verdict: the program, and the ordinary ones that it is compared with. Tuning changes these.
+static struct gi_hash make_key(struct glinfer_session *session, enum gi_step_end end)
+{
+    struct gi_hash key = *gi_persistent_key(session->persistent[end].made);
+    add_labels(&key, session, gi_session_recorded_step(session, end, 0));
+    add_labels(&key, session, gi_session_recorded_step(session, end, UINT32_MAX));
     return key;
 }
 
@@ -67,7 +73,9 @@ static bool write_program(struct glinfer_session *session, enum gi_step_end end,
                           struct glinfer_error *err)
 {
     struct gi_session_persistent *own = &session->persistent[end];
-    own->made = make(session, end, err);
+    const uint32_t ordinary =
+        gi_session_step_bit(session, end, 0) | gi_session_step_bit(session, end, UINT32_MAX);
+    own->made = gi_session_record(session, ordinary, err) ? make(session, end, err) : NULL;
     if (own->made) {
         own->key = make_key(session, end);
     }
@@ -439,8 +447,8 @@ static bool prepare(struct glinfer_session *session, const struct glinfer_genera
                     struct glinfer_error *err)
 {
     const enum gi_step_end end = gi_session_choose_end(session, params);
-    const uint32_t tables =
-        gi_session_choose_tables(session, end, params->n_prompt, true) | gi_session_step_bit(end);
+    const uint32_t tables = gi_session_choose_tables(session, end, params->n_prompt, true) |
+                            gi_session_step_bit(session, end, session->n_past);
     return gi_session_prepare(session, tables, params->progress, params->progress_user, err) &&
            prepare_persistent(session, end, params, err);
 }

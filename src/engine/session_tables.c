@@ -90,6 +90,22 @@ struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session
     return table;
 }
 
+// The grids of this table never change: it has no counts. Those of the other are kept up to date by the kernel
+// that ends a step, whichever table that is of.
+static struct gi_dispatch_table *record_step_few(struct glinfer_session *session, int end,
+                                                 struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(session, true, err);
+    session->graph.is_batch = false;
+    session->graph.recorder.has_few_keys = true;
+    if (table &&
+        (!record_layers(session, err) || !record_end(session, end, &session->step_buffers, err))) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
 // Batches of few tokens have kernels of their own, which ops choose by the rows that there are.
 static struct gi_dispatch_table *record_few(struct glinfer_session *session,
                                             struct glinfer_error *err)
@@ -123,7 +139,8 @@ static struct gi_dispatch_table **slot_of(struct glinfer_session *session, uint3
 {
     return table == GI_TABLE_PROMPT       ? &session->prompt
            : table == GI_TABLE_PROMPT_FEW ? &session->prompt_few
-           : table < GI_TABLE_PROMPT_END  ? &session->step[table - GI_TABLE_STEP]
+           : table < GI_TABLE_STEP_FEW    ? &session->step[table - GI_TABLE_STEP]
+           : table < GI_TABLE_PROMPT_END  ? &session->step_few[table - GI_TABLE_STEP_FEW]
                                           : &session->prompt_end[table - GI_TABLE_PROMPT_END];
 }
 
@@ -136,8 +153,11 @@ static struct gi_dispatch_table *record_table(struct glinfer_session *session, u
     if (table == GI_TABLE_PROMPT_FEW) {
         return record_few(session, err);
     }
+    if (table < GI_TABLE_STEP_FEW) {
+        return gi_session_record_step(session, (enum gi_step_end)(table - GI_TABLE_STEP), err);
+    }
     return table < GI_TABLE_PROMPT_END
-               ? gi_session_record_step(session, (enum gi_step_end)(table - GI_TABLE_STEP), err)
+               ? record_step_few(session, (int)(table - GI_TABLE_STEP_FEW), err)
                : record_prompt_end(session, (int)(table - GI_TABLE_PROMPT_END), err);
 }
 
@@ -160,14 +180,32 @@ enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
                                           : GI_STEP_END_MANY_BY_NUMBER;
 }
 
+static uint32_t step_table(const struct glinfer_session *session, enum gi_step_end end,
+                           uint32_t n_past)
+{
+    const bool is_few = session->has_step_few && n_past < GI_ATTENTION_OUT_KEYS;
+    return (is_few ? GI_TABLE_STEP_FEW : GI_TABLE_STEP) + (uint32_t)end;
+}
+
+uint32_t gi_session_step_bit(const struct glinfer_session *session, enum gi_step_end end,
+                             uint32_t n_past)
+{
+    return 1u << step_table(session, end, n_past);
+}
+
 uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,
                                   size_t n_prompt, bool has_steps)
 {
     const size_t rest = n_prompt % session->n_batch; // a batch of its own
-    const uint32_t step = gi_session_step_bit(end);
-    uint32_t tables = 1u << (GI_TABLE_PROMPT_END + end) | (has_steps ? step : 0);
+    const uint32_t next = session->n_past + (uint32_t)n_prompt;
+    const uint32_t step = has_steps ? gi_session_step_bit(session, end, next) : 0;
+    uint32_t tables = 1u << (GI_TABLE_PROMPT_END + end) | step;
     if (n_prompt == 1) {
-        return step;
+        return gi_session_step_bit(session, end, session->n_past) | step;
+    }
+    if (n_prompt == 0 && has_steps) {
+        tables |=
+            gi_session_step_bit(session, end, 0) | gi_session_step_bit(session, end, UINT32_MAX);
     }
     if (n_prompt == 0 || n_prompt > session->n_few) {
         tables |= 1u << GI_TABLE_PROMPT;
@@ -178,20 +216,26 @@ uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi
     return tables;
 }
 
-// Layers of every kind, and every end.
+// Layers of every kind, and every end. Steps of few keys differ from others if they take fewer dispatches.
 bool gi_session_check_tables(struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_program_table *own = session->recorder.programs;
+    uint32_t n_step = 0;
     bool ok = true;
     session->recorder.programs = gi_program_table_create(session->recorder.gpu, err);
     for (uint32_t i = 0; ok && i < GI_TABLE_COUNT; i++) {
         if ((i == GI_TABLE_PROMPT_FEW && session->n_few == 0) ||
-            (i > GI_TABLE_STEP && i < GI_TABLE_PROMPT_END)) {
+            (i > GI_TABLE_STEP && i < GI_TABLE_PROMPT_END && i != GI_TABLE_STEP_FEW)) {
             continue;
         }
         struct gi_dispatch_table *table =
             session->recorder.programs ? record_table(session, i, err) : NULL;
         ok = table != NULL;
+        if (ok && i == GI_TABLE_STEP) {
+            n_step = gi_dispatch_table_count(table);
+        } else if (ok && i == GI_TABLE_STEP_FEW) {
+            session->has_step_few = gi_dispatch_table_count(table) < n_step;
+        }
         gi_dispatch_table_destroy(table);
     }
     gi_program_table_destroy(session->recorder.programs);
@@ -248,21 +292,42 @@ bool gi_session_prepare(struct glinfer_session *session, uint32_t tables,
             seal_tables(session, missing, progress, user, err));
 }
 
-bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err)
+bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err)
 {
     const struct gi_gpu *gpu = session->recorder.gpu;
     const struct gi_platform_info *platform = gi_gpu_platform(gpu);
+    if (!gi_gpu_limits(gpu)->has_parallel_compile || platform->is_software || platform->is_debug) {
+        return true;
+    }
+    return gi_session_record(session, tables, err) &&
+           gi_program_table_start(session->recorder.programs, err);
+}
+
+bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err)
+{
     uint32_t tables = 0;
-    if (session->has_rest || !gi_gpu_limits(gpu)->has_parallel_compile || platform->is_software ||
-        platform->is_debug) {
+    if (session->has_rest) {
         return true;
     }
     for (int end = 0; end <= GI_STEP_END_SAMPLE; end++) {
         tables |= gi_session_choose_tables(session, (enum gi_step_end)end, 0, true);
     }
     session->has_rest = true;
-    return gi_session_record(session, tables, err) &&
-           gi_program_table_start(session->recorder.programs, err);
+    return gi_session_begin(session, tables, err);
+}
+
+const struct gi_dispatch_table *gi_session_recorded_step(struct glinfer_session *session,
+                                                         enum gi_step_end end, uint32_t n_past)
+{
+    return *slot_of(session, step_table(session, end, n_past));
+}
+
+struct gi_dispatch_table *gi_session_step(struct glinfer_session *session, enum gi_step_end end,
+                                          uint32_t n_past, struct glinfer_error *err)
+{
+    const uint32_t table = step_table(session, end, n_past);
+    return gi_session_prepare(session, 1u << table, NULL, NULL, err) ? *slot_of(session, table)
+                                                                     : NULL;
 }
 
 struct gi_dispatch_table *gi_session_prompt(struct glinfer_session *session, uint32_t n_tokens,

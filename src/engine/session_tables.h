@@ -10,20 +10,19 @@ enum {
     GI_TABLE_PROMPT,
     GI_TABLE_PROMPT_FEW,
     GI_TABLE_STEP,
-    GI_TABLE_PROMPT_END = GI_TABLE_STEP + GI_STEP_END_COUNT,
+    GI_TABLE_STEP_FEW = GI_TABLE_STEP + GI_STEP_END_COUNT,
+    GI_TABLE_PROMPT_END = GI_TABLE_STEP_FEW + GI_STEP_END_COUNT,
     GI_TABLE_COUNT = GI_TABLE_PROMPT_END + GI_STEP_END_COUNT,
 };
-
-static inline uint32_t gi_session_step_bit(enum gi_step_end end)
-{
-    return 1u << (GI_TABLE_STEP + end);
-}
 
 // How the steps of a generation end.
 enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
                                        const struct glinfer_generate_params *params);
-// What a generation needs: of n_prompt tokens (0: any number), which end in a token, with more steps behind it or
-// not.
+// Of a decode step that has n_past keys before its own; UINT32_MAX: of any step.
+uint32_t gi_session_step_bit(const struct glinfer_session *session, enum gi_step_end end,
+                             uint32_t n_past);
+// What a generation needs: of n_prompt tokens (0: any number) behind those in the cache, which end in a token, with
+// more steps behind it or not.
 uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,
                                   size_t n_prompt, bool has_steps);
 
@@ -36,8 +35,12 @@ bool gi_session_prepare(struct glinfer_session *session, uint32_t tables,
                         glinfer_progress_fn progress, void *user, struct glinfer_error *err);
 // Records those of a set that are not, and builds nothing.
 bool gi_session_record(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err);
-// Begins to compile what greedy and drawn answers may need yet, once and without waiting, where the driver has
-// threads for it: for a session whose generations are of more than one kind. Fails as preparing does.
+// The table of a decode step that has n_past keys before its own; NULL: it was not recorded yet.
+const struct gi_dispatch_table *gi_session_recorded_step(struct glinfer_session *session,
+                                                         enum gi_step_end end, uint32_t n_past);
+// Begins to compile the tables of a set without waiting, where the driver has threads for it. Fails as preparing does.
+bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err);
+// Likewise, once, what greedy and drawn answers may need yet: for a session whose generations are of more than one kind. Fails as preparing does.
 bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err);
 
 void gi_session_destroy_tables(struct glinfer_session *session);

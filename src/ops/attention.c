@@ -101,8 +101,8 @@ static void check_layer(const struct gi_kv_layer *layer)
     (void)layer;
 }
 
-static void count_key(const struct gi_kv_layer *layer, uint32_t window,
-                      struct gi_dispatch *dispatch)
+void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
+                            struct gi_dispatch *dispatch)
 {
     const uint32_t row_size = gi_cache_row_size(layer->type_k, layer->head_dim) +
                               gi_cache_row_size(layer->type_v, layer->head_dim);
@@ -320,7 +320,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .params_size = sizeof(params),
         .grid = step_grid(&shape, layer->n_ctx, rule->window),
     };
-    count_key(layer, rule->window, &dispatch);
+    gi_attention_count_key(layer, rule->window, &dispatch);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }
@@ -392,7 +392,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                      .axis = 0,
                      .divisor = shape.n_tokens                                 },
     };
-    count_key(layer, rule->window, &dispatch);
+    gi_attention_count_key(layer, rule->window, &dispatch);
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
 }

@@ -32,6 +32,10 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err);
 
+// Notes in a dispatch what attention reads and does for each key.
+void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
+                            struct gi_dispatch *dispatch);
+
 // Whether it also leaves the sums of out.
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 

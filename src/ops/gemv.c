@@ -204,6 +204,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
 {
     assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
     assert(stream->n_ssq > 0 && (n_rot == stream->n_rot || n_rot == 0));
+    assert(stream->n_parts == 0);
     assert(gi_gemv_qkv_suits(layer));
     uint32_t half_dim = layout->head_dim / 2;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
@@ -278,7 +279,7 @@ bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, const struct gi_stream *stream,
                      struct gi_range y, struct glinfer_error *err)
 {
-    assert(weight->n_cols == stream->n_embd && stream->n_ssq > 0);
+    assert(weight->n_cols == stream->n_embd && stream->n_ssq > 0 && stream->n_parts == 0);
     const struct gi_gemv_plain_params params = {
         .source = stream->norm / 4,
         .ssq = stream->ssq / 4,
@@ -312,6 +313,9 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         begin_part(&part, recorder, GEMV_RESIDUAL, weight, i);
         add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
         has_written = writes_sums(weight, 16, &part) && has_written;
+        if (stream->n_parts > 0) {
+            add_define(&part.key, "PARTS", stream->n_parts);
+        }
         const struct gi_gemv_residual_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -324,6 +328,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
             .row_begin = part.weight->row_begin,
             .n_embd = stream->n_embd,
             .scale = scale,
+            .parts = stream->parts,
         };
         struct gi_dispatch dispatch = {
             .label = label,
@@ -339,6 +344,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         }
     }
     stream->n_ssq = n_ssq;
+    stream->n_parts = 0;
     stream->has_sums = has_written;
     return true;
 }
@@ -356,6 +362,36 @@ static enum glu_side find_side(const struct gi_weight *weight, const struct gi_w
     return !weight->is_apart ? GLU_BOTH : part->row_begin < weight->n_rows / 2 ? GLU_GATE : GLU_UP;
 }
 
+// The kernel's forms with parts: lib/gemv_parts.glsl.
+static bool takes_parts(const struct gi_gemv_shape *shape)
+{
+    return shape->form == GI_GEMV_FORM_SPLIT;
+}
+
+bool gi_gemv_glu_takes_parts(const struct gi_recorder *recorder, const struct gi_weight *weight)
+{
+    struct gi_recorder own = *recorder;
+    bool is_taking = weight->n_parts > 0;
+    own.sites = NULL; // nothing is recorded
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gemv_part part;
+        begin_part(&part, &own, GEMV_GLU, weight, i);
+        is_taking = is_taking && takes_parts(&part.shape);
+    }
+    return is_taking;
+}
+
+// x in place of its norm.
+static void add_parts(struct gemv_part *part, const struct gi_stream *stream,
+                      struct gi_gemv_glu_params *params)
+{
+    assert(takes_parts(&part->shape));
+    add_define(&part->key, "PARTS", stream->n_parts);
+    add_define(&part->key, "N_BLOCK", part->n_block);
+    params->source = stream->residual / 4;
+    params->parts = stream->parts / 4;
+}
+
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     uint32_t n_ff, enum gi_activation activation, bool has_norm,
                     const struct gi_stream *stream, struct gi_range act, bool *has_sums,
@@ -363,7 +399,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
 {
     bool has_written = act.size >= gi_x_size(n_ff) * sizeof(float);
     assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
-    assert(stream->n_ssq > 0);
+    assert(stream->n_ssq > 0 && (stream->n_parts == 0 || has_norm));
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
         begin_part(&part, recorder, GEMV_GLU, weight, i);
@@ -372,7 +408,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
         add_define(&part.key, "NORM", has_norm);
         add_define(&part.key, "SIDE", find_side(weight, part.weight));
         has_written = writes_sums(weight, 32, &part) && has_written;
-        const struct gi_gemv_glu_params params = {
+        struct gi_gemv_glu_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
             .source = (has_norm ? stream->norm : stream->residual) / 4,
@@ -383,7 +419,11 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .norm_eps = stream->norm_eps,
             .ff_begin = weight->is_apart ? row % (weight->n_rows / 2) : row / 2,
             .n_ff = n_ff,
+            .n_embd = stream->n_embd,
         };
+        if (stream->n_parts > 0) {
+            add_parts(&part, stream, &params);
+        }
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {act, stream->range},
@@ -435,7 +475,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       float softcap, struct gi_logits *logits, struct glinfer_error *err)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
-    assert(stream->n_ssq > 0);
+    assert(stream->n_ssq > 0 && stream->n_parts == 0);
     uint32_t n_partial = 0;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;

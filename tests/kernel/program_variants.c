@@ -40,6 +40,7 @@ static const struct {
     {"TOKENS",      {8, 4}  },
     {"VECTORS",     {2, 1}  },
     {"HEADS",       {3, 2}  },
+    {"TEAMS",       {1, 2}  },
     {"LOADS",       {16, 4} },
     {"TILE_TOKENS", {64, 32}},
     {"SLICES",      {1, 2}  },
