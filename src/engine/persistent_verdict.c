@@ -99,3 +99,12 @@ bool gi_verdict_store(const char *folder, const struct gi_hash *key,
     const struct gi_cache_piece piece = {line, strlen(line)};
     return folder && gi_cache_write(folder, name, &piece, 1);
 }
+
+void gi_verdict_forget(const char *folder, const struct gi_hash *key)
+{
+    char name[33];
+    gi_hash_text(key, name);
+    if (folder) {
+        gi_cache_remove(folder, name);
+    }
+}

@@ -31,6 +31,9 @@ struct gi_verdict gi_verdict_load(const char *folder, const struct gi_hash *key)
 bool gi_verdict_store(const char *folder, const struct gi_hash *key,
                       const struct gi_verdict *verdict);
 
+// Takes it back, so that it is found anew.
+void gi_verdict_forget(const char *folder, const struct gi_hash *key);
+
 // The file's line, and what such a line says; NONE unless it is one, of this key and whole.
 #define GI_VERDICT_LINE_SIZE 192
 void gi_verdict_format(const struct gi_verdict *verdict, const struct gi_hash *key,

@@ -402,6 +402,10 @@ void gi_session_close_persistent(struct glinfer_session *session)
 void gi_session_drop_persistent(struct glinfer_session *session)
 {
     for (int end = 0; end < GI_STEP_END_SAMPLE_ALL; end++) {
+        const struct gi_session_persistent *own = &session->persistent[end];
+        if (own->phase == GI_PERSISTENT_READY) {
+            gi_verdict_forget(session->model->device->verdict_folder, &own->key);
+        }
         leave(session, end);
     }
 }

@@ -45,7 +45,7 @@ bool gi_session_wants_trial(const struct glinfer_session *session, enum gi_step_
 bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end end,
                                uint32_t n_past, uint32_t token, struct glinfer_error *err);
 
-// Gives all of it up after a fault: later chains are ordinary.
+// Gives all of it up after a fault: later chains are ordinary, and the next session tries it out anew.
 void gi_session_drop_persistent(struct glinfer_session *session);
 
 #endif

@@ -409,6 +409,20 @@ static void what_was_found_is_neither_compiled_nor_tried_again(void **state)
     assert_null(strstr(last.log, tried));
 }
 
+// It is no reason to try nothing any more, but one to try first.
+static void a_fault_takes_the_verdict_back(void **state)
+{
+    (void)state;
+    if (!is_software()) {
+        skip();
+    }
+    assert_int_equal(each_file("persistent", keep_file), 2);
+    expect_same_tokens(&last, "background:1:128:0");
+    assert_non_null(strstr(last.log, taken));
+    assert_non_null(strstr(last.log, "given up"));
+    assert_int_equal(each_file("persistent", keep_file), 1);
+}
+
 static void a_verdict_that_is_damaged_is_found_anew(void **state)
 {
     struct answer answer;
@@ -486,6 +500,7 @@ int main(void)
         cmocka_unit_test(a_job_that_does_not_compile_becomes_a_verdict),
         cmocka_unit_test(preparing_chooses_before_the_first_answer),
         cmocka_unit_test(what_was_found_is_neither_compiled_nor_tried_again),
+        cmocka_unit_test(a_fault_takes_the_verdict_back),
         cmocka_unit_test(a_verdict_that_is_damaged_is_found_anew),
         cmocka_unit_test(what_was_wrong_is_not_taken_again),
         cmocka_unit_test(software_is_left_alone),

@@ -112,6 +112,11 @@ static void a_folder_gives_back_what_it_was_given(void **state)
     assert_true(gi_verdict_store(inner, &key, &newer));
     found = gi_verdict_load(inner, &key);
     expect(&found, GI_VERDICT_WRONG);
+    gi_verdict_forget(inner, &key);
+    gi_verdict_forget(inner, &other);
+    found = gi_verdict_load(inner, &key);
+    expect(&found, GI_VERDICT_NONE);
+    assert_true(gi_verdict_store(inner, &key, &newer));
     char digits[33];
     gi_hash_text(&key, digits);
     snprintf(path, sizeof(path), "%s/%s", inner, digits);
@@ -125,6 +130,7 @@ static void without_a_folder_nothing_is_kept(void **state)
     const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2, 3};
     (void)state;
     assert_false(gi_verdict_store(NULL, &key, &verdict));
+    gi_verdict_forget(NULL, &key);
     const struct gi_verdict found = gi_verdict_load(NULL, &key);
     expect(&found, GI_VERDICT_NONE);
 }
