@@ -14,6 +14,10 @@
 // works as a group of attention_subgroup.comp does, over one tile of keys after another: neighbours share a
 // key, an octet of elements each, and each subgroup has a softmax of its own. Weights are asked for before
 // the first key. Whoever reads x next adds the parts up: lib/gemv_parts.glsl.
+//
+// A step of SmolLM2-135M (9 heads of 64, 576 elements, Q4_0) on an H200, us, ordinary dispatches: of up to 128
+// keys 651 in groups of a head, 683 of three, 790 with attention and projection apart; at 256 keys 725 and 812,
+// at 448 keys 778 and 814.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 
