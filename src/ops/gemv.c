@@ -373,17 +373,34 @@ static bool takes_parts(const struct gi_gemv_shape *shape)
     return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_SHARE;
 }
 
-bool gi_gemv_glu_takes_parts(const struct gi_recorder *recorder, const struct gi_weight *weight)
+// Whether all parts of the weight have such a form.
+static bool all_take_parts(const struct gi_recorder *recorder, const struct gi_weight *weight)
 {
-    struct gi_recorder own = *recorder;
     bool is_taking = weight->n_parts > 0;
-    own.sites = NULL; // nothing is recorded
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
-        begin_part(&part, &own, GEMV_GLU, weight, i);
+        begin_part(&part, recorder, GEMV_GLU, weight, i);
         is_taking = is_taking && takes_parts(&part.shape);
     }
     return is_taking;
+}
+
+// A recorder by which to choose shapes: without tuning where that has found one that takes no parts.
+static struct gi_recorder choose_for_parts(const struct gi_recorder *recorder,
+                                           const struct gi_weight *weight)
+{
+    struct gi_recorder own = *recorder;
+    own.sites = NULL;
+    if (!all_take_parts(&own, weight)) {
+        own.tuning = NULL;
+    }
+    return own;
+}
+
+bool gi_gemv_glu_takes_parts(const struct gi_recorder *recorder, const struct gi_weight *weight)
+{
+    const struct gi_recorder own = choose_for_parts(recorder, weight);
+    return all_take_parts(&own, weight);
 }
 
 // x in place of its norm.
@@ -405,9 +422,11 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
     bool has_written = act.size >= gi_x_size(n_ff) * sizeof(float);
     assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
     assert(stream->n_ssq > 0 && (stream->n_parts == 0 || has_norm));
+    const struct gi_recorder chooser =
+        stream->n_parts > 0 ? choose_for_parts(recorder, weight) : *recorder;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gemv_part part;
-        begin_part(&part, recorder, GEMV_GLU, weight, i);
+        begin_part(&part, &chooser, GEMV_GLU, weight, i);
         const uint32_t row = part.weight->row_begin;
         add_define(&part.key, "ACTIVATION", activation);
         add_define(&part.key, "NORM", has_norm);

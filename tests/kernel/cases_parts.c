@@ -164,6 +164,41 @@ const struct kt_suite kt_glu_parts = {"glu_parts",
                                       ARRAY_LEN(sizes) * ARRAY_LEN(types) * ARRAY_LEN(shapes),
                                       name_parts, run_glu_parts};
 
+// A tuned form that takes no parts is passed over for one that does.
+static bool run_tuned(struct kt_run *run, size_t index)
+{
+    const uint32_t n_rows = 64, n_cols = 96;
+    const struct kt_weight_params params = {
+        .type = GI_GGML_TYPE_Q4_0, .n_rows = n_rows, .n_cols = n_cols};
+    const struct gi_tuning_key key = {
+        .kernel = "gemv_glu", .type = GI_GGML_TYPE_Q4_0, .n_rows = n_rows, .n_cols = n_cols};
+    struct gi_recorder recorder = run->recorder;
+    struct kt_weight weight;
+    struct gi_tuning *tuning = gi_tuning_create(NULL);
+    (void)index;
+    unsetenv("GLINFER_GEMV");
+    recorder.is_half = false;
+    bool is_good = kt_weight_init(&weight, run, &params) && tuning &&
+                   gi_tuning_set(tuning, &key, "row:64:1:0", NULL);
+    if (is_good) {
+        const bool takes = gi_gemv_glu_takes_parts(&recorder, &weight.weight);
+        recorder.tuning = tuning;
+        is_good = gi_gemv_glu_takes_parts(&recorder, &weight.weight) == takes ||
+                  kt_fail(run, "tuning decides whether x may be in parts");
+    }
+    gi_tuning_destroy(tuning);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+static void name_tuned(size_t index, char *text, size_t size)
+{
+    (void)index;
+    snprintf(text, size, "a form without parts");
+}
+
+const struct kt_suite kt_parts_tuned = {"parts_tuned", 1, name_tuned, run_tuned};
+
 // What follows the network takes them once more, and leaves a residual in one.
 static bool check_residual(struct kt_run *run, const struct variant *v, struct stream *s)
 {
