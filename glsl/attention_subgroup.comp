@@ -356,7 +356,7 @@ void main()
     if (range >= n_range || first_head > last_head) {
         return;
     }
-    if (is_few) {
+    if (HEADS > 1 && is_few) {
         attend(1, first_row, seen, n_key, 0u, 1u);
     } else {
         attend(HEADS, first_row, seen, n_key, range, n_range);

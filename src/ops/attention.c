@@ -167,10 +167,13 @@ static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer
            max_subgroup_heads(gpu, layer, group_size) > 0;
 }
 
-// Tiles of a key to eight an invocation, and no more ranges than run together.
-static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
-                                        uint32_t group_size)
+// Tiles of a key to eight an invocation, and no more ranges than run together. Where groups stay each takes one
+// head: the kernel's two forms are one then, and a driver has half the text of this stage to compile.
+static struct step_shape subgroup_shape(const struct gi_recorder *recorder,
+                                        const struct gi_kv_layer *layer, uint32_t group_size)
 {
+    const uint32_t max_heads =
+        recorder->group_size ? 1 : max_subgroup_heads(recorder->gpu, layer, group_size);
     const uint32_t n_slot = group_size * 8 / layer->head_dim, n_range = count_ranges(layer);
     struct step_shape shape = {
         .program = GI_PROGRAM_ATTENTION_SUBGROUP,
@@ -179,7 +182,7 @@ static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct g
                 : 8 * n_slot < TILE_KEYS ? 8 * n_slot
                                          : TILE_KEYS,
     };
-    split_heads(&shape, layer, max_subgroup_heads(gpu, layer, group_size));
+    split_heads(&shape, layer, max_heads);
     // A group for each head: those of a run take a range each where keys are many.
     shape.n_group *= shape.heads;
     const uint32_t most = SUBGROUP_GROUPS / shape.n_group, n = shape.heads * (most < 1 ? 1 : most);
@@ -217,7 +220,7 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
         return row_shape(layer);
     }
     if (has_subgroup_form(gpu, layer, group_size)) {
-        return subgroup_shape(gpu, layer, group_size);
+        return subgroup_shape(recorder, layer, group_size);
     }
     return (struct step_shape){
         .program = GI_PROGRAM_ATTENTION,
