@@ -1,5 +1,6 @@
 #include "engine/session.h"
 
+#include "engine/generate.h"
 #include "engine/score.h"
 #include "engine/session_persistent.h"
 #include "engine/session_tables.h"
@@ -223,12 +224,12 @@ static void measure_tokens(struct glinfer_session *session)
 static bool prepare_expected(struct glinfer_session *session,
                              const struct glinfer_session_params *params, struct glinfer_error *err)
 {
-    const struct glinfer_generate_params *expected = params->expected;
-    return !expected ||
+    const struct glinfer_generate_params expected = gi_generation_params(params->expected);
+    return !params->expected ||
            gi_session_prepare(
                session,
-               gi_session_choose_tables(session, gi_session_choose_end(session, expected),
-                                        expected->n_prompt, (uint32_t)expected->n_predict > 1),
+               gi_session_choose_tables(session, gi_session_choose_end(session, &expected),
+                                        expected.n_prompt, (uint32_t)expected.n_predict > 1),
                params->progress, params->progress_user, err);
 }
 

@@ -279,6 +279,25 @@ static void what_is_expected_is_compiled_ahead(void **state)
     glinfer_session_destroy(&session);
 }
 
+// Fields behind the end of a caller's struct are no wishes.
+static void what_is_expected_may_be_of_an_older_caller(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_session_params params;
+    struct glinfer_generate_params expected;
+    struct glinfer_error err;
+    glinfer_generate_params_init(&expected);
+    expected.struct_size = offsetof(struct glinfer_generate_params, n_probs);
+    expected.n_probs = 8;
+    glinfer_session_params_init(&params);
+    params.n_ctx = 256;
+    params.expected = &expected;
+    struct glinfer_session *session = glinfer_session_create(f->model, &params, &err);
+    assert_non_null(session);
+    assert_int_equal(compile_calls(session, N_PROMPT, 0), 0);
+    glinfer_session_destroy(&session);
+}
+
 //-- prompts ---------------------------------------------------------------------------------------
 
 static void a_prompt_in_parts_is_the_whole_prompt(void **state)
@@ -655,6 +674,7 @@ int main(void)
         cmocka_unit_test(decoding_allocates_nothing),
         cmocka_unit_test(a_generation_compiles_what_none_of_its_kind_did),
         cmocka_unit_test(what_is_expected_is_compiled_ahead),
+        cmocka_unit_test(what_is_expected_may_be_of_an_older_caller),
         cmocka_unit_test(a_prompt_in_parts_is_the_whole_prompt),
         cmocka_unit_test(an_answer_can_be_gone_on_with),
         cmocka_unit_test(small_batches_are_one_large_batch),
