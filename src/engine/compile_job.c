@@ -71,6 +71,8 @@ bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *
 
 //-- compiling -------------------------------------------------------------------------------------
 
+enum { MAX_BEGUN = 3 }; // times that a program is given to a compiler that does not come back
+
 static bool compile(struct glinfer_device *device, const struct gi_compile_job *job,
                     struct glinfer_error *err)
 {
@@ -89,11 +91,23 @@ static bool compile(struct glinfer_device *device, const struct gi_compile_job *
     return ok;
 }
 
+// Notes in the lock that compiling begins. A compiler that ends its process leaves the lock behind, a byte longer each
+// time: it would do so at every start.
+static bool begin(int lock, struct glinfer_error *err)
+{
+    if (lseek(lock, 0, SEEK_END) >= MAX_BEGUN) {
+        return gi_error_set(err, GLINFER_STATUS_DRIVER,
+                            "the driver's compiler ended its process %d times", MAX_BEGUN);
+    }
+    return write(lock, "+", 1) == 1 ||
+           gi_error_set(err, GLINFER_STATUS_IO, "programs cannot be kept (%s)", strerror(errno));
+}
+
 static bool compile_or_note(struct glinfer_device *device, const struct gi_compile_job *job,
-                            struct glinfer_error *err)
+                            int lock, struct glinfer_error *err)
 {
     struct glinfer_error own = {0};
-    if (compile(device, job, &own)) {
+    if (begin(lock, &own) && compile(device, job, &own)) {
         return true;
     }
     if (own.status == GLINFER_STATUS_DRIVER) {
@@ -119,7 +133,7 @@ static bool compile_once(struct glinfer_device *device, const struct gi_compile_
                             device->verdict_folder ? device->verdict_folder : "a cache",
                             device->verdict_folder ? strerror(errno) : "there is none");
     }
-    const bool ok = compile_or_note(device, job, err);
+    const bool ok = compile_or_note(device, job, lock, err);
     gi_cache_remove(device->verdict_folder, name);
     close(lock);
     return ok;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -377,6 +378,46 @@ static void a_job_that_does_not_compile_becomes_a_verdict(void **state)
     each_file("persistent", remove_file);
 }
 
+// A lock that processes left behind which began to compile the first job so many times.
+static void leave_lock(int n_begun, char path[256])
+{
+    const char *digits = strstr(jobs[0].data, " compiles ");
+    assert_non_null(digits);
+    snprintf(path, 256, "%s/persistent", cache);
+    mkdir(path, 0700);
+    snprintf(path, 256, "%s/persistent/.%.32s", cache, digits + strlen(" compiles "));
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%.*s", n_begun, "+++");
+    fclose(file);
+}
+
+// A driver that crashes in its compiler is not made to at every start.
+static void a_compiler_that_ends_its_process_is_given_up(void **state)
+{
+    struct glinfer_error err;
+    struct answer answer;
+    char lock[256];
+    (void)state;
+    each_file("programs", remove_file);
+    each_file("persistent", remove_file);
+    open_setup(&last, pick("background:1", "background"));
+    answer_prompt(&last, 0.0F, true, &answer);
+    assert_int_equal(n_jobs, 1);
+    leave_lock(3, lock);
+    assert_false(glinfer_device_compile(last.device, jobs[0].data, jobs[0].size, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    assert_int_equal(each_file("persistent", keep_file), 1); // refused
+    assert_int_equal(access(lock, F_OK), -1);
+    each_file("persistent", remove_file);
+    leave_lock(2, lock);
+    must(glinfer_device_compile(last.device, jobs[0].data, jobs[0].size, &err), &err);
+    assert_int_equal(each_file("persistent", keep_file), 0);
+    assert_int_equal(access(lock, F_OK), -1);
+    free(jobs[--n_jobs].data);
+    close_setup(&last);
+}
+
 static void preparing_chooses_before_the_first_answer(void **state)
 {
     struct glinfer_generate_params params;
@@ -498,6 +539,7 @@ int main(void)
         cmocka_unit_test(an_answer_goes_over_to_what_comes_meanwhile),
         cmocka_unit_test(what_is_no_job_is_refused),
         cmocka_unit_test(a_job_that_does_not_compile_becomes_a_verdict),
+        cmocka_unit_test(a_compiler_that_ends_its_process_is_given_up),
         cmocka_unit_test(preparing_chooses_before_the_first_answer),
         cmocka_unit_test(what_was_found_is_neither_compiled_nor_tried_again),
         cmocka_unit_test(a_fault_takes_the_verdict_back),
