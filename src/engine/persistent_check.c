@@ -214,6 +214,11 @@ static bool check_speed(struct glinfer_session *session, const struct gi_persist
 bool gi_persistent_check(struct glinfer_session *session, const struct gi_persistent_check *check,
                          struct gi_verdict *verdict, struct glinfer_error *err)
 {
-    return gi_persistent_check_tokens(session, check, verdict, err) &&
-           (verdict->kind == GI_VERDICT_WRONG || check_speed(session, check, verdict, err));
+    struct gi_verdict found;
+    if (!gi_persistent_check_tokens(session, check, &found, err) ||
+        (found.kind != GI_VERDICT_WRONG && !check_speed(session, check, &found, err))) {
+        return false;
+    }
+    *verdict = found;
+    return true;
 }

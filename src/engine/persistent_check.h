@@ -14,9 +14,9 @@ struct gi_persistent_check {
     bool is_cold;                     // the GPU had nothing to do, and may have slowed down
 };
 
-// Sets *verdict. No chain is in flight; step_state, the ring and the counts of grids are to be written again
-// afterwards. Takes some milliseconds on what it is worth while for. Fails with GPU_FAULT if groups did not run
-// together, which is no verdict, and with GPU_LOST.
+// Sets *verdict, which a failure leaves alone. No chain is in flight; step_state, the ring and the counts of grids are
+// to be written again afterwards. Takes some milliseconds on what it is worth while for. Fails with GPU_FAULT if groups
+// did not run together, which is no verdict, and with GPU_LOST.
 bool gi_persistent_check(struct glinfer_session *session, const struct gi_persistent_check *check,
                          struct gi_verdict *verdict, struct glinfer_error *err);
 // Compares tokens alone; kind is FASTER or WRONG.
