@@ -84,6 +84,7 @@ int cli_compile_job(int argc, const char *const *argv)
     }
     setsid();
     signal(SIGCHLD, SIG_DFL);
+    signal(SIGALRM, SIG_DFL); // what is ignored would stay so
     setpriority(PRIO_PROCESS, 0, NICENESS);
     alarm(MAX_SECONDS);
     const size_t size = fread(job, 1, MAX_JOB, stdin);
