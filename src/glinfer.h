@@ -117,7 +117,7 @@ struct glinfer_device_params {
                            // "": none
     glinfer_log_fn log;    // NULL: silent
     void *log_user;
-    // For programs that take a driver up to half a minute, and make steps faster once they are there. NULL: only
+    // For programs that take a driver up to a minute, and make steps faster once they are there. NULL: only
     // glinfer_session_prepare compiles them, and what it left in the cache is used.
     glinfer_delegate_fn delegate;
     void *delegate_user;

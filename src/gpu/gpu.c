@@ -139,13 +139,24 @@ static void choose_pages(struct gi_gpu *gpu, const struct gi_platform_info *info
     }
 }
 
+// Where it was seen to be right and faster, and what was compiled is kept.
+static bool suits_persistent(const struct gi_gpu *gpu)
+{
+    const struct gi_limits *limits = &gpu->limits;
+    return gpu->class == GI_GPU_CLASS_SPLIT && !gi_gpu_platform(gpu)->is_software &&
+           limits->subgroup_size > 0 && limits->max_invocations >= 256 &&
+           limits->n_binary_formats > 0;
+}
+
 static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setting *setting)
 {
     const struct gi_persistent_params *asked = &setting->persistent;
     const bool is_large = gpu->limits.subgroup_size && gpu->limits.max_invocations >= 256;
     // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
     gpu->persistent = (struct gi_gpu_persistent){
-        .mode = setting->persistent_mode,
+        .mode = setting->is_set         ? setting->persistent_mode
+                : suits_persistent(gpu) ? GI_PERSISTENT_BACKGROUND
+                                        : GI_PERSISTENT_NEVER,
         .is_asked = setting->is_set,
         .is_unchecked = setting->has_spins && asked->max_spins == 0,
         .params = {.group_size = asked->group_size ? asked->group_size

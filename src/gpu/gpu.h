@@ -73,7 +73,7 @@ struct gi_persistent_params {
 };
 enum gi_persistent_mode {
     GI_PERSISTENT_NEVER,
-    GI_PERSISTENT_BACKGROUND, // compiled behind the first answers, taken where it is faster
+    GI_PERSISTENT_BACKGROUND, // compiled elsewhere while answers go on, taken where it is faster
     GI_PERSISTENT_AT_ONCE,    // compiled before the first answer, taken where it is right
 };
 struct gi_gpu_persistent {
