@@ -38,7 +38,7 @@ void main()
     bool is_last = is_by_mass || wanted_top_p() == 1.0;
     uint bin_found = logits[from_at], best = 0u, best_id = NO_ID;
     load_bins(from_at);
-    Crossing at = find_bin(is_by_mass, uvec2(logits[from_at + 1u], logits[from_at + 2u]));
+    Crossing at = find_crossing(is_by_mass, uvec2(logits[from_at + 1u], logits[from_at + 2u]));
     uvec2 before = uvec2(logits[from_at + 3u], logits[from_at + 4u]);
     if (!is_last) {
         before = add_mass(before, mass_of_bins(at.bin));

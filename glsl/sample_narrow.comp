@@ -60,7 +60,7 @@ void main()
     if (is_by_mass) {
         goal = mass_share(list_at > 0u ? whole : total_mass(), wanted_top_p());
     }
-    Crossing at = find_bin(is_by_mass, goal);
+    Crossing at = find_crossing(is_by_mass, goal);
     uvec2 before = uvec2(0u);
     if (!is_by_mass && has_mass()) { // the cut by mass will want to know
         before = mass_of_bins(at.bin);

@@ -127,62 +127,6 @@ uvec2 mass_of_bins(uint n)
     return total_mass();
 }
 
-shared uint crossing_at, crossing_lo, crossing_hi;
-
-uvec2 chunk_weight(uint i, bool is_by_mass)
-{
-    return is_by_mass ? uvec2(chunk_mass_lo[i], chunk_mass_hi[i]) : uvec2(chunk_count[i], 0u);
-}
-
-uvec2 bin_weight(uint i, bool is_by_mass)
-{
-    return is_by_mass ? uvec2(bin_mass_lo[i], bin_mass_hi[i]) : uvec2(bin_count[i], 0u);
-}
-
-// Notes it if the goal is reached with what weighs `own` behind `before`.
-void note_crossing(uint at, uvec2 before, uvec2 own, uvec2 goal)
-{
-    if (is_below(before, goal) && !is_below(add_mass(before, own), goal)) {
-        uvec2 rest = subtract_mass(goal, before);
-        crossing_at = at;
-        crossing_lo = rest.x;
-        crossing_hi = rest.y;
-    }
-}
-
-// find_crossing by many invocations at a time, each with what lies before its own; `before` is left out.
-Crossing find_bin(bool is_by_mass, uvec2 goal)
-{
-    uint lane = gl_LocalInvocationIndex;
-    uvec2 before = uvec2(0u);
-    barrier();
-    if (lane == 0u) {
-        crossing_at = N_CHUNK;
-    }
-    barrier();
-    if (lane < N_CHUNK) {
-        for (uint i = 0u; i < lane; i++) {
-            before = add_mass(before, chunk_weight(i, is_by_mass));
-        }
-        note_crossing(lane, before, chunk_weight(lane, is_by_mass), goal);
-    }
-    barrier();
-    uint chunk = crossing_at, first = min(chunk, N_CHUNK - 1u) * CHUNK_BINS;
-    goal = uvec2(crossing_lo, crossing_hi);
-    barrier();
-    if (lane < CHUNK_BINS && chunk < N_CHUNK) {
-        before = uvec2(0u);
-        for (uint i = first; i < first + lane; i++) {
-            before = add_mass(before, bin_weight(i, is_by_mass));
-        }
-        note_crossing(first + lane, before, bin_weight(first + lane, is_by_mass), goal);
-    }
-    barrier();
-    uint bin = chunk < N_CHUNK ? crossing_at : N_BIN; // nothing was counted
-    return Crossing(bin, bin < N_BIN ? bin_count[min(bin, N_BIN - 1u)] : 0u, 0u,
-                    uvec2(crossing_lo, crossing_hi));
-}
-
 //-- spans -----------------------------------------------------------------------------------------
 
 Span narrowed(Span span, uint bin)

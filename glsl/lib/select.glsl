@@ -14,7 +14,7 @@
 #endif
 #define N_BIN (1u << BIN_BITS)
 #define N_LIST 1024u
-#define N_CHUNK (1u << ((BIN_BITS + 1) / 2))
+#define N_CHUNK 32u
 #define CHUNK_BINS (N_BIN / N_CHUNK)
 #define NO_ID 0xFFFFFFFFu
 

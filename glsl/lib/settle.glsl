@@ -33,7 +33,7 @@ void settle_cut(bool is_by_mass, bool is_sound)
             }
         }
         sum_chunks();
-        Crossing at = find_bin(is_by_mass, goal);
+        Crossing at = find_crossing(is_by_mass, goal);
         goal = at.rest;
         is_found = narrow(span, at, at.count <= 1u || (!is_by_mass && at.count == goal.x));
     }
