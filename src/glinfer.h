@@ -165,8 +165,10 @@ GLINFER_API size_t glinfer_device_list(const struct glinfer_device_params *param
 // Opens a device. Fails with NO_DEVICE and every candidate's refusal, INVALID_ARGUMENT, NO_MEMORY.
 GLINFER_API struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
                                                          struct glinfer_error *err);
-// Compiles for the cache what another process asks for, unless somebody does so already. Fails with INVALID_ARGUMENT
-// (no such bytes, or another version's), IO (nothing can be kept), DRIVER, NO_MEMORY.
+// Compiles for the cache what another process asks for, the bytes job[0..size) that its delegate was given, and blocks
+// for as long as the driver takes; true at once where somebody does so already. What the driver refuses is noted, and
+// not asked for again until glinfer_device_reset_tuning; so is what ended three processes that compiled it. Fails with
+// INVALID_ARGUMENT (no such bytes, or another version's), IO (nothing can be kept), DRIVER, NO_MEMORY, GPU_LOST.
 GLINFER_API bool glinfer_device_compile(struct glinfer_device *device, const void *job, size_t size,
                                         struct glinfer_error *err);
 // Fills *info; info->struct_size says how much of it the caller knows.
@@ -232,8 +234,8 @@ struct glinfer_model_info {
 GLINFER_API bool glinfer_model_inspect(const struct glinfer_model_params *params,
                                        struct glinfer_model_info *info, struct glinfer_error *err);
 
-// Loads a model. Fails as glinfer_model_inspect does, and with UNSUPPORTED, OVER_BUDGET, CANCELLED,
-// DRIVER, GPU_LOST.
+// Loads a model. Threads that take no signals help to, and have ended when it returns. Fails as
+// glinfer_model_inspect does, and with UNSUPPORTED, OVER_BUDGET, CANCELLED, DRIVER, GPU_LOST.
 GLINFER_API struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
                                                      const struct glinfer_model_params *params,
                                                      struct glinfer_error *err);
@@ -415,8 +417,8 @@ struct glinfer_stats {
 
 // Processes the prompt and generates. Blocks until it ends. stats may be NULL.
 // Fails with CONTEXT_FULL (the prompt does not fit; nothing was changed), CANCELLED (the session
-// holds the tokens that were delivered), GPU_LOST, GPU_FAULT (a missing sentinel, NaN, an id out of
-// range), INVALID_ARGUMENT, NO_MEMORY.
+// holds the tokens that were delivered), DRIVER (it compiles what is not compiled yet), GPU_LOST,
+// GPU_FAULT (a missing sentinel, NaN, an id out of range), INVALID_ARGUMENT, NO_MEMORY.
 GLINFER_API bool glinfer_generate(struct glinfer_session *session,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_stats *stats, struct glinfer_error *err);
@@ -429,8 +431,8 @@ struct glinfer_prepared {
 // Does now what would be done while answers go on: compiles, which may take a minute the first time, tries out, and
 // chooses how steps of such generations (temperature, top_k, n_probs of params) are submitted from then on.
 // For who measures, and who would rather wait before than be slower at first. The session keeps what it holds;
-// params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with CANCELLED, NO_MEMORY,
-// GPU_LOST; where one dispatch cannot be had that is no failure.
+// params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with CANCELLED, DRIVER,
+// NO_MEMORY, GPU_LOST; where one dispatch cannot be had that is no failure.
 GLINFER_API bool glinfer_session_prepare(struct glinfer_session *session,
                                          const struct glinfer_generate_params *params,
                                          struct glinfer_prepared *prepared,
