@@ -135,6 +135,8 @@ static struct gi_dispatch_table *record_prompt_end(struct glinfer_session *sessi
 
 //-- the tables ----------------------------------------------------------------------------------
 
+_Static_assert(GI_TABLE_COUNT <= 32, "sets of tables are bits of a uint32_t");
+
 static struct gi_dispatch_table **slot_of(struct glinfer_session *session, uint32_t table)
 {
     return table == GI_TABLE_PROMPT       ? &session->prompt

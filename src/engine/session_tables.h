@@ -40,7 +40,8 @@ const struct gi_dispatch_table *gi_session_recorded_step(struct glinfer_session 
                                                          enum gi_step_end end, uint32_t n_past);
 // Begins to compile the tables of a set without waiting, where the driver has threads for it. Fails as preparing does.
 bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err);
-// Likewise, once, what greedy and drawn answers may need yet: for a session whose generations are of more than one kind. Fails as preparing does.
+// Likewise, once, what greedy and drawn answers may need yet: for a session whose generations are of more than one
+// kind. Fails as preparing does.
 bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err);
 
 void gi_session_destroy_tables(struct glinfer_session *session);
