@@ -237,8 +237,8 @@ static bool prepare_expected(struct glinfer_session *session,
 static bool open_persistent(struct glinfer_session *session,
                             const struct glinfer_session_params *params, struct glinfer_error *err)
 {
-    const uint32_t both = gi_session_step_bit(session, GI_STEP_END_ARGMAX, UINT32_MAX) |
-                          gi_session_step_bit(session, GI_STEP_END_SAMPLE, UINT32_MAX);
+    const uint32_t both = gi_session_step_bit(session, GI_STEP_END_ARGMAX, 0) |
+                          gi_session_step_bit(session, GI_STEP_END_SAMPLE, 0);
     return (gi_gpu_persistent(session->model->device->gpu)->mode != GI_PERSISTENT_AT_ONCE ||
             gi_session_prepare(session, both, params->progress, params->progress_user, err)) &&
            gi_session_open_persistent(session, err);
