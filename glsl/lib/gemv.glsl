@@ -22,8 +22,6 @@
 //                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (lib/gemv_half.glsl).
-//                  With SHARE 4 so many invocations share a block, eight weights each: a quarter of the
-//                  instructions one after another, where matrices are so small that these take the time.
 //                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_resident.glsl).
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
@@ -90,9 +88,6 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef UNROLL
 #define UNROLL 1
 #endif
-#ifndef SHARE
-#define SHARE 1
-#endif
 #ifndef PARTS
 #define PARTS 0
 #endif
@@ -100,8 +95,7 @@ void gemv_finish(uint pair, uint row, vec2 y);
 
 #if GEMV_SPLIT
 #define GEMV_OWNERS (8 * PAIRS)
-#define N_LANE (WG_SIZE / GEMV_OWNERS) // invocations of a row
-#define N_SLICE (N_LANE / SHARE)
+#define N_SLICE (WG_SIZE / GEMV_OWNERS)
 #else
 #define GEMV_OWNERS WG_SIZE
 #endif
@@ -168,11 +162,11 @@ float gemv_inv_rms(float ssq)
 // Invocations that add up their values before they go to shared memory: those of a subgroup that
 // work for one pair, or each for itself.
 #if SUBGROUP
-#define GEMV_SPAN min(SUBGROUP, 8 * N_LANE)
+#define GEMV_SPAN min(SUBGROUP, 8 * N_SLICE)
 #else
 #define GEMV_SPAN 8
 #endif
-#define N_PARTIAL (8 * N_LANE / GEMV_SPAN)
+#define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
 
 shared vec2 gemv_partial[8 * PAIRS * N_PARTIAL];
 #if GEMV_NORM
@@ -266,23 +260,12 @@ void gemv_stage(uint lane)
 #endif
 }
 
-#if SHARE > 1
-vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
-{
-    int k = int(gl_LocalInvocationIndex / 8u % uint(SHARE)) * 2;
-    uint i = block * 8u + uint(k);
-    vec4 x = gemv_x(i), y = gemv_x(i + 1u);
-    return vec2(dot(quant_quad(a, k), x) + dot(quant_quad(a, k + 1), y),
-                dot(quant_quad(b, k), x) + dot(quant_quad(b, k + 1), y));
-}
-#else
 vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
 {
     vec4 x[8];
     vec2 sum = gemv_load(block, x);
     return vec2(quant_dot(a, x, sum), quant_dot(b, x, sum));
 }
-#endif
 #endif
 
 // Asks for the weights of UNROLL blocks of both tiles, N_SLICE apart, those of the last block in place of what
@@ -312,17 +295,16 @@ vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
 #else
 void gemv_pass(uint first, bool is_first_pass)
 {
-    uint lane = gl_LocalInvocationIndex, row = lane % 8u, part = lane / 8u % uint(N_LANE);
-    uint slice = part / uint(SHARE);
-    uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_LANE), params.n_pair - 1u));
+    uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
+    uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_SLICE), params.n_pair - 1u));
     bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
     // All that the first blocks need is asked for before anything is waited for.
     QuantBlock w[2 * UNROLL];
     gemv_load_weights(slice, tiles, row, w);
     float ssq = 0.0;
 #if GEMV_NORM && !GEMV_PARTS
-    ssq = gemv_ssq4(min(part, (params.n_ssq - 1u) / 4u));
-    ssq = part * 4u < params.n_ssq ? ssq : 0.0;
+    ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
+    ssq = slice * 4u < params.n_ssq ? ssq : 0.0;
 #endif
     if (is_owner) {
         gemv_fetch(first + lane / 8u, row);
@@ -341,7 +323,7 @@ void gemv_pass(uint first, bool is_first_pass)
         y += gemv_dot_weights(block, w);
     }
 #if GEMV_NORM && !GEMV_PARTS
-    for (uint i = part + uint(N_LANE); i * 4u < params.n_ssq; i += uint(N_LANE)) {
+    for (uint i = slice + uint(N_SLICE); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
         ssq += gemv_ssq4(i);
     }
 #endif

@@ -38,7 +38,7 @@ static const char environment[] =
     "or\n"
     "                                      compiled while that goes on, whatever the device\n"
     "    GLINFER_LIMITS=es31               use no more than OpenGL ES 3.1 promises\n"
-    "    GLINFER_GEMV=split|f16|share|row|texel|halves|bytes|places|bits|texbits\n"
+    "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|bits|texbits\n"
     "                                      the form of the decode kernels, to compare them\n"
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
     "    GLINFER_GEMM=64x64|64x64:2|64x64:3|32x64:2|128x64|narrow|few\n"

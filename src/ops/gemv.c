@@ -42,11 +42,10 @@ static void add_define(struct gi_program_key *key, const char *name, uint32_t va
 #define FORMS(kernel)                                                                              \
     {                                                                                              \
         GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_SPLIT,                        \
-            GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_ROW,                      \
-            GI_PROGRAM_GEMV_##kernel##_TEXEL, GI_PROGRAM_GEMV_##kernel##_HALVES,                   \
-            GI_PROGRAM_GEMV_##kernel##_BYTES, GI_PROGRAM_GEMV_##kernel##_PLACES,                   \
-            GI_PROGRAM_GEMV_##kernel##_BITS, GI_PROGRAM_GEMV_##kernel##_TEXBITS,                   \
-            GI_PROGRAM_GEMV_##kernel##_SUBGROUP                                                    \
+            GI_PROGRAM_GEMV_##kernel##_ROW, GI_PROGRAM_GEMV_##kernel##_TEXEL,                      \
+            GI_PROGRAM_GEMV_##kernel##_HALVES, GI_PROGRAM_GEMV_##kernel##_BYTES,                   \
+            GI_PROGRAM_GEMV_##kernel##_PLACES, GI_PROGRAM_GEMV_##kernel##_BITS,                    \
+            GI_PROGRAM_GEMV_##kernel##_TEXBITS, GI_PROGRAM_GEMV_##kernel##_SUBGROUP                \
     }
 
 static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_kernel kernel,
@@ -106,16 +105,12 @@ static void begin_part(struct gemv_part *part, const struct gi_recorder *recorde
         .n_cols = weight->n_cols,
     };
     part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
-    part->shape.wg_size = gi_gemv_wg_size(&part->shape, part->n_block);
     part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
     part->key.quant = weight_part->quant->type;
     add_define(&part->key, "WG_SIZE", part->shape.wg_size);
     add_define(&part->key, "PAIRS", part->shape.pairs);
     if (gi_gemv_is_split(&part->shape) && part->shape.max_groups) {
         add_define(&part->key, "LOOP", 1);
-    }
-    if (part->shape.form == GI_GEMV_FORM_SHARE) {
-        add_define(&part->key, "SHARE", GI_GEMV_SHARE);
     }
     if (part->shape.form == GI_GEMV_FORM_F16) {
         add_define(&part->key, "HALF", 1);
@@ -370,7 +365,7 @@ static enum glu_side find_side(const struct gi_weight *weight, const struct gi_w
 // The kernel's forms with parts: lib/gemv_parts.glsl.
 static bool takes_parts(const struct gi_gemv_shape *shape)
 {
-    return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_SHARE;
+    return shape->form == GI_GEMV_FORM_SPLIT;
 }
 
 // Whether all parts of the weight have such a form.

@@ -45,11 +45,11 @@ static const struct shape_row rows[] = {
 };
 
 static const char *const form_names[] = {
-    [GI_GEMV_FORM_SPLIT] = "split", [GI_GEMV_FORM_F16] = "f16",
-    [GI_GEMV_FORM_SHARE] = "share", [GI_GEMV_FORM_ROW] = "row",
-    [GI_GEMV_FORM_TEXEL] = "texel", [GI_GEMV_FORM_HALVES] = "halves",
-    [GI_GEMV_FORM_BYTES] = "bytes", [GI_GEMV_FORM_PLACES] = "places",
-    [GI_GEMV_FORM_BITS] = "bits",   [GI_GEMV_FORM_TEXBITS] = "texbits",
+    [GI_GEMV_FORM_SPLIT] = "split",     [GI_GEMV_FORM_F16] = "f16",
+    [GI_GEMV_FORM_ROW] = "row",         [GI_GEMV_FORM_TEXEL] = "texel",
+    [GI_GEMV_FORM_HALVES] = "halves",   [GI_GEMV_FORM_BYTES] = "bytes",
+    [GI_GEMV_FORM_PLACES] = "places",   [GI_GEMV_FORM_BITS] = "bits",
+    [GI_GEMV_FORM_TEXBITS] = "texbits",
 };
 
 // Takes ":number" from the front of a text, if it is there.
@@ -69,7 +69,6 @@ static bool parse_shape(const char *text, struct gi_gemv_shape *shape)
     static const struct gi_gemv_shape defaults[] = {
         [GI_GEMV_FORM_SPLIT] = {GI_GEMV_FORM_SPLIT,   128, 1, 0},
         [GI_GEMV_FORM_F16] = {GI_GEMV_FORM_F16,     128, 1, 0},
-        [GI_GEMV_FORM_SHARE] = {GI_GEMV_FORM_SHARE,   128, 1, 0},
         [GI_GEMV_FORM_ROW] = {GI_GEMV_FORM_ROW,     64,  1, 0},
         [GI_GEMV_FORM_TEXEL] = {GI_GEMV_FORM_TEXEL,   8,   4, 0},
         [GI_GEMV_FORM_HALVES] = {GI_GEMV_FORM_HALVES,  64,  1, 0},
@@ -107,8 +106,7 @@ static bool is_sound(const struct gi_gemv_shape *shape)
 {
     uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
     return wg_size >= 8 && (wg_size & (wg_size - 1)) == 0 && pairs > 0 && pairs <= 16 &&
-           (pairs & (pairs - 1)) == 0 && (!gi_gemv_is_split(shape) || wg_size >= 8 * pairs) &&
-           (shape->form != GI_GEMV_FORM_SHARE || wg_size >= 8 * GI_GEMV_SHARE * pairs);
+           (pairs & (pairs - 1)) == 0 && (!gi_gemv_is_split(shape) || wg_size >= 8 * pairs);
 }
 
 // x as glsl/lib/gemv_half.glsl keeps it.
@@ -172,16 +170,6 @@ uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block)
     const bool is_wide = shape->form == GI_GEMV_FORM_BYTES || shape->form == GI_GEMV_FORM_BITS ||
                          shape->form == GI_GEMV_FORM_TEXBITS;
     return is_wide && n_block % 2 == 0 ? 2 : 1;
-}
-
-uint32_t gi_gemv_wg_size(const struct gi_gemv_shape *shape, uint32_t n_block)
-{
-    if (shape->form != GI_GEMV_FORM_SHARE) {
-        return shape->wg_size;
-    }
-    const uint32_t a_slice = 8 * GI_GEMV_SHARE * shape->pairs;
-    const uint32_t turns = divide_up(n_block, shape->wg_size / a_slice);
-    return divide_up(n_block, turns) * a_slice;
 }
 
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair)
@@ -306,7 +294,6 @@ struct candidates {
 static const struct candidates candidates[] = {
     {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_F16,     16, 128, 1024, 1, 16},
     {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SPLIT,   16, 64,  1024, 1, 16},
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SHARE,   16, 256, 1024, 1, 2 },
     {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,     16, 64,  128,  1, 1 },
     {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  64,  64,   1, 2 },
     {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  64,  64,   1, 2 },
@@ -339,8 +326,7 @@ static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_sha
     if (!gi_gemv_is_split(shape)) {
         return true;
     }
-    const uint32_t share = shape->form == GI_GEMV_FORM_SHARE ? GI_GEMV_SHARE : 1;
-    const uint32_t n_slice = shape->wg_size / (8 * shape->pairs * share);
+    const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
     const bool is_loop = n_group < divide_up(n_pair, shape->pairs);
     return n_slice < 2 * n_block && (is_loop || shape->max_groups == 0);
 }

@@ -9,8 +9,7 @@
 // glsl/lib/gemv.glsl explains them.
 enum gi_gemv_form {
     GI_GEMV_FORM_SPLIT,
-    GI_GEMV_FORM_F16,   // split, products in f16
-    GI_GEMV_FORM_SHARE, // split, a block shared by four invocations
+    GI_GEMV_FORM_F16, // split, products in f16
     GI_GEMV_FORM_ROW,
     GI_GEMV_FORM_TEXEL,
     GI_GEMV_FORM_HALVES, // from here on GI_GEMV_FORM_ROW with the DOT of glsl/lib/quant/dot.glsl
@@ -42,7 +41,7 @@ bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weigh
 // Whether k is split across lanes.
 static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)
 {
-    return shape->form <= GI_GEMV_FORM_SHARE;
+    return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_F16;
 }
 static inline bool gi_gemv_has_dot(const struct gi_gemv_shape *shape)
 {
@@ -56,9 +55,6 @@ static inline bool gi_gemv_has_texels(const struct gi_gemv_shape *shape)
 bool gi_gemv_prefers_dot(const struct gi_gpu *gpu);
 // Blocks that an invocation adds in a turn of its loop.
 uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
-#define GI_GEMV_SHARE 4
-// Invocations of a group: those of a shared block are no more than blocks take at once.
-uint32_t gi_gemv_wg_size(const struct gi_gemv_shape *shape, uint32_t n_block);
 // Groups of a part of n_pair pairs.
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
 // Results of a reduction that a part leaves: one a group, or, where groups are too small for a barrier to

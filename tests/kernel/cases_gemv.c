@@ -23,9 +23,9 @@ static double roundings = ROUNDINGS; // of the case's shape
 
 // How a kernel is spread over invocations: what GLINFER_GEMV takes.
 static const char *const shape_names[] = {
-    "split", "split:256:4", "share:128:2", "row",     "row:64:2",  "texel",    "halves",
-    "bytes", "places",      "bits",        "texbits", "bits:64:2", "f16:64:2", "f16:256:1:3"};
-#define N_SHAPE 6                                  // that all kernels are tested with
+    "split",  "split:256:4", "row",     "row:64:2",  "texel",    "halves",     "bytes",
+    "places", "bits",        "texbits", "bits:64:2", "f16:64:2", "f16:256:1:3"};
+#define N_SHAPE 5                                  // that all kernels are tested with
 #define N_DOT   (ARRAY_LEN(shape_names) - N_SHAPE) // behind them, which differ in the dot product
 
 static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,

@@ -96,7 +96,7 @@ static const struct parts_size sizes[] = {
     {960, 96,   8, true },
 };
 static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q8_0};
-static const char *const shapes[] = {"split:128", "split:256:4", "split:64:2:1", "share:256"};
+static const char *const shapes[] = {"split:128", "split:256:4", "split:64:2:1"};
 
 struct variant {
     const struct parts_size *size;
