@@ -127,10 +127,13 @@ static void precisions_are_tuned_apart(void **state)
     struct halves halves[2] = {0};
     struct glinfer_tune_stats stats;
     struct seen seen;
+    struct glinfer_error err;
     setenv("GLINFER_HALF", "yes", 1);
     for (int i = 0; i < 2; i++) {
         struct fixture f = {.precision = i == 0 ? GLINFER_PRECISION_F32 : GLINFER_PRECISION_F16};
         assert_true(open_fixture(&f, cache));
+        assert_true(i == 1 ||
+                    glinfer_device_reset_tuning(f.device, &err)); // what a test before left
         tune(&f, &stats, &seen);
         glinfer_device_tuning(f.device, sort_row, &halves[i]);
         close_fixture(&f);
