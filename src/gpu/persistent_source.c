@@ -238,8 +238,8 @@ bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
 {
     if (binding >= m->gpu->limits.max_storage_blocks || binding >= GI_PERSISTENT_MAX_BINDINGS) {
         return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
-                            "the model is in more buffers than the %u storage blocks that a "
-                            "program can have take",
+                            "the model is in more buffers than the %u storage blocks of a "
+                            "program can take",
                             m->gpu->limits.max_storage_blocks);
     }
     if (range->size > m->gpu->limits.max_storage_block_size) {
