@@ -290,7 +290,7 @@ bool gi_session_prepare(struct glinfer_session *session, uint32_t tables,
     const uint32_t missing = tables & ~session->ready;
     return missing == 0 ||
            (gi_session_record(session, missing, err) &&
-            gi_program_table_build(session->recorder.programs, progress, user, err) &&
+            gi_program_table_build_all(session->recorder.programs, progress, user, err) &&
             seal_tables(session, missing, progress, user, err));
 }
 

@@ -30,7 +30,7 @@ uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi
 bool gi_session_check_tables(struct glinfer_session *session, struct glinfer_error *err);
 
 // Makes the tables of a set ready; does nothing for those that are. progress may be NULL; false from it cancels. Fails
-// with CANCELLED, DRIVER, GPU_LOST, NO_MEMORY.
+// with CANCELLED, DRIVER (a program of theirs was refused; of others that is only logged), GPU_LOST, NO_MEMORY.
 bool gi_session_prepare(struct glinfer_session *session, uint32_t tables,
                         glinfer_progress_fn progress, void *user, struct glinfer_error *err);
 // Records those of a set that are not, and builds nothing.

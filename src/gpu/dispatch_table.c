@@ -369,8 +369,8 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
         struct entry *entry = &table->entries[i];
         entry->program = gi_program_name(table->programs, entry->dispatch.program);
         if (entry->program == 0) {
-            return gi_error_set(err, GLINFER_STATUS_DRIVER, "%s: the driver refused it before",
-                                gi_program_label(table->programs, entry->dispatch.program));
+            return gi_error_set(err, GLINFER_STATUS_DRIVER, "%s",
+                                gi_program_refusal(table->programs, entry->dispatch.program));
         }
         entry->barrier |= entry->barrier ? storage_bits(table) : 0;
     }

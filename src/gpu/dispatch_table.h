@@ -85,7 +85,7 @@ void gi_dispatch_table_destroy(struct gi_dispatch_table *table);
 bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                               struct glinfer_error *err);
 // Ends recording: uploads parameter blocks and, for an indirect table, the slots. Needs built
-// programs. Fails with DRIVER if one of them was refused, NO_MEMORY.
+// programs. Fails with DRIVER and the driver's words if one of them was refused, NO_MEMORY.
 bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err);
 
 uint32_t gi_dispatch_table_count(const struct gi_dispatch_table *table);

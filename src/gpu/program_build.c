@@ -3,6 +3,7 @@
 #include "gpu/program_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 // Programs are built a window at a time: all that are left where the driver compiles in threads of
@@ -11,6 +12,7 @@
 struct build {
     struct gi_program_table *table;
     uint32_t first, end; // programs of this build
+    bool takes_all;      // what cannot be had of a program does not end it
     glinfer_progress_fn progress;
     void *user;
     struct glinfer_error *err;
@@ -39,28 +41,30 @@ void gi_program_describe_source(const struct gi_program *program, struct gi_glsl
     };
 }
 
-static bool assemble_program(const struct build *build, struct gi_program *program)
+static bool assemble_program(const struct gi_program_table *table, struct gi_program *program,
+                             struct glinfer_error *err)
 {
     struct gi_glsl_params params;
     gi_program_describe_source(program, &params);
-    if (!gi_glsl_source_init(&program->source, &params, build->err)) {
+    if (!gi_glsl_source_init(&program->source, &params, err)) {
         return false;
     }
-    gi_program_cache_key(&build->table->cache, program->source.text, program->source.size,
+    gi_program_cache_key(&table->cache, program->source.text, program->source.size,
                          &program->cache_key);
     return true;
 }
 
 // Takes the program from the cache where that has it.
-static bool load_program(const struct build *build, struct gi_program *program)
+static bool load_program(struct gi_program_table *table, struct gi_program *program,
+                         struct glinfer_error *err)
 {
     if (program->name != 0) {
         return true; // taken or begun before
     }
-    if (!program->source.text && !assemble_program(build, program)) {
+    if (!program->source.text && !assemble_program(table, program, err)) {
         return false;
     }
-    program->name = gi_program_cache_load(&build->table->cache, &program->cache_key);
+    program->name = gi_program_cache_load(&table->cache, &program->cache_key);
     return true;
 }
 
@@ -136,13 +140,16 @@ static void drop_source(struct gi_program *program)
     gi_glsl_source_finish(&program->source);
 }
 
-static bool finish_program(const struct build *build, struct gi_program *program)
+static bool finish_program(struct gi_program_table *table, struct gi_program *program,
+                           struct glinfer_error *err)
 {
-    struct gi_program_table *table = build->table;
+    if (program->refusal) {
+        return gi_error_set(err, GLINFER_STATUS_DRIVER, "%s", program->refusal);
+    }
     if (program->shader == 0) {
         table->stats.n_cached++;
     } else {
-        if (!check_program(program, build->err)) {
+        if (!check_program(program, err)) {
             return false;
         }
         gi_program_cache_store(&table->cache, &program->cache_key, program->name);
@@ -153,29 +160,70 @@ static bool finish_program(const struct build *build, struct gi_program *program
     return true;
 }
 
+static bool keep_refusal(struct gi_program *program, const char *why, struct glinfer_error *err)
+{
+    if (!program->refusal) {
+        program->refusal = strdup(why);
+    }
+    return program->refusal || gi_error_no_memory(err, strlen(why) + 1, "a driver's words");
+}
+
 // A program that the driver refused stays behind without a name, so that others can be built after it.
-static void refuse_program(struct gi_program_table *table)
+static void refuse_program(struct gi_program_table *table, const char *why)
 {
     struct gi_program *program = &table->programs[table->n_built++];
     glDeleteProgram(program->name);
     program->name = 0;
+    keep_refusal(program, why, NULL);
     drop_source(program);
 }
 
 //-- all of them -----------------------------------------------------------------------------------
 
+static bool begin_program(const struct build *build, struct gi_program *program)
+{
+    struct glinfer_error why = {0};
+    if (program->refusal) {
+        return true;
+    }
+    if (load_program(build->table, program, &why)) {
+        compile_program(build, program);
+        return true;
+    }
+    if (build->takes_all && why.status != GLINFER_STATUS_NO_MEMORY) {
+        return keep_refusal(program, why.message, build->err);
+    }
+    return gi_error_set(build->err, why.status, "%s", why.message);
+}
+
 static bool start_window(const struct build *build, uint32_t end)
 {
     struct gi_program_table *table = build->table;
     for (uint32_t i = table->n_built; i < end; i++) {
-        if (!load_program(build, &table->programs[i])) {
+        if (!begin_program(build, &table->programs[i])) {
             return false;
         }
-        compile_program(build, &table->programs[i]);
     }
     for (uint32_t i = table->n_built; i < end; i++) {
         link_program(&table->programs[i]);
     }
+    return true;
+}
+
+// Finishes the first program that is not built, one way or the other.
+static bool settle_program(const struct build *build)
+{
+    struct gi_program_table *table = build->table;
+    struct glinfer_error why = {0};
+    if (finish_program(table, &table->programs[table->n_built], &why)) {
+        table->n_built++;
+        return true;
+    }
+    refuse_program(table, why.message);
+    if (!build->takes_all) {
+        return gi_error_set(build->err, why.status, "%s", why.message);
+    }
+    gi_log_write(&table->gpu->log, GLINFER_LOG_WARN, "%s", why.message);
     return true;
 }
 
@@ -186,16 +234,9 @@ static bool build_window(const struct build *build, uint32_t end)
         return false;
     }
     while (table->n_built < end) {
-        struct gi_program *program = &table->programs[table->n_built];
-        if (!await_program(build, program, table->n_built - build->first)) {
-            return false;
-        }
-        if (!finish_program(build, program)) {
-            refuse_program(table);
-            return false;
-        }
-        table->n_built++;
-        if (!report(build, table->n_built - build->first)) {
+        if (!await_program(build, &table->programs[table->n_built],
+                           table->n_built - build->first) ||
+            !settle_program(build) || !report(build, table->n_built - build->first)) {
             return false;
         }
     }
@@ -207,6 +248,8 @@ void gi_program_drop_unbuilt(struct gi_program_table *table)
     for (uint32_t i = table->n_built; i < table->n_programs; i++) {
         glDeleteProgram(table->programs[i].name);
         table->programs[i].name = 0;
+        free(table->programs[i].refusal);
+        table->programs[i].refusal = NULL;
         drop_source(&table->programs[i]);
     }
 }
@@ -214,10 +257,9 @@ void gi_program_drop_unbuilt(struct gi_program_table *table)
 bool gi_program_table_load(struct gi_program_table *table, bool *is_loaded,
                            struct glinfer_error *err)
 {
-    const struct build build = {.table = table, .end = table->n_programs, .err = err};
     *is_loaded = true;
     for (uint32_t i = table->n_built; i < table->n_programs; i++) {
-        if (!load_program(&build, &table->programs[i])) {
+        if (!load_program(table, &table->programs[i], err)) {
             gi_program_drop_unbuilt(table);
             return false;
         }
@@ -228,12 +270,28 @@ bool gi_program_table_load(struct gi_program_table *table, bool *is_loaded,
 
 bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error *err)
 {
-    const struct build build = {.table = table, .end = table->n_programs, .err = err};
+    const struct build build = {
+        .table = table, .end = table->n_programs, .takes_all = true, .err = err};
     if (!start_window(&build, table->n_programs)) {
         gi_program_drop_unbuilt(table);
         return false;
     }
     return gi_gpu_check(table->gpu, "beginning to compile programs", err);
+}
+
+static bool build_rest(const struct build *build)
+{
+    struct gi_program_table *table = build->table;
+    const uint64_t start = gi_clock_ns();
+    const bool is_parallel =
+        table->gpu->ext.compiler_threads != NULL && !gi_gpu_platform(table->gpu)->is_debug;
+    bool is_built = table->n_built == table->n_programs || report(build, 0);
+    while (is_built && table->n_built < table->n_programs) {
+        is_built = build_window(build, is_parallel ? table->n_programs : table->n_built + 1);
+    }
+    gi_program_drop_unbuilt(table);
+    table->stats.build_ns += gi_clock_ns() - start;
+    return is_built && gi_gpu_check(table->gpu, "compiling programs", build->err);
 }
 
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
@@ -245,14 +303,18 @@ bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn 
                                 .progress = progress,
                                 .user = user,
                                 .err = err};
-    const uint64_t start = gi_clock_ns();
-    const bool is_parallel =
-        table->gpu->ext.compiler_threads != NULL && !gi_gpu_platform(table->gpu)->is_debug;
-    bool is_built = table->n_built == table->n_programs || report(&build, 0);
-    while (is_built && table->n_built < table->n_programs) {
-        is_built = build_window(&build, is_parallel ? table->n_programs : table->n_built + 1);
-    }
-    gi_program_drop_unbuilt(table);
-    table->stats.build_ns += gi_clock_ns() - start;
-    return is_built && gi_gpu_check(table->gpu, "compiling programs", err);
+    return build_rest(&build);
+}
+
+bool gi_program_table_build_all(struct gi_program_table *table, glinfer_progress_fn progress,
+                                void *user, struct glinfer_error *err)
+{
+    const struct build build = {.table = table,
+                                .first = table->n_built,
+                                .end = table->n_programs,
+                                .takes_all = true,
+                                .progress = progress,
+                                .user = user,
+                                .err = err};
+    return build_rest(&build);
 }

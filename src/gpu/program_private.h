@@ -12,6 +12,7 @@ struct gi_program {
     char *text;                                    // owned: of a test's kernel; NULL: a row's
     uint32_t capability;                           // GI_CAPABILITY_ bits
     uint32_t name;                                 // GL program, 0 until built
+    char *refusal; // owned: why there will be none; NULL: there may, or there was no memory for it
     char label[160];
 
     // Only while it is built:

@@ -98,6 +98,7 @@ void gi_program_table_destroy(struct gi_program_table *table)
     gi_program_drop_unbuilt(table);
     for (uint32_t i = 0; i < table->n_programs; i++) {
         glDeleteProgram(table->programs[i].name);
+        free(table->programs[i].refusal);
         free(table->programs[i].text);
     }
     gi_program_cache_finish(&table->cache);
@@ -246,6 +247,7 @@ void gi_program_table_forget(struct gi_program_table *table)
         table->n_built--;
     }
     for (uint32_t i = table->n_built; i < table->n_programs; i++) {
+        free(table->programs[i].refusal);
         free(table->programs[i].text);
     }
     table->n_programs = table->n_built;
@@ -263,6 +265,13 @@ uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index)
 {
     assert(index < table->n_built);
     return table->programs[index].name;
+}
+
+const char *gi_program_refusal(const struct gi_program_table *table, uint32_t index)
+{
+    assert(gi_program_name(table, index) == 0);
+    const struct gi_program *program = &table->programs[index];
+    return program->refusal ? program->refusal : program->label;
 }
 
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index)

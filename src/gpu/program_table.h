@@ -51,13 +51,18 @@ bool gi_program_has_registers(const struct gi_gpu *gpu);
 // refused is not built again, and the next build goes on behind it.
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
                             void *user, struct glinfer_error *err);
+// The same, but what cannot be had of a program - the driver refuses it, its text does not assemble - is kept with it
+// and fails nothing here: who needs the program finds out by its name. Fails with CANCELLED, GPU_LOST, NO_MEMORY.
+bool gi_program_table_build_all(struct gi_program_table *table, glinfer_progress_fn progress,
+                                void *user, struct glinfer_error *err);
 
 // The same in pieces, for whoever has something better to do than wait:
 // Sets *is_loaded to whether the cache has all that was requested, so that a build does not compile; may be asked
 // again. Fails as a build does.
 bool gi_program_table_load(struct gi_program_table *table, bool *is_loaded,
                            struct glinfer_error *err);
-// Begins to compile, and returns at once where limits.has_parallel_compile. A build ends it. Fails as that does.
+// Begins to compile, and returns at once where limits.has_parallel_compile. gi_program_table_build_all ends it. Fails
+// as that does.
 bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error *err);
 
 // Takes back what was requested last and not built, after a build that failed. Indices of what was built stay good.
@@ -72,6 +77,8 @@ void gi_program_table_describe(const struct gi_program_table *table,
 
 // The GL name of a built program, 0 of one that the driver refused: for the dispatch table and tests.
 uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index);
+// Why there is none: a sentence of such a program.
+const char *gi_program_refusal(const struct gi_program_table *table, uint32_t index);
 // "gemv_qkv.comp q4_0 HEAD_DIM=64": for messages.
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
 

@@ -62,9 +62,42 @@ static void programs_are_built_behind_a_refused_one(void **state)
     assert_false(gi_dispatch_table_seal(table, &f.err));
     assert_int_equal(f.err.status, GLINFER_STATUS_DRIVER);
     assert_non_null(strstr(f.err.message, "bad.comp"));
+    assert_non_null(strstr(f.err.message, "undeclared_thing"));
     gi_dispatch_table_destroy(table);
     gi_program_table_destroy(programs);
     drop_fixture(&f); // the driver's messages speak of the error
+}
+
+// Neither what the driver refuses nor what does not assemble, begun before or not.
+static void a_build_of_all_fails_for_none(void **state)
+{
+    static const char bad[] = "layout(local_size_x = 1) in;\n"
+                              "void main()\n"
+                              "{ undeclared_thing = 1; }\n";
+    static const char torn[] = "#include \"nowhere.glsl\"\n";
+    (void)state;
+    for (int is_begun = 0; is_begun < 2; is_begun++) {
+        struct fixture f;
+        uint32_t index[3];
+        open_fixture(&f, "");
+        struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
+        check(gi_program_table_request_source(programs, "torn.comp", torn, NULL, 0, &index[0],
+                                              &f.err) &&
+                  gi_program_table_request_source(programs, "bad.comp", bad, NULL, 0, &index[1],
+                                                  &f.err) &&
+                  gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1,
+                                                  &index[2], &f.err) &&
+                  (!is_begun || gi_program_table_start(programs, &f.err)) &&
+                  gi_program_table_build_all(programs, NULL, NULL, &f.err),
+              &f.err);
+        assert_int_equal(gi_program_name(programs, index[0]), 0);
+        assert_non_null(strstr(gi_program_refusal(programs, index[0]), "nowhere.glsl"));
+        assert_int_equal(gi_program_name(programs, index[1]), 0);
+        assert_non_null(strstr(gi_program_refusal(programs, index[1]), "undeclared_thing"));
+        assert_true(gi_program_name(programs, index[2]) != 0);
+        gi_program_table_destroy(programs);
+        drop_fixture(&f); // the driver's messages speak of the error
+    }
 }
 
 static bool cancel_second(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
@@ -372,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(program_errors_name_file_and_line),
         cmocka_unit_test(programs_are_built_behind_a_refused_one),
+        cmocka_unit_test(a_build_of_all_fails_for_none),
         cmocka_unit_test(program_build_can_be_cancelled_and_taken_up_again),
         cmocka_unit_test(program_tells_uniform_offsets),
         cmocka_unit_test(equal_keys_share_a_program),

@@ -1,0 +1,112 @@
+// What a session prepares before an answer, on a real context: all that the answer needs, and what it does not need is
+// in nobody's way. Exit status 77 where there is no device.
+#include "engine/session_tables.h"
+#include "ops/attention_out.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifndef MODELS
+#error "MODELS: the folder of the tiny models"
+#endif
+
+enum { SKIPPED = 77, N_CTX = 512 };
+
+struct fixture {
+    struct glinfer_device *device;
+    struct glinfer_model *model;
+    struct glinfer_session *session;
+};
+
+static void must(bool ok, const struct glinfer_error *err)
+{
+    if (!ok) {
+        fail_msg("%s", err->message);
+    }
+}
+
+static int open_fixture(void **state)
+{
+    static struct fixture f;
+    struct glinfer_device_params device;
+    struct glinfer_model_params model;
+    struct glinfer_error err;
+    glinfer_device_params_init(&device);
+    device.allow_software = true;
+    f.device = glinfer_device_create(&device, &err);
+    if (!f.device) {
+        printf("skipped: %s\n", err.message);
+        exit(SKIPPED);
+    }
+    glinfer_model_params_init(&model);
+    model.path = MODELS "/tiny-q4_0.gguf";
+    f.model = glinfer_model_load(f.device, &model, &err);
+    *state = &f;
+    return f.model ? 0 : -1;
+}
+
+static int close_fixture(void **state)
+{
+    struct fixture *f = *state;
+    glinfer_model_destroy(&f->model);
+    glinfer_device_destroy(&f->device);
+    return 0;
+}
+
+static int open_session(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_session_params params;
+    glinfer_session_params_init(&params);
+    params.n_ctx = N_CTX;
+    f->session = glinfer_session_create(f->model, &params, NULL);
+    return f->session ? 0 : -1;
+}
+
+static int close_session(void **state)
+{
+    struct fixture *f = *state;
+    glinfer_session_destroy(&f->session);
+    return 0;
+}
+
+static struct glinfer_generate_params ask(int32_t n_predict)
+{
+    static const int32_t prompt[] = {72, 101, 108, 108, 111};
+    struct glinfer_generate_params params;
+    glinfer_generate_params_init(&params);
+    params.prompt = prompt;
+    params.n_prompt = sizeof(prompt) / sizeof(prompt[0]);
+    params.n_predict = n_predict;
+    params.ignore_eos = true;
+    return params;
+}
+
+//-- what is not needed ----------------------------------------------------------------------------
+
+// Programs of other kinds are in the same table.
+static void a_program_that_is_refused_fails_no_answer_without_it(void **state)
+{
+    static const char bad[] = "layout(local_size_x = 1) in;\n"
+                              "void main()\n"
+                              "{ undeclared_thing = 1; }\n";
+    struct fixture *f = *state;
+    const struct glinfer_generate_params params = ask(4);
+    struct glinfer_error err = {0};
+    uint32_t index;
+    must(gi_program_table_request_source(f->session->recorder.programs, "bad.comp", bad, NULL, 0,
+                                         &index, &err),
+         &err);
+    must(glinfer_generate(f->session, &params, NULL, &err), &err);
+    assert_int_equal(gi_program_name(f->session->recorder.programs, index), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_program_that_is_refused_fails_no_answer_without_it,
+                                        open_session, close_session),
+    };
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}
