@@ -294,15 +294,29 @@ bool gi_session_prepare(struct glinfer_session *session, uint32_t tables,
             seal_tables(session, missing, progress, user, err));
 }
 
-bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err)
+bool gi_session_can_begin(const struct glinfer_session *session)
 {
     const struct gi_gpu *gpu = session->recorder.gpu;
     const struct gi_platform_info *platform = gi_gpu_platform(gpu);
-    if (!gi_gpu_limits(gpu)->has_parallel_compile || platform->is_software || platform->is_debug) {
+    return gi_gpu_limits(gpu)->has_parallel_compile && !platform->is_software &&
+           !platform->is_debug;
+}
+
+// What is not recorded or begun now is when it is needed.
+bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err)
+{
+    struct glinfer_error why = {0};
+    if (!gi_session_can_begin(session) ||
+        (gi_session_record(session, tables, &why) &&
+         gi_program_table_start(session->recorder.programs, &why))) {
         return true;
     }
-    return gi_session_record(session, tables, err) &&
-           gi_program_table_start(session->recorder.programs, err);
+    if (why.status == GLINFER_STATUS_GPU_LOST) {
+        return gi_error_set(err, why.status, "%s", why.message);
+    }
+    gi_log_write(gi_gpu_log(session->recorder.gpu), GLINFER_LOG_WARN,
+                 "programs are not compiled ahead: %s", why.message);
+    return true;
 }
 
 bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err)

@@ -38,10 +38,13 @@ bool gi_session_record(struct glinfer_session *session, uint32_t tables, struct 
 // The table of a decode step that has n_past keys before its own; NULL: it was not recorded yet.
 const struct gi_dispatch_table *gi_session_recorded_step(struct glinfer_session *session,
                                                          enum gi_step_end end, uint32_t n_past);
-// Begins to compile the tables of a set without waiting, where the driver has threads for it. Fails as preparing does.
+// Whether tables can be compiled without waiting: the driver has threads for it.
+bool gi_session_can_begin(const struct glinfer_session *session);
+// Begins to compile the tables of a set without waiting, where that can be. What stands in the way is logged, and shows
+// where they are needed; fails with GPU_LOST.
 bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err);
 // Likewise, once, what greedy and drawn answers may need yet: for a session whose generations are of more than one
-// kind. Fails as preparing does.
+// kind. Fails with GPU_LOST.
 bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err);
 
 void gi_session_destroy_tables(struct glinfer_session *session);
