@@ -429,7 +429,8 @@ struct glinfer_prepared {
     double ordinary_ns, persistent_ns; // of a step, when the two were compared; 0: they never were
 };
 // Does now what would be done while answers go on: compiles, which may take a minute the first time, tries out, and
-// chooses how steps of such generations (temperature, top_k, n_probs of params) are submitted from then on.
+// chooses how steps of such generations (n_prompt, 0 for prompts of any length, n_predict, temperature, top_k, n_probs
+// of params) are submitted from then on.
 // For who measures, and who would rather wait before than be slower at first. The session keeps what it holds;
 // params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with CANCELLED, DRIVER,
 // NO_MEMORY, GPU_LOST; where one dispatch cannot be had that is no failure.

@@ -71,10 +71,12 @@ static bool run_test(struct bench *bench, const struct test *test, struct glinfe
                     test->n_gen > 0 ? test->n_gen + 1 : 0, stats, err);
 }
 
-// What would be compiled behind the answers is compiled before, so that all of them are submitted alike.
-static bool prepare(struct bench *bench, struct glinfer_error *err)
+// What would be compiled behind the answers is compiled before, so that all of them are submitted alike. What lies in
+// front of an answer is a prompt too.
+static bool prepare(struct bench *bench, const struct test *test, struct glinfer_error *err)
 {
-    struct glinfer_generate_params params = make_params(bench, 1, 1);
+    const uint32_t n_prompt = test->n_depth > 0 ? 0 : test->n_prompt > 0 ? test->n_prompt : 1;
+    struct glinfer_generate_params params = make_params(bench, n_prompt, test->n_gen + 1);
     params.progress = cli_progress;
     params.progress_user = &bench->bar;
     glinfer_session_reset(bench->session);
@@ -174,7 +176,7 @@ static bool measure(struct bench *bench, const struct test *test, struct glinfer
 {
     struct glinfer_stats stats;
     begin_result(bench, test);
-    if (test->n_gen > 0 && !prepare(bench, err)) {
+    if (test->n_gen > 0 && !prepare(bench, test, err)) {
         return false;
     }
     wait_seconds(bench->settings->delay);

@@ -358,27 +358,23 @@ struct glinfer_generate_params gi_generation_params(const struct glinfer_generat
     return own;
 }
 
-// A long answer ends with steps of another table.
-static bool begin_last_step(const struct gi_generation *run)
-{
-    struct glinfer_session *session = run->session;
-    const uint32_t n_past = run->base + run->max_steps;
-    return run->max_steps < 2 || gi_session_recorded_step(session, run->end, n_past) ||
-           gi_session_begin(session, gi_session_step_bit(session, run->end, n_past), run->err);
-}
-
-// Compiles what no generation needed before.
+// Compiles what no generation needed before. A long answer ends with steps of another table: it is compiled while
+// those before are taken, where that can be, else now.
 static bool prepare(const struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
+    const uint32_t last =
+        gi_session_last_step_bit(session, run->end, run->base, run->max_steps) & ~session->ready;
     const uint32_t tables =
-        gi_session_choose_tables(session, run->end, run->n_prompt, run->max_steps > 1);
+        gi_session_choose_tables(session, run->end, run->n_prompt, run->max_steps > 1) |
+        (gi_session_can_begin(session) ? 0 : last);
     const bool is_new_kind = session->ready != 0 && (tables & ~session->ready) != 0;
     return gi_session_prepare(session, tables, run->params->progress, run->params->progress_user,
                               run->err) &&
            gi_session_record(session, gi_session_step_bit(session, run->end, run->base),
                              run->err) &&
-           (!is_new_kind || gi_session_prepare_rest(session, run->err)) && begin_last_step(run);
+           (!is_new_kind || gi_session_prepare_rest(session, run->err)) &&
+           (last == 0 || gi_session_begin(session, last, run->err));
 }
 
 static bool generate(struct gi_generation *run, const uint32_t *tokens)

@@ -195,6 +195,12 @@ uint32_t gi_session_step_bit(const struct glinfer_session *session, enum gi_step
     return 1u << step_table(session, end, n_past);
 }
 
+uint32_t gi_session_last_step_bit(const struct glinfer_session *session, enum gi_step_end end,
+                                  uint32_t base, uint32_t max_steps)
+{
+    return max_steps < 2 ? 0 : gi_session_step_bit(session, end, base + max_steps - 2);
+}
+
 uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,
                                   size_t n_prompt, bool has_steps)
 {

@@ -21,7 +21,11 @@ enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
 // Of a decode step that has n_past keys before its own; UINT32_MAX: of any step.
 uint32_t gi_session_step_bit(const struct glinfer_session *session, enum gi_step_end end,
                              uint32_t n_past);
-// What a generation needs: of n_prompt tokens (0: any number) behind those in the cache, which end in a token, with
+// Of the last decode step of a generation of max_steps tokens with base keys behind its prompt, whose own table that
+// may be; 0: there are no decode steps.
+uint32_t gi_session_last_step_bit(const struct glinfer_session *session, enum gi_step_end end,
+                                  uint32_t base, uint32_t max_steps);
+// What a generation begins with: of n_prompt tokens (0: any number) behind those in the cache, which end in a token, with
 // more steps behind it or not.
 uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,
                                   size_t n_prompt, bool has_steps);

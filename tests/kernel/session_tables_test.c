@@ -17,6 +17,7 @@ struct fixture {
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
+    uint32_t ready; // tables at the first token
 };
 
 static void must(bool ok, const struct glinfer_error *err)
@@ -102,11 +103,66 @@ static void a_program_that_is_refused_fails_no_answer_without_it(void **state)
     assert_int_equal(gi_program_name(f->session->recorder.programs, index), 0);
 }
 
+//-- what is needed later --------------------------------------------------------------------------
+
+// Steps of few keys and of many have tables of their own, as on a large GPU.
+static uint32_t divide_steps(struct glinfer_session *session)
+{
+    session->has_step_few = true;
+    return gi_session_step_bit(session, GI_STEP_END_ARGMAX, 0) |
+           gi_session_step_bit(session, GI_STEP_END_ARGMAX, GI_ATTENTION_OUT_KEYS);
+}
+
+static bool note_ready(void *user, const struct glinfer_token *token)
+{
+    struct fixture *f = user;
+    (void)token;
+    f->ready = f->session->ready;
+    return false;
+}
+
+static void nothing_is_compiled_in_the_middle_of_an_answer(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_error err = {0};
+    const uint32_t both = divide_steps(f->session);
+    struct glinfer_generate_params params = ask(GI_ATTENTION_OUT_KEYS - 4);
+    params.on_token = note_ready;
+    params.token_user = f;
+    if (gi_session_can_begin(f->session)) {
+        skip(); // beside the answer, then
+    }
+    must(glinfer_generate(f->session, &params, NULL, &err), &err); // ends a key before
+    assert_int_equal(f->ready & both, gi_session_step_bit(f->session, GI_STEP_END_ARGMAX, 0));
+    glinfer_session_reset(f->session);
+    params.n_predict++;
+    must(glinfer_generate(f->session, &params, NULL, &err), &err);
+    assert_int_equal(f->ready & both, both);
+}
+
+static void preparing_compiles_all_steps_of_an_answer(void **state)
+{
+    struct fixture *f = *state;
+    struct glinfer_error err = {0};
+    const uint32_t both = divide_steps(f->session);
+    struct glinfer_generate_params params = ask(GI_ATTENTION_OUT_KEYS - 4);
+    must(glinfer_session_prepare(f->session, &params, NULL, &err), &err);
+    assert_int_equal(f->session->ready & both,
+                     gi_session_step_bit(f->session, GI_STEP_END_ARGMAX, 0));
+    params.n_predict = -1;
+    must(glinfer_session_prepare(f->session, &params, NULL, &err), &err);
+    assert_int_equal(f->session->ready & both, both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_program_that_is_refused_fails_no_answer_without_it,
                                         open_session, close_session),
+        cmocka_unit_test_setup_teardown(nothing_is_compiled_in_the_middle_of_an_answer,
+                                        open_session, close_session),
+        cmocka_unit_test_setup_teardown(preparing_compiles_all_steps_of_an_answer, open_session,
+                                        close_session),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }
