@@ -166,9 +166,9 @@ GLINFER_API size_t glinfer_device_list(const struct glinfer_device_params *param
 GLINFER_API struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
                                                          struct glinfer_error *err);
 // Compiles for the cache what another process asks for, the bytes job[0..size) that its delegate was given, and blocks
-// for as long as the driver takes; true at once where somebody does so already. What the driver refuses is noted, and
-// not asked for again until glinfer_device_reset_tuning; so is what ended three processes that compiled it. Fails with
-// INVALID_ARGUMENT (no such bytes, or another version's), IO (nothing can be kept), DRIVER, NO_MEMORY, GPU_LOST.
+// for as long as the driver takes; true at once where somebody does so already. What the driver refuses twice is noted,
+// and not asked for again until glinfer_device_reset_tuning; so is what ended three processes that compiled it. Fails
+// with INVALID_ARGUMENT (no such bytes, or another version's), IO (nothing can be kept), DRIVER, NO_MEMORY, GPU_LOST.
 GLINFER_API bool glinfer_device_compile(struct glinfer_device *device, const void *job, size_t size,
                                         struct glinfer_error *err);
 // Fills *info; info->struct_size says how much of it the caller knows.

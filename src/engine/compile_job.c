@@ -71,7 +71,10 @@ bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *
 
 //-- compiling -------------------------------------------------------------------------------------
 
-enum { MAX_BEGUN = 3 }; // times that a program is given to a compiler that does not come back
+enum {
+    MAX_BEGUN = 3,   // times that a program is given to a compiler that does not come back
+    MAX_REFUSED = 2, // times that it is begun until a driver's refusal is believed
+};
 
 static bool compile(struct glinfer_device *device, const struct gi_compile_job *job,
                     struct glinfer_error *err)
@@ -93,9 +96,9 @@ static bool compile(struct glinfer_device *device, const struct gi_compile_job *
 
 // Notes in the lock that compiling begins. A compiler that ends its process leaves the lock behind, a byte longer each
 // time: it would do so at every start.
-static bool begin(int lock, struct glinfer_error *err)
+static bool begin(int lock, off_t n_begun, struct glinfer_error *err)
 {
-    if (lseek(lock, 0, SEEK_END) >= MAX_BEGUN) {
+    if (n_begun >= MAX_BEGUN) {
         return gi_error_set(err, GLINFER_STATUS_DRIVER,
                             "the driver's compiler ended its process %d times", MAX_BEGUN);
     }
@@ -103,18 +106,23 @@ static bool begin(int lock, struct glinfer_error *err)
            gi_error_set(err, GLINFER_STATUS_IO, "programs cannot be kept (%s)", strerror(errno));
 }
 
+// A driver may refuse what it takes the next time, when there is more memory: then the lock stays behind, too.
 static bool compile_or_note(struct glinfer_device *device, const struct gi_compile_job *job,
-                            int lock, struct glinfer_error *err)
+                            int lock, const char *name, struct glinfer_error *err)
 {
     struct glinfer_error own = {0};
-    if (begin(lock, &own) && compile(device, job, &own)) {
-        return true;
+    const off_t n_begun = lseek(lock, 0, SEEK_END);
+    const bool ok = begin(lock, n_begun, &own) && compile(device, job, &own);
+    const bool is_refused = !ok && own.status == GLINFER_STATUS_DRIVER;
+    if (is_refused && n_begun + 1 < MAX_REFUSED) {
+        return gi_error_set(err, own.status, "%s", own.message);
     }
-    if (own.status == GLINFER_STATUS_DRIVER) {
+    if (is_refused) {
         const struct gi_verdict refused = {.kind = GI_VERDICT_REFUSED};
         gi_verdict_store(device->verdict_folder, &job->key, &refused);
     }
-    return gi_error_set(err, own.status, "%s", own.message);
+    gi_cache_remove(device->verdict_folder, name);
+    return ok || gi_error_set(err, own.status, "%s", own.message);
 }
 
 // What a process compiles already no other one does.
@@ -133,8 +141,7 @@ static bool compile_once(struct glinfer_device *device, const struct gi_compile_
                             device->verdict_folder ? device->verdict_folder : "a cache",
                             device->verdict_folder ? strerror(errno) : "there is none");
     }
-    const bool ok = compile_or_note(device, job, lock, err);
-    gi_cache_remove(device->verdict_folder, name);
+    const bool ok = compile_or_note(device, job, lock, name, err);
     close(lock);
     return ok;
 }

@@ -355,7 +355,7 @@ static void what_is_no_job_is_refused(void **state)
     close_setup(&last);
 }
 
-// What a driver refuses is not asked for again.
+// What a driver refuses twice is not asked for again.
 static void a_job_that_does_not_compile_becomes_a_verdict(void **state)
 {
     struct glinfer_error err;
@@ -367,8 +367,11 @@ static void a_job_that_does_not_compile_becomes_a_verdict(void **state)
     answer_prompt(&last, 0.0F, true, &answer);
     assert_int_equal(n_jobs, 1);
     memset((char *)jobs[0].data + jobs[0].size - 40, '!', 40);
-    assert_false(glinfer_device_compile(last.device, jobs[0].data, jobs[0].size, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    for (int n_refused = 0; n_refused < 2; n_refused++) {
+        assert_int_equal(each_file("persistent", keep_file), 0);
+        assert_false(glinfer_device_compile(last.device, jobs[0].data, jobs[0].size, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    }
     free(jobs[--n_jobs].data);
     close_setup(&last);
     expect_same_tokens(&last, pick("background:1", "background"));
