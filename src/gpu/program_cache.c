@@ -123,7 +123,8 @@ uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_h
     fclose(stream);
     GLuint program = binary ? link_binary(&header, binary) : 0;
     free(binary);
-    if (program == 0) {
+    if (program == 0 && !is_same_hash(&cache->useless, key)) {
+        cache->useless = *key;
         gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_INFO,
                      "%s is %s; the program is compiled again", path,
                      binary ? "refused by the driver" : "damaged");

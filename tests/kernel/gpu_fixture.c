@@ -16,6 +16,7 @@ static void count_warning(void *user, enum glinfer_log_level level, const char *
     if (strstr(message, "HOST memory")) {
         fprintf(stderr, "log: %s\n", message);
     }
+    f->n_useless += strstr(message, "the program is compiled again") != NULL;
     f->has_small_pages |= strstr(message, "small pages") != NULL;
     if (level <= GLINFER_LOG_WARN) {
         fprintf(stderr, "log: %s\n", message);

@@ -21,6 +21,7 @@ struct fixture {
     struct gi_platform_saved saved;
     struct gi_log log;
     uint32_t n_warnings;
+    uint32_t n_useless;   // files of the cache that were said to be
     bool has_small_pages; // large ones were refused
     struct glinfer_error err;
 };

@@ -313,6 +313,36 @@ static void write_file(const char *path, const uint8_t *data, size_t size)
     fclose(stream);
 }
 
+// A session that waits for a file looks at it ten times a second.
+static void a_damaged_file_is_spoken_of_once(void **state)
+{
+    struct folder folder;
+    struct fixture f;
+    char path[512];
+    uint32_t index;
+    bool is_loaded = true;
+    if (!has_binaries(*state)) {
+        skip();
+    }
+    make_folder(&folder);
+    build_cached(folder.path, 0);
+    find_binary(&folder, path, sizeof(path));
+    write_file(path, (const uint8_t *)"torn", 4);
+    open_fixture(&f, folder.path);
+    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
+    check(
+        gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1, &index, &f.err),
+        &f.err);
+    for (int i = 0; i < 3; i++) {
+        check(gi_program_table_load(programs, &is_loaded, &f.err), &f.err);
+        assert_false(is_loaded);
+    }
+    assert_int_equal(f.n_useless, 1);
+    gi_program_table_destroy(programs);
+    close_fixture(&f);
+    remove_folder(&folder);
+}
+
 static void cache_compiles_again_when_a_file_is_damaged(void **state)
 {
     struct folder folder;
@@ -411,6 +441,7 @@ int main(void)
         cmocka_unit_test(equal_keys_share_a_program),
         cmocka_unit_test(cache_gives_back_what_was_compiled),
         cmocka_unit_test(programs_can_be_built_in_pieces),
+        cmocka_unit_test(a_damaged_file_is_spoken_of_once),
         cmocka_unit_test(cache_compiles_again_when_a_file_is_damaged),
         cmocka_unit_test(cache_compiles_again_when_the_driver_refuses),
         cmocka_unit_test(cache_warns_once_when_it_cannot_write),
