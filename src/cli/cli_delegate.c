@@ -3,11 +3,14 @@
 #include "cli/cli_io.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -32,11 +35,30 @@ static FILE *write_job(const void *job, size_t size)
     return file;
 }
 
-static bool start_process(int input, const char *device)
+static void *await_process(void *pid)
+{
+    waitpid((pid_t)(intptr_t)pid, NULL, 0);
+    return NULL;
+}
+
+// Somebody must wait for a process, or its entry stays in the system's table: a thread, as to ignore SIGCHLD would be
+// to lose how other processes end. Signals are left to who expects them.
+static void await_aside(pid_t pid)
+{
+    pthread_t thread;
+    sigset_t all, own;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &own);
+    if (pthread_create(&thread, NULL, await_process, (void *)(intptr_t)pid) == 0) {
+        pthread_detach(thread);
+    }
+    pthread_sigmask(SIG_SETMASK, &own, NULL);
+}
+
+static bool start_process(int input, const char *device, pid_t *pid)
 {
     char *const argv[] = {(char *)"glinfer", (char *)CLI_COMPILE_JOB, (char *)device, NULL};
     posix_spawn_file_actions_t files;
-    pid_t pid;
     if (posix_spawn_file_actions_init(&files) != 0) {
         return false;
     }
@@ -44,7 +66,7 @@ static bool start_process(int input, const char *device)
         posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO) == 0 &&
         posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
         posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-        posix_spawn(&pid, "/proc/self/exe", &files, NULL, argv, environ) == 0;
+        posix_spawn(pid, "/proc/self/exe", &files, NULL, argv, environ) == 0;
     posix_spawn_file_actions_destroy(&files);
     return ok;
 }
@@ -53,10 +75,13 @@ bool cli_delegate(void *user, const void *job, size_t size)
 {
     const char *const *device = user;
     FILE *file = write_job(job, size);
-    signal(SIGCHLD, SIG_IGN); // nobody waits for the process
-    const bool ok = file && start_process(fileno(file), *device);
+    pid_t pid;
+    const bool ok = file && start_process(fileno(file), *device, &pid);
     if (file) {
         fclose(file);
+    }
+    if (ok) {
+        await_aside(pid);
     }
     return ok;
 }
