@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #define TEAM     256 // invocations a head
+#define SUBGROUP 32  // invocations; what the program is written for
 #define KEYS     128 // of a tile
 #define TILES    8   // of the projection's rows, a group
 #define MAX_EMBD 1024
@@ -30,7 +31,7 @@ static struct shape choose_shape(const struct gi_kv_layer *layer)
 // Bytes that a group shares: results of subgroups, heads, products of blocks.
 static uint32_t shared_size(const struct gi_kv_layer *layer, const struct shape *shape)
 {
-    const uint32_t n_subgroup = TEAM / 32, n_head = shape->teams * layer->head_dim * 4;
+    const uint32_t n_subgroup = TEAM / SUBGROUP, n_head = shape->teams * layer->head_dim * 4;
     return n_head * n_subgroup + 8 * shape->teams * n_subgroup + n_head +
            8 * TILES * n_head / (4 * GI_QUANT_BLOCK) * 4;
 }
@@ -44,6 +45,7 @@ bool gi_attention_out_suits(const struct gi_recorder *recorder, const struct gi_
         !gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_OUT)) {
         return false;
     }
+    assert(limits->subgroup_size == SUBGROUP);
     const struct shape shape = choose_shape(layer);
     return weight->n_parts == 1 && weight->n_rows <= MAX_EMBD &&
            weight->n_cols == layer->n_head * dim && shape.n_run <= GI_MAX_STREAM_PARTS &&
