@@ -2,195 +2,15 @@
 
 #include "base/round.h"
 #include "ops/experts.h"
-#include "ops/gemv_shape.h"
+#include "ops/gemv_part.h"
 #include "ops/params.h"
 
 #include <assert.h>
-#include <string.h>
-
-enum gemv_kernel {
-    GEMV_QKV,
-    GEMV_RESIDUAL,
-    GEMV_GLU,
-    GEMV_VOCAB,
-    GEMV_PLAIN,
-    GEMV_EXPERT_GLU,
-    GEMV_EXPERT,
-};
-
-//-- recording -------------------------------------------------------------------------------------
-
-// One part of a weight on its way into the table.
-struct gemv_part {
-    const struct gi_weight_part *weight;
-    struct gi_gemv_shape shape;
-    uint32_t n_block, n_pair;
-    uint32_t site; // of a tuner
-    struct gi_program_key key;
-};
-
-static void add_define(struct gi_program_key *key, const char *name, uint32_t value)
-{
-    assert(key->n_defines < GI_MAX_DEFINES);
-    key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
-}
-
-// Of x in shared memory, where groups stay: 18 KiB with what keeps banks apart.
-#define MAX_SHARED_BLOCKS 128
-
-// Programs by form; the last one is the split form with subgroups.
-#define FORMS(kernel)                                                                              \
-    {                                                                                              \
-        GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_SPLIT,                        \
-            GI_PROGRAM_GEMV_##kernel##_ROW, GI_PROGRAM_GEMV_##kernel##_TEXEL,                      \
-            GI_PROGRAM_GEMV_##kernel##_HALVES, GI_PROGRAM_GEMV_##kernel##_BYTES,                   \
-            GI_PROGRAM_GEMV_##kernel##_PLACES, GI_PROGRAM_GEMV_##kernel##_BITS,                    \
-            GI_PROGRAM_GEMV_##kernel##_TEXBITS, GI_PROGRAM_GEMV_##kernel##_SUBGROUP                \
-    }
-
-static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gemv_kernel kernel,
-                                         enum gi_gemv_form form)
-{
-    static const enum gi_program_id ids[][GI_GEMV_FORM_COUNT + 1] = {
-        [GEMV_QKV] = FORMS(QKV),       [GEMV_RESIDUAL] = FORMS(RESIDUAL),
-        [GEMV_GLU] = FORMS(GLU),       [GEMV_VOCAB] = FORMS(VOCAB),
-        [GEMV_PLAIN] = FORMS(PLAIN),   [GEMV_EXPERT_GLU] = FORMS(EXPERT_GLU),
-        [GEMV_EXPERT] = FORMS(EXPERT),
-    };
-    enum gi_program_id subgroup = ids[kernel][GI_GEMV_FORM_COUNT];
-    bool is_subgroup =
-        ids[kernel][form] == ids[kernel][GI_GEMV_FORM_SPLIT] && gi_program_available(gpu, subgroup);
-    return is_subgroup ? subgroup : ids[kernel][form];
-}
-
-// As tuning knows them: in f32, and where products may be taken in f16.
-static const char *const kernel_names[][2] = {
-    [GEMV_QKV] = {"gemv_qkv",        "gemv_qkv_half"       },
-    [GEMV_RESIDUAL] = {"gemv_residual",   "gemv_residual_half"  },
-    [GEMV_GLU] = {"gemv_glu",        "gemv_glu_half"       },
-    [GEMV_VOCAB] = {"gemv_vocab",      "gemv_vocab_half"     },
-    [GEMV_PLAIN] = {"gemv_plain",      "gemv_plain_half"     },
-    [GEMV_EXPERT_GLU] = {"gemv_expert_glu", "gemv_expert_glu_half"},
-    [GEMV_EXPERT] = {"gemv_expert",     "gemv_expert_half"    },
-};
-
-// Groups that stay ask for their first weights before what they depend on is there, unless which weights
-// they are depends on it. An invocation asks for two blocks at a time where it has several.
-static void add_resident(struct gemv_part *part, enum gemv_kernel kernel, uint32_t n_cols)
-{
-    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
-    add_define(&part->key, "RESIDENT", kernel != GEMV_EXPERT && kernel != GEMV_EXPERT_GLU);
-    add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
-    if (part->shape.form == GI_GEMV_FORM_F16 || part->n_block <= MAX_SHARED_BLOCKS) {
-        add_define(&part->key, "N_BLOCK", part->n_block);
-        add_define(&part->key, "TAKES", n_cols % GI_QUANT_BLOCK == 0); // what is past x nobody puts
-    }
-    add_define(&part->key, "PUTS",
-               kernel == GEMV_RESIDUAL || kernel == GEMV_GLU ? GI_PUTS_ALL : GI_PUTS_NONE);
-}
-
-static void begin_part(struct gemv_part *part, const struct gi_recorder *recorder,
-                       enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
-{
-    const struct gi_weight_part *weight_part = &weight->parts[index];
-    assert(weight_part->n_rows > 0 && weight_part->n_rows % 16 == 0);
-    memset(part, 0, sizeof(*part));
-    part->weight = weight_part;
-    part->n_block = gi_weight_blocks(weight);
-    part->n_pair = weight_part->n_rows / 16;
-    const struct gi_tuning_key key = {
-        .kernel = kernel_names[kernel][gi_gemv_takes_f16(recorder, weight_part)],
-        .type = weight_part->quant->type,
-        .n_rows = weight_part->n_rows,
-        .n_cols = weight->n_cols,
-    };
-    part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
-    part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
-    part->key.quant = weight_part->quant->type;
-    add_define(&part->key, "WG_SIZE", part->shape.wg_size);
-    add_define(&part->key, "PAIRS", part->shape.pairs);
-    if (gi_gemv_is_split(&part->shape) && part->shape.max_groups) {
-        add_define(&part->key, "LOOP", 1);
-    }
-    if (part->shape.form == GI_GEMV_FORM_F16) {
-        add_define(&part->key, "HALF", 1);
-    }
-    if (part->shape.form == GI_GEMV_FORM_F16 && !recorder->group_size) {
-        add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
-        add_define(&part->key, "N_BLOCK", part->n_block);
-    }
-    if (gi_gemv_has_dot(&part->shape)) {
-        add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
-    }
-    if (recorder->group_size) {
-        add_resident(part, kernel, weight->n_cols);
-    }
-    add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
-}
-
-// What is known of x, at `begin` vec4 of binding 1: the sums behind it, and whether it can be read as a uniform
-// block, where an index that all invocations share costs V3D and Mali less.
-static void add_source(struct gemv_part *part, const struct gi_recorder *recorder, uint32_t begin,
-                       bool has_sums, struct gi_dispatch *dispatch)
-{
-    const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
-    const struct gi_range *source = &dispatch->bindings[1];
-    const uint32_t n_col = part->n_block * GI_QUANT_BLOCK;
-    if (!gi_gemv_has_dot(&part->shape)) {
-        return;
-    }
-    const uint32_t n_quad = (has_sums ? gi_x_size(n_col) : n_col) / 4;
-    const struct gi_range range = {source->buffer, source->offset + 16 * (uint64_t)begin,
-                                   16 * (uint64_t)n_quad};
-    add_define(&part->key, "SUMS", has_sums);
-    if (range.size <= limits->max_uniform_block_size &&
-        range.offset % limits->uniform_alignment == 0 &&
-        range.offset + range.size <= source->offset + source->size) {
-        add_define(&part->key, "X_QUADS", n_quad);
-        dispatch->uniform = range;
-    }
-}
-
-// Whether the rows of all parts leave sums, each of them of `rows` rows from a multiple of them on; adds what
-// says so to the key of a part.
-static bool writes_sums(const struct gi_weight *weight, uint32_t rows, struct gemv_part *part)
-{
-    bool is_writing =
-        gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 32 && !weight->is_apart;
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
-        is_writing = is_writing && weight->parts[i].row_begin % rows == 0;
-    }
-    add_define(&part->key, "WRITE_SUMS", is_writing);
-    return is_writing;
-}
-
-static bool record_part(const struct gemv_part *part, struct gi_recorder *recorder,
-                        struct gi_dispatch *dispatch, struct glinfer_error *err)
-{
-    dispatch->bindings[2] = part->weight->quads;
-    dispatch->bindings[3] = part->weight->aux;
-    if (gi_gemv_has_texels(&part->shape)) {
-        dispatch->texels[1] = GI_TEXEL_VEC4;
-        dispatch->texels[2] = GI_TEXEL_UVEC4;
-        dispatch->texels[3] = GI_TEXEL_UINT;
-    }
-    dispatch->writes = 1u << 0;
-    dispatch->site = part->site;
-    dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
-    dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
-    dispatch->grid.size[0] = gi_gemv_groups(&part->shape, part->n_pair);
-    dispatch->grid.size[1] = 1;
-    dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
-    return gi_program_table_request(recorder->programs, &part->key, &dispatch->program, err) &&
-           gi_dispatch_table_record(recorder->table, dispatch, err);
-}
 
 bool gi_gemv_wants_sums(const struct gi_gpu *gpu)
 {
     return gi_gemv_prefers_dot(gpu);
 }
-
-//-- ops -------------------------------------------------------------------------------------------
 
 bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer)
 {
@@ -208,11 +28,11 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
     assert(gi_gemv_qkv_suits(layer));
     uint32_t half_dim = layout->head_dim / 2;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gemv_part part;
-        begin_part(&part, recorder, GEMV_QKV, weight, i);
-        add_define(&part.key, "HEAD_DIM", layout->head_dim);
-        add_define(&part.key, "K_TYPE", layer->type_k);
-        add_define(&part.key, "V_TYPE", layer->type_v);
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_QKV, weight, i);
+        gi_gemv_add_define(&part.key, "HEAD_DIM", layout->head_dim);
+        gi_gemv_add_define(&part.key, "K_TYPE", layer->type_k);
+        gi_gemv_add_define(&part.key, "V_TYPE", layer->type_v);
         const struct gi_gemv_qkv_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -239,8 +59,8 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
             .params = &params,
             .params_size = sizeof(params),
         };
-        add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
-        if (!record_part(&part, recorder, &dispatch, err)) {
+        gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }
@@ -254,9 +74,9 @@ static bool record_plain(struct gi_recorder *recorder, const char *label,
                          struct glinfer_error *err)
 {
     for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gemv_part part;
-        begin_part(&part, recorder, GEMV_PLAIN, weight, i);
-        add_define(&part.key, "NORM", has_norm);
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_PLAIN, weight, i);
+        gi_gemv_add_define(&part.key, "NORM", has_norm);
         params.n_block = part.n_block;
         params.n_pair = part.n_pair;
         params.bias = part.weight->bias;
@@ -267,8 +87,8 @@ static bool record_plain(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        add_source(&part, recorder, params.source, has_sums, &dispatch);
-        if (!record_part(&part, recorder, &dispatch, err)) {
+        gi_gemv_add_source(&part, recorder, params.source, has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }
@@ -309,12 +129,12 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
     uint32_t n_ssq = 0;
     bool has_written = true;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gemv_part part;
-        begin_part(&part, recorder, GEMV_RESIDUAL, weight, i);
-        add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
-        has_written = writes_sums(weight, 16, &part) && has_written;
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_RESIDUAL, weight, i);
+        gi_gemv_add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
+        has_written = gi_gemv_writes_sums(weight, 16, &part) && has_written;
         if (stream->n_parts > 0) {
-            add_define(&part.key, "PARTS", stream->n_parts);
+            gi_gemv_add_define(&part.key, "PARTS", stream->n_parts);
         }
         const struct gi_gemv_residual_params params = {
             .n_block = part.n_block,
@@ -338,8 +158,8 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         };
         n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_ssq <= stream->max_ssq);
-        add_source(&part, recorder, params.source, has_sums, &dispatch);
-        if (!record_part(&part, recorder, &dispatch, err)) {
+        gi_gemv_add_source(&part, recorder, params.source, has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }
@@ -373,8 +193,8 @@ static bool all_take_parts(const struct gi_recorder *recorder, const struct gi_w
 {
     bool is_taking = weight->n_parts > 0;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gemv_part part;
-        begin_part(&part, recorder, GEMV_GLU, weight, i);
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_GLU, weight, i);
         is_taking = is_taking && takes_parts(&part.shape);
     }
     return is_taking;
@@ -399,12 +219,12 @@ bool gi_gemv_glu_takes_parts(const struct gi_recorder *recorder, const struct gi
 }
 
 // x in place of its norm.
-static void add_parts(struct gemv_part *part, const struct gi_stream *stream,
+static void add_parts(struct gi_gemv_part *part, const struct gi_stream *stream,
                       struct gi_gemv_glu_params *params)
 {
     assert(takes_parts(&part->shape));
-    add_define(&part->key, "PARTS", stream->n_parts);
-    add_define(&part->key, "N_BLOCK", part->n_block);
+    gi_gemv_add_define(&part->key, "PARTS", stream->n_parts);
+    gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
     params->source = stream->residual / 4;
     params->parts = stream->parts / 4;
 }
@@ -420,13 +240,13 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
     const struct gi_recorder chooser =
         stream->n_parts > 0 ? choose_for_parts(recorder, weight) : *recorder;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gemv_part part;
-        begin_part(&part, &chooser, GEMV_GLU, weight, i);
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, &chooser, GI_GEMV_GLU, weight, i);
         const uint32_t row = part.weight->row_begin;
-        add_define(&part.key, "ACTIVATION", activation);
-        add_define(&part.key, "NORM", has_norm);
-        add_define(&part.key, "SIDE", find_side(weight, part.weight));
-        has_written = writes_sums(weight, 32, &part) && has_written;
+        gi_gemv_add_define(&part.key, "ACTIVATION", activation);
+        gi_gemv_add_define(&part.key, "NORM", has_norm);
+        gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
+        has_written = gi_gemv_writes_sums(weight, 32, &part) && has_written;
         struct gi_gemv_glu_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -449,8 +269,8 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .params = &params,
             .params_size = sizeof(params),
         };
-        add_source(&part, recorder, params.source, has_norm && stream->has_sums, &dispatch);
-        if (!record_part(&part, recorder, &dispatch, err)) {
+        gi_gemv_add_source(&part, recorder, params.source, has_norm && stream->has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }
@@ -475,7 +295,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
 }
 
 // Notes whose largest a part's partial results are.
-static void note_partial_rows(struct gi_logits *logits, const struct gemv_part *part, bool is_first)
+static void note_partial_rows(struct gi_logits *logits, const struct gi_gemv_part *part,
+                              bool is_first)
 {
     uint32_t block_rows, row_step;
     gi_gemv_partial_rows(&part->shape, part->n_pair, &block_rows, &row_step);
@@ -497,9 +318,9 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
     assert(stream->n_ssq > 0 && stream->n_parts == 0);
     uint32_t n_partial = 0;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gemv_part part;
-        begin_part(&part, recorder, GEMV_VOCAB, weight, i);
-        add_define(&part.key, "SOFTCAP", softcap > 0);
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_VOCAB, weight, i);
+        gi_gemv_add_define(&part.key, "SOFTCAP", softcap > 0);
         const struct gi_gemv_vocab_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -524,8 +345,8 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
         n_partial += gi_gemv_partials(&part.shape, part.n_pair);
         assert(n_partial <= logits->max_partial);
         note_partial_rows(logits, &part, i == 0);
-        add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
-        if (!record_part(&part, recorder, &dispatch, err)) {
+        gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }
@@ -537,12 +358,13 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
 //-- experts ---------------------------------------------------------------------------------------
 
 // What both projections of experts have in common: one part, whose pairs are those of an expert.
-static void begin_experts(struct gemv_part *part, const struct gi_recorder *recorder,
-                          enum gemv_kernel kernel, const struct gi_weight *weight, uint32_t index,
-                          uint32_t expert_rows, struct gi_gemv_expert_glu_params *params)
+static void begin_experts(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                          enum gi_gemv_kernel kernel, const struct gi_weight *weight,
+                          uint32_t index, uint32_t expert_rows,
+                          struct gi_gemv_expert_glu_params *params)
 {
     const uint32_t n_rows = weight->is_apart ? weight->n_rows / 2 : weight->n_rows;
-    begin_part(part, recorder, kernel, weight, index);
+    gi_gemv_begin_part(part, recorder, kernel, weight, index);
     part->n_pair = expert_rows / 16;
     params->n_block = part->n_block;
     params->n_pair = part->n_pair;
@@ -585,11 +407,11 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
         params.source_stride = x->stride / 4;
     }
     for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gemv_part part;
-        begin_experts(&part, recorder, GEMV_EXPERT_GLU, weight, i, expert_rows, &params);
-        add_define(&part.key, "ACTIVATION", activation);
-        add_define(&part.key, "NORM", stream != NULL);
-        add_define(&part.key, "SIDE", find_side(weight, part.weight));
+        struct gi_gemv_part part;
+        begin_experts(&part, recorder, GI_GEMV_EXPERT_GLU, weight, i, expert_rows, &params);
+        gi_gemv_add_define(&part.key, "ACTIVATION", activation);
+        gi_gemv_add_define(&part.key, "NORM", stream != NULL);
+        gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
         struct gi_dispatch dispatch = {
             .label = "expert_gate_up",
             .bindings = {act->range, stream ? stream->range : x->range},
@@ -597,7 +419,7 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
             .params_size = sizeof(params),
             .grid = expert_grid(experts, stream ? GI_EXPERTS_STEP : GI_EXPERTS_BATCH),
         };
-        if (!record_part(&part, recorder, &dispatch, err)) {
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }
@@ -611,9 +433,9 @@ bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *ex
 {
     const uint32_t expert_rows = weight->n_rows / experts->n_expert;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gemv_part part;
+        struct gi_gemv_part part;
         struct gi_gemv_expert_glu_params common = {0};
-        begin_experts(&part, recorder, GEMV_EXPERT, weight, i, expert_rows, &common);
+        begin_experts(&part, recorder, GI_GEMV_EXPERT, weight, i, expert_rows, &common);
         const struct gi_gemv_expert_params params = {
             .n_block = common.n_block,
             .n_pair = common.n_pair,
@@ -633,7 +455,7 @@ bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *ex
             .params_size = sizeof(params),
             .grid = expert_grid(experts, tokens),
         };
-        if (!record_part(&part, recorder, &dispatch, err)) {
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }

@@ -1,0 +1,162 @@
+#include "ops/gemv_part.h"
+
+#include "ops/stream.h"
+
+#include <assert.h>
+#include <string.h>
+
+void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t value)
+{
+    assert(key->n_defines < GI_MAX_DEFINES);
+    key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
+}
+
+// Of x in shared memory, where groups stay: 18 KiB with what keeps banks apart.
+#define MAX_SHARED_BLOCKS 128
+
+// Programs by form; the last one is the split form with subgroups.
+#define FORMS(kernel)                                                                              \
+    {                                                                                              \
+        GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_SPLIT,                        \
+            GI_PROGRAM_GEMV_##kernel##_ROW, GI_PROGRAM_GEMV_##kernel##_TEXEL,                      \
+            GI_PROGRAM_GEMV_##kernel##_HALVES, GI_PROGRAM_GEMV_##kernel##_BYTES,                   \
+            GI_PROGRAM_GEMV_##kernel##_PLACES, GI_PROGRAM_GEMV_##kernel##_BITS,                    \
+            GI_PROGRAM_GEMV_##kernel##_TEXBITS, GI_PROGRAM_GEMV_##kernel##_SUBGROUP                \
+    }
+
+static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gi_gemv_kernel kernel,
+                                         enum gi_gemv_form form)
+{
+    static const enum gi_program_id ids[][GI_GEMV_FORM_COUNT + 1] = {
+        [GI_GEMV_QKV] = FORMS(QKV),       [GI_GEMV_RESIDUAL] = FORMS(RESIDUAL),
+        [GI_GEMV_GLU] = FORMS(GLU),       [GI_GEMV_VOCAB] = FORMS(VOCAB),
+        [GI_GEMV_PLAIN] = FORMS(PLAIN),   [GI_GEMV_EXPERT_GLU] = FORMS(EXPERT_GLU),
+        [GI_GEMV_EXPERT] = FORMS(EXPERT),
+    };
+    enum gi_program_id subgroup = ids[kernel][GI_GEMV_FORM_COUNT];
+    bool is_subgroup =
+        ids[kernel][form] == ids[kernel][GI_GEMV_FORM_SPLIT] && gi_program_available(gpu, subgroup);
+    return is_subgroup ? subgroup : ids[kernel][form];
+}
+
+// As tuning knows them: in f32, and where products may be taken in f16.
+static const char *const kernel_names[][2] = {
+    [GI_GEMV_QKV] = {"gemv_qkv",        "gemv_qkv_half"       },
+    [GI_GEMV_RESIDUAL] = {"gemv_residual",   "gemv_residual_half"  },
+    [GI_GEMV_GLU] = {"gemv_glu",        "gemv_glu_half"       },
+    [GI_GEMV_VOCAB] = {"gemv_vocab",      "gemv_vocab_half"     },
+    [GI_GEMV_PLAIN] = {"gemv_plain",      "gemv_plain_half"     },
+    [GI_GEMV_EXPERT_GLU] = {"gemv_expert_glu", "gemv_expert_glu_half"},
+    [GI_GEMV_EXPERT] = {"gemv_expert",     "gemv_expert_half"    },
+};
+
+// Groups that stay ask for their first weights before what they depend on is there, unless which weights
+// they are depends on it. An invocation asks for two blocks at a time where it has several.
+static void add_resident(struct gi_gemv_part *part, enum gi_gemv_kernel kernel, uint32_t n_cols)
+{
+    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
+    gi_gemv_add_define(&part->key, "RESIDENT",
+                       kernel != GI_GEMV_EXPERT && kernel != GI_GEMV_EXPERT_GLU);
+    gi_gemv_add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
+    if (part->shape.form == GI_GEMV_FORM_F16 || part->n_block <= MAX_SHARED_BLOCKS) {
+        gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
+        gi_gemv_add_define(&part->key, "TAKES",
+                           n_cols % GI_QUANT_BLOCK == 0); // what is past x nobody puts
+    }
+    gi_gemv_add_define(&part->key, "PUTS",
+                       kernel == GI_GEMV_RESIDUAL || kernel == GI_GEMV_GLU ? GI_PUTS_ALL
+                                                                           : GI_PUTS_NONE);
+}
+
+void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                        enum gi_gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
+{
+    const struct gi_weight_part *weight_part = &weight->parts[index];
+    assert(weight_part->n_rows > 0 && weight_part->n_rows % 16 == 0);
+    memset(part, 0, sizeof(*part));
+    part->weight = weight_part;
+    part->n_block = gi_weight_blocks(weight);
+    part->n_pair = weight_part->n_rows / 16;
+    const struct gi_tuning_key key = {
+        .kernel = kernel_names[kernel][gi_gemv_takes_f16(recorder, weight_part)],
+        .type = weight_part->quant->type,
+        .n_rows = weight_part->n_rows,
+        .n_cols = weight->n_cols,
+    };
+    part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
+    part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
+    part->key.quant = weight_part->quant->type;
+    gi_gemv_add_define(&part->key, "WG_SIZE", part->shape.wg_size);
+    gi_gemv_add_define(&part->key, "PAIRS", part->shape.pairs);
+    if (gi_gemv_is_split(&part->shape) && part->shape.max_groups) {
+        gi_gemv_add_define(&part->key, "LOOP", 1);
+    }
+    if (part->shape.form == GI_GEMV_FORM_F16) {
+        gi_gemv_add_define(&part->key, "HALF", 1);
+    }
+    if (part->shape.form == GI_GEMV_FORM_F16 && !recorder->group_size) {
+        gi_gemv_add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
+        gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
+    }
+    if (gi_gemv_has_dot(&part->shape)) {
+        gi_gemv_add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
+    }
+    if (recorder->group_size) {
+        add_resident(part, kernel, weight->n_cols);
+    }
+    gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
+}
+
+// An index that all invocations share costs V3D and Mali less in a uniform block.
+void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                        uint32_t begin, bool has_sums, struct gi_dispatch *dispatch)
+{
+    const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
+    const struct gi_range *source = &dispatch->bindings[1];
+    const uint32_t n_col = part->n_block * GI_QUANT_BLOCK;
+    if (!gi_gemv_has_dot(&part->shape)) {
+        return;
+    }
+    const uint32_t n_quad = (has_sums ? gi_x_size(n_col) : n_col) / 4;
+    const struct gi_range range = {source->buffer, source->offset + 16 * (uint64_t)begin,
+                                   16 * (uint64_t)n_quad};
+    gi_gemv_add_define(&part->key, "SUMS", has_sums);
+    if (range.size <= limits->max_uniform_block_size &&
+        range.offset % limits->uniform_alignment == 0 &&
+        range.offset + range.size <= source->offset + source->size) {
+        gi_gemv_add_define(&part->key, "X_QUADS", n_quad);
+        dispatch->uniform = range;
+    }
+}
+
+bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part)
+{
+    bool is_writing =
+        gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 32 && !weight->is_apart;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        is_writing = is_writing && weight->parts[i].row_begin % rows == 0;
+    }
+    gi_gemv_add_define(&part->key, "WRITE_SUMS", is_writing);
+    return is_writing;
+}
+
+bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *recorder,
+                         struct gi_dispatch *dispatch, struct glinfer_error *err)
+{
+    dispatch->bindings[2] = part->weight->quads;
+    dispatch->bindings[3] = part->weight->aux;
+    if (gi_gemv_has_texels(&part->shape)) {
+        dispatch->texels[1] = GI_TEXEL_VEC4;
+        dispatch->texels[2] = GI_TEXEL_UVEC4;
+        dispatch->texels[3] = GI_TEXEL_UINT;
+    }
+    dispatch->writes = 1u << 0;
+    dispatch->site = part->site;
+    dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
+    dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
+    dispatch->grid.size[0] = gi_gemv_groups(&part->shape, part->n_pair);
+    dispatch->grid.size[1] = 1;
+    dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
+    return gi_program_table_request(recorder->programs, &part->key, &dispatch->program, err) &&
+           gi_dispatch_table_record(recorder->table, dispatch, err);
+}
