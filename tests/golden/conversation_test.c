@@ -1,22 +1,16 @@
 // A conversation that goes on in a session: what is held already is not processed again, and the answers
 // are those of a session that is given the whole conversation anew. Runs on a tiny model with a ChatML
 // template; exits 77 without a device.
-#include "glinfer.h"
+#include "golden/tiny_model.h"
 #include "unit/cmocka_test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #ifndef MODELS
 #error "MODELS: the folder of the tiny models"
 #endif
 
-enum { MAX_IDS = 500, N_ANSWER = 16, N_TURN = 4, SKIPPED = 77 };
-
-struct fixture {
-    struct glinfer_device *device;
-    struct glinfer_model *model;
-};
+enum { MAX_IDS = 500, N_ANSWER = 16, N_TURN = 4 };
 
 struct ids {
     int32_t data[MAX_IDS];
@@ -44,7 +38,7 @@ static bool on_token(void *user, const struct glinfer_token *token)
     return true;
 }
 
-static struct glinfer_session *open_session(const struct fixture *f)
+static struct glinfer_session *open_session(const struct tiny_model *f)
 {
     struct glinfer_error err;
     struct glinfer_session_params params;
@@ -76,7 +70,7 @@ static struct glinfer_stats generate(struct glinfer_session *session, const int3
     return stats;
 }
 
-static void encode(const struct fixture *f, const struct glinfer_message *messages, size_t n,
+static void encode(const struct tiny_model *f, const struct glinfer_message *messages, size_t n,
                    struct ids *ids)
 {
     struct glinfer_error err;
@@ -116,7 +110,7 @@ static void a_conversation_goes_on_as_if_it_were_encoded_anew(void **state)
 {
     static const char *const questions[N_TURN] = {"Hello there", "How are you?",
                                                   "the <|im_end|> of it", ""};
-    const struct fixture *f = *state;
+    const struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f), *fresh = open_session(f);
     struct glinfer_message messages[2 * N_TURN];
     struct answer answers[N_TURN], anew;
@@ -146,7 +140,7 @@ static void a_conversation_goes_on_as_if_it_were_encoded_anew(void **state)
 // A pending token, one that was sampled and not processed yet, counts as held.
 static void a_session_rewinds_to_any_of_its_tokens(void **state)
 {
-    const struct fixture *f = *state;
+    const struct tiny_model *f = *state;
     const struct glinfer_message message = {"user", "Once upon a time"};
     struct glinfer_session *session = open_session(f);
     struct answer first, again;
@@ -173,33 +167,14 @@ static void a_session_rewinds_to_any_of_its_tokens(void **state)
 
 static int open_fixture(void **state)
 {
-    static struct fixture f;
-    struct glinfer_device_params device;
-    struct glinfer_model_params model;
-    struct glinfer_error err;
-    glinfer_device_params_init(&device);
-    device.allow_software = true;
-    f.device = glinfer_device_create(&device, &err);
-    if (!f.device) {
-        printf("skipped: %s\n", err.message);
-        exit(SKIPPED);
-    }
-    glinfer_model_params_init(&model);
-    model.path = MODELS "/tiny-chat.gguf";
-    f.model = glinfer_model_load(f.device, &model, &err);
-    if (!f.model) {
-        printf("%s\n", err.message);
-        return -1;
-    }
-    *state = &f;
-    return 0;
+    static struct tiny_model tiny;
+    *state = &tiny;
+    return tiny_model_open(&tiny, MODELS "/tiny-chat.gguf") ? 0 : -1;
 }
 
 static int close_fixture(void **state)
 {
-    struct fixture *f = *state;
-    glinfer_model_destroy(&f->model);
-    glinfer_device_destroy(&f->device);
+    tiny_model_close(*state);
     return 0;
 }
 

@@ -2,7 +2,7 @@
 // dispatching give the same tokens, a split conversation the same as a whole one, a cancelled or refused
 // call leaves the session usable, and decoding allocates nothing. Runs on the tiny models; exits 77
 // without a device.
-#include "glinfer.h"
+#include "golden/tiny_model.h"
 #include "unit/cmocka_test.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #error "MODELS: the folder of the tiny models"
 #endif
 
-enum { MAX_TOKENS = 300, SKIPPED = 77 };
+enum { MAX_TOKENS = 300 };
 
 //-- allocations -----------------------------------------------------------------------------------
 
@@ -49,11 +49,6 @@ void *__wrap_realloc(void *data, size_t size)
 
 //-- a session and what it says --------------------------------------------------------------------
 
-struct fixture {
-    struct glinfer_device *device;
-    struct glinfer_model *model;
-};
-
 struct answer {
     int32_t ids[MAX_TOKENS];
     int n;
@@ -84,7 +79,7 @@ static bool on_token(void *user, const struct glinfer_token *token)
     return answer->n != answer->stop_after;
 }
 
-static struct glinfer_session *open_session(struct fixture *f, uint32_t chain, uint32_t n_ctx,
+static struct glinfer_session *open_session(struct tiny_model *f, uint32_t chain, uint32_t n_ctx,
                                             uint32_t n_batch)
 {
     struct glinfer_session_params params;
@@ -142,7 +137,7 @@ enum { N_PROMPT = sizeof(prompt) / sizeof(prompt[0]) };
 
 enum { N_CHAINED = 150 }; // the last of the growing chains has 69
 
-static void generate_with_chain(struct fixture *f, uint32_t chain, float temperature,
+static void generate_with_chain(struct tiny_model *f, uint32_t chain, float temperature,
                                 struct answer *answer)
 {
     struct glinfer_session *session = open_session(f, chain, 512, 0);
@@ -250,7 +245,7 @@ static int compile_calls(struct glinfer_session *session, size_t n_prompt, float
 // renderer compiles at the first dispatches.
 static void a_generation_compiles_what_none_of_its_kind_did(void **state)
 {
-    struct fixture *f = *state;
+    struct tiny_model *f = *state;
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
     struct glinfer_session *session = open_session(f, 4, 256, 0);
     glinfer_device_describe(f->device, &info);
@@ -264,7 +259,7 @@ static void a_generation_compiles_what_none_of_its_kind_did(void **state)
 
 static void what_is_expected_is_compiled_ahead(void **state)
 {
-    struct fixture *f = *state;
+    struct tiny_model *f = *state;
     struct glinfer_session_params params;
     struct glinfer_generate_params expected;
     struct glinfer_error err;
@@ -288,7 +283,7 @@ static void what_is_expected_is_compiled_ahead(void **state)
 // Fields behind the end of a caller's struct are no wishes.
 static void what_is_expected_may_be_of_an_older_caller(void **state)
 {
-    struct fixture *f = *state;
+    struct tiny_model *f = *state;
     struct glinfer_session_params params;
     struct glinfer_generate_params expected;
     struct glinfer_error err;
@@ -516,7 +511,7 @@ static void wrong_requests_are_refused_and_nothing_is_lost(void **state)
 
 static void a_budget_is_kept(void **state)
 {
-    struct fixture *f = *state;
+    struct tiny_model *f = *state;
     struct glinfer_model_params params;
     struct glinfer_error err;
     glinfer_model_params_init(&params);
@@ -528,7 +523,7 @@ static void a_budget_is_kept(void **state)
 
 static void a_context_that_fits_no_storage_block_is_refused(void **state)
 {
-    struct fixture *f = *state;
+    struct tiny_model *f = *state;
     const uint32_t contexts[] = {1u << 24, UINT32_MAX};
     for (int i = 0; i < 2; i++) {
         struct glinfer_session_params params;
@@ -640,33 +635,14 @@ static void stop_strings_end_the_answer(void **state)
 
 static int open_fixture(void **state)
 {
-    static struct fixture f;
-    struct glinfer_device_params device;
-    struct glinfer_model_params model;
-    struct glinfer_error err;
-    glinfer_device_params_init(&device);
-    device.allow_software = true;
-    f.device = glinfer_device_create(&device, &err);
-    if (!f.device) {
-        printf("skipped: %s\n", err.message);
-        exit(SKIPPED);
-    }
-    glinfer_model_params_init(&model);
-    model.path = MODELS "/tiny-q4_0.gguf";
-    f.model = glinfer_model_load(f.device, &model, &err);
-    if (!f.model) {
-        printf("%s\n", err.message);
-        return -1;
-    }
-    *state = &f;
-    return 0;
+    static struct tiny_model tiny;
+    *state = &tiny;
+    return tiny_model_open(&tiny, MODELS "/tiny-q4_0.gguf") ? 0 : -1;
 }
 
 static int close_fixture(void **state)
 {
-    struct fixture *f = *state;
-    glinfer_model_destroy(&f->model);
-    glinfer_device_destroy(&f->device);
+    tiny_model_close(*state);
     return 0;
 }
 

@@ -1,21 +1,20 @@
 // What a session prepares before an answer, on a real context: all that the answer needs, and what it does not need is
 // in nobody's way. Exit status 77 where there is no device.
 #include "engine/session_tables.h"
+#include "golden/tiny_model.h"
 #include "ops/attention_out.h"
-#include "tests/unit/cmocka_test.h"
+#include "unit/cmocka_test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #ifndef MODELS
 #error "MODELS: the folder of the tiny models"
 #endif
 
-enum { SKIPPED = 77, N_CTX = 512 };
+enum { N_CTX = 512 };
 
 struct fixture {
-    struct glinfer_device *device;
-    struct glinfer_model *model;
+    struct tiny_model tiny;
     struct glinfer_session *session;
     uint32_t ready; // tables at the first token
 };
@@ -30,28 +29,14 @@ static void must(bool ok, const struct glinfer_error *err)
 static int open_fixture(void **state)
 {
     static struct fixture f;
-    struct glinfer_device_params device;
-    struct glinfer_model_params model;
-    struct glinfer_error err;
-    glinfer_device_params_init(&device);
-    device.allow_software = true;
-    f.device = glinfer_device_create(&device, &err);
-    if (!f.device) {
-        printf("skipped: %s\n", err.message);
-        exit(SKIPPED);
-    }
-    glinfer_model_params_init(&model);
-    model.path = MODELS "/tiny-q4_0.gguf";
-    f.model = glinfer_model_load(f.device, &model, &err);
     *state = &f;
-    return f.model ? 0 : -1;
+    return tiny_model_open(&f.tiny, MODELS "/tiny-q4_0.gguf") ? 0 : -1;
 }
 
 static int close_fixture(void **state)
 {
     struct fixture *f = *state;
-    glinfer_model_destroy(&f->model);
-    glinfer_device_destroy(&f->device);
+    tiny_model_close(&f->tiny);
     return 0;
 }
 
@@ -61,7 +46,7 @@ static int open_session(void **state)
     struct glinfer_session_params params;
     glinfer_session_params_init(&params);
     params.n_ctx = N_CTX;
-    f->session = glinfer_session_create(f->model, &params, NULL);
+    f->session = glinfer_session_create(f->tiny.model, &params, NULL);
     return f->session ? 0 : -1;
 }
 
