@@ -267,6 +267,18 @@ static int run(struct tune *tune)
     return status;
 }
 
+static int show_reset(const struct settings *settings, size_t n, const char *renderer)
+{
+    if (settings->is_json) {
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "device", renderer);
+        cJSON_AddNumberToObject(object, "forgotten", (double)n);
+        return cli_json_print(object);
+    }
+    printf("%zu shapes of %s are forgotten\n", n, renderer);
+    return cli_close_output(CLI_EXIT_DONE);
+}
+
 static int reset(const struct settings *settings)
 {
     int status = CLI_EXIT_DONE;
@@ -280,8 +292,7 @@ static int reset(const struct settings *settings)
     if (!glinfer_device_reset_tuning(device, &err)) {
         status = cli_fail_error(&err);
     } else {
-        printf("%zu shapes of %s are forgotten\n", n, info.renderer);
-        status = cli_close_output(CLI_EXIT_DONE);
+        status = show_reset(settings, n, info.renderer);
     }
     glinfer_device_destroy(&device);
     return status;

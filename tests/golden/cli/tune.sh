@@ -26,3 +26,7 @@ if grep -q 'texel:[0-9]*:8:' "$dir/table" "$dir/cache/glinfer/tuning/"*; then
     echo 'FAIL: the wrong shape was taken'
     exit 1
 fi
+if ! "$glinfer" tune --reset --json | grep -q '^{"device":"llvmpipe.*,"forgotten":[1-9][0-9]*}$'; then
+    echo 'FAIL: what is forgotten is not told as JSON'
+    exit 1
+fi
