@@ -102,6 +102,18 @@ bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_
     return ok;
 }
 
+bool gi_cache_check(const char *folder)
+{
+    char *folders = strdup(folder);
+    errno = ENOMEM;
+    const bool ok = folders && make_folders(folders) &&
+                    faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+    const int reason = errno;
+    free(folders);
+    errno = reason;
+    return ok;
+}
+
 static char *read_stream(FILE *stream, size_t max_size, size_t *size)
 {
     char *data = malloc(max_size + 1);

@@ -19,6 +19,8 @@ struct gi_cache_piece {
 // reads sees the old file, the new one, or none. Creates the folder and those above it. False with errno.
 bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_piece *pieces,
                     size_t n_pieces);
+// Creates the folder and those above it, and asks whether files may be written there; writes none. False with errno.
+bool gi_cache_check(const char *folder);
 // Returns the whole of folder/name, or of the path name for a NULL folder, owned by the caller, and its size, a
 // 0 behind it not counted; NULL with errno where it cannot be read or is larger than max_size (EFBIG).
 char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size);

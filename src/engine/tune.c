@@ -300,17 +300,6 @@ static bool keep(struct gi_tune *tune)
     return ok;
 }
 
-// Writes the file as it is, so that a folder that nothing can be kept in does not cost the measuring.
-static bool check_file(struct gi_tune *tune)
-{
-    const struct glinfer_device *device = tune->session->model->device;
-    struct gi_tuning *kept = gi_tuning_create(tune->err);
-    const bool ok = kept && gi_tuning_file_load(&device->tuning_file, kept, tune->err) &&
-                    gi_tuning_file_store(&device->tuning_file, kept, tune->err);
-    gi_tuning_destroy(kept);
-    return ok;
-}
-
 //-- the whole -------------------------------------------------------------------------------------
 
 static bool allocate(struct gi_tune *tune)
@@ -392,7 +381,9 @@ static bool run_tune(struct gi_tune *tune)
 {
     const enum gi_gpu_class batch_class = gi_gpu_batch_class(gi_tune_gpu(tune));
     tune->recorder = tune->session->recorder;
-    bool ok = check_file(tune) && allocate(tune);
+    // What cannot be kept is not worth measuring.
+    bool ok = gi_tuning_file_check(&tune->session->model->device->tuning_file, tune->err) &&
+              allocate(tune);
     tune->session->recorder.programs = tune->programs;
     tune->session->recorder.tuning = tune->trial;
     tune->session->recorder.sites = tune->known;

@@ -65,16 +65,21 @@ static bool refuse(const struct gi_tuning_file *file, const char *what, struct g
                         file->folder, strerror(errno));
 }
 
-bool gi_tuning_file_store(const struct gi_tuning_file *file, const struct gi_tuning *tuning,
-                          struct glinfer_error *err)
+bool gi_tuning_file_check(const struct gi_tuning_file *file, struct glinfer_error *err)
 {
-    size_t size = 0;
     if (!file->folder) {
         return gi_error_set(err, GLINFER_STATUS_IO,
                             "the tuning cannot be kept without a cache folder: set XDG_CACHE_HOME "
                             "to a writable one");
     }
-    char *text = gi_tuning_format(tuning, &size, err);
+    return gi_cache_check(file->folder) || refuse(file, "kept", err);
+}
+
+bool gi_tuning_file_store(const struct gi_tuning_file *file, const struct gi_tuning *tuning,
+                          struct glinfer_error *err)
+{
+    size_t size = 0;
+    char *text = gi_tuning_file_check(file, err) ? gi_tuning_format(tuning, &size, err) : NULL;
     if (!text) {
         return false;
     }

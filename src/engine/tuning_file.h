@@ -23,6 +23,8 @@ bool gi_tuning_file_load(const struct gi_tuning_file *file, struct gi_tuning *tu
                          struct glinfer_error *err);
 // Adds the rows of any file. Fails with IO where it cannot be read, NO_MEMORY.
 bool gi_tuning_file_read(const char *path, struct gi_tuning *tuning, struct glinfer_error *err);
+// Asks whether rows can be kept; the file stays as it is. Fails with IO (the folder, the system's reason).
+bool gi_tuning_file_check(const struct gi_tuning_file *file, struct glinfer_error *err);
 // Writes all rows. Fails with IO (the folder, the system's reason), NO_MEMORY.
 bool gi_tuning_file_store(const struct gi_tuning_file *file, const struct gi_tuning *tuning,
                           struct glinfer_error *err);

@@ -4,6 +4,7 @@
 #include "golden/tiny_fixture.h"
 #include "unit/cmocka_test.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -159,6 +160,21 @@ static void reset_forgets(void **state)
     }
 }
 
+static uint32_t count_kept_files(void)
+{
+    char path[80];
+    uint32_t n = 0;
+    snprintf(path, sizeof(path), "%s/tuning", cache);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+        n += entry->d_name[0] != '.';
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return n;
+}
+
 static void cancelled_tuning_changes_nothing(void **state)
 {
     (void)state;
@@ -171,6 +187,7 @@ static void cancelled_tuning_changes_nothing(void **state)
     assert_false(glinfer_tune(f.session, NULL, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
     assert_int_equal(glinfer_device_tuning(f.device, NULL, NULL), 0);
+    assert_int_equal(count_kept_files(), 0);
     glinfer_session_reset(f.session);
     generate(&f, NULL, after);
     assert_memory_equal(before, after, sizeof(before));

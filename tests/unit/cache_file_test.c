@@ -83,6 +83,28 @@ static void cache_says_why_it_cannot_write(void **state)
     assert_true(gi_cache_remove(root, "file"));
 }
 
+static void cache_check_says_whether_it_can_write(void **state)
+{
+    (void)state;
+    char folder[128];
+    const struct gi_cache_piece piece = {"x", 1};
+    snprintf(folder, sizeof(folder), "%s/checked", root);
+    assert_true(gi_cache_check(folder));
+    assert_true(gi_cache_check(folder));
+    if (geteuid() != 0) { // whom no mode stops
+        assert_int_equal(chmod(folder, 0500), 0);
+        assert_false(gi_cache_check(folder));
+        assert_int_equal(errno, EACCES);
+    }
+    assert_int_equal(rmdir(folder), 0); // nothing was written
+    assert_true(gi_cache_write(root, "file", &piece, 1));
+    snprintf(folder, sizeof(folder), "%s/file/below", root);
+    assert_false(gi_cache_check(folder));
+    assert_int_equal(errno, ENOTDIR);
+    assert_true(gi_cache_remove(root, "file"));
+    assert_false(gi_cache_check("/proc/nowhere"));
+}
+
 static void cache_clears_all_but_hidden_files(void **state)
 {
     (void)state;
@@ -133,6 +155,7 @@ int main(void)
         cmocka_unit_test(cache_reads_what_it_wrote),
         cmocka_unit_test(cache_refuses_files_that_are_too_large),
         cmocka_unit_test(cache_says_why_it_cannot_write),
+        cmocka_unit_test(cache_check_says_whether_it_can_write),
         cmocka_unit_test(cache_clears_all_but_hidden_files),
         cmocka_unit_test(cache_lock_is_one_holders),
     };
