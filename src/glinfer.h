@@ -140,7 +140,7 @@ struct glinfer_device_info {
     bool is_indirect;                // grids that change are dispatched indirectly
     bool has_timer_query;            // EXT_disjoint_timer_query
     bool has_subgroups;              // KHR_shader_subgroup
-    bool has_program_binary;         // compiled programs are cached
+    bool has_program_binary;         // compiled programs can be cached, unless cache_refusal is set
     uint32_t max_storage_blocks;     // a compute shader
     uint64_t max_storage_block_size; // bytes
     uint32_t storage_alignment;      // bytes
@@ -152,6 +152,7 @@ struct glinfer_device_info {
     bool has_fast_half;              // 16-bit arithmetic was found to be there and faster
     uint32_t n_tuned;                // shapes of kernels that glinfer_tune measured there
     bool is_persistent;              // chains of decode steps are tried as one dispatch
+    char cache_refusal[512];         // why nothing is kept on disk; empty: it is
 };
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and

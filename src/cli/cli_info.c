@@ -104,6 +104,17 @@ static const char *yes_no(bool value)
     return value ? "yes" : "no";
 }
 
+static void print_cache(const struct glinfer_device_info *info)
+{
+    if (!info->has_program_binary) {
+        printf("    program cache   no: the driver hands no programs out\n");
+    } else if (info->cache_refusal[0]) {
+        printf("    program cache   no: %s\n", info->cache_refusal);
+    } else {
+        printf("    program cache   yes\n");
+    }
+}
+
 static void print_usable(const struct glinfer_device_info *info)
 {
     char block[24], uniform[24];
@@ -121,7 +132,7 @@ static void print_usable(const struct glinfer_device_info *info)
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
     printf("    fast halves     %s\n", yes_no(info->has_fast_half));
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
-    printf("    program cache   %s\n", yes_no(info->has_program_binary));
+    print_cache(info);
     if (info->n_tuned == 0) {
         printf("    tuning          none; `glinfer tune -m MODEL` measures\n");
         return;
@@ -166,7 +177,11 @@ static void add_device(void *user, const struct glinfer_device_info *info)
         cJSON_AddBoolToObject(object, "subgroups", info->has_subgroups);
         cJSON_AddBoolToObject(object, "fast_halves", info->has_fast_half);
         cJSON_AddBoolToObject(object, "timer_queries", info->has_timer_query);
-        cJSON_AddBoolToObject(object, "program_cache", info->has_program_binary);
+        cJSON_AddBoolToObject(object, "program_cache",
+                              info->has_program_binary && !info->cache_refusal[0]);
+        if (info->cache_refusal[0]) {
+            cJSON_AddStringToObject(object, "cache_refusal", info->cache_refusal);
+        }
         cJSON_AddNumberToObject(object, "max_storage_blocks", info->max_storage_blocks);
         cli_json_add_u64(object, "max_storage_block_size", info->max_storage_block_size);
         cJSON_AddNumberToObject(object, "storage_alignment", info->storage_alignment);

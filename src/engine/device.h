@@ -13,6 +13,7 @@ struct glinfer_device {
     struct gi_program_table *programs; // shared by all sessions
     struct gi_tuning *tuning;          // what was measured here before, for sessions to record with
     struct gi_tuning_file tuning_file;
+    char *cache_folder;           // of programs; owned; NULL: there is none
     char *verdict_folder;         // of persistent programs; owned; NULL: none is kept
     glinfer_delegate_fn delegate; // has programs compiled elsewhere; NULL: none are
     void *delegate_user;

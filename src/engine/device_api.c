@@ -6,6 +6,7 @@
 #include "ops/batch_class.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,7 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
         return false;
     }
     apply_tuning(device);
+    device->cache_folder = gi_cache_folder(params->cache_dir, "programs");
     // Kernels that are being worked on make new programs that have an old key.
     device->verdict_folder =
         getenv("GLINFER_GLSL_DIR") ? NULL : gi_cache_folder(params->cache_dir, "persistent");
@@ -117,6 +119,7 @@ static void close_device(struct glinfer_device *device)
     }
     gi_tuning_destroy(device->tuning);
     gi_tuning_file_finish(&device->tuning_file);
+    free(device->cache_folder);
     free(device->verdict_folder);
     gi_gpu_destroy(device->gpu);
     gi_platform_close(device->platform);
@@ -158,6 +161,18 @@ static void copy_text(char *out, size_t size, const char *text)
     snprintf(out, size, "%.*s", (int)size - 1, text);
 }
 
+static void fill_cache_refusal(struct glinfer_device_info *info, const char *folder)
+{
+    const size_t size = sizeof(info->cache_refusal);
+    info->cache_refusal[0] = '\0';
+    if (!folder) {
+        snprintf(info->cache_refusal, size, "there is no folder for it");
+    } else if (!gi_cache_check(folder)) {
+        snprintf(info->cache_refusal, size, "%.400s cannot be written (%s)", folder,
+                 strerror(errno));
+    }
+}
+
 static void fill_info(struct glinfer_device_info *info, const struct glinfer_device *device)
 {
     const struct gi_gpu *gpu = device->gpu;
@@ -183,6 +198,7 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
     info->has_fast_half = limits->has_fast_half;
     info->is_persistent = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
     info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
+    fill_cache_refusal(info, device->cache_folder);
 }
 
 static void hand_over(const struct glinfer_device_info *full, struct glinfer_device_info *info)

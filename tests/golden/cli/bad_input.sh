@@ -142,6 +142,11 @@ text=$(run -n 5 -p 'Once upon' 2>errors)
 for folder in "$dir/file" /proc/nowhere; do
     same "an answer without the cache $folder" \
         "$(XDG_CACHE_HOME=$folder run -n 5 -p 'Once upon' 2>errors)" "$text"
+    XDG_CACHE_HOME=$folder "$glinfer" info --json >output 2>errors
+    for field in '"program_cache":' '"cache_refusal":"'"$folder"; do
+        same "$field is told with $folder" "$(grep -c "$field" output)" 1
+    done
+    same "a cache is not claimed with $folder" "$(grep -c '"program_cache":true' output)" 0
 done
 for turn in fresh damaged; do
     same "a $turn cache" "$(XDG_CACHE_HOME=$dir/cache run -n 5 -p 'Once upon' 2>errors)" "$text"
