@@ -5,10 +5,39 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 //-- messages --------------------------------------------------------------------------------------
+
+// What stands on the last line of the terminal.
+static bool is_text_open; // of cli_write, and no line's end behind it
+static bool is_bar_drawn;
+
+static void erase_bar(void)
+{
+    if (is_bar_drawn) {
+        fputs("\r\033[K", stderr);
+        is_bar_drawn = false;
+    }
+}
+
+static bool shares_terminal(void)
+{
+    struct stat output, errors;
+    return isatty(STDOUT_FILENO) && fstat(STDOUT_FILENO, &output) == 0 &&
+           fstat(STDERR_FILENO, &errors) == 0 && output.st_rdev == errors.st_rdev;
+}
+
+static void begin_message(void)
+{
+    erase_bar();
+    if (is_text_open && shares_terminal()) {
+        fputc('\n', stderr);
+        is_text_open = false;
+    }
+}
 
 int cli_fail(int status, const char *format, ...)
 {
@@ -21,6 +50,7 @@ int cli_fail(int status, const char *format, ...)
         *c = (unsigned char)*c < 0x20 || *c == 0x7F ? '?' : *c;
     }
     fflush(stdout);
+    begin_message();
     fprintf(stderr, "glinfer: %s\n", text);
     return status;
 }
@@ -36,12 +66,14 @@ int cli_fail_error(const struct glinfer_error *err)
 void cli_log(void *user, enum glinfer_log_level level, const char *message)
 {
     const bool *is_verbose = user;
-    if (level <= GLINFER_LOG_WARN) {
-        fprintf(stderr, "glinfer: %s: %s\n", level == GLINFER_LOG_ERROR ? "error" : "warning",
-                message);
-    } else if (*is_verbose) {
-        fprintf(stderr, "%s\n", message);
+    if (level > GLINFER_LOG_WARN && !*is_verbose) {
+        return;
     }
+    begin_message();
+    if (level <= GLINFER_LOG_WARN) {
+        fprintf(stderr, "glinfer: %s: ", level == GLINFER_LOG_ERROR ? "error" : "warning");
+    }
+    fprintf(stderr, "%s\n", message);
 }
 
 void cli_note_software(const struct glinfer_device_info *info)
@@ -191,6 +223,7 @@ static bool flush_output(void)
 bool cli_write(const char *data, size_t size)
 {
     errno = 0;
+    is_text_open = size > 0 ? data[size - 1] != '\n' : is_text_open;
     fwrite(data, 1, size, stdout);
     return flush_output();
 }
@@ -293,18 +326,10 @@ void cli_bar_init(struct cli_bar *bar)
     *bar = (struct cli_bar){.is_wanted = isatty(STDERR_FILENO) != 0};
 }
 
-static void erase_bar(struct cli_bar *bar)
-{
-    if (bar->is_drawn) {
-        fputs("\r\033[K", stderr);
-        bar->is_drawn = false;
-    }
-}
-
 void cli_bar_clear(struct cli_bar *bar)
 {
     bar->is_waiting = false;
-    erase_bar(bar);
+    erase_bar();
 }
 
 void cli_bar_wait(struct cli_bar *bar)
@@ -316,7 +341,7 @@ void cli_bar_wait(struct cli_bar *bar)
         const bool has_room = count_columns() > sizeof(what) + sizeof(why) + 3;
         fprintf(stderr, "\r\033[K%s%s...", what, has_room ? why : "");
         fflush(stderr);
-        bar->is_drawn = true;
+        is_bar_drawn = true;
         bar->percent = -1;
     }
 }
@@ -332,7 +357,7 @@ static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
     const size_t n_column = count_columns();
     size_t width = n_column > BAR_TEXT_WIDTH ? n_column - BAR_TEXT_WIDTH : 0;
     char cells[BAR_WIDTH + 1];
-    if (bar->is_drawn && bar->phase == phase && bar->percent == percent) {
+    if (is_bar_drawn && bar->phase == phase && bar->percent == percent) {
         return;
     }
     width = width < BAR_WIDTH ? width : BAR_WIDTH;
@@ -345,7 +370,7 @@ static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
         fprintf(stderr, "\r\033[K%s %d %%", labels[phase], percent);
     }
     fflush(stderr);
-    bar->is_drawn = true;
+    is_bar_drawn = true;
     bar->phase = phase;
     bar->percent = percent;
 }
@@ -353,12 +378,13 @@ static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
 bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
 {
     struct cli_bar *bar = user;
-    if (bar->is_wanted && total > 0 && done < total) {
+    const bool is_free = !is_text_open || !shares_terminal();
+    if (bar->is_wanted && is_free && total > 0 && done < total) {
         draw_bar(bar, phase, (int)((double)done * 100 / (double)total));
     } else if (bar->is_waiting) {
         cli_bar_wait(bar);
     } else {
-        erase_bar(bar);
+        erase_bar();
     }
     return !cli_is_interrupted();
 }

@@ -14,7 +14,7 @@ enum {
     CLI_EXIT_INTERRUPTED = 130,
 };
 
-// "glinfer: ..." on stderr, printable, in one line; returns status.
+// "glinfer: ..." on stderr, printable, in a line of its own, whatever else stands on the terminal; returns status.
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // The message of an error, and the exit status that it means.
 int cli_fail_error(const struct glinfer_error *err);
@@ -54,7 +54,6 @@ void cli_set_session(struct glinfer_session *session);
 // A bar on stderr, if that is a terminal: user of cli_progress.
 struct cli_bar {
     bool is_wanted;
-    bool is_drawn;
     bool is_waiting; // since cli_bar_wait
     int percent;     // drawn last
     enum glinfer_phase phase;
@@ -67,7 +66,7 @@ void cli_bar_wait(struct cli_bar *bar);
 // A glinfer_progress_fn; cancels once interrupted.
 bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total);
 
-// A glinfer_log_fn; user points to the bool that asks for all levels.
+// A glinfer_log_fn, in lines of their own; user points to the bool that asks for all levels.
 void cli_log(void *user, enum glinfer_log_level level, const char *message);
 
 // One line on stderr if the device is no GPU.
