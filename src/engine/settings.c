@@ -1,5 +1,6 @@
 #include "engine/settings.h"
 
+#include "gpu/dispatch_setting.h"
 #include "ops/batch.h"
 #include "ops/gemv.h"
 
@@ -33,11 +34,18 @@ static bool is_folder(const char *path)
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
+static bool is_dispatch(const char *text)
+{
+    struct gi_dispatch_setting setting;
+    return gi_dispatch_setting_parse(text, &setting);
+}
+
 static const struct {
     const char *variable;
     bool (*is_known)(const char *text);
     const char *known;
 } settings[] = {
+    {"GLINFER_DISPATCH", is_dispatch,      GI_DISPATCH_SETTING_EXPECTED                             },
     {"GLINFER_LIMITS",   is_limits,        "es31"                                                   },
     {"GLINFER_GEMM",     gi_gemm_is_tile,  "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few"},
     {"GLINFER_GEMV",     gi_gemv_is_shape,

@@ -4,6 +4,7 @@
 
 enum {
     MAX_GROUPS = 65535,
+    MIN_SIZE = 64,
     MAX_SIZE = 1024,
 };
 
@@ -23,13 +24,19 @@ static bool take_number(const char **text, uint64_t least, uint64_t most, uint32
     return value >= least && value <= most;
 }
 
+// Kernels halve a group again and again.
+static bool take_size(const char **text, uint32_t *size)
+{
+    return take_number(text, MIN_SIZE, MAX_SIZE, size) && (*size & (*size - 1)) == 0;
+}
+
 static bool take_numbers(const char *text, struct gi_dispatch_setting *setting)
 {
     struct gi_persistent_params *params = &setting->persistent;
     if (*text && !take_number(&text, 1, MAX_GROUPS, &params->n_groups)) {
         return false;
     }
-    if (*text && !take_number(&text, 1, MAX_SIZE, &params->group_size)) {
+    if (*text && !take_size(&text, &params->group_size)) {
         return false;
     }
     setting->has_spins = *text != '\0';

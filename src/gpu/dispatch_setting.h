@@ -1,5 +1,5 @@
 // What GLINFER_DISPATCH asks for: how grids that change are dispatched, or a whole chain of steps in one dispatch
-// (gpu/persistent.h). Knows no GL calls; used by gpu.c alone.
+// (gpu/persistent.h). Knows no GL calls.
 #ifndef GI_GPU_DISPATCH_SETTING_H
 #define GI_GPU_DISPATCH_SETTING_H
 
@@ -20,10 +20,14 @@ struct gi_dispatch_setting {
     bool has_spins;
 };
 
-// Reads ordinary, direct, indirect (none of them persistent), or persistent or background, each of these with
-// [:groups[:size[:spins]]]; NULL and an empty text are no setting. Numbers are decimal, groups 1 to 65535, size 1
-// to 1024; spins may be 0: every wait is in vain. False, with no setting in *setting, if the text is anything
-// else.
+// What is understood.
+#define GI_DISPATCH_SETTING_EXPECTED                                                               \
+    "ordinary, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], "      \
+    "GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024"
+
+// Reads ordinary, direct, indirect (none of them persistent), or persistent or background, these with decimal numbers
+// or none; spins may be 0: every wait is in vain. NULL and an empty text are no setting. False, with no setting in
+// *setting, if the text is anything else.
 bool gi_dispatch_setting_parse(const char *text, struct gi_dispatch_setting *setting);
 
 #endif

@@ -148,10 +148,29 @@ static bool suits_persistent(const struct gi_gpu *gpu)
            limits->n_binary_formats > 0;
 }
 
+// Without subgroups attention has groups of one size.
+static bool is_persistent_size(const struct gi_limits *limits, uint32_t size)
+{
+    return limits->subgroup_size ? size <= limits->max_invocations : size == 128;
+}
+
+static uint32_t choose_persistent_size(const struct gi_gpu *gpu, uint32_t asked)
+{
+    const struct gi_limits *limits = &gpu->limits;
+    const uint32_t size = limits->subgroup_size && limits->max_invocations >= 256 ? 256 : 128;
+    if (asked == 0 || is_persistent_size(limits, asked)) {
+        return asked ? asked : size;
+    }
+    gi_log_write(&gpu->log, GLINFER_LOG_WARN,
+                 "GLINFER_DISPATCH: groups of %u are not possible here and left out: expected %s%u",
+                 asked, limits->subgroup_size ? "at most " : "",
+                 limits->subgroup_size ? limits->max_invocations : size);
+    return size;
+}
+
 static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setting *setting)
 {
     const struct gi_persistent_params *asked = &setting->persistent;
-    const bool is_large = gpu->limits.subgroup_size && gpu->limits.max_invocations >= 256;
     // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
     gpu->persistent = (struct gi_gpu_persistent){
         .mode = setting->is_set         ? setting->persistent_mode
@@ -159,26 +178,17 @@ static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setti
                                         : GI_PERSISTENT_NEVER,
         .is_asked = setting->is_set,
         .is_unchecked = setting->has_spins && asked->max_spins == 0,
-        .params = {.group_size = asked->group_size ? asked->group_size
-                                 : is_large        ? 256
-                                                   : 128,
+        .params = {.group_size = choose_persistent_size(gpu, asked->group_size),
                    .n_groups = asked->n_groups ? asked->n_groups : 132,
                    .max_spins = setting->has_spins ? asked->max_spins : 1u << 17},
     };
 }
 
-// GLINFER_DISPATCH.
+// GLINFER_DISPATCH; engine/settings.h says what is ill-formed.
 static void take_dispatch_setting(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
 {
-    const char *text = getenv("GLINFER_DISPATCH");
     struct gi_dispatch_setting setting;
-    if (!gi_dispatch_setting_parse(text, &setting)) {
-        gi_log_write(
-            &gpu->log, GLINFER_LOG_WARN,
-            "GLINFER_DISPATCH=%s is not taken: ordinary, direct, indirect, or persistent or "
-            "background, both with [:groups[:size[:spins]]] and at least one group of one",
-            text);
-    }
+    gi_dispatch_setting_parse(getenv("GLINFER_DISPATCH"), &setting);
     choose_dispatch(gpu, indirect, &setting);
     choose_persistent(gpu, &setting);
 }

@@ -43,7 +43,7 @@ static void numbers_may_be_left_out_from_the_end(void **state)
     assert_true(gi_dispatch_setting_parse("persistent:1:1024:0", &setting));
     assert_true(setting.has_spins);
     assert_int_equal(setting.persistent.max_spins, 0);
-    assert_true(gi_dispatch_setting_parse("persistent:1:1:4294967295", &setting));
+    assert_true(gi_dispatch_setting_parse("persistent:1:64:4294967295", &setting));
     assert_int_equal(setting.persistent.max_spins, UINT32_MAX);
     assert_true(gi_dispatch_setting_parse("background:2:64", &setting));
     assert_int_equal(setting.persistent_mode, GI_PERSISTENT_BACKGROUND);
@@ -64,6 +64,10 @@ static void ill_formed_settings_are_refused(void **state)
         "persistent:132:256:1 ",
         "persistent:65536",
         "persistent:132:1025",
+        "persistent:132:2048",
+        "persistent:132:32",
+        "persistent:132:129",
+        "persistent:8:7",
         "persistent:-1",
         "persistent: 1",
         "persistent:+1",

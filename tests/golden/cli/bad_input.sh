@@ -124,6 +124,15 @@ for shape in splitt split: split:x row:64:1:0:1; do
         GLINFER_GEMV=$shape
 done
 warned 'GLINFER_GLSL_DIR=/no/where is not known and left out: expected a folder' GLINFER_GLSL_DIR=/no/where
+for numbers in :0 :8:7 :1:96 :1:2048 :1:128:x; do
+    warned "GLINFER_DISPATCH=persistent$numbers is not known and left out: expected ordinary, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024" \
+        GLINFER_DISPATCH=persistent$numbers
+done
+if ! grep -q 'subgroups  *yes' devices; then
+    GLINFER_DISPATCH=persistent:1:256 "$glinfer" info >output 2>errors # said of each device
+    same 'a size of groups that is not there' "$(grep '^glinfer: warning' errors | sort -u)" \
+        'glinfer: warning: GLINFER_DISPATCH: groups of 256 are not possible here and left out: expected 128'
+fi
 echo nonsense >nonsense.tuning
 GLINFER_TUNING=nonsense.tuning "$glinfer" info >output 2>errors
 grep -q '^glinfer: warning: GLINFER_TUNING=nonsense.tuning has no effect: the file holds no shapes$' errors
