@@ -2,6 +2,7 @@
 #include "cli/cli_bench.h"
 #include "cli/cli_chat.h"
 #include "cli/cli_delegate.h"
+#include "cli/cli_environment.h"
 #include "cli/cli_info.h"
 #include "cli/cli_io.h"
 #include "cli/cli_perplexity.h"
@@ -27,37 +28,6 @@ static const struct entry entries[] = {
 };
 #define N_ENTRY (sizeof(entries) / sizeof(entries[0]))
 
-static const char environment[] =
-    "environment:\n"
-    "    GLINFER_DISPATCH=ordinary|direct|indirect\n"
-    "                                      no chain of decode steps in one dispatch, and how grids "
-    "that\n"
-    "                                      grow with the context are dispatched\n"
-    "    GLINFER_DISPATCH=persistent|background[:GROUPS[:SIZE[:SPINS]]]\n"
-    "                                      a whole chain in one dispatch from the first answer on, "
-    "or\n"
-    "                                      compiled while that goes on, whatever the device; of at "
-    "most\n"
-    "                                      GROUPS groups (1 to 65535, default 132) of SIZE "
-    "invocations\n"
-    "                                      (64, 128, 256, 512 or 1024, default 256; without "
-    "subgroups\n"
-    "                                      128), which give up after SPINS looks for each other "
-    "(131072)\n"
-    "    GLINFER_LIMITS=es31               use no more than OpenGL ES 3.1 promises\n"
-    "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|bits|texbits\n"
-    "                                      the form of the decode kernels, to compare them\n"
-    "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
-    "    GLINFER_GEMM=64x64|64x64:2|64x64:3|32x64:2|128x64|narrow|few\n"
-    "                                      the prompt kernels of larger GPUs\n"
-    "    GLINFER_HALF=yes|no               fast halves or none, without trying the device\n"
-    "    GLINFER_PAGES=large|small         buffers in pages of 2 MiB or not, where NVIDIA's GL has "
-    "a way\n"
-    "    GLINFER_TUNING=off|FILE           no tuning, or that of a file\n"
-    "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
-    "    XDG_CACHE_HOME                    compiled programs and tuning lie in its folder glinfer\n"
-    "    XDG_STATE_HOME                    the history of chat lies in its folder glinfer\n";
-
 static void print_overview(FILE *file)
 {
     fprintf(file, "usage: glinfer COMMAND [flags]\n\n"
@@ -79,7 +49,7 @@ static void print_help(void)
         printf("flags of %s:\n", entries[i].command->name);
         cli_print_flags(stdout, entries[i].command);
     }
-    printf("\n%s", environment);
+    printf("\n%s", cli_environment);
 }
 
 static const struct entry *find_entry(const char *name)
@@ -125,6 +95,7 @@ int main(int argc, char **argv)
     }
     const struct entry *entry = find_entry(argv[1]);
     if (entry) {
+        cli_check_environment();
         return entry->run(argc - 2, (const char *const *)argv + 2);
     }
     if (is_any(argv[1], "-h", "--help", "help")) {

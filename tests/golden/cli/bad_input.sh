@@ -133,6 +133,8 @@ if ! grep -q 'subgroups  *yes' devices; then
     same 'a size of groups that is not there' "$(grep '^glinfer: warning' errors | sort -u)" \
         'glinfer: warning: GLINFER_DISPATCH: groups of 256 are not possible here and left out: expected 128'
 fi
+warned 'GLINFER_DISPACH is not known and has no effect; is it GLINFER_DISPATCH?' GLINFER_DISPACH=direct
+warned 'GLINFER_COFFEE is not known and has no effect; `glinfer --help` lists those that are' GLINFER_COFFEE=black
 echo nonsense >nonsense.tuning
 GLINFER_TUNING=nonsense.tuning "$glinfer" info >output 2>errors
 grep -q '^glinfer: warning: GLINFER_TUNING=nonsense.tuning has no effect: the file holds no shapes$' errors
