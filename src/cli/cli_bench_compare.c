@@ -125,14 +125,16 @@ static void print_verdict(FILE *file, const struct cli_sample *before, const str
     const enum cli_verdict verdict = cli_noise_judge(before, now, &noise);
     const double percent = before->mean > 0 ? 100 / before->mean : 0;
     const double difference = fabs(now->mean - before->mean) * percent;
+    const size_t n_run = before->n < now->n ? before->n : now->n;
     switch (verdict) {
     case CLI_VERDICT_SAME:
         fprintf(file, "the same as %.2f ± %.2f: a difference of %.1f %%, noise up to %.1f %%\n",
                 before->mean, before->stddev, difference, noise * percent);
         break;
     case CLI_VERDICT_UNKNOWN:
-        fprintf(file, "%.1f %% %s than %.2f, but one run says nothing about the noise: -r 3\n",
-                difference, now->mean > before->mean ? "more" : "less", before->mean);
+        fprintf(file, "%.1f %% %s than %.2f, but %s too few to know the noise: -r %d\n", difference,
+                now->mean > before->mean ? "more" : "less", before->mean,
+                n_run < 2 ? "one run is" : "two runs are", CLI_NOISE_RUNS);
         break;
     default:
         fprintf(file, "%.1f %% %s than %.2f ± %.2f, noise up to %.1f %%\n", difference,

@@ -377,15 +377,18 @@ static void add_llama_columns(struct columns *columns, const struct cli_bench_pr
 static void add_own_columns(struct columns *columns, const struct cli_bench_result *result)
 {
     const struct figures figures = compute_figures(result);
-    const double rate = weight_rate(result, &figures);
+    const double rate = weight_rate(result, &figures), share = memory_share(result, &figures);
     if (rate > 0) {
         add_column(columns, "MiB/token", 9, false, "%.1f",
                    (double)result->weight_bytes / (1 << 20));
         add_column(columns, "GB/s", 8, false, "%.2f", rate);
-        add_column(columns, "of max", 6, false, "%.0f %%", 100 * memory_share(result, &figures));
     } else {
         add_column(columns, "MiB/token", 9, false, " ");
         add_column(columns, "GB/s", 8, false, " ");
+    }
+    if (share > 0) {
+        add_column(columns, "of max", 6, false, "%.0f %%", 100 * share);
+    } else {
         add_column(columns, "of max", 6, false, " ");
     }
     add_column(columns, "TTFT ms", 9, false, "%.1f", result->ttft_ms);
@@ -444,6 +447,9 @@ static void print_md(struct cli_bench_printer *printer, const struct cli_bench_r
         print_cell(printer->file, column->text, column->width, column->is_left);
     }
     fputc('\n', printer->file);
+    if (result->n_prompt == 0) {
+        printer->memory_rate = result->memory_rate;
+    }
 }
 
 //-- the printer -----------------------------------------------------------------------------------
@@ -507,5 +513,9 @@ void cli_bench_end(struct cli_bench_printer *printer)
         fputs(printer->n_row ? "\n]\n" : "]\n", printer->file);
     } else if (printer->format == CLI_BENCH_MD && printer->n_row > 0) {
         fprintf(printer->file, "\nbuild: %s (0)\n", glinfer_version());
+        if (printer->memory_rate > 0) {
+            fprintf(printer->file, "max: %.2f GB/s, what the device was measured to read or copy\n",
+                    printer->memory_rate);
+        }
     }
 }

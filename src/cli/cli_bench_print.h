@@ -41,6 +41,7 @@ struct cli_bench_printer {
     FILE *file;
     bool has_ubatch, has_type_k, has_type_v; // columns of md: set where not the default
     size_t n_row;                            // printed so far
+    double memory_rate; // of the rows that give a share of it, GB/s; 0: none does
 };
 
 // Rows appear as they are printed; end closes what begin opened.

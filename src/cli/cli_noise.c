@@ -18,7 +18,7 @@ enum cli_verdict cli_noise_judge(const struct cli_sample *before, const struct c
                                  double *noise)
 {
     *noise = 0;
-    if (before->n < 2 || now->n < 2) {
+    if (before->n < CLI_NOISE_RUNS || now->n < CLI_NOISE_RUNS) {
         return CLI_VERDICT_UNKNOWN;
     }
     const double a = before->stddev * before->stddev / (double)before->n;

@@ -13,8 +13,11 @@ enum cli_verdict {
     CLI_VERDICT_SAME,
     CLI_VERDICT_MORE,
     CLI_VERDICT_LESS,
-    CLI_VERDICT_UNKNOWN, // fewer than two runs of either: their noise is not known
+    CLI_VERDICT_UNKNOWN, // fewer than CLI_NOISE_RUNS of either
 };
+
+// The spread of fewer is chance itself.
+#define CLI_NOISE_RUNS 3
 
 // Welch's t-test at 95 %: sets *noise to the difference that chance explains.
 enum cli_verdict cli_noise_judge(const struct cli_sample *before, const struct cli_sample *now,

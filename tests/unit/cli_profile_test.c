@@ -187,7 +187,7 @@ static void sweep_is_well_formed(void **state)
 static void noise_decides_between_faster_and_the_same(void **state)
 {
     const struct cli_sample before = {100, 2, 5}, near = {102, 2, 5}, far = {104, 2, 5},
-                            less = {90, 2, 5}, once = {200, 0, 1}, exact = {100, 0, 5},
+                            less = {90, 2, 5}, twice = {200, 1, 2}, exact = {100, 0, 5},
                             more = {100.1, 0, 5};
     double noise;
     (void)state;
@@ -195,7 +195,8 @@ static void noise_decides_between_faster_and_the_same(void **state)
     assert_true(fabs(noise - 2.306 * sqrt(1.6)) < 0.01); // 8 degrees of freedom
     assert_int_equal(cli_noise_judge(&before, &far, &noise), CLI_VERDICT_MORE);
     assert_int_equal(cli_noise_judge(&before, &less, &noise), CLI_VERDICT_LESS);
-    assert_int_equal(cli_noise_judge(&before, &once, &noise), CLI_VERDICT_UNKNOWN);
+    assert_int_equal(cli_noise_judge(&before, &twice, &noise), CLI_VERDICT_UNKNOWN);
+    assert_int_equal(cli_noise_judge(&twice, &before, &noise), CLI_VERDICT_UNKNOWN);
     assert_int_equal(cli_noise_judge(&exact, &exact, &noise), CLI_VERDICT_SAME);
     assert_int_equal(cli_noise_judge(&exact, &more, &noise), CLI_VERDICT_MORE);
 }

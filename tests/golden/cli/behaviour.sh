@@ -100,6 +100,8 @@ check 'a plot of two points' "$(grep -c '<circle' "$dir/sweep.svg")" 2
 "$glinfer" bench -m "$model" -p 4 -n 2 -r 2 --compare "$dir/before.json" >"$dir/table" 2>/dev/null
 check 'bench that compares' $? 0
 check 'a sentence for each row' "$(grep -cE ' (pp4|tg2): .* (than|the same as) ' "$dir/table")" 2
+check 'of two runs' "$(grep -c 'but two runs are too few to know the noise: -r 3' "$dir/table")" 2
+check 'the most that shares are of' "$(grep -cE '^max: [0-9.]+ GB/s' "$dir/table")" 1
 
 "$glinfer" profile -m "$model" -p 4 -n 2 --json --trace "$dir/trace.json" --svg "$dir/roof.svg" \
     >"$dir/profile.json" 2>/dev/null
