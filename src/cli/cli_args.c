@@ -275,7 +275,7 @@ static bool lacks_value(const struct parsing *p, const struct cli_flag *flag)
 static bool take_value(struct parsing *p, const struct cli_flag *flag, const char *name,
                        const char *inline_value)
 {
-    char why[256] = "something else";
+    char why[512] = "something else";
     const char *text = inline_value;
     if (takes_value(flag) && !text && !lacks_value(p, flag)) {
         if (p->next == p->argc) {

@@ -96,7 +96,7 @@ enum cli_parsed {
 };
 
 struct cli_report {
-    char error[640];
+    char error[768];
     const char *given[CLI_MAX_FLAGS]; // flag i of the table as typed, borrowed; NULL: it was not
 };
 

@@ -128,8 +128,8 @@ static bool choose_template(struct run *run)
         return false;
     }
     if (!run->is_chat && run->settings->system) {
-        cli_fail(0, "-sys needs a chat template, and this is plain completion (%s)",
-                 has_none ? "the model has no template" : "--raw");
+        cli_fail(0,
+                 "-sys needs a chat template, and the model has none: --chat-template names one");
         return false;
     }
     return true;
@@ -445,6 +445,9 @@ static int check_settings(const struct cli_run_settings *settings)
     }
     if (settings->prompt && settings->file) {
         return cli_fail(CLI_EXIT_USAGE, "-p and -f exclude each other");
+    }
+    if (settings->is_raw && settings->system) {
+        return cli_fail(CLI_EXIT_USAGE, "--raw and -sys exclude each other");
     }
     if (settings->prompt && !settings->prompt[0]) {
         return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");

@@ -18,6 +18,23 @@ bool cli_parse_chain(const char *text, void *field, char *why, size_t size)
     return true;
 }
 
+bool cli_parse_template(const char *text, void *field, char *why, size_t size)
+{
+    const char *name;
+    size_t used = 0;
+    why[0] = '\0';
+    for (size_t i = 0; (name = glinfer_chat_template_at(i)) != NULL; i++) {
+        if (strcmp(text, name) == 0) {
+            *(const char **)field = text;
+            return true;
+        }
+        if (used < size) {
+            used += (size_t)snprintf(why + used, size - used, "%s%s", i ? ", " : "one of ", name);
+        }
+    }
+    return false;
+}
+
 void cli_session_init(struct cli_session *session, const struct cli_session_flags *flags)
 {
     memset(session, 0, sizeof(*session));

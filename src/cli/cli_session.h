@@ -36,9 +36,10 @@ struct cli_session_flags {
 #define CLI_CONTEXT_FLAG(settings, help)                                                           \
     CLI_FLAG_INT(settings, session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N", help)
 #define CLI_TEMPLATE_FLAG(settings)                                                                \
-    CLI_FLAG_TEXT(settings, session.chat_template, "--chat-template", "NAME",                      \
-                  "this chat template in place of the file's, such as chatml or llama3; a wrong "  \
-                  "name is answered with all of them")
+    CLI_FLAG_CUSTOM(settings, session.chat_template, cli_parse_template, "--chat-template",        \
+                    "NAME",                                                                        \
+                    "this chat template in place of the file's, such as chatml or llama3; a "      \
+                    "wrong name is answered with all of them")
 #define CLI_SPEED_FLAGS(settings)                                                                  \
     CLI_FLAG_CUSTOM(settings, session.chain, cli_parse_chain, "--chain", "N",                      \
                     "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "  \
@@ -52,6 +53,7 @@ struct cli_session_flags {
                  "prompt tokens processed together, default and at most 512")
 
 bool cli_parse_chain(const char *text, void *field, char *why, size_t size);
+bool cli_parse_template(const char *text, void *field, char *why, size_t size);
 
 struct cli_session {
     const struct cli_session_flags *flags; // borrowed
