@@ -105,7 +105,7 @@ static void run_load(struct chat *chat, const char *argument)
     if (!argument[0]) {
         cli_fail(0, "/load needs a file");
     } else if (cli_conversation_load(&chat->turns.conversation, argument)) {
-        chat->turns.n_forgotten = 0;
+        cli_turns_begin(&chat->turns);
         fprintf(stderr, "%zu messages are loaded\n", chat->turns.conversation.count);
     }
 }

@@ -268,10 +268,16 @@ enum cli_turn cli_turns_ask(struct cli_turns *turns, const struct cli_bytes *tex
     return result;
 }
 
+void cli_turns_begin(struct cli_turns *turns)
+{
+    turns->n_forgotten = 0;
+    turns->stats = (struct glinfer_stats){.struct_size = 0};
+}
+
 void cli_turns_reset(struct cli_turns *turns)
 {
     cli_conversation_cut(&turns->conversation, cli_conversation_count_system(&turns->conversation));
-    turns->n_forgotten = 0;
+    cli_turns_begin(turns);
 }
 
 void cli_turns_finish(struct cli_turns *turns)

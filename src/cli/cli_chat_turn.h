@@ -40,6 +40,8 @@ enum cli_turn {
 
 // Asks text and prints the answer as it comes; both are then part of the conversation.
 enum cli_turn cli_turns_ask(struct cli_turns *turns, const struct cli_bytes *text);
+// For a conversation that was put in the place of another: nothing of it was answered here.
+void cli_turns_begin(struct cli_turns *turns);
 // Forgets all but the system message.
 void cli_turns_reset(struct cli_turns *turns);
 void cli_turns_finish(struct cli_turns *turns);

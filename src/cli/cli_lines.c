@@ -108,10 +108,10 @@ static enum cli_line read_line(struct cli_lines *lines, bool is_first, struct cl
     return result;
 }
 
-static bool has_more(const struct cli_lines *lines)
+static bool has_more(const struct cli_lines *lines, int wait_ms)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    return lines->begin < lines->end || poll(&input, 1, PASTE_MS) > 0;
+    return lines->begin < lines->end || poll(&input, 1, wait_ms) > 0;
 }
 
 enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
@@ -121,8 +121,11 @@ enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
         cli_fail(0, "no memory for a line");
         return CLI_LINE_FAILED;
     }
+    // What was typed before there was a prompt was typed line by line. (A terminal has whole lines alone until then.)
+    const bool is_ahead = has_more(lines, 0);
     enum cli_line result = read_line(lines, true, text);
-    while (result == CLI_LINE_TEXT && lines->is_terminal && has_more(lines)) {
+    while (result == CLI_LINE_TEXT && lines->is_terminal && !is_ahead &&
+           has_more(lines, PASTE_MS)) {
         if (!cli_bytes_append(text, "\n", 1)) {
             cli_bytes_refuse(text, "a line");
             return CLI_LINE_FAILED;

@@ -64,6 +64,9 @@ check 'the second one does' "$(said '^held  *[1-9][0-9]* tokens')" 1
 context=$(sed -n 's/^context  *\([0-9]*\) tokens.*/\1/p' "$dir/errors" | head -n 1)
 check 'all that was in the context' "$(said "^held  *$context tokens")" 1
 
+chat "Hi\n/reset\n/stats\n/load $dir/two.json\n/stats\n" >/dev/null
+check 'no answer yet behind a reset, nor behind a file' "$(said 'no answer yet')" 2
+
 chat "one one\ntwo two\nthree three\nfour four\n/save $dir/all.json\n" -c 128 >/dev/null
 check 'a full context' $? 0
 grep -q 'the model no longer sees the oldest' "$dir/errors"
