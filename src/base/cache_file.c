@@ -145,16 +145,31 @@ char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_
     return data;
 }
 
+// Whether a path names the file that is open.
+static bool is_still(const char *path, int fd)
+{
+    struct stat open_file, named;
+    return fstat(fd, &open_file) == 0 && stat(path, &named) == 0 &&
+           open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}
+
+// A holder may remove the file: who had opened it before then has the lock of a file that nobody else finds, and has to
+// take that of the next one.
 static int lock_path(const char *path)
 {
-    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        return fd;
+    while (true) {
+        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        const bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+        if (fd < 0 || (is_locked && is_still(path, fd))) {
+            return fd;
+        }
+        const int reason = errno;
+        close(fd);
+        if (!is_locked) {
+            errno = reason;
+            return -1;
+        }
     }
-    const int reason = errno;
-    close(fd);
-    errno = reason;
-    return -1;
 }
 
 int gi_cache_lock(const char *folder, const char *name)

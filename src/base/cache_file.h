@@ -24,8 +24,8 @@ bool gi_cache_check(const char *folder);
 // Returns the whole of folder/name, or of the path name for a NULL folder, owned by the caller, and its size, a
 // 0 behind it not counted; NULL with errno where it cannot be read or is larger than max_size (EFBIG).
 char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size);
-// Takes the lock folder/name, a file that stays there: closing the descriptor that is returned gives it back, and so
-// does the end of the process. -1 with errno: EWOULDBLOCK if somebody else holds it.
+// Takes the lock folder/name, a file that stays there until its holder removes it: closing the descriptor that is
+// returned gives it back, and so does the end of the process. -1 with errno: EWOULDBLOCK if somebody else holds it.
 int gi_cache_lock(const char *folder, const char *name);
 // Removes folder/name; true too where there is none. False with errno.
 bool gi_cache_remove(const char *folder, const char *name);

@@ -148,6 +148,36 @@ static void cache_lock_is_one_holders(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+// What flock removes before it locks, as who held the lock before may do just then.
+static const char *removed_path;
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+    if (removed_path) {
+        assert_int_equal(unlink(removed_path), 0);
+        removed_path = NULL;
+    }
+    return __real_flock(fd, operation);
+}
+
+static void cache_lock_is_of_the_file_that_others_find(void **state)
+{
+    (void)state;
+    char folder[128], path[160];
+    snprintf(folder, sizeof(folder), "%s/locked", root);
+    snprintf(path, sizeof(path), "%s/lock", folder);
+    removed_path = path;
+    const int lock = gi_cache_lock(folder, "lock");
+    assert_true(lock >= 0);
+    assert_null(removed_path);
+    assert_int_equal(gi_cache_lock(folder, "lock"), -1);
+    assert_int_equal(errno, EWOULDBLOCK);
+    close(lock);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +188,7 @@ int main(void)
         cmocka_unit_test(cache_check_says_whether_it_can_write),
         cmocka_unit_test(cache_clears_all_but_hidden_files),
         cmocka_unit_test(cache_lock_is_one_holders),
+        cmocka_unit_test(cache_lock_is_of_the_file_that_others_find),
     };
     snprintf(root, sizeof(root), "/tmp/glinfer-cache-XXXXXX");
     if (!mkdtemp(root)) {
