@@ -1,6 +1,5 @@
 #include "engine/compile_job.h"
 
-#include "base/cache_file.h"
 #include "engine/device.h"
 #include "engine/persistent_verdict.h"
 
@@ -9,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 //-- bytes -----------------------------------------------------------------------------------------
 
@@ -71,10 +69,7 @@ bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *
 
 //-- compiling -------------------------------------------------------------------------------------
 
-enum {
-    MAX_BEGUN = 3,   // times that a program is given to a compiler that does not come back
-    MAX_REFUSED = 2, // times that it is begun until a driver's refusal is believed
-};
+enum { MAX_BEGUN = 3 }; // times that a program is given to a compiler that does not come back
 
 static bool compile(struct glinfer_device *device, const struct gi_compile_job *job,
                     struct glinfer_error *err)
@@ -94,56 +89,33 @@ static bool compile(struct glinfer_device *device, const struct gi_compile_job *
     return ok;
 }
 
-// Notes in the lock that compiling begins. A compiler that ends its process leaves the lock behind, a byte longer each
-// time: it would do so at every start.
-static bool begin(int lock, off_t n_begun, struct glinfer_error *err)
+// A compiler that ends its process leaves the lock behind: it would do so at every start.
+static bool begin(struct gi_verdict_lock *lock, struct glinfer_error *err)
 {
-    if (n_begun >= MAX_BEGUN) {
+    if (lock->n_begun >= MAX_BEGUN) {
         return gi_error_set(err, GLINFER_STATUS_DRIVER,
                             "the driver's compiler ended its process %d times", MAX_BEGUN);
     }
-    return write(lock, "+", 1) == 1 ||
+    return gi_verdict_begin(lock) ||
            gi_error_set(err, GLINFER_STATUS_IO, "programs cannot be kept (%s)", strerror(errno));
-}
-
-// A driver may refuse what it takes the next time, when there is more memory: then the lock stays behind, too.
-static bool compile_or_note(struct glinfer_device *device, const struct gi_compile_job *job,
-                            int lock, const char *name, struct glinfer_error *err)
-{
-    struct glinfer_error own = {0};
-    const off_t n_begun = lseek(lock, 0, SEEK_END);
-    const bool ok = begin(lock, n_begun, &own) && compile(device, job, &own);
-    const bool is_refused = !ok && own.status == GLINFER_STATUS_DRIVER;
-    if (is_refused && n_begun + 1 < MAX_REFUSED) {
-        return gi_error_set(err, own.status, "%s", own.message);
-    }
-    if (is_refused) {
-        const struct gi_verdict refused = {.kind = GI_VERDICT_REFUSED};
-        gi_verdict_store(device->verdict_folder, &job->key, &refused);
-    }
-    gi_cache_remove(device->verdict_folder, name);
-    return ok || gi_error_set(err, own.status, "%s", own.message);
 }
 
 // What a process compiles already no other one does.
 static bool compile_once(struct glinfer_device *device, const struct gi_compile_job *job,
                          struct glinfer_error *err)
 {
-    char digits[33], name[40];
-    gi_hash_text(&job->key, digits);
-    snprintf(name, sizeof(name), ".%s", digits);
-    const int lock = device->verdict_folder ? gi_cache_lock(device->verdict_folder, name) : -1;
-    if (lock < 0 && device->verdict_folder && errno == EWOULDBLOCK) {
-        return true;
+    const char *folder = device->verdict_folder;
+    struct gi_verdict_lock lock;
+    struct glinfer_error own = {0};
+    if (!folder || !gi_verdict_lock(folder, &job->key, &lock)) {
+        return (folder && errno == EWOULDBLOCK) ||
+               gi_error_set(err, GLINFER_STATUS_IO, "programs cannot be kept in %s (%s)",
+                            folder ? folder : "a cache",
+                            folder ? strerror(errno) : "there is none");
     }
-    if (lock < 0) {
-        return gi_error_set(err, GLINFER_STATUS_IO, "programs cannot be kept in %s (%s)",
-                            device->verdict_folder ? device->verdict_folder : "a cache",
-                            device->verdict_folder ? strerror(errno) : "there is none");
-    }
-    const bool ok = compile_or_note(device, job, lock, name, err);
-    close(lock);
-    return ok;
+    const bool ok = begin(&lock, &own) && compile(device, job, &own);
+    gi_verdict_unlock(folder, &job->key, &lock, !ok && own.status == GLINFER_STATUS_DRIVER);
+    return ok || gi_error_set(err, own.status, "%s", own.message);
 }
 
 bool glinfer_device_compile(struct glinfer_device *device, const void *job, size_t size,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const words[] = {
     [GI_VERDICT_NONE] = "none",   [GI_VERDICT_FASTER] = "faster",   [GI_VERDICT_SLOWER] = "slower",
@@ -106,5 +107,56 @@ void gi_verdict_forget(const char *folder, const struct gi_hash *key)
     gi_hash_text(key, name);
     if (folder) {
         gi_cache_remove(folder, name);
+    }
+}
+
+//-- compiling -------------------------------------------------------------------------------------
+
+enum { MAX_REFUSED = 2, LOCK_NAME_SIZE = 40 };
+
+static void name_lock(const struct gi_hash *key, char name[LOCK_NAME_SIZE])
+{
+    char digits[33];
+    gi_hash_text(key, digits);
+    snprintf(name, LOCK_NAME_SIZE, ".%s", digits);
+}
+
+bool gi_verdict_lock(const char *folder, const struct gi_hash *key, struct gi_verdict_lock *lock)
+{
+    char name[LOCK_NAME_SIZE];
+    name_lock(key, name);
+    lock->fd = gi_cache_lock(folder, name);
+    lock->n_begun = lock->fd >= 0 ? (uint32_t)lseek(lock->fd, 0, SEEK_END) : 0;
+    return lock->fd >= 0;
+}
+
+bool gi_verdict_begin(struct gi_verdict_lock *lock)
+{
+    const bool ok = write(lock->fd, "+", 1) == 1;
+    lock->n_begun += ok;
+    return ok;
+}
+
+void gi_verdict_unlock(const char *folder, const struct gi_hash *key,
+                       const struct gi_verdict_lock *lock, bool is_refused)
+{
+    const struct gi_verdict refused = {.kind = GI_VERDICT_REFUSED};
+    char name[LOCK_NAME_SIZE];
+    name_lock(key, name);
+    if (is_refused && lock->n_begun >= MAX_REFUSED) {
+        gi_verdict_store(folder, key, &refused);
+    }
+    if (!is_refused || lock->n_begun >= MAX_REFUSED) {
+        gi_cache_remove(folder, name);
+    }
+    close(lock->fd);
+}
+
+void gi_verdict_refuse(const char *folder, const struct gi_hash *key)
+{
+    struct gi_verdict_lock lock;
+    if (folder && gi_verdict_lock(folder, key, &lock)) {
+        gi_verdict_begin(&lock);
+        gi_verdict_unlock(folder, key, &lock, true);
     }
 }

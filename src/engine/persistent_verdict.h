@@ -34,6 +34,23 @@ bool gi_verdict_store(const char *folder, const struct gi_hash *key,
 // Takes it back, so that it is found anew.
 void gi_verdict_forget(const char *folder, const struct gi_hash *key);
 
+// The lock of who compiles the program: a file beside the verdict, a byte long for each time that compiling was begun
+// and led to none.
+struct gi_verdict_lock {
+    int fd;
+    uint32_t n_begun;
+};
+// Takes it. False with errno: EWOULDBLOCK if somebody else compiles the program.
+bool gi_verdict_lock(const char *folder, const struct gi_hash *key, struct gi_verdict_lock *lock);
+// Notes that compiling begins. False with errno.
+bool gi_verdict_begin(struct gi_verdict_lock *lock);
+// Gives it back. A driver may refuse what it takes the next time, when there is more memory: a refusal is kept as the
+// verdict when it is the second.
+void gi_verdict_unlock(const char *folder, const struct gi_hash *key,
+                       const struct gi_verdict_lock *lock, bool is_refused);
+// Counts a refusal that came without the lock; folder may be NULL. Nothing where somebody else compiles the program.
+void gi_verdict_refuse(const char *folder, const struct gi_hash *key);
+
 // The file's line, and what such a line says; NONE unless it is one, of this key and whole.
 #define GI_VERDICT_LINE_SIZE 192
 void gi_verdict_format(const struct gi_verdict *verdict, const struct gi_hash *key,

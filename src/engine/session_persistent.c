@@ -205,13 +205,13 @@ static void keep_news(struct glinfer_session *session, enum gi_step_end end, boo
     }
 }
 
-// What the driver refuses it refuses the next time too.
 static void keep_refusal(struct glinfer_session *session, enum gi_step_end end,
                          const struct glinfer_error *why)
 {
     if (why->status == GLINFER_STATUS_DRIVER) {
-        session->persistent[end].verdict = (struct gi_verdict){.kind = GI_VERDICT_REFUSED};
-        keep_verdict(session, end);
+        struct gi_session_persistent *own = &session->persistent[end];
+        own->verdict = (struct gi_verdict){.kind = GI_VERDICT_REFUSED};
+        gi_verdict_refuse(session->model->device->verdict_folder, &own->key);
     }
 }
 

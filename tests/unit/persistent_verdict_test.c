@@ -2,6 +2,7 @@
 #include "engine/persistent_verdict.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,12 +126,71 @@ static void a_folder_gives_back_what_it_was_given(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static enum gi_verdict_kind kind_in(const char *folder)
+{
+    return gi_verdict_load(folder, &key).kind;
+}
+
+static bool has_lock(const char *folder)
+{
+    char digits[33], path[128];
+    gi_hash_text(&key, digits);
+    snprintf(path, sizeof(path), "%s/.%s", folder, digits);
+    return access(path, F_OK) == 0;
+}
+
+static void a_refusal_is_believed_the_second_time(void **state)
+{
+    struct gi_verdict_lock lock, other;
+    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) { // who is refused the second time
+        gi_verdict_refuse(folder, &key);
+        assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
+        assert_true(gi_verdict_lock(folder, &key, &lock));
+        assert_int_equal(lock.n_begun, 1);
+        gi_verdict_refuse(folder, &key); // that is for the lock's holder to find out
+        assert_false(gi_verdict_lock(folder, &key, &other));
+        assert_int_equal(errno, EWOULDBLOCK);
+        assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
+        if (is_elsewhere) {
+            assert_true(gi_verdict_begin(&lock));
+            gi_verdict_unlock(folder, &key, &lock, true);
+        } else {
+            close(lock.fd); // as a process that ends
+            gi_verdict_refuse(folder, &key);
+        }
+        assert_int_equal(kind_in(folder), GI_VERDICT_REFUSED);
+        assert_false(has_lock(folder));
+        gi_verdict_forget(folder, &key);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void what_compiles_forgets_refusals(void **state)
+{
+    struct gi_verdict_lock lock;
+    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    gi_verdict_refuse(folder, &key);
+    assert_true(has_lock(folder));
+    assert_true(gi_verdict_lock(folder, &key, &lock));
+    assert_true(gi_verdict_begin(&lock));
+    gi_verdict_unlock(folder, &key, &lock, false);
+    assert_false(has_lock(folder));
+    assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void without_a_folder_nothing_is_kept(void **state)
 {
     const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2, 3};
     (void)state;
     assert_false(gi_verdict_store(NULL, &key, &verdict));
     gi_verdict_forget(NULL, &key);
+    gi_verdict_refuse(NULL, &key);
     const struct gi_verdict found = gi_verdict_load(NULL, &key);
     expect(&found, GI_VERDICT_NONE);
 }
@@ -143,6 +203,8 @@ int main(void)
         cmocka_unit_test(a_damaged_line_is_no_verdict),
         cmocka_unit_test(what_contradicts_itself_is_no_verdict),
         cmocka_unit_test(a_folder_gives_back_what_it_was_given),
+        cmocka_unit_test(a_refusal_is_believed_the_second_time),
+        cmocka_unit_test(what_compiles_forgets_refusals),
         cmocka_unit_test(without_a_folder_nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
