@@ -1,21 +1,11 @@
-// What a session promises whatever the model and the driver: chains of any length and either way of
-// dispatching give the same tokens, a split conversation the same as a whole one, a cancelled or refused
-// call leaves the session usable, and decoding allocates nothing. Runs on the tiny models; exits 77
-// without a device.
-#include "golden/tiny_model.h"
+// What a session answers whatever the model and the driver: chains of any length and either way of
+// dispatching give the same tokens, a prompt in parts the same as a whole one, and decoding allocates nothing.
+// Runs on a tiny model; exits 77 without a device.
+#include "golden/session_fixture.h"
 #include "unit/cmocka_test.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#ifndef MODELS
-#error "MODELS: the folder of the tiny models"
-#endif
-
-enum { MAX_TOKENS = 300 };
 
 //-- allocations -----------------------------------------------------------------------------------
 
@@ -46,92 +36,6 @@ void *__wrap_realloc(void *data, size_t size)
     n_allocations++;
     return __real_realloc(data, size);
 }
-
-//-- a session and what it says --------------------------------------------------------------------
-
-struct answer {
-    int32_t ids[MAX_TOKENS];
-    int n;
-    char text[4096];
-    size_t text_size;
-    int stop_after;                 // tokens; 0: never
-    struct glinfer_session *cancel; // cancelled at the second token
-    long allocations_at_second;
-};
-
-static bool on_token(void *user, const struct glinfer_token *token)
-{
-    struct answer *answer = user;
-    for (size_t i = 0; i < token->text_size && answer->text_size + 1 < sizeof(answer->text); i++) {
-        answer->text[answer->text_size++] = token->text[i];
-    }
-    answer->text[answer->text_size] = 0;
-    if (token->id < 0) {
-        return true;
-    }
-    answer->ids[answer->n++] = token->id;
-    if (answer->n == 2) {
-        answer->allocations_at_second = n_allocations;
-        if (answer->cancel) {
-            glinfer_session_cancel(answer->cancel);
-        }
-    }
-    return answer->n != answer->stop_after;
-}
-
-static struct glinfer_session *open_session(struct tiny_model *f, uint32_t chain, uint32_t n_ctx,
-                                            uint32_t n_batch)
-{
-    struct glinfer_session_params params;
-    struct glinfer_error err;
-    glinfer_session_params_init(&params);
-    params.chain_length = chain;
-    params.n_ctx = n_ctx;
-    params.n_batch = n_batch;
-    params.precision = GLINFER_PRECISION_F32; // answers by different kernels are compared closely
-    struct glinfer_session *session = glinfer_session_create(f->model, &params, &err);
-    if (!session) {
-        fail_msg("%s", err.message);
-    }
-    return session;
-}
-
-static struct glinfer_generate_params ask(const int32_t *prompt, size_t n, int32_t n_predict,
-                                          struct answer *answer)
-{
-    struct glinfer_generate_params params;
-    glinfer_generate_params_init(&params);
-    params.prompt = prompt;
-    params.n_prompt = n;
-    params.n_predict = n_predict;
-    params.ignore_eos = true;
-    params.on_token = on_token;
-    params.token_user = answer;
-    return params;
-}
-
-static struct glinfer_stats must_generate(struct glinfer_session *session,
-                                          const struct glinfer_generate_params *params)
-{
-    struct glinfer_stats stats = {.struct_size = sizeof(stats)};
-    struct glinfer_error err;
-    if (!glinfer_generate(session, params, &stats, &err)) {
-        fail_msg("%s", err.message);
-    }
-    return stats;
-}
-
-static void assert_same(const struct answer *a, const struct answer *b)
-{
-    assert_int_equal(a->n, b->n);
-    for (int i = 0; i < a->n; i++) {
-        assert_int_equal(a->ids[i], b->ids[i]);
-    }
-    assert_string_equal(a->text, b->text);
-}
-
-static const int32_t prompt[] = {72, 101, 108, 108, 111, 32, 119, 111, 114, 108, 100, 33, 40, 41};
-enum { N_PROMPT = sizeof(prompt) / sizeof(prompt[0]) };
 
 //-- chains ----------------------------------------------------------------------------------------
 
@@ -210,10 +114,10 @@ static void the_first_tokens_come_before_long_chains(void **state)
 static void decoding_allocates_nothing(void **state)
 {
     struct glinfer_session *session = open_session(*state, 4, 256, 0);
-    struct answer answer = {0};
+    struct answer answer = {.counter = &n_allocations};
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 64, &answer);
     must_generate(session, &params);
-    assert_int_equal(n_allocations, answer.allocations_at_second);
+    assert_int_equal(n_allocations, answer.counted_at_second);
     glinfer_session_destroy(&session);
 }
 
@@ -467,185 +371,6 @@ static void a_prompt_that_fills_the_context_gives_one_token(void **state)
     glinfer_session_destroy(&session);
 }
 
-//-- refusals --------------------------------------------------------------------------------------
-
-static void expect_refusal(struct glinfer_session *session,
-                           const struct glinfer_generate_params *params, enum glinfer_status status)
-{
-    struct glinfer_error err = {0};
-    assert_false(glinfer_generate(session, params, NULL, &err));
-    assert_int_equal(err.status, status);
-    assert_true(err.message[0] != 0);
-}
-
-static void wrong_requests_are_refused_and_nothing_is_lost(void **state)
-{
-    struct answer before = {0}, after = {0}, none = {0};
-    struct glinfer_session *session = open_session(*state, 8, 24, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 4, &before);
-    must_generate(session, &params);
-    glinfer_session_reset(session);
-    int32_t long_prompt[30] = {0};
-    params = ask(long_prompt, 30, 4, &none);
-    expect_refusal(session, &params, GLINFER_STATUS_CONTEXT_FULL);
-    params = ask(prompt, 0, 4, &none);
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    const int32_t wrong[] = {3, 1 << 30};
-    params = ask(wrong, 2, 4, &none);
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    params = ask(prompt, N_PROMPT, 4, &none);
-    params.n_probs = 65;
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    params.n_probs = 1;
-    params.temperature = NAN;
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    params.temperature = 1.0F;
-    params.min_p = NAN;
-    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
-    assert_int_equal(none.n, 0);
-    params = ask(prompt, N_PROMPT, 4, &after);
-    must_generate(session, &params);
-    assert_same(&before, &after);
-    glinfer_session_destroy(&session);
-}
-
-static void a_budget_is_kept(void **state)
-{
-    struct tiny_model *f = *state;
-    struct glinfer_model_params params;
-    struct glinfer_error err;
-    glinfer_model_params_init(&params);
-    params.path = MODELS "/tiny-q8_0.gguf";
-    params.mem_budget = 64 << 10;
-    assert_null(glinfer_model_load(f->device, &params, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
-}
-
-static void a_context_that_fits_no_storage_block_is_refused(void **state)
-{
-    struct tiny_model *f = *state;
-    const uint32_t contexts[] = {1u << 24, UINT32_MAX};
-    for (int i = 0; i < 2; i++) {
-        struct glinfer_session_params params;
-        struct glinfer_error err = {0};
-        glinfer_session_params_init(&params);
-        params.n_ctx = contexts[i];
-        assert_null(glinfer_session_create(f->model, &params, &err));
-        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
-        assert_non_null(strstr(err.message, "context"));
-    }
-}
-
-//-- stopping --------------------------------------------------------------------------------------
-
-static void the_callback_stops_the_answer(void **state)
-{
-    struct answer answer = {.stop_after = 3};
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &answer);
-    const struct glinfer_stats stats = must_generate(session, &params);
-    assert_int_equal(stats.stop, GLINFER_STOP_CALLBACK);
-    assert_int_equal(answer.n, 3);
-    assert_int_equal(stats.n_past, N_PROMPT + 2);
-    glinfer_session_destroy(&session);
-}
-
-static void a_cancelled_answer_leaves_a_usable_session(void **state)
-{
-    struct answer whole = {0}, cancelled = {0}, again = {0};
-    struct glinfer_session *session = open_session(*state, 4, 256, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &whole);
-    must_generate(session, &params);
-    glinfer_session_reset(session);
-    cancelled.cancel = session;
-    params = ask(prompt, N_PROMPT, 50, &cancelled);
-    expect_refusal(session, &params, GLINFER_STATUS_CANCELLED);
-    assert_in_range(cancelled.n, 2, 8);
-    glinfer_session_reset(session);
-    params = ask(prompt, N_PROMPT, 50, &again);
-    must_generate(session, &params);
-    assert_same(&whole, &again);
-    glinfer_session_destroy(&session);
-}
-
-static void a_cancelled_session_holds_what_was_delivered(void **state)
-{
-    struct answer cancelled = {0}, rest = {0}, all = {0};
-    int32_t history[2 * N_PROMPT + 50];
-    struct glinfer_session *session = open_session(*state, 4, 256, 0);
-    cancelled.cancel = session;
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &cancelled);
-    expect_refusal(session, &params, GLINFER_STATUS_CANCELLED);
-    params = ask(prompt, N_PROMPT, 10, &rest);
-    must_generate(session, &params);
-    const size_t n = N_PROMPT + (size_t)cancelled.n;
-    memcpy(history, prompt, sizeof(prompt));
-    memcpy(history + N_PROMPT, cancelled.ids, (size_t)cancelled.n * sizeof(int32_t));
-    memcpy(history + n, prompt, sizeof(prompt));
-    glinfer_session_reset(session);
-    params = ask(history, n + N_PROMPT, 10, &all);
-    must_generate(session, &params);
-    assert_same(&rest, &all);
-    glinfer_session_destroy(&session);
-}
-
-static void *cancel_soon(void *session)
-{
-    usleep(20000);
-    glinfer_session_cancel(session);
-    return NULL;
-}
-
-static void another_thread_may_cancel(void **state)
-{
-    struct glinfer_session *session = open_session(*state, 1, 0, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, NULL);
-    pthread_t thread;
-    params.on_token = NULL;
-    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, session), 0);
-    struct glinfer_error err = {0};
-    const bool ok = glinfer_generate(session, &params, NULL, &err);
-    pthread_join(thread, NULL);
-    assert_true(ok || err.status == GLINFER_STATUS_CANCELLED); // a fast device may be done
-    glinfer_session_destroy(&session);
-}
-
-static void stop_strings_end_the_answer(void **state)
-{
-    struct answer whole = {0}, stopped = {0};
-    struct glinfer_session *session = open_session(*state, 8, 256, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &whole);
-    must_generate(session, &params);
-    assert_true(whole.text_size > 12);
-    char word[4] = {whole.text[8], whole.text[9], whole.text[10], 0};
-    const char *const words[] = {"never to be found", word};
-    glinfer_session_reset(session);
-    params = ask(prompt, N_PROMPT, 60, &stopped);
-    params.stop = words;
-    params.n_stop = 2;
-    const struct glinfer_stats stats = must_generate(session, &params);
-    const char *hit = strstr(whole.text, word);
-    assert_int_equal(stats.stop, GLINFER_STOP_WORD);
-    assert_int_equal(stopped.text_size, (size_t)(hit - whole.text));
-    assert_memory_equal(stopped.text, whole.text, stopped.text_size);
-    glinfer_session_destroy(&session);
-}
-
-//-- the program -----------------------------------------------------------------------------------
-
-static int open_fixture(void **state)
-{
-    static struct tiny_model tiny;
-    *state = &tiny;
-    return tiny_model_open(&tiny, MODELS "/tiny-q4_0.gguf") ? 0 : -1;
-}
-
-static int close_fixture(void **state)
-{
-    tiny_model_close(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -664,14 +389,6 @@ int main(void)
         cmocka_unit_test(scores_agree_with_generation),
         cmocka_unit_test(a_full_context_ends_the_answer),
         cmocka_unit_test(a_prompt_that_fills_the_context_gives_one_token),
-        cmocka_unit_test(wrong_requests_are_refused_and_nothing_is_lost),
-        cmocka_unit_test(a_budget_is_kept),
-        cmocka_unit_test(a_context_that_fits_no_storage_block_is_refused),
-        cmocka_unit_test(the_callback_stops_the_answer),
-        cmocka_unit_test(a_cancelled_answer_leaves_a_usable_session),
-        cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),
-        cmocka_unit_test(another_thread_may_cancel),
-        cmocka_unit_test(stop_strings_end_the_answer),
     };
-    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
 }

@@ -1,0 +1,188 @@
+// How answers end before their time: what is refused, cancelled or stopped leaves a session that is good for
+// the next. Runs on a tiny model; exits 77 without a device.
+#include "golden/session_fixture.h"
+#include "unit/cmocka_test.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+//-- refusals --------------------------------------------------------------------------------------
+
+static void expect_refusal(struct glinfer_session *session,
+                           const struct glinfer_generate_params *params, enum glinfer_status status)
+{
+    struct glinfer_error err = {0};
+    assert_false(glinfer_generate(session, params, NULL, &err));
+    assert_int_equal(err.status, status);
+    assert_true(err.message[0] != 0);
+}
+
+static void wrong_requests_are_refused_and_nothing_is_lost(void **state)
+{
+    struct answer before = {0}, after = {0}, none = {0};
+    struct glinfer_session *session = open_session(*state, 8, 24, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 4, &before);
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    int32_t long_prompt[30] = {0};
+    params = ask(long_prompt, 30, 4, &none);
+    expect_refusal(session, &params, GLINFER_STATUS_CONTEXT_FULL);
+    params = ask(prompt, 0, 4, &none);
+    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
+    const int32_t wrong[] = {3, 1 << 30};
+    params = ask(wrong, 2, 4, &none);
+    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
+    params = ask(prompt, N_PROMPT, 4, &none);
+    params.n_probs = 65;
+    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
+    params.n_probs = 1;
+    params.temperature = NAN;
+    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
+    params.temperature = 1.0F;
+    params.min_p = NAN;
+    expect_refusal(session, &params, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_int_equal(none.n, 0);
+    params = ask(prompt, N_PROMPT, 4, &after);
+    must_generate(session, &params);
+    assert_same(&before, &after);
+    glinfer_session_destroy(&session);
+}
+
+static void a_budget_is_kept(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_model_params params;
+    struct glinfer_error err;
+    glinfer_model_params_init(&params);
+    params.path = MODELS "/tiny-q8_0.gguf";
+    params.mem_budget = 64 << 10;
+    assert_null(glinfer_model_load(f->device, &params, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
+}
+
+static void a_context_that_fits_no_storage_block_is_refused(void **state)
+{
+    struct tiny_model *f = *state;
+    const uint32_t contexts[] = {1u << 24, UINT32_MAX};
+    for (int i = 0; i < 2; i++) {
+        struct glinfer_session_params params;
+        struct glinfer_error err = {0};
+        glinfer_session_params_init(&params);
+        params.n_ctx = contexts[i];
+        assert_null(glinfer_session_create(f->model, &params, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+        assert_non_null(strstr(err.message, "context"));
+    }
+}
+
+//-- stopping --------------------------------------------------------------------------------------
+
+static void the_callback_stops_the_answer(void **state)
+{
+    struct answer answer = {.stop_after = 3};
+    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &answer);
+    const struct glinfer_stats stats = must_generate(session, &params);
+    assert_int_equal(stats.stop, GLINFER_STOP_CALLBACK);
+    assert_int_equal(answer.n, 3);
+    assert_int_equal(stats.n_past, N_PROMPT + 2);
+    glinfer_session_destroy(&session);
+}
+
+static void a_cancelled_answer_leaves_a_usable_session(void **state)
+{
+    struct answer whole = {0}, cancelled = {0}, again = {0};
+    struct glinfer_session *session = open_session(*state, 4, 256, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &whole);
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    cancelled.cancel = session;
+    params = ask(prompt, N_PROMPT, 50, &cancelled);
+    expect_refusal(session, &params, GLINFER_STATUS_CANCELLED);
+    assert_in_range(cancelled.n, 2, 8);
+    glinfer_session_reset(session);
+    params = ask(prompt, N_PROMPT, 50, &again);
+    must_generate(session, &params);
+    assert_same(&whole, &again);
+    glinfer_session_destroy(&session);
+}
+
+static void a_cancelled_session_holds_what_was_delivered(void **state)
+{
+    struct answer cancelled = {0}, rest = {0}, all = {0};
+    int32_t history[2 * N_PROMPT + 50];
+    struct glinfer_session *session = open_session(*state, 4, 256, 0);
+    cancelled.cancel = session;
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 50, &cancelled);
+    expect_refusal(session, &params, GLINFER_STATUS_CANCELLED);
+    params = ask(prompt, N_PROMPT, 10, &rest);
+    must_generate(session, &params);
+    const size_t n = N_PROMPT + (size_t)cancelled.n;
+    memcpy(history, prompt, sizeof(prompt));
+    memcpy(history + N_PROMPT, cancelled.ids, (size_t)cancelled.n * sizeof(int32_t));
+    memcpy(history + n, prompt, sizeof(prompt));
+    glinfer_session_reset(session);
+    params = ask(history, n + N_PROMPT, 10, &all);
+    must_generate(session, &params);
+    assert_same(&rest, &all);
+    glinfer_session_destroy(&session);
+}
+
+static void *cancel_soon(void *session)
+{
+    usleep(20000);
+    glinfer_session_cancel(session);
+    return NULL;
+}
+
+static void another_thread_may_cancel(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 1, 0, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, NULL);
+    pthread_t thread;
+    params.on_token = NULL;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, session), 0);
+    struct glinfer_error err = {0};
+    const bool ok = glinfer_generate(session, &params, NULL, &err);
+    pthread_join(thread, NULL);
+    assert_true(ok || err.status == GLINFER_STATUS_CANCELLED); // a fast device may be done
+    glinfer_session_destroy(&session);
+}
+
+static void stop_strings_end_the_answer(void **state)
+{
+    struct answer whole = {0}, stopped = {0};
+    struct glinfer_session *session = open_session(*state, 8, 256, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &whole);
+    must_generate(session, &params);
+    assert_true(whole.text_size > 12);
+    char word[4] = {whole.text[8], whole.text[9], whole.text[10], 0};
+    const char *const words[] = {"never to be found", word};
+    glinfer_session_reset(session);
+    params = ask(prompt, N_PROMPT, 60, &stopped);
+    params.stop = words;
+    params.n_stop = 2;
+    const struct glinfer_stats stats = must_generate(session, &params);
+    const char *hit = strstr(whole.text, word);
+    assert_int_equal(stats.stop, GLINFER_STOP_WORD);
+    assert_int_equal(stopped.text_size, (size_t)(hit - whole.text));
+    assert_memory_equal(stopped.text, whole.text, stopped.text_size);
+    glinfer_session_destroy(&session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_requests_are_refused_and_nothing_is_lost),
+        cmocka_unit_test(a_budget_is_kept),
+        cmocka_unit_test(a_context_that_fits_no_storage_block_is_refused),
+        cmocka_unit_test(the_callback_stops_the_answer),
+        cmocka_unit_test(a_cancelled_answer_leaves_a_usable_session),
+        cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),
+        cmocka_unit_test(another_thread_may_cancel),
+        cmocka_unit_test(stop_strings_end_the_answer),
+    };
+    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
+}
