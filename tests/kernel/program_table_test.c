@@ -14,18 +14,20 @@
 
 //-- programs --------------------------------------------------------------------------------------
 
+static const char bad_kernel[] = "layout(local_size_x = 1) in;\n"
+                                 "void main()\n"
+                                 "{ undeclared_thing = 1; }\n";
+
 static void program_errors_name_file_and_line(void **state)
 {
-    static const char text[] = "layout(local_size_x = 1) in;\n"
-                               "void main()\n"
-                               "{ undeclared_thing = 1; }\n";
     struct fixture f;
     uint32_t index;
     (void)state;
     open_fixture(&f, "");
     struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
-    check(gi_program_table_request_source(programs, "bad.comp", text, NULL, 0, &index, &f.err),
-          &f.err);
+    check(
+        gi_program_table_request_source(programs, "bad.comp", bad_kernel, NULL, 0, &index, &f.err),
+        &f.err);
     assert_false(gi_program_table_build(programs, NULL, NULL, &f.err));
     assert_int_equal(f.err.status, GLINFER_STATUS_DRIVER);
     if (!strstr(f.err.message, "bad.comp:3: ") || !strstr(f.err.message, "undeclared_thing")) {
@@ -39,9 +41,6 @@ static void program_errors_name_file_and_line(void **state)
 // What is refused is in nobody's way but its own.
 static void programs_are_built_behind_a_refused_one(void **state)
 {
-    static const char bad[] = "layout(local_size_x = 1) in;\n"
-                              "void main()\n"
-                              "{ undeclared_thing = 1; }\n";
     const struct gi_dispatch_table_params params = {0};
     struct gi_dispatch dispatch = {.label = "bad", .grid = {.size = {1, 1, 1}}};
     struct fixture f;
@@ -50,8 +49,8 @@ static void programs_are_built_behind_a_refused_one(void **state)
     open_fixture(&f, "");
     struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
     struct gi_dispatch_table *table = gi_dispatch_table_create(f.gpu, programs, &params, &f.err);
-    check(gi_program_table_request_source(programs, "bad.comp", bad, NULL, 0, &dispatch.program,
-                                          &f.err) &&
+    check(gi_program_table_request_source(programs, "bad.comp", bad_kernel, NULL, 0,
+                                          &dispatch.program, &f.err) &&
               gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1, &good,
                                               &f.err) &&
               gi_dispatch_table_record(table, &dispatch, &f.err),
@@ -71,9 +70,6 @@ static void programs_are_built_behind_a_refused_one(void **state)
 // Neither what the driver refuses nor what does not assemble, begun before or not.
 static void a_build_of_all_fails_for_none(void **state)
 {
-    static const char bad[] = "layout(local_size_x = 1) in;\n"
-                              "void main()\n"
-                              "{ undeclared_thing = 1; }\n";
     static const char torn[] = "#include \"nowhere.glsl\"\n";
     (void)state;
     for (int is_begun = 0; is_begun < 2; is_begun++) {
@@ -83,8 +79,8 @@ static void a_build_of_all_fails_for_none(void **state)
         struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
         check(gi_program_table_request_source(programs, "torn.comp", torn, NULL, 0, &index[0],
                                               &f.err) &&
-                  gi_program_table_request_source(programs, "bad.comp", bad, NULL, 0, &index[1],
-                                                  &f.err) &&
+                  gi_program_table_request_source(programs, "bad.comp", bad_kernel, NULL, 0,
+                                                  &index[1], &f.err) &&
                   gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1,
                                                   &index[2], &f.err) &&
                   (!is_begun || gi_program_table_start(programs, &f.err)) &&
