@@ -49,16 +49,24 @@ static void fit_axes(struct sweep *sweep)
     cli_axis_fit(y);
 }
 
-static void print_spread(const struct cli_chart *chart, const struct cli_sweep_point *point,
+// Where the spread of a point ends; y grows downwards.
+struct spread {
+    double low, high;
+};
+
+static struct spread spread_of(const struct cli_chart *chart, const struct cli_sweep_point *point)
+{
+    return (struct spread){cli_chart_y(chart, fmax(point->rate - point->stddev, 0)),
+                           cli_chart_y(chart, point->rate + point->stddev)};
+}
+
+static void print_spread(const struct cli_chart *chart, double x, struct spread spread,
                          const char *colour)
 {
-    const double x = cli_chart_x(chart, point->n_prompt);
-    const double low = cli_chart_y(chart, fmax(point->rate - point->stddev, 0));
-    const double high = cli_chart_y(chart, point->rate + point->stddev);
     fprintf(chart->file,
             "<path d=\"M%.1f %.1f V%.1f M%.1f %.1f h10 M%.1f %.1f h10\" stroke=\"%s\" "
             "stroke-opacity=\"0.6\"/>\n",
-            x, low, high, x - 5, low, x - 5, high, colour);
+            x, spread.low, spread.high, x - 5, spread.low, x - 5, spread.high, colour);
 }
 
 // The last point of the series; NULL if there is none.
@@ -88,12 +96,14 @@ static void print_points(const struct sweep *sweep, size_t series)
         if (strcmp(point->series, sweep->series[series]) == 0) {
             const double x = cli_chart_x(chart, point->n_prompt);
             const double y = cli_chart_y(chart, point->rate);
-            print_spread(chart, point, cli_chart_colour(series));
+            const struct spread spread = spread_of(chart, point);
+            print_spread(chart, x, spread, cli_chart_colour(series));
             fprintf(chart->file,
                     "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\" stroke=\"#fff\" "
                     "stroke-width=\"1.5\"/>\n",
                     x, y, cli_chart_colour(series));
-            cli_chart_text(chart, x, series % 2 ? y + 22 : y - 12,
+            const double above = fmin(y - 8, spread.high), below = fmax(y + 8, spread.low);
+            cli_chart_text(chart, x, series % 2 ? below + 14 : above - 5,
                            "text-anchor=\"middle\" font-size=\"11\" fill=\"#444\" stroke=\"#fff\" "
                            "stroke-width=\"3\" paint-order=\"stroke\"",
                            "%.*f", point->rate < 100, point->rate);
