@@ -76,6 +76,20 @@ static size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
+// The one that the word is the beginning of; NULL if there are more, or none.
+static const char *only_beginning(const char *word, const char *const *words, size_t count)
+{
+    const char *only = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < count && strspn(word, "-/") + 1 < strlen(word); i++) {
+        if (strncmp(words[i], word, strlen(word)) == 0) {
+            only = words[i];
+            n++;
+        }
+    }
+    return n == 1 ? only : NULL;
+}
+
 const char *cli_nearest(const char *word, const char *const *words, size_t count)
 {
     const char *nearest = NULL;
@@ -88,7 +102,7 @@ const char *cli_nearest(const char *word, const char *const *words, size_t count
             nearest = words[i];
         }
     }
-    return nearest;
+    return nearest ? nearest : only_beginning(word, words, count);
 }
 
 static bool suggest_flag(const struct cli_command *command, const char *word, char best[MAX_NAME])
@@ -245,6 +259,12 @@ static const struct cli_flag *find_flag(const struct cli_command *command, const
     return NULL;
 }
 
+static bool is_model_name(const char *word)
+{
+    const size_t size = strlen(word);
+    return size > 5 && strcmp(word + size - 5, ".gguf") == 0;
+}
+
 static bool refuse_word(const struct parsing *p, const char *word)
 {
     const struct cli_command *command = p->command;
@@ -254,6 +274,8 @@ static bool refuse_word(const struct parsing *p, const char *word)
         snprintf(hint, sizeof(hint), "nothing is downloaded: tools/fetch-model, or -m FILE");
     } else if (is_flag && suggest_flag(command, word, best)) {
         snprintf(hint, sizeof(hint), "is it %s?", best);
+    } else if (!is_flag && is_model_name(word)) {
+        snprintf(hint, sizeof(hint), "a model is given with -m");
     } else if (!is_flag && command->word) {
         snprintf(hint, sizeof(hint), "%s", command->word);
     } else {

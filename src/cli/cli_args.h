@@ -112,7 +112,7 @@ void cli_print_help(FILE *file, const struct cli_command *command);
 // The long names of all flags that do something, in lines of at most 100 characters.
 void cli_print_flags(FILE *file, const struct cli_command *command);
 
-// The nearest of count words to a misspelt one, NULL if none is near.
+// The nearest of count words to a misspelt one, or the only one that it is the beginning of; NULL if there is none.
 const char *cli_nearest(const char *word, const char *const *words, size_t count);
 
 #endif

@@ -160,6 +160,7 @@ static void args_suggest_the_nearest_flag(void **state)
     assert_wrong("--modle x", "unknown flag --modle; is it --model?");
     assert_wrong("--tmp 1", "unknown flag --tmp; is it --temp?");
     assert_wrong("--n_predict 1", "unknown flag --n_predict; is it --n-predict?");
+    assert_wrong("--n-pre 1", "unknown flag --n-pre; is it --n-predict?");
     assert_wrong("--entirely-different",
                  "unknown flag --entirely-different; `glinfer try --help` lists the flags");
 }
@@ -168,6 +169,7 @@ static void args_refuse_words(void **state)
 {
     (void)state;
     assert_wrong("hello", "\"hello\" is no flag; words are given with -p");
+    assert_wrong("some/tiny.gguf", "\"some/tiny.gguf\" is no flag; a model is given with -m");
     assert_wrong("-", "\"-\" is no flag; words are given with -p");
 }
 

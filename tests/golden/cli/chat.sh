@@ -76,9 +76,9 @@ chat "$(printf '%0300d' 7)\n" -c 128 >/dev/null
 check 'a message over the context' $? 1
 check 'is refused' "$(said 'leaves no room for an answer')" 1
 
-chat '/help\n/nonsense\n/reste\n/stats\n/save\n/load /nowhere/at.all\n/save /nowhere/at.all\n/quit\nHi\n' >"$dir/none"
+chat '/help\n/nonsense\n/reste\n/sys\n/stats\n/save\n/load /nowhere/at.all\n/save /nowhere/at.all\n/quit\nHi\n' >"$dir/none"
 check 'commands alone' "$(wc -c <"$dir/none" | tr -d ' ')" 0
-for line in '/help  *these lines' 'unknown command /nonsense' 'is it /reset?' 'no answer yet' \
+for line in '/help  *these lines' 'unknown command /nonsense' 'is it /reset?' 'is it /system?' 'no answer yet' \
     '/save needs a file' '/nowhere/at.all cannot be read' '/nowhere/at.all cannot be written'; do
     check "$line" "$(said "$line")" 1
 done
