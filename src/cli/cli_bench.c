@@ -102,15 +102,19 @@ static void add_run(struct bench *bench, const struct test *test, const struct g
     result->peak_memory = stats->peak_memory;
 }
 
-static void note_progress(const struct bench *bench, const struct test *test, int64_t run)
+// A line for each run if asked for, else what a terminal shows until the row is there.
+static void note_progress(struct bench *bench, const struct test *test, int64_t run)
 {
-    char label[64];
+    char label[64], what[80];
+    cli_bench_label(&bench->result, label, sizeof(label));
     if (bench->settings->has_progress) {
-        cli_bench_label(&bench->result, label, sizeof(label));
         fprintf(stderr, "glinfer bench: test %zu/%zu %s: %s %d/%d\n",
                 (size_t)(test - bench->tests) + 1, bench->n_test, label,
                 run > 0 ? "run" : "warm-up", run > 0 ? (int)run : 1,
                 run > 0 ? (int)bench->settings->n_run : 1);
+    } else if (run < 2) {
+        snprintf(what, sizeof(what), "%s %s", run > 0 ? "measuring" : "warming up for", label);
+        cli_bar_wait(&bench->bar, what, run == 0);
     }
 }
 
@@ -195,6 +199,7 @@ static bool measure(struct bench *bench, const struct test *test, struct glinfer
         }
         add_run(bench, test, &stats);
     }
+    cli_bar_clear(&bench->bar);
     cli_bench_row(&bench->printers[0], &bench->result);
     cli_bench_row(&bench->printers[1], &bench->result);
     if (bench->baseline) {
@@ -508,7 +513,7 @@ int cli_bench(int argc, const char *const *argv)
     switch (cli_parse(&cli_bench_command, &settings, argc, argv, &report)) {
     case CLI_PARSED_HELP:
         cli_print_help(stdout, &cli_bench_command);
-        return cli_close_output(CLI_EXIT_DONE);
+        return cli_close_help();
     case CLI_PARSED_WRONG:
         return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
     case CLI_PARSED:

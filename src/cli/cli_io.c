@@ -1,6 +1,7 @@
 #include "cli/cli_io.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -211,12 +212,22 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
 
 static int output_errno; // of the first write that failed
 
+// printf may have met what failed long ago.
+static bool has_no_reader(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
+}
+
 static bool flush_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return true;
     }
     output_errno = output_errno ? output_errno : errno;
+    if (output_errno == 0 && has_no_reader()) {
+        output_errno = EPIPE;
+    }
     return false;
 }
 
@@ -238,10 +249,17 @@ int cli_close_output(int status)
         cli_fail(0, "standard output was closed by what read it");
     } else if (output_errno != 0) {
         cli_fail(0, "standard output cannot be written: %s", strerror(output_errno));
-    } else { // printf may have met it long ago
+    } else {
         cli_fail(0, "standard output cannot be written");
     }
     return status == CLI_EXIT_DONE ? CLI_EXIT_FAILED : status;
+}
+
+int cli_close_help(void)
+{
+    errno = 0;
+    return !flush_output() && output_errno == EPIPE ? CLI_EXIT_DONE
+                                                    : cli_close_output(CLI_EXIT_DONE);
 }
 
 //-- signals ---------------------------------------------------------------------------------------
@@ -328,21 +346,26 @@ void cli_bar_init(struct cli_bar *bar)
 
 void cli_bar_clear(struct cli_bar *bar)
 {
-    bar->is_waiting = false;
+    bar->waiting[0] = '\0';
     erase_bar();
 }
 
-void cli_bar_wait(struct cli_bar *bar)
+static void draw_waiting(struct cli_bar *bar)
 {
-    static const char what[] = "processing the prompt";
     static const char why[] = " (the first run also compiles in the driver)";
-    bar->is_waiting = true;
+    const bool has_room = count_columns() > strlen(bar->waiting) + sizeof(why) + 3;
+    fprintf(stderr, "\r\033[K%s%s...", bar->waiting, bar->may_compile && has_room ? why : "");
+    fflush(stderr);
+    is_bar_drawn = true;
+    bar->percent = -1;
+}
+
+void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile)
+{
+    snprintf(bar->waiting, sizeof(bar->waiting), "%s", what);
+    bar->may_compile = may_compile;
     if (bar->is_wanted) {
-        const bool has_room = count_columns() > sizeof(what) + sizeof(why) + 3;
-        fprintf(stderr, "\r\033[K%s%s...", what, has_room ? why : "");
-        fflush(stderr);
-        is_bar_drawn = true;
-        bar->percent = -1;
+        draw_waiting(bar);
     }
 }
 
@@ -381,8 +404,8 @@ bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t 
     const bool is_free = !is_text_open || !shares_terminal();
     if (bar->is_wanted && is_free && total > 0 && done < total) {
         draw_bar(bar, phase, (int)((double)done * 100 / (double)total));
-    } else if (bar->is_waiting) {
-        cli_bar_wait(bar);
+    } else if (bar->is_wanted && is_free && bar->waiting[0]) {
+        draw_waiting(bar);
     } else {
         erase_bar();
     }

@@ -41,6 +41,9 @@ bool cli_write(const char *data, size_t size);
 // written did not arrive; says why.
 int cli_close_output(int status);
 
+// Likewise for a help, of which a reader may have seen enough.
+int cli_close_help(void);
+
 // SIGINT asks for an end, and says so on a terminal where a session has to end its step first; a
 // second one kills. SIGPIPE becomes a failed write.
 void cli_catch_signals(void);
@@ -54,15 +57,17 @@ void cli_set_session(struct glinfer_session *session);
 // A bar on stderr, if that is a terminal: user of cli_progress.
 struct cli_bar {
     bool is_wanted;
-    bool is_waiting; // since cli_bar_wait
-    int percent;     // drawn last
+    char waiting[64]; // for what, since cli_bar_wait; "": for nothing
+    bool may_compile; // meanwhile
+    int percent;      // drawn last
     enum glinfer_phase phase;
 };
 void cli_bar_init(struct cli_bar *bar);
 // Nothing is drawn from here on, until the next progress.
 void cli_bar_clear(struct cli_bar *bar);
-// Says that the prompt is processed, until cli_bar_clear: the driver may take long over the first.
-void cli_bar_wait(struct cli_bar *bar);
+// Says what goes on, "processing the prompt", until cli_bar_clear, in the place of progress where that is unknown.
+// may_compile: the driver may take long over it the first time, which is said too.
+void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile);
 // A glinfer_progress_fn; cancels once interrupted.
 bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total);
 

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     }
     if (is_any(argv[1], "-h", "--help", "help")) {
         print_help();
-        return cli_close_output(CLI_EXIT_DONE);
+        return cli_close_help();
     }
     if (is_any(argv[1], "--version", "-V", "version")) {
         printf("glinfer %s\n", glinfer_version());

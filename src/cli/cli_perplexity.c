@@ -182,9 +182,10 @@ static bool show_window(struct perplexity *self, size_t window)
         return true;
     }
     if (window == 0 && isatty(STDERR_FILENO)) {
-        const double seconds = cli_now() - self->start;
-        fprintf(stderr, "%zu windows of %u tokens, %.1f seconds each, %.1f minutes in all\n",
-                self->n_chunk, self->n_ctx, seconds, seconds * (double)self->n_chunk / 60);
+        const double seconds = cli_now() - self->start, all = seconds * (double)self->n_chunk;
+        fprintf(stderr, "%zu windows of %u tokens, %.1f seconds each, %.1f %s in all\n",
+                self->n_chunk, self->n_ctx, seconds, all < 120 ? all : all / 60,
+                all < 120 ? "seconds" : "minutes");
     }
     const int size = snprintf(text, sizeof(text), "[%zu]%.4f,", window + 1, self->values[window]);
     return cli_write(text, (size_t)size);
@@ -303,7 +304,7 @@ int cli_perplexity(int argc, const char *const *argv)
     switch (cli_parse(&cli_perplexity_command, &settings, argc, argv, &report)) {
     case CLI_PARSED_HELP:
         cli_print_help(stdout, &cli_perplexity_command);
-        return cli_close_output(CLI_EXIT_DONE);
+        return cli_close_help();
     case CLI_PARSED_WRONG:
         return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
     case CLI_PARSED:

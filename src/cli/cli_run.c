@@ -255,7 +255,7 @@ static bool generate(struct run *run, struct glinfer_error *err)
     params.progress = cli_progress;
     params.progress_user = &run->session.bar;
     run->stats.struct_size = sizeof(run->stats);
-    cli_bar_wait(&run->session.bar);
+    cli_bar_wait(&run->session.bar, "processing the prompt", true);
     bool is_done = glinfer_generate(run->session.session, &params, &run->stats, err);
     cli_bar_clear(&run->session.bar);
     return is_done;
@@ -471,7 +471,7 @@ int cli_run(int argc, const char *const *argv)
     switch (cli_parse(&cli_run_command, &settings, argc, argv, &report)) {
     case CLI_PARSED_HELP:
         cli_print_help(stdout, &cli_run_command);
-        return cli_close_output(CLI_EXIT_DONE);
+        return cli_close_help();
     case CLI_PARSED_WRONG:
         return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
     case CLI_PARSED:

@@ -120,7 +120,7 @@ int cli_tokenize(int argc, const char *const *argv)
     switch (cli_parse(&cli_tokenize_command, &settings, argc, argv, &report)) {
     case CLI_PARSED_HELP:
         cli_print_help(stdout, &cli_tokenize_command);
-        return cli_close_output(CLI_EXIT_DONE);
+        return cli_close_help();
     case CLI_PARSED_WRONG:
         return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
     case CLI_PARSED:

@@ -204,6 +204,7 @@ static int measure(struct tune *tune)
     params.progress = on_progress;
     params.user = tune;
     tune->stats.struct_size = sizeof(tune->stats);
+    cli_bar_wait(&tune->session.bar, "measuring", true);
     const bool ok = glinfer_tune(tune->session.session, &params, &tune->stats, &err);
     cli_bar_clear(&tune->session.bar);
     if (!ok) {
@@ -226,6 +227,7 @@ static int prepare(struct tune *tune)
         params.progress = on_progress;
         params.progress_user = tune;
         tune->prepared[way].struct_size = sizeof(tune->prepared[way]);
+        cli_bar_wait(&tune->session.bar, "trying chains of tokens", true);
         const bool ok =
             glinfer_session_prepare(tune->session.session, &params, &tune->prepared[way], &err);
         cli_bar_clear(&tune->session.bar);
@@ -305,7 +307,7 @@ int cli_tune(int argc, const char *const *argv)
     switch (cli_parse(&cli_tune_command, &settings, argc, argv, &report)) {
     case CLI_PARSED_HELP:
         cli_print_help(stdout, &cli_tune_command);
-        return cli_close_output(CLI_EXIT_DONE);
+        return cli_close_help();
     case CLI_PARSED_WRONG:
         return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
     case CLI_PARSED:

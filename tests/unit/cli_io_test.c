@@ -109,12 +109,32 @@ static void a_bar_makes_room_for_messages_and_leaves_texts_alone(void **state)
     assert_string_equal(note, "\r\033[Ka note\r\nOnce upon a time\r\n");
 }
 
+static void what_is_waited_for_comes_back_behind_progress(void **state)
+{
+    struct cli_bar bar;
+    char text[1024];
+    (void)state;
+    enter(true, true);
+    cli_bar_init(&bar);
+    cli_bar_wait(&bar, "measuring", false);
+    assert_true(cli_progress(&bar, GLINFER_PHASE_TUNE, 1, 2));
+    assert_true(cli_progress(&bar, GLINFER_PHASE_TUNE, 2, 2));
+    cli_bar_clear(&bar);
+    assert_true(cli_progress(&bar, GLINFER_PHASE_TUNE, 2, 2));
+    leave(text, sizeof(text));
+    const char *first = strstr(text, "\r\033[Kmeasuring...\r\033[K");
+    assert_non_null(first);
+    assert_non_null(strstr(first, " 50 %"));
+    assert_string_equal(strstr(first, " 50 %"), " 50 %\r\033[Kmeasuring...\r\033[K");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_begin_a_line_on_the_terminal_of_a_text),
         cmocka_unit_test(messages_elsewhere_add_nothing_to_a_text),
         cmocka_unit_test(a_bar_makes_room_for_messages_and_leaves_texts_alone),
+        cmocka_unit_test(what_is_waited_for_comes_back_behind_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

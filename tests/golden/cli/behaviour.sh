@@ -72,6 +72,18 @@ check 'is named' "$(grep -c 'No space left' "$dir/errors")" 1
 } | head -c 1 >"$dir/head"
 check 'a reader that goes away' "$(cat "$dir/status")" 1
 
+for command in 'tokenize' 'run' ''; do # less than a buffer, and more
+    {
+        sleep 0.1
+        "$glinfer" $command --help 2>"$dir/errors"
+        echo $? >"$dir/status"
+    } | true
+    check "a help $command that nobody reads" "$(cat "$dir/status")" 0
+    check 'is nothing to speak of' "$(wc -c <"$dir/errors" | tr -d ' ')" 0
+done
+"$glinfer" run --help >/dev/full 2>"$dir/errors"
+check 'a help on a full disk' $? 1
+
 mkfifo "$dir/fifo"
 (exec 3<>"$dir/fifo"; exec "$glinfer" run -m "$model" -n 5 <"$dir/fifo" 2>/dev/null) &
 sleep 1
