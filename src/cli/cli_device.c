@@ -16,6 +16,22 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
     params->delegate_user = (void *)&flags->device;
 }
 
+static int status_of(const struct glinfer_error *err)
+{
+    return err->status == GLINFER_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+}
+
+int cli_device_refusal(const struct cli_device_flags *flags)
+{
+    struct glinfer_error err = {.status = GLINFER_STATUS_OK};
+    struct glinfer_device_params params;
+    cli_device_params(flags, &params);
+    params.log = NULL;
+    struct glinfer_device *device = glinfer_device_create(&params, &err);
+    glinfer_device_destroy(&device);
+    return status_of(&err);
+}
+
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
                                        struct glinfer_device_info *info, int *status)
 {
@@ -24,9 +40,8 @@ struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
     cli_device_params(flags, &params);
     struct glinfer_device *device = glinfer_device_create(&params, &err);
     if (!device) {
-        const bool is_wrong_name = err.status == GLINFER_STATUS_INVALID_ARGUMENT;
-        const int failed = cli_fail_error(&err);
-        *status = is_wrong_name ? CLI_EXIT_USAGE : failed;
+        cli_fail_error(&err);
+        *status = status_of(&err);
         return NULL;
     }
     info->struct_size = sizeof(*info);
@@ -52,7 +67,7 @@ int cli_device_list(const struct cli_device_flags *flags)
     cli_device_params(flags, &params);
     printf("Available devices:\n");
     size_t n = glinfer_device_list(&params, print_device, NULL);
-    return cli_close_output(n > 0 ? CLI_EXIT_DONE : CLI_EXIT_FAILED);
+    return cli_close_output(n > 0 ? CLI_EXIT_DONE : cli_device_refusal(flags));
 }
 
 bool cli_model_check(const struct glinfer_model_params *params, struct glinfer_model_info *info,

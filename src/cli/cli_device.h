@@ -37,6 +37,8 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
 // status in *status.
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
                                        struct glinfer_device_info *info, int *status);
+// The exit status where none can be used: that of wrong usage if the name is that of none.
+int cli_device_refusal(const struct cli_device_flags *flags);
 // Lists devices as --list-devices does; returns the exit status.
 int cli_device_list(const struct cli_device_flags *flags);
 

@@ -203,12 +203,12 @@ static int show_devices(const struct settings *settings)
         cJSON *devices = cJSON_CreateArray();
         size_t n = glinfer_device_list(&params, add_device, devices);
         int status = cli_json_print(devices);
-        return n > 0 ? status : CLI_EXIT_FAILED;
+        return n > 0 ? status : cli_device_refusal(&settings->device);
     }
     printf("glinfer %s\n", glinfer_version());
     if (glinfer_device_list(&params, print_device, NULL) == 0) {
-        return cli_close_output(
-            cli_fail(CLI_EXIT_FAILED, "no device can be used; the reasons are above"));
+        return cli_close_output(cli_fail(cli_device_refusal(&settings->device),
+                                         "no device can be used; the reasons are above"));
     }
     return cli_close_output(CLI_EXIT_DONE);
 }

@@ -81,6 +81,21 @@ static int refuse_command(const char *word)
                     word);
 }
 
+// Of one command, or of all without a word.
+static int show_help(const char *word)
+{
+    const struct entry *entry = word ? find_entry(word) : NULL;
+    if (word && !entry) {
+        return refuse_command(word);
+    }
+    if (entry) {
+        cli_print_help(stdout, entry->command);
+    } else {
+        print_help();
+    }
+    return cli_close_help();
+}
+
 static bool is_any(const char *word, const char *a, const char *b, const char *c)
 {
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
@@ -99,8 +114,7 @@ int main(int argc, char **argv)
         return entry->run(argc - 2, (const char *const *)argv + 2);
     }
     if (is_any(argv[1], "-h", "--help", "help")) {
-        print_help();
-        return cli_close_help();
+        return show_help(argc > 2 ? argv[2] : NULL);
     }
     if (is_any(argv[1], "--version", "-V", "version")) {
         printf("glinfer %s\n", glinfer_version());

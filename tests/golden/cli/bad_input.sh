@@ -100,6 +100,10 @@ if grep -q Mesa devices || "$glinfer" info -v 2>&1 | grep -q Mesa; then
         env MESA_GLES_VERSION_OVERRIDE=3.0 "$glinfer" run -m "$model" -p x
 fi
 refused 2 'is not known' run -dev nonsense -p x
+refused 2 'no device can be used' "$glinfer" info -dev nonsense
+refused 1 'no device can be used' env __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null "$glinfer" info
+"$glinfer" run --list-devices -dev nonsense >output 2>errors
+same 'a list of no device' $? 2
 
 #-- the environment
 

@@ -81,6 +81,7 @@ for command in 'tokenize' 'run' ''; do # less than a buffer, and more
     check "a help $command that nobody reads" "$(cat "$dir/status")" 0
     check 'is nothing to speak of' "$(wc -c <"$dir/errors" | tr -d ' ')" 0
 done
+check 'the help of a command' "$("$glinfer" help chat | cksum)" "$("$glinfer" chat --help | cksum)"
 "$glinfer" run --help >/dev/full 2>"$dir/errors"
 check 'a help on a full disk' $? 1
 
