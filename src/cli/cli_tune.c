@@ -48,6 +48,7 @@ static const char *const way_names[N_WAY] = {"greedy", "drawn"};
 struct tune {
     const struct settings *settings;
     struct glinfer_prepared prepared[N_WAY]; // how tokens are submitted with the new shapes
+    bool is_prepared;
     struct cli_session session;
     struct glinfer_tune_stats stats;
     struct row *rows;
@@ -139,7 +140,7 @@ static void print_table(const struct tune *tune)
 
 static void print_prepared(const struct tune *tune)
 {
-    for (int way = 0; way < N_WAY; way++) {
+    for (int way = 0; tune->is_prepared && way < N_WAY; way++) {
         const struct glinfer_prepared *prepared = &tune->prepared[way];
         printf("%s tokens: %s dispatches", way_names[way],
                glinfer_dispatch_name(prepared->dispatch));
@@ -165,7 +166,7 @@ static int print_json(const struct tune *tune)
     cJSON_AddNumberToObject(object, "n_measured", stats->n_measured);
     cJSON_AddNumberToObject(object, "n_changed", stats->n_changed);
     cJSON_AddStringToObject(object, "file", stats->path);
-    for (int way = 0; way < N_WAY; way++) {
+    for (int way = 0; tune->is_prepared && way < N_WAY; way++) {
         const struct glinfer_prepared *prepared = &tune->prepared[way];
         cJSON *item = cJSON_AddObjectToObject(object, way_names[way]);
         cJSON_AddStringToObject(item, "dispatch", glinfer_dispatch_name(prepared->dispatch));
@@ -258,11 +259,11 @@ static int run(struct tune *tune)
     if (status == CLI_EXIT_DONE) {
         status = measure(tune);
     }
-    if (status == CLI_EXIT_DONE) {
+    if (status == CLI_EXIT_DONE) { // and kept, whatever happens from here on
         status = prepare(tune);
-    }
-    if (status == CLI_EXIT_DONE) {
-        status = show(tune);
+        tune->is_prepared = status == CLI_EXIT_DONE;
+        const int shown = show(tune);
+        status = tune->is_prepared ? shown : status;
     }
     free(tune->rows);
     cli_session_finish(&tune->session);
