@@ -21,7 +21,8 @@
 //                  after shuffles; the first 8 * PAIRS invocations own the results. With LOOP 1
 //                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
-//                  (lib/gemv_half.glsl).
+//                  (lib/gemv_half.glsl), with TWOS 1 of two neighbouring blocks at a time
+//                  (lib/gemv_twos.glsl).
 //                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_resident.glsl).
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
@@ -92,6 +93,9 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #define PARTS 0
 #endif
 #define GEMV_PARTS (GEMV_NORM && PARTS > 0)
+#ifndef TWOS
+#define TWOS 0
+#endif
 
 #if GEMV_SPLIT
 #define GEMV_OWNERS (8 * PAIRS)
@@ -168,12 +172,15 @@ float gemv_inv_rms(float ssq)
 #endif
 #define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
 
+// Whether each slice adds up a part of the sum of squares.
+#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && TWOS))
+
 shared vec2 gemv_partial[8 * PAIRS * N_PARTIAL];
-#if GEMV_NORM
+#if SSQ_BY_SLICE
 shared float gemv_partial_ssq[8 * PAIRS * N_PARTIAL];
 #endif
 
-#if GEMV_NORM
+#if SSQ_BY_SLICE
 // Over the slices of an owner, `at` its first; with parts over all invocations, each of which staged some.
 float gemv_collect_ssq(uint at)
 {
@@ -205,7 +212,7 @@ vec2 gemv_collect(uint owner)
     for (uint i = 1u; i < uint(N_PARTIAL); i++) {
         y += gemv_partial[at + i * 8u];
     }
-#if GEMV_NORM
+#if SSQ_BY_SLICE
     y *= gemv_inv_rms(gemv_collect_ssq(at));
 #endif
     return y;
@@ -221,7 +228,7 @@ void gemv_share(uint lane, vec2 y, float ssq)
 #endif
     for (uint n = 8u; n < uint(GEMV_SPAN); n *= 2u) {
         y += subgroupShuffleXor(y, n);
-#if GEMV_NORM
+#if SSQ_BY_SLICE
         ssq += subgroupShuffleXor(ssq, n);
 #endif
     }
@@ -229,7 +236,7 @@ void gemv_share(uint lane, vec2 y, float ssq)
     if (lane % uint(GEMV_SPAN) < 8u) {
         uint at = lane / uint(GEMV_SPAN) * 8u + lane % 8u;
         gemv_partial[at] = y;
-#if GEMV_NORM
+#if SSQ_BY_SLICE
         gemv_partial_ssq[at] = ssq;
 #endif
     }
@@ -292,6 +299,8 @@ vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
 
 #if RESIDENT
 #include "lib/gemv_resident.glsl"
+#elif HALF && TWOS
+#include "lib/gemv_twos.glsl"
 #else
 void gemv_pass(uint first, bool is_first_pass)
 {

@@ -11,6 +11,12 @@
 //
 // Types that say QUANT_PARTS 1 also give a block eight weights at a time where DOT asks for it: lib/quant/dot.glsl.
 //
+// Types that say QUANT_TWO 1 also give two neighbouring blocks, whose scales share words, where HALF asks for products
+// in f16:
+//
+//   void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a, out QuantBlock b)
+//                               blocks 2 two and 2 two + 1 of 2 n_two
+//
 // Types that say QUANT_WORDS 1 also give eight weights of four rows in pairs of halves where WORDS asks for it:
 //
 //   struct QuantWords
@@ -116,4 +122,7 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
 #endif
 #ifndef QUANT_WORDS
 #define QUANT_WORDS 0
+#endif
+#ifndef QUANT_TWO
+#define QUANT_TWO 0
 #endif

@@ -24,10 +24,11 @@ static const struct shape_row rows[] = {
     {GI_GPU_CLASS_ROW,      0,    0,   {GI_GEMV_FORM_ROW, 64, 1, 0}     },
     {GI_GPU_CLASS_SPLIT,    4096, 40,  {GI_GEMV_FORM_F16, 256, 4, 528}  },
     {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
-    {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_F16, 1024, 8, 0}   },
+    {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_F16, 512, 4, 0}    },
     {GI_GPU_CLASS_SPLIT,    320,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
     {GI_GPU_CLASS_SPLIT,    192,  400, {GI_GEMV_FORM_F16, 1024, 2, 0}   },
     {GI_GPU_CLASS_SPLIT,    192,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {GI_GPU_CLASS_SPLIT,    100,  256, {GI_GEMV_FORM_F16, 512, 1, 0}    },
     {GI_GPU_CLASS_SPLIT,    100,  90,  {GI_GEMV_FORM_F16, 1024, 1, 0}   },
     {GI_GPU_CLASS_SPLIT,    100,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
     {GI_GPU_CLASS_SPLIT,    4096, 0,   {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
@@ -181,6 +182,20 @@ uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair)
     return shape->max_groups ? divide_up(n_pass, divide_up(n_pass, shape->max_groups)) : n_pass;
 }
 
+bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    return gi_gemv_is_split(shape) &&
+           gi_gemv_groups(shape, n_pair) < divide_up(n_pair, shape->pairs);
+}
+
+// Groups of 1,024 have too few registers; where a slice of k has few blocks all of them are better loaded at once.
+bool gi_gemv_takes_twos(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
+{
+    const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
+    return shape->form == GI_GEMV_FORM_F16 && shape->wg_size <= 512 && n_block % 2 == 0 &&
+           n_block >= 4 * n_slice && !gi_gemv_is_looping(shape, n_pair);
+}
+
 uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
 {
     uint32_t each = shape->wg_size == 8 ? 8 : 1;
@@ -327,8 +342,8 @@ static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_sha
         return true;
     }
     const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
-    const bool is_loop = n_group < divide_up(n_pair, shape->pairs);
-    return n_slice < 2 * n_block && (is_loop || shape->max_groups == 0);
+    return n_slice < 2 * n_block &&
+           (gi_gemv_is_looping(shape, n_pair) || shape->max_groups == 0);
 }
 
 static void offer(const struct gi_recorder *recorder, const struct gi_weight_part *part,

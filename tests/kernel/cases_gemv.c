@@ -23,8 +23,8 @@ static double roundings = ROUNDINGS; // of the case's shape
 
 // How a kernel is spread over invocations: what GLINFER_GEMV takes.
 static const char *const shape_names[] = {
-    "split",  "split:256:4", "row",     "row:64:2",  "texel",    "halves",     "bytes",
-    "places", "bits",        "texbits", "bits:64:2", "f16:64:2", "f16:256:1:3"};
+    "split",  "split:256:4", "row",     "row:64:2",  "texel",    "halves",      "bytes",
+    "places", "bits",        "texbits", "bits:64:2", "f16:64:2", "f16:256:1:3", "f16:128:4:2"};
 #define N_SHAPE 5                                  // that all kernels are tested with
 #define N_DOT   (ARRAY_LEN(shape_names) - N_SHAPE) // behind them, which differ in the dot product
 
@@ -717,14 +717,19 @@ static const struct glu_size glu_sizes[] = {
     {576,  1536, 0,  36, false, false, true,  true },
 };
 
-static void name_glu(size_t index, char *text, size_t size)
+static void print_glu(const struct variant *variant, const struct glu_size *s, char *text,
+                      size_t size)
 {
-    struct variant variant = get_variant(index);
-    const struct glu_size *s = &glu_sizes[variant.size];
-    int n = print_variant(&variant, text, size);
+    int n = print_variant(variant, text, size);
     snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s%s", s->n_ff, s->n_embd,
              s->part_rows ? " parts" : "", s->has_bias ? " bias" : "", s->is_gelu ? " gelu" : "",
              s->has_norm ? " norm" : "", s->is_apart ? " apart" : "");
+}
+
+static void name_glu(size_t index, char *text, size_t size)
+{
+    struct variant variant = get_variant(index);
+    print_glu(&variant, &glu_sizes[variant.size], text, size);
 }
 
 // The part's gate rows come first, then as many up rows; or likewise the whole matrix's.
@@ -747,15 +752,14 @@ static void gather_act(const struct gi_weight *weight, const struct ref_value *y
     }
 }
 
-static bool run_glu(struct kt_run *run, size_t index)
+static bool check_glu(struct kt_run *run, const struct variant *variant,
+                      const struct glu_size *size)
 {
-    struct variant variant = get_variant(index);
-    const struct glu_size *size = &glu_sizes[variant.size];
     struct test_stream stream;
     struct kt_weight weight;
     struct glinfer_error err;
     uint32_t n_rows = size->is_apart ? (size->n_ff + 15) / 16 * 32 : (size->n_ff + 7) / 8 * 16;
-    const struct kt_weight_params params = {.type = variant.type,
+    const struct kt_weight_params params = {.type = variant->type,
                                             .is_apart = size->is_apart,
                                             .up_type = GI_GGML_TYPE_Q8_0,
                                             .n_rows = n_rows,
@@ -771,7 +775,7 @@ static bool run_glu(struct kt_run *run, size_t index)
     ref_gemv(y, weight.dense, x, weight.bias, n_rows, size->n_embd,
              size->has_norm ? stream.inv_rms : 1);
     gather_act(&weight.weight, y, size, act);
-    is_good = is_good && set_shape(run, &variant) &&
+    is_good = is_good && set_shape(run, variant) &&
               (gi_op_gemv_glu(&run->recorder, "ffn_act", &weight.weight, size->n_ff,
                               size->is_gelu ? GI_ACTIVATION_GELU_TANH : GI_ACTIVATION_SILU,
                               size->has_norm, &stream.stream, range, NULL, &err) ||
@@ -786,11 +790,53 @@ static bool run_glu(struct kt_run *run, size_t index)
     return is_good;
 }
 
+static bool run_glu(struct kt_run *run, size_t index)
+{
+    struct variant variant = get_variant(index);
+    return check_glu(run, &variant, &glu_sizes[variant.size]);
+}
+
 const struct kt_suite kt_gemv_glu = {
     .kernel = "gemv_glu",
     .n_case = ARRAY_LEN(glu_sizes) * N_TYPE * N_SHAPE,
     .name = name_glu,
     .run = run_glu,
+};
+
+// In f16: slices of few blocks and of many, and groups that loop past the last pair.
+static const struct glu_size glu_half_sizes[] = {
+    {2048, 96,  0,  64, false, true,  true,  false},
+    {1536, 232, 48, 48, true,  false, true,  false},
+    {3072, 36,  0,  1,  false, false, false, false},
+};
+#define N_HALF 3 // of shape_names, at its end
+
+static struct variant get_half_variant(size_t index)
+{
+    static const uint32_t half_types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0,
+                                          GI_GGML_TYPE_Q4_K};
+    return (struct variant){half_types[index / N_HALF % ARRAY_LEN(half_types)],
+                            index / N_HALF / ARRAY_LEN(half_types),
+                            ARRAY_LEN(shape_names) - N_HALF + index % N_HALF};
+}
+
+static void name_glu_half(size_t index, char *text, size_t size)
+{
+    struct variant variant = get_half_variant(index);
+    print_glu(&variant, &glu_half_sizes[variant.size], text, size);
+}
+
+static bool run_glu_half(struct kt_run *run, size_t index)
+{
+    struct variant variant = get_half_variant(index);
+    return check_glu(run, &variant, &glu_half_sizes[variant.size]);
+}
+
+const struct kt_suite kt_gemv_glu_half = {
+    .kernel = "gemv_glu_half",
+    .n_case = ARRAY_LEN(glu_half_sizes) * 4 * N_HALF,
+    .name = name_glu_half,
+    .run = run_glu_half,
 };
 
 //-- gemv_vocab ------------------------------------------------------------------------------------

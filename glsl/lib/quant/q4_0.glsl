@@ -70,6 +70,18 @@ float quant_end(QuantBlock w, DotSum s, vec2 sum)
 #endif
 
 #if HALF
+#define QUANT_TWO 1
+
+void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a, out QuantBlock b)
+{
+    uint at = quant_index(tile, two, n_two, 2u, row);
+    a.quad = quad_at(at);
+    b.quad = quad_at(at + TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(aux_at(quant_index(tile, two, n_two, 1u, row)));
+    a.d = d.x;
+    b.d = d.y;
+}
+
 #define QUANT_PAIRS PAIRS_OF_NIBBLES
 #define QUANT_SCALES 1
 

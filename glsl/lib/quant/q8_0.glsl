@@ -87,6 +87,20 @@ float quant_end(QuantBlock w, DotSum s, vec2 sum)
 #endif
 
 #if HALF
+#define QUANT_TWO 1
+
+void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a, out QuantBlock b)
+{
+    uint at = quant_index(tile, two, n_two, 4u, row);
+    a.quads[0] = quad_at(at);
+    a.quads[1] = quad_at(at + TILE_ROWS);
+    b.quads[0] = quad_at(at + 2u * TILE_ROWS);
+    b.quads[1] = quad_at(at + 3u * TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(aux_at(quant_index(tile, two, n_two, 1u, row)));
+    a.d = d.x;
+    b.d = d.y;
+}
+
 #define QUANT_PAIRS PAIRS_OF_BYTES
 #define QUANT_SCALES 1
 

@@ -1,0 +1,136 @@
+// gemv_run for GEMV_SPLIT 1 with HALF and TWOS 1: slices that have many blocks. A slice takes two
+// neighbouring blocks at a time, which share words of scales; N_BLOCK is even. Where it has many it asks for the
+// next two before it works on those that have come. The sum of squares is added up by all invocations while x
+// is staged, not by each slice when its work is done. No LOOP: groups that loop take 1.2 times as long so.
+//
+// More at a time costs registers, and with them groups that run at once. gate_up of an 8B model, 28672 x 4096 of
+// q4_0 in groups of 256, on an H200, us with the dispatch: 24.0 with two blocks, 22.7 with the next two asked for
+// ahead, 27.2 with four blocks; 20.8 without the products.
+#define N_TWO (N_BLOCK / 2)
+#define N_TURN ((N_TWO + N_SLICE - 1) / N_SLICE)
+#define IS_RAGGED (N_TWO % N_SLICE != 0)
+#define IS_LONG (N_TURN >= 4)
+
+#if !QUANT_TWO
+void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a, out QuantBlock b)
+{
+    a = quant_load(tile, 2u * two, 2u * n_two, row);
+    b = quant_load(tile, 2u * two + 1u, 2u * n_two, row);
+}
+#endif
+
+// Asks for two blocks of both tiles, of the last ones in place of what is past them.
+void gemv_load_twos(uint two, uvec2 tiles, uint row, out QuantBlock w[4])
+{
+#if IS_RAGGED
+    two = min(two, uint(N_TWO) - 1u);
+#endif
+    quant_load_two(tiles.x, two, uint(N_TWO), row, w[0], w[1]);
+    quant_load_two(tiles.y, two, uint(N_TWO), row, w[2], w[3]);
+}
+
+vec2 gemv_dot_twos(uint two, QuantBlock w[4])
+{
+#if IS_RAGGED
+    uint at = min(two, uint(N_TWO) - 1u);
+    vec2 y = gemv_dots(2u * at, w[0], w[2]) + gemv_dots(2u * at + 1u, w[1], w[3]);
+    return two < uint(N_TWO) ? y : vec2(0.0);
+#else
+    return gemv_dots(2u * two, w[0], w[2]) + gemv_dots(2u * two + 1u, w[1], w[3]);
+#endif
+}
+
+//-- the sum of squares ----------------------------------------------------------------------------
+
+#if GEMV_NORM
+#if SUBGROUP
+#define SSQ_SPAN SUBGROUP
+#else
+#define SSQ_SPAN 1
+#endif
+#define N_SSQ_PART ((WG_SIZE + SSQ_SPAN - 1) / SSQ_SPAN)
+
+shared float gemv_ssq_parts[N_SSQ_PART];
+
+// The invocation's share.
+float gemv_lane_ssq(uint lane)
+{
+    float ssq = 0.0;
+    for (uint i = lane; i * 4u < params.n_ssq; i += uint(WG_SIZE)) {
+        ssq += gemv_ssq4(i);
+    }
+    return ssq;
+}
+
+void gemv_share_ssq(uint lane, float ssq)
+{
+#if SUBGROUP
+    for (uint n = 1u; n < uint(SSQ_SPAN); n *= 2u) {
+        ssq += subgroupShuffleXor(ssq, n);
+    }
+#endif
+    if (lane % uint(SSQ_SPAN) == 0u) {
+        gemv_ssq_parts[lane / uint(SSQ_SPAN)] = ssq;
+    }
+}
+
+float gemv_shared_inv_rms()
+{
+    float ssq = gemv_ssq_parts[0];
+    for (uint i = 1u; i < uint(N_SSQ_PART); i++) {
+        ssq += gemv_ssq_parts[i];
+    }
+    return gemv_inv_rms(ssq);
+}
+#else
+float gemv_lane_ssq(uint lane)
+{
+    return 0.0;
+}
+
+void gemv_share_ssq(uint lane, float ssq) {}
+
+float gemv_shared_inv_rms()
+{
+    return 1.0;
+}
+#endif
+
+//-- passes ----------------------------------------------------------------------------------------
+
+void gemv_run()
+{
+    uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
+    uint first = gl_WorkGroupID.x * uint(PAIRS);
+    // All that the first blocks need is asked for before anything is waited for.
+    uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_SLICE), params.n_pair - 1u));
+    QuantBlock w[4];
+    gemv_load_twos(slice, tiles, row, w);
+    gemv_share_ssq(lane, gemv_lane_ssq(lane));
+    gemv_stage(lane);
+    bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
+    if (is_owner) {
+        gemv_fetch(first + lane / 8u, row);
+        gemv_prepare(first + lane / 8u, row);
+    }
+    vec2 y = vec2(0.0);
+#if IS_LONG
+    QuantBlock next[4];
+    for (uint turn = 0u; turn + 1u < uint(N_TURN); turn++) {
+        gemv_load_twos(slice + (turn + 1u) * uint(N_SLICE), tiles, row, next);
+        y += gemv_dot_twos(slice + turn * uint(N_SLICE), w);
+        w = next;
+    }
+    y += gemv_dot_twos(slice + uint((N_TURN - 1) * N_SLICE), w);
+#else
+    y += gemv_dot_twos(slice, w);
+    for (uint turn = 1u; turn < uint(N_TURN); turn++) {
+        gemv_load_twos(slice + turn * uint(N_SLICE), tiles, row, w);
+        y += gemv_dot_twos(slice + turn * uint(N_SLICE), w);
+    }
+#endif
+    gemv_share(lane, y, 0.0);
+    if (is_owner) {
+        gemv_finish(first + lane / 8u, row, gemv_shared_inv_rms() * gemv_collect(lane));
+    }
+}
