@@ -5,9 +5,9 @@
 //   vectors  gamma (n_embd) and the table of rotations (n_ctx, n_rot)
 //   quads, aux  one part of W (n_vocab, n_embd)
 //
-// A group owns WG_SIZE blocks of 32 columns, an invocation one block; group g writes ssq[g]. Only
-// the part that holds the token's row writes. Reads one row of W and of gamma once: a few
-// kilobytes, so the time is that of a dispatch whatever the shape.
+// An invocation owns four columns, group g WG_SIZE times as many and ssq[g]; a last group copies the rotations
+// meanwhile. Only the part that holds the token's row writes. Reads one row of W and of gamma: a few kilobytes,
+// so the time is that of a dispatch and of a load that waits for another.
 #include "lib/common.glsl"
 #include "lib/put.glsl"
 #include "lib/reduce.glsl"
@@ -33,16 +33,9 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
-// Nothing here is indexed by what is not a constant, not even a component: compilers may put that into memory.
-
-// Writes the four columns from `column` on, adds up their norm and returns their sum of squares.
-float write_columns(uint column, vec4 x, bool is_writing, inout float norm_sum)
+// Of the four columns from `column` on, without and with gamma.
+void write_columns(uint column, vec4 x, vec4 norm)
 {
-    if (!is_writing || column >= params.n_embd) {
-        return 0.0;
-    }
-    x *= params.scale;
-    vec4 norm = x * vectors[(params.gamma + column) / 4u];
     uint at = params.residual + column;
     stream[at] = x.x;
     stream[at + 1u] = x.y;
@@ -53,34 +46,22 @@ float write_columns(uint column, vec4 x, bool is_writing, inout float norm_sum)
     stream[at + 1u] = PUT(norm.y);
     stream[at + 2u] = PUT(norm.z);
     stream[at + 3u] = PUT(norm.w);
-    norm_sum += (norm.x + norm.y) + (norm.z + norm.w);
-    return dot(x, x);
 }
 
-// The SUM_SIZE columns from `column` on.
-float write_half(uint column, vec4 a, vec4 b, vec4 c, vec4 d, bool is_writing)
-{
-    float norm_sum = 0.0;
-    float sum = write_columns(column, a, is_writing, norm_sum);
-    sum += write_columns(column + 4u, b, is_writing, norm_sum);
-    sum += write_columns(column + 8u, c, is_writing, norm_sum);
-    sum += write_columns(column + 12u, d, is_writing, norm_sum);
 #if WRITE_SUMS
-    if (is_writing) {
-        stream[params.norm + sums_begin(params.n_embd) + column / SUM_SIZE] = norm_sum;
-    }
-#endif
-    return sum;
-}
+shared float norm_sums[WG_SIZE];
 
-float write_block(uint block, uint row, bool is_writing)
+// Four neighbours own SUM_SIZE columns.
+void write_sum(uint lane, uint column, vec4 norm, bool is_writing)
 {
-    uint tile = row / TILE_ROWS, column = block * QUANT_BLOCK;
-    vec4 v[8];
-    quant_unpack(quant_load(tile, block, params.n_block, row % TILE_ROWS), v);
-    float sum = write_half(column, v[0], v[1], v[2], v[3], is_writing);
-    return sum + write_half(column + SUM_SIZE, v[4], v[5], v[6], v[7], is_writing);
+    norm_sums[lane] = (norm.x + norm.y) + (norm.z + norm.w);
+    reduce_barrier();
+    if (is_writing && column % SUM_SIZE == 0u) {
+        stream[params.norm + sums_begin(params.n_embd) + column / SUM_SIZE] =
+            (norm_sums[lane] + norm_sums[lane + 1u]) + (norm_sums[lane + 2u] + norm_sums[lane + 3u]);
+    }
 }
+#endif
 
 void copy_rotations(uint lane)
 {
@@ -94,19 +75,26 @@ void copy_rotations(uint lane)
 
 void main()
 {
-    uint lane = gl_LocalInvocationID.x;
-    uint group = gl_WorkGroupID.x;
-    uint block = group * uint(WG_SIZE) + lane;
-    uint row = state.token - params.row_begin; // wraps to a large row before the part
-    bool is_owner = row < params.n_rows;
-
-    bool is_writing = is_owner && block < params.n_block;
-    float sum = write_block(min(block, params.n_block - 1u), is_owner ? row : 0u, is_writing);
-    sum = reduce_sum(sum, uint(WG_SIZE));
-    if (is_owner && lane == 0u) {
-        stream[params.ssq + group] = PUT(sum);
+    uint lane = gl_LocalInvocationID.x, first = gl_WorkGroupID.x * uint(WG_SIZE);
+    uint n_four = params.n_block * (QUANT_BLOCK / 4u), four = min(first + lane, n_four - 1u);
+    uint token_row = state.token - params.row_begin; // wraps to a large row before the part
+    bool is_owner = token_row < params.n_rows, is_writing = is_owner && first + lane < n_four;
+    uint row = is_owner ? token_row : 0u, column = 4u * four;
+    vec4 gamma = vectors[(params.gamma + min(column, params.n_embd - 4u)) / 4u];
+    QuantBlock w = quant_load(row / TILE_ROWS, four / 8u, params.n_block, row % TILE_ROWS);
+    vec4 x = params.scale * quant_quad(w, int(four % 8u));
+    x = is_writing && column < params.n_embd ? x : vec4(0.0);
+    if (is_writing && column < params.n_embd) {
+        write_columns(column, x, x * gamma);
     }
-    if (is_owner && group == 0u) {
+#if WRITE_SUMS
+    write_sum(lane, column, x * gamma, is_writing);
+#endif
+    float sum = reduce_sum(dot(x, x), uint(WG_SIZE));
+    if (is_owner && lane == 0u && first < n_four) {
+        stream[params.ssq + gl_WorkGroupID.x] = PUT(sum);
+    }
+    if (is_owner && first >= n_four) {
         copy_rotations(lane);
     }
 }

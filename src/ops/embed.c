@@ -5,14 +5,20 @@
 
 #include <assert.h>
 
-// Invocations of a group. embed_token: blocks of 32 columns; most models are one group.
+// Invocations of a group: columns in fours, of a batch blocks of 32.
 #define TOKEN_WG 64
 #define BATCH_WG 32
-#define LAST_WG  64 // columns in fours
+#define LAST_WG  64
 
 static uint32_t divide_up(uint32_t n, uint32_t d)
 {
     return n / d + (n % d != 0);
+}
+
+// Groups that own columns of a token.
+static uint32_t token_groups(const struct gi_recorder *recorder, uint32_t n_block)
+{
+    return divide_up(n_block * (GI_QUANT_BLOCK / 4), gi_recorder_group_size(recorder, TOKEN_WG));
 }
 
 static bool record_token_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
@@ -35,7 +41,7 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = {.size = {divide_up(params->n_block, group_size), 1, 1} },
+        .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1} },
     };
     return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
            gi_dispatch_table_record(recorder->table, &dispatch, err);
@@ -68,7 +74,7 @@ bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
             return false;
         }
     }
-    stream->n_ssq = divide_up(n_block, gi_recorder_group_size(recorder, TOKEN_WG));
+    stream->n_ssq = token_groups(recorder, n_block);
     assert(stream->n_ssq <= stream->max_ssq);
     return true;
 }

@@ -342,8 +342,7 @@ static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_sha
         return true;
     }
     const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
-    return n_slice < 2 * n_block &&
-           (gi_gemv_is_looping(shape, n_pair) || shape->max_groups == 0);
+    return n_slice < 2 * n_block && (gi_gemv_is_looping(shape, n_pair) || shape->max_groups == 0);
 }
 
 static void offer(const struct gi_recorder *recorder, const struct gi_weight_part *part,
