@@ -195,9 +195,11 @@ static int score_windows(struct perplexity *self)
 {
     struct glinfer_error err;
     self->start = cli_now();
+    cli_bar_wait(&self->session.bar, "scoring the first window", true);
     for (size_t window = 0; window < self->n_chunk; window++) {
-        if (!score_window(self, window, &err)) {
-            cli_bar_clear(&self->session.bar);
+        const bool ok = score_window(self, window, &err);
+        cli_bar_clear(&self->session.bar);
+        if (!ok) {
             if (window > 0 && !self->settings->is_json) {
                 cli_write("\n", 1);
             }

@@ -81,7 +81,10 @@ static int measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_pr
     } else {
         snprintf(stage->name, sizeof(stage->name), "decode step at depth %u", params.depth);
     }
-    if (!glinfer_profile(profile->session.session, &params, &stage->stats, &err)) {
+    cli_bar_wait(&profile->session.bar, stage->name, true);
+    const bool ok = glinfer_profile(profile->session.session, &params, &stage->stats, &err);
+    cli_bar_clear(&profile->session.bar);
+    if (!ok) {
         return cli_fail_error(&err);
     }
     return stage->has_failed ? cli_fail(CLI_EXIT_FAILED, "no memory for the profile")
@@ -94,7 +97,10 @@ static int measure(struct profile *profile)
     struct glinfer_error err;
     int status = CLI_EXIT_DONE;
     profile->data.rates.struct_size = sizeof(profile->data.rates);
-    if (!glinfer_device_measure(profile->session.device, &profile->data.rates, &err)) {
+    cli_bar_wait(&profile->session.bar, "measuring the device", false);
+    const bool ok = glinfer_device_measure(profile->session.device, &profile->data.rates, &err);
+    cli_bar_clear(&profile->session.bar);
+    if (!ok) {
         return cli_fail_error(&err);
     }
     if (settings->n_prompt > 0) {
