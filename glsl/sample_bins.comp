@@ -1,16 +1,16 @@
 // The first stage of a choice among many candidates (lib/many.glsl): numbers and masses of all logits by their
 // distance from the largest.
 //
-//   bins    (groups) of counts and masses, behind a head         (binding 0, written)
-//   logits  with their partial results                           (binding 1)
-//   lists   what sample_cut lists of either cut: made empty      (bindings 2 and 3, written)
+//   found   SUMS, which is added to; LARGEST; the number in CUTS, made 0  (binding 0)
+//   logits  with their partial results                                     (binding 1)
+//   step_state                                                             (binding 2)
 //
-// A group takes n_vocab / groups neighbouring logits; most of the time it finds the largest of the partial results,
-// as sample_scan does.
+// A group takes n_vocab / groups neighbouring logits. Without a cut it finds the largest alone.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group"
 #endif
 #include "lib/common.glsl"
+#define STEP_STATE_WRITTEN // as storage: persistent programs have all of it only so
 #include "lib/step_state.glsl"
 #include "lib/stop_id.glsl"
 #include "lib/best.glsl"
@@ -23,38 +23,55 @@
 
 layout(local_size_x = WG_SIZE) in;
 
-layout(std430, binding = 0) restrict writeonly buffer Bins { uint bins[]; };
-layout(std430, binding = 2) restrict writeonly buffer First { uint first_list[]; };
-layout(std430, binding = 3) restrict writeonly buffer Second { uint second_list[]; };
+layout(std430, binding = 0) restrict buffer Found { uint found[]; };
+
+void count_share(uint first, uvec4 keys)
+{
+    for (uint i = first; i < share_end; i += N_TOGETHER * uint(WG_SIZE)) {
+        for (uint j = 0u; j < bound(N_TOGETHER); j++) {
+            uint id = i + j * uint(WG_SIZE);
+            if (id < share_end && is_allowed(id)) {
+                count_key(bin_of(keys[j]), keys[j]);
+            }
+        }
+        keys = load_keys(i + N_TOGETHER * uint(WG_SIZE));
+    }
+    barrier();
+}
+
+// Limbs need no carry: nobody waits for what was there before.
+void add_to_all(uint bin)
+{
+    uint low = sum_lo[bin], high = sum_hi[bin];
+    atomicAdd(found[bin], sum_count[bin]);
+    if (top_p < 1.0) {
+        atomicAdd(found[N_BIN + bin], low & 0xFFFFFFu);
+        atomicAdd(found[2u * N_BIN + bin], low >> 24u | (high & 0xFFFFu) << 8u);
+        atomicAdd(found[3u * N_BIN + bin], high >> 16u);
+    }
+}
 
 void main()
 {
     uint largest, id;
-    bool is_sound = find_largest(largest, id);
-    has_bans = state.ban_stop != 0u;
-    if (is_sound && has_bans && is_stop_id(id)) { // the same in all invocations
-        is_sound = find_largest_allowed(largest, id);
-    }
+    read_settings();
+    take_share(true);
+    uint first = share_begin + gl_LocalInvocationIndex;
+    uvec4 keys = load_keys(first); // asked for ahead
+    bool is_sound = find_largest_wanted(has_bans, largest, id);
     max_logit = value_of(largest);
-    take_share(is_sound);
-    clear_bins();
-    for (uint i = begin + gl_LocalInvocationIndex; i < end; i += uint(WG_SIZE)) {
-        uint key = key_of(logits[i]);
-        if (is_allowed(i)) {
-            count_key(bin_of(key), key);
+    if (is_sound && has_cuts()) {
+        clear_sums();
+        count_share(first, keys);
+        for (uint i = gl_LocalInvocationIndex; i < N_BIN; i += uint(WG_SIZE)) {
+            if (sum_count[i] > 0u) {
+                add_to_all(i);
+            }
         }
     }
-    barrier();
-    for (uint i = gl_LocalInvocationIndex; i < N_BIN; i += uint(WG_SIZE)) {
-        uint at = HEAD + 3u * N_BIN * gl_WorkGroupID.x + i;
-        bins[at] = bin_count[i];
-        bins[at + N_BIN] = bin_mass_lo[i];
-        bins[at + 2u * N_BIN] = bin_mass_hi[i];
-    }
     if (gl_LocalInvocationIndex == 0u && gl_WorkGroupID.x == 0u) {
-        bins[0] = largest;
-        bins[1] = is_sound ? id : NO_ID;
-        first_list[0] = 0u;
-        second_list[0] = 0u;
+        found[LARGEST] = largest;
+        found[LARGEST + 1u] = is_sound ? id : NO_ID;
+        found[CUTS] = 0u;
     }
 }

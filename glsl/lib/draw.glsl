@@ -39,15 +39,31 @@ float exponential(uint word)
     return v < 0.25 ? -log_near_one(-v) : -log_positive(1.0 - v);
 }
 
+// What a draw takes from step_state, for those who draw so often that they read it once.
+struct Draw {
+    uvec2 seed;
+    uint position;
+    float temperature;
+};
+
+Draw read_draw()
+{
+    return Draw(uvec2(state.seed_lo, state.seed_hi), state.n_past + state.n_tokens,
+                state.temperature);
+}
+
 // The score of a token as a key; 0, which comes after all, of what is too low.
-uint draw_key(float above, float lowest, uint id)
+uint draw_key(Draw draw, float above, float lowest, uint id)
 {
     if (above < lowest) {
         return 0u;
     }
-    uvec2 seed = uvec2(state.seed_lo, state.seed_hi);
-    uvec4 counter = uvec4(state.n_past + state.n_tokens, id, 0u, 0u);
-    uint word = philox(seed, counter, bound(10u)).x;
-    float score = above / state.temperature - log_positive(exponential(word));
+    uint word = philox(draw.seed, uvec4(draw.position, id, 0u, 0u), bound(10u)).x;
+    float score = above / draw.temperature - log_positive(exponential(word));
     return key_of(floatBitsToUint(score));
+}
+
+uint draw_key(float above, float lowest, uint id)
+{
+    return draw_key(read_draw(), above, lowest, id);
 }

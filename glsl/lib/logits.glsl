@@ -2,7 +2,11 @@
 // lib/best.glsl and lib/stop_id.glsl.
 #include "lib/no_rows.glsl"
 
+#ifdef LOGITS_WRITTEN
+layout(std430, binding = 1) restrict buffer Logits { uint logits[]; };
+#else
 layout(std430, binding = 1) restrict readonly buffer Logits { uint logits[]; };
+#endif
 
 layout(std140, binding = 0) uniform Params
 {
@@ -14,8 +18,7 @@ layout(std140, binding = 0) uniform Params
     uint block_rows, row_step, part_rows;
     uint scan, n_scan; // what sample_scan leaves: offset in words, groups; 0 without it
     uint choice_at;    // of sample_few: offset in words; 0 without it
-    // Of lib/many.glsl: offsets in words, groups, and whether the cut is looked for by mass.
-    uint bins_at, from_at, list_at, n_many, by_mass;
+    uint many_at, n_many; // of lib/many.glsl: offset in words, groups
 };
 
 // A bound that the compiler does not know, so that it leaves the loop alone: with the loops over chunks
@@ -25,12 +28,9 @@ uint bound(uint n)
     return n + (n_vocab >> 31u);
 }
 
-// The largest logit as a key and the lowest id that has it. False, in all invocations alike, if a
-// work group of gemv_vocab saw a NaN or an infinity or if an id is out of range.
-bool find_largest(out uint key, out uint id)
+// Takes an invocation's share of the partial results.
+void look_at_partials(inout uint key, inout uint id)
 {
-    key = 0u;
-    id = 0xFFFFFFFFu;
     for (uint i = gl_LocalInvocationIndex; i < n_partial; i += uint(WG_SIZE)) {
         uint other = key_of(logits[partial + 2u * i]);
         uint at = logits[partial + 2u * i + 1u];
@@ -41,15 +41,11 @@ bool find_largest(out uint key, out uint id)
             id = at;
         }
     }
-    find_best(key, id);
-    return id < n_vocab;
 }
 
-// The same over the logits themselves, leaving the stop ids out; false if there are no others.
-bool find_largest_allowed(out uint key, out uint id)
+// Of the logits themselves, leaving the stop ids out.
+void look_at_allowed(inout uint key, inout uint id)
 {
-    key = 0u;
-    id = 0xFFFFFFFFu;
     for (uint i = gl_LocalInvocationIndex; i < n_vocab; i += uint(WG_SIZE)) {
         uint other = key_of(logits[i]);
         if (is_better(other, i, key, id) && !is_stop_id(i)) {
@@ -57,6 +53,44 @@ bool find_largest_allowed(out uint key, out uint id)
             id = i;
         }
     }
+}
+
+// The largest logit as a key and the lowest id that has it. False, in all invocations alike, if a
+// work group of gemv_vocab saw a NaN or an infinity or if an id is out of range.
+bool find_largest(out uint key, out uint id)
+{
+    key = 0u;
+    id = 0xFFFFFFFFu;
+    look_at_partials(key, id);
     find_best(key, id);
+    return id < n_vocab;
+}
+
+// The same over all but the stop ids; false if there are no others.
+bool find_largest_allowed(out uint key, out uint id)
+{
+    key = 0u;
+    id = 0xFFFFFFFFu;
+    look_at_allowed(key, id);
+    find_best(key, id);
+    return id < n_vocab;
+}
+
+// Either, as it is wanted: find_best, whose barriers cost compilers most, stands there once.
+bool find_largest_wanted(bool has_bans, out uint key, out uint id)
+{
+    for (uint round = 0u; round < bound(2u); round++) { // the same in all invocations
+        key = 0u;
+        id = 0xFFFFFFFFu;
+        if (round == 0u) {
+            look_at_partials(key, id);
+        } else {
+            look_at_allowed(key, id);
+        }
+        find_best(key, id);
+        if (!has_bans || id >= n_vocab || !is_stop_id(id)) {
+            break;
+        }
+    }
     return id < n_vocab;
 }

@@ -1,147 +1,179 @@
-// What the stages of a choice among many candidates share: several groups each, one after the other.
+// What the stages of a choice among many candidates share, three dispatches one after the other:
 //
-//   sample_bins    counts all logits in bins of their distance from the largest
-//   sample_narrow  finds the bin that the cut lies in, and counts what is in it in finer bins
-//   sample_cut     finds that of the finer bins, its cell; draws from what comes before, and lists the cell
-//   sample_many    finds the cut in the list, draws from what it leaves, and ends the step
+//   sample_bins  many groups: how many logits there are, and how heavy, by bins of their distance from the largest
+//   sample_draw  many groups: which bins the cuts lie in; the best of the draw before those, which they leave, and in
+//                those, which are open; lists what is in open bins, if that is little
+//   sample_many  one group: the best of both, if the cuts leave it; ends the step
 //
-// What is cut, the order in which, and the bins are lib/select.glsl's, smaller. By number (top_k) and by
-// mass (top_p of what that leaves) the second and third stage come twice. All sums are of integers.
+// Tokens are ordered by logit, larger first, and by id, lower first. The cut by number leaves the top_k first of them;
+// that by mass the least number of these whose mass reaches top_p of that of all of them. Exactly where in a bin a cut
+// lies matters only if the best of the draw is in that bin, so it is found only then. All sums are of integers.
 //
-// A stage leaves, each from a multiple of 64 words:
-//   bins  head of { key of the largest, its id, NO_ID if the logits are unsound } or, of finer ones, of { bin,
-//         rest of the goal (low, high), mass before the bin (low, high) }, then from word 64 on for each group
-//         N_BIN counts, low and high words of masses
-//   list  head of { elements, bin, first and last place, rest (low, high), mass before the cell (low,
-//         high) }, from word 64 on LIST_ROOM of { key, id }, of more elements only the number, then for each
-//         group the best of the draw as { score as a key, id }
-#define BIN_BITS 8
-#define BINS_PER_UNIT 8.0
-#include "lib/select.glsl"
+// What stages leave, at word many_at of the logits:
+//   SUMS     by bins: counts, then masses in limbs of 24, 24 and 16 bits, which groups add to; zero between steps
+//   LARGEST  key of the largest logit; its id, NO_ID if the logits are unsound
+//   CUTS     tokens listed so far, then what struct Cuts says
+//   LIST     key and id of each that is listed
+//   BESTS    for each group { score as a key, id } of the best that is left, and of the best that is open
+#define N_BIN 512u
+#define BINS_PER_UNIT 16.0
+#define FAN 8u // bins to a chunk, chunks to a block
+#define CHUNKS N_BIN
+#define BLOCKS (CHUNKS + N_BIN / FAN)
+#define N_SUM (BLOCKS + N_BIN / FAN / FAN)
+#define LIST_ROOM N_BIN
+#define NO_ID 0xFFFFFFFFu
 
-#define HEAD 64u
-#define LIST_ROOM N_LIST
-#define BESTS_AT (HEAD + 2u * LIST_ROOM)
+#define LARGEST (4u * N_BIN)
+#define CUTS (LARGEST + 64u)
+#define LIST (CUTS + 64u)
+#define BESTS (LIST + 2u * LIST_ROOM)
 
-float lowest; // logit - max that min_p lets pass
-bool has_bans; // stop ids are left out
-uint begin, end; // the group's share of the logits
+#define N_TOGETHER 4u // logits that an invocation asks for at once
 
-// Equal in all invocations. Takes what sample_bins found of the largest; without a sound one there is nothing
-// to look at.
-bool take_largest()
+// Sums of bins, of chunks of these, of blocks of those.
+shared uint sum_count[N_SUM], sum_lo[N_SUM], sum_hi[N_SUM];
+
+// Equal in all invocations.
+uint top_k;     // 0: not wanted
+float top_p;    // 1: not wanted
+float lowest;   // logit - max that min_p lets pass
+bool has_bans;  // stop ids are left out
+uint share_begin, share_end; // the group's share of the logits
+Draw draw;
+
+void read_settings()
 {
-    max_logit = value_of(logits[bins_at]);
-    lowest = lowest_drawn();
     has_bans = state.ban_stop != 0u;
-    return logits[bins_at + 1u] != NO_ID;
+    top_k = wanted_top_k(has_bans);
+    top_p = wanted_top_p();
+    lowest = lowest_drawn();
+    draw = read_draw();
+}
+
+bool has_cuts()
+{
+    return top_k > 0u || top_p < 1.0;
 }
 
 void take_share(bool is_sound)
 {
     uint share = (n_vocab - 1u) / gl_NumWorkGroups.x + 1u;
-    begin = gl_WorkGroupID.x * share;
-    end = is_sound ? min(begin + share, n_vocab) : 0u;
+    share_begin = gl_WorkGroupID.x * share;
+    share_end = is_sound ? min(share_begin + share, n_vocab) : 0u;
 }
 
+// Whether a token is no stop id, or those are not left out. As lib/stop_id.glsl has it, but in a loop, which is
+// little text.
 bool is_allowed(uint id)
 {
-    return !(has_bans && is_stop_id(id));
-}
-
-// As many as there are, at most.
-uvec2 count_goal()
-{
-    uint n_banned = has_bans ? min(state.n_stop, n_vocab - 1u) : 0u;
-    return uvec2(min(state.top_k, n_vocab - n_banned), 0u);
-}
-
-//-- bins ------------------------------------------------------------------------------------------
-
-// What a stage counts: numbers for a cut by number, masses if there is one by mass.
-bool has_count()
-{
-    return by_mass == 0u;
-}
-
-bool has_mass()
-{
-    return wanted_top_p() < 1.0;
-}
-
-void add_to_bin(uint bin, uint count, uvec2 mass)
-{
-    if (has_count()) {
-        atomicAdd(bin_count[bin], count);
+    bool is_stop = false;
+    for (uint i = 0u; has_bans && 4u * i < state.n_stop; i++) {
+        uvec4 is_used = uvec4(lessThan(4u * i + uvec4(0u, 1u, 2u, 3u), uvec4(state.n_stop)));
+        is_stop = is_stop || (is_used & uvec4(equal(state.stop[i], uvec4(id)))) != uvec4(0u);
     }
-    if (has_mass()) {
-        uint old = atomicAdd(bin_mass_lo[bin], mass.x), high = mass.y;
+    return !is_stop;
+}
+
+// Of the logits i, i + WG_SIZE ..., which may be past the last.
+uvec4 load_keys(uint i)
+{
+    uvec4 at = min(i + uvec4(0u, 1u, 2u, 3u) * uint(WG_SIZE), uvec4(n_vocab - 1u));
+    return uvec4(key_of(logits[at.x]), key_of(logits[at.y]), key_of(logits[at.z]),
+                 key_of(logits[at.w]));
+}
+
+uint bin_of(uint key)
+{
+    return uint(min((max_logit - value_of(key)) * BINS_PER_UNIT, float(N_BIN - 1u)));
+}
+
+//-- sums ------------------------------------------------------------------------------------------
+
+uvec2 sum_mass(uint i)
+{
+    return uvec2(sum_lo[i], sum_hi[i]);
+}
+
+void add_to_sum(uint i, uint count, uvec2 mass)
+{
+    atomicAdd(sum_count[i], count);
+    if (mass != uvec2(0u)) {
+        uint old = atomicAdd(sum_lo[i], mass.x), high = mass.y;
         high += old + mass.x < old ? 1u : 0u;
         if (high > 0u) {
-            atomicAdd(bin_mass_hi[bin], high);
+            atomicAdd(sum_hi[i], high);
         }
     }
 }
 
-// Counts an element in bin `to`.
-void count_key(uint to, uint key)
+// Counts a token, with its mass if that is asked for.
+void count_key(uint bin, uint key)
 {
     uvec2 mass = uvec2(0u);
-    if (has_mass()) {
+    if (top_p < 1.0) {
         mass = mass_of(key);
     }
-    add_to_bin(to, 1u, mass);
+    add_to_sum(bin, 1u, mass);
 }
 
-// The sum of what the groups of a stage counted.
-void load_bins(uint at)
-{
-    uint n_share = max(uint(WG_SIZE) / N_BIN, 1u); // invocations to a bin
-    clear_bins();
-    for (uint i = gl_LocalInvocationIndex; i < n_share * N_BIN; i += uint(WG_SIZE)) {
-        uint bin = i % N_BIN, count = 0u;
-        uvec2 mass = uvec2(0u);
-        for (uint group = i / N_BIN; group < n_many; group += n_share) {
-            uint from = at + HEAD + 3u * N_BIN * group + bin;
-            if (has_count()) {
-                count += logits[from];
-            }
-            if (has_mass()) {
-                mass = add_mass(mass, uvec2(logits[from + N_BIN], logits[from + 2u * N_BIN]));
-            }
-        }
-        add_to_bin(bin, count, mass);
-    }
-    sum_chunks();
-}
-
-// The mass of the first n bins; the others are lost.
-uvec2 mass_of_bins(uint n)
+void clear_sums()
 {
     barrier();
-    for (uint i = n + gl_LocalInvocationIndex; i < N_BIN; i += uint(WG_SIZE)) {
-        bin_mass_lo[i] = 0u;
-        bin_mass_hi[i] = 0u;
+    for (uint i = gl_LocalInvocationIndex; i < N_SUM; i += uint(WG_SIZE)) {
+        sum_count[i] = 0u;
+        sum_lo[i] = 0u;
+        sum_hi[i] = 0u;
     }
-    sum_chunks();
-    return total_mass();
+    barrier();
 }
 
-//-- spans -----------------------------------------------------------------------------------------
-
-Span narrowed(Span span, uint bin)
+// Sums up those bins that an invocation has set itself, behind clear_sums().
+void add_up_bins()
 {
-    narrow(span, Crossing(bin, 2u, 0u, uvec2(0u)), false);
-    return span;
+    for (uint bin = gl_LocalInvocationIndex; bin < N_BIN; bin += uint(WG_SIZE)) {
+        if (sum_count[bin] > 0u) {
+            add_to_sum(CHUNKS + bin / FAN, sum_count[bin], sum_mass(bin));
+            add_to_sum(BLOCKS + bin / FAN / FAN, sum_count[bin], sum_mass(bin));
+        }
+    }
+    barrier();
 }
 
-// A part of a bin; of one key: by its ids.
-Span cell_span(uint bin, uint first, uint last)
+// Where a running sum over the bins reaches its goal: N_BIN if nowhere.
+struct Crossing {
+    uint bin;
+    uint count; // of the bins before it
+    uvec2 mass;
+    uvec2 rest; // of the goal
+};
+
+// The goal is a mass, or a number of tokens in its low word.
+Crossing find_crossing(bool is_by_mass, uvec2 goal)
 {
-    Span span = Span(LEVEL_KEYS, bin, 0u, first, last, 0u);
-    if (first == last) {
-        span = Span(LEVEL_IDS, bin, ~last, 0u, n_vocab - 1u, 0u);
+    Crossing at = Crossing(0u, 0u, uvec2(0u), goal);
+    for (uint level = 0u; level < bound(3u); level++) {
+        uint from = level == 0u ? BLOCKS : level == 1u ? CHUNKS : 0u, shift = 6u - 3u * level;
+        for (uint i = 0u; i < bound(FAN) && at.bin < N_BIN; i++) {
+            uint sum = from + (at.bin >> shift);
+            uvec2 weight = is_by_mass ? sum_mass(sum) : uvec2(sum_count[sum], 0u);
+            if (!is_below(weight, at.rest)) {
+                break;
+            }
+            at.rest = subtract_mass(at.rest, weight);
+            at.count += sum_count[sum];
+            at.mass = add_mass(at.mass, sum_mass(sum));
+            at.bin += 1u << shift;
+        }
     }
-    span.shift = uint(max(findMSB(span.last - span.first) - (BIN_BITS - 1), 0));
-    return span;
+    return at;
+}
+
+uvec2 total_mass()
+{
+    uvec2 mass = uvec2(0u);
+    for (uint i = BLOCKS; i < bound(N_SUM); i++) {
+        mass = add_mass(mass, sum_mass(i));
+    }
+    return mass;
 }

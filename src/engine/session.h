@@ -12,13 +12,10 @@
 
 // How a step ends: which of the tables is replayed.
 enum gi_step_end {
-    GI_STEP_END_ARGMAX, // greedy without log-probabilities
-    GI_STEP_END_SAMPLE,
-    GI_STEP_END_SAMPLE_ALL, // what takes a look at all logits: no filter but min_p, or log-probabilities
-    // Where many tokens may be left: cut by top_p, by a large top_k, by both.
-    GI_STEP_END_MANY_BY_MASS,
-    GI_STEP_END_MANY_BY_NUMBER,
-    GI_STEP_END_MANY_BY_BOTH,
+    GI_STEP_END_ARGMAX,     // greedy without log-probabilities
+    GI_STEP_END_SAMPLE,     // among few: a small top_k
+    GI_STEP_END_SAMPLE_ALL, // with log-probabilities
+    GI_STEP_END_MANY,       // among many
     GI_STEP_END_COUNT,
 };
 

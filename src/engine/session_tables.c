@@ -45,10 +45,8 @@ static bool record_end(struct glinfer_session *session, int end,
     if (end == GI_STEP_END_ARGMAX) {
         return gi_op_argmax(&graph->recorder, &graph->logits, buffers, err);
     }
-    if (end >= GI_STEP_END_MANY_BY_MASS) {
-        const struct gi_sample_cuts cuts = {.by_number = end != GI_STEP_END_MANY_BY_MASS,
-                                            .by_mass = end != GI_STEP_END_MANY_BY_NUMBER};
-        return gi_op_sample_many(&graph->recorder, &graph->logits, &cuts, buffers, err);
+    if (end == GI_STEP_END_MANY) {
+        return gi_op_sample_many(&graph->recorder, &graph->logits, buffers, err);
     }
     return (end == GI_STEP_END_SAMPLE ||
             gi_op_sample_scan(&graph->recorder, &graph->logits, err)) &&
@@ -166,20 +164,14 @@ static struct gi_dispatch_table *record_table(struct glinfer_session *session, u
 enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
                                        const struct glinfer_generate_params *params)
 {
-    const bool by_number = params->top_k > 0 && params->top_k < session->model->facts.n_vocab;
-    const bool by_mass = params->top_p > 0.0f && params->top_p < 1.0f;
+    const bool is_cut = params->top_k > 0 && params->top_k < session->model->facts.n_vocab;
     if (params->n_probs > 0) {
         return GI_STEP_END_SAMPLE_ALL;
     }
     if (!(params->temperature > 0.0f)) {
         return GI_STEP_END_ARGMAX;
     }
-    if (!by_number) {
-        return by_mass ? GI_STEP_END_MANY_BY_MASS : GI_STEP_END_SAMPLE_ALL;
-    }
-    return params->top_k <= GI_SAMPLE_FEW ? GI_STEP_END_SAMPLE
-           : by_mass                      ? GI_STEP_END_MANY_BY_BOTH
-                                          : GI_STEP_END_MANY_BY_NUMBER;
+    return is_cut && params->top_k <= GI_SAMPLE_FEW ? GI_STEP_END_SAMPLE : GI_STEP_END_MANY;
 }
 
 static uint32_t step_table(const struct glinfer_session *session, enum gi_step_end end,

@@ -87,11 +87,10 @@ struct gi_logits {
     uint32_t many;   // likewise, of what the stages of gi_op_sample_many leave
 };
 #define GI_MAX_SCANS         128
-#define GI_MAX_SAMPLE_GROUPS 32
-// In uints: bins and a list of either cut, and the bins of all logits (glsl/lib/many.glsl).
-#define GI_SAMPLE_BINS_SIZE (64 + 3 * 256 * GI_MAX_SAMPLE_GROUPS)
-#define GI_SAMPLE_LIST_SIZE (64 + 2 * 1024 + 2 * GI_MAX_SAMPLE_GROUPS)
-#define GI_SAMPLE_MANY_SIZE (3 * GI_SAMPLE_BINS_SIZE + 2 * GI_SAMPLE_LIST_SIZE)
+#define GI_MAX_SAMPLE_GROUPS 128
+// In uints: sums of 512 bins, which are zero between steps; largest and cuts; a list; bests (glsl/lib/many.glsl).
+#define GI_SAMPLE_SUMS_SIZE (4 * 512)
+#define GI_SAMPLE_MANY_SIZE (GI_SAMPLE_SUMS_SIZE + 2 * 64 + 2 * 512 + 4 * GI_MAX_SAMPLE_GROUPS)
 // Sets the offsets, scan and many to multiples of 256 bytes; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 

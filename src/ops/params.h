@@ -24,8 +24,7 @@
     X(SAMPLE_FEW, sample_few)                                                                      \
     X(SAMPLE, sample)                                                                              \
     X(SAMPLE_BINS, sample_bins)                                                                    \
-    X(SAMPLE_NARROW, sample_narrow)                                                                \
-    X(SAMPLE_CUT, sample_cut)                                                                      \
+    X(SAMPLE_DRAW, sample_draw)                                                                    \
     X(SAMPLE_MANY, sample_many)                                                                    \
     X(EMBED_TOKEN, embed_token)                                                                    \
     X(EMBED_BATCH, embed_batch)                                                                    \
@@ -164,19 +163,15 @@
     X(uint32_t, scan)      /* in uints */                                                          \
     X(uint32_t, n_scan)    /* groups of sample_scan; 0: there are none */                          \
     X(uint32_t, choice_at) /* in uints, that of sample_few; 0: there is none */                    \
-    X(uint32_t, bins_at)   /* in uints, as the next two: what stages of sample_many.h leave */     \
-    X(uint32_t, from_at)                                                                           \
-    X(uint32_t, list_at)                                                                           \
-    X(uint32_t, n_many) /* groups of a stage */                                                    \
-    X(uint32_t, by_mass)
+    X(uint32_t, many_at)   /* in uints, what the stages of sample_many.h leave */                  \
+    X(uint32_t, n_many)    /* groups of these */
 
-#define GI_PARAMS_SAMPLE_SCAN(X)   GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_FEW(X)    GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE(X)        GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_BINS(X)   GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_NARROW(X) GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_CUT(X)    GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_MANY(X)   GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_SCAN(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_FEW(X)  GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE(X)      GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_BINS(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_DRAW(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_MANY(X) GI_PARAMS_ARGMAX(X)
 
 #define GI_PARAMS_EMBED_TOKEN(X)                                                                   \
     X(uint32_t, row_begin) /* of the part */                                                       \

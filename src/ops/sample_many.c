@@ -3,137 +3,146 @@
 #include "ops/params.h"
 #include "ops/sample_private.h"
 
-#include <assert.h>
-
-// Where the stages leave what they find, in their order: a stage reads no more than what lies before that.
+// What the stages leave, in uints behind logits->many (glsl/lib/many.glsl).
 enum {
-    BINS,
-    FINER = BINS + GI_SAMPLE_BINS_SIZE,
-    LIST = FINER + GI_SAMPLE_BINS_SIZE,
-    SECOND_FINER = LIST + GI_SAMPLE_LIST_SIZE,
-    SECOND_LIST = SECOND_FINER + GI_SAMPLE_BINS_SIZE,
+    LARGEST = GI_SAMPLE_SUMS_SIZE,
+    CUTS = LARGEST + 64,
+    LIST = CUTS + 64,
 };
 
-enum { N_WIDTH = 3 };
+// Work groups that a stage has programs for.
+static const uint32_t widths[] = {64, 128, 256, 1024};
+#define N_WIDTH (sizeof(widths) / sizeof(widths[0]))
+
+struct stage {
+    const char *label;
+    enum gi_program_id ids[N_WIDTH];
+    uint32_t width, n_groups;
+    struct gi_range to; // what it writes, unless it ends the step
+};
 
 struct many {
     struct gi_recorder *recorder;
     const struct gi_logits *logits;
-    uint32_t n_groups;
+    const struct gi_step_buffers *step;
     struct gi_sample_params params;
     struct glinfer_error *err;
 };
 
-static enum gi_program_id choose_width(const struct gi_gpu *gpu,
-                                       const enum gi_program_id ids[N_WIDTH])
+// The program of the width that is wanted, or of the next smaller one.
+static enum gi_program_id choose_program(const struct gi_gpu *gpu, const struct stage *stage)
 {
-    uint32_t width = gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT ? N_WIDTH - 1 : 0;
-    while (width > 0 && !gi_program_available(gpu, ids[width])) {
-        width--;
+    size_t i = N_WIDTH - 1;
+    while (i > 0 && (widths[i] > stage->width || !gi_program_available(gpu, stage->ids[i]))) {
+        i--;
     }
-    return ids[width];
+    return stage->ids[i];
 }
 
-// Each reads what all left.
-static uint32_t count_groups(const struct gi_gpu *gpu)
+static bool record_stage(const struct many *many, const struct stage *stage, uint32_t n_read)
 {
-    const enum gi_gpu_class class = gi_gpu_class(gpu);
-    return class == GI_GPU_CLASS_SPLIT ? GI_MAX_SAMPLE_GROUPS : class == GI_GPU_CLASS_ROW ? 16 : 4;
-}
-
-static struct gi_range range_at(const struct many *many, uint32_t at, uint32_t n)
-{
-    return gi_logits_range(many->logits, many->logits->many + at, n);
-}
-
-// A stage of many groups, which writes n uints at `to`.
-static bool record_stage(const struct many *many, const char *label,
-                         const enum gi_program_id ids[N_WIDTH], uint32_t to, uint32_t n)
-{
-    const struct gi_program_key key = {.id = choose_width(many->recorder->gpu, ids),
+    const struct gi_program_key key = {.id = choose_program(many->recorder->gpu, stage),
                                        .quant = GI_QUANT_NONE};
     struct gi_dispatch dispatch = {
-        .label = label,
+        .label = stage->label,
         .writes = 0x1,
         .params = &many->params,
         .params_size = sizeof(many->params),
-        .grid = {.size = {many->n_groups, 1, 1}, .rule = GI_GRID_FIXED},
+        .grid = {.size = {stage->n_groups, 1, 1}, .rule = GI_GRID_FIXED},
     };
-    dispatch.bindings[0] = range_at(many, to, n);
-    dispatch.bindings[1] = gi_logits_range(many->logits, 0, many->logits->many + to);
-    if (to == BINS) {
-        dispatch.bindings[2] = range_at(many, LIST, GI_SAMPLE_LIST_SIZE);
-        dispatch.bindings[3] = range_at(many, SECOND_LIST, GI_SAMPLE_LIST_SIZE);
-        dispatch.writes = 0xD;
-    }
+    dispatch.bindings[0] = stage->to;
+    dispatch.bindings[1] = gi_logits_range(many->logits, 0, n_read);
+    dispatch.bindings[2] = many->step->state;
     return gi_program_table_request(many->recorder->programs, &key, &dispatch.program, many->err) &&
            gi_dispatch_table_record(many->recorder->table, &dispatch, many->err);
 }
 
-static bool record_bins(const struct many *many)
+static bool record_end(const struct many *many, const struct stage *stage)
 {
-    static const enum gi_program_id ids[N_WIDTH] = {
-        GI_PROGRAM_SAMPLE_BINS_64, GI_PROGRAM_SAMPLE_BINS_256, GI_PROGRAM_SAMPLE_BINS_1024};
-    return record_stage(many, "sample_bins", ids, BINS, GI_SAMPLE_BINS_SIZE);
-}
-
-// The stages of a cut, which is looked for among all or behind the cut that left a list at list_at.
-static bool record_cut(struct many *many, uint32_t finer, uint32_t list)
-{
-    static const enum gi_program_id narrow[N_WIDTH] = {
-        GI_PROGRAM_SAMPLE_NARROW_64, GI_PROGRAM_SAMPLE_NARROW_256, GI_PROGRAM_SAMPLE_NARROW_1024};
-    static const enum gi_program_id cut[N_WIDTH] = {
-        GI_PROGRAM_SAMPLE_CUT_64, GI_PROGRAM_SAMPLE_CUT_256, GI_PROGRAM_SAMPLE_CUT_1024};
-    many->params.from_at = many->logits->many + finer;
-    const bool ok = record_stage(many, "sample_narrow", narrow, finer, GI_SAMPLE_BINS_SIZE) &&
-                    record_stage(many, "sample_cut", cut, list, GI_SAMPLE_LIST_SIZE);
-    many->params.list_at = many->logits->many + list;
-    return ok;
-}
-
-static bool record_end(const struct many *many, const struct gi_step_buffers *step)
-{
-    static const enum gi_program_id ids[N_WIDTH] = {
-        GI_PROGRAM_SAMPLE_MANY_64, GI_PROGRAM_SAMPLE_MANY_256, GI_PROGRAM_SAMPLE_MANY_1024};
+    const struct gi_step_buffers *step = many->step;
     const bool has_counts = step->counts.buffer != NULL;
-    const struct gi_program_key key = {.id = choose_width(many->recorder->gpu, ids),
+    const struct gi_program_key key = {.id = choose_program(many->recorder->gpu, stage),
                                        .quant = GI_QUANT_NONE,
                                        .n_defines = 1,
                                        .defines = {{"HAS_COUNTS", has_counts}}};
     struct gi_dispatch dispatch = {
-        .label = "sample_many",
+        .label = stage->label,
         .bindings = {step->ring,    many->logits->range, step->state, step->counts},
-        .writes = has_counts ? 0xDu : 0x5u,
+        .writes = has_counts ? 0xFu : 0x7u,
         .writes_state = true,
         .params = &many->params,
         .params_size = sizeof(many->params),
-        .grid = {.size = {1, 1, 1}, .rule = GI_GRID_FIXED                   },
+        .grid = {.size = {stage->n_groups, 1, 1}, .rule = GI_GRID_FIXED                   },
     };
     return gi_program_table_request(many->recorder->programs, &key, &dispatch.program, many->err) &&
            gi_dispatch_table_record(many->recorder->table, &dispatch, many->err);
 }
 
-bool gi_op_sample_many(struct gi_recorder *recorder, const struct gi_logits *logits,
-                       const struct gi_sample_cuts *cuts, const struct gi_step_buffers *step,
-                       struct glinfer_error *err)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
-    assert(cuts->by_number || cuts->by_mass);
+    return a < b ? a : b;
+}
+
+// Each group finds the largest of the partial results anew: no more of them than there is work for.
+static void choose_shape(const struct gi_recorder *recorder, uint32_t n_vocab, uint32_t *width,
+                         uint32_t *n_groups)
+{
+    const enum gi_gpu_class class = gi_gpu_class(recorder->gpu);
+    *width = class == GI_GPU_CLASS_SPLIT ? 256 : 64;
+    *n_groups = class == GI_GPU_CLASS_SPLIT ? GI_MAX_SAMPLE_GROUPS
+                : class == GI_GPU_CLASS_ROW ? 16
+                                            : 4;
+    if (recorder->group_size) {
+        *width = recorder->group_size;
+        *n_groups = smaller(recorder->n_groups, GI_MAX_SAMPLE_GROUPS);
+    }
+    *n_groups = smaller(*n_groups, (n_vocab + *width - 1) / *width);
+}
+
+// The last stage has one group, as wide as is useful. llvmpipe ends all loops of a program after 65,535 turns
+// together.
+static uint32_t end_width(const struct gi_recorder *recorder)
+{
+    const enum gi_gpu_class class = gi_gpu_class(recorder->gpu);
+    return recorder->group_size ? recorder->group_size : class == GI_GPU_CLASS_ROW ? 64 : 1024;
+}
+
+bool gi_op_sample_many(struct gi_recorder *recorder, const struct gi_logits *logits,
+                       const struct gi_step_buffers *step, struct glinfer_error *err)
+{
+    uint32_t width, n_groups;
+    choose_shape(recorder, logits->n_vocab, &width, &n_groups);
     struct many many = {.recorder = recorder,
                         .logits = logits,
-                        .n_groups = count_groups(recorder->gpu),
+                        .step = step,
                         .params = gi_sample_fill_params(logits),
                         .err = err};
-    many.params.bins_at = logits->many + BINS;
-    many.params.n_many = many.n_groups;
-    many.params.by_mass = !cuts->by_number;
-    if (!record_bins(&many) || !record_cut(&many, FINER, LIST)) {
-        return false;
-    }
-    if (cuts->by_number && cuts->by_mass) {
-        many.params.by_mass = true;
-        if (!record_cut(&many, SECOND_FINER, SECOND_LIST)) {
-            return false;
-        }
-    }
-    return record_end(&many, step);
+    many.params.many_at = logits->many;
+    many.params.n_many = n_groups;
+    const struct stage bins = {
+        "sample_bins",
+        {GI_PROGRAM_SAMPLE_BINS_64, GI_PROGRAM_SAMPLE_BINS_128, GI_PROGRAM_SAMPLE_BINS_256,
+          GI_PROGRAM_SAMPLE_BINS_1024},
+        width,
+        n_groups,
+        gi_logits_range(logits, logits->many, LIST)
+    };
+    const struct stage draw = {
+        "sample_draw",
+        {GI_PROGRAM_SAMPLE_DRAW_64, GI_PROGRAM_SAMPLE_DRAW_128, GI_PROGRAM_SAMPLE_DRAW_256,
+          GI_PROGRAM_SAMPLE_DRAW_1024},
+        width,
+        n_groups,
+        gi_logits_range(logits, logits->many + CUTS, GI_SAMPLE_MANY_SIZE - CUTS)
+    };
+    const struct stage end = {
+        "sample_many",
+        {GI_PROGRAM_SAMPLE_MANY_64,   GI_PROGRAM_SAMPLE_MANY_128, GI_PROGRAM_SAMPLE_MANY_256,
+          GI_PROGRAM_SAMPLE_MANY_1024},
+        end_width(recorder),
+        1,
+        {0}
+    };
+    return record_stage(&many, &bins, logits->many) &&
+           record_stage(&many, &draw, logits->many + CUTS) && record_end(&many, &end);
 }

@@ -94,7 +94,7 @@ static const struct sample_case sample_cases[] = {
     {"every filter, large",   262144, SHAPE_STEPS,  200000, 0.9F,   0.3F,   1.3F,  64},
 };
 
-// What gi_op_sample_many is for, and more of it. A name may be one of those above.
+// More for gi_op_sample_many, which all of those above are for too. A name may be one of those.
 static const struct sample_case many_cases[] = {
     {"top_p 0.9",                  49152,  SHAPE_NORMAL, 0,      0.9F,     0.0F,  0.8F, 0},
     {"top_p 0.9, large",           128256, SHAPE_NORMAL, 0,      0.9F,     0.0F,  0.8F, 0},
@@ -489,16 +489,26 @@ static const struct {
 
 // The cases in their order: all as they are, all after a look at all logits, those of many candidates, the layouts,
 // the others.
-#define N_MANY       (sizeof(many_cases) / sizeof(many_cases[0]))
+#define N_MANY_OWN   (sizeof(many_cases) / sizeof(many_cases[0]))
+#define N_MANY       (N_MANY_OWN + N_CASE)
 #define FIRST_MANY   (2 * N_CASE)
 #define FIRST_LAYOUT (FIRST_MANY + N_MANY)
 #define FIRST_OTHER  (FIRST_LAYOUT + N_LAYOUT_CASE)
 
+// Those of many candidates, then all others, without log-probabilities.
+static struct sample_case many_case(size_t index)
+{
+    struct sample_case test =
+        index < N_MANY_OWN ? many_cases[index] : sample_cases[index - N_MANY_OWN];
+    test.n_probs = 0;
+    return test;
+}
+
 static void name_case(size_t index, char *text, size_t size)
 {
     if (index >= FIRST_MANY && index < FIRST_LAYOUT) {
-        const struct sample_case *test = &many_cases[index - FIRST_MANY];
-        snprintf(text, size, "many: %s, %u", test->name, test->n_vocab);
+        const struct sample_case test = many_case(index - FIRST_MANY);
+        snprintf(text, size, "many: %s, %u", test.name, test.n_vocab);
     } else if (index < FIRST_MANY) {
         const struct sample_case *test = &sample_cases[index % N_CASE];
         snprintf(text, size, "%s, %u%s", test->name, test->n_vocab,
@@ -516,11 +526,8 @@ static void name_case(size_t index, char *text, size_t size)
 static bool run_index(struct kt_run *run, size_t index)
 {
     if (index >= FIRST_MANY && index < FIRST_LAYOUT) {
-        const struct sample_case *test = &many_cases[index - FIRST_MANY];
-        return run_case(run, test, NULL,
-                        test->top_k == 0      ? kt_step_sample_top_p
-                        : test->top_p == 1.0F ? kt_step_sample_top_k
-                                              : kt_step_sample_both);
+        const struct sample_case test = many_case(index - FIRST_MANY);
+        return run_case(run, &test, NULL, gi_op_sample_many);
     }
     if (index < FIRST_MANY) {
         return run_case(run, &sample_cases[index % N_CASE], NULL,

@@ -68,6 +68,7 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
     const uint32_t n_word = many + GI_SAMPLE_MANY_SIZE;
     uint32_t *words = kt_alloc(n_word, sizeof(*words));
     memset(words, 0xFF, n_word * sizeof(*words)); // NaN where nothing may be read
+    memset(words + many, 0, GI_SAMPLE_SUMS_SIZE * sizeof(*words));
     memcpy(words, logits, n_vocab * sizeof(*logits));
     reduce_all(logits, n_vocab, rows, (uint32_t(*)[2])(words + partial));
     step->logits = (struct gi_logits){
@@ -106,27 +107,6 @@ bool kt_step_sample_all(struct gi_recorder *recorder, const struct gi_logits *lo
 {
     struct gi_logits all = *logits;
     return gi_op_sample_scan(recorder, &all, err) && gi_op_sample(recorder, &all, step, err);
-}
-
-bool kt_step_sample_top_p(struct gi_recorder *recorder, const struct gi_logits *logits,
-                          const struct gi_step_buffers *step, struct glinfer_error *err)
-{
-    const struct gi_sample_cuts cuts = {.by_mass = true};
-    return gi_op_sample_many(recorder, logits, &cuts, step, err);
-}
-
-bool kt_step_sample_top_k(struct gi_recorder *recorder, const struct gi_logits *logits,
-                          const struct gi_step_buffers *step, struct glinfer_error *err)
-{
-    const struct gi_sample_cuts cuts = {.by_number = true};
-    return gi_op_sample_many(recorder, logits, &cuts, step, err);
-}
-
-bool kt_step_sample_both(struct gi_recorder *recorder, const struct gi_logits *logits,
-                         const struct gi_step_buffers *step, struct glinfer_error *err)
-{
-    const struct gi_sample_cuts cuts = {.by_number = true, .by_mass = true};
-    return gi_op_sample_many(recorder, logits, &cuts, step, err);
 }
 
 bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op)
@@ -331,21 +311,21 @@ struct ban_case {
 
 // So cold that the draw is sure.
 static const struct ban_case ban_cases[] = {
-    {"banned, argmax",         gi_op_argmax,         0,     1,    0, 0},
-    {"banned, greedy",         gi_op_sample,         0,     1,    0, 2},
-    {"banned, greedy scanned", kt_step_sample_all,   0,     1,    0, 2},
-    {"banned, top_k",          gi_op_sample,         1,     1,    1, 0},
-    {"banned, top_k, probs",   gi_op_sample,         1,     1,    1, 2},
-    {"banned, top_k scanned",  kt_step_sample_all,   1,     1,    1, 2},
-    {"banned, top_p",          gi_op_sample,         0.01F, 0.9F, 0, 0},
-    {"banned, top_p scanned",  kt_step_sample_all,   0.01F, 0.9F, 0, 0},
-    {"banned, top_p, probs",   kt_step_sample_all,   0.01F, 0.9F, 0, 2},
-    {"banned, all",            gi_op_sample,         0.01F, 1,    0, 0},
-    {"banned, all scanned",    kt_step_sample_all,   0.01F, 1,    0, 0},
-    {"banned, all, probs",     kt_step_sample_all,   0.01F, 1,    0, 2},
-    {"banned, many by top_p",  kt_step_sample_top_p, 0.01F, 0.9F, 0, 0},
-    {"banned, many by top_k",  kt_step_sample_top_k, 0.01F, 1,    2, 0},
-    {"banned, many by both",   kt_step_sample_both,  0.01F, 0.9F, 2, 0},
+    {"banned, argmax",         gi_op_argmax,       0,     1,    0, 0},
+    {"banned, greedy",         gi_op_sample,       0,     1,    0, 2},
+    {"banned, greedy scanned", kt_step_sample_all, 0,     1,    0, 2},
+    {"banned, top_k",          gi_op_sample,       1,     1,    1, 0},
+    {"banned, top_k, probs",   gi_op_sample,       1,     1,    1, 2},
+    {"banned, top_k scanned",  kt_step_sample_all, 1,     1,    1, 2},
+    {"banned, top_p",          gi_op_sample,       0.01F, 0.9F, 0, 0},
+    {"banned, top_p scanned",  kt_step_sample_all, 0.01F, 0.9F, 0, 0},
+    {"banned, top_p, probs",   kt_step_sample_all, 0.01F, 0.9F, 0, 2},
+    {"banned, all",            gi_op_sample,       0.01F, 1,    0, 0},
+    {"banned, all scanned",    kt_step_sample_all, 0.01F, 1,    0, 0},
+    {"banned, all, probs",     kt_step_sample_all, 0.01F, 1,    0, 2},
+    {"banned, many by top_p",  gi_op_sample_many,  0.01F, 0.9F, 0, 0},
+    {"banned, many by top_k",  gi_op_sample_many,  0.01F, 1,    2, 0},
+    {"banned, many by both",   gi_op_sample_many,  0.01F, 0.9F, 2, 0},
 };
 
 // Banned ids are passed over, keep their log-probability and end nothing.

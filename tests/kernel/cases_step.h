@@ -28,13 +28,6 @@ bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits,
 // gi_op_sample after gi_op_sample_scan.
 bool kt_step_sample_all(struct gi_recorder *recorder, const struct gi_logits *logits,
                         const struct gi_step_buffers *step, struct glinfer_error *err);
-// gi_op_sample_many by top_p, by top_k, by both.
-bool kt_step_sample_top_p(struct gi_recorder *recorder, const struct gi_logits *logits,
-                          const struct gi_step_buffers *step, struct glinfer_error *err);
-bool kt_step_sample_top_k(struct gi_recorder *recorder, const struct gi_logits *logits,
-                          const struct gi_step_buffers *step, struct glinfer_error *err);
-bool kt_step_sample_both(struct gi_recorder *recorder, const struct gi_logits *logits,
-                         const struct gi_step_buffers *step, struct glinfer_error *err);
 // Records gi_op_argmax, gi_op_sample or both of sampling, and seals.
 bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op);
 // Replays n steps, the first at position 0 and step 0, without the host in between.
