@@ -147,9 +147,8 @@ static bool recover(struct gi_generation *run, const struct gi_chain *chain)
                  "a chain of steps in one dispatch was given up at step %u: its groups did not run "
                  "together; the session goes on without",
                  chain->first);
-    gi_session_drop_persistent(session);
     run->n_submitted = chain->first;
-    return resume(run);
+    return gi_session_drop_persistent(session, run->err) && resume(run);
 }
 
 static bool is_faulty(const struct gi_chain *chain, const struct gi_ring_entry *entries)
@@ -374,7 +373,8 @@ static bool prepare(const struct gi_generation *run)
            gi_session_record(session, gi_session_step_bit(session, run->end, run->base),
                              run->err) &&
            (!is_new_kind || gi_session_prepare_rest(session, run->err)) &&
-           (last == 0 || gi_session_begin(session, last, run->err));
+           (last == 0 || gi_session_begin(session, last, run->err)) &&
+           gi_session_prepare_persistent(session, run->end, run->params, run->err);
 }
 
 static bool generate(struct gi_generation *run, const uint32_t *tokens)

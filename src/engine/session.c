@@ -237,11 +237,15 @@ static bool prepare_expected(struct glinfer_session *session,
 static bool open_persistent(struct glinfer_session *session,
                             const struct glinfer_session_params *params, struct glinfer_error *err)
 {
-    const uint32_t both = gi_session_step_bit(session, GI_STEP_END_ARGMAX, 0) |
-                          gi_session_step_bit(session, GI_STEP_END_SAMPLE, 0);
-    return (gi_gpu_persistent(session->model->device->gpu)->mode != GI_PERSISTENT_AT_ONCE ||
-            gi_session_prepare(session, both, params->progress, params->progress_user, err)) &&
-           gi_session_open_persistent(session, err);
+    const struct glinfer_generate_params expected = gi_generation_params(params->expected);
+    const int end =
+        params->expected ? (int)gi_session_choose_end(session, &expected) : GI_STEP_END_COUNT;
+    const bool is_asked =
+        gi_gpu_persistent(session->model->device->gpu)->mode == GI_PERSISTENT_AT_ONCE;
+    return (!is_asked || !params->expected ||
+            gi_session_prepare(session, gi_session_step_bit(session, (enum gi_step_end)end, 0),
+                               params->progress, params->progress_user, err)) &&
+           gi_session_open_persistent(session, end, err);
 }
 
 static bool build(struct glinfer_session *session, const struct glinfer_session_params *params,

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Of those that a chain of one dispatch can have.
 static const char *const end_names[GI_STEP_END_COUNT] = {
     [GI_STEP_END_ARGMAX] = "greedy",
-    [GI_STEP_END_SAMPLE] = "drawn",
+    [GI_STEP_END_MANY] = "drawn",
 };
 
 static struct gi_gpu *gpu_of(const struct glinfer_session *session)
@@ -83,6 +84,16 @@ static bool write_program(struct glinfer_session *session, enum gi_step_end end,
 }
 
 //-- phases ----------------------------------------------------------------------------------------
+
+// A step that was given up half-way leaves sums behind (ops/sample_many.h).
+static bool clear_sums(struct glinfer_session *session, struct glinfer_error *err)
+{
+    static const uint32_t zeros[GI_SAMPLE_SUMS_SIZE];
+    const struct gi_logits *logits = &session->graph.logits;
+    return gi_buffer_write((struct gi_buffer *)logits->range.buffer, gpu_of(session),
+                           logits->range.offset + (uint64_t)logits->many * sizeof(zeros[0]), zeros,
+                           sizeof(zeros), err);
+}
 
 static void leave(struct glinfer_session *session, enum gi_step_end end)
 {
@@ -233,6 +244,9 @@ static bool settle(struct glinfer_session *session, const struct gi_persistent_c
         refuse(session, check.end, why.message);
     } else if (is_new && !judge(session, &check, &why)) {
         refuse(session, check.end, why.message);
+        if (!clear_sums(session, err)) {
+            return false;
+        }
     } else {
         keep_news(session, check.end, is_new);
         follow_verdict(session, check.end);
@@ -380,12 +394,16 @@ static bool open_at_once(struct glinfer_session *session, enum gi_step_end end,
     return settle(session, &check, NULL, NULL, err);
 }
 
-bool gi_session_open_persistent(struct glinfer_session *session, struct glinfer_error *err)
+bool gi_session_open_persistent(struct glinfer_session *session, int expected,
+                                struct glinfer_error *err)
 {
     const enum gi_persistent_mode mode = gi_gpu_persistent(gpu_of(session))->mode;
-    for (int end = 0; mode != GI_PERSISTENT_NEVER && end < GI_STEP_END_SAMPLE_ALL; end++) {
+    for (int end = 0; mode != GI_PERSISTENT_NEVER && end < GI_STEP_END_COUNT; end++) {
+        if (!end_names[end]) {
+            continue;
+        }
         session->persistent[end].phase = GI_PERSISTENT_UNKNOWN;
-        if (mode == GI_PERSISTENT_AT_ONCE && !open_at_once(session, end, err)) {
+        if (mode == GI_PERSISTENT_AT_ONCE && end == expected && !open_at_once(session, end, err)) {
             return false;
         }
     }
@@ -399,15 +417,16 @@ void gi_session_close_persistent(struct glinfer_session *session)
     }
 }
 
-void gi_session_drop_persistent(struct glinfer_session *session)
+bool gi_session_drop_persistent(struct glinfer_session *session, struct glinfer_error *err)
 {
-    for (int end = 0; end < GI_STEP_END_SAMPLE_ALL; end++) {
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
         const struct gi_session_persistent *own = &session->persistent[end];
         if (own->phase == GI_PERSISTENT_READY) {
             gi_verdict_forget(session->model->device->verdict_folder, &own->key);
         }
         leave(session, end);
     }
+    return clear_sums(session, err);
 }
 
 //-- in the foreground -----------------------------------------------------------------------------
@@ -445,6 +464,14 @@ static bool prepare_persistent(struct glinfer_session *session, enum gi_step_end
     const bool is_open = own->phase != GI_PERSISTENT_OFF && own->phase != GI_PERSISTENT_READY;
     return !is_open || !has_room ||
            settle(session, &check, params->progress, params->progress_user, err);
+}
+
+bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step_end end,
+                                   const struct glinfer_generate_params *params,
+                                   struct glinfer_error *err)
+{
+    return gi_gpu_persistent(gpu_of(session))->mode != GI_PERSISTENT_AT_ONCE ||
+           prepare_persistent(session, end, params, err);
 }
 
 // Of the longest answer.

@@ -17,9 +17,14 @@
 bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder recorder, int end,
                             struct glinfer_error *err);
 
-// At creation, when the session's tables are sealed. Compiles and tries out where GLINFER_DISPATCH asks for it. Fails
-// with GPU_LOST.
-bool gi_session_open_persistent(struct glinfer_session *session, struct glinfer_error *err);
+// At creation, when the session's tables are sealed. Where GLINFER_DISPATCH asks for it, compiles and tries out what is
+// expected, a gi_step_end; GI_STEP_END_COUNT: nothing. Fails with GPU_LOST.
+bool gi_session_open_persistent(struct glinfer_session *session, int expected,
+                                struct glinfer_error *err);
+// Before a generation, the same for what that ends in, if nothing of it was done yet. Fails with CANCELLED, GPU_LOST.
+bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step_end end,
+                                   const struct glinfer_generate_params *params,
+                                   struct glinfer_error *err);
 void gi_session_close_persistent(struct glinfer_session *session);
 
 // What chains that end so take; NULL: ordinary dispatches.
@@ -46,7 +51,8 @@ bool gi_session_wants_trial(const struct glinfer_session *session, enum gi_step_
 bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end end,
                                uint32_t n_past, uint32_t token, struct glinfer_error *err);
 
-// Gives all of it up after a fault: later chains are ordinary, and the next session tries it out anew.
-void gi_session_drop_persistent(struct glinfer_session *session);
+// Gives all of it up after a fault: later chains are ordinary, and the next session tries it out anew. Fails with
+// GPU_LOST.
+bool gi_session_drop_persistent(struct glinfer_session *session, struct glinfer_error *err);
 
 #endif

@@ -171,7 +171,10 @@ enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
     if (!(params->temperature > 0.0f)) {
         return GI_STEP_END_ARGMAX;
     }
-    return is_cut && params->top_k <= GI_SAMPLE_FEW ? GI_STEP_END_SAMPLE : GI_STEP_END_MANY;
+    struct gi_gpu *gpu = session->model->device->gpu;
+    const bool may_persist = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
+    const bool is_few = is_cut && params->top_k <= GI_SAMPLE_FEW;
+    return is_few && !may_persist ? GI_STEP_END_SAMPLE : GI_STEP_END_MANY;
 }
 
 static uint32_t step_table(const struct glinfer_session *session, enum gi_step_end end,
@@ -323,9 +326,9 @@ bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_err
     if (session->has_rest) {
         return true;
     }
-    for (int end = 0; end <= GI_STEP_END_SAMPLE; end++) {
-        tables |= gi_session_choose_tables(session, (enum gi_step_end)end, 0, true);
-    }
+    const struct glinfer_generate_params drawn = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f};
+    tables = gi_session_choose_tables(session, GI_STEP_END_ARGMAX, 0, true) |
+             gi_session_choose_tables(session, gi_session_choose_end(session, &drawn), 0, true);
     session->has_rest = true;
     return gi_session_begin(session, tables, err);
 }

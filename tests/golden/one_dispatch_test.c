@@ -36,6 +36,9 @@ struct answer {
 
 static char cache[64]; // of programs, made for the tests
 
+// What sessions are told to expect; NULL: nothing.
+static const struct glinfer_generate_params *expected_next;
+
 static void keep_log(void *user, enum glinfer_log_level level, const char *message)
 {
     struct setup *setup = user;
@@ -113,6 +116,7 @@ static void open_setup(struct setup *setup, const char *mode)
     must(setup->model != NULL, &err);
     glinfer_session_params_init(&session);
     session.n_ctx = 256;
+    session.expected = expected_next;
     setup->session = glinfer_session_create(setup->model, &session, &err);
     must(setup->session != NULL, &err);
 }
@@ -124,28 +128,41 @@ static void close_setup(struct setup *setup)
     glinfer_device_destroy(&setup->device);
 }
 
-static struct glinfer_stats answer_prompt(struct setup *setup, float temperature, bool ignore_eos,
-                                          struct answer *answer)
+static struct glinfer_stats answer_with(struct setup *setup, struct glinfer_generate_params params,
+                                        struct answer *answer)
 {
     static const int32_t prompt[] = {72, 101, 108, 108, 111, 32, 119, 111};
-    struct glinfer_generate_params params;
     struct glinfer_stats stats = {.struct_size = sizeof(stats)};
     struct glinfer_error err;
     memset(answer, 0, sizeof(*answer));
     glinfer_session_reset(setup->session);
-    glinfer_generate_params_init(&params);
     params.prompt = prompt;
     params.n_prompt = sizeof(prompt) / sizeof(prompt[0]);
     params.n_predict = N_TOKENS;
-    params.ignore_eos = ignore_eos;
-    params.temperature = temperature;
-    params.top_k = 40;
-    params.top_p = 0.95F;
     params.seed = 4711;
     params.on_token = on_token;
     params.token_user = answer;
     must(glinfer_generate(setup->session, &params, &stats, &err), &err);
     return stats;
+}
+
+static struct glinfer_generate_params draw_by(float temperature, uint32_t top_k, float top_p)
+{
+    struct glinfer_generate_params params;
+    glinfer_generate_params_init(&params);
+    params.ignore_eos = true;
+    params.temperature = temperature;
+    params.top_k = top_k;
+    params.top_p = top_p;
+    return params;
+}
+
+static struct glinfer_stats answer_prompt(struct setup *setup, float temperature, bool ignore_eos,
+                                          struct answer *answer)
+{
+    struct glinfer_generate_params params = draw_by(temperature, 40, 0.95F);
+    params.ignore_eos = ignore_eos;
+    return answer_with(setup, params, answer);
 }
 
 static bool is_software(void)
@@ -158,20 +175,25 @@ static bool is_software(void)
     return info.is_software;
 }
 
+enum { N_ANSWERS = 6 };
+
 // The tokens of ordinary chains and of those of a mode, greedy and drawn; the mode's log in *setup.
 static void expect_same_tokens(struct setup *setup, const char *mode)
 {
-    struct answer expected[3], found[3];
-    struct glinfer_stats stats[2][3];
+    struct answer expected[N_ANSWERS], found[N_ANSWERS];
+    struct glinfer_stats stats[2][N_ANSWERS];
     for (int i = 0; i < 2; i++) {
         struct answer *answers = i == 0 ? expected : found;
         open_setup(setup, i == 0 ? "direct" : mode);
         stats[i][0] = answer_prompt(setup, 0.0F, true, &answers[0]);
         stats[i][1] = answer_prompt(setup, 1.0F, true, &answers[1]);
         stats[i][2] = answer_prompt(setup, 1.5F, false, &answers[2]); // may end early
+        stats[i][3] = answer_with(setup, draw_by(0.8F, 0, 0.9F), &answers[3]);
+        stats[i][4] = answer_with(setup, draw_by(0.8F, 0, 1.0F), &answers[4]);
+        stats[i][5] = answer_with(setup, draw_by(1.0F, 200, 1.0F), &answers[5]);
         close_setup(setup);
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < N_ANSWERS; i++) {
         assert_int_equal(found[i].n, expected[i].n);
         assert_memory_equal(found[i].ids, expected[i].ids, sizeof(found[i].ids));
         assert_int_equal(stats[1][i].stop, stats[0][i].stop);
@@ -266,6 +288,24 @@ static void one_dispatch_gives_the_tokens_of_many(void **state)
     expect_same_tokens(&last, is_software() ? "persistent:1" : "persistent");
     assert_non_null(strstr(last.log, "a chain of steps is one dispatch"));
     assert_null(strstr(last.log, "given up"));
+}
+
+// A program takes long to compile: none is made that nobody asked for yet.
+static void what_is_expected_comes_first(void **state)
+{
+    const struct glinfer_generate_params greedy = draw_by(0.0F, 40, 0.95F);
+    struct answer answer;
+    (void)state;
+    expected_next = &greedy;
+    open_setup(&last, pick("persistent:1", "persistent"));
+    expected_next = NULL;
+    assert_non_null(strstr(last.log, "is one dispatch"));
+    assert_null(strstr(last.log, "(drawn)"));
+    answer_prompt(&last, 0.0F, true, &answer);
+    assert_null(strstr(last.log, "(drawn)"));
+    answer_prompt(&last, 1.0F, true, &answer);
+    assert_non_null(strstr(last.log, "(drawn)"));
+    close_setup(&last);
 }
 
 // A wait of no spins is a fault as soon as a chain begins.
@@ -536,6 +576,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_dispatch_gives_the_tokens_of_many),
+        cmocka_unit_test(what_is_expected_comes_first),
         cmocka_unit_test(a_fault_changes_no_token),
         cmocka_unit_test(software_refuses_groups_that_wait_for_each_other),
         cmocka_unit_test(what_is_compiled_elsewhere_changes_no_token),
