@@ -128,7 +128,7 @@ void main()
         stream[params.ssq + gl_WorkGroupID.x] = PUT(own_ssq);
     }
 #else
-    float ssq = reduce_sum(own_ssq, uint(GEMV_OWNERS));
+    float ssq = reduce_sum(own_ssq, GEMV_REDUCED);
     if (gl_LocalInvocationIndex == 0u) {
         stream[params.ssq + gl_WorkGroupID.x] = PUT(ssq);
     }

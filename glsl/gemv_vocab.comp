@@ -104,7 +104,7 @@ void main()
     if (gl_LocalInvocationIndex == 0u)
 #else
     // n_pair is never 0 and below 2^31.
-    reduce_max(best, best_index, uint(GEMV_OWNERS), 1u + (params.n_pair >> 31u));
+    reduce_max(best, best_index, GEMV_REDUCED, 1u + (params.n_pair >> 31u));
     uint at = params.partial + 2u * gl_WorkGroupID.x;
     if (gl_LocalInvocationIndex == 0u)
 #endif

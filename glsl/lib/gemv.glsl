@@ -104,6 +104,9 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #define GEMV_OWNERS WG_SIZE
 #endif
 
+// Invocations of a reduction over owners: a power of two.
+#define GEMV_REDUCED uint(2 << findMSB(GEMV_OWNERS - 1))
+
 #if GEMV_PARTS
 #include "lib/gemv_parts.glsl"
 #elif X_QUADS

@@ -102,12 +102,23 @@ static bool is_shape_asked(struct gi_gemv_shape *shape)
     return parse_shape(getenv("GLINFER_GEMV"), shape);
 }
 
-// Reductions want powers of two; a group that splits k has a slice at least.
+static bool is_power(uint32_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+// A group that splits k has as many slices for each of its pairs. Reductions are over powers of two, of a subgroup's
+// slices and of owners, rounded up.
 static bool is_sound(const struct gi_gemv_shape *shape)
 {
-    uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
-    return wg_size >= 8 && (wg_size & (wg_size - 1)) == 0 && pairs > 0 && pairs <= 16 &&
-           (pairs & (pairs - 1)) == 0 && (!gi_gemv_is_split(shape) || wg_size >= 8 * pairs);
+    const uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
+    if (!gi_gemv_is_split(shape)) {
+        return wg_size >= 8 && is_power(wg_size) && is_power(pairs) && pairs <= 16;
+    }
+    const uint32_t n_slice = pairs > 0 ? wg_size / (8 * pairs) : 0;
+    return pairs <= 16 && wg_size == 8 * pairs * n_slice &&
+           (is_power(n_slice) || (n_slice > 0 && n_slice % 4 == 0)) &&
+           (is_power(pairs) || n_slice > 1);
 }
 
 // x as glsl/lib/gemv_half.glsl keeps it.

@@ -23,7 +23,7 @@ enum gi_gemv_form {
 struct gi_gemv_shape {
     enum gi_gemv_form form;
     uint32_t wg_size;
-    uint32_t pairs;      // of a group if split, else of an invocation; a power of two
+    uint32_t pairs;      // of a group if split, else of an invocation and a power of two
     uint32_t max_groups; // split: groups loop so that there are no more; 0: one pass each
 };
 

@@ -22,9 +22,10 @@ static double roundings = ROUNDINGS; // of the case's shape
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 // How a kernel is spread over invocations: what GLINFER_GEMV takes.
-static const char *const shape_names[] = {
-    "split",  "split:256:4", "row",     "row:64:2",  "texel",    "halves",      "bytes",
-    "places", "bits",        "texbits", "bits:64:2", "f16:64:2", "f16:256:1:3", "f16:128:4:2"};
+static const char *const shape_names[] = {"split",       "split:96:3",  "row",       "row:64:2",
+                                          "texel",       "halves",      "bytes",     "places",
+                                          "bits",        "texbits",     "bits:64:2", "f16:64:2",
+                                          "f16:256:1:3", "f16:128:4:2", "f16:448:7"};
 #define N_SHAPE 5                                  // that all kernels are tested with
 #define N_DOT   (ARRAY_LEN(shape_names) - N_SHAPE) // behind them, which differ in the dot product
 
@@ -809,7 +810,7 @@ static const struct glu_size glu_half_sizes[] = {
     {1536, 232, 48, 48, true,  false, true,  false},
     {3072, 36,  0,  1,  false, false, false, false},
 };
-#define N_HALF 3 // of shape_names, at its end
+#define N_HALF 4 // of shape_names, at its end
 
 static struct variant get_half_variant(size_t index)
 {
