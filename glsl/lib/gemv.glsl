@@ -21,8 +21,8 @@
 //                  after shuffles; the first 8 * PAIRS invocations own the results. With LOOP 1
 //                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
-//                  (lib/gemv_half.glsl), with TWOS 1 of two neighbouring blocks at a time
-//                  (lib/gemv_twos.glsl).
+//                  (lib/gemv_half.glsl), with AHEAD 1 or 2 of as many blocks at a time, the next ones
+//                  asked for before (lib/gemv_ahead.glsl).
 //                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_resident.glsl).
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
@@ -93,8 +93,8 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #define PARTS 0
 #endif
 #define GEMV_PARTS (GEMV_NORM && PARTS > 0)
-#ifndef TWOS
-#define TWOS 0
+#ifndef AHEAD
+#define AHEAD 0
 #endif
 
 #if GEMV_SPLIT
@@ -176,7 +176,7 @@ float gemv_inv_rms(float ssq)
 #define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
 
 // Whether each slice adds up a part of the sum of squares.
-#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && TWOS))
+#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && AHEAD))
 
 shared vec2 gemv_partial[8 * PAIRS * N_PARTIAL];
 #if SSQ_BY_SLICE
@@ -302,8 +302,8 @@ vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
 
 #if RESIDENT
 #include "lib/gemv_resident.glsl"
-#elif HALF && TWOS
-#include "lib/gemv_twos.glsl"
+#elif HALF && AHEAD
+#include "lib/gemv_ahead.glsl"
 #else
 void gemv_pass(uint first, bool is_first_pass)
 {

@@ -97,8 +97,8 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     if (part->shape.form == GI_GEMV_FORM_F16 && !recorder->group_size) {
         gi_gemv_add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
-        gi_gemv_add_define(&part->key, "TWOS",
-                           gi_gemv_takes_twos(&part->shape, part->n_pair, part->n_block));
+        gi_gemv_add_define(&part->key, "AHEAD",
+                           gi_gemv_ahead(&part->shape, part->n_pair, part->n_block));
     }
     if (gi_gemv_has_dot(&part->shape)) {
         gi_gemv_add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));

@@ -199,12 +199,15 @@ bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair)
            gi_gemv_groups(shape, n_pair) < divide_up(n_pair, shape->pairs);
 }
 
-// Groups of 1,024 have too few registers; where a slice of k has few blocks all of them are better loaded at once.
-bool gi_gemv_takes_twos(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
+// Groups of 1,024 have registers for one block; where a slice of k has few blocks all are better loaded at once.
+uint32_t gi_gemv_ahead(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
-    return shape->form == GI_GEMV_FORM_F16 && shape->wg_size <= 512 && n_block % 2 == 0 &&
-           n_block >= 4 * n_slice && !gi_gemv_is_looping(shape, n_pair);
+    if (shape->form != GI_GEMV_FORM_F16 || n_block < 4 * n_slice ||
+        gi_gemv_is_looping(shape, n_pair)) {
+        return 0;
+    }
+    return shape->wg_size <= 512 && n_block % 2 == 0 ? 2 : 1;
 }
 
 uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)

@@ -59,8 +59,8 @@ uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
 // Whether a group takes pairs again and again: not where max_groups are enough for one pass.
 bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair);
-// Whether a slice of k takes two neighbouring blocks at a time: glsl/lib/gemv_twos.glsl.
-bool gi_gemv_takes_twos(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block);
+// Blocks that a slice of k asks for before it works on as many others, 0: it does not. glsl/lib/gemv_ahead.glsl.
+uint32_t gi_gemv_ahead(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block);
 // Results of a reduction that a part leaves: one a group, or, where groups are too small for a barrier to
 // pay, one an invocation.
 uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair);

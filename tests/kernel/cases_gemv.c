@@ -25,7 +25,7 @@ static double roundings = ROUNDINGS; // of the case's shape
 static const char *const shape_names[] = {"split",       "split:96:3",  "row",       "row:64:2",
                                           "texel",       "halves",      "bytes",     "places",
                                           "bits",        "texbits",     "bits:64:2", "f16:64:2",
-                                          "f16:256:1:3", "f16:128:4:2", "f16:448:7"};
+                                          "f16:256:1:3", "f16:128:4:2", "f16:448:7", "f16:640:5"};
 #define N_SHAPE 5                                  // that all kernels are tested with
 #define N_DOT   (ARRAY_LEN(shape_names) - N_SHAPE) // behind them, which differ in the dot product
 
@@ -804,13 +804,14 @@ const struct kt_suite kt_gemv_glu = {
     .run = run_glu,
 };
 
-// In f16: slices of few blocks and of many, and groups that loop past the last pair.
+// In f16: slices of few blocks and of many, also where not all slices have as many, and groups that loop past the last
+// pair.
 static const struct glu_size glu_half_sizes[] = {
     {2048, 96,  0,  64, false, true,  true,  false},
-    {1536, 232, 48, 48, true,  false, true,  false},
+    {2304, 232, 48, 48, true,  false, true,  false},
     {3072, 36,  0,  1,  false, false, false, false},
 };
-#define N_HALF 4 // of shape_names, at its end
+#define N_HALF 5 // of shape_names, at its end
 
 static struct variant get_half_variant(size_t index)
 {

@@ -1,14 +1,15 @@
-// gemv_run for GEMV_SPLIT 1 with HALF and TWOS 1: slices that have many blocks. A slice takes two
-// neighbouring blocks at a time, which share words of scales; N_BLOCK is even. Where it has many it asks for the
-// next two before it works on those that have come. The sum of squares is added up by all invocations while x
-// is staged, not by each slice when its work is done. No LOOP: groups that loop take 1.2 times as long so.
+// gemv_run for GEMV_SPLIT 1 with HALF and AHEAD: slices that have many blocks. A slice takes AHEAD blocks a turn,
+// one or two neighbouring ones, which share words of scales; N_BLOCK is then even. Where it has many it asks for
+// those of the next turn before it works on those that have come. The sum of squares is added up by all
+// invocations while x is staged, not by each slice when its work is done. No LOOP: groups that loop take 1.2 times
+// as long so.
 //
-// More at a time costs registers, and with them groups that run at once. gate_up of an 8B model, 28672 x 4096 of
-// q4_0 in groups of 256, on an H200, us with the dispatch: 24.0 with two blocks, 22.7 with the next two asked for
-// ahead, 27.2 with four blocks; 20.8 without the products.
-#define N_TWO (N_BLOCK / 2)
-#define N_TURN ((N_TWO + N_SLICE - 1) / N_SLICE)
-#define IS_RAGGED (N_TWO % N_SLICE != 0)
+// More at a time costs registers, and with them groups that run at once: of 1,024 invocations each has room for
+// one block. gate_up of an 8B model, 28672 x 4096 of q4_0 in groups of 256, on an H200, us with the dispatch: 24.0
+// with two blocks, 22.7 with the next two asked for ahead, 27.2 with four blocks; 20.8 without the products.
+#define N_STEP (N_BLOCK / AHEAD)
+#define N_TURN ((N_STEP + N_SLICE - 1) / N_SLICE)
+#define IS_RAGGED (N_STEP % N_SLICE != 0)
 #define IS_LONG (N_TURN >= 4)
 
 #if !QUANT_TWO
@@ -19,25 +20,35 @@ void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a,
 }
 #endif
 
-// Asks for two blocks of both tiles, of the last ones in place of what is past them.
-void gemv_load_twos(uint two, uvec2 tiles, uint row, out QuantBlock w[4])
+// Asks for a step's blocks of both tiles, for those of the last step in place of what is past it.
+void gemv_load_step(uint step, uvec2 tiles, uint row, out QuantBlock w[2 * AHEAD])
 {
 #if IS_RAGGED
-    two = min(two, uint(N_TWO) - 1u);
+    step = min(step, uint(N_STEP) - 1u);
 #endif
-    quant_load_two(tiles.x, two, uint(N_TWO), row, w[0], w[1]);
-    quant_load_two(tiles.y, two, uint(N_TWO), row, w[2], w[3]);
+#if AHEAD == 2
+    quant_load_two(tiles.x, step, uint(N_STEP), row, w[0], w[1]);
+    quant_load_two(tiles.y, step, uint(N_STEP), row, w[2], w[3]);
+#else
+    w[0] = quant_load(tiles.x, step, uint(N_STEP), row);
+    w[1] = quant_load(tiles.y, step, uint(N_STEP), row);
+#endif
 }
 
-vec2 gemv_dot_twos(uint two, QuantBlock w[4])
+vec2 gemv_dot_step(uint step, QuantBlock w[2 * AHEAD])
 {
 #if IS_RAGGED
-    uint at = min(two, uint(N_TWO) - 1u);
-    vec2 y = gemv_dots(2u * at, w[0], w[2]) + gemv_dots(2u * at + 1u, w[1], w[3]);
-    return two < uint(N_TWO) ? y : vec2(0.0);
+    bool is_there = step < uint(N_STEP);
+    step = min(step, uint(N_STEP) - 1u);
 #else
-    return gemv_dots(2u * two, w[0], w[2]) + gemv_dots(2u * two + 1u, w[1], w[3]);
+    const bool is_there = true;
 #endif
+#if AHEAD == 2
+    vec2 y = gemv_dots(2u * step, w[0], w[2]) + gemv_dots(2u * step + 1u, w[1], w[3]);
+#else
+    vec2 y = gemv_dots(step, w[0], w[1]);
+#endif
+    return is_there ? y : vec2(0.0);
 }
 
 //-- the sum of squares ----------------------------------------------------------------------------
@@ -104,8 +115,8 @@ void gemv_run()
     uint first = gl_WorkGroupID.x * uint(PAIRS);
     // All that the first blocks need is asked for before anything is waited for.
     uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_SLICE), params.n_pair - 1u));
-    QuantBlock w[4];
-    gemv_load_twos(slice, tiles, row, w);
+    QuantBlock w[2 * AHEAD];
+    gemv_load_step(slice, tiles, row, w);
     gemv_share_ssq(lane, gemv_lane_ssq(lane));
     gemv_stage(lane);
     bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
@@ -115,18 +126,18 @@ void gemv_run()
     }
     vec2 y = vec2(0.0);
 #if IS_LONG
-    QuantBlock next[4];
+    QuantBlock next[2 * AHEAD];
     for (uint turn = 0u; turn + 1u < uint(N_TURN); turn++) {
-        gemv_load_twos(slice + (turn + 1u) * uint(N_SLICE), tiles, row, next);
-        y += gemv_dot_twos(slice + turn * uint(N_SLICE), w);
+        gemv_load_step(slice + (turn + 1u) * uint(N_SLICE), tiles, row, next);
+        y += gemv_dot_step(slice + turn * uint(N_SLICE), w);
         w = next;
     }
-    y += gemv_dot_twos(slice + uint((N_TURN - 1) * N_SLICE), w);
+    y += gemv_dot_step(slice + uint((N_TURN - 1) * N_SLICE), w);
 #else
-    y += gemv_dot_twos(slice, w);
+    y += gemv_dot_step(slice, w);
     for (uint turn = 1u; turn < uint(N_TURN); turn++) {
-        gemv_load_twos(slice + turn * uint(N_SLICE), tiles, row, w);
-        y += gemv_dot_twos(slice + turn * uint(N_SLICE), w);
+        gemv_load_step(slice + turn * uint(N_SLICE), tiles, row, w);
+        y += gemv_dot_step(slice + turn * uint(N_SLICE), w);
     }
 #endif
     gemv_share(lane, y, 0.0);
