@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The first row that is possible for a device's class and a part of at least min_pair pairs and
-// min_block blocks.
+// The first row that is possible for a device's class and a part of at least min_pair pairs and min_block blocks.
+// One that leaves pairs open, 0, gives a group as many as let max_groups take all in one pass, and wg_size invocations
+// for each: groups that load a machine evenly.
 struct shape_row {
     enum gi_gpu_class class;
     uint32_t min_pair, min_block;
@@ -23,7 +24,8 @@ static const struct shape_row rows[] = {
     {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_ROW, 8, 4, 0}      },
     {GI_GPU_CLASS_ROW,      0,    0,   {GI_GEMV_FORM_ROW, 64, 1, 0}     },
     {GI_GPU_CLASS_SPLIT,    4096, 40,  {GI_GEMV_FORM_F16, 256, 4, 528}  },
-    {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
+    {GI_GPU_CLASS_SPLIT,    2113, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_F16, 64, 0, 264}   },
     {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_F16, 512, 4, 0}    },
     {GI_GPU_CLASS_SPLIT,    320,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
     {GI_GPU_CLASS_SPLIT,    192,  400, {GI_GEMV_FORM_F16, 1024, 2, 0}   },
@@ -277,6 +279,15 @@ bool gi_gemv_prefers_dot(const struct gi_gpu *gpu)
     return is_shape_asked(&shape) ? gi_gemv_has_dot(&shape) : gi_gpu_dot(gpu) != GI_GPU_DOT_PLAIN;
 }
 
+static struct gi_gemv_shape close_shape(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    if (shape->pairs > 0) {
+        return *shape;
+    }
+    const uint32_t pairs = divide_up(n_pair, shape->max_groups);
+    return (struct gi_gemv_shape){shape->form, shape->wg_size * pairs, pairs, 0};
+}
+
 static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
                                        const struct gi_tuning_key *key,
                                        const struct gi_weight_part *part, uint32_t n_block)
@@ -295,11 +306,13 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
         return shape;
     }
     const struct shape_row *row = rows;
+    shape = close_shape(&row->shape, part->n_rows / 16);
     while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
-           n_block < row->min_block || !is_possible(&row->shape, recorder, part, n_block)) {
+           n_block < row->min_block || !is_possible(&shape, recorder, part, n_block)) {
         row++;
+        shape = close_shape(&row->shape, part->n_rows / 16);
     }
-    return row->shape;
+    return shape;
 }
 
 //-- candidates ------------------------------------------------------------------------------------
