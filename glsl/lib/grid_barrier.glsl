@@ -10,9 +10,10 @@
 // when it was written, by a tag in the lowest bits of its mantissa that differs from that of the value which
 // was in its place before, and whoever takes it looks until it is there. That saves the fence, the way of an
 // atomic, and one to memory and back. In the first step of a dispatch, when what is in memory may have any
-// tag, such an edge is a barrier.
+// tag, such an edge is a barrier, unless the dispatch goes on where the last one stopped.
 #define CONTROL_ARRIVED 0u // groups, over all barriers since the buffer was zeroed
 #define CONTROL_BEGIN 64u  // of that at the end of the last dispatch
+#define CONTROL_TURN 65u   // edges by then
 #define CONTROL_FAULT 128u // 1: somebody waited in vain; stays
 
 #define TAG_BITS 7u
@@ -23,11 +24,12 @@
 layout(std430, binding = 0) coherent volatile buffer Control { uint control[]; };
 
 layout(location = 1) uniform uint spin_limit;
+layout(location = 3) uniform uint goes_on; // 1: what was put is as the last dispatch left it
 
-shared uint grid_begin, grid_fault;
+shared uint grid_begin, grid_past, grid_fault;
 uint grid_goal; // arrivals at the next barrier
 
-uint grid_turn = 0u;          // edges so far in this dispatch, the same in all groups
+uint grid_turn = 0u;          // edges so far, the same in all groups
 uint grid_tag = 0u;           // of what is put now
 uint grid_expected = 0u;      // of what is taken now
 uint grid_care = 0u;          // TAG_BITS, or 0 behind a barrier: all is there, tagged or not
@@ -69,10 +71,14 @@ bool grid_start()
 {
     if (gl_LocalInvocationIndex == 0u) {
         grid_begin = control[CONTROL_BEGIN];
+        grid_past = control[CONTROL_TURN];
         grid_fault = control[CONTROL_FAULT];
     }
     barrier();
     grid_goal = grid_begin;
+    grid_turn = grid_past;
+    grid_tag = grid_turn % GRID_N_TAG;
+    grid_is_settled = goes_on != 0u;
     bool is_sound = grid_fault == 0u;
     barrier();
     return is_sound;
@@ -134,5 +140,6 @@ void grid_end()
 {
     if (gl_LocalInvocationIndex == 0u && gl_WorkGroupID.x == 0u) {
         control[CONTROL_BEGIN] = grid_goal;
+        control[CONTROL_TURN] = grid_turn;
     }
 }

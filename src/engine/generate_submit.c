@@ -96,18 +96,6 @@ static uint32_t choose_length(const struct gi_generation *run)
     return length < left ? (uint32_t)length : left;
 }
 
-// As many dispatches as keep each of them within the time budget, however long the chain.
-static void replay_persistent(const struct gi_generation *run, struct gi_persistent *persistent,
-                              uint32_t n_steps)
-{
-    const struct glinfer_session *session = run->session;
-    const uint32_t most = gi_persistent_max_steps(persistent, session->step_ns, session->budget_ns);
-    for (uint32_t done = 0, n; done < n_steps; done += n) {
-        n = n_steps - done < most ? n_steps - done : most;
-        gi_persistent_replay(persistent, n);
-    }
-}
-
 bool gi_generation_take_step(struct gi_generation *run, uint32_t n_past)
 {
     struct gi_dispatch_table *step = gi_session_step(run->session, run->end, n_past, run->err);
@@ -123,7 +111,7 @@ bool gi_generation_submit_chain(struct gi_generation *run)
     struct gi_persistent *persistent = gi_session_persistent(run->session, run->end);
     const uint32_t n_steps = choose_length(run);
     if (persistent) {
-        replay_persistent(run, persistent, n_steps);
+        gi_session_replay_persistent(run->session, run->end, n_steps);
         return close_chain(run, n_steps, persistent);
     }
     for (uint32_t i = 0; i < n_steps; i++) {

@@ -1,6 +1,7 @@
 #include "engine/persistent_check.h"
 
 #include "base/clock.h"
+#include "engine/session_persistent.h"
 
 #include <string.h>
 
@@ -54,7 +55,7 @@ static bool run_persistent(struct glinfer_session *session, const struct gi_pers
     if (!write_state(session, check, err)) {
         return false;
     }
-    gi_persistent_replay(check->persistent, n);
+    gi_session_replay_persistent(session, check->end, n);
     return true;
 }
 

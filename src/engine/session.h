@@ -29,6 +29,8 @@ struct gi_scorer;
 // The persistent form of steps that end in one way.
 struct gi_session_persistent {
     struct gi_persistent *made; // NULL: nothing was, or it is of no use
+    // What ends each of its steps by ordinary dispatches; NULL: the program does.
+    struct gi_dispatch_table *tail;
     enum gi_persistent_phase phase;
     struct gi_hash key;        // of the verdict
     struct gi_verdict verdict; // what is known of it

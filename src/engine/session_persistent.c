@@ -27,6 +27,12 @@ static bool is_asked(const struct glinfer_session *session)
 
 //-- making ----------------------------------------------------------------------------------------
 
+// A program that draws as well takes NVIDIA's compiler ten times as long.
+static bool has_tail(enum gi_step_end end)
+{
+    return end == GI_STEP_END_MANY;
+}
+
 // Programs are described, not built: their texts become stages.
 static struct gi_persistent *make(struct glinfer_session *session, enum gi_step_end end,
                                   struct glinfer_error *err)
@@ -43,7 +49,8 @@ static struct gi_persistent *make(struct glinfer_session *session, enum gi_step_
                                          .group_size = params.group_size,
                                          .n_groups = params.n_groups};
     struct gi_persistent *persistent = NULL;
-    if (table && gi_session_record_with(session, recorder, end, err)) {
+    const int own_end = has_tail(end) ? GI_STEP_END_COUNT : (int)end;
+    if (table && gi_session_record_with(session, recorder, own_end, err)) {
         persistent = gi_persistent_create(gpu, table, programs, &params, err);
     }
     gi_dispatch_table_destroy(table);
@@ -78,9 +85,10 @@ static bool write_program(struct glinfer_session *session, enum gi_step_end end,
         gi_session_step_bit(session, end, 0) | gi_session_step_bit(session, end, UINT32_MAX);
     own->made = gi_session_record(session, ordinary, err) ? make(session, end, err) : NULL;
     if (own->made) {
+        own->tail = has_tail(end) ? gi_session_record_draw(session, err) : NULL;
         own->key = make_key(session, end);
     }
-    return own->made != NULL;
+    return own->made && (own->tail || !has_tail(end));
 }
 
 //-- phases ----------------------------------------------------------------------------------------
@@ -99,7 +107,9 @@ static void leave(struct glinfer_session *session, enum gi_step_end end)
 {
     struct gi_session_persistent *own = &session->persistent[end];
     gi_persistent_destroy(own->made);
+    gi_dispatch_table_destroy(own->tail);
     own->made = NULL;
+    own->tail = NULL;
     own->phase = GI_PERSISTENT_OFF;
 }
 
@@ -118,7 +128,8 @@ static void take(struct glinfer_session *session, enum gi_step_end end)
     struct gi_session_persistent *own = &session->persistent[end];
     own->phase = GI_PERSISTENT_READY;
     gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_INFO,
-                 "a chain of steps is one dispatch of %u groups (%s)",
+                 "%s is one dispatch of %u groups (%s)",
+                 own->tail ? "a step up to its logits" : "a chain of steps",
                  gi_persistent_groups(own->made), end_names[end]);
 }
 
@@ -192,7 +203,9 @@ static bool build(struct glinfer_session *session, enum gi_step_end end,
 {
     struct gi_session_persistent *own = &session->persistent[end];
     const uint64_t start = gi_clock_ns();
-    if (!gi_persistent_build(own->made, progress, user, why)) {
+    // The programs of the tail are those of the ordinary steps that the check needs too.
+    if (!gi_persistent_build(own->made, progress, user, why) ||
+        (own->tail && !gi_dispatch_table_seal(own->tail, why))) {
         return false;
     }
     const uint64_t time = gi_clock_ns() - start;
@@ -370,6 +383,32 @@ struct gi_persistent *gi_session_persistent(const struct glinfer_session *sessio
     return own->phase == GI_PERSISTENT_READY ? own->made : NULL;
 }
 
+// As many dispatches as keep each of them within the time budget, however many steps.
+static void replay_chain(const struct glinfer_session *session, struct gi_persistent *made,
+                         uint32_t n_steps)
+{
+    const uint32_t most = gi_persistent_max_steps(made, session->step_ns, session->budget_ns);
+    for (uint32_t done = 0, n; done < n_steps; done += n) {
+        n = n_steps - done < most ? n_steps - done : most;
+        gi_persistent_replay(made, n, done > 0);
+    }
+}
+
+void gi_session_replay_persistent(const struct glinfer_session *session, enum gi_step_end end,
+                                  uint32_t n_steps)
+{
+    const struct gi_session_persistent *own = &session->persistent[end];
+    const struct gi_replay draw = {.n_tokens = 1}; // its grids do not change
+    if (!own->tail) {
+        replay_chain(session, own->made, n_steps);
+        return;
+    }
+    for (uint32_t i = 0; i < n_steps; i++) {
+        gi_persistent_replay(own->made, 1, i > 0);
+        gi_dispatch_table_replay(own->tail, &draw);
+    }
+}
+
 enum glinfer_dispatch gi_session_dispatch(const struct glinfer_session *session,
                                           enum gi_step_end end)
 {
@@ -414,6 +453,7 @@ void gi_session_close_persistent(struct glinfer_session *session)
 {
     for (int end = 0; end < GI_STEP_END_COUNT; end++) {
         gi_persistent_destroy(session->persistent[end].made);
+        gi_dispatch_table_destroy(session->persistent[end].tail);
     }
 }
 

@@ -5,17 +5,24 @@
 // (engine/persistent_verdict.h). Nobody waits for any of it. Whatever stands in the way is logged and is no failure,
 // but for a lost GPU.
 //
-// The compiler is in another process because that of a driver cannot be left alone in this one: NVIDIA's (580) takes
-// 7 s for greedy steps and over 30 for drawn ones, holds up the end of a context and of the process for as long, and
-// all of GL for the last second. What it made is taken in 4 ms, or in that second where it keeps no cache of its own.
+// Drawn steps are one dispatch each, up to the logits, and those of ops/sample_many.h behind it. NVIDIA's compiler (580)
+// takes 6 s for that, and for greedy steps, and over 50 for a program that draws as well, whatever of it is left out.
+//
+// The compiler is in another process because that of a driver cannot be left alone in this one: NVIDIA's holds up the
+// end of a context and of the process for as long as it takes, and all of GL for the last second. What it made is taken
+// in 4 ms, or in that second where it keeps no cache of its own.
 #ifndef GI_ENGINE_SESSION_PERSISTENT_H
 #define GI_ENGINE_SESSION_PERSISTENT_H
 
 #include "engine/session.h"
 
-// Records a step that ends in `end` and leaves the counts of grids alone: session.c.
+// Records a step that ends in `end`, GI_STEP_END_COUNT: with its logits, and leaves the counts of grids alone:
+// session_tables.c.
 bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder recorder, int end,
                             struct glinfer_error *err);
+// What draws from the logits of the step that was recorded last.
+struct gi_dispatch_table *gi_session_record_draw(struct glinfer_session *session,
+                                                 struct glinfer_error *err);
 
 // At creation, when the session's tables are sealed. Where GLINFER_DISPATCH asks for it, compiles and tries out what is
 // expected, a gi_step_end; GI_STEP_END_COUNT: nothing. Fails with GPU_LOST.
@@ -30,6 +37,9 @@ void gi_session_close_persistent(struct glinfer_session *session);
 // What chains that end so take; NULL: ordinary dispatches.
 struct gi_persistent *gi_session_persistent(const struct glinfer_session *session,
                                             enum gi_step_end end);
+// Submits n_steps of those.
+void gi_session_replay_persistent(const struct glinfer_session *session, enum gi_step_end end,
+                                  uint32_t n_steps);
 
 // How they are submitted.
 enum glinfer_dispatch gi_session_dispatch(const struct glinfer_session *session,

@@ -62,7 +62,22 @@ bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder 
     session->graph.is_batch = false;
     session->graph.recorder = recorder;
     session->graph.recorder.is_half = session->recorder.is_half;
-    return record_layers(session, err) && record_end(session, end, &buffers, err);
+    return record_layers(session, err) &&
+           (end == GI_STEP_END_COUNT ? gi_graph_output(&session->graph, err)
+                                     : record_end(session, end, &buffers, err));
+}
+
+struct gi_dispatch_table *gi_session_record_draw(struct glinfer_session *session,
+                                                 struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(session, true, err); // its grids never change
+    session->graph.is_batch = false;
+    if (table && !gi_op_sample_many(&session->graph.recorder, &session->graph.logits,
+                                    &session->step_buffers, err)) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
 }
 
 struct gi_dispatch_table *gi_session_record_prompt(struct glinfer_session *session,

@@ -17,6 +17,7 @@ enum {
     UNIFORM_STEPS,
     UNIFORM_SPIN_LIMIT,
     UNIFORM_EMPTY,
+    UNIFORM_GOES_ON,
 };
 
 enum {
@@ -48,12 +49,13 @@ static void bind_range(uint32_t binding, const struct gi_range *range)
 }
 
 static void dispatch(const struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty,
-                     uint32_t spins)
+                     uint32_t spins, bool goes_on)
 {
     glUseProgram(p->program);
     glUniform1ui(UNIFORM_STEPS, n_steps);
     glUniform1ui(UNIFORM_SPIN_LIMIT, spins);
     glUniform1ui(UNIFORM_EMPTY, n_empty);
+    glUniform1ui(UNIFORM_GOES_ON, goes_on);
     for (uint32_t i = 0; i < p->n_bindings; i++) {
         bind_range(i, &p->bindings[i]);
     }
@@ -62,9 +64,9 @@ static void dispatch(const struct gi_persistent *p, uint32_t n_steps, uint32_t n
     glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT);
 }
 
-void gi_persistent_replay(struct gi_persistent *persistent, uint32_t n_steps)
+void gi_persistent_replay(struct gi_persistent *persistent, uint32_t n_steps, bool goes_on)
 {
-    dispatch(persistent, n_steps, 0, persistent->max_spins);
+    dispatch(persistent, n_steps, 0, persistent->max_spins, goes_on);
 }
 
 struct gi_range gi_persistent_fault(const struct gi_persistent *persistent)
@@ -97,7 +99,7 @@ static bool try_groups(struct gi_persistent *p, bool *are_together, struct glinf
     if (!gi_buffer_write(&p->control, p->gpu, 0, zeros, sizeof(zeros), err)) {
         return false;
     }
-    dispatch(p, 0, PROBE_BARRIERS, PROBE_SPINS);
+    dispatch(p, 0, PROBE_BARRIERS, PROBE_SPINS, false);
     if (!gi_buffer_read(&p->control, p->gpu, CONTROL_FAULT * sizeof(uint32_t), &fault,
                         sizeof(fault), err)) {
         return false;

@@ -58,8 +58,9 @@ uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_
                                  uint64_t budget_ns);
 
 // Submits n_steps, fewer if step_state is done before, and a barrier behind them. The counts of an
-// indirect table are not advanced: prime it before it is replayed again.
-void gi_persistent_replay(struct gi_persistent *persistent, uint32_t n_steps);
+// indirect table are not advanced: prime it before it is replayed again. goes_on: since the last replay nothing else
+// has written what stages hand to each other, which saves the first step its barriers.
+void gi_persistent_replay(struct gi_persistent *persistent, uint32_t n_steps, bool goes_on);
 // 4 bytes that are not zero if a replay so far was given up; it then did nothing more, and neither do
 // later ones.
 struct gi_range gi_persistent_fault(const struct gi_persistent *persistent);

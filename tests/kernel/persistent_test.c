@@ -255,8 +255,8 @@ static void one_dispatch_does_what_replays_do(void **state)
         struct gi_persistent *persistent = make(f, counts[i], 1u << 17);
         check(persistent != NULL, &f->err);
         reset(f, UINT32_MAX);
-        gi_persistent_replay(persistent, 3); // and on, in a second dispatch
-        gi_persistent_replay(persistent, N_STEP - 3);
+        gi_persistent_replay(persistent, 3, false); // and on, in a second dispatch
+        gi_persistent_replay(persistent, N_STEP - 3, true);
         read_data(f, found);
         assert_int_equal(read_fault(f, persistent), 0);
         assert_memory_equal(found, expected, sizeof(found));
@@ -278,7 +278,7 @@ static void any_table_can_be_walked(void **state)
             make_of(f, record_labelled(f, counts[i], has_labels), &params);
         check(persistent != NULL, &f->err);
         reset(f, UINT32_MAX);
-        gi_persistent_replay(persistent, 2);
+        gi_persistent_replay(persistent, 2, false);
         read_data(f, found);
         assert_memory_equal(found, expected, sizeof(found));
         gi_persistent_destroy(persistent);
@@ -293,8 +293,8 @@ static void a_dispatch_ends_when_done(void **state)
     struct gi_persistent *persistent = make(f, 1, 1u << 17);
     check(persistent != NULL, &f->err);
     reset(f, 4);
-    gi_persistent_replay(persistent, N_STEP);
-    gi_persistent_replay(persistent, N_STEP);
+    gi_persistent_replay(persistent, N_STEP, false);
+    gi_persistent_replay(persistent, N_STEP, false);
     read_data(f, found);
     assert_memory_equal(found, expected, sizeof(found));
     gi_persistent_destroy(persistent);
@@ -322,7 +322,7 @@ static void a_program_is_looked_for_before_it_is_built(void **state)
     assert_int_equal(capability, 0);
     check(gi_persistent_build(persistent, NULL, NULL, &f->err), &f->err);
     reset(f, UINT32_MAX);
-    gi_persistent_replay(persistent, N_STEP);
+    gi_persistent_replay(persistent, N_STEP, false);
     read_data(f, found);
     assert_memory_equal(found, expected, sizeof(found));
     gi_persistent_destroy(persistent);
@@ -374,10 +374,10 @@ static void a_fault_stops_all_that_follows(void **state)
     struct gi_persistent *persistent = make(f, 1, 0);
     check(persistent != NULL, &f->err);
     reset(f, UINT32_MAX);
-    gi_persistent_replay(persistent, 1);
+    gi_persistent_replay(persistent, 1, false);
     assert_int_equal(read_fault(f, persistent), 1);
     read_data(f, before);
-    gi_persistent_replay(persistent, N_STEP);
+    gi_persistent_replay(persistent, N_STEP, false);
     read_data(f, found);
     assert_memory_equal(found, before, sizeof(found));
     gi_persistent_destroy(persistent);
