@@ -3,14 +3,12 @@
 //
 //   found   SUMS, which is added to; LARGEST; the number in CUTS, made 0  (binding 0)
 //   logits  with their partial results                                     (binding 1)
-//   step_state                                                             (binding 2)
 //
 // A group takes n_vocab / groups neighbouring logits. Without a cut it finds the largest alone.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group"
 #endif
 #include "lib/common.glsl"
-#define STEP_STATE_WRITTEN // as storage: persistent programs have all of it only so
 #include "lib/step_state.glsl"
 #include "lib/stop_id.glsl"
 #include "lib/best.glsl"

@@ -3,7 +3,6 @@
 //
 //   drawn   CUTS, whose number groups add to; LIST; BESTS    (binding 0)
 //   logits  with SUMS and LARGEST                            (binding 1)
-//   step_state                                               (binding 2)
 //
 // One bin is open, that which the cut lies in. With both cuts all bins are from where top_p of what comes before the
 // bin of the cut by number is reached, which is the least that it may be, up to that bin.
@@ -11,7 +10,6 @@
 #error "WG_SIZE: invocations of the work group"
 #endif
 #include "lib/common.glsl"
-#define STEP_STATE_WRITTEN // as storage: persistent programs have all of it only so
 #include "lib/step_state.glsl"
 #include "lib/stop_id.glsl"
 #include "lib/best.glsl"

@@ -9,7 +9,6 @@
 // One group. Only if the best of all is in an open bin it looks at what is in those: each token is compared with each,
 // which tells how many and how heavy are those before it. If they are more than the list has room for (one time in
 // forty, with top_p and flat logits; or where many are equal), the cuts are looked for digit by digit among all.
-// Text counts: it becomes part of persistent programs, whose compilers take the longer the more of it there is.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group"
 #endif

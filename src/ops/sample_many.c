@@ -52,7 +52,6 @@ static bool record_stage(const struct many *many, const struct stage *stage, uin
     };
     dispatch.bindings[0] = stage->to;
     dispatch.bindings[1] = gi_logits_range(many->logits, 0, n_read);
-    dispatch.bindings[2] = many->step->state;
     return gi_program_table_request(many->recorder->programs, &key, &dispatch.program, many->err) &&
            gi_dispatch_table_record(many->recorder->table, &dispatch, many->err);
 }
@@ -84,34 +83,29 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 }
 
 // Each group finds the largest of the partial results anew: no more of them than there is work for.
-static void choose_shape(const struct gi_recorder *recorder, uint32_t n_vocab, uint32_t *width,
+static void choose_shape(const struct gi_gpu *gpu, uint32_t n_vocab, uint32_t *width,
                          uint32_t *n_groups)
 {
-    const enum gi_gpu_class class = gi_gpu_class(recorder->gpu);
-    *width = class == GI_GPU_CLASS_SPLIT ? 256 : 64;
+    const enum gi_gpu_class class = gi_gpu_class(gpu);
+    *width = class == GI_GPU_CLASS_SPLIT ? 1024 : 64;
     *n_groups = class == GI_GPU_CLASS_SPLIT ? GI_MAX_SAMPLE_GROUPS
                 : class == GI_GPU_CLASS_ROW ? 16
                                             : 4;
-    if (recorder->group_size) {
-        *width = recorder->group_size;
-        *n_groups = smaller(recorder->n_groups, GI_MAX_SAMPLE_GROUPS);
-    }
     *n_groups = smaller(*n_groups, (n_vocab + *width - 1) / *width);
 }
 
 // The last stage has one group, as wide as is useful. llvmpipe ends all loops of a program after 65,535 turns
 // together.
-static uint32_t end_width(const struct gi_recorder *recorder)
+static uint32_t end_width(const struct gi_gpu *gpu)
 {
-    const enum gi_gpu_class class = gi_gpu_class(recorder->gpu);
-    return recorder->group_size ? recorder->group_size : class == GI_GPU_CLASS_ROW ? 64 : 1024;
+    return gi_gpu_class(gpu) == GI_GPU_CLASS_ROW ? 64 : 1024;
 }
 
 bool gi_op_sample_many(struct gi_recorder *recorder, const struct gi_logits *logits,
                        const struct gi_step_buffers *step, struct glinfer_error *err)
 {
     uint32_t width, n_groups;
-    choose_shape(recorder, logits->n_vocab, &width, &n_groups);
+    choose_shape(recorder->gpu, logits->n_vocab, &width, &n_groups);
     struct many many = {.recorder = recorder,
                         .logits = logits,
                         .step = step,
@@ -139,7 +133,7 @@ bool gi_op_sample_many(struct gi_recorder *recorder, const struct gi_logits *log
         "sample_many",
         {GI_PROGRAM_SAMPLE_MANY_64,   GI_PROGRAM_SAMPLE_MANY_128, GI_PROGRAM_SAMPLE_MANY_256,
           GI_PROGRAM_SAMPLE_MANY_1024},
-        end_width(recorder),
+        end_width(recorder->gpu),
         1,
         {0}
     };

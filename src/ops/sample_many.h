@@ -9,7 +9,7 @@
 #define GI_SAMPLE_FEW 192
 
 // Needs a temperature over 0, no n_probs, logits by gi_op_gemv_vocab, and at first GI_SAMPLE_SUMS_SIZE zeros at
-// logits->many: a step leaves them so. Fails with what recording fails with.
+// logits->many: a step leaves them so. It is no stage of a persistent program. Fails with what recording fails with.
 bool gi_op_sample_many(struct gi_recorder *recorder, const struct gi_logits *logits,
                        const struct gi_step_buffers *step, struct glinfer_error *err);
 
