@@ -16,7 +16,6 @@
 //   heads of 128  4.8 | 4.1   6.7 | 4.9   7.0 | 7.2   10.4 | 10.2
 #define SCRATCH_QUADS 1
 #include "lib/common.glsl"
-#include "lib/put.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/kv_octet.glsl"
 #include "lib/step_state.glsl"
@@ -256,11 +255,6 @@ vec4 join(uint own, uint n, out vec2 joined)
     return sum;
 }
 
-vec4 put_quad(vec4 value)
-{
-    return vec4(PUT(value.x), PUT(value.y), PUT(value.z), PUT(value.w));
-}
-
 // Writes the result of n parts, or the partial one of a range.
 void write_result(int heads, uint lane, uint n, uint range, bool is_partial)
 {
@@ -269,7 +263,7 @@ void write_result(int heads, uint lane, uint n, uint range, bool is_partial)
         vec2 joined;
         vec4 sum = join(own, n, joined);
         uint begin = is_partial ? partial_begin(head, range) : head * uint(HEAD_DIM);
-        write_quad(begin + 4u * quad, is_partial ? sum : put_quad(sum / joined.y));
+        write_quad(begin + 4u * quad, is_partial ? sum : sum / joined.y);
         if (is_partial && quad == 0u) {
             write_softmax(begin, joined);
         }

@@ -40,16 +40,16 @@ float grid_put(float value)
     return uintBitsToFloat((floatBitsToUint(value) & ~TAG_BITS) | grid_tag);
 }
 
-bool grid_misses(vec4 value, uvec4 care)
+bool grid_misses(uint tag, vec4 value, uvec4 care)
 {
-    uvec4 wrong = (floatBitsToUint(value) ^ grid_expected) & care;
+    uvec4 wrong = (floatBitsToUint(value) ^ tag) & care;
     return ((wrong.x | wrong.y) | (wrong.z | wrong.w)) != 0u;
 }
 
-// Loads a value that was loaded once again until it is there; of its components those count whose care is not
+// Loads a value that was loaded once again until it has a tag; of its components those count whose care is not
 // 0. In vain it becomes a fault.
-#define GRID_TAKE(value, load, care)                                                               \
-    for (uint n_spin = 0u; grid_misses(value, care); n_spin++) {                                   \
+#define GRID_TAKE_OF(tag, value, load, care)                                                       \
+    for (uint n_spin = 0u; grid_misses(tag, value, care); n_spin++) {                              \
         if (n_spin >= spin_limit || grid_fault != 0u) {                                            \
             grid_fault = 1u;                                                                       \
             control[CONTROL_FAULT] = 1u;                                                           \
@@ -57,6 +57,7 @@ bool grid_misses(vec4 value, uvec4 care)
         }                                                                                          \
         value = load;                                                                              \
     }
+#define GRID_TAKE(value, load, care) GRID_TAKE_OF(grid_expected, value, load, care)
 
 void grid_turn_over(uint care)
 {

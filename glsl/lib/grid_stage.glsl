@@ -29,6 +29,12 @@ void place_group(uint i)
                         i / (stage_n_groups.x * stage_n_groups.y));
 }
 
+// Whether no group computes more than one of the stage's.
+bool stage_is_whole()
+{
+    return stage_n_groups.x * stage_n_groups.y * stage_n_groups.z <= gl_NumWorkGroups.x;
+}
+
 // ahead() is what the stage does for its next group while others still work for it, run() the rest.
 #define STAGE_GROUPS(run, ahead)                                                                     \
     uint n = stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;                                 \

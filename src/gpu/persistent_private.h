@@ -74,6 +74,8 @@ bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
 bool gi_persistent_write_stages(struct gi_persistent_maker *m);
 // Kinds of tags that tell what is put from all that was in its place before; 0: there is no such number.
 uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);
+// Whether groups of a stage may tell each other by tags what they put.
+bool gi_persistent_can_tell(const struct gi_persistent_maker *m);
 // Writes bool run_step(): all entries of the table, once.
 void gi_persistent_write_walk(const struct gi_persistent_maker *m);
 

@@ -308,7 +308,8 @@ static void write_views(const struct gi_persistent_maker *m)
 static bool write_text(struct gi_persistent_maker *m)
 {
     m->n_tag = gi_persistent_choose_tags(m);
-    fprintf(m->out, "#define GRID_N_TAG %uu\n", m->n_tag > 0 ? m->n_tag : 1u);
+    fprintf(m->out, "#define GRID_N_TAG %uu\n#define GRID_TELLS %d\n", m->n_tag > 0 ? m->n_tag : 1u,
+            gi_persistent_can_tell(m));
     fprintf(m->out,
             "#define GROUP_SIZE %u\n"
             "layout(std140, binding = 0) uniform Table { highp uvec4 table[%u]; };\n"

@@ -178,6 +178,25 @@ uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m)
     return 0;
 }
 
+// What one group of a stage leaves for another lies where the stage was at work the last time: no other may
+// have been there since, nor the same with other bounds.
+bool gi_persistent_can_tell(const struct gi_persistent_maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    uint32_t first = count;
+    for (uint32_t entry = 0; entry < count; entry++) {
+        if (find_define(m, entry, "RANGES") == 0) {
+            continue;
+        }
+        first = first == count ? entry : first;
+        if (m->stage_of[entry] != m->stage_of[first] ||
+            find_param(m, entry, "window") != find_param(m, first, "window")) {
+            return false;
+        }
+    }
+    return m->n_tag > 0;
+}
+
 //-- walk ------------------------------------------------------------------------------------------
 
 // Part of a table that comes n_times one after another.

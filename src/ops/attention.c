@@ -1,5 +1,6 @@
 #include "ops/attention.h"
 
+#include "ops/attention_resident.h"
 #include "ops/batch_class.h"
 #include "ops/gemv.h"
 #include "ops/half_rows.h"
@@ -70,8 +71,7 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
     return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
 }
 
-// The most that there can be.
-static uint32_t count_ranges(const struct gi_kv_layer *layer)
+uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer)
 {
     return (layer->n_ctx + FEW_KEYS - 1) / FEW_KEYS;
 }
@@ -86,7 +86,8 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer)
 {
     uint64_t partial = gi_x_size(layer->n_head * layer->head_dim);
-    uint64_t n_partial = (uint64_t)layer->n_head * count_ranges(layer) * partial_size(layer);
+    uint64_t n_partial =
+        (uint64_t)layer->n_head * gi_attention_count_ranges(layer) * partial_size(layer);
     uint64_t end = partial + n_partial + 4ull * layer->n_head;
     scratch->partial = (uint32_t)partial;
     scratch->counter = (uint32_t)(partial + n_partial);
@@ -137,44 +138,37 @@ static void split_heads(struct step_shape *shape, const struct gi_kv_layer *laye
 }
 
 // Bytes that a group of heads shares: the results of its subgroups, later of every n-th range.
-static uint32_t subgroup_shared_size(const struct gi_kv_layer *layer, uint32_t group_size,
-                                     uint32_t heads)
+static uint32_t subgroup_shared_size(const struct gi_kv_layer *layer, uint32_t heads)
 {
-    const uint32_t n_quad = heads * layer->head_dim / 4, n_merge = group_size / n_quad;
-    const uint32_t n_part = n_merge > group_size / 32 ? n_merge : group_size / 32;
+    const uint32_t n_quad = heads * layer->head_dim / 4, n_merge = SUBGROUP_WG / n_quad;
+    const uint32_t n_part = n_merge > SUBGROUP_WG / 32 ? n_merge : SUBGROUP_WG / 32;
     return n_part * (n_quad * 16 + heads * 8) + 16;
 }
 
 // The most heads of a kv head that a group can work on, few, so that an invocation's part of their q and
 // results stays in registers; 0: it cannot.
-static uint32_t max_subgroup_heads(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
-                                   uint32_t group_size)
+static uint32_t max_subgroup_heads(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     uint32_t heads = layer->head_dim <= 64 ? 3 : 2;
-    while (heads > 0 &&
-           subgroup_shared_size(layer, group_size, heads) > gi_gpu_limits(gpu)->max_shared_size) {
+    while (heads > 0 && subgroup_shared_size(layer, heads) > gi_gpu_limits(gpu)->max_shared_size) {
         heads--;
     }
     return heads;
 }
 
 // Subgroups take heads of 8 times a power of two.
-static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
-                              uint32_t group_size)
+static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     const uint32_t n = layer->head_dim;
     return (n & (n - 1)) == 0 && gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP) &&
-           max_subgroup_heads(gpu, layer, group_size) > 0;
+           max_subgroup_heads(gpu, layer) > 0;
 }
 
-// Tiles of a key to eight an invocation, and no more ranges than run together. Where groups stay each takes one
-// head: the kernel's two forms are one then, and a driver has half the text of this stage to compile.
-static struct step_shape subgroup_shape(const struct gi_recorder *recorder,
-                                        const struct gi_kv_layer *layer, uint32_t group_size)
+// Tiles of a key to eight an invocation, and no more ranges than run together.
+static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
-    const uint32_t max_heads =
-        recorder->group_size ? 1 : max_subgroup_heads(recorder->gpu, layer, group_size);
-    const uint32_t n_slot = group_size * 8 / layer->head_dim, n_range = count_ranges(layer);
+    const uint32_t n_slot = SUBGROUP_WG * 8 / layer->head_dim,
+                   n_range = gi_attention_count_ranges(layer);
     struct step_shape shape = {
         .program = GI_PROGRAM_ATTENTION_SUBGROUP,
         .n_defines = 8,
@@ -182,7 +176,7 @@ static struct step_shape subgroup_shape(const struct gi_recorder *recorder,
                 : 8 * n_slot < TILE_KEYS ? 8 * n_slot
                                          : TILE_KEYS,
     };
-    split_heads(&shape, layer, max_heads);
+    split_heads(&shape, layer, max_subgroup_heads(gpu, layer));
     // A group for each head: those of a run take a range each where keys are many.
     shape.n_group *= shape.heads;
     const uint32_t most = SUBGROUP_GROUPS / shape.n_group, n = shape.heads * (most < 1 ? 1 : most);
@@ -208,25 +202,26 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
     };
     split_heads(&shape, layer, 512 / layer->head_dim);
     shape.keys = shape.n_group < 8 ? 256 : 1024;
-    shape.max_range = count_ranges(layer);
+    shape.max_range = gi_attention_count_ranges(layer);
     return shape;
 }
 
+// What groups that stay take where they have no form of their own (ops/attention_resident.h) is the last.
 static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
-                                           const struct gi_kv_layer *layer, uint32_t group_size)
+                                           const struct gi_kv_layer *layer)
 {
     const struct gi_gpu *gpu = recorder->gpu;
     if (recorder->group_size == 0 && has_row_form(gpu, layer)) {
         return row_shape(layer);
     }
-    if (has_subgroup_form(gpu, layer, group_size)) {
-        return subgroup_shape(recorder, layer, group_size);
+    if (recorder->group_size == 0 && has_subgroup_form(gpu, layer)) {
+        return subgroup_shape(gpu, layer);
     }
     return (struct step_shape){
         .program = GI_PROGRAM_ATTENTION,
         .n_defines = 7,
         .keys = gi_program_has_registers(gpu) ? KEYS : FEW_KEYS,
-        .max_range = count_ranges(layer),
+        .max_range = gi_attention_count_ranges(layer),
         .n_group = layer->n_head,
     };
 }
@@ -258,15 +253,15 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
 
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    const uint32_t group_size = gi_recorder_group_size(recorder, SUBGROUP_WG);
     return gi_gemv_wants_sums(recorder->gpu) && layer->head_dim % 16 == 0 &&
-           choose_step_shape(recorder, layer, group_size).program == GI_PROGRAM_ATTENTION;
+           !gi_attention_resident_suits(recorder, layer) &&
+           choose_step_shape(recorder, layer).program == GI_PROGRAM_ATTENTION;
 }
 
 static struct gi_program_key step_key(const struct gi_recorder *recorder,
                                       const struct gi_kv_layer *layer,
                                       const struct gi_score_rule *rule,
-                                      const struct step_shape *shape, uint32_t group_size)
+                                      const struct step_shape *shape)
 {
     struct gi_program_key key = {
         .id = shape->program,
@@ -282,9 +277,7 @@ static struct gi_program_key step_key(const struct gi_recorder *recorder,
                     {"VECTORS", (int32_t)shape->vectors}},
     };
     if (shape->program == GI_PROGRAM_ATTENTION_SUBGROUP) {
-        key.defines[7] = (struct gi_define){"WG_SIZE", (int32_t)group_size};
-        key.defines[key.n_defines++] =
-            (struct gi_define){"PUTS", recorder->group_size ? GI_PUTS_ALL : GI_PUTS_NONE};
+        key.defines[7] = (struct gi_define){"WG_SIZE", SUBGROUP_WG};
     } else if (shape->program == GI_PROGRAM_ATTENTION) {
         key.defines[6] = (struct gi_define){"WRITE_SUMS", gi_attention_has_sums(recorder, layer)};
     }
@@ -296,9 +289,11 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
 {
     check_layer(layer);
-    const uint32_t group_size = gi_recorder_group_size(recorder, SUBGROUP_WG);
-    const struct step_shape shape = choose_step_shape(recorder, layer, group_size);
-    const struct gi_program_key key = step_key(recorder, layer, rule, &shape, group_size);
+    if (gi_attention_resident_suits(recorder, layer)) {
+        return gi_op_attention_resident(recorder, label, layer, rule, scratch, err);
+    }
+    const struct step_shape shape = choose_step_shape(recorder, layer);
+    const struct gi_program_key key = step_key(recorder, layer, rule, &shape);
     const struct gi_attention_params params = {
         .n_head = layer->n_head,
         .n_kv_head = layer->n_kv_head,

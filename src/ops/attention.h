@@ -25,6 +25,9 @@ struct gi_attention_scratch {
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer);
 
+// The most ranges of keys that the scratch has room for.
+uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer);
+
 // One token at position step_state.n_past sees keys 0..n_past. Keys are split into ranges, one work
 // group a range and a head or a few heads of a kv head; the last group of them to finish merges the ranges
 // in their order, so that the result does not depend on which one that is. One dispatch.

@@ -44,6 +44,7 @@
     X(HALF_ROWS, half_rows)                                                                        \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
+    X(ATTENTION_RESIDENT, attention_resident)                                                      \
     X(ATTENTION_OUT, attention_out)                                                                \
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
@@ -314,6 +315,7 @@
     X(uint32_t, v_scale)
 
 #define GI_PARAMS_ATTENTION_SUBGROUP(X) GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_RESIDENT(X) GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_ROW(X)      GI_PARAMS_ATTENTION(X)
 
 // parts and stride in vec4 of the stream, bias and gamma in uints of aux.

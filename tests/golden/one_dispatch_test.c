@@ -17,7 +17,7 @@
 #error "MODELS: the folder of the tiny models"
 #endif
 
-enum { N_TOKENS = 40, SKIPPED = 77 };
+enum { N_TOKENS = 40, N_LONG = 1000, SKIPPED = 77 };
 
 //-- a device and what it says ---------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ static void open_setup(struct setup *setup, const char *mode)
     setup->model = glinfer_model_load(setup->device, &model, &err);
     must(setup->model != NULL, &err);
     glinfer_session_params_init(&session);
-    session.n_ctx = 256;
+    session.n_ctx = 2048;
     session.expected = expected_next;
     setup->session = glinfer_session_create(setup->model, &session, &err);
     must(setup->session != NULL, &err);
@@ -136,8 +136,10 @@ static struct glinfer_stats answer_with(struct setup *setup, struct glinfer_gene
     struct glinfer_error err;
     memset(answer, 0, sizeof(*answer));
     glinfer_session_reset(setup->session);
-    params.prompt = prompt;
-    params.n_prompt = sizeof(prompt) / sizeof(prompt[0]);
+    if (!params.prompt) {
+        params.prompt = prompt;
+        params.n_prompt = sizeof(prompt) / sizeof(prompt[0]);
+    }
     params.n_predict = N_TOKENS;
     params.seed = 4711;
     params.on_token = on_token;
@@ -306,6 +308,33 @@ static void what_is_expected_comes_first(void **state)
     answer_prompt(&last, 1.0F, true, &answer);
     assert_non_null(strstr(last.log, "(drawn)"));
     close_setup(&last);
+}
+
+// Attention spreads its keys over groups from 1,024 of these heads on; in memory is what a longer context left.
+static void keys_that_become_many_change_no_token(void **state)
+{
+    static const size_t counts[] = {N_LONG, 2 * N_LONG - N_TOKENS, N_LONG};
+    static int32_t prompt[2 * N_LONG];
+    struct glinfer_generate_params params = draw_by(0.0F, 40, 0.95F);
+    struct answer answers[2][3];
+    (void)state;
+    for (int i = 0; i < 2 * N_LONG; i++) {
+        prompt[i] = 32 + i * i % 91;
+    }
+    params.prompt = prompt;
+    for (int i = 0; i < 2; i++) {
+        open_setup(&last, i == 0 ? "direct" : pick("persistent:1", "persistent"));
+        for (int k = 0; k < 3; k++) {
+            params.n_prompt = counts[k];
+            answer_with(&last, params, &answers[i][k]);
+        }
+        close_setup(&last);
+    }
+    assert_non_null(strstr(last.log, "a chain of steps is one dispatch"));
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(answers[1][k].n, N_TOKENS);
+        assert_memory_equal(answers[1][k].ids, answers[0][k].ids, sizeof(answers[0][k].ids));
+    }
 }
 
 // A wait of no spins is a fault as soon as a chain begins.
@@ -576,6 +605,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_dispatch_gives_the_tokens_of_many),
+        cmocka_unit_test(keys_that_become_many_change_no_token),
         cmocka_unit_test(what_is_expected_comes_first),
         cmocka_unit_test(a_fault_changes_no_token),
         cmocka_unit_test(software_refuses_groups_that_wait_for_each_other),

@@ -654,7 +654,7 @@ static bool record_copies(struct kt_run *run, const struct attention *a,
     return true;
 }
 
-static bool run_attention(struct kt_run *run, size_t index)
+static bool check_attention(struct kt_run *run, size_t index)
 {
     struct attention a;
     attention_init(&a, run, &attention_cases[index]);
@@ -671,7 +671,35 @@ static bool run_attention(struct kt_run *run, size_t index)
 }
 
 const struct kt_suite kt_attention = {"attention", COUNT(attention_cases), attention_name,
-                                      run_attention};
+                                      check_attention};
+
+// As where groups stay: of two sizes, and with more and fewer of them.
+static const struct {
+    uint32_t group_size, n_groups;
+} resident_groups[] = {
+    {256, 132},
+    {128, 20 },
+    {256, 5  },
+};
+
+static void resident_name(size_t index, char *text, size_t size)
+{
+    const size_t i = index % COUNT(resident_groups);
+    int n = snprintf(text, size, "%u groups of %u, ", resident_groups[i].n_groups,
+                     resident_groups[i].group_size);
+    attention_text(&attention_cases[index / COUNT(resident_groups)], text + n, size - (size_t)n);
+}
+
+static bool run_resident(struct kt_run *run, size_t index)
+{
+    run->recorder.group_size = resident_groups[index % COUNT(resident_groups)].group_size;
+    run->recorder.n_groups = resident_groups[index % COUNT(resident_groups)].n_groups;
+    return check_attention(run, index / COUNT(resident_groups));
+}
+
+const struct kt_suite kt_attention_resident = {"attention_resident",
+                                               COUNT(resident_groups) * COUNT(attention_cases),
+                                               resident_name, run_resident};
 
 // A table of direct grids gives the same bits as one of indirect grids, where the device has those.
 static bool replay_table(struct kt_run *run, const struct attention *a,

@@ -353,6 +353,33 @@ static void a_key_tells_tables_apart(void **state)
     }
 }
 
+// A kernel with ranges, as one stage and as two.
+static void groups_of_a_stage_tell_each_other_where_no_other_writes(void **state)
+{
+    struct fixture *f = *state;
+    const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
+    const struct gi_define defines[] = {
+        {"WG_SIZE", GROUP_SIZE},
+        {"RANGES",  2         }
+    };
+    const char *const expected[] = {"#define GRID_TELLS 1\n", "#define GRID_TELLS 0\n"};
+    const uint32_t plain = f->mix;
+    check(gi_program_table_request_source(f->programs, "ranges", mix_kernel, defines, 2, &f->mix,
+                                          &f->err),
+          &f->err);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct gi_dispatch_table *table = record_labelled(f, 2 * (i + 1), false);
+        struct gi_persistent *persistent =
+            gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
+        uint32_t capability;
+        gi_dispatch_table_destroy(table);
+        check(persistent != NULL, &f->err);
+        assert_non_null(strstr(gi_persistent_text(persistent, &capability), expected[i]));
+        gi_persistent_destroy(persistent);
+    }
+    f->mix = plain;
+}
+
 static void a_dispatch_takes_what_its_budget_holds(void **state)
 {
     struct fixture *f = *state;
@@ -419,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_dispatch_ends_when_done),
         cmocka_unit_test(a_program_is_looked_for_before_it_is_built),
         cmocka_unit_test(a_key_tells_tables_apart),
+        cmocka_unit_test(groups_of_a_stage_tell_each_other_where_no_other_writes),
         cmocka_unit_test(a_dispatch_takes_what_its_budget_holds),
         cmocka_unit_test(a_fault_stops_all_that_follows),
         cmocka_unit_test(groups_that_cannot_run_together_are_refused_or_left_out),

@@ -41,6 +41,7 @@ static const struct {
     {"VECTORS",     {2, 1}  },
     {"HEADS",       {3, 2}  },
     {"TEAMS",       {1, 2}  },
+    {"RANGES",      {5, 1}  },
     {"LOADS",       {16, 4} },
     {"TILE_TOKENS", {64, 32}},
     {"SLICES",      {1, 2}  },
