@@ -96,21 +96,22 @@ static bool allocate(struct glinfer_session *session, const struct gi_kv_layer *
 {
     struct gi_gpu *gpu = session->model->device->gpu;
     const uint32_t n_layer = session->model->facts.n_layer;
-    const size_t n_slots = n_layer + GI_SESSION_RANGE_COUNT;
+    const uint32_t n_slots = n_layer + GI_SESSION_RANGE_COUNT;
     struct gi_arena_slot *slots = calloc(n_slots, sizeof(*slots));
+    uint64_t *all = calloc(n_slots, sizeof(*all));
+    const struct gi_arena_request request = {
+        .sizes = all, .n = n_slots, .n_wanted = 1, .label = "session"};
     session->kv_cache = calloc(n_layer, sizeof(session->kv_cache[0]));
-    bool ok = slots && session->kv_cache;
+    bool ok = slots && all && session->kv_cache;
     if (!ok) {
         gi_error_no_memory(err, n_slots * sizeof(*slots), "a session");
     }
-    gi_arena_init(&session->arena, 512ull << 20, gi_arena_alignment(gi_gpu_limits(gpu)));
-    for (size_t i = 0; ok && i < n_slots; i++) {
-        ok = gi_arena_add(&session->arena, i < n_layer ? kv_size : sizes[i - n_layer], &slots[i],
-                          err);
+    for (uint32_t i = 0; ok && i < n_slots; i++) {
+        all[i] = i < n_layer ? kv_size : sizes[i - n_layer];
     }
-    ok = ok && reserve(session, session->arena.total, err) &&
-         gi_arena_allocate(&session->arena, gpu, "session", err);
-    for (size_t i = 0; ok && i < n_slots; i++) {
+    ok = ok && reserve(session, gi_arena_total(&request, gpu), err) &&
+         gi_arena_place(&session->arena, gpu, &request, slots, err);
+    for (uint32_t i = 0; ok && i < n_slots; i++) {
         const struct gi_range range = gi_arena_range(&session->arena, &slots[i]);
         if (i < n_layer) {
             session->kv_cache[i] = *kv;
@@ -119,6 +120,7 @@ static bool allocate(struct glinfer_session *session, const struct gi_kv_layer *
             session->ranges[i - n_layer] = range;
         }
     }
+    free(all);
     free(slots);
     return ok;
 }

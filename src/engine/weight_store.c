@@ -274,37 +274,89 @@ static uint32_t count_parts(const struct gi_model_plan *plan)
     return n;
 }
 
+// Buffers in which weights are looked for: a persistent dispatch has each bound twice, as quads and as words, and
+// most devices that it suits have 16 storage blocks.
+enum { WANTED_BUFFERS = 3 };
+
+static void take_place(struct gi_weight_part *part, const struct gi_range *range)
+{
+    part->quads.buffer = part->aux.buffer = range->buffer;
+    part->quads.offset += range->offset;
+    part->aux.offset += range->offset;
+}
+
+// Weights alike have the same program in every layer.
+static bool is_alike(const struct gi_weight *a, const struct gi_weight *b)
+{
+    return a->n_rows == b->n_rows && a->n_cols == b->n_cols && a->n_parts == b->n_parts &&
+           a->parts[0].quant == b->parts[0].quant;
+}
+
+static uint32_t find_kind(const struct gi_weight_store *store, uint32_t weight)
+{
+    uint32_t kind = 0;
+    while (!is_alike(&store->weights[kind], &store->weights[weight])) {
+        kind++;
+    }
+    return kind;
+}
+
+// Of n parts.
+struct places {
+    uint64_t *sizes;
+    uint32_t *kinds;
+    struct gi_arena_slot *slots;
+    uint32_t n;
+};
+
+static bool open_places(struct places *places, const struct gi_weight_store *store, uint32_t n,
+                        struct glinfer_error *err)
+{
+    *places = (struct places){.sizes = calloc(n, sizeof(*places->sizes)),
+                              .kinds = calloc(n, sizeof(*places->kinds)),
+                              .slots = calloc(n, sizeof(*places->slots))};
+    if (!places->sizes || !places->kinds || !places->slots) {
+        return gi_error_no_memory(err, n * sizeof(*places->slots), "the list of weights");
+    }
+    for (uint32_t i = 0; i < store->n_weights; i++) {
+        const uint32_t kind = find_kind(store, i);
+        for (uint32_t j = 0; j < store->weights[i].n_parts; j++, places->n++) {
+            places->sizes[places->n] =
+                gi_plan_part_size(&store->weights[i].parts[j], store->arena.alignment);
+            places->kinds[places->n] = kind;
+        }
+    }
+    return true;
+}
+
+static void close_places(struct places *places)
+{
+    free(places->sizes);
+    free(places->kinds);
+    free(places->slots);
+}
+
 // Gives every part its place; the ranges of a part lie one behind the other in its slot.
 static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
                         const struct gi_model_plan *plan, struct glinfer_error *err)
 {
-    const uint32_t n_slots = count_parts(plan);
-    struct gi_arena_slot *slots = calloc(n_slots, sizeof(*slots));
-    if (!slots) {
-        return gi_error_no_memory(err, n_slots * sizeof(*slots), "the list of weights");
-    }
-    bool ok = true;
-    uint32_t slot = 0;
-    for (uint32_t i = 0; ok && i < store->n_weights; i++) {
-        for (uint32_t j = 0; ok && j < store->weights[i].n_parts; j++) {
-            ok =
-                gi_arena_add(&store->arena,
-                             gi_plan_part_size(&store->weights[i].parts[j], store->arena.alignment),
-                             &slots[slot++], err);
-        }
-    }
-    ok = ok && gi_arena_allocate(&store->arena, gpu, "weights", err);
-    slot = 0;
-    for (uint32_t i = 0; ok && i < store->n_weights; i++) {
+    struct places places;
+    store->arena.alignment = gi_arena_alignment(gi_gpu_limits(gpu));
+    bool ok = open_places(&places, store, count_parts(plan), err);
+    const struct gi_arena_request request = {.sizes = places.sizes,
+                                             .kinds = places.kinds,
+                                             .n = places.n,
+                                             .n_kind = store->n_weights,
+                                             .n_wanted = WANTED_BUFFERS,
+                                             .label = "weights"};
+    ok = ok && gi_arena_place(&store->arena, gpu, &request, places.slots, err);
+    for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
         for (uint32_t j = 0; j < store->weights[i].n_parts; j++) {
-            struct gi_weight_part *part = &store->weights[i].parts[j];
-            const struct gi_range range = gi_arena_range(&store->arena, &slots[slot++]);
-            part->quads.buffer = part->aux.buffer = range.buffer;
-            part->quads.offset += range.offset;
-            part->aux.offset += range.offset;
+            const struct gi_range range = gi_arena_range(&store->arena, &places.slots[slot++]);
+            take_place(&store->weights[i].parts[j], &range);
         }
     }
-    free(slots);
+    close_places(&places);
     return ok;
 }
 
@@ -324,14 +376,12 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
                           const struct gi_model_plan *plan, glinfer_progress_fn progress,
                           void *user, struct glinfer_error *err)
 {
-    const uint64_t max_buffer = 512ull << 20;
     struct loader loader = {
         .gpu = gpu, .plan = plan, .progress = progress, .user = user, .err = err};
     for (size_t i = 0; i < gi_gguf_tensor_count(plan->gguf); i++) {
         loader.total += gi_gguf_tensor_at(plan->gguf, i)->size;
     }
     memset(store, 0, sizeof(*store));
-    gi_arena_init(&store->arena, max_buffer, gi_arena_alignment(gi_gpu_limits(gpu)));
     loader.team = gi_team_create(0);
     bool ok = (loader.team || gi_error_no_memory(err, 1, "threads that load weights")) &&
               copy_weights(store, plan, err) && place_parts(store, gpu, plan, err);

@@ -6,8 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define MAX_BUFFER_SIZE (UINT64_C(1) << 30)
-
 //-- staging ---------------------------------------------------------------------------------------
 
 bool gi_staging_init(struct gi_gpu *gpu, struct glinfer_error *err)
@@ -142,10 +140,10 @@ bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t
                           uint64_t together, const char *label, struct glinfer_error *err)
 {
     *buffer = (struct gi_buffer){0};
-    if (size == 0 || size > MAX_BUFFER_SIZE) {
+    if (size == 0 || size > GI_MAX_BUFFER_SIZE) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                            "the buffer %s has %llu bytes; 1 to 1073741824 can be", label,
-                            (unsigned long long)size);
+                            "the buffer %s has %llu bytes; 1 to %llu can be", label,
+                            (unsigned long long)size, (unsigned long long)GI_MAX_BUFFER_SIZE);
     }
     buffer->size = (size + 15) & ~UINT64_C(15);
     glGenBuffers(1, &buffer->name);

@@ -6,6 +6,8 @@
 
 #include "gpu/gpu.h"
 
+#define GI_MAX_BUFFER_SIZE (UINT64_C(1) << 31)
+
 struct gi_buffer {
     uint32_t name;   // GL name, 0: none
     uint32_t memory; // GL's memory object below it; 0: memory of the driver's own
@@ -19,7 +21,7 @@ struct gi_range {
 };
 
 // Allocates size bytes (rounded up to 16), zeroed. label names it in driver messages and errors.
-// Fails with NO_MEMORY (size and label) and UNSUPPORTED over 1 GiB.
+// Fails with NO_MEMORY (size and label) and UNSUPPORTED over GI_MAX_BUFFER_SIZE.
 bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size, const char *label,
                     struct glinfer_error *err);
 // The same in large pages where the device has a way to them and together, the bytes of all buffers of
