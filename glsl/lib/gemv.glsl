@@ -23,7 +23,8 @@
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (lib/gemv_half.glsl), with AHEAD 1 or 2 of as many blocks at a time, the next ones
 //                  asked for before (lib/gemv_ahead.glsl).
-//                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_resident.glsl).
+//                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_resident.glsl), with STREAM 1 such
+//                  that memory is what they wait for (lib/gemv_stream.glsl).
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (lib/quant/dot.glsl).
@@ -97,9 +98,16 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #define AHEAD 0
 #endif
 
+#ifndef STREAM
+#define STREAM 0
+#endif
+#ifndef BATCH
+#define BATCH 1
+#endif
+
 #if GEMV_SPLIT
-#define GEMV_OWNERS (8 * PAIRS)
-#define N_SLICE (WG_SIZE / GEMV_OWNERS)
+#define GEMV_OWNERS (8 * PAIRS * BATCH)
+#define N_SLICE (WG_SIZE / (8 * PAIRS))
 #else
 #define GEMV_OWNERS WG_SIZE
 #endif
@@ -178,7 +186,14 @@ float gemv_inv_rms(float ssq)
 // Whether each slice adds up a part of the sum of squares.
 #define SSQ_BY_SLICE (GEMV_NORM && !(HALF && AHEAD))
 
-shared vec2 gemv_partial[8 * PAIRS * N_PARTIAL];
+#if BATCH > 1
+uint gemv_set = 0u; // of the turns of a batch, where its sums are
+#else
+#define gemv_set 0u
+#endif
+#define GEMV_SET_SIZE uint(8 * PAIRS * N_PARTIAL)
+
+shared vec2 gemv_partial[BATCH * 8 * PAIRS * N_PARTIAL];
 #if SSQ_BY_SLICE
 shared float gemv_partial_ssq[8 * PAIRS * N_PARTIAL];
 #endif
@@ -216,12 +231,13 @@ vec2 gemv_collect(uint owner)
         y += gemv_partial[at + i * 8u];
     }
 #if SSQ_BY_SLICE
-    y *= gemv_inv_rms(gemv_collect_ssq(at));
+    y *= gemv_inv_rms(gemv_collect_ssq(at % GEMV_SET_SIZE));
 #endif
     return y;
 }
 
-void gemv_share(uint lane, vec2 y, float ssq)
+// Leaves an invocation's sums where gemv_collect finds them behind a barrier.
+void gemv_leave(uint lane, vec2 y, float ssq)
 {
 #if SUBGROUP
 #if GEMV_PARTS
@@ -238,11 +254,18 @@ void gemv_share(uint lane, vec2 y, float ssq)
 #endif
     if (lane % uint(GEMV_SPAN) < 8u) {
         uint at = lane / uint(GEMV_SPAN) * 8u + lane % 8u;
-        gemv_partial[at] = y;
+        gemv_partial[gemv_set * GEMV_SET_SIZE + at] = y;
 #if SSQ_BY_SLICE
-        gemv_partial_ssq[at] = ssq;
+        if (gemv_set == 0u) {
+            gemv_partial_ssq[at] = ssq;
+        }
 #endif
     }
+}
+
+void gemv_share(uint lane, vec2 y, float ssq)
+{
+    gemv_leave(lane, y, ssq);
     memoryBarrierShared();
     barrier();
 }
@@ -301,7 +324,11 @@ vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
 }
 
 #if RESIDENT
+#if STREAM
+#include "lib/gemv_stream.glsl"
+#else
 #include "lib/gemv_resident.glsl"
+#endif
 #elif HALF && AHEAD
 #include "lib/gemv_ahead.glsl"
 #else

@@ -7,11 +7,16 @@
 #error "N_BLOCK: blocks of x"
 #endif
 
+// Blocks that are there at a time: all of them, where groups do not stay.
+#ifndef X_BLOCKS
+#define X_BLOCKS N_BLOCK
+#endif
+
 // Four quads of pairs and one with the power of two and the sums of the halves as floats; five also keep
 // neighbouring slices in different banks.
 #define HALF_QUADS 5u
 
-shared uvec4 x_pairs[N_BLOCK * 5];
+shared uvec4 x_pairs[X_BLOCKS * 5];
 
 #if QUANT_PAIRS == PAIRS_OF_NIBBLES
 uvec4 pair_up(vec4 a, vec4 b)

@@ -50,14 +50,46 @@ static const char *const kernel_names[][2] = {
     [GI_GEMV_EXPERT] = {"gemv_expert",     "gemv_expert_half"    },
 };
 
+// Turns of groups that stay whose sums meet together: a power of two.
+#define MAX_BATCH 4
+
+static uint32_t choose_batch(const struct gi_gemv_part *part)
+{
+    const uint32_t n_pass = (part->n_pair + part->shape.pairs - 1) / part->shape.pairs;
+    const uint32_t n_turn = (n_pass + part->shape.max_groups - 1) / part->shape.max_groups;
+    uint32_t n = 1;
+    while (n < n_turn && n < MAX_BATCH && 2 * n * 8 * part->shape.pairs <= part->shape.wg_size) {
+        n *= 2;
+    }
+    return n;
+}
+
+static void add_stream(struct gi_gemv_part *part)
+{
+    gi_gemv_add_define(&part->key, "STREAM", 1);
+    gi_gemv_add_define(&part->key, "BATCH", choose_batch(part));
+    if (part->shape.form == GI_GEMV_FORM_F16 && part->n_block > GI_RESIDENT_BLOCKS) {
+        gi_gemv_add_define(&part->key, "X_BLOCKS", GI_RESIDENT_BLOCKS);
+    }
+}
+
+// Which weights they are depends on what the dispatch before finds.
+static bool is_of_experts(enum gi_gemv_kernel kernel)
+{
+    return kernel == GI_GEMV_EXPERT || kernel == GI_GEMV_EXPERT_GLU;
+}
+
 // Groups that stay ask for their first weights before what they depend on is there, unless which weights
 // they are depends on it. An invocation asks for two blocks at a time where it has several.
-static void add_resident(struct gi_gemv_part *part, enum gi_gemv_kernel kernel, uint32_t n_cols)
+static void add_resident(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                         enum gi_gemv_kernel kernel, uint32_t n_cols)
 {
     const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
-    gi_gemv_add_define(&part->key, "RESIDENT",
-                       kernel != GI_GEMV_EXPERT && kernel != GI_GEMV_EXPERT_GLU);
+    gi_gemv_add_define(&part->key, "RESIDENT", !is_of_experts(kernel));
     gi_gemv_add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
+    if (gi_gemv_streams(recorder) && !is_of_experts(kernel)) {
+        add_stream(part);
+    }
     if (part->shape.form == GI_GEMV_FORM_F16 || part->n_block <= MAX_SHARED_BLOCKS) {
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
         gi_gemv_add_define(&part->key, "TAKES",
@@ -84,6 +116,9 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         .n_cols = weight->n_cols,
     };
     part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
+    if (recorder->group_size && is_of_experts(kernel) && part->n_block > GI_RESIDENT_BLOCKS) {
+        part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
+    }
     part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
     part->key.quant = weight_part->quant->type;
     gi_gemv_add_define(&part->key, "WG_SIZE", part->shape.wg_size);
@@ -104,7 +139,7 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         gi_gemv_add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
     }
     if (recorder->group_size) {
-        add_resident(part, kernel, weight->n_cols);
+        add_resident(part, recorder, kernel, weight->n_cols);
     }
     gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }

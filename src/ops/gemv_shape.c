@@ -252,8 +252,23 @@ static bool find_dot_shape(const struct gi_recorder *recorder, const struct gi_w
     return false;
 }
 
-// Of x in pairs of halves, where groups stay: 20 KiB of what all stages of a program share.
-#define MAX_RESIDENT_F16_BLOCKS 256
+// Turns of groups that stay, in thirds of the time that a pair takes: the end of a turn takes one.
+static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    const uint32_t n_turn = divide_up(divide_up(n_pair, shape->pairs), shape->max_groups);
+    return n_turn * (3 * shape->pairs + 1);
+}
+
+// As many pairs a group at a time as make all end together soonest.
+static void choose_stream_pairs(struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    struct gi_gemv_shape other = *shape;
+    for (other.pairs = 2; other.pairs <= 8; other.pairs *= 2) {
+        if (turns_cost(&other, n_pair) < turns_cost(shape, n_pair)) {
+            *shape = other;
+        }
+    }
+}
 
 // For groups of one size that stay: as many pairs a group as let all groups work at once, but no fewer
 // than eight slices of k, and then groups that loop.
@@ -262,15 +277,28 @@ static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder,
 {
     struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->group_size, 1, recorder->n_groups};
     const uint32_t n_pair = part->n_rows / 16;
-    if (!recorder->is_half || n_block > MAX_RESIDENT_F16_BLOCKS ||
-        !is_possible(&shape, recorder, part, n_block)) {
+    const bool is_stream = gi_gemv_streams(recorder);
+    const uint32_t n_kept =
+        is_stream && n_block > GI_RESIDENT_BLOCKS ? GI_RESIDENT_BLOCKS : n_block;
+    if (!recorder->is_half || n_kept > GI_RESIDENT_BLOCKS ||
+        !is_possible(&shape, recorder, part, n_kept)) {
         shape.form = GI_GEMV_FORM_SPLIT;
+    }
+    if (is_stream) {
+        choose_stream_pairs(&shape, n_pair);
+        return shape;
     }
     while (n_pair > shape.pairs * shape.max_groups && shape.pairs < 8 &&
            shape.wg_size >= 2 * 8 * 8 * shape.pairs) {
         shape.pairs *= 2;
     }
     return shape;
+}
+
+bool gi_gemv_streams(const struct gi_recorder *recorder)
+{
+    return recorder->group_size >= GI_STREAM_SIZE &&
+           gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
 }
 
 bool gi_gemv_prefers_dot(const struct gi_gpu *gpu)

@@ -41,6 +41,7 @@ static const struct bench benches[] = {
     {"8b gate_up",      GLU,      GI_GGML_TYPE_Q4_0,    28672, 4096,  0,  0, 0  },
     {"8b gate_up",      GLU,      GI_GGML_TYPE_Q4_K,    28672, 4096,  0,  0, 0  },
     {"8b down",         RESIDUAL, GI_GGML_TYPE_Q4_0,    4096,  14336, 0,  0, 0  },
+    {"8b vocab",        VOCAB,    GI_GGML_TYPE_Q8_0,    64128, 4096,  0,  0, 0  },
  // Every type at one shape, so that a slow one is seen.
     {"type",            RESIDUAL, GI_GGML_TYPE_F16,     4096,  14336, 0,  0, 0  },
     {"type",            RESIDUAL, GI_GGML_TYPE_BF16,    4096,  14336, 0,  0, 0  },
@@ -86,11 +87,18 @@ static bool is_half_at(size_t index)
     return index >= ARRAY_LEN(benches);
 }
 
+// By groups that stay, as many as GLINFER_DISPATCH=persistent says.
+static bool is_stay_at(size_t index)
+{
+    return index >= 2 * ARRAY_LEN(benches);
+}
+
 static void name_bench(size_t index, char *text, size_t size)
 {
     const struct bench *b = bench_at(index);
-    snprintf(text, size, "%s %s %u x %u%s", b->model, gi_ggml_type_find(b->type)->name, b->n_rows,
-             b->n_cols, is_half_at(index) ? " in f16" : "");
+    snprintf(text, size, "%s%s %s %u x %u%s", is_stay_at(index) ? "stay " : "", b->model,
+             gi_ggml_type_find(b->type)->name, b->n_rows, b->n_cols,
+             is_half_at(index) ? " in f16" : "");
 }
 
 static bool has_f16(const struct kt_run *run, const struct bench *b)
@@ -172,6 +180,10 @@ static bool run_bench(struct kt_run *run, size_t index)
     if (is_half_at(index) && !has_f16(run, b)) {
         return true;
     }
+    if (is_stay_at(index)) {
+        run->recorder.group_size = gi_gpu_persistent(run->gpu)->params.group_size;
+        run->recorder.n_groups = gi_gpu_persistent(run->gpu)->params.n_groups;
+    }
     bool is_good = make_buffers(run, b, &buffers);
     run->n_copy = 1;
     for (uint32_t i = 0; is_good && i < run->n_copy; i++) {
@@ -186,7 +198,7 @@ static bool run_bench(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_bench = {
     .kernel = "bench_gemv",
-    .n_case = 2 * ARRAY_LEN(benches),
+    .n_case = 3 * ARRAY_LEN(benches),
     .name = name_bench,
     .run = run_bench,
 };

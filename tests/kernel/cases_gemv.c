@@ -29,6 +29,18 @@ static const char *const shape_names[] = {"split",       "split:96:3",  "row",  
 #define N_SHAPE 5                                  // that all kernels are tested with
 #define N_DOT   (ARRAY_LEN(shape_names) - N_SHAPE) // behind them, which differ in the dot product
 
+// Groups that stay for many dispatches, behind them: here each for one.
+static const struct stay {
+    uint32_t size, n; // invocations of a group, groups at most
+    bool is_half;
+} stays[] = {
+    {128, 3, false},
+    {128, 2, true },
+    {512, 2, false},
+    {512, 5, true },
+};
+#define N_STAY ARRAY_LEN(stays)
+
 static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,
                                  GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0};
 #define N_TYPE ARRAY_LEN(types)
@@ -46,15 +58,36 @@ static struct variant get_variant(size_t index)
                             index % N_SHAPE};
 }
 
+// NULL: a shape by name.
+static const struct stay *find_stay(const struct variant *variant)
+{
+    const size_t n = ARRAY_LEN(shape_names);
+    return variant->shape < n ? NULL : &stays[variant->shape - n];
+}
+
 static int print_variant(const struct variant *variant, char *text, size_t size)
 {
+    const struct stay *stay = find_stay(variant);
+    if (stay) {
+        return snprintf(text, size, "%s %u groups of %u that stay%s ",
+                        gi_ggml_type_find(variant->type)->name, stay->n, stay->size,
+                        stay->is_half ? " in f16" : "");
+    }
     return snprintf(text, size, "%s %s ", gi_ggml_type_find(variant->type)->name,
                     shape_names[variant->shape]);
 }
 
 // softpipe reads wrong texels past 32768; the library does not choose that shape there.
-static bool set_shape(const struct kt_run *run, const struct variant *variant)
+static bool set_shape(struct kt_run *run, const struct variant *variant)
 {
+    const struct stay *stay = find_stay(variant);
+    if (stay) {
+        run->recorder.group_size = stay->size;
+        run->recorder.n_groups = stay->n;
+        run->recorder.is_half = stay->is_half;
+        roundings = stay->is_half ? F16_ROUNDINGS : ROUNDINGS;
+        return unsetenv("GLINFER_GEMV") == 0;
+    }
     bool is_texel = strstr(shape_names[variant->shape], "tex") != NULL;
     roundings = strncmp(shape_names[variant->shape], "f16", 3) == 0 ? F16_ROUNDINGS : ROUNDINGS;
     if (is_texel && strstr(gi_gpu_platform(run->gpu)->renderer, "softpipe")) {
@@ -532,6 +565,52 @@ const struct kt_suite kt_gemv_dot = {
     .n_case = ARRAY_LEN(dot_sizes) * ARRAY_LEN(dot_types) * N_DOT,
     .name = name_dot,
     .run = run_dot,
+};
+
+//-- groups that stay ------------------------------------------------------------------------------
+
+static const uint32_t stay_types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q8_0,
+                                      GI_GGML_TYPE_Q4_K};
+
+// Slices of one block, of some and of many; fewer pairs than groups and many turns; x in parts.
+static const struct residual_size stay_sizes[] = {
+    {40,  256,   0,  1,     false, true},
+    {48,  768,   16, 0.25f, true,  true},
+    {512, 2304,  0,  -2,    true,  true},
+    {80,  8192,  0,  1,     false, true},
+    {112, 14336, 0,  1,     false, true},
+};
+
+static struct variant get_stay_variant(size_t index, struct residual_size *size)
+{
+    const size_t type = index / N_STAY % ARRAY_LEN(stay_types);
+    const struct variant variant = {stay_types[type], index / N_STAY / ARRAY_LEN(stay_types),
+                                    ARRAY_LEN(shape_names) + index % N_STAY};
+    *size = stay_sizes[variant.size];
+    return variant;
+}
+
+static void name_stay(size_t index, char *text, size_t size)
+{
+    struct residual_size s;
+    const struct variant variant = get_stay_variant(index, &s);
+    print_residual(&variant, &s, text, size);
+}
+
+static bool run_stay(struct kt_run *run, size_t index)
+{
+    struct residual_size size;
+    const struct variant variant = get_stay_variant(index, &size);
+    const struct stay *stay = find_stay(&variant);
+    const bool is_here = stay->size <= gi_gpu_limits(run->gpu)->max_invocations;
+    return !is_here || check_residual(run, &variant, &size);
+}
+
+const struct kt_suite kt_gemv_stay = {
+    .kernel = "gemv_stay",
+    .n_case = ARRAY_LEN(stay_sizes) * ARRAY_LEN(stay_types) * N_STAY,
+    .name = name_stay,
+    .run = run_stay,
 };
 
 //-- gemv is linear --------------------------------------------------------------------------------

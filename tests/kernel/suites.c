@@ -1,7 +1,8 @@
 #include "kernel_test.h"
 
 extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_glu, kt_gemv_glu_half,
-    kt_gemv_vocab, kt_gemv_linear, kt_gemv_quant, kt_gemv_dot, kt_gemv_bench, kt_gemm_bench;
+    kt_gemv_vocab, kt_gemv_linear, kt_gemv_quant, kt_gemv_dot, kt_gemv_stay, kt_gemv_bench,
+    kt_gemm_bench;
 extern const struct kt_suite kt_gemv_plain, kt_post_norm, kt_rmsnorm_add, kt_norm_rope_kv;
 extern const struct kt_suite kt_experts, kt_experts_step;
 extern const struct kt_suite kt_argmax, kt_logprob, kt_sample;
@@ -25,6 +26,7 @@ const struct kt_suite *const kt_suites[] = {
     &kt_gemv_linear,
     &kt_gemv_quant,
     &kt_gemv_dot,
+    &kt_gemv_stay,
     &kt_gemv_plain,
     &kt_experts,
     &kt_experts_step,

@@ -1,14 +1,14 @@
 // IQ4_NL: weight = d * code of a nibble. One quad a row and block. Scale word: f16 d of two blocks, the
 // even one low.
+#include "lib/quant/paired_scale.glsl"
+
 struct QuantBlock {
     uvec4 quad;
-    float d;
+    PairedScale d;
 };
 
 #include "lib/quant/codebook.glsl"
 #include "lib/quant/iq4_codes.glsl"
-#include "lib/quant/paired_scale.glsl"
-
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
@@ -19,12 +19,12 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    return w.d * codes_dot(w.quad, iq4_codes, x);
+    return scale_of(w.d) * codes_dot(w.quad, iq4_codes, x);
 }
 
 vec4 quant_quad(QuantBlock w, int k)
 {
-    return codes_quad(w.quad, iq4_codes, w.d, k);
+    return codes_quad(w.quad, iq4_codes, scale_of(w.d), k);
 }
 
 #ifdef QUANT_STAGE

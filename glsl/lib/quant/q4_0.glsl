@@ -4,14 +4,14 @@
 //   element   0 1 .. 7    8 9 .. 15    16 17 .. 23   24 25 .. 31   four bits each, the first low
 //
 // Scale word: f16 d of two blocks, the even one low.
+#include "lib/quant/paired_scale.glsl"
+
 struct QuantBlock {
     uvec4 quad;
-    float d;
+    PairedScale d;
 };
 
 #include "lib/quant/fields.glsl"
-#include "lib/quant/paired_scale.glsl"
-
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
@@ -27,12 +27,12 @@ vec4 quant_fields(QuantBlock w, int k)
 
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    return w.d * (fields_dot(w, x) - 8.0 * (sum.x + sum.y));
+    return scale_of(w.d) * (fields_dot(w, x) - 8.0 * (sum.x + sum.y));
 }
 
 vec4 quant_quad(QuantBlock w, int k)
 {
-    return fields_quad(w, vec2(w.d), vec2(-8.0 * w.d), k);
+    return fields_quad(w, vec2(scale_of(w.d)), vec2(-8.0 * scale_of(w.d)), k);
 }
 
 #if DOT
@@ -65,7 +65,7 @@ void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
 
 float quant_end(QuantBlock w, DotSum s, vec2 sum)
 {
-    return w.d * dot_nibbles_end(s, 8.0, sum);
+    return scale_of(w.d) * dot_nibbles_end(s, 8.0, sum);
 }
 #endif
 
@@ -77,9 +77,7 @@ void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a,
     uint at = quant_index(tile, two, n_two, 2u, row);
     a.quad = quad_at(at);
     b.quad = quad_at(at + TILE_ROWS);
-    highp vec2 d = unpackHalf2x16(aux_at(quant_index(tile, two, n_two, 1u, row)));
-    a.d = d.x;
-    b.d = d.y;
+    part_scales(aux_at(quant_index(tile, two, n_two, 1u, row)), a.d, b.d);
 }
 
 #define QUANT_PAIRS PAIRS_OF_NIBBLES
@@ -92,7 +90,7 @@ mediump vec2 quant_half(QuantBlock w, int k, uvec4 x, mediump vec2 h)
 
 float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
 {
-    return w.d * (p.x - 8.0 * (sum.x + sum.y));
+    return scale_of(w.d) * (p.x - 8.0 * (sum.x + sum.y));
 }
 #endif
 

@@ -1,14 +1,14 @@
 // Q5_0: weight = d * (quant - 16), quants of five bits. One quad a row and block, nibbles. Scale words,
 // three for two blocks: f16 d of each, the even one low; the planes of their fifth bits.
+#include "lib/quant/paired_scale.glsl"
+
 struct QuantBlock {
     uvec4 quad;
     uint high;
-    float d;
+    PairedScale d;
 };
 
 #include "lib/quant/fields.glsl"
-#include "lib/quant/paired_scale.glsl"
-
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
@@ -27,10 +27,10 @@ vec4 quant_fields(QuantBlock w, int k)
 
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    return w.d * (fields_dot(w, x) - 16.0 * (sum.x + sum.y));
+    return scale_of(w.d) * (fields_dot(w, x) - 16.0 * (sum.x + sum.y));
 }
 
 vec4 quant_quad(QuantBlock w, int k)
 {
-    return fields_quad(w, vec2(w.d), vec2(-16.0 * w.d), k);
+    return fields_quad(w, vec2(scale_of(w.d)), vec2(-16.0 * scale_of(w.d)), k);
 }

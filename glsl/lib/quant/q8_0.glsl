@@ -5,12 +5,12 @@
 //   element   0 1 2 3   4 5 6 7   8 .. 11   ..     16 .. 19   ..   28 .. 31   the first byte low
 //
 // Scale word: f16 d of two blocks, the even one low.
+#include "lib/quant/paired_scale.glsl"
+
 struct QuantBlock {
     uvec4 quads[2];
-    float d;
+    PairedScale d;
 };
-
-#include "lib/quant/paired_scale.glsl"
 
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
@@ -41,12 +41,12 @@ float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
     p += bytes_at_top(w.quads[1].y) * x[5];
     p += bytes_at_top(w.quads[1].z) * x[6];
     p += bytes_at_top(w.quads[1].w) * x[7];
-    return w.d * byte_weight * ((p.x + p.y) + (p.z + p.w));
+    return scale_of(w.d) * byte_weight * ((p.x + p.y) + (p.z + p.w));
 }
 
 vec4 quant_quad(QuantBlock w, int k)
 {
-    return bytes_at_top((k < 4 ? w.quads[0] : w.quads[1])[k & 3]) * (w.d * byte_weight);
+    return bytes_at_top((k < 4 ? w.quads[0] : w.quads[1])[k & 3]) * (scale_of(w.d) * byte_weight);
 }
 
 #if DOT
@@ -82,7 +82,7 @@ void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
 
 float quant_end(QuantBlock w, DotSum s, vec2 sum)
 {
-    return w.d * dot_bytes_end(s, sum);
+    return scale_of(w.d) * dot_bytes_end(s, sum);
 }
 #endif
 
@@ -96,9 +96,7 @@ void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a,
     a.quads[1] = quad_at(at + TILE_ROWS);
     b.quads[0] = quad_at(at + 2u * TILE_ROWS);
     b.quads[1] = quad_at(at + 3u * TILE_ROWS);
-    highp vec2 d = unpackHalf2x16(aux_at(quant_index(tile, two, n_two, 1u, row)));
-    a.d = d.x;
-    b.d = d.y;
+    part_scales(aux_at(quant_index(tile, two, n_two, 1u, row)), a.d, b.d);
 }
 
 #define QUANT_PAIRS PAIRS_OF_BYTES
@@ -115,6 +113,6 @@ mediump vec2 quant_half(QuantBlock w, int k, uvec4 x, mediump vec2 h)
 
 float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
 {
-    return w.d * (p.x - 128.0 * (sum.x + sum.y));
+    return scale_of(w.d) * (p.x - 128.0 * (sum.x + sum.y));
 }
 #endif
