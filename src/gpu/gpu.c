@@ -182,6 +182,8 @@ static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setti
                    .n_groups = asked->n_groups ? asked->n_groups : 132,
                    .max_spins = setting->has_spins ? asked->max_spins : 1u << 17},
     };
+    const bool has_larger = asked->group_size == 0 && is_persistent_size(&gpu->limits, 512);
+    gpu->persistent.large_group_size = has_larger ? 512 : gpu->persistent.params.group_size;
 }
 
 // GLINFER_DISPATCH; engine/settings.h says what is ill-formed.

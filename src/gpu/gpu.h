@@ -81,6 +81,9 @@ struct gi_gpu_persistent {
     bool is_asked;     // by GLINFER_DISPATCH, on whatever device
     bool is_unchecked; // tests: a wait of no spins faults at once, but not before it is used
     struct gi_persistent_params params;
+    // group_size of models that wait for memory most of all: more is on its way at a time. What GLINFER_DISPATCH
+    // says holds for all models.
+    uint32_t large_group_size;
 };
 
 struct gi_gpu_params {
