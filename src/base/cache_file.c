@@ -153,14 +153,16 @@ static bool is_still(const char *path, int fd)
            open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
+enum { MAX_LOCKED = 16 };
+
 // A holder may remove the file: who had opened it before then has the lock of a file that nobody else finds, and has to
-// take that of the next one.
+// take that of the next one. A file system that names no file twice the same is believed in the end.
 static int lock_path(const char *path)
 {
-    while (true) {
+    for (int n_locked = 1;; n_locked++) {
         const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         const bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-        if (fd < 0 || (is_locked && is_still(path, fd))) {
+        if (fd < 0 || (is_locked && (n_locked == MAX_LOCKED || is_still(path, fd)))) {
             return fd;
         }
         const int reason = errno;

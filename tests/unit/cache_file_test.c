@@ -2,6 +2,7 @@
 #include "tests/unit/cmocka_test.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -148,15 +149,16 @@ static void cache_lock_is_one_holders(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-// What flock removes before it locks, as who held the lock before may do just then.
+// What flock removes before it locks, as who held the lock before may do just then, and how often.
 static const char *removed_path;
+static int n_removals;
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation)
 {
-    if (removed_path) {
+    if (n_removals > 0) {
         assert_int_equal(unlink(removed_path), 0);
-        removed_path = NULL;
+        n_removals--;
     }
     return __real_flock(fd, operation);
 }
@@ -168,13 +170,30 @@ static void cache_lock_is_of_the_file_that_others_find(void **state)
     snprintf(folder, sizeof(folder), "%s/locked", root);
     snprintf(path, sizeof(path), "%s/lock", folder);
     removed_path = path;
+    n_removals = 1;
     const int lock = gi_cache_lock(folder, "lock");
     assert_true(lock >= 0);
-    assert_null(removed_path);
+    assert_int_equal(n_removals, 0);
     assert_int_equal(gi_cache_lock(folder, "lock"), -1);
     assert_int_equal(errno, EWOULDBLOCK);
     close(lock);
     assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+// As where a file has another number whenever it is asked for.
+static void cache_lock_is_not_looked_for_for_ever(void **state)
+{
+    (void)state;
+    char folder[128], path[160];
+    snprintf(folder, sizeof(folder), "%s/renewed", root);
+    snprintf(path, sizeof(path), "%s/lock", folder);
+    removed_path = path;
+    n_removals = INT_MAX;
+    const int lock = gi_cache_lock(folder, "lock");
+    n_removals = 0;
+    assert_true(lock >= 0);
+    close(lock);
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -189,6 +208,7 @@ int main(void)
         cmocka_unit_test(cache_clears_all_but_hidden_files),
         cmocka_unit_test(cache_lock_is_one_holders),
         cmocka_unit_test(cache_lock_is_of_the_file_that_others_find),
+        cmocka_unit_test(cache_lock_is_not_looked_for_for_ever),
     };
     snprintf(root, sizeof(root), "/tmp/glinfer-cache-XXXXXX");
     if (!mkdtemp(root)) {
