@@ -48,13 +48,14 @@ static size_t name_size(const char *text)
     return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-// The names in the help, one behind a prefix each.
+// The names in the help, one behind a prefix each; a variable may have two entries there, one below the other.
 static size_t list_known(char names[MAX_KNOWN][NAME_SIZE])
 {
     size_t n = 0;
     for (const char *at = strstr(cli_environment, PREFIX); at && n < MAX_KNOWN;
          at = strstr(at + 1, PREFIX)) {
-        snprintf(names[n++], NAME_SIZE, "%.*s", (int)name_size(at), at);
+        snprintf(names[n], NAME_SIZE, "%.*s", (int)name_size(at), at);
+        n += n == 0 || strcmp(names[n - 1], names[n]) != 0;
     }
     return n;
 }

@@ -80,6 +80,7 @@ void cli_log(void *user, enum glinfer_log_level level, const char *message)
 void cli_note_software(const struct glinfer_device_info *info)
 {
     if (info->is_software) {
+        begin_message();
         fprintf(stderr,
                 "glinfer: note: %s runs on the CPU, slowly; `glinfer info` says why no GPU is "
                 "used\n",

@@ -138,6 +138,7 @@ if ! grep -q 'subgroups  *yes' devices; then
         'glinfer: warning: GLINFER_DISPATCH: groups of 256 are not possible here and left out: expected 128'
 fi
 warned 'GLINFER_DISPACH is not known and has no effect; is it GLINFER_DISPATCH?' GLINFER_DISPACH=direct
+warned 'GLINFER_DISP is not known and has no effect; is it GLINFER_DISPATCH?' GLINFER_DISP=direct
 warned 'GLINFER_COFFEE is not known and has no effect; `glinfer --help` lists those that are' GLINFER_COFFEE=black
 echo nonsense >nonsense.tuning
 GLINFER_TUNING=nonsense.tuning "$glinfer" info >output 2>errors
