@@ -106,14 +106,18 @@ static bool write_program(struct glinfer_session *session, enum gi_step_end end,
 
 //-- phases ----------------------------------------------------------------------------------------
 
-// A step that was given up half-way leaves sums behind (ops/sample_many.h).
-static bool clear_sums(struct glinfer_session *session, struct glinfer_error *err)
+// A step that was given up half-way leaves counters behind that are zero between steps (ops/attention.h).
+static bool clear_counters(struct glinfer_session *session, struct glinfer_error *err)
 {
-    static const uint32_t zeros[GI_SAMPLE_SUMS_SIZE];
-    const struct gi_logits *logits = &session->graph.logits;
-    return gi_buffer_write((struct gi_buffer *)logits->range.buffer, gpu_of(session),
-                           logits->range.offset + (uint64_t)logits->many * sizeof(zeros[0]), zeros,
-                           sizeof(zeros), err);
+    static const uint32_t zeros[4]; // of a head
+    const struct gi_attention_scratch *scratch = &session->graph.attention;
+    const uint64_t begin = scratch->range.offset + (uint64_t)scratch->counter * sizeof(zeros[0]);
+    bool ok = true;
+    for (uint32_t head = 0; ok && head < session->kv_cache[0].n_head; head++) {
+        ok = gi_buffer_write((struct gi_buffer *)scratch->range.buffer, gpu_of(session),
+                             begin + head * sizeof(zeros), zeros, sizeof(zeros), err);
+    }
+    return ok;
 }
 
 static void leave(struct glinfer_session *session, enum gi_step_end end)
@@ -270,7 +274,7 @@ static bool settle(struct glinfer_session *session, const struct gi_persistent_c
         refuse(session, check.end, why.message);
     } else if (is_new && !judge(session, &check, &why)) {
         refuse(session, check.end, why.message);
-        if (!clear_sums(session, err)) {
+        if (!clear_counters(session, err)) {
             return false;
         }
     } else {
@@ -479,7 +483,7 @@ bool gi_session_drop_persistent(struct glinfer_session *session, struct glinfer_
         }
         leave(session, end);
     }
-    return clear_sums(session, err);
+    return clear_counters(session, err);
 }
 
 //-- in the foreground -----------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // What a session prepares before an answer, on a real context: all that the answer needs, and what it does not need is
 // in nobody's way. Exit status 77 where there is no device.
+#include "engine/session_persistent.h"
 #include "engine/session_tables.h"
 #include "golden/tiny_model.h"
 #include "ops/attention_out.h"
@@ -139,6 +140,35 @@ static void preparing_compiles_all_steps_of_an_answer(void **state)
     assert_int_equal(f->session->ready & both, both);
 }
 
+//-- what is given up ------------------------------------------------------------------------------
+
+// Groups that leave in the middle of attention leave counters of it behind; ordinary steps start from zero.
+static void steps_that_are_given_up_leave_no_counter(void **state)
+{
+    struct fixture *f = *state;
+    struct gi_gpu *gpu = f->session->model->device->gpu;
+    const struct gi_attention_scratch *scratch = &f->session->graph.attention;
+    const uint64_t at = scratch->range.offset + scratch->counter * sizeof(uint32_t);
+    const uint32_t n = 4 * f->session->kv_cache[0].n_head;
+    uint32_t counters[256];
+    struct gi_platform_saved saved;
+    struct glinfer_error err = {0};
+    assert_true(n <= sizeof(counters) / sizeof(counters[0]));
+    assert_int_equal(scratch->range.size, (scratch->counter + n) * sizeof(uint32_t));
+    memset(counters, 1, sizeof(counters));
+    must(gi_gpu_enter(gpu, &saved, &err), &err);
+    must(gi_buffer_write((struct gi_buffer *)scratch->range.buffer, gpu, at, counters,
+                         n * sizeof(uint32_t), &err),
+         &err);
+    must(gi_session_drop_persistent(f->session, &err), &err);
+    must(gi_buffer_read(scratch->range.buffer, gpu, at, counters, n * sizeof(uint32_t), &err),
+         &err);
+    gi_gpu_leave(gpu, &saved);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(counters[i], 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +177,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_compiled_in_the_middle_of_an_answer,
                                         open_session, close_session),
         cmocka_unit_test_setup_teardown(preparing_compiles_all_steps_of_an_answer, open_session,
+                                        close_session),
+        cmocka_unit_test_setup_teardown(steps_that_are_given_up_leave_no_counter, open_session,
                                         close_session),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
