@@ -33,7 +33,8 @@ uint grid_turn = 0u;          // edges so far, the same in all groups
 uint grid_tag = 0u;           // of what is put now
 uint grid_expected = 0u;      // of what is taken now
 uint grid_care = 0u;          // TAG_BITS, or 0 behind a barrier: all is there, tagged or not
-bool grid_is_settled = false; // all that will be taken has tags: from the second step of a dispatch on
+// All that will be taken has tags: from the second step of a dispatch on, or the first of one that goes on.
+bool grid_is_settled = false;
 
 float grid_put(float value)
 {
