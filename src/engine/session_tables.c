@@ -337,13 +337,13 @@ bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct g
 
 bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err)
 {
-    uint32_t tables = 0;
     if (session->has_rest) {
         return true;
     }
     const struct glinfer_generate_params drawn = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f};
-    tables = gi_session_choose_tables(session, GI_STEP_END_ARGMAX, 0, true) |
-             gi_session_choose_tables(session, gi_session_choose_end(session, &drawn), 0, true);
+    const uint32_t tables =
+        gi_session_choose_tables(session, GI_STEP_END_ARGMAX, 0, true) |
+        gi_session_choose_tables(session, gi_session_choose_end(session, &drawn), 0, true);
     session->has_rest = true;
     return gi_session_begin(session, tables, err);
 }

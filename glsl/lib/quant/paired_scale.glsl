@@ -22,6 +22,7 @@ PairedScale paired_scale(uint tile, uint block, uint n_block, uint row, uint n_w
 {
     return aux_at(quant_index(tile, block / 2u, (n_block + 1u) / 2u, n_word, row));
 }
+
 // Of two neighbouring blocks.
 void part_scales(uint word, out PairedScale even, out PairedScale odd)
 {

@@ -9,6 +9,7 @@ struct QuantBlock {
 };
 
 #include "lib/quant/fields.glsl"
+
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
