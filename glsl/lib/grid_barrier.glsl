@@ -13,7 +13,7 @@
 // tag, such an edge is a barrier, unless the dispatch goes on where the last one stopped.
 #define CONTROL_ARRIVED 0u // groups, over all barriers since the buffer was zeroed
 #define CONTROL_BEGIN 64u  // of that at the end of the last dispatch
-#define CONTROL_TURN 65u   // edges by then
+#define CONTROL_TURN 65u   // edges by then, but for a multiple of GRID_N_TAG: they are never too many to count
 #define CONTROL_FAULT 128u // 1: somebody waited in vain; stays
 
 #define TAG_BITS 7u
@@ -142,6 +142,6 @@ void grid_end()
 {
     if (gl_LocalInvocationIndex == 0u && gl_WorkGroupID.x == 0u) {
         control[CONTROL_BEGIN] = grid_goal;
-        control[CONTROL_TURN] = grid_turn;
+        control[CONTROL_TURN] = grid_tag;
     }
 }
