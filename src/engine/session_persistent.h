@@ -7,7 +7,7 @@
 //
 // Drawn steps are one dispatch each, up to the logits, and those of ops/sample_many.h behind it. NVIDIA's compiler (580)
 // takes 5 to 8 s for that, and for greedy steps, and over 45 for a program that draws as well, even without its rare
-// ways. On an H200 a step of SmolLM2's shape takes 6 % longer drawn so than greedily, one of 1B's 8 %.
+// ways. On an H200 a step of SmolLM2's shape takes 10 % longer drawn so than greedily, one of 1B's 12 %.
 //
 // The compiler is in another process because that of a driver cannot be left alone in this one: NVIDIA's holds up the
 // end of a context and of the process for as long as it takes, and all of GL for the last second. What it made is taken
