@@ -28,3 +28,8 @@ bool gi_persistent_may_try(const struct gi_persistent_scene *scene)
            (scene->is_hurried || scene->session_ns >= take_ns) &&
            (scene->is_tried || scene->n_free >= GI_PERSISTENT_TRIED_STEPS);
 }
+
+bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups)
+{
+    return layer_bytes / n_groups >= 768u << 10;
+}

@@ -1,4 +1,4 @@
-// When a session looks for the persistent program of its steps, has it compiled, and tries it out.
+// When a session looks for the persistent program of its steps, has it compiled, and tries it out; with what groups.
 // Decisions alone: engine/session_persistent.c carries them out.
 #ifndef GI_ENGINE_PERSISTENT_POLICY_H
 #define GI_ENGINE_PERSISTENT_POLICY_H
@@ -44,5 +44,8 @@ bool gi_persistent_may_look_again(const struct gi_persistent_scene *scene);
 // Whether to take what was loaded here, trying it out if it never was: a session must have decoded for as long as that
 // holds it up, which is taken for a tenth of a second until it is known.
 bool gi_persistent_may_try(const struct gi_persistent_scene *scene);
+// Whether groups should be large (struct gi_gpu_persistent) where n_groups of them read layers of so many bytes: from
+// 768 KiB each on that was seen to be faster.
+bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups);
 
 #endif

@@ -33,16 +33,15 @@ static bool has_tail(enum gi_step_end end)
     return end == GI_STEP_END_MANY;
 }
 
-// Bytes of a layer that a group reads, on average, from which on larger groups were seen to read them faster.
-#define LARGE_SHARE (768u << 10)
-
 static struct gi_persistent_params choose_params(const struct glinfer_session *session)
 {
     const struct gi_gpu_persistent *wish = gi_gpu_persistent(gpu_of(session));
     const struct glinfer_model *model = session->model;
     struct gi_persistent_params params = wish->params;
-    const uint64_t share = model->info.weights / model->facts.n_layer / params.n_groups;
-    params.group_size = share < LARGE_SHARE ? params.group_size : wish->large_group_size;
+    const uint64_t layer_bytes = model->info.weights / model->facts.n_layer;
+    if (gi_persistent_has_large_groups(layer_bytes, params.n_groups)) {
+        params.group_size = wish->large_group_size;
+    }
     return params;
 }
 

@@ -119,6 +119,17 @@ static void what_takes_long_to_take_is_taken_by_long_sessions(void **state)
     assert_false(gi_persistent_may_try(&scene));
 }
 
+// Bytes of Q4_0 weights by their layers, read by a group on each multiprocessor of an H200.
+static void large_groups_read_large_layers(void **state)
+{
+    (void)state;
+    assert_false(gi_persistent_has_large_groups(UINT64_C(829000000) / 16, 132));  // Llama-3.2-1B
+    assert_true(gi_persistent_has_large_groups(UINT64_C(5046000000) / 32, 132));  // Llama-3.1-8B
+    assert_true(gi_persistent_has_large_groups(UINT64_C(42000000000) / 80, 132)); // of 70B
+    assert_true(gi_persistent_has_large_groups(768u << 10, 1));
+    assert_false(gi_persistent_has_large_groups((768u << 10) - 1, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +141,7 @@ int main(void)
         cmocka_unit_test(the_cache_is_looked_at_now_and_then),
         cmocka_unit_test(trying_out_takes_places_in_the_cache),
         cmocka_unit_test(what_takes_long_to_take_is_taken_by_long_sessions),
+        cmocka_unit_test(large_groups_read_large_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
