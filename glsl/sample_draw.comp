@@ -46,6 +46,8 @@ void load_sums()
     add_up_bins();
 }
 
+// A cut by number that does not end with a bin leaves that bin open, and the cut by mass behind it only lowers where
+// open bins begin: its share is at least that of what comes before the bin. Any other cut by mass opens its bin alone.
 void find_cuts()
 {
     uvec2 least = total_mass();
@@ -55,7 +57,7 @@ void find_cuts()
         bool is_by_mass = cut == 1u;
         cuts.share = mass_share(least, top_p);
         Crossing at = find_crossing(is_by_mass, is_by_mass ? cuts.share : uvec2(top_k, 0u));
-        if (at.bin >= N_BIN) { // fewer than top_k
+        if (at.bin >= N_BIN) { // nothing was counted: unsound logits
             continue;
         }
         if (cuts.is_exact) {
@@ -69,9 +71,11 @@ void find_cuts()
         if (!is_by_mass) {
             cuts.is_exact = at.rest.x == sum_count[at.bin];
         }
-        if (!is_by_mass && cuts.is_exact) {
+        if (!is_by_mass && cuts.is_exact) { // no bin is open
             cuts.first_open = cuts.end_open;
-            least = add_mass(least, sum_mass(at.bin));
+            cuts.count = end_count;
+            cuts.mass = add_mass(at.mass, sum_mass(at.bin));
+            least = cuts.mass;
         }
     }
     cuts.n_open = end_count - cuts.count;
