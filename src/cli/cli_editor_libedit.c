@@ -4,8 +4,11 @@
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
 
 enum { HISTORY_SIZE = 1000 };
 
@@ -44,6 +47,34 @@ static void choose_path(struct cli_editor *editor)
     }
     if (n <= 0 || (size_t)n >= size || !make_folders(editor->path)) {
         editor->path[0] = 0;
+    }
+}
+
+//-- a terminal that keeps quiet -------------------------------------------------------------------
+
+// Between lines the terminal does not echo: what is typed into an answer would stand in its midst. It is not lost, the
+// next line begins with it. libedit puts the terminal back when it is closed; a signal that ends the program has to.
+static struct termios terminal; // as it was found
+static const int deadly[] = {SIGHUP, SIGQUIT, SIGTERM};
+#define N_DEADLY (sizeof(deadly) / sizeof(deadly[0]))
+
+static void restore_terminal(int number)
+{
+    if (tcgetpgrp(STDIN_FILENO) == getpgrp()) { // in the background it is another's
+        tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+    }
+    raise(number); // for which there is no handler any more
+}
+
+static void set_handlers(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < N_DEADLY; i++) {
+        struct sigaction old;
+        if (sigaction(deadly[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+            sigaction(deadly[i], &action, NULL);
+        }
     }
 }
 
@@ -93,13 +124,15 @@ static void set_up_line(struct cli_editor *editor)
     // While a line is edited Ctrl-C is a key, at all other times a signal.
     el_set(line, EL_ADDFN, "chat-interrupt", "Drops the line", interrupt);
     el_set(line, EL_SETTY, "-d", "intr=", NULL);
+    el_set(line, EL_SETTY, "-x", "-echo", NULL);
     el_set(line, EL_BIND, "^C", "chat-interrupt", NULL);
 }
 
 struct cli_editor *cli_editor_open(const char *prompt)
 {
     HistEvent event;
-    struct cli_editor *editor = calloc(1, sizeof(*editor));
+    struct cli_editor *editor =
+        tcgetattr(STDIN_FILENO, &terminal) == 0 ? calloc(1, sizeof(*editor)) : NULL;
     if (!editor) {
         return NULL;
     }
@@ -118,6 +151,7 @@ struct cli_editor *cli_editor_open(const char *prompt)
         history(editor->history, &event, H_LOAD, editor->path);
     }
     set_up_line(editor);
+    set_handlers(restore_terminal);
     return editor;
 }
 
@@ -128,6 +162,7 @@ void cli_editor_close(struct cli_editor *editor)
     }
     if (editor->line) {
         el_end(editor->line);
+        set_handlers(SIG_DFL);
     }
     if (editor->history) {
         history_end(editor->history);

@@ -14,7 +14,7 @@ void cli_lines_open(struct cli_lines *lines, const char *prompt)
     memset(lines, 0, sizeof(*lines));
     lines->prompt = prompt;
     lines->is_terminal = isatty(STDIN_FILENO) != 0;
-    if (lines->is_terminal) {
+    if (lines->is_terminal && isatty(STDERR_FILENO)) { // where an editor shows what is typed
         lines->editor = cli_editor_open(prompt);
     }
 }

@@ -4,11 +4,16 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
-static int terminal; // the far end of standard input
+static int terminal; // the far end of standard input and error
+static int errors;   // standard error before
 
 static int open_terminal(void **state)
 {
@@ -18,7 +23,9 @@ static int open_terminal(void **state)
         return 1;
     }
     const int near = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-    const bool ok = near >= 0 && dup2(near, STDIN_FILENO) == STDIN_FILENO;
+    errors = dup(STDERR_FILENO);
+    const bool ok = near >= 0 && dup2(near, STDIN_FILENO) == STDIN_FILENO &&
+                    dup2(near, STDERR_FILENO) == STDERR_FILENO;
     close(near);
     return ok ? 0 : 1;
 }
@@ -26,6 +33,8 @@ static int open_terminal(void **state)
 static int close_terminal(void **state)
 {
     (void)state;
+    dup2(errors, STDERR_FILENO);
+    close(errors);
     close(terminal);
     return 0;
 }
@@ -74,11 +83,83 @@ static void lines_that_were_typed_ahead_are_themselves(void **state)
     cli_lines_close(&lines);
 }
 
+static bool has_echo(void)
+{
+    struct termios settings;
+    assert_int_equal(tcgetattr(STDIN_FILENO, &settings), 0);
+    return (settings.c_lflag & ECHO) != 0;
+}
+
+static void a_line_begins_with_what_was_typed_before_the_prompt(void **state)
+{
+    struct cli_lines lines;
+    pthread_t typist;
+    (void)state;
+    cli_lines_open(&lines, "");
+    type("one\nha");
+    expect(&lines, "one");
+    assert_int_equal(pthread_create(&typist, NULL, type_later, "lf\n"), 0);
+    expect(&lines, "half");
+    pthread_join(typist, NULL);
+    cli_lines_close(&lines);
+}
+
+static void an_edited_terminal_is_quiet_between_lines(void **state)
+{
+    struct cli_lines lines;
+    (void)state;
+    assert_true(has_echo());
+    cli_lines_open(&lines, "");
+    const bool is_edited = lines.editor != NULL;
+    type("one\n");
+    expect(&lines, "one");
+    assert_int_equal(has_echo(), !is_edited);
+    cli_lines_close(&lines);
+    assert_true(has_echo());
+}
+
+// The exit status tells what the terminal is like when the one who reads lines has been killed: 0 as it was before.
+static int kill_reader(int number)
+{
+    struct cli_lines lines;
+    const pid_t reader = fork();
+    if (reader == 0) {
+        cli_lines_open(&lines, "");
+        type("one\n");
+        expect(&lines, "one");
+        raise(number);
+        _exit(0);
+    }
+    int status = 0;
+    const bool is_killed = reader > 0 && waitpid(reader, &status, 0) == reader &&
+                           WIFSIGNALED(status) && WTERMSIG(status) == number;
+    return is_killed && has_echo() ? 0 : 1;
+}
+
+static void a_signal_leaves_the_terminal_as_it_was(void **state)
+{
+    (void)state;
+    const pid_t session = fork(); // whose terminal it is, and which takes that along
+    if (session == 0) {
+        setsid();
+        _exit(ioctl(STDIN_FILENO, TIOCSCTTY, 0) == 0 && kill_reader(SIGHUP) == 0 &&
+                      kill_reader(SIGTERM) == 0
+                  ? 0
+                  : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(session, &status, 0), session);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_that_arrive_together_are_one),
         cmocka_unit_test(lines_that_were_typed_ahead_are_themselves),
+        cmocka_unit_test(a_line_begins_with_what_was_typed_before_the_prompt),
+        cmocka_unit_test(an_edited_terminal_is_quiet_between_lines),
+        cmocka_unit_test(a_signal_leaves_the_terminal_as_it_was),
     };
     return cmocka_run_group_tests(tests, open_terminal, close_terminal);
 }
