@@ -185,7 +185,7 @@ static bool generate(struct cli_turns *turns, struct glinfer_error *err)
     params.progress_user = &turns->session->bar;
     memset(&turns->stats, 0, sizeof(turns->stats));
     turns->stats.struct_size = sizeof(turns->stats);
-    cli_bar_wait(&turns->session->bar, "processing the prompt", true);
+    cli_bar_wait(&turns->session->bar, "reading the prompt", true);
     const bool is_done = glinfer_generate(turns->session->session, &params, &turns->stats, err);
     cli_bar_clear(&turns->session->bar);
     if (is_done) { // the last token of an answer that was cut may be known and yet to be processed

@@ -65,7 +65,7 @@ struct cli_bar {
 void cli_bar_init(struct cli_bar *bar);
 // Nothing is drawn from here on, until the next progress.
 void cli_bar_clear(struct cli_bar *bar);
-// Says what goes on, "processing the prompt", until cli_bar_clear, in the place of progress where that is unknown.
+// Says what goes on, "reading the prompt", until cli_bar_clear, in the place of progress where that is unknown.
 // may_compile: the driver may take long over it the first time, which is said too.
 void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile);
 // A glinfer_progress_fn; cancels once interrupted.

@@ -255,7 +255,7 @@ static bool generate(struct run *run, struct glinfer_error *err)
     params.progress = cli_progress;
     params.progress_user = &run->session.bar;
     run->stats.struct_size = sizeof(run->stats);
-    cli_bar_wait(&run->session.bar, "processing the prompt", true);
+    cli_bar_wait(&run->session.bar, "reading the prompt", true);
     bool is_done = glinfer_generate(run->session.session, &params, &run->stats, err);
     cli_bar_clear(&run->session.bar);
     return is_done;
