@@ -599,7 +599,7 @@ GLINFER_API bool glinfer_tune(struct glinfer_session *session,
 // Calls each, which may be NULL, for every shape that was measured on the device; returns how many.
 GLINFER_API size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_fn each,
                                          void *user);
-// Forgets them, and for which models one dispatch was found to be faster. Fails with IO.
+// Forgets them, for which models one dispatch was found to be faster, and what the driver refused. Fails with IO.
 GLINFER_API bool glinfer_device_reset_tuning(struct glinfer_device *device,
                                              struct glinfer_error *err);
 

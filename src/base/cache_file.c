@@ -199,13 +199,34 @@ bool gi_cache_remove(const char *folder, const char *name)
     return ok;
 }
 
+static bool clear_file(const char *folder, const char *name)
+{
+    if (name[0] != '.') {
+        return gi_cache_remove(folder, name);
+    }
+    const int lock = gi_cache_lock(folder, name);
+    if (lock < 0) {
+        return errno == EWOULDBLOCK;
+    }
+    const bool ok = gi_cache_remove(folder, name);
+    const int reason = errno;
+    close(lock);
+    errno = reason;
+    return ok;
+}
+
+static bool is_folder(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
 bool gi_cache_clear(const char *folder)
 {
     DIR *stream = opendir(folder);
     bool ok = stream || errno == ENOENT;
     int reason = errno;
     for (struct dirent *entry; stream && (entry = readdir(stream)) != NULL;) {
-        if (entry->d_name[0] != '.' && !gi_cache_remove(folder, entry->d_name)) {
+        if (!is_folder(entry->d_name) && !clear_file(folder, entry->d_name)) {
             ok = false;
             reason = errno;
         }

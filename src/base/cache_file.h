@@ -29,7 +29,8 @@ char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_
 int gi_cache_lock(const char *folder, const char *name);
 // Removes folder/name; true too where there is none. False with errno.
 bool gi_cache_remove(const char *folder, const char *name);
-// Removes all files of a folder but those whose names begin with a dot. False with errno.
+// Removes all files of a folder but locks that somebody holds, which are what names that begin with a dot are of. False
+// with errno.
 bool gi_cache_clear(const char *folder);
 
 #endif

@@ -106,7 +106,7 @@ static void cache_check_says_whether_it_can_write(void **state)
     assert_false(gi_cache_check("/proc/nowhere"));
 }
 
-static void cache_clears_all_but_hidden_files(void **state)
+static void cache_clears_all_but_locks_that_are_held(void **state)
 {
     (void)state;
     char folder[128], path[160];
@@ -116,12 +116,16 @@ static void cache_clears_all_but_hidden_files(void **state)
     assert_true(gi_cache_clear(folder)); // there is none
     assert_true(gi_cache_write(folder, "a", &piece, 1));
     assert_true(gi_cache_write(folder, "b", &piece, 1));
-    assert_true(gi_cache_write(folder, ".c", &piece, 1));
+    close(gi_cache_lock(folder, ".c"));
+    const int lock = gi_cache_lock(folder, ".d");
     assert_true(gi_cache_clear(folder));
     assert_null(gi_cache_read(folder, "a", 1, &size));
     assert_null(gi_cache_read(folder, "b", 1, &size));
-    snprintf(path, sizeof(path), "%s/.c", folder);
-    assert_int_equal(unlink(path), 0);
+    assert_null(gi_cache_read(folder, ".c", 1, &size));
+    snprintf(path, sizeof(path), "%s/.d", folder);
+    assert_int_equal(access(path, F_OK), 0);
+    close(lock);
+    assert_true(gi_cache_clear(folder));
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -205,7 +209,7 @@ int main(void)
         cmocka_unit_test(cache_refuses_files_that_are_too_large),
         cmocka_unit_test(cache_says_why_it_cannot_write),
         cmocka_unit_test(cache_check_says_whether_it_can_write),
-        cmocka_unit_test(cache_clears_all_but_hidden_files),
+        cmocka_unit_test(cache_clears_all_but_locks_that_are_held),
         cmocka_unit_test(cache_lock_is_one_holders),
         cmocka_unit_test(cache_lock_is_of_the_file_that_others_find),
         cmocka_unit_test(cache_lock_is_not_looked_for_for_ever),

@@ -1,4 +1,5 @@
 // What is kept of trying a persistent program out, and files that are no verdict.
+#include "base/cache_file.h"
 #include "engine/persistent_verdict.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -184,6 +185,24 @@ static void what_compiles_forgets_refusals(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void what_is_cleared_forgets_refusals(void **state)
+{
+    const struct gi_hash other = {1, 2};
+    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) { // a verdict, and what would become one
+        gi_verdict_refuse(folder, &key);
+    }
+    gi_verdict_refuse(folder, &other);
+    assert_true(gi_cache_clear(folder));
+    gi_verdict_refuse(folder, &other);
+    assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
+    assert_int_equal(gi_verdict_load(folder, &other).kind, GI_VERDICT_NONE);
+    assert_true(gi_cache_clear(folder));
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void without_a_folder_nothing_is_kept(void **state)
 {
     const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2, 3};
@@ -205,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_folder_gives_back_what_it_was_given),
         cmocka_unit_test(a_refusal_is_believed_the_second_time),
         cmocka_unit_test(what_compiles_forgets_refusals),
+        cmocka_unit_test(what_is_cleared_forgets_refusals),
         cmocka_unit_test(without_a_folder_nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
