@@ -2,6 +2,7 @@
 
 #include "gguf/ggml_type.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,16 @@ static const struct {
     {"BY_WORDS",    {1, 0}  },
 };
 #define N_TYPICAL (sizeof(typical) / sizeof(typical[0]))
+
+// Products in f16, for types that have pairs; with blocks that are asked for ahead, too.
+static const struct form {
+    const char *name;
+    struct gi_define defines[4];
+    uint32_t n_defines;
+} forms[] = {
+    {"half",  {{"HALF", 1}, {"N_BLOCK", 32}, {"UNROLL", 2}, {"LOOP", 1}}, 4},
+    {"ahead", {{"HALF", 1}, {"N_BLOCK", 64}, {"AHEAD", 2}},               3},
+};
 
 static const struct {
     const char *id, *file, *defines;
@@ -121,8 +132,9 @@ static void write_name(struct program_variant *variant, const struct quant_row *
              quant ? "." : "", quant ? quant->name : "", set);
 }
 
+// Without the define that is wanted in the text, which may be NULL, there is no such program.
 static bool visit_variant(const struct visit *visit, const struct program_variant *variant,
-                          const char *quant_file)
+                          const char *quant_file, const char *wanted)
 {
     struct gi_glsl_source source;
     struct program_variant whole = *variant;
@@ -140,8 +152,35 @@ static bool visit_variant(const struct visit *visit, const struct program_varian
     // Without parts DOT changes nothing.
     bool is_alike = strstr(rows[variant->key.id].defines, "DOT=") &&
                     !strstr(source.text, "#define QUANT_PARTS 1");
-    bool goes_on = is_alike || visit->each(visit->user, &whole);
+    bool is_there = !wanted || has_define(source.text, wanted);
+    bool goes_on = is_alike || !is_there || visit->each(visit->user, &whole);
     gi_glsl_source_finish(&source);
+    return goes_on;
+}
+
+// Of one type in every kernel, of all in one: they take long to compile.
+static bool has_forms(uint32_t id, const struct quant_row *quant)
+{
+    const bool is_plain = strcmp(rows[id].file, "gemv_plain.comp") == 0;
+    return quant && strstr(rows[id].defines, "GEMV_SPLIT=1") &&
+           (is_plain || quant->type == GI_GGML_TYPE_Q4_0);
+}
+
+static bool visit_forms(const struct visit *visit, const struct program_variant *plain,
+                        const struct quant_row *quant)
+{
+    bool goes_on = true;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && goes_on; i++) {
+        struct program_variant variant = *plain;
+        struct gi_program_key *key = &variant.key;
+        assert(key->n_defines + forms[i].n_defines <= GI_MAX_DEFINES);
+        memcpy(&key->defines[key->n_defines], forms[i].defines,
+               forms[i].n_defines * sizeof(forms[i].defines[0]));
+        key->n_defines += forms[i].n_defines;
+        snprintf(variant.name, sizeof(variant.name), "%s.%s.%s", rows[key->id].id, quant->name,
+                 forms[i].name);
+        goes_on = visit_variant(visit, &variant, quant->file, "QUANT_PAIRS");
+    }
     return goes_on;
 }
 
@@ -156,7 +195,8 @@ static bool visit_quant(const struct visit *visit, uint32_t id, const struct qua
         };
         choose_defines(&variant.key, text, rows[id].defines, set);
         write_name(&variant, quant, set);
-        if (!visit_variant(visit, &variant, quant ? quant->file : NULL)) {
+        if (!visit_variant(visit, &variant, quant ? quant->file : NULL, NULL) ||
+            (set == 0 && has_forms(id, quant) && !visit_forms(visit, &variant, quant))) {
             return false;
         }
     }
