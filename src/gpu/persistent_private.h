@@ -55,6 +55,9 @@ struct gi_persistent_maker {
 // Fails with UNSUPPORTED: this dispatch, and why.
 bool gi_persistent_refuse(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
                           const char *why);
+// The same for what was found in its text; another error than UNSUPPORTED is passed on.
+bool gi_persistent_blame(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
+                         const struct glinfer_error *found);
 // Whether a dispatch sees all of step_state, as storage (glsl/lib/step_state.glsl).
 bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
                                    const struct gi_dispatch *dispatch);

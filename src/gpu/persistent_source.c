@@ -5,6 +5,7 @@
 #include "gpu/program_private.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,14 @@ bool gi_persistent_refuse(const struct gi_persistent_maker *m, const struct gi_d
 {
     return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED, "%s (%s) %s", dispatch->label,
                         gi_program_label(m->programs, dispatch->program), why);
+}
+
+bool gi_persistent_blame(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
+                         const struct glinfer_error *found)
+{
+    return found->status == GLINFER_STATUS_UNSUPPORTED
+               ? gi_persistent_refuse(m, dispatch, found->message)
+               : gi_error_set(m->err, found->status, "%s", found->message);
 }
 
 //-- stages ----------------------------------------------------------------------------------------
@@ -54,6 +63,22 @@ bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
     return range->buffer == state->buffer && range->offset == state->offset;
 }
 
+// Kernels that are written for groups of one size: layer norms, and attention over heads whose size is no power of two.
+static bool expect_group_size(const struct gi_persistent_maker *m,
+                              const struct gi_persistent_stage *stage,
+                              const struct gi_program *program)
+{
+    uint32_t size = 0;
+    char why[96];
+    if (find_group_size(program, stage->facts.group_size, &size) && size == m->group_size) {
+        return true;
+    }
+    snprintf(why, sizeof(why), "works in groups of %u, and all of one dispatch have %u", size,
+             m->group_size);
+    return gi_persistent_refuse(m, stage->first,
+                                size > 0 ? why : "works in groups of a size of its own");
+}
+
 static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
@@ -66,14 +91,16 @@ static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
                                           .first = dispatch,
                                           .params = gi_dispatch_table_params(m->table, entry)};
     struct gi_glsl_params params;
-    uint32_t size = 0;
+    struct glinfer_error own;
     gi_program_describe_source(program, &params);
-    if (!gi_glsl_source_init(&stage->source, &params, m->err) ||
-        !gi_stage_scan(stage->source.text, &stage->facts, m->err)) {
+    if (!gi_glsl_source_init(&stage->source, &params, m->err)) {
         return false;
     }
-    if (!find_group_size(program, stage->facts.group_size, &size) || size != m->group_size) {
-        return gi_persistent_refuse(m, dispatch, "has no form with groups of this size");
+    if (!gi_stage_scan(stage->source.text, &stage->facts, &own)) {
+        return gi_persistent_blame(m, dispatch, &own);
+    }
+    if (!expect_group_size(m, stage, program)) {
+        return false;
     }
     m->source->capability |= program->capability & ~GI_CAPABILITY_TEXBUF;
     memset(stage->is_same_begin, true, sizeof(stage->is_same_begin));

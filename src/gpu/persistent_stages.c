@@ -88,7 +88,9 @@ static bool write_stages(struct gi_persistent_maker *m, write_fn write)
         for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
             name_field(stage, i, names);
         }
-        ok = ok && write(stage->source.text, &stage->facts, &names->list, m->out, m->err);
+        struct glinfer_error own;
+        ok = ok && (write(stage->source.text, &stage->facts, &names->list, m->out, &own) ||
+                    gi_persistent_blame(m, stage->first, &own));
     }
     free(names);
     m->next_binding = write == gi_stage_write ? m->next_binding : first_binding;

@@ -435,6 +435,8 @@ static void groups_of_another_size_are_refused(void **state)
     assert_null(gi_persistent_create(f->gpu, table, f->programs, &params, &f->err));
     assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
     assert_non_null(strstr(f->err.message, "mix"));
+    assert_non_null(
+        strstr(f->err.message, "works in groups of 64, and all of one dispatch have 128"));
     gi_dispatch_table_destroy(table);
 }
 
