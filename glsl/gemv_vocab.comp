@@ -6,12 +6,16 @@
 //
 // The first step of argmax costs nothing here: the logits are in registers. Ties go to the lowest index.
 // A NaN or infinity comes before every number, as (infinity, 0xFFFFFFFF): nothing later can hide it. A
-// partial result is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes:
+// partial result is a group's, or with WG_SIZE 8 or FINE an invocation's: there is no barrier then. Sizes:
 // lib/gemv.glsl.
 #include "lib/common.glsl"
 
 #ifndef HAS_BIAS
 #error "HAS_BIAS: 1 if aux holds a bias"
+#endif
+
+#ifndef FINE
+#error "FINE: 1 if each invocation that has rows leaves a partial result"
 #endif
 
 #ifndef SOFTCAP
@@ -91,6 +95,10 @@ void main()
     gemv_run();
 #if WG_SIZE == 8
     uint at = params.partial + 2u * gl_GlobalInvocationID.x;
+#elif FINE
+    uint lane = gl_LocalInvocationIndex;
+    uint at = params.partial + 2u * (gl_WorkGroupID.x * uint(GEMV_OWNERS) + lane);
+    if (lane < uint(GEMV_OWNERS))
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
     for (uint n = 1u; n < uint(GEMV_OWNERS); n *= 2u) {
         float other = subgroupShuffleXor(best, n);

@@ -2,7 +2,9 @@
 // lib/best.glsl and lib/stop_id.glsl.
 #include "lib/no_rows.glsl"
 
-#ifdef LOGITS_WRITTEN
+#if defined(LOGITS_SHARED) // by groups that write
+layout(std430, binding = 1) restrict coherent buffer Logits { uint logits[]; };
+#elif defined(LOGITS_WRITTEN)
 layout(std430, binding = 1) restrict buffer Logits { uint logits[]; };
 #else
 layout(std430, binding = 1) restrict readonly buffer Logits { uint logits[]; };

@@ -15,6 +15,7 @@ enum gi_step_end {
     GI_STEP_END_ARGMAX,     // greedy without log-probabilities
     GI_STEP_END_SAMPLE,     // among few: a small top_k
     GI_STEP_END_SAMPLE_ALL, // with log-probabilities
+    GI_STEP_END_TOP,        // among few, by many groups
     GI_STEP_END_MANY,       // among many
     GI_STEP_END_COUNT,
 };

@@ -12,7 +12,8 @@
 // Of those that a chain of one dispatch can have.
 static const char *const end_names[GI_STEP_END_COUNT] = {
     [GI_STEP_END_ARGMAX] = "greedy",
-    [GI_STEP_END_MANY] = "drawn",
+    [GI_STEP_END_TOP] = "drawn",
+    [GI_STEP_END_MANY] = "drawn among many",
 };
 
 static struct gi_gpu *gpu_of(const struct glinfer_session *session)
@@ -105,18 +106,22 @@ static bool write_program(struct glinfer_session *session, enum gi_step_end end,
 
 //-- phases ----------------------------------------------------------------------------------------
 
-// A step that was given up half-way leaves counters behind that are zero between steps (ops/attention.h).
+// A step that was given up half-way leaves counters behind that are zero between steps (ops/attention.h,
+// ops/sample_top.h).
 static bool clear_counters(struct glinfer_session *session, struct glinfer_error *err)
 {
     static const uint32_t zeros[4]; // of a head
     const struct gi_attention_scratch *scratch = &session->graph.attention;
+    const struct gi_logits *logits = &session->graph.logits;
     const uint64_t begin = scratch->range.offset + (uint64_t)scratch->counter * sizeof(zeros[0]);
     bool ok = true;
     for (uint32_t head = 0; ok && head < session->kv_cache[0].n_head; head++) {
         ok = gi_buffer_write((struct gi_buffer *)scratch->range.buffer, gpu_of(session),
                              begin + head * sizeof(zeros), zeros, sizeof(zeros), err);
     }
-    return ok;
+    return ok && gi_buffer_write((struct gi_buffer *)logits->range.buffer, gpu_of(session),
+                                 logits->range.offset + (uint64_t)logits->top * sizeof(zeros[0]),
+                                 zeros, sizeof(zeros), err);
 }
 
 static void leave(struct glinfer_session *session, enum gi_step_end end)

@@ -5,9 +5,9 @@
 // (engine/persistent_verdict.h). Nobody waits for any of it. Whatever stands in the way is logged and is no failure,
 // but for a lost GPU.
 //
-// Drawn steps are one dispatch each, up to the logits, and those of ops/sample_many.h behind it. NVIDIA's compiler (580)
-// takes 5 to 8 s for that, and for greedy steps, and over 45 for a program that draws as well, even without its rare
-// ways. On an H200 a step of SmolLM2's shape takes 10 % longer drawn so than greedily, one of 1B's 12 %.
+// Steps that draw among few (ops/sample_top.h) are whole in it, as greedy ones are. Those that draw among many are one
+// dispatch each, up to the logits, and the three of ops/sample_many.h behind it: NVIDIA's compiler (580) takes 5 to 8 s
+// for what ends in either of the first two ways, and over 45 for a program that has the last, too.
 //
 // The compiler is in another process because that of a driver cannot be left alone in this one: NVIDIA's holds up the
 // end of a context and of the process for as long as it takes, and all of GL for the last second. What it made is taken

@@ -3,6 +3,7 @@
 #include "engine/session_persistent.h"
 #include "ops/batch_class.h"
 #include "ops/sample_many.h"
+#include "ops/sample_top.h"
 
 //-- recording -----------------------------------------------------------------------------------
 
@@ -39,11 +40,15 @@ static bool record_end(struct glinfer_session *session, int end,
                        const struct gi_step_buffers *buffers, struct glinfer_error *err)
 {
     struct gi_graph *graph = &session->graph;
+    graph->logits.is_fine = end == GI_STEP_END_TOP;
     if (!gi_graph_output(graph, err)) {
         return false;
     }
     if (end == GI_STEP_END_ARGMAX) {
         return gi_op_argmax(&graph->recorder, &graph->logits, buffers, err);
+    }
+    if (end == GI_STEP_END_TOP) {
+        return gi_op_sample_top(&graph->recorder, &graph->logits, buffers, err);
     }
     if (end == GI_STEP_END_MANY) {
         return gi_op_sample_many(&graph->recorder, &graph->logits, buffers, err);
@@ -62,6 +67,7 @@ bool gi_session_record_with(struct glinfer_session *session, struct gi_recorder 
     session->graph.is_batch = false;
     session->graph.recorder = recorder;
     session->graph.recorder.is_half = session->recorder.is_half;
+    session->graph.logits.is_fine = false;
     return record_layers(session, err) &&
            (end == GI_STEP_END_COUNT ? gi_graph_output(&session->graph, err)
                                      : record_end(session, end, &buffers, err));
@@ -188,8 +194,13 @@ enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
     }
     struct gi_gpu *gpu = session->model->device->gpu;
     const bool may_persist = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
-    const bool is_few = is_cut && params->top_k <= GI_SAMPLE_FEW;
-    return is_few && !may_persist ? GI_STEP_END_SAMPLE : GI_STEP_END_MANY;
+    const bool has_top =
+        (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT || may_persist) && gi_sample_top_is_possible(gpu);
+    if (is_cut && params->top_k <= GI_SAMPLE_TOP && has_top) {
+        return GI_STEP_END_TOP;
+    }
+    return is_cut && params->top_k <= GI_SAMPLE_FEW && !may_persist ? GI_STEP_END_SAMPLE
+                                                                    : GI_STEP_END_MANY;
 }
 
 static uint32_t step_table(const struct glinfer_session *session, enum gi_step_end end,

@@ -291,7 +291,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     logits->n_scan = 0;
     logits->choice = logits->scan + 4 * GI_MAX_SCANS;
     logits->many = (uint32_t)gi_round_up(logits->choice + 4, 64);
-    return ((uint64_t)logits->many + GI_SAMPLE_MANY_SIZE) * sizeof(uint32_t);
+    logits->top = logits->many + (uint32_t)gi_round_up(GI_SAMPLE_MANY_SIZE, 64);
+    return ((uint64_t)logits->top + GI_SAMPLE_TOP_SIZE) * sizeof(uint32_t);
 }
 
 // Notes whose largest a part's partial results are.
@@ -308,6 +309,19 @@ static void note_partial_rows(struct gi_logits *logits, const struct gi_gemv_par
                part->weight->row_begin % logits->part_rows != 0) {
         logits->block_rows = 0;
     }
+}
+
+// Returns how many partial results a part has; adds the define that says so.
+static uint32_t add_partials(const struct gi_recorder *recorder, const struct gi_logits *logits,
+                             struct gi_gemv_part *part)
+{
+    const uint32_t n = gi_gemv_partials(&part->shape, part->n_pair);
+    const uint32_t fine = n * gi_gemv_owners(part);
+    // With few rows most invocations of the last turn have none.
+    const bool is_fine =
+        logits->is_fine && recorder->group_size && fine <= part->weight->n_rows / 2;
+    gi_gemv_add_define(&part->key, "FINE", is_fine);
+    return is_fine ? fine : n;
 }
 
 bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
@@ -342,7 +356,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        n_partial += gi_gemv_partials(&part.shape, part.n_pair);
+        n_partial += add_partials(recorder, logits, &part);
         assert(n_partial <= logits->max_partial);
         note_partial_rows(logits, &part, i == 0);
         gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);

@@ -77,6 +77,8 @@ struct gi_logits {
     uint32_t n_vocab;
     uint32_t partial; // offset in uints, a multiple of 4; logits are at 0
     uint32_t max_partial;
+    // Groups that stay, of which there are few, leave a partial result for each invocation that has rows.
+    bool is_fine;
     // Set by gi_op_gemv_vocab. A partial result is that of every row_step-th row of a block of block_rows,
     // counted from the first of the part_rows of its part; block_rows is 0 if parts differ in that.
     uint32_t n_partial;
@@ -85,13 +87,16 @@ struct gi_logits {
     uint32_t scan, n_scan;
     uint32_t choice; // an offset in uints, of one that gi_op_sample needs
     uint32_t many;   // likewise, of what the stages of gi_op_sample_many leave
+    uint32_t top;    // likewise gi_op_sample_top
 };
 #define GI_MAX_SCANS         128
 #define GI_MAX_SAMPLE_GROUPS 128
 // In uints: sums of 512 bins, which are zero between steps; largest and cuts; a list; bests (glsl/lib/many.glsl).
 #define GI_SAMPLE_SUMS_SIZE (4 * 512)
 #define GI_SAMPLE_MANY_SIZE (GI_SAMPLE_SUMS_SIZE + 2 * 64 + 2 * 512 + 4 * GI_MAX_SAMPLE_GROUPS)
-// Sets the offsets, scan and many to multiples of 256 bytes; returns the bytes that the range must have.
+// Counters, which are zero between steps; a list (glsl/sample_top.comp).
+#define GI_SAMPLE_TOP_SIZE (64 + 2 * 256)
+// Sets the offsets, scan, many and top to multiples of 256 bytes; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 
 // logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W (n_vocab rounded up, n_embd).

@@ -23,6 +23,7 @@
     X(SAMPLE_SCAN, sample_scan)                                                                    \
     X(SAMPLE_FEW, sample_few)                                                                      \
     X(SAMPLE, sample)                                                                              \
+    X(SAMPLE_TOP, sample_top)                                                                      \
     X(SAMPLE_BINS, sample_bins)                                                                    \
     X(SAMPLE_DRAW, sample_draw)                                                                    \
     X(SAMPLE_MANY, sample_many)                                                                    \
@@ -164,12 +165,13 @@
     X(uint32_t, scan)      /* in uints */                                                          \
     X(uint32_t, n_scan)    /* groups of sample_scan; 0: there are none */                          \
     X(uint32_t, choice_at) /* in uints, that of sample_few; 0: there is none */                    \
-    X(uint32_t, many_at)   /* in uints, what the stages of sample_many.h leave */                  \
+    X(uint32_t, many_at)   /* in uints, what sample_many.h or sample_top.h leave */                \
     X(uint32_t, n_many)    /* groups of these */
 
 #define GI_PARAMS_SAMPLE_SCAN(X) GI_PARAMS_ARGMAX(X)
 #define GI_PARAMS_SAMPLE_FEW(X)  GI_PARAMS_ARGMAX(X)
 #define GI_PARAMS_SAMPLE(X)      GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_TOP(X)  GI_PARAMS_ARGMAX(X)
 #define GI_PARAMS_SAMPLE_BINS(X) GI_PARAMS_ARGMAX(X)
 #define GI_PARAMS_SAMPLE_DRAW(X) GI_PARAMS_ARGMAX(X)
 #define GI_PARAMS_SAMPLE_MANY(X) GI_PARAMS_ARGMAX(X)

@@ -82,16 +82,14 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-// Each group finds the largest of the partial results anew: no more of them than there is work for.
-static void choose_shape(const struct gi_gpu *gpu, uint32_t n_vocab, uint32_t *width,
-                         uint32_t *n_groups)
+// Each group looks at the partial results anew: no more of them than there are cores for.
+void gi_sample_choose_shape(const struct gi_gpu *gpu, uint32_t *width, uint32_t *n_groups)
 {
     const enum gi_gpu_class class = gi_gpu_class(gpu);
     *width = class == GI_GPU_CLASS_SPLIT ? 1024 : 64;
     *n_groups = class == GI_GPU_CLASS_SPLIT ? GI_MAX_SAMPLE_GROUPS
                 : class == GI_GPU_CLASS_ROW ? 16
                                             : 4;
-    *n_groups = smaller(*n_groups, (n_vocab + *width - 1) / *width);
 }
 
 // The last stage has one group, as wide as is useful. llvmpipe ends all loops of a program after 65,535 turns
@@ -105,7 +103,8 @@ bool gi_op_sample_many(struct gi_recorder *recorder, const struct gi_logits *log
                        const struct gi_step_buffers *step, struct glinfer_error *err)
 {
     uint32_t width, n_groups;
-    choose_shape(recorder->gpu, logits->n_vocab, &width, &n_groups);
+    gi_sample_choose_shape(recorder->gpu, &width, &n_groups);
+    n_groups = smaller(n_groups, (logits->n_vocab + width - 1) / width);
     struct many many = {.recorder = recorder,
                         .logits = logits,
                         .step = step,

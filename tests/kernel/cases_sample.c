@@ -138,6 +138,18 @@ static const struct sample_case many_cases[] = {
     {"both and min_p",             262144, SHAPE_STEPS,  200000, 0.9F,     0.3F,  1.3F, 0},
 };
 
+// More for gi_op_sample_top, which those of all others with a small top_k are for too.
+static const struct sample_case top_cases[] = {
+    {"top_k 112",        128256, SHAPE_BELL,   112, 0.95F, 0.0F, 1.5F, 0},
+    {"top_k 112 steps",  49152,  SHAPE_STEPS,  112, 0.9F,  0.0F, 1.5F, 0},
+    {"top_k 112 of few", 130,    SHAPE_NORMAL, 112, 0.95F, 0.0F, 1.5F, 0},
+    {"top_k 112 equal",  32001,  SHAPE_EQUAL,  112, 0.95F, 0.0F, 1.5F, 0},
+    {"top_k 64 huge",    32000,  SHAPE_HUGE,   64,  0.99F, 0.0F, 1.0F, 0},
+    {"top_k 2",          151936, SHAPE_NARROW, 2,   1.0F,  0.0F, 1.0F, 0},
+    {"top_p 0",          49152,  SHAPE_BELL,   40,  0.0F,  0.0F, 1.0F, 0},
+    {"min_p 1",          49152,  SHAPE_BELL,   40,  1.0F,  1.0F, 1.0F, 0},
+};
+
 //-- logits ----------------------------------------------------------------------------------------
 
 static float draw_bell(struct kt_run *run)
@@ -376,7 +388,7 @@ static bool run_statistics(struct kt_run *run)
 //-- a chain ---------------------------------------------------------------------------------------
 
 // A chain draws what single steps from the host draw.
-static bool run_chain(struct kt_run *run)
+static bool compare_chain(struct kt_run *run, kt_step_op op, uint32_t n_probs)
 {
     enum { N_STEP = 20, N_VOCAB = 1000 };
     float logits[N_VOCAB];
@@ -386,10 +398,10 @@ static bool run_chain(struct kt_run *run)
     run->state.temperature = 1;
     run->state.top_k = 100;
     run->state.top_p = 0.9F;
-    run->state.n_probs = 3;
+    run->state.n_probs = n_probs;
     run->state.seed_lo = 77;
-    if (!kt_step_init(run, &step, logits, N_VOCAB, 16) ||
-        !kt_step_record(run, &step, gi_op_sample) || !kt_step_chain(run, N_STEP)) {
+    if (!kt_step_init(run, &step, logits, N_VOCAB, 16) || !kt_step_record(run, &step, op) ||
+        !kt_step_chain(run, N_STEP)) {
         return false;
     }
     for (uint32_t i = 0; i < N_STEP; i++) {
@@ -402,12 +414,29 @@ static bool run_chain(struct kt_run *run)
         if (!kt_replay(run, i, 1) || !kt_step_entry(run, &step, i, &single)) {
             return false;
         }
-        if (memcmp(&single, &chained[i], offsetof(struct gi_ring_entry, probs[3])) != 0) {
+        const size_t size =
+            offsetof(struct gi_ring_entry, probs) + n_probs * sizeof(single.probs[0]);
+        if (memcmp(&single, &chained[i], size) != 0) {
             return kt_fail(run, "step %u: %u alone, %u in a chain", i, single.token,
                            chained[i].token);
         }
     }
     return true;
+}
+
+static bool run_chain(struct kt_run *run)
+{
+    return compare_chain(run, gi_op_sample, 3);
+}
+
+static bool run_many_chain(struct kt_run *run)
+{
+    return compare_chain(run, gi_op_sample_many, 0);
+}
+
+static bool run_top_chain(struct kt_run *run)
+{
+    return !gi_sample_top_is_possible(run->gpu) || compare_chain(run, gi_op_sample_top, 0);
 }
 
 //-- Philox itself ---------------------------------------------------------------------------------
@@ -486,15 +515,22 @@ static const struct {
 } other_cases[] = {
     {"chi-square",         run_statistics},
     {"chain",              run_chain     },
+    {"many: chain",        run_many_chain},
+    {"top: chain",         run_top_chain },
     {"philox known words", run_philox    },
 };
 
-// The cases in their order: all as they are, all after a look at all logits, those of many candidates, the layouts,
-// the others.
-#define N_MANY_OWN   (sizeof(many_cases) / sizeof(many_cases[0]))
-#define N_MANY       (N_MANY_OWN + N_CASE)
-#define FIRST_MANY   (2 * N_CASE)
-#define FIRST_LAYOUT (FIRST_MANY + N_MANY)
+// The cases in their order: all as they are, all after a look at all logits, those of many candidates, those of
+// a small top_k, the layouts, the others.
+#define N_MANY_OWN (sizeof(many_cases) / sizeof(many_cases[0]))
+#define N_MANY     (N_MANY_OWN + N_CASE)
+#define FIRST_MANY (2 * N_CASE)
+#define FIRST_TOP  (FIRST_MANY + N_MANY)
+#define MOST_OF_128                                                                                \
+    131072 // logits: llvmpipe ends all loops of a program after 65,535 turns together
+#define N_TOP_OWN    (sizeof(top_cases) / sizeof(top_cases[0]))
+#define N_TOP        (N_TOP_OWN + N_CASE)
+#define FIRST_LAYOUT (FIRST_TOP + N_TOP)
 #define FIRST_OTHER  (FIRST_LAYOUT + N_LAYOUT_CASE)
 
 // Those of many candidates, then all others, without log-probabilities.
@@ -506,9 +542,22 @@ static struct sample_case many_case(size_t index)
     return test;
 }
 
+// Those of a small top_k, then all others, which have one here.
+static struct sample_case top_case(size_t index)
+{
+    struct sample_case test =
+        index < N_TOP_OWN ? top_cases[index] : sample_cases[index - N_TOP_OWN];
+    test.n_probs = 0;
+    test.top_k = test.top_k > 0 && test.top_k < GI_SAMPLE_TOP ? test.top_k : GI_SAMPLE_TOP;
+    return test;
+}
+
 static void name_case(size_t index, char *text, size_t size)
 {
-    if (index >= FIRST_MANY && index < FIRST_LAYOUT) {
+    if (index >= FIRST_TOP && index < FIRST_LAYOUT) {
+        const struct sample_case test = top_case(index - FIRST_TOP);
+        snprintf(text, size, "top: %s, %u", test.name, test.n_vocab);
+    } else if (index >= FIRST_MANY && index < FIRST_TOP) {
         const struct sample_case test = many_case(index - FIRST_MANY);
         snprintf(text, size, "many: %s, %u", test.name, test.n_vocab);
     } else if (index < FIRST_MANY) {
@@ -527,7 +576,13 @@ static void name_case(size_t index, char *text, size_t size)
 
 static bool run_index(struct kt_run *run, size_t index)
 {
-    if (index >= FIRST_MANY && index < FIRST_LAYOUT) {
+    if (index >= FIRST_TOP && index < FIRST_LAYOUT) {
+        struct sample_case test = top_case(index - FIRST_TOP);
+        const bool is_large = gi_gpu_limits(run->gpu)->max_invocations >= 256;
+        test.n_vocab = !is_large && test.n_vocab > MOST_OF_128 ? MOST_OF_128 : test.n_vocab;
+        return !gi_sample_top_is_possible(run->gpu) || run_case(run, &test, NULL, gi_op_sample_top);
+    }
+    if (index >= FIRST_MANY && index < FIRST_TOP) {
         const struct sample_case test = many_case(index - FIRST_MANY);
         return run_case(run, &test, NULL, gi_op_sample_many);
     }

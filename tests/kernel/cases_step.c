@@ -65,10 +65,12 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
     const uint32_t partial = (n_vocab + 3) / 4 * 4;
     const uint32_t scan = (partial + 2 * n_partial + 63) / 64 * 64;
     const uint32_t many = (scan + 4 * GI_MAX_SCANS + 4 + 63) / 64 * 64;
-    const uint32_t n_word = many + GI_SAMPLE_MANY_SIZE;
+    const uint32_t top = many + (GI_SAMPLE_MANY_SIZE + 63) / 64 * 64;
+    const uint32_t n_word = top + GI_SAMPLE_TOP_SIZE;
     uint32_t *words = kt_alloc(n_word, sizeof(*words));
     memset(words, 0xFF, n_word * sizeof(*words)); // NaN where nothing may be read
     memset(words + many, 0, GI_SAMPLE_SUMS_SIZE * sizeof(*words));
+    memset(words + top, 0, 2 * sizeof(*words));
     memcpy(words, logits, n_vocab * sizeof(*logits));
     reduce_all(logits, n_vocab, rows, (uint32_t(*)[2])(words + partial));
     step->logits = (struct gi_logits){
@@ -83,6 +85,7 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
         .scan = scan,
         .choice = scan + 4 * GI_MAX_SCANS,
         .many = many,
+        .top = top,
     };
     step->buffers = (struct gi_step_buffers){
         .state = run->step_state,
@@ -255,15 +258,31 @@ static bool run_no_rows(struct kt_run *run)
            expect_entry(run, &step, 0, 65, 0, GI_RING_STATUS_OK);
 }
 
-// sample refuses what argmax refuses.
-static bool run_sample_nan(struct kt_run *run)
+// What samples refuses what argmax refuses.
+static bool expect_refusal(struct kt_run *run, kt_step_op op)
 {
     const float logits[4] = {1, INFINITY, 2, 3};
     struct kt_step step;
     run->state.temperature = 1;
     run->state.top_p = 1;
-    return kt_step_init(run, &step, logits, 4, 2) && kt_step_record(run, &step, gi_op_sample) &&
+    run->state.top_k = 3;
+    return kt_step_init(run, &step, logits, 4, 2) && kt_step_record(run, &step, op) &&
            kt_replay(run, 0, 1) && expect_entry(run, &step, 0, 0, 0, GI_RING_STATUS_NAN);
+}
+
+static bool run_sample_nan(struct kt_run *run)
+{
+    return expect_refusal(run, gi_op_sample);
+}
+
+static bool run_many_nan(struct kt_run *run)
+{
+    return expect_refusal(run, gi_op_sample_many);
+}
+
+static bool run_top_nan(struct kt_run *run)
+{
+    return !gi_sample_top_is_possible(run->gpu) || expect_refusal(run, gi_op_sample_top);
 }
 
 //-- the end of a step -----------------------------------------------------------------------------
@@ -325,6 +344,8 @@ static const struct ban_case ban_cases[] = {
     {"banned, all, probs",     kt_step_sample_all, 0.01F, 1,    0, 2},
     {"banned, many by top_p",  gi_op_sample_many,  0.01F, 0.9F, 0, 0},
     {"banned, many by top_k",  gi_op_sample_many,  0.01F, 1,    2, 0},
+    {"banned, top_k alone",    gi_op_sample_top,   1,     1,    1, 0},
+    {"banned, top_k of few",   gi_op_sample_top,   0.01F, 0.9F, 5, 0},
     {"banned, many by both",   gi_op_sample_many,  0.01F, 0.9F, 2, 0},
 };
 
@@ -333,6 +354,9 @@ static bool run_ban(struct kt_run *run, const struct ban_case *test)
 {
     struct kt_step step;
     struct gi_ring_entry entry;
+    if (test->op == gi_op_sample_top && !gi_sample_top_is_possible(run->gpu)) {
+        return true;
+    }
     if (!kt_step_init(run, &step, few_logits, 6, 2) || !kt_step_record(run, &step, test->op)) {
         return false;
     }
@@ -466,6 +490,8 @@ static const struct {
     {"infinity",        run_infinity  },
     {"no rows",         run_no_rows   },
     {"sample infinity", run_sample_nan},
+    {"many infinity",   run_many_nan  },
+    {"top infinity",    run_top_nan   },
     {"ring wraps",      run_ring      },
     {"max_steps",       run_max_steps },
     {"stop ids",        run_stop_ids  },

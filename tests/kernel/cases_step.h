@@ -5,6 +5,7 @@
 
 #include "kernel_test.h"
 #include "ops/sample_many.h"
+#include "ops/sample_top.h"
 
 struct kt_step {
     struct gi_logits logits;
