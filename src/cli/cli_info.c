@@ -335,9 +335,10 @@ static int show_model(const struct settings *settings)
     }
     if (status == CLI_EXIT_DONE && info.is_supported && settings->mem_budget > 0 &&
         device_total(&info) > settings->mem_budget) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "the model takes %" PRIu64 " bytes on the device, the budget is %" PRIu64,
-                        device_total(&info), settings->mem_budget);
+        char needed[24], budget[24];
+        return cli_fail(CLI_EXIT_FAILED, "the model takes %s on the device, the budget is %s",
+                        cli_format_size(needed, device_total(&info)),
+                        cli_format_size(budget, settings->mem_budget));
     }
     return status;
 }

@@ -98,6 +98,9 @@ check 'tokens of all bytes' "$(printf 'a\000b\377' | "$glinfer" tokenize -m "$mo
 check 'tokens as json' "$(printf 'a' | "$glinfer" tokenize -m "$model" --json --no-bos | head -c 1)" '['
 "$glinfer" info -m "$model" --json >"$dir/info"
 check 'info of a model' $? 0
+"$glinfer" info -m "$model" --mem-budget 1K >/dev/null 2>"$dir/errors"
+check 'info of a model over the budget' $? 1
+check 'with sizes that can be read' "$(grep -cE 'takes [0-9.]+ MiB on the device, the budget is 1 KiB' "$dir/errors")" 1
 "$glinfer" run -m "$model" --raw -p x -n 1 --mem-budget 1K 2>"$dir/errors"
 check 'a model over the budget' $? 1
 
