@@ -23,8 +23,8 @@
 #include "lib/half_rows.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(ADD) || !defined(HAS_BIAS)
-#error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
+#ifndef HAS_BIAS
+#error "HAS_BIAS: 1 if the part carries a bias"
 #endif
 #if !defined(TILE_TOKENS) || !defined(SLICES) || !defined(BY_WORDS)
 #error "TILE_TOKENS: 64 or 128; SLICES: of the group; BY_WORDS: 1 for types with QUANT_WORDS"
@@ -59,6 +59,7 @@ layout(std140, binding = 0) uniform Params
     uint n_rows, n_block, x_stride, y_stride;
     uint y_begin, bias;
     float scale;
+    uint is_added; // to y, which is written else: no define, because a driver compiles this for a third of a second
 } params;
 
 shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tokens), (pair, quad of rows)
@@ -232,11 +233,10 @@ void write_result(uint token, uint row, vec4 value)
         value += uintBitsToFloat(uvec4(aux_at(at), aux_at(at + 1u), aux_at(at + 2u), aux_at(at + 3u)));
 #endif
         uint place = (token * params.y_stride + params.y_begin + row) / 4u;
-#if ADD
-        y[place] += params.scale * value;
-#else
+        if (params.is_added != 0u) {
+            value = y[place] + params.scale * value;
+        }
         y[place] = value;
-#endif
     }
 }
 

@@ -58,9 +58,9 @@ static const struct {
     [GEMM_TILE_SLICED] = {"64x64:3", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 3}  },
     [GEMM_TILE_SMALL] = {"32x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 32, 4, 2}  },
     [GEMM_TILE_HALVED] = {"64x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 2}  },
-    [GEMM_TILE_HALF] = {"64x64",   {GI_PROGRAM_GEMM_HALF, 64, 64, 4, 1}  },
-    [GEMM_TILE_HALF_SLICED] = {"64x64:2", {GI_PROGRAM_GEMM_HALF_2, 64, 64, 4, 2}},
-    [GEMM_TILE_HALF_TALL] = {"128x64",  {GI_PROGRAM_GEMM_HALF, 64, 128, 4, 1} },
+    [GEMM_TILE_HALF] = {"64x64",   {GI_PROGRAM_GEMM_HALF, 64, 64, 3, 1}  },
+    [GEMM_TILE_HALF_SLICED] = {"64x64:2", {GI_PROGRAM_GEMM_HALF_2, 64, 64, 3, 2}},
+    [GEMM_TILE_HALF_TALL] = {"128x64",  {GI_PROGRAM_GEMM_HALF, 64, 128, 3, 1} },
 };
 
 // Its slices come with the program.
@@ -233,15 +233,14 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
     const struct gi_define n_tiles = {"TILES", ROW_TILES};
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
     const struct gi_define words = {"BY_WORDS", has_words(part->quant->type)};
+    const struct gi_define adds = {"ADD", is_added};
     return (struct gi_program_key){
         .id = shape->program,
         .quant = part->quant->type,
         .n_defines = shape->n_defines,
-        .defines = {{"ADD", is_added},
+        .defines = {is_half ? words : adds,
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    n_tokens, is_half   ? words
-                    : is_wide ? n_slices
-                              : n_tiles},
+                    n_tokens, is_wide ? n_slices : n_tiles},
     };
 }
 
@@ -297,6 +296,7 @@ bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi
             .y_begin = part->row_begin,
             .bias = part->bias,
             .scale = scale,
+            .is_added = is_added,
         };
         if (!record_part(recorder, label, part, x, is_added, y, &params, err)) {
             return false;

@@ -243,7 +243,8 @@
     X(uint32_t, y_stride)                                                                          \
     X(uint32_t, y_begin)                                                                           \
     X(uint32_t, bias)                                                                              \
-    X(float, scale)
+    X(float, scale)                                                                                \
+    X(uint32_t, is_added) /* of gemm_half; others have a define */
 
 #define GI_PARAMS_GEMM_LANE(X)  GI_PARAMS_GEMM(X)
 #define GI_PARAMS_GEMM_ROW(X)   GI_PARAMS_GEMM(X)

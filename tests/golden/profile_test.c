@@ -4,6 +4,8 @@
 #include "unit/cmocka_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 // Sums of what the callbacks got.
 struct sums {
@@ -106,6 +108,48 @@ static void prompt_profile_adds_up_over_batches(void **state)
     assert_true(more.n_dispatches > stats.n_dispatches); // batches of 16
 }
 
+struct products {
+    char program[192]; // of the last one without a bias
+    uint32_t n_kernels, n_programs;
+};
+
+static void note_product(void *user, const struct glinfer_profile_kernel *kernel)
+{
+    struct products *products = user;
+    if (strstr(kernel->program, "gemm_half.comp") && strstr(kernel->program, "HAS_BIAS=0")) {
+        products->n_kernels++;
+        products->n_programs += strcmp(kernel->program, products->program) != 0;
+        snprintf(products->program, sizeof(products->program), "%s", kernel->program);
+    }
+}
+
+// What writes a product and what adds it are one program: NVIDIA's driver compiles it for half a second.
+static void prompt_in_f16_has_one_product(void **state)
+{
+    (void)state;
+    struct products products = {0};
+    struct fixture f = {.precision = GLINFER_PRECISION_F16, .n_batch = 128};
+    struct glinfer_profile_params params;
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    setenv("GLINFER_HALF", "yes", 1);
+    setenv("GLINFER_BATCH", "split", 1);
+    assert_true(open_fixture(&f, NULL));
+    glinfer_profile_params_init(&params);
+    params.n_runs = 1;
+    params.n_prompt = 40;
+    params.on_kernel = note_product;
+    params.user = &products;
+    const bool ok = glinfer_profile(f.session, &params, NULL, &err);
+    close_fixture(&f);
+    unsetenv("GLINFER_BATCH");
+    unsetenv("GLINFER_HALF");
+    if (!ok) {
+        fail_msg("%s", err.message);
+    }
+    assert_true(products.n_kernels > 2);
+    assert_int_equal(products.n_programs, 1);
+}
+
 static void profile_leaves_the_session_as_new(void **state)
 {
     struct fixture *f = *state;
@@ -159,6 +203,7 @@ int main(void)
         cmocka_unit_test_prestate(decode_profile_adds_up, &f),
         cmocka_unit_test_prestate(depth_adds_the_keys_that_are_read, &f),
         cmocka_unit_test_prestate(prompt_profile_adds_up_over_batches, &f),
+        cmocka_unit_test(prompt_in_f16_has_one_product),
         cmocka_unit_test_prestate(profile_leaves_the_session_as_new, &f),
         cmocka_unit_test_prestate(profile_that_does_not_fit_is_refused, &f),
         cmocka_unit_test_prestate(profile_can_be_cancelled, &f),

@@ -28,7 +28,7 @@ bool open_fixture(struct fixture *f, const char *cache_dir)
     device.cache_dir = cache_dir;
     model.path = MODELS "/tiny-q4_0.gguf";
     session.n_ctx = 64;
-    session.n_batch = 16;
+    session.n_batch = f->n_batch ? f->n_batch : 16;
     session.precision = f->precision;
     f->device = glinfer_device_create(&device, &err);
     f->model = f->device ? glinfer_model_load(f->device, &model, &err) : NULL;

@@ -6,11 +6,12 @@
 
 enum { SKIPPED = 77, N_PREDICT = 12 };
 
-struct fixture { // zero-initialised, but for the precision
+struct fixture { // zero-initialised, but for the precision and n_batch
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
     enum glinfer_precision precision;
+    uint32_t n_batch; // 0: 16
 };
 
 // A context of 64 on the first device, software too; cache_dir as glinfer_device_params has it. Where it fails it
