@@ -71,6 +71,37 @@ static void chains_of_any_length_give_the_same_tokens(void **state)
     }
 }
 
+// With log-probabilities other kernels draw, where many tokens may be left.
+static void every_way_to_draw_draws_the_same(void **state)
+{
+    static const struct {
+        uint32_t top_k;
+        float top_p;
+    } filters[] = {
+        {0,   0.9F },
+        {0,   0.3F },
+        {200, 1.0F },
+        {200, 0.9F },
+        {40,  0.95F},
+        {0,   1.0F },
+    };
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+        struct answer answers[2] = {0};
+        for (uint32_t n_probs = 0; n_probs < 2; n_probs++) {
+            struct glinfer_session *session = open_session(*state, 8, 256, 0);
+            struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &answers[n_probs]);
+            params.temperature = 1.5F;
+            params.top_k = filters[i].top_k;
+            params.top_p = filters[i].top_p;
+            params.seed = 99;
+            params.n_probs = n_probs;
+            must_generate(session, &params);
+            glinfer_session_destroy(&session);
+        }
+        assert_same(&answers[0], &answers[1]);
+    }
+}
+
 static void seeds_give_different_answers(void **state)
 {
     struct glinfer_session *session = open_session(*state, 8, 256, 0);
@@ -375,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_of_any_length_give_the_same_tokens),
+        cmocka_unit_test(every_way_to_draw_draws_the_same),
         cmocka_unit_test(seeds_give_different_answers),
         cmocka_unit_test(waits_are_few),
         cmocka_unit_test(the_first_tokens_come_before_long_chains),
