@@ -6,6 +6,7 @@
 #include "cli/cli_sweep.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -219,12 +220,12 @@ static bool create_session(struct bench *bench, uint32_t n_ubatch, int64_t type_
     params.type_k = (enum glinfer_cache_type)type_k;
     params.type_v = (enum glinfer_cache_type)type_v;
     params.precision = (enum glinfer_precision)bench->settings->precision;
-    params.n_batch = n_ubatch > 512 ? 512 : n_ubatch;
+    params.n_batch = n_ubatch == 0 || n_ubatch > 512 ? 512 : n_ubatch;
     params.chain_length = (uint32_t)bench->settings->chain;
     params.max_batch_ms = (uint32_t)bench->settings->max_batch_ms;
     params.progress = cli_progress;
     params.progress_user = &bench->bar;
-    bench->result.n_ubatch = n_ubatch;
+    bench->result.n_ubatch = params.n_batch;
     bench->result.type_k = cli_cache_types[type_k];
     bench->result.type_v = cli_cache_types[type_v];
     bench->result.temperature = bench->settings->sampling.temperature;
@@ -364,11 +365,10 @@ static double memory_rate(const struct cli_bench_settings *settings)
     cli_device_params(&settings->device, &params);
     params.log = NULL;
     struct glinfer_device *device = glinfer_device_create(&params, NULL);
-    if (!device || !glinfer_device_measure(device, &rates, NULL)) {
-        return 0;
-    }
+    const bool is_measured = device && glinfer_device_measure(device, &rates, NULL);
+    const double largest = fmax(rates.copy_gb_per_s, rates.read_gb_per_s);
     glinfer_device_destroy(&device);
-    return rates.copy_gb_per_s > rates.read_gb_per_s ? rates.copy_gb_per_s : rates.read_gb_per_s;
+    return is_measured ? largest : 0;
 }
 
 // In a process of its own, before there is a device in this one: what measuring takes is nothing that

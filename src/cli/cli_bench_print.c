@@ -200,7 +200,8 @@ static void read_cpu_name(char *name, size_t size)
     while (file && fgets(line, sizeof(line), file)) {
         const char *value = strchr(line, ':');
         if (value && (strncmp(line, "model name", 10) == 0 || strncmp(line, "Model", 5) == 0)) {
-            snprintf(name, size, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+            value += 1 + strspn(value + 1, " \t");
+            snprintf(name, size, "%.*s", (int)strcspn(value, "\n"), value);
             break;
         }
     }

@@ -126,5 +126,6 @@ int cli_tokenize(int argc, const char *const *argv)
     case CLI_PARSED:
         break;
     }
+    cli_print_notes(stderr, &cli_tokenize_command, &report);
     return tokenize(&settings);
 }
