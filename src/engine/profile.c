@@ -12,7 +12,7 @@ enum {
     DEFAULT_STEPS = 16,
     STEPS_A_SET = 8,    // that are timed together: bounds the queries
     STEPS_A_CHAIN = 64, // that are waited for together without a timer
-    WARM_TOKENS = 16,   // of a prompt that only wakes the device
+    WARM_TOKENS = 16,   // at least, of a prompt that only wakes the device
     PROMPT_FLUSH = 9,   // dispatches between flushes
     MOST_REPEATS = 4,   // of a set whose clock jumped
 };
@@ -109,12 +109,19 @@ static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_ti
     return true;
 }
 
+// Tokens of the batch behind the first tokens of a prompt.
+static uint32_t next_batch(const struct profile *profile, uint32_t n_tokens, uint32_t done)
+{
+    const uint32_t most = profile->session->n_batch;
+    return n_tokens - done < most ? n_tokens - done : most;
+}
+
 static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_timer *timer)
 {
     struct glinfer_session *session = profile->session;
     uint32_t count = 0;
     for (uint32_t done = 0; done < n_tokens; done += count) {
-        count = n_tokens - done < session->n_batch ? n_tokens - done : session->n_batch;
+        count = next_batch(profile, n_tokens, done);
         const struct gi_replay replay = {.n_past = profile->params.depth + done,
                                          .n_tokens = count,
                                          .flush_interval = PROMPT_FLUSH,
@@ -164,8 +171,9 @@ static bool run_set(struct profile *profile, bool is_prompt, uint32_t n, struct 
 static bool warm_up(struct profile *profile)
 {
     enum { WARM_NS = 50000000, MOST = 64 };
-    const uint32_t n_prompt = profile->params.n_prompt;
-    const uint32_t n = n_prompt > WARM_TOKENS ? WARM_TOKENS : n_prompt > 0 ? n_prompt : 1;
+    const uint32_t n_prompt = profile->params.n_prompt, n_few = profile->session->n_few;
+    const uint32_t most = n_few < WARM_TOKENS ? WARM_TOKENS : n_few + 1; // by the kernels of many
+    const uint32_t n = n_prompt > most ? most : n_prompt > 0 ? n_prompt : 1;
     uint64_t total = 0, ns = 0;
     if (!run_set(profile, n_prompt > 0, n, NULL, &ns)) {
         return false;
@@ -399,24 +407,43 @@ static bool prepare(const struct profile *profile)
     uint32_t tables = gi_session_step_bit(session, GI_STEP_END_ARGMAX, profile->params.depth);
     if (n_prompt > 0) { // of one token as of two: no step here
         tables |= gi_session_choose_tables(session, GI_STEP_END_ARGMAX, n_prompt > 1 ? n_prompt : 2,
-                                           true) |
-                  1u << GI_TABLE_PROMPT;
+                                           true);
     }
     return gi_session_prepare(session, tables, NULL, NULL, profile->err);
 }
 
+// Dispatches of a prompt; 0 on failure.
+static uint32_t count_prompt(const struct profile *profile)
+{
+    struct glinfer_session *session = profile->session;
+    const uint32_t n_tokens = profile->params.n_prompt;
+    uint32_t n = gi_dispatch_table_count(session->prompt_end[GI_STEP_END_ARGMAX]);
+    for (uint32_t done = 0; done < n_tokens; done += session->n_batch) {
+        const struct gi_dispatch_table *table =
+            gi_session_prompt(session, next_batch(profile, n_tokens, done), profile->err);
+        if (!table) {
+            return 0;
+        }
+        n += gi_dispatch_table_count(table);
+    }
+    return n;
+}
+
+static bool count_spans(struct profile *profile)
+{
+    const uint32_t a_step = gi_dispatch_table_count(step_table(profile));
+    const bool is_prompt = profile->params.n_prompt > 0;
+    profile->spans_a_run = is_prompt ? count_prompt(profile) : a_step;
+    profile->capacity = is_prompt ? profile->spans_a_run : a_step * STEPS_A_SET;
+    profile->capacity = profile->capacity > a_step ? profile->capacity : a_step;
+    return profile->spans_a_run > 0;
+}
+
 static bool allocate(struct profile *profile)
 {
-    const struct glinfer_session *session = profile->session;
     const uint32_t n_prompt = profile->params.n_prompt;
-    const uint32_t n_batches = (n_prompt + session->n_batch - 1) / session->n_batch;
-    const uint32_t a_step = gi_dispatch_table_count(step_table(profile));
-    profile->spans_a_run = a_step;
-    profile->capacity = a_step * STEPS_A_SET;
-    if (n_prompt > 0) {
-        profile->spans_a_run = n_batches * gi_dispatch_table_count(session->prompt) +
-                               gi_dispatch_table_count(session->prompt_end[GI_STEP_END_ARGMAX]);
-        profile->capacity = profile->spans_a_run > a_step ? profile->spans_a_run : a_step;
+    if (!count_spans(profile)) {
+        return false;
     }
     profile->spans = calloc(profile->capacity, sizeof(profile->spans[0]));
     profile->ns = calloc(profile->capacity, sizeof(profile->ns[0]));

@@ -150,6 +150,32 @@ static void prompt_in_f16_has_one_product(void **state)
     assert_int_equal(products.n_programs, 1);
 }
 
+// Batches of few tokens may take fewer dispatches than others, which convert what products in f16 read.
+static void prompt_profile_adds_up_over_batches_of_few(void **state)
+{
+    (void)state;
+    struct fixture f = {.precision = GLINFER_PRECISION_F16};
+    struct glinfer_session_params params;
+    struct sums few, both;
+    setenv("GLINFER_BATCH", "split", 1);
+    setenv("GLINFER_HALF", "yes", 1);
+    assert_true(open_fixture(&f, NULL));
+    glinfer_session_destroy(&f.session);
+    glinfer_session_params_init(&params);
+    params.n_ctx = 160;
+    params.n_batch = 128;
+    params.precision = GLINFER_PRECISION_F16;
+    f.session = glinfer_session_create(f.model, &params, NULL);
+    assert_non_null(f.session);
+    const struct glinfer_profile_stats of_few = profile(&f, 1, 8, 0, &few);
+    const struct glinfer_profile_stats of_both = profile(&f, 1, 136, 0, &both);
+    close_fixture(&f);
+    unsetenv("GLINFER_BATCH");
+    unsetenv("GLINFER_HALF");
+    check(&of_few, &few);
+    check(&of_both, &both);
+}
+
 static void profile_leaves_the_session_as_new(void **state)
 {
     struct fixture *f = *state;
@@ -204,6 +230,7 @@ int main(void)
         cmocka_unit_test_prestate(depth_adds_the_keys_that_are_read, &f),
         cmocka_unit_test_prestate(prompt_profile_adds_up_over_batches, &f),
         cmocka_unit_test(prompt_in_f16_has_one_product),
+        cmocka_unit_test(prompt_profile_adds_up_over_batches_of_few),
         cmocka_unit_test_prestate(profile_leaves_the_session_as_new, &f),
         cmocka_unit_test_prestate(profile_that_does_not_fit_is_refused, &f),
         cmocka_unit_test_prestate(profile_can_be_cancelled, &f),
