@@ -221,8 +221,7 @@ void share_product(uint i, QuantBlock w)
         x[5] = heads[at + 5u];
         x[6] = heads[at + 6u];
         x[7] = heads[at + 7u];
-        vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
-        products[i] = quant_dot(w, x, vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w)));
+        products[i] = quant_dot(w, x, quant_sums(x));
     }
     group_barrier();
 }

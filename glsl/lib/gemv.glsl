@@ -23,8 +23,8 @@
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (lib/gemv_half.glsl), with AHEAD 1 or 2 of as many blocks at a time, the next ones
 //                  asked for before (lib/gemv_ahead.glsl).
-//                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_resident.glsl), with STREAM 1 such
-//                  that memory is what they wait for (lib/gemv_stream.glsl).
+//                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_stay.glsl, lib/gemv_resident.glsl),
+//                  with STREAM 1 such that memory is what they wait for (lib/gemv_stream.glsl).
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (lib/quant/dot.glsl).
@@ -151,8 +151,7 @@ vec2 gemv_load(uint block, out vec4 x[8])
 #if SUMS
     return gemv_sums(block / 2u, block & 1u);
 #else
-    vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
-    return vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
+    return quant_sums(x);
 #endif
 }
 
@@ -324,6 +323,7 @@ vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
 }
 
 #if RESIDENT
+#include "lib/gemv_stay.glsl"
 #if STREAM
 #include "lib/gemv_stream.glsl"
 #else

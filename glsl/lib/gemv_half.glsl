@@ -11,6 +11,7 @@
 #ifndef X_BLOCKS
 #define X_BLOCKS N_BLOCK
 #endif
+#define X_PARTS (X_BLOCKS < N_BLOCK) // whether they come part by part: lib/gemv_stream.glsl
 
 // Four quads of pairs and one with the power of two and the sums of the halves as floats; five also keep
 // neighbouring slices in different banks.
@@ -59,7 +60,24 @@ float inverse_of(uint power)
 }
 
 #if SUBGROUP
-// Four neighbours take a block.
+// Leaves eighths 2 i and 2 i + 1 of x as pairs, if that is wanted. Four neighbours have a block, and all of them call.
+void gemv_pair_up(uint i, vec4 a, vec4 b, bool is_wanted)
+{
+    float largest = largest_of(a, b), sum = sum_of(a, b);
+    largest = max(largest, subgroupShuffleXor(largest, 1u));
+    largest = max(largest, subgroupShuffleXor(largest, 2u));
+    sum += subgroupShuffleXor(sum, 1u);
+    float last = subgroupShuffleXor(sum, 2u);
+    uint power = power_of(largest), begin = i / 4u * HALF_QUADS;
+    float factor = inverse_of(power);
+    if (is_wanted) {
+        x_pairs[begin + i % 4u] = pair_up(a * factor, b * factor);
+        if (i % 4u == 0u) {
+            x_pairs[begin + 4u] = uvec4(power, floatBitsToUint(vec2(sum, last)), 0u);
+        }
+    }
+}
+
 void gemv_stage(uint lane)
 {
     for (uint i = lane; i < 4u * uint(N_BLOCK); i += uint(WG_SIZE)) {
@@ -67,17 +85,7 @@ void gemv_stage(uint lane)
         vec4 a = gemv_source(at), b = gemv_source(at + 1u);
         GEMV_TAKE(a, at, uvec4(grid_care))
         GEMV_TAKE(b, at + 1u, uvec4(grid_care))
-        float largest = largest_of(a, b), sum = sum_of(a, b);
-        largest = max(largest, subgroupShuffleXor(largest, 1u));
-        largest = max(largest, subgroupShuffleXor(largest, 2u));
-        sum += subgroupShuffleXor(sum, 1u);
-        float last = subgroupShuffleXor(sum, 2u);
-        uint power = power_of(largest), begin = i / 4u * HALF_QUADS;
-        float factor = inverse_of(power);
-        x_pairs[begin + i % 4u] = pair_up(a * factor, b * factor);
-        if (i % 4u == 0u) {
-            x_pairs[begin + 4u] = uvec4(power, floatBitsToUint(vec2(sum, last)), 0u);
-        }
+        gemv_pair_up(i, a, b, true);
     }
     memoryBarrierShared();
     barrier();
@@ -92,8 +100,7 @@ void gemv_stage(uint lane)
             x[k] = gemv_source(at);
             GEMV_TAKE(x[k], at, uvec4(grid_care))
         }
-        vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
-        vec2 sum = vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
+        vec2 sum = quant_sums(x);
         float largest = max(max(largest_of(x[0], x[1]), largest_of(x[2], x[3])),
                             max(largest_of(x[4], x[5]), largest_of(x[6], x[7])));
         uint power = power_of(largest), begin = block * HALF_QUADS;
@@ -127,6 +134,9 @@ float gemv_half_dot(QuantBlock w, uvec4 x[5])
 
 void gemv_read_pairs(uint block, out uvec4 x[5])
 {
+#if X_PARTS
+    block %= uint(X_BLOCKS);
+#endif
     uint begin = block * HALF_QUADS;
     x[0] = x_pairs[begin];
     x[1] = x_pairs[begin + 1u];

@@ -1,26 +1,21 @@
-// gemv_run for groups that stay (lib/gemv_resident.glsl) and wait for memory most of all, GEMV_SPLIT 1 with
-// RESIDENT 1 and STREAM 1: a group works out PAIRS pairs a turn, along a run of its own. A slice has the weights of a
-// block (UNROLL 1, if that is all that it has), or of two neighbouring ones that share their scales (UNROLL 2), on
-// their way to registers while it works on those before, and the first ones before the barrier in front of the stage.
-// The sums of BATCH turns meet at once, so that subgroups do not wait for each other after each.
-//
-// With N_BLOCK, params.n_block, a group copies x into shared memory, with HALF in pairs of halves
-// (lib/gemv_half.glsl), X_BLOCKS blocks at a time. With TAKES x and the parts of its sum of squares are taken by
-// their tags.
+// gemv_run for groups that stay (lib/gemv_stay.glsl) and wait for memory most of all, GEMV_SPLIT 1 with RESIDENT 1
+// and STREAM 1: a slice has the weights of a block (UNROLL 1, if that is all that it has), or of two neighbouring ones
+// that share their scales (UNROLL 2), on their way to registers while it works on those before, and the first ones
+// before the barrier in front of the stage. The sums of BATCH turns meet at once, so that subgroups do not wait for
+// each other after each. With HALF a group has X_BLOCKS blocks of x at a time.
 //
 // Loops over blocks must stay loops: all stages of a program together have to fit a GPU's cache of instructions.
 //
 // On an H200 three layers of Llama-3.1-8B's shape and its output take 286 us in 132 groups of 512, 338 us by ordinary
 // dispatches. Smaller matrices in groups of 256: a step of Llama-3.2-1B's shape takes 617 us so, 528 us as in
 // lib/gemv_resident.glsl.
-#define STAGE_AHEAD
+//-- x, part by part -------------------------------------------------------------------------------
 
-#ifndef N_BLOCK
-#define N_BLOCK 0
+#if !HALF
+#define X_PARTS 0
 #endif
-#if HALF
-#define X_PARTS (X_BLOCKS < N_BLOCK)
-#if SUBGROUP
+
+#if HALF && SUBGROUP
 #define ASKED ((4 * X_BLOCKS + WG_SIZE - 1) / WG_SIZE) // eighths of blocks, in pairs, an invocation; see below
 
 // Where eighths 2 i and 2 i + 1 from block `begin` on are. What is past the last block takes its place.
@@ -29,25 +24,13 @@ uint gemv_eighths(uint begin, uint i)
     return GEMV_SOURCE + 2u * min(4u * begin + i, uint(4 * N_BLOCK - 1));
 }
 
-// Makes pairs of two eighths that were asked for; four neighbours have a block.
+// Keeps two eighths that were asked for.
 void gemv_keep(uint begin, uint i, vec4 a, vec4 b)
 {
     uint at = gemv_eighths(begin, i);
     GEMV_TAKE(a, at, uvec4(grid_care))
     GEMV_TAKE(b, at + 1u, uvec4(grid_care))
-    float largest = largest_of(a, b), sum = sum_of(a, b);
-    largest = max(largest, subgroupShuffleXor(largest, 1u));
-    largest = max(largest, subgroupShuffleXor(largest, 2u));
-    sum += subgroupShuffleXor(sum, 1u);
-    float last = subgroupShuffleXor(sum, 2u);
-    uint power = power_of(largest), to = i / 4u * HALF_QUADS;
-    float factor = inverse_of(power);
-    if (i < uint(4 * X_BLOCKS)) {
-        x_pairs[to + i % 4u] = pair_up(a * factor, b * factor);
-        if (i % 4u == 0u) {
-            x_pairs[to + 4u] = uvec4(power, floatBitsToUint(vec2(sum, last)), 0u);
-        }
-    }
+    gemv_pair_up(i, a, b, i < uint(4 * X_BLOCKS));
 }
 
 // Up to four pairs of eighths are asked for at once.
@@ -83,82 +66,10 @@ void gemv_stage_x(uint lane, uint begin)
     barrier();
 }
 #else
-#define gemv_stage_x(lane, begin) gemv_stage(lane)
-#endif
-#elif N_BLOCK
-#define X_PARTS 0
-#define X_STRIDE 9u // vec4 from block to block: slices of a subgroup read different banks
-
-shared vec4 gemv_x_quads[N_BLOCK * 9];
-
 void gemv_stage_x(uint lane, uint begin)
 {
     gemv_stage(lane);
-    for (uint i = lane; i < uint(N_BLOCK * 8); i += uint(WG_SIZE)) {
-        vec4 x = gemv_source(GEMV_SOURCE + i);
-        GEMV_TAKE(x, GEMV_SOURCE + i, uvec4(grid_care))
-        gemv_x_quads[i / 8u * X_STRIDE + i % 8u] = x;
-    }
-    memoryBarrierShared();
-    barrier();
-}
-
-vec2 gemv_read_x(uint block, out vec4 x[8])
-{
-    uint i = block * X_STRIDE;
-    x[0] = gemv_x_quads[i];
-    x[1] = gemv_x_quads[i + 1u];
-    x[2] = gemv_x_quads[i + 2u];
-    x[3] = gemv_x_quads[i + 3u];
-    x[4] = gemv_x_quads[i + 4u];
-    x[5] = gemv_x_quads[i + 5u];
-    x[6] = gemv_x_quads[i + 6u];
-    x[7] = gemv_x_quads[i + 7u];
-    vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
-    return vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
-}
-#else
-#define X_PARTS 0
-#define gemv_stage_x(lane, begin) gemv_stage(lane)
-#define gemv_read_x(block, x) gemv_load(block, x)
-#endif
-
-// A block of x as dot products want it: in pairs of halves, or as it is.
-#if HALF
-struct GemvX {
-    uvec4 quads[5];
-};
-
-GemvX gemv_block(uint block)
-{
-    GemvX x;
-#if X_PARTS
-    block %= uint(X_BLOCKS);
-#endif
-    gemv_read_pairs(block, x.quads);
-    return x;
-}
-
-float gemv_dot(QuantBlock w, GemvX x)
-{
-    return gemv_half_dot(w, x.quads);
-}
-#else
-struct GemvX {
-    vec4 quads[8];
-    vec2 sum;
-};
-
-GemvX gemv_block(uint block)
-{
-    GemvX x;
-    x.sum = gemv_read_x(block, x.quads);
-    return x;
-}
-
-float gemv_dot(QuantBlock w, GemvX x)
-{
-    return quant_dot(w, x.quads, x.sum);
+    gemv_copy_x(lane);
 }
 #endif
 
@@ -167,29 +78,6 @@ float gemv_dot(QuantBlock w, GemvX x)
 #else
 #define gemv_begin_block(block)
 #endif
-
-uint gemv_turns()
-{
-    uint n_pass = (params.n_pair + uint(PAIRS) - 1u) / uint(PAIRS);
-    return (n_pass + gl_NumWorkGroups.x - 1u) / gl_NumWorkGroups.x;
-}
-
-uint gemv_slice()
-{
-    return gl_LocalInvocationIndex / 8u % uint(N_SLICE);
-}
-
-// Pairs past the last one, of groups without work, take the place of others: every value is set in all
-// groups, so that no register holds an old one in between.
-uint gemv_some_pair(uint pair)
-{
-    return pair < params.n_pair ? pair : pair % params.n_pair;
-}
-
-uvec2 gemv_some_tiles(uint first)
-{
-    return gemv_tiles(gemv_some_pair(first + gl_LocalInvocationIndex / uint(8 * N_SLICE)));
-}
 
 //-- weights ---------------------------------------------------------------------------------------
 
@@ -241,47 +129,6 @@ void gemv_load_ahead(uint first)
 {
     uvec2 tiles = gemv_some_tiles(first);
     gemv_ahead = gemv_weights(gemv_slice(), tiles);
-}
-#endif
-
-void gemv_fetch_ahead(uint first)
-{
-    uint lane = gl_LocalInvocationIndex;
-    gemv_fetch(gemv_some_pair(first + lane / 8u % uint(PAIRS * BATCH)), lane % 8u);
-}
-
-void ahead()
-{
-    uint first = gl_WorkGroupID.x * gemv_turns() * uint(PAIRS);
-    gemv_load_ahead(first);
-    gemv_fetch_ahead(first);
-}
-
-//-- the sum of squares ----------------------------------------------------------------------------
-
-#if GEMV_NORM
-// Of four of the parts of the sum of squares those that there are.
-uvec4 gemv_ssq_bits(uint i, uint bits)
-{
-    return mix(uvec4(0u), uvec4(bits), lessThan(i * 4u + uvec4(0u, 1u, 2u, 3u), uvec4(params.n_ssq)));
-}
-
-vec4 gemv_ssq_quad(uint i)
-{
-    return gemv_source(params.ssq + min(i, (params.n_ssq - 1u) / 4u));
-}
-
-// This slice's share of it, `v` being its first four, loaded once.
-float gemv_slice_ssq(vec4 v)
-{
-    float ssq = 0.0;
-    for (uint i = gemv_slice(); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
-        GEMV_TAKE(v, params.ssq + i, gemv_ssq_bits(i, grid_care))
-        v = uintBitsToFloat(floatBitsToUint(v) & gemv_ssq_bits(i, 0xFFFFFFFFu));
-        ssq += (v.x + v.y) + (v.z + v.w);
-        v = gemv_ssq_quad(i + uint(N_SLICE));
-    }
-    return ssq;
 }
 #endif
 

@@ -4,8 +4,7 @@
 //   struct QuantBlock           32 weights of a row as they are loaded
 //   QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 //   float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
-//                               dot product of a block of weights with x; sum is the sum of the first
-//                               16 and of the last 16 elements of x
+//                               dot product of a block of weights with x; sum is quant_sums(x)
 //   vec4 quant_quad(QuantBlock w, int k)
 //                               weights 4 k .. 4 k + 3; k may be what a loop counts
 //
@@ -98,6 +97,13 @@ uint quant_index(uint tile, uint group, uint n_group, uint n_each, uint row)
 }
 
 #include QUANT_FILE
+
+// The sums of the first 16 and of the last 16 elements of x.
+vec2 quant_sums(vec4 x[8])
+{
+    vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
+    return vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
+}
 
 // A type with QUANT_STAGE 1 has a void quant_stage(uint lane) that all invocations of a group call first.
 #ifndef QUANT_STAGE
