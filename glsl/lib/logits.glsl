@@ -57,42 +57,42 @@ void look_at_allowed(inout uint key, inout uint id)
     }
 }
 
+// The largest of all logits, or of all but the stop ids', as a key, and the lowest id that has it; see find_largest.
+bool find_largest_of(bool is_allowed, out uint key, out uint id)
+{
+    key = 0u;
+    id = 0xFFFFFFFFu;
+    if (is_allowed) {
+        look_at_allowed(key, id);
+    } else {
+        look_at_partials(key, id);
+    }
+    find_best(key, id);
+    return id < n_vocab;
+}
+
 // The largest logit as a key and the lowest id that has it. False, in all invocations alike, if a
 // work group of gemv_vocab saw a NaN or an infinity or if an id is out of range.
 bool find_largest(out uint key, out uint id)
 {
-    key = 0u;
-    id = 0xFFFFFFFFu;
-    look_at_partials(key, id);
-    find_best(key, id);
-    return id < n_vocab;
+    return find_largest_of(false, key, id);
 }
 
 // The same over all but the stop ids; false if there are no others.
 bool find_largest_allowed(out uint key, out uint id)
 {
-    key = 0u;
-    id = 0xFFFFFFFFu;
-    look_at_allowed(key, id);
-    find_best(key, id);
-    return id < n_vocab;
+    return find_largest_of(true, key, id);
 }
 
 // Either, as it is wanted: find_best, whose barriers cost compilers most, stands there once.
 bool find_largest_wanted(bool has_bans, out uint key, out uint id)
 {
+    bool is_sound = false;
     for (uint round = 0u; round < bound(2u); round++) { // the same in all invocations
-        key = 0u;
-        id = 0xFFFFFFFFu;
-        if (round == 0u) {
-            look_at_partials(key, id);
-        } else {
-            look_at_allowed(key, id);
-        }
-        find_best(key, id);
-        if (!has_bans || id >= n_vocab || !is_stop_id(id)) {
+        is_sound = find_largest_of(round > 0u, key, id);
+        if (!has_bans || !is_sound || !is_stop_id(id)) {
             break;
         }
     }
-    return id < n_vocab;
+    return is_sound;
 }
