@@ -284,21 +284,16 @@ static struct gi_program_key step_key(const struct gi_recorder *recorder,
     return key;
 }
 
-bool gi_op_attention(struct gi_recorder *recorder, const char *label,
-                     const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                     const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
+                                                    const struct gi_score_rule *rule,
+                                                    const struct gi_attention_scratch *scratch,
+                                                    uint32_t max_range)
 {
-    check_layer(layer);
-    if (gi_attention_resident_suits(recorder, layer)) {
-        return gi_op_attention_resident(recorder, label, layer, rule, scratch, err);
-    }
-    const struct step_shape shape = choose_step_shape(recorder, layer);
-    const struct gi_program_key key = step_key(recorder, layer, rule, &shape);
-    const struct gi_attention_params params = {
+    return (struct gi_attention_params){
         .n_head = layer->n_head,
         .n_kv_head = layer->n_kv_head,
         .n_ctx = layer->n_ctx,
-        .max_range = shape.max_range,
+        .max_range = max_range,
         .k = layer->k / 4,
         .v = layer->v / 4,
         .partial = scratch->partial,
@@ -309,6 +304,20 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .k_scale = layer->k_scale,
         .v_scale = layer->v_scale,
     };
+}
+
+bool gi_op_attention(struct gi_recorder *recorder, const char *label,
+                     const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                     const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+{
+    check_layer(layer);
+    if (gi_attention_resident_suits(recorder, layer)) {
+        return gi_op_attention_resident(recorder, label, layer, rule, scratch, err);
+    }
+    const struct step_shape shape = choose_step_shape(recorder, layer);
+    const struct gi_program_key key = step_key(recorder, layer, rule, &shape);
+    const struct gi_attention_params params =
+        gi_attention_step_params(layer, rule, scratch, shape.max_range);
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {scratch->range, {0}, {0}, layer->range},

@@ -35,6 +35,13 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err);
 
+// What every kernel of decode attention reads, with a context of at most max_range ranges of keys: their lists in
+// ops/params.h are one.
+struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
+                                                    const struct gi_score_rule *rule,
+                                                    const struct gi_attention_scratch *scratch,
+                                                    uint32_t max_range);
+
 // Notes in a dispatch what attention reads and does for each key.
 void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
                             struct gi_dispatch *dispatch);

@@ -58,21 +58,8 @@ bool gi_op_attention_resident(struct gi_recorder *recorder, const char *label,
     assert(gi_attention_resident_suits(recorder, layer));
     const uint32_t n_range = choose_ranges(recorder, layer);
     const struct gi_program_key key = make_key(recorder, layer, rule, n_range);
-    const struct gi_attention_resident_params params = {
-        .n_head = layer->n_head,
-        .n_kv_head = layer->n_kv_head,
-        .n_ctx = layer->n_ctx,
-        .max_range = n_range,
-        .k = layer->k / 4,
-        .v = layer->v / 4,
-        .partial = scratch->partial,
-        .counter = scratch->counter,
-        .scale = rule->scale,
-        .window = rule->window,
-        .softcap = rule->softcap,
-        .k_scale = layer->k_scale,
-        .v_scale = layer->v_scale,
-    };
+    const struct gi_attention_params params =
+        gi_attention_step_params(layer, rule, scratch, n_range);
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {scratch->range, scratch->range, {0}, layer->range},
