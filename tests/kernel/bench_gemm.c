@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-
 static const struct bench {
     const char *model;
     uint32_t type, n_rows, n_cols;
@@ -29,11 +27,11 @@ static const struct bench {
 
 static const uint32_t batch_sizes[] = {512, 128, 32, 16, 4};
 
-#define N_CASE (ARRAY_LEN(benches) * ARRAY_LEN(batch_sizes))
+#define N_CASE (COUNT(benches) * COUNT(batch_sizes))
 
 static const struct bench *bench_at(size_t index)
 {
-    return &benches[index % N_CASE / ARRAY_LEN(batch_sizes)];
+    return &benches[index % N_CASE / COUNT(batch_sizes)];
 }
 
 static bool is_half_at(size_t index)
@@ -43,7 +41,7 @@ static bool is_half_at(size_t index)
 
 static uint32_t batch_size_at(size_t index)
 {
-    return batch_sizes[index % ARRAY_LEN(batch_sizes)];
+    return batch_sizes[index % COUNT(batch_sizes)];
 }
 
 static void name_bench(size_t index, char *text, size_t size)

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define MAX_COPY     64
+#define MAX_COPY 64
 
 enum projection { QKV, RESIDUAL, GLU, VOCAB };
 
@@ -79,18 +78,18 @@ struct buffers {
 
 static const struct bench *bench_at(size_t index)
 {
-    return &benches[index % ARRAY_LEN(benches)];
+    return &benches[index % COUNT(benches)];
 }
 
 static bool is_half_at(size_t index)
 {
-    return index >= ARRAY_LEN(benches);
+    return index >= COUNT(benches);
 }
 
 // By groups that stay, as many as GLINFER_DISPATCH=persistent says.
 static bool is_stay_at(size_t index)
 {
-    return index >= 2 * ARRAY_LEN(benches);
+    return index >= 2 * COUNT(benches);
 }
 
 static void name_bench(size_t index, char *text, size_t size)
@@ -198,7 +197,7 @@ static bool run_bench(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_bench = {
     .kernel = "bench_gemv",
-    .n_case = 3 * ARRAY_LEN(benches),
+    .n_case = 3 * COUNT(benches),
     .name = name_bench,
     .run = run_bench,
 };

@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define ROUNDINGS    16
-#define NORM_EPS     1e-5f
-#define SCALE        0.75f
-#define MAX_USED     8
+#define ROUNDINGS 16
+#define NORM_EPS  1e-5f
+#define SCALE     0.75f
+#define MAX_USED  8
 
 struct expert_case {
     uint32_t type, n_embd, n_ff, n_expert, n_used, n_tokens, part_experts;

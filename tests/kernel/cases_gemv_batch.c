@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 struct few_case {
     uint32_t type, n_tokens, n_rows, n_cols, max_part_rows;
     bool has_bias, is_added;

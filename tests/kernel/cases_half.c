@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define HALF_EPSILON 0x1p-10
 
 static const struct gemm_case {

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define NORM_EPS     1e-5f
-#define ROUNDINGS    16 // as for other projections: cases_gemv.c
+#define NORM_EPS  1e-5f
+#define ROUNDINGS 16 // as for other projections: cases_gemv.c
 
 //-- the stream ------------------------------------------------------------------------------------
 
@@ -106,9 +105,9 @@ struct variant {
 
 static struct variant get_variant(size_t index)
 {
-    return (struct variant){&sizes[index / ARRAY_LEN(types) / ARRAY_LEN(shapes)],
-                            types[index / ARRAY_LEN(shapes) % ARRAY_LEN(types)],
-                            shapes[index % ARRAY_LEN(shapes)]};
+    return (struct variant){&sizes[index / COUNT(types) / COUNT(shapes)],
+                            types[index / COUNT(shapes) % COUNT(types)],
+                            shapes[index % COUNT(shapes)]};
 }
 
 static void name_parts(size_t index, char *text, size_t size)
@@ -160,8 +159,7 @@ static bool run_glu_parts(struct kt_run *run, size_t index)
     return is_good;
 }
 
-const struct kt_suite kt_glu_parts = {"glu_parts",
-                                      ARRAY_LEN(sizes) * ARRAY_LEN(types) * ARRAY_LEN(shapes),
+const struct kt_suite kt_glu_parts = {"glu_parts", COUNT(sizes) * COUNT(types) * COUNT(shapes),
                                       name_parts, run_glu_parts};
 
 // A tuned form that takes no parts is passed over for one that does.
@@ -243,9 +241,8 @@ static bool run_residual_parts(struct kt_run *run, size_t index)
     return is_good;
 }
 
-const struct kt_suite kt_residual_parts = {"residual_parts",
-                                           ARRAY_LEN(sizes) * ARRAY_LEN(types) * ARRAY_LEN(shapes),
-                                           name_parts, run_residual_parts};
+const struct kt_suite kt_residual_parts = {
+    "residual_parts", COUNT(sizes) * COUNT(types) * COUNT(shapes), name_parts, run_residual_parts};
 
 //-- who leaves them -------------------------------------------------------------------------------
 
@@ -434,4 +431,4 @@ static bool run_out(struct kt_run *run, size_t index)
     return is_good;
 }
 
-const struct kt_suite kt_attention_out = {"attention_out", ARRAY_LEN(out_cases), name_out, run_out};
+const struct kt_suite kt_attention_out = {"attention_out", COUNT(out_cases), name_out, run_out};

@@ -5,8 +5,6 @@
 #include "kernel_test.h"
 #include "ops/batch.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 // n rounded up to a multiple of 32.
 uint32_t kt_pad32(uint32_t n);
 // Rows of random values in [-1, 1), their padding too; values NULL: of NaN.

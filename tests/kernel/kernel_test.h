@@ -15,6 +15,8 @@
 
 #include <stddef.h>
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 #define KT_MAX_RANGES 256
 
 struct kt_range {
