@@ -78,3 +78,19 @@ void small_vocab_init(struct small_vocab *small)
         .chat_template = small_text("{{ '<|im_start|>' + role + '<|im_end|>' }}"),
     };
 }
+
+void small_vocab_set_bos(struct small_vocab *small)
+{
+    small->vocab.bos = SMALL_TOOL;
+    small->vocab.add_bos = 1;
+}
+
+bool small_vocab_begins_once(const struct gi_tokenizer *tokenizer,
+                             const struct glinfer_message *message)
+{
+    struct gi_ids ids = {0};
+    const bool is_once = gi_tokenizer_encode_chat(tokenizer, message, 1, &ids, NULL) &&
+                         ids.count > 1 && ids.data[0] == SMALL_TOOL && ids.data[1] != SMALL_TOOL;
+    gi_ids_finish(&ids);
+    return is_once;
+}
