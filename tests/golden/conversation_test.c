@@ -169,7 +169,7 @@ static int open_fixture(void **state)
 {
     static struct tiny_model tiny;
     *state = &tiny;
-    return tiny_model_open(&tiny, MODELS "/tiny-chat.gguf") ? 0 : -1;
+    return tiny_model_open(&tiny, MODELS "/tiny-chat.gguf", NULL) ? 0 : -1;
 }
 
 static int close_fixture(void **state)

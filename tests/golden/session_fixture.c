@@ -83,7 +83,7 @@ int open_tiny_model(void **state)
 {
     static struct tiny_model tiny;
     *state = &tiny;
-    return tiny_model_open(&tiny, MODELS "/tiny-q4_0.gguf") ? 0 : -1;
+    return tiny_model_open(&tiny, MODELS "/tiny-q4_0.gguf", NULL) ? 0 : -1;
 }
 
 int close_tiny_model(void **state)

@@ -11,34 +11,27 @@
 void close_fixture(struct fixture *f)
 {
     glinfer_session_destroy(&f->session);
-    glinfer_model_destroy(&f->model);
-    glinfer_device_destroy(&f->device);
+    tiny_model_close(&f->tiny);
 }
 
 bool open_fixture(struct fixture *f, const char *cache_dir)
 {
-    struct glinfer_device_params device;
-    struct glinfer_model_params model;
     struct glinfer_session_params session;
     struct glinfer_error err;
-    glinfer_device_params_init(&device);
-    glinfer_model_params_init(&model);
     glinfer_session_params_init(&session);
-    device.allow_software = true;
-    device.cache_dir = cache_dir;
-    model.path = MODELS "/tiny-q4_0.gguf";
     session.n_ctx = 64;
     session.n_batch = f->n_batch ? f->n_batch : 16;
     session.precision = f->precision;
-    f->device = glinfer_device_create(&device, &err);
-    f->model = f->device ? glinfer_model_load(f->device, &model, &err) : NULL;
-    f->session = f->model ? glinfer_session_create(f->model, &session, &err) : NULL;
-    if (!f->session) {
-        fprintf(stderr, "skipped: %s\n", err.message);
+    if (!tiny_model_open(&f->tiny, MODELS "/tiny-q4_0.gguf", cache_dir)) {
         close_fixture(f);
         return false;
     }
-    return true;
+    f->session = glinfer_session_create(f->tiny.model, &session, &err);
+    if (!f->session) {
+        fprintf(stderr, "%s\n", err.message);
+        close_fixture(f);
+    }
+    return f->session != NULL;
 }
 
 struct taken {

@@ -5,13 +5,14 @@
 
 enum { SKIPPED = 77 };
 
-bool tiny_model_open(struct tiny_model *tiny, const char *path)
+bool tiny_model_open(struct tiny_model *tiny, const char *path, const char *cache_dir)
 {
     struct glinfer_device_params device;
     struct glinfer_model_params model;
     struct glinfer_error err;
     glinfer_device_params_init(&device);
     device.allow_software = true;
+    device.cache_dir = cache_dir;
     tiny->device = glinfer_device_create(&device, &err);
     if (!tiny->device) {
         printf("skipped: %s\n", err.message);

@@ -31,7 +31,7 @@ static int open_fixture(void **state)
 {
     static struct fixture f;
     *state = &f;
-    return tiny_model_open(&f.tiny, MODELS "/tiny-q4_0.gguf") ? 0 : -1;
+    return tiny_model_open(&f.tiny, MODELS "/tiny-q4_0.gguf", NULL) ? 0 : -1;
 }
 
 static int close_fixture(void **state)
