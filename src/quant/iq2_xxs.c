@@ -21,10 +21,7 @@ static void dequantize_block(const uint8_t *super, size_t block, float *dst)
 
 static void dequantize_row(const void *src, size_t n_cols, float *dst)
 {
-    const uint8_t *supers = src;
-    for (size_t b = 0; b < n_cols / GI_QUANT_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-        dequantize_block(supers + b / 8 * BLOCK_BYTES, b % 8, dst);
-    }
+    gi_dequantize_supers(src, BLOCK_BYTES, n_cols, dequantize_block, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)

@@ -25,19 +25,7 @@ static void read_quants(const uint8_t *super, size_t block, struct gi_quants *qu
 
 static void dequantize_row(const void *src, size_t n_cols, float *dst)
 {
-    const uint8_t *super = src;
-    for (size_t at = 0; at < n_cols; at += GI_SUPER_BLOCK, super += BLOCK_BYTES) {
-        const float d = gi_load_half(super), d_min = gi_load_half(super + 2);
-        struct gi_k_scales scales;
-        gi_read_k_scales(super + 4, &scales);
-        for (size_t b = 0; b < N_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-            const float scale = d * (float)scales.first[b];
-            const float min = -(d_min * (float)scales.second[b]);
-            struct gi_quants quants;
-            read_quants(super, b, &quants);
-            gi_scale_quants(&quants, 0, (float[]){scale, scale}, (float[]){min, min}, dst);
-        }
-    }
+    gi_dequantize_k(src, BLOCK_BYTES, n_cols, read_quants, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)

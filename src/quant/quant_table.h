@@ -55,6 +55,16 @@ static inline float gi_load_half(const uint8_t *bytes)
     return gi_half_to_float(gi_load_u16(bytes));
 }
 
+// A row of super-blocks of so many bytes, by what dequantises one of their eight blocks.
+static inline void
+gi_dequantize_supers(const uint8_t *supers, size_t super_size, size_t n_cols,
+                     void (*dequantize)(const uint8_t *super, size_t block, float *dst), float *dst)
+{
+    for (size_t b = 0; b < n_cols / GI_QUANT_BLOCK; b++, dst += GI_QUANT_BLOCK) {
+        dequantize(supers + b / 8 * super_size, b % 8, dst);
+    }
+}
+
 //-- planes (planes.c) -----------------------------------------------------------------------------
 
 // The quants of a block, on their way from the file's layout into planes (see quant.h): byte j of
@@ -94,6 +104,12 @@ struct gi_k_scales {
 
 // The scales (first) and minima of Q4_K and Q5_K from the 12 bytes of the file.
 void gi_read_k_scales(const uint8_t bytes[12], struct gi_k_scales *scales);
+// dst[i] = d * first * quant i - d_min * second over a row of Q4_K or Q5_K, of super-blocks of so many bytes that begin
+// with d, d_min and the scales.
+void gi_dequantize_k(const uint8_t *supers, size_t super_size, size_t n_cols,
+                     void (*read_quants)(const uint8_t *super, size_t block,
+                                         struct gi_quants *quants),
+                     float *dst);
 // Three words: byte i % 4 of word i / 4 has the low four bits of both, the first one low; bits 4 i on
 // of the third word have the high two bits.
 void gi_pack_k_scales(const struct gi_k_scales *scales, uint32_t words[3]);
