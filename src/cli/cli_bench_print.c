@@ -1,5 +1,7 @@
 #include "cli/cli_bench_print.h"
 
+#include "cli/cli_json_text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -225,27 +227,11 @@ static void print_doubled(FILE *file, const char *text, char quote)
     fputc(quote, file);
 }
 
-static void print_json_text(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            fprintf(file, "\\%c", c);
-        } else if (c < 0x20) {
-            fprintf(file, "\\u%04x", c);
-        } else {
-            fputc(c, file);
-        }
-    }
-    fputc('"', file);
-}
-
 static void print_json_field(FILE *file, const struct field *field)
 {
     fprintf(file, "\"%s\": ", field->name);
     if (field->text) {
-        print_json_text(file, field->text);
+        cli_json_write_text(file, field->text);
     } else {
         fputs(field->is_unknown ? "null" : field->number, file);
     }

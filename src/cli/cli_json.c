@@ -1,6 +1,7 @@
 #include "cli/cli_json.h"
 
 #include "cli/cli_io.h"
+#include "cli/cli_json_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,21 +11,10 @@
 cJSON *cli_json_text(const char *text, size_t size)
 {
     struct cli_bytes quoted = {0};
+    char escaped[8];
     bool is_good = cli_bytes_append(&quoted, "\"", 1);
     for (size_t i = 0; is_good && i < size; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        char escape[8];
-        if (c == '"' || c == '\\') {
-            snprintf(escape, sizeof(escape), "\\%c", c);
-            is_good = cli_bytes_append(&quoted, escape, 2);
-        } else if (c == '\n') {
-            is_good = cli_bytes_append(&quoted, "\\n", 2);
-        } else if (c < 0x20 || c == 0x7F) {
-            snprintf(escape, sizeof(escape), "\\u%04x", c);
-            is_good = cli_bytes_append(&quoted, escape, 6);
-        } else {
-            is_good = cli_bytes_append(&quoted, text + i, 1);
-        }
+        is_good = cli_bytes_append(&quoted, escaped, cli_json_escape(text[i], escaped));
     }
     is_good = is_good && cli_bytes_append(&quoted, "\"", 1);
     cJSON *raw = is_good ? cJSON_CreateRaw(quoted.data) : NULL;

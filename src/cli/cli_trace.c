@@ -1,32 +1,17 @@
 // Chrome's trace events: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+#include "cli/cli_json_text.h"
 #include "cli/cli_profile_data.h"
 
 #include <inttypes.h>
 
 enum { GPU_TRACK = 1, HOST_TRACK = 2 };
 
-static void print_text(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            fprintf(file, "\\%c", c);
-        } else if (c < 0x20) {
-            fprintf(file, "\\u%04x", c);
-        } else {
-            fputc(c, file);
-        }
-    }
-    fputc('"', file);
-}
-
 static void print_name(FILE *file, const char *what, size_t process, int track, const char *name)
 {
     fprintf(file,
             "{\"ph\":\"M\",\"pid\":%zu,\"tid\":%d,\"name\":\"%s\",\"args\":{\"name\":", process,
             track, what);
-    print_text(file, name);
+    cli_json_write_text(file, name);
     fputs("}},\n", file);
 }
 
@@ -36,9 +21,9 @@ static void print_dispatch(FILE *file, size_t process, const struct cli_profile_
     fprintf(file,
             ",\n{\"ph\":\"X\",\"pid\":%zu,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":", process,
             GPU_TRACK, (double)figures->begin_ns / 1e3, (double)figures->ns / 1e3);
-    print_text(file, dispatch->label);
+    cli_json_write_text(file, dispatch->label);
     fputs(",\"args\":{\"program\":", file);
-    print_text(file, dispatch->program);
+    cli_json_write_text(file, dispatch->program);
     fprintf(file, ",\"bytes\":%" PRIu64 ",\"flops\":%" PRIu64 ",\"gb_per_s\":%.3f}}",
             figures->bytes, figures->flops,
             figures->ns ? (double)figures->bytes / (double)figures->ns : 0.0);
@@ -62,9 +47,9 @@ static void print_stage(FILE *file, size_t process, const struct cli_profile_sta
 void cli_trace_print(FILE *file, const struct cli_profile_data *data)
 {
     fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"model\":", file);
-    print_text(file, data->model);
+    cli_json_write_text(file, data->model);
     fputs(",\"device\":", file);
-    print_text(file, data->device);
+    cli_json_write_text(file, data->device);
     fputs("},\n\"traceEvents\":[\n", file);
     for (size_t i = 0; i < data->n_stage; i++) {
         fputs(i ? ",\n" : "", file);
