@@ -2,11 +2,7 @@
 # bad_input.sh GLINFER MODEL: whatever is wrong outside, the command says it in one sentence on
 # standard error, ends with status 1 or 2 (130 after an interrupt), prints no answer, and leaves the
 # cache sound. Status 77: no device.
-glinfer=$1
-model=$2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failures=0
+. "$(dirname "$0")/common.sh"
 cd "$dir" || exit 1
 
 "$glinfer" info >devices 2>&1 || exit 77
@@ -24,15 +20,6 @@ refused()
     if [ "$status" != "$wanted" ] || [ "$lines" != 1 ] || ! grep -qF -e "$words" sentences; then
         printf 'FAIL %s: status %s, wanted %s and "%s":\n' "$*" "$status" "$wanted" "$words"
         cat errors
-        failures=$((failures + 1))
-    fi
-}
-
-# same NAME FOUND WANTED
-same()
-{
-    if [ "$2" != "$3" ]; then
-        printf 'FAIL %s: found "%s", wanted "%s"\n' "$1" "$2" "$3"
         failures=$((failures + 1))
     fi
 }
@@ -85,12 +72,12 @@ refused 2 '-n 0' run -n 0 -p x
 refused 2 'the prompt is empty' run
 truncate -s 300000000 zeros
 refused 1 'zeros is longer than the 256 MiB that are taken' run -f zeros
-same 'an endless line' "$("$glinfer" chat -m "$model" --chat-template chatml <zeros 2>&1 | tail -n 1)" \
+check 'an endless line' "$("$glinfer" chat -m "$model" --chat-template chatml <zeros 2>&1 | tail -n 1)" \
     'glinfer: a line is longer than the 256 MiB that are taken'
 run -n 3 -p "$(printf 'a\377\303')" >output 2>errors
-same 'invalid UTF-8 is read' $? 0
+check 'invalid UTF-8 is read' $? 0
 iconv -f UTF-8 -t UTF-8 output >/dev/null
-same 'the answer is valid UTF-8' $? 0
+check 'the answer is valid UTF-8' $? 0
 
 #-- devices
 
@@ -103,7 +90,7 @@ refused 2 'is not known' run -dev nonsense -p x
 refused 2 'no device can be used' "$glinfer" info -dev nonsense
 refused 1 'no device can be used' env __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null "$glinfer" info
 "$glinfer" run --list-devices -dev nonsense >output 2>errors
-same 'a list of no device' $? 2
+check 'a list of no device' $? 2
 
 #-- the environment
 
@@ -111,8 +98,8 @@ same 'a list of no device' $? 2
 warned()
 {
     env "$2" "$glinfer" info >output 2>errors
-    same "$2: status" $? 0
-    same "$2" "$(grep '^glinfer: warning: GLINFER' errors)" "glinfer: warning: $1"
+    check "$2: status" $? 0
+    check "$2" "$(grep '^glinfer: warning: GLINFER' errors)" "glinfer: warning: $1"
 }
 
 warned 'GLINFER_LIMITS=es32 is not known and left out: expected es31' GLINFER_LIMITS=es32
@@ -134,7 +121,7 @@ for numbers in :0 :8:7 :1:96 :1:2048 :1:128:x; do
 done
 if ! grep -q 'subgroups  *yes' devices; then
     GLINFER_DISPATCH=persistent:1:256 "$glinfer" info >output 2>errors # said of each device
-    same 'a size of groups that is not there' "$(grep '^glinfer: warning' errors | sort -u)" \
+    check 'a size of groups that is not there' "$(grep '^glinfer: warning' errors | sort -u)" \
         'glinfer: warning: GLINFER_DISPATCH: groups of 256 are not possible here and left out: expected 128'
 fi
 warned 'GLINFER_DISPACH is not known and has no effect; is it GLINFER_DISPATCH?' GLINFER_DISPACH=direct
@@ -143,34 +130,34 @@ warned 'GLINFER_COFFEE is not known and has no effect; `glinfer --help` lists th
 echo nonsense >nonsense.tuning
 GLINFER_TUNING=nonsense.tuning "$glinfer" info >output 2>errors
 grep -q '^glinfer: warning: GLINFER_TUNING=nonsense.tuning has no effect: the file holds no shapes$' errors
-same 'a tuning without shapes' $? 0
+check 'a tuning without shapes' $? 0
 refused 1 'the tuning on cannot be read' env GLINFER_TUNING=on "$glinfer" run -m "$model" -p x
 "$glinfer" info >output 2>errors
 for setting in LIMITS=es31 HALF=no BATCH=lane GEMM=few GEMM=few:64:4:2:8 GEMM=64x64:2 GEMV=row GEMV=split:64:2:3 TUNING=off; do
     env "GLINFER_$setting" "$glinfer" info >output 2>>errors
 done
-same 'what is known passes' "$(grep -c 'warning: GLINFER' errors)" 0
+check 'what is known passes' "$(grep -c 'warning: GLINFER' errors)" 0
 
 #-- the cache
 
 text=$(run -n 5 -p 'Once upon' 2>errors)
 : >file
 for folder in "$dir/file" /proc/nowhere; do
-    same "an answer without the cache $folder" \
+    check "an answer without the cache $folder" \
         "$(XDG_CACHE_HOME=$folder run -n 5 -p 'Once upon' 2>errors)" "$text"
     XDG_CACHE_HOME=$folder "$glinfer" info --json >output 2>errors
     for field in '"program_cache":' '"cache_refusal":"'"$folder"; do
-        same "$field is told with $folder" "$(grep -c "$field" output)" 1
+        check "$field is told with $folder" "$(grep -c "$field" output)" 1
     done
-    same "a cache is not claimed with $folder" "$(grep -c '"program_cache":true' output)" 0
+    check "a cache is not claimed with $folder" "$(grep -c '"program_cache":true' output)" 0
 done
 for turn in fresh damaged; do
-    same "a $turn cache" "$(XDG_CACHE_HOME=$dir/cache run -n 5 -p 'Once upon' 2>errors)" "$text"
+    check "a $turn cache" "$(XDG_CACHE_HOME=$dir/cache run -n 5 -p 'Once upon' 2>errors)" "$text"
     for file in cache/glinfer/programs/*; do
         [ -f "$file" ] && printf garbage | dd of="$file" bs=1 seek=100 conv=notrunc 2>dd
     done
 done
-same 'a damaged cache is written again' \
+check 'a damaged cache is written again' \
     "$(XDG_CACHE_HOME=$dir/cache run -n 5 -p 'Once upon' 2>errors)" "$text"
 
 #-- in the middle of an answer
@@ -179,8 +166,8 @@ same 'a damaged cache is written again' \
     run -n 4000 -c 4096 -p x 2>errors
     echo $? >status
 } | head -c 1 >output
-same 'a reader that goes away' "$(cat status)" 1
-same 'a reader that goes away is named' "$(grep -c 'standard output was closed' errors)" 1
+check 'a reader that goes away' "$(cat status)" 1
+check 'a reader that goes away is named' "$(grep -c 'standard output was closed' errors)" 1
 
 mkfifo fifo
 for json in '' --json; do
@@ -193,8 +180,8 @@ for json in '' --json; do
     wait $!
     status=$?
     exec 3<&-
-    same "an interrupt $json" "$status" 130
-    same "an interrupt is named $json" "$(grep -c '^glinfer: interrupted$' errors)" 1
+    check "an interrupt $json" "$status" 130
+    check "an interrupt is named $json" "$(grep -c '^glinfer: interrupted$' errors)" 1
 done
 
 [ "$failures" -eq 0 ]

@@ -1,23 +1,10 @@
 #!/bin/sh
 # behaviour.sh GLINFER MODEL: what holds of the command whatever the model says: prompts from
 # anywhere, JSON, seeds and chains, interrupts, readers that go away. Status 77: no device or model.
-glinfer=$1
-model=$2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failures=0
+. "$(dirname "$0")/common.sh"
 
 [ -f "$model" ] || exit 77
 "$glinfer" info >"$dir/devices" 2>&1 || exit 77
-
-# check NAME FOUND WANTED
-check()
-{
-    if [ "$2" != "$3" ]; then
-        printf 'FAIL %s: found "%s", wanted "%s"\n' "$1" "$2" "$3"
-        failures=$((failures + 1))
-    fi
-}
 
 run()
 {

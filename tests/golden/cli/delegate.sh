@@ -2,24 +2,11 @@
 # delegate.sh GLINFER MODEL GLSL: a chain of steps as one dispatch, compiled by another process that the command starts
 # and does not wait for; a later run takes it, with the same tokens. One that is wrong, by a change in a copy of the
 # folder GLSL, is not taken. Status 77: no device, or no software renderer.
-glinfer=$1
-model=$2
+. "$(dirname "$0")/common.sh"
 glsl=$3
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failures=0
 
 "$glinfer" info 2>/dev/null | grep -q llvmpipe || exit 77
 export XDG_CACHE_HOME="$dir/cache"
-
-# check NAME FOUND WANTED
-check()
-{
-    if [ "$2" != "$3" ]; then
-        printf 'FAIL %s: found "%s", wanted "%s"\n' "$1" "$2" "$3"
-        failures=$((failures + 1))
-    fi
-}
 
 run()
 {
@@ -55,4 +42,5 @@ check 'the tokens beside a wrong dispatch' \
     "$(GLINFER_GLSL_DIR="$dir/glsl" GLINFER_DISPATCH=persistent:1 run)" "$text"
 grep -q 'its tokens are not the ordinary ones' "$dir/errors"
 check 'a wrong dispatch is refused' $? 0
-exit $((failures > 0))
+
+[ "$failures" -eq 0 ]

@@ -1,0 +1,16 @@
+# What the scripts here share; they are called with the command and a model, and source it. $dir is a folder that goes
+# with the script, which ends with `[ "$failures" -eq 0 ]`.
+glinfer=$1
+model=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+# check NAME FOUND WANTED
+check()
+{
+    if [ "$2" != "$3" ]; then
+        printf 'FAIL %s: found "%s", wanted "%s"\n' "$1" "$2" "$3"
+        failures=$((failures + 1))
+    fi
+}
