@@ -5,9 +5,8 @@
 //   step_state                                                           (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                                           (binding 3, rewritten, with HAS_COUNTS)
 //
-//   LISTED   tokens in the list, more than LIST_ROOM if it was too short; zero between steps
-//   ARRIVED  groups that have listed theirs; zero between steps
-//   LIST     key and id of each
+//   COUNT  tokens that groups have listed, and how many groups have, times ARRIVED; zero between steps
+//   LIST   key and id of each, LIST_ROOM at most
 //
 // Where n sets of logits have a largest of at least x each, n logits are no less than x, and few more. So each group
 // folds the partial results into the largest of at least 2 n slots and has the n-th largest slot for a threshold. It
@@ -35,17 +34,20 @@
 
 layout(local_size_x = WG_SIZE) in;
 
-#define LISTED 0u
-#define ARRIVED 1u
+#define COUNT 0u
+#define ARRIVED 0x100000u
 #define LIST 64u
-#define ROOM (WG_SIZE < 256 ? WG_SIZE : 256) // one for an invocation
-#define LIST_ROOM uint(ROOM)
+#define LIST_ROOM uint(WG_SIZE) // one for an invocation
+#define MOST_SLOTS (WG_SIZE < 256 ? WG_SIZE : 256)
+#define SKEW 37u // odd
 #define NO_ID 0xFFFFFFFFu
+#define INFINITE 0xFF800000u // a key: of a partial result with a NaN or an infinity
 #define N_TOGETHER 4u // logits that an invocation asks for at once
 
-shared uint slot_key[ROOM];
-shared uint list_key[ROOM], list_id[ROOM], list_mass_lo[ROOM], list_mass_hi[ROOM]; // of the group that draws
-shared uint threshold_found, largest_found, n_found, sum_lo, sum_hi, is_unsound, is_last;
+shared uint slot_key[MOST_SLOTS];
+// Of the group that draws.
+shared uint list_key[WG_SIZE], list_id[WG_SIZE], list_mass_lo[WG_SIZE], list_mass_hi[WG_SIZE];
+shared uint threshold_found, largest_found, n_listed, n_found, sum_lo, sum_hi, is_unsound, is_last;
 
 // Equal in all invocations.
 bool has_bans; // stop ids are left out
@@ -68,12 +70,36 @@ uvec4 load_keys(uint i)
 // A power of two of at least 2 n.
 uint count_slots(uint n)
 {
-    return min(2u << uint(findMSB(2u * n - 1u)), LIST_ROOM);
+    return min(2u << uint(findMSB(2u * n - 1u)), uint(MOST_SLOTS));
+}
+
+// Of a turn the partial result that an invocation folds into its slot, 0 past the last. Turns are skewed: logits that
+// are alike may come again and again at a distance of many rows, and are not to meet in one slot.
+uint load_part(uint turn)
+{
+    uint lane = (gl_LocalInvocationIndex + turn * SKEW) % uint(WG_SIZE);
+    uint i = turn * uint(WG_SIZE) + lane;
+    uint key = key_of(logits[partial + 2u * min(i, n_partial - 1u)]);
+    return i < n_partial ? key : 0u;
+}
+
+uvec4 load_parts(uint turn)
+{
+    return uvec4(load_part(turn), load_part(turn + 1u), load_part(turn + 2u), load_part(turn + 3u));
+}
+
+uint largest_part()
+{
+    uvec4 keys = uvec4(0u);
+    for (uint turn = 0u; turn * uint(WG_SIZE) < n_partial; turn += 8u) {
+        keys = max(keys, max(load_parts(turn), load_parts(turn + 4u)));
+    }
+    return max(max(keys.x, keys.y), max(keys.z, keys.w));
 }
 
 void fold_parts(uint n_slot)
 {
-    uint lane = gl_LocalInvocationIndex;
+    uint lane = gl_LocalInvocationIndex, key = largest_part();
     barrier(); // the group may have been another before
     for (uint i = lane; i < n_slot; i += uint(WG_SIZE)) {
         slot_key[i] = 0u;
@@ -83,13 +109,9 @@ void fold_parts(uint n_slot)
         threshold_found = 0u;
     }
     barrier();
-    for (uint i = lane; i < n_partial; i += uint(WG_SIZE)) {
-        uint key = key_of(logits[partial + 2u * i]), id = logits[partial + 2u * i + 1u];
-        if (id < n_vocab) {
-            atomicMax(slot_key[i % n_slot], key);
-        } else if (id != no_rows_index) {
-            is_unsound = 1u;
-        }
+    atomicMax(slot_key[lane % n_slot], key);
+    if (key >= INFINITE) {
+        is_unsound = 1u;
     }
     barrier();
 }
@@ -114,7 +136,7 @@ uint find_threshold(uint n)
 
 void list_token(uint key, uint id)
 {
-    uint at = atomicAdd(logits[many_at + LISTED], 1u);
+    uint at = atomicAdd(logits[many_at + COUNT], 1u) % ARRIVED;
     if (at < LIST_ROOM) {
         logits[many_at + LIST + 2u * at] = key;
         logits[many_at + LIST + 2u * at + 1u] = id;
@@ -141,7 +163,9 @@ bool is_last_group()
     memoryBarrierBuffer();
     barrier();
     if (gl_LocalInvocationIndex == 0u) {
-        is_last = atomicAdd(logits[many_at + ARRIVED], 1u) + 1u == gl_NumWorkGroups.x ? 1u : 0u;
+        uint count = atomicAdd(logits[many_at + COUNT], ARRIVED);
+        is_last = count / ARRIVED + 1u == gl_NumWorkGroups.x ? 1u : 0u;
+        n_listed = count % ARRIVED;
         largest_found = 0u;
         n_found = 0u;
     }
@@ -179,9 +203,11 @@ uint search_all()
 {
     uint n_bit = uint(findMSB(n_vocab)) + 1u; // of an id
     uvec2 place = uvec2(0u, 0xFFFFFFFFu << n_bit);
-    for (uint i = 0u; i < bound(32u) + n_bit; i++) {
+    uint n = 0u;
+    for (uint i = 0u; i < bound(32u) + n_bit && n != top_k; i++) {
         uvec2 bit = i < 32u ? uvec2(0x80000000u >> i, 0u) : uvec2(0u, 1u << (31u + n_bit - i));
-        place |= count_reaching(place | bit) >= top_k ? bit : uvec2(0u);
+        n = count_reaching(place | bit);
+        place |= n >= top_k ? bit : uvec2(0u);
     }
     barrier();
     if (gl_LocalInvocationIndex == 0u) {
@@ -205,7 +231,7 @@ uint search_all()
 // Returns how many.
 uint load_list()
 {
-    uint n = logits[many_at + LISTED], i = gl_LocalInvocationIndex;
+    uint n = n_listed, i = gl_LocalInvocationIndex;
     if (n > LIST_ROOM) { // the same in all invocations
         return search_all();
     }
@@ -271,8 +297,7 @@ void main()
         uint token = draw_listed();
         is_sound = is_sound && token < n_vocab;
         if (gl_LocalInvocationIndex == 0u) {
-            logits[many_at + LISTED] = 0u;
-            logits[many_at + ARRIVED] = 0u;
+            logits[many_at + COUNT] = 0u;
         }
         step_advance(is_sound ? token : 0u, is_sound ? STATUS_OK : STATUS_NAN);
     }

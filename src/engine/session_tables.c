@@ -194,8 +194,8 @@ enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
     }
     struct gi_gpu *gpu = session->model->device->gpu;
     const bool may_persist = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
-    const bool has_top =
-        (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT || may_persist) && gi_sample_top_is_possible(gpu);
+    const bool has_top = (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT || may_persist) &&
+                         gi_sample_top_is_possible(gpu, session->model->facts.n_vocab);
     if (is_cut && params->top_k <= GI_SAMPLE_TOP && has_top) {
         return GI_STEP_END_TOP;
     }

@@ -14,9 +14,9 @@ static const struct {
     {1024, GI_PROGRAM_SAMPLE_TOP_1024},
 };
 
-bool gi_sample_top_is_possible(const struct gi_gpu *gpu)
+bool gi_sample_top_is_possible(const struct gi_gpu *gpu, uint32_t n_vocab)
 {
-    return gi_program_available(gpu, GI_PROGRAM_SAMPLE_TOP);
+    return n_vocab < 1u << 20 && gi_program_available(gpu, GI_PROGRAM_SAMPLE_TOP);
 }
 
 // That of the width which is wanted, or the next smaller one.

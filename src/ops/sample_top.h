@@ -8,11 +8,11 @@
 // The largest top_k: with all stop ids half of the slots that a threshold is chosen from.
 #define GI_SAMPLE_TOP (128 - GI_MAX_STOP_IDS)
 
-// Whether the device has groups that are large enough.
-bool gi_sample_top_is_possible(const struct gi_gpu *gpu);
+// Whether the device has groups that are large enough, and the vocabulary not too many tokens to count.
+bool gi_sample_top_is_possible(const struct gi_gpu *gpu, uint32_t n_vocab);
 
-// Needs such a device, a top_k from 1 to GI_SAMPLE_TOP, no n_probs, logits by gi_op_gemv_vocab, and at first two zeros at logits->top:
-// a step leaves them so. A stage of persistent programs, too. Fails with what recording fails with.
+// Needs that, a top_k from 1 to GI_SAMPLE_TOP, no n_probs, logits by gi_op_gemv_vocab, and at first a zero at logits->top:
+// a step leaves it so. A stage of persistent programs, too. Fails with what recording fails with.
 bool gi_op_sample_top(struct gi_recorder *recorder, const struct gi_logits *logits,
                       const struct gi_step_buffers *step, struct glinfer_error *err);
 

@@ -23,6 +23,7 @@ enum shape {
     SHAPE_STEPS,  // ties around every cut, falling slowly
     SHAPE_BELL,   // a bell of width 1, as random weights give
     SHAPE_NARROW, // a bell of width 1/16
+    SHAPE_COPIES, // all but equal every 2,048
 };
 
 struct sample_case {
@@ -145,6 +146,7 @@ static const struct sample_case top_cases[] = {
     {"top_k 112 of few", 130,    SHAPE_NORMAL, 112, 0.95F, 0.0F, 1.5F, 0},
     {"top_k 112 equal",  32001,  SHAPE_EQUAL,  112, 0.95F, 0.0F, 1.5F, 0},
     {"top_k 64 huge",    32000,  SHAPE_HUGE,   64,  0.99F, 0.0F, 1.0F, 0},
+    {"top_k 40 copies",  128256, SHAPE_COPIES, 40,  0.95F, 0.0F, 0.8F, 0},
     {"top_k 2",          151936, SHAPE_NARROW, 2,   1.0F,  0.0F, 1.0F, 0},
     {"top_p 0",          49152,  SHAPE_BELL,   40,  0.0F,  0.0F, 1.0F, 0},
     {"min_p 1",          49152,  SHAPE_BELL,   40,  1.0F,  1.0F, 1.0F, 0},
@@ -192,6 +194,8 @@ static float draw_logit(struct kt_run *run, enum shape shape, uint32_t i)
         return draw_bits(run, kt_index(run, 0x7F800000));
     case SHAPE_ZEROS:
         return draw_bits(run, kt_index(run, 3) == 0 ? 0 : kt_index(run, 1000));
+    case SHAPE_COPIES:
+        return sinf((float)(i % 2048 * i % 2048)) * 4 + kt_uniform(run, -1e-3F, 1e-3F);
     case SHAPE_STEPS:
         return 12 - (float)kt_index(run, 4000) / 512;
     }
@@ -436,7 +440,7 @@ static bool run_many_chain(struct kt_run *run)
 
 static bool run_top_chain(struct kt_run *run)
 {
-    return !gi_sample_top_is_possible(run->gpu) || compare_chain(run, gi_op_sample_top, 0);
+    return !gi_sample_top_is_possible(run->gpu, 1) || compare_chain(run, gi_op_sample_top, 0);
 }
 
 //-- Philox itself ---------------------------------------------------------------------------------
@@ -580,7 +584,8 @@ static bool run_index(struct kt_run *run, size_t index)
         struct sample_case test = top_case(index - FIRST_TOP);
         const bool is_large = gi_gpu_limits(run->gpu)->max_invocations >= 256;
         test.n_vocab = !is_large && test.n_vocab > MOST_OF_128 ? MOST_OF_128 : test.n_vocab;
-        return !gi_sample_top_is_possible(run->gpu) || run_case(run, &test, NULL, gi_op_sample_top);
+        return !gi_sample_top_is_possible(run->gpu, 1) ||
+               run_case(run, &test, NULL, gi_op_sample_top);
     }
     if (index >= FIRST_MANY && index < FIRST_TOP) {
         const struct sample_case test = many_case(index - FIRST_MANY);

@@ -30,7 +30,7 @@ static void reduce_rows(const float *logits, uint32_t begin, uint32_t end, uint3
             index = i;
         }
     }
-    partial[0] = float_bits(best);
+    partial[0] = float_bits(is_finite ? best : INFINITY);
     partial[1] = is_finite ? index : UINT32_MAX;
 }
 
@@ -70,7 +70,7 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
     uint32_t *words = kt_alloc(n_word, sizeof(*words));
     memset(words, 0xFF, n_word * sizeof(*words)); // NaN where nothing may be read
     memset(words + many, 0, GI_SAMPLE_SUMS_SIZE * sizeof(*words));
-    memset(words + top, 0, 2 * sizeof(*words));
+    words[top] = 0;
     memcpy(words, logits, n_vocab * sizeof(*logits));
     reduce_all(logits, n_vocab, rows, (uint32_t(*)[2])(words + partial));
     step->logits = (struct gi_logits){
@@ -282,7 +282,7 @@ static bool run_many_nan(struct kt_run *run)
 
 static bool run_top_nan(struct kt_run *run)
 {
-    return !gi_sample_top_is_possible(run->gpu) || expect_refusal(run, gi_op_sample_top);
+    return !gi_sample_top_is_possible(run->gpu, 1) || expect_refusal(run, gi_op_sample_top);
 }
 
 //-- the end of a step -----------------------------------------------------------------------------
@@ -354,7 +354,7 @@ static bool run_ban(struct kt_run *run, const struct ban_case *test)
 {
     struct kt_step step;
     struct gi_ring_entry entry;
-    if (test->op == gi_op_sample_top && !gi_sample_top_is_possible(run->gpu)) {
+    if (test->op == gi_op_sample_top && !gi_sample_top_is_possible(run->gpu, 1)) {
         return true;
     }
     if (!kt_step_init(run, &step, few_logits, 6, 2) || !kt_step_record(run, &step, test->op)) {
