@@ -79,10 +79,16 @@ static bool is_of_experts(enum gi_gemv_kernel kernel)
     return kernel == GI_GEMV_EXPERT || kernel == GI_GEMV_EXPERT_GLU;
 }
 
+// Where gate and up are apart a factor lies in the result's place before: it could be taken for that.
+static bool puts_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
+{
+    return kernel == GI_GEMV_RESIDUAL || (kernel == GI_GEMV_GLU && !weight->is_apart);
+}
+
 // Groups that stay ask for their first weights before what they depend on is there, unless which weights
 // they are depends on it. An invocation asks for two blocks at a time where it has several.
 static void add_resident(struct gi_gemv_part *part, const struct gi_recorder *recorder,
-                         enum gi_gemv_kernel kernel, uint32_t n_cols)
+                         enum gi_gemv_kernel kernel, const struct gi_weight *weight)
 {
     const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
     gi_gemv_add_define(&part->key, "RESIDENT", !is_of_experts(kernel));
@@ -93,11 +99,9 @@ static void add_resident(struct gi_gemv_part *part, const struct gi_recorder *re
     if (part->shape.form == GI_GEMV_FORM_F16 || part->n_block <= MAX_SHARED_BLOCKS) {
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
         gi_gemv_add_define(&part->key, "TAKES",
-                           n_cols % GI_QUANT_BLOCK == 0); // what is past x nobody puts
+                           weight->n_cols % GI_QUANT_BLOCK == 0); // what is past x nobody puts
     }
-    gi_gemv_add_define(&part->key, "PUTS",
-                       kernel == GI_GEMV_RESIDUAL || kernel == GI_GEMV_GLU ? GI_PUTS_ALL
-                                                                           : GI_PUTS_NONE);
+    gi_gemv_add_define(&part->key, "PUTS", puts_all(kernel, weight) ? GI_PUTS_ALL : GI_PUTS_NONE);
 }
 
 void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
@@ -139,7 +143,7 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         gi_gemv_add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
     }
     if (recorder->group_size) {
-        add_resident(part, recorder, kernel, weight->n_cols);
+        add_resident(part, recorder, kernel, weight);
     }
     gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }
