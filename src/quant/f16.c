@@ -9,20 +9,10 @@ static void dequantize_row(const void *src, size_t n_cols, float *dst)
     }
 }
 
-static void
-repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4],
-             uint32_t *words) // NOLINT(readability-non-const-parameter): as in the table
-{
-    (void)words;
-    for (size_t i = 0; i < n; i++) {
-        quads[i / 8][i / 2 % 4] |= (uint32_t)gi_load_u16(src + 2 * i) << 16 * (i % 2);
-    }
-}
-
 const struct gi_quant gi_quant_f16 = {
     .type = GI_GGML_TYPE_F16,
     .quad_blocks = 1,
     .n_quad = 4,
     .dequantize_row = dequantize_row,
-    .repack_group = repack_group,
+    .repack_group = gi_repack_halves,
 };

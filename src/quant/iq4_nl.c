@@ -21,16 +21,6 @@ static void dequantize_row(const void *src, size_t n_cols, float *dst)
     }
 }
 
-static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
-{
-    for (size_t i = 0; i < n / GI_QUANT_BLOCK; i++, src += BLOCK_BYTES) {
-        struct gi_quants quants;
-        gi_read_nibbles(src + 2, &quants);
-        gi_pack_nibbles(&quants, quads[i]);
-        words[0] |= (uint32_t)gi_load_u16(src) << 16 * i;
-    }
-}
-
 const struct gi_quant gi_quant_iq4_nl = {
     .type = GI_GGML_TYPE_IQ4_NL,
     .quad_blocks = 1,
@@ -38,5 +28,5 @@ const struct gi_quant gi_quant_iq4_nl = {
     .scale_blocks = 2,
     .scale_words = 1,
     .dequantize_row = dequantize_row,
-    .repack_group = repack_group,
+    .repack_group = gi_repack_half_and_nibbles,
 };

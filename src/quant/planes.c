@@ -82,3 +82,22 @@ void gi_scale_codes(const struct gi_quants *quants, const int8_t codes[16], floa
         dst[i] = d * (float)codes[gi_quant_at(quants, i)];
     }
 }
+
+void gi_repack_halves(const uint8_t *src, size_t n, uint32_t (*quads)[4],
+                      uint32_t *words) // NOLINT(readability-non-const-parameter): as in the table
+{
+    (void)words;
+    for (size_t i = 0; i < n; i++) {
+        quads[i / 8][i / 2 % 4] |= (uint32_t)gi_load_u16(src + 2 * i) << 16 * (i % 2);
+    }
+}
+
+void gi_repack_half_and_nibbles(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
+{
+    for (size_t i = 0; i < n / GI_QUANT_BLOCK; i++, src += 18) {
+        struct gi_quants quants;
+        gi_read_nibbles(src + 2, &quants);
+        gi_pack_nibbles(&quants, quads[i]);
+        words[0] |= (uint32_t)gi_load_u16(src) << 16 * i;
+    }
+}

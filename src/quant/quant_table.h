@@ -96,6 +96,11 @@ void gi_scale_codes(const struct gi_quants *quants, const int8_t codes[16], floa
                     float dst[GI_QUANT_BLOCK]);
 extern const int8_t gi_iq4_codes[16]; // of IQ4_NL and IQ4_XS
 
+// What repack_group is (see quant.h) of elements of 16 bits, and of blocks of 18 bytes, f16 d and nibbles.
+void gi_repack_halves(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words);
+void gi_repack_half_and_nibbles(const uint8_t *src, size_t n, uint32_t (*quads)[4],
+                                uint32_t *words);
+
 //-- pairs of six bits for the blocks of a super-block (k_scales.c) --------------------------------
 
 struct gi_k_scales {
