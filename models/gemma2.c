@@ -30,29 +30,12 @@ static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
     return true;
 }
 
-//-- weights -------------------------------------------------------------------------------------
-
-static const struct gi_norm_spec norms[] = {
-    {GI_NORM_ATTN,      "blk.%u.attn_norm",           GI_DIM_EMBD},
-    {GI_NORM_ATTN_POST, "blk.%u.post_attention_norm", GI_DIM_EMBD},
-    {GI_NORM_FFN,       "blk.%u.ffn_norm",            GI_DIM_EMBD},
-    {GI_NORM_FFN_POST,  "blk.%u.post_ffw_norm",       GI_DIM_EMBD},
-};
-
-//-- layer ---------------------------------------------------------------------------------------
-
-static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    return gi_graph_qkv(graph, layer, graph->facts->n_rot, err) &&
-           gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
-}
-
 const struct gi_model_family gi_model_family_gemma2 = {
     .name = "gemma2",
     .read_facts = read_facts,
     .weights = gi_post_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
-    .norms = norms,
-    .n_norms = sizeof(norms) / sizeof(norms[0]),
-    .record_layer = record_layer,
+    .norms = gi_sandwich_norms,
+    .n_norms = GI_SANDWICH_N_NORMS,
+    .record_layer = gi_sandwich_record_layer,
 };
