@@ -2,23 +2,14 @@
 // blocks: low bytes of the indices of four points a block, in two; in the third a nibble a point, high
 // three bits of the index and whether the eighth is taken away. Scale words, two a super-block: four
 // times 16 bits, scales of 16 weights, three bits each, and in the top four a digit of f16 d.
-struct QuantBlock {
-    uvec2 points; // four
-    vec4 shift;   // of each, -1 and +- 1/8
-    vec2 d;       // of the first 16 weights and of the last
-};
-
-#include "lib/quant/grid.glsl"
-
-#define N_TABLE 1024u // words of the grid
+#include "lib/quant/iq1.glsl"
 
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
-    uint index = quant_index(tile, block / 8u, n_block / 8u, 3u, row);
-    uint low = quad_at(index + (block / 4u & 1u) * TILE_ROWS)[block & 3u];
-    uint high = quad_at(index + 2u * TILE_ROWS)[block / 2u & 3u] >> ((block & 1u) * 16u);
-    uvec4 i = (uvec4(low) >> uvec4(0u, 8u, 16u, 24u)) & 0xFFu;
+    uvec4 i;
+    uint high;
+    iq1_load(tile, block, n_block, row, i, high);
     uvec4 nibbles = (uvec4(high) >> uvec4(0u, 4u, 8u, 12u)) & 0xFu;
     i |= (nibbles & 7u) << 8u;
     w.points = uvec2(grid_points(i.x, i.y), grid_points(i.z, i.w));
@@ -31,9 +22,4 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     uint scales = (b < 4u ? words.x : words.y) >> ((b / 2u & 1u) * 16u + (b & 1u) * 6u);
     w.d = d.x * vec2(1u + 2u * (uvec2(scales, scales >> 3u) & 7u));
     return w;
-}
-
-vec4 quant_values(QuantBlock w, int k)
-{
-    return coordinates_of_8(w.points, k) + w.shift[k / 2];
 }
