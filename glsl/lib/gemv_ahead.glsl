@@ -114,12 +114,12 @@ void gemv_run()
     uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
     uint first = gl_WorkGroupID.x * uint(PAIRS);
     // All that the first blocks need is asked for before anything is waited for.
-    uvec2 tiles = gemv_tiles(min(first + lane / uint(8 * N_SLICE), params.n_pair - 1u));
+    uvec2 tiles = gemv_tiles(gemv_near(first + lane / uint(8 * N_SLICE)));
     QuantBlock w[2 * AHEAD];
     gemv_load_step(slice, tiles, row, w);
     gemv_share_ssq(lane, gemv_lane_ssq(lane));
     gemv_stage(lane);
-    bool is_owner = lane < uint(GEMV_OWNERS) && first + lane / 8u < params.n_pair;
+    bool is_owner = lane < uint(GEMV_OWNERS) && gemv_has(first + lane / 8u);
     if (is_owner) {
         gemv_fetch(first + lane / 8u, row);
         gemv_prepare(first + lane / 8u, row);
