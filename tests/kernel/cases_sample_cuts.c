@@ -11,7 +11,14 @@ struct cuts {
     uint32_t first_open, n_open, count, mass[2], is_exact;
 };
 
-// Of logits that fall by one, a whole number of bins, every ten tokens.
+// A logit falls by one, a whole number of bins, every ten tokens.
+static float logit_of(uint32_t token)
+{
+    const uint32_t n_steps = token / 10;
+    return -(float)n_steps;
+}
+
+// What is found among those.
 static const struct cut_case {
     uint32_t top_k;
     float top_p;
@@ -35,7 +42,7 @@ static bool is_mass(const uint32_t mass[2], uint32_t count)
 {
     double want = 0;
     for (uint32_t i = 0; i < count; i++) {
-        want += exp(-(double)(i / 10)) * 4096;
+        want += exp((double)logit_of(i)) * 4096;
     }
     const double found = mass[1] + mass[0] / 4294967296.0;
     return fabs(found - want) <= 4 * (double)FLT_EPSILON * want;
@@ -71,7 +78,7 @@ static bool run_cuts(struct kt_run *run, size_t index)
     float logits[N_VOCAB];
     struct kt_step step;
     for (uint32_t i = 0; i < N_VOCAB; i++) {
-        logits[i] = -(float)(i / 10);
+        logits[i] = logit_of(i);
     }
     run->state.temperature = 1;
     return kt_step_init(run, &step, logits, N_VOCAB, 64) &&

@@ -44,7 +44,7 @@ static void programs_are_built_behind_a_refused_one(void **state)
     const struct gi_dispatch_table_params params = {0};
     struct gi_dispatch dispatch = {.label = "bad", .grid = {.size = {1, 1, 1}}};
     struct fixture f;
-    uint32_t good;
+    uint32_t good = 0;
     (void)state;
     open_fixture(&f, "");
     struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
