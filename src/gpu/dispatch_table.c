@@ -302,14 +302,13 @@ static bool reserve_entry(struct gi_dispatch_table *table, struct glinfer_error 
 }
 
 // Finds an earlier entry with the same parameters: the layers of a model share theirs.
-static bool find_params(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+static bool find_params(const struct gi_dispatch_table *table, const void *block, uint32_t size,
                         uint32_t *offset)
 {
     for (uint32_t i = 0; i < table->n_entries; i++) {
         const struct entry *entry = &table->entries[i];
-        if (entry->dispatch.params_size == dispatch->params_size &&
-            memcmp(table->blocks + entry->params_offset, dispatch->params, dispatch->params_size) ==
-                0) {
+        if (entry->dispatch.params_size == size &&
+            memcmp(table->blocks + entry->params_offset, block, size) == 0) {
             *offset = entry->params_offset;
             return true;
         }
@@ -317,14 +316,24 @@ static bool find_params(const struct gi_dispatch_table *table, const struct gi_d
     return false;
 }
 
+static uint32_t padded_size(const struct gi_dispatch *dispatch)
+{
+    assert(dispatch->params_size <= MAX_PARAMS_SIZE);
+    return divide_up(dispatch->params_size, 16) * 16;
+}
+
 // Sets *offset to the place of the parameter block; blocks start at the uniform alignment.
 static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                        uint32_t *offset, struct glinfer_error *err)
 {
-    uint32_t alignment = table->gpu->limits.uniform_alignment;
-    assert(dispatch->params_size % 16 == 0 && dispatch->params_size <= MAX_PARAMS_SIZE);
+    const uint32_t alignment = table->gpu->limits.uniform_alignment, size = padded_size(dispatch);
+    uint8_t block[MAX_PARAMS_SIZE] = {0};
     *offset = 0;
-    if (dispatch->params_size == 0 || find_params(table, dispatch, offset)) {
+    if (size == 0) {
+        return true;
+    }
+    memcpy(block, dispatch->params, dispatch->params_size);
+    if (find_params(table, block, size, offset)) {
         return true;
     }
     *offset = divide_up(table->blocks_size, alignment) * alignment;
@@ -338,8 +347,8 @@ static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch
         table->blocks = blocks;
         table->blocks_capacity = capacity;
     }
-    memcpy(table->blocks + *offset, dispatch->params, dispatch->params_size);
-    table->blocks_size = *offset + dispatch->params_size;
+    memcpy(table->blocks + *offset, block, size);
+    table->blocks_size = *offset + size;
     return true;
 }
 
@@ -355,6 +364,7 @@ bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_d
         return false;
     }
     entry.dispatch.params = NULL; // the caller's; kept in blocks
+    entry.dispatch.params_size = padded_size(dispatch);
     table->has_uniform = table->has_uniform || dispatch->uniform.buffer;
     entry.barrier = plan_barrier(table, dispatch);
     table->entries[table->n_entries++] = entry;

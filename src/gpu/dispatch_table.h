@@ -44,9 +44,9 @@ struct gi_dispatch {
     enum gi_texel texels[GI_MAX_BINDINGS];
     struct gi_range uniform; // a part of binding 1, bound as UBO 2 too; buffer NULL: none
     uint32_t writes;         // bit i: binding i is written
-    bool writes_state;  // step_state, and the counts of an indirect table, are written (sampling)
-    const void *params; // params_size bytes, copied; a multiple of 16, at most 256
-    uint32_t params_size;
+    bool writes_state;    // step_state, and the counts of an indirect table, are written (sampling)
+    const void *params;   // copied, and padded with zeros to a multiple of 16 bytes
+    uint32_t params_size; // at most 256
     struct gi_grid grid;
     // For figures and tuning only:
     uint32_t site;         // where its shape was chosen, counted from 1; 0: nowhere
@@ -93,7 +93,7 @@ uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table);
 // Label and program of entry i: for profile, tests.
 const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i);
 
-// The parameter block of entry i, params_size bytes: until the table is sealed.
+// The parameter block of entry i, with its padding params_size bytes: until the table is sealed.
 const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i);
 // step_state, as given.
 const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *table);

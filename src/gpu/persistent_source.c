@@ -389,7 +389,6 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
         }
     }
     if (needs_params(stage)) {
-        // Without the padding, which holds anything: tables that are the same have one key.
         memcpy(m->source->table + (size_t)*params_at * 4, gi_dispatch_table_params(m->table, entry),
                stage->facts.n_fields * sizeof(uint32_t));
         *params_at += dispatch->params_size / 16;

@@ -1,6 +1,6 @@
 // The Params block (UBO 0) of every kernel: one list per kernel of its fields, 4-byte scalars only, in
-// the order of the std140 block in its .comp file. The lists give the C structs, padded to 16 bytes;
-// the kernel tests compare their offsets with those of every built program.
+// the order of the std140 block in its .comp file. The lists give the C structs, which a dispatch table pads to 16
+// bytes; the kernel tests compare their offsets with those of every built program.
 #ifndef GI_OPS_PARAMS_H
 #define GI_OPS_PARAMS_H
 
@@ -365,7 +365,7 @@
 #define GI_PARAMS_STRUCT(kernel, name)                                                             \
     struct gi_##name##_params {                                                                    \
         GI_PARAMS_##kernel(GI_PARAMS_FIELD)                                                        \
-    } __attribute__((aligned(16)));
+    };
 GI_PARAMS_MAP(GI_PARAMS_STRUCT)
 #undef GI_PARAMS_STRUCT
 #undef GI_PARAMS_FIELD

@@ -251,6 +251,41 @@ static void slots_are_shared_and_run_out(void **state)
     close_fixture(&f);
 }
 
+// Whatever lies behind them in memory.
+static void equal_parameters_share_a_block(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t words[][4] = {
+        {1, 2, 3, 4},
+        {1, 2, 3, 5},
+        {1, 2, 4, 4}
+    };
+    struct gi_buffer a = make_buffer(f, 16, "a");
+    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
+    const struct gi_dispatch_table_params params = {{0}, {0}};
+    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    const uint32_t *found[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct gi_dispatch dispatch = {.label = "share",
+                                             .bindings = {{&a, 0, 16}},
+                                             .params = words[i],
+                                             .params_size = 3 * sizeof(words[i][0]),
+                                             .grid = {.size = {1, 1, 1}}};
+        check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(gi_dispatch_table_at(table, i)->params_size, 16);
+        found[i] = gi_dispatch_table_params(table, i);
+        assert_memory_equal(found[i], words[i], 12);
+        assert_int_equal(found[i][3], 0);
+    }
+    assert_ptr_equal(found[0], found[1]);
+    assert_ptr_not_equal(found[0], found[2]);
+    gi_dispatch_table_destroy(table);
+    gi_program_table_destroy(programs);
+    gi_buffer_finish(&a, f->gpu);
+}
+
 static void record_refuses_what_the_device_cannot_do(void **state)
 {
     struct fixture *f = *state;
@@ -408,6 +443,7 @@ int main(void)
         cmocka_unit_test(grids_follow_their_rules_when_indirect),
         cmocka_unit_test(indirect_chain_stops_when_done),
         cmocka_unit_test(slots_are_shared_and_run_out),
+        cmocka_unit_test(equal_parameters_share_a_block),
         cmocka_unit_test(record_refuses_what_the_device_cannot_do),
         cmocka_unit_test(barriers_stand_where_ranges_overlap),
         cmocka_unit_test(barriers_after_step_state_reach_uniforms_and_commands),
