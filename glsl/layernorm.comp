@@ -28,7 +28,6 @@ layout(std430, binding = 0) restrict writeonly buffer Y { vec4 result[]; };
 layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
 #else
 layout(std430, binding = 0) restrict buffer Y { vec4 result[]; };
-#define source result
 #endif
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
@@ -39,10 +38,19 @@ layout(std140, binding = 0) uniform Params
     float eps;
 } params;
 
+vec4 source_quad(uint i)
+{
+#if HALF || BATCH
+    return source[i];
+#else
+    return result[i];
+#endif
+}
+
 vec4 normed_quad(uint from, uint i, float mean, float scale)
 {
     vec4 gamma = vectors[params.gamma / 4u + i], beta = vectors[params.beta / 4u + i];
-    return (source[from + i] - mean) * scale * gamma + beta;
+    return (source_quad(from + i) - mean) * scale * gamma + beta;
 }
 
 #if HALF
@@ -89,13 +97,13 @@ void main()
     uint from = (params.residual + token * params.x_stride) / 4u;
     vec4 sum = vec4(0.0);
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
-        sum += source[from + i];
+        sum += source_quad(from + i);
     }
     float mean = reduce_sum((sum.x + sum.y) + (sum.z + sum.w), uint(WG_SIZE)) / float(params.width);
     reduce_barrier(); // the next sum writes what this one is read from
     float squares = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
-        vec4 value = source[from + i] - mean;
+        vec4 value = source_quad(from + i) - mean;
         squares += dot(value, value);
     }
     float scale = inversesqrt(reduce_sum(squares, uint(WG_SIZE)) / float(params.width) + params.eps);

@@ -17,7 +17,9 @@ static bool record_norm(struct gi_recorder *recorder, const char *label,
         .id = GI_PROGRAM_LAYERNORM,
         .quant = GI_QUANT_NONE,
         .n_defines = 3,
-        .defines = {{"WG_SIZE", WG_SIZE}, {"BATCH", is_batch}, {"HALF", y->is_half}},
+        .defines = {{"WG_SIZE", gi_recorder_group_size(recorder, WG_SIZE)},
+                    {"BATCH", is_batch},
+                    {"HALF", y->is_half}},
     };
     struct gi_dispatch dispatch = {
         .label = label,
