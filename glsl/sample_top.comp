@@ -42,7 +42,6 @@ layout(local_size_x = WG_SIZE) in;
 #define SKEW 37u // odd
 #define NO_ID 0xFFFFFFFFu
 #define INFINITE 0xFF800000u // a key: of a partial result with a NaN or an infinity
-#define N_TOGETHER 4u // logits that an invocation asks for at once
 
 shared uint slot_key[MOST_SLOTS];
 // Of the group that draws.
@@ -56,13 +55,6 @@ uint top_k;    // as many as there are, at most
 bool is_allowed(uint id)
 {
     return !has_bans || !is_stop_id(id);
-}
-
-uvec4 load_keys(uint i)
-{
-    uvec4 at = min(i + uvec4(0u, 1u, 2u, 3u) * uint(WG_SIZE), uvec4(n_vocab - 1u));
-    return uvec4(key_of(logits[at.x]), key_of(logits[at.y]), key_of(logits[at.z]),
-                 key_of(logits[at.w]));
 }
 
 //-- the list --------------------------------------------------------------------------------------

@@ -29,8 +29,6 @@
 #define LIST (CUTS + 64u)
 #define BESTS (LIST + 2u * LIST_ROOM)
 
-#define N_TOGETHER 4u // logits that an invocation asks for at once
-
 // Sums of bins, of chunks of these, of blocks of those.
 shared uint sum_count[N_SUM], sum_lo[N_SUM], sum_hi[N_SUM];
 
@@ -73,14 +71,6 @@ bool is_allowed(uint id)
         is_stop = is_stop || (is_used & uvec4(equal(state.stop[i], uvec4(id)))) != uvec4(0u);
     }
     return !is_stop;
-}
-
-// Of the logits i, i + WG_SIZE ..., which may be past the last.
-uvec4 load_keys(uint i)
-{
-    uvec4 at = min(i + uvec4(0u, 1u, 2u, 3u) * uint(WG_SIZE), uvec4(n_vocab - 1u));
-    return uvec4(key_of(logits[at.x]), key_of(logits[at.y]), key_of(logits[at.z]),
-                 key_of(logits[at.w]));
 }
 
 uint bin_of(uint key)

@@ -311,17 +311,28 @@ static void note_partial_rows(struct gi_logits *logits, const struct gi_gemv_par
     }
 }
 
-// Returns how many partial results a part has; adds the define that says so.
-static uint32_t add_partials(const struct gi_recorder *recorder, const struct gi_logits *logits,
-                             struct gi_gemv_part *part)
+// Whether the invocations of a part that stays leave partial results of their own: where most of them have rows.
+static bool is_fine(const struct gi_recorder *recorder, const struct gi_logits *logits,
+                    const struct gi_gemv_part *part)
+{
+    return logits->is_fine && recorder->group_size &&
+           gi_gemv_partials(&part->shape, part->n_pair) * gi_gemv_owners(part) <=
+               part->weight->n_rows / 2;
+}
+
+// Adds the partial results of a part to logits, and the define that says which those are.
+static void add_partials(const struct gi_recorder *recorder, struct gi_logits *logits,
+                         struct gi_gemv_part *part)
 {
     const uint32_t n = gi_gemv_partials(&part->shape, part->n_pair);
-    const uint32_t fine = n * gi_gemv_owners(part);
-    // With few rows most invocations of the last turn have none.
-    const bool is_fine =
-        logits->is_fine && recorder->group_size && fine <= part->weight->n_rows / 2;
-    gi_gemv_add_define(&part->key, "FINE", is_fine);
-    return is_fine ? fine : n;
+    const bool has_fine = is_fine(recorder, logits, part);
+    note_partial_rows(logits, part, logits->n_partial == 0);
+    if (has_fine) {
+        logits->block_rows = 0;
+    }
+    logits->n_partial += has_fine ? n * gi_gemv_owners(part) : n;
+    assert(logits->n_partial <= logits->max_partial);
+    gi_gemv_add_define(&part->key, "FINE", has_fine);
 }
 
 bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
@@ -330,7 +341,8 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
     assert(stream->n_ssq > 0 && stream->n_parts == 0);
-    uint32_t n_partial = 0;
+    logits->n_partial = 0;
+    logits->n_scan = 0;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_VOCAB, weight, i);
@@ -346,7 +358,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
             .norm_eps = stream->norm_eps,
             .row_begin = part.weight->row_begin,
             .n_vocab = logits->n_vocab,
-            .partial = logits->partial + 2 * n_partial,
+            .partial = logits->partial + 2 * logits->n_partial,
             .scale = scale,
             .softcap = softcap,
         };
@@ -356,16 +368,12 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
             .params = &params,
             .params_size = sizeof(params),
         };
-        n_partial += add_partials(recorder, logits, &part);
-        assert(n_partial <= logits->max_partial);
-        note_partial_rows(logits, &part, i == 0);
+        add_partials(recorder, logits, &part);
         gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
         if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
             return false;
         }
     }
-    logits->n_partial = n_partial;
-    logits->n_scan = 0;
     return true;
 }
 

@@ -30,15 +30,21 @@ static const struct vocab_size vocab_sizes[] = {
     {2048, 100,   0,   64, 1,    false, VOCAB_PLAIN   },
     {576,  49152, 0,   36, 0.1f, false, VOCAB_PLAIN   },
 };
-static void name_vocab(size_t index, char *text, size_t size)
+
+static void print_vocab(const struct kt_gemv_variant *variant, char *text, size_t size)
 {
     static const char *const contents[] = {"", " tied", " nan", " infinite"};
-    struct kt_gemv_variant variant = kt_gemv_variant_at(index);
-    const struct vocab_size *s = &vocab_sizes[variant.size];
-    int n = kt_gemv_print(&variant, text, size);
+    const struct vocab_size *s = &vocab_sizes[variant->size];
+    int n = kt_gemv_print(variant, text, size);
     snprintf(text + n, size - (size_t)n, "%u x %u scale %g%s%s%s", s->n_vocab, s->n_embd,
              (double)s->scale, s->part_rows ? " parts" : "", s->has_bias ? " bias" : "",
              contents[s->content]);
+}
+
+static void name_vocab(size_t index, char *text, size_t size)
+{
+    const struct kt_gemv_variant variant = kt_gemv_variant_at(index);
+    print_vocab(&variant, text, size);
 }
 
 // The first largest of what was found, and whether all are finite.
@@ -172,22 +178,22 @@ static bool apply_content(struct kt_run *run, const struct vocab_size *size,
     }
 }
 
-static bool run_vocab(struct kt_run *run, size_t index)
+static bool check_vocab(struct kt_run *run, const struct kt_gemv_variant *variant, bool is_fine)
 {
-    struct kt_gemv_variant variant = kt_gemv_variant_at(index);
-    const struct vocab_size *size = &vocab_sizes[variant.size];
+    const struct vocab_size *size = &vocab_sizes[variant->size];
     const float softcap = size->part_rows ? 2 : 0;
     struct kt_gemv_stream stream;
     struct kt_weight weight;
     struct glinfer_error err;
     struct gi_logits logits;
-    const struct kt_weight_params params = {.type = variant.type,
+    const struct kt_weight_params params = {.type = variant->type,
                                             .n_rows = size->n_vocab,
                                             .n_cols = size->n_embd,
                                             .max_part_rows = size->part_rows,
                                             .has_bias = size->has_bias};
     size_t logits_size = (size_t)gi_logits_layout(&logits, size->n_vocab);
     logits.range = kt_range(run, "logits", NULL, logits_size);
+    logits.is_fine = is_fine;
     bool is_good = kt_gemv_stream_init(&stream, run, size->n_embd, 0, size->n_ssq) &
                    kt_weight_init(&weight, run, &params);
     is_good = is_good && apply_content(run, size, &weight, &stream);
@@ -201,7 +207,7 @@ static bool run_vocab(struct kt_run *run, size_t index)
         }
         y[i].magnitude *= fabs((double)size->scale);
     }
-    is_good = is_good && kt_gemv_set_shape(run, &variant) &&
+    is_good = is_good && kt_gemv_set_shape(run, variant) &&
               (gi_op_gemv_vocab(&run->recorder, "logits", &weight.weight, &stream.stream,
                                 size->scale, softcap, &logits, &err) ||
                kt_fail(run, "%s", err.message)) &&
@@ -213,9 +219,52 @@ static bool run_vocab(struct kt_run *run, size_t index)
     return is_good;
 }
 
+static bool run_vocab(struct kt_run *run, size_t index)
+{
+    const struct kt_gemv_variant variant = kt_gemv_variant_at(index);
+    return check_vocab(run, &variant, false);
+}
+
 const struct kt_suite kt_gemv_vocab = {
     .kernel = "gemv_vocab",
     .n_case = COUNT(vocab_sizes) * KT_GEMV_TYPES * KT_GEMV_SHAPES,
     .name = name_vocab,
     .run = run_vocab,
+};
+
+//-- groups that stay ------------------------------------------------------------------------------
+
+#define N_STAY_SIZE (COUNT(vocab_sizes) - 1) // without the large one
+static const uint32_t stay_types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q8_0};
+
+// Each with a partial result a group, then with one an invocation.
+static struct kt_gemv_variant stay_variant(size_t index, bool *is_fine)
+{
+    const size_t type = index / 2 / KT_GEMV_STAYS % COUNT(stay_types);
+    *is_fine = index % 2 == 1;
+    return (struct kt_gemv_variant){stay_types[type], index / 2 / KT_GEMV_STAYS / COUNT(stay_types),
+                                    KT_GEMV_NAMED + index / 2 % KT_GEMV_STAYS};
+}
+
+static void name_stay(size_t index, char *text, size_t size)
+{
+    bool is_fine;
+    const struct kt_gemv_variant variant = stay_variant(index, &is_fine);
+    print_vocab(&variant, text, size);
+    const size_t n = strlen(text);
+    snprintf(text + n, size - n, "%s", is_fine ? " fine" : "");
+}
+
+static bool run_stay(struct kt_run *run, size_t index)
+{
+    bool is_fine;
+    const struct kt_gemv_variant variant = stay_variant(index, &is_fine);
+    return !kt_gemv_fits(run, &variant) || check_vocab(run, &variant, is_fine);
+}
+
+const struct kt_suite kt_gemv_vocab_stay = {
+    .kernel = "gemv_vocab_stay",
+    .n_case = 2 * N_STAY_SIZE * COUNT(stay_types) * KT_GEMV_STAYS,
+    .name = name_stay,
+    .run = run_stay,
 };
