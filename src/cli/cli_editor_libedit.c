@@ -53,27 +53,55 @@ static void choose_path(struct cli_editor *editor)
 //-- a terminal that keeps quiet -------------------------------------------------------------------
 
 // Between lines the terminal does not echo: what is typed into an answer would stand in its midst. It is not lost, the
-// next line begins with it. libedit puts the terminal back when it is closed; a signal that ends the program has to.
+// next line begins with it. libedit puts the terminal back when it is closed; signals that end the program or stop it
+// have to.
 static struct termios terminal; // as it was found
-static const int deadly[] = {SIGHUP, SIGQUIT, SIGTERM};
-#define N_DEADLY (sizeof(deadly) / sizeof(deadly[0]))
+static const int numbers[] = {SIGHUP, SIGQUIT, SIGTERM, SIGTSTP};
 
-static void restore_terminal(int number)
+// In the background it is another's.
+static bool has_terminal(void)
 {
-    if (tcgetpgrp(STDIN_FILENO) == getpgrp()) { // in the background it is another's
+    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+// Does what the signal does by itself, and goes on here if that was a stop.
+static void yield_to(int number)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL}, own;
+    sigset_t set;
+    sigemptyset(&action.sa_mask);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigaction(number, &action, &own);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    sigaction(number, &own, NULL);
+}
+
+static void hand_back(int number)
+{
+    struct termios quiet, now;
+    const int saved = errno;
+    const bool is_ours = has_terminal() && tcgetattr(STDIN_FILENO, &quiet) == 0;
+    if (is_ours) {
         tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
     }
-    raise(number); // for which there is no handler any more
+    yield_to(number);
+    // In the midst of a line libedit has changed it by now.
+    if (is_ours && has_terminal() && tcgetattr(STDIN_FILENO, &now) == 0 &&
+        (now.c_lflag & ICANON) != 0) {
+        tcsetattr(STDIN_FILENO, TCSANOW, &quiet);
+    }
+    errno = saved;
 }
 
 static void set_handlers(void (*handler)(int))
 {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < N_DEADLY; i++) {
-        struct sigaction old;
-        if (sigaction(deadly[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
-            sigaction(deadly[i], &action, NULL);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+            sigaction(numbers[i], &action, NULL);
         }
     }
 }
@@ -151,7 +179,7 @@ struct cli_editor *cli_editor_open(const char *prompt)
         history(editor->history, &event, H_LOAD, editor->path);
     }
     set_up_line(editor);
-    set_handlers(restore_terminal);
+    set_handlers(hand_back);
     return editor;
 }
 

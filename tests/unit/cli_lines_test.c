@@ -136,6 +136,31 @@ static int kill_reader(int number)
     return is_killed && has_echo() ? 0 : 1;
 }
 
+// Likewise of one who is stopped and goes on, in a group that is not the shell's.
+static int stop_reader(void)
+{
+    struct cli_lines lines;
+    const pid_t reader = fork();
+    if (reader == 0) {
+        setpgid(0, 0);
+        signal(SIGTTOU, SIG_IGN);
+        tcsetpgrp(STDIN_FILENO, getpid());
+        cli_lines_open(&lines, "");
+        type("one\n");
+        expect(&lines, "one");
+        raise(SIGTSTP);
+        const bool is_quiet = !has_echo();
+        _exit(is_quiet == (lines.editor != NULL) ? 0 : 1);
+    }
+    int status = 0;
+    const bool is_stopped = reader > 0 && waitpid(reader, &status, WUNTRACED) == reader &&
+                            WIFSTOPPED(status) && has_echo();
+    return is_stopped && kill(reader, SIGCONT) == 0 && waitpid(reader, &status, 0) == reader &&
+                   status == 0
+               ? 0
+               : 1;
+}
+
 static void a_signal_leaves_the_terminal_as_it_was(void **state)
 {
     (void)state;
@@ -143,7 +168,7 @@ static void a_signal_leaves_the_terminal_as_it_was(void **state)
     if (session == 0) {
         setsid();
         _exit(ioctl(STDIN_FILENO, TIOCSCTTY, 0) == 0 && kill_reader(SIGHUP) == 0 &&
-                      kill_reader(SIGTERM) == 0
+                      kill_reader(SIGTERM) == 0 && stop_reader() == 0
                   ? 0
                   : 1);
     }
