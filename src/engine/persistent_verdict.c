@@ -126,7 +126,8 @@ bool gi_verdict_lock(const char *folder, const struct gi_hash *key, struct gi_ve
     char name[LOCK_NAME_SIZE];
     name_lock(key, name);
     lock->fd = gi_cache_lock(folder, name);
-    lock->n_begun = lock->fd >= 0 ? (uint32_t)lseek(lock->fd, 0, SEEK_END) : 0;
+    const off_t size = lock->fd >= 0 ? lseek(lock->fd, 0, SEEK_END) : 0;
+    lock->n_begun = size > 0 ? (uint32_t)size : 0;
     return lock->fd >= 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "gpu/gpu.h"
 
+// Bytes of a buffer: weights lie in few where steps may be one dispatch (engine/arena.h).
 #define GI_MAX_BUFFER_SIZE (UINT64_C(1) << 31)
 
 struct gi_buffer {
