@@ -1,27 +1,17 @@
 #include "tests/unit/cmocka_test.h"
-#include "tests/unit/failing_alloc.h"
+#include "tests/unit/encoding.h"
 #include "tests/unit/small_vocab.h"
 
 #include <stdlib.h>
 
 //-- helpers -----------------------------------------------------------------------------------
 
-static struct gi_tokenizer *create(const struct gi_vocab *vocab)
-{
-    struct glinfer_error err;
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(vocab, &err);
-    if (!tokenizer) {
-        fail_msg("%s", err.message);
-    }
-    return tokenizer;
-}
-
 static struct gi_tokenizer *create_small(const char *pre)
 {
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.pre = small_text(pre);
-    return create(&small.vocab);
+    return must_create(&small.vocab);
 }
 
 static void expect_failure(const struct gi_vocab *vocab, enum glinfer_status status,
@@ -36,25 +26,7 @@ static void expect_failure(const struct gi_vocab *vocab, enum glinfer_status sta
 }
 
 #define EXPECT_IDS(tokenizer, text, flags, ...)                                                    \
-    expect_ids(tokenizer, small_text(text), flags, (const int32_t[]){__VA_ARGS__},                 \
-               sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
-
-enum {
-    ADD_SPECIAL = 1,
-    PARSE_SPECIAL = 2,
-};
-
-static void expect_ids(const struct gi_tokenizer *tokenizer, struct gi_text text, int flags,
-                       const int32_t *expected, size_t n_expected)
-{
-    struct gi_ids ids = {0};
-    struct glinfer_error err;
-    assert_true(gi_tokenizer_encode(tokenizer, text, flags & ADD_SPECIAL, flags & PARSE_SPECIAL,
-                                    &ids, &err));
-    assert_int_equal(ids.count, n_expected);
-    assert_memory_equal(ids.data, expected, n_expected * sizeof(*expected));
-    gi_ids_finish(&ids);
-}
+    expect_ids(tokenizer, small_text(text), flags, IDS(__VA_ARGS__))
 
 static void expect_round_trip(const struct gi_tokenizer *tokenizer, struct gi_text text)
 {
@@ -127,7 +99,7 @@ static void bpe_drops_bytes_that_have_no_token(void **state)
     struct small_vocab small;
     small_vocab_init(&small);
     small.tokens['z'] = small_text("zz");
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "azb", 0, 'a', 'b');
     EXPECT_IDS(tokenizer, "hzello", 0, 'h', 'e', SMALL_LL, 'o');
     gi_tokenizer_destroy(tokenizer);
@@ -179,11 +151,11 @@ static void llama_takes_a_word_that_is_a_token(void **state)
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.n_merges = 1;
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "hello", 0, SMALL_HE, 'l', 'l', 'o');
     gi_tokenizer_destroy(tokenizer);
     small.vocab.pre = small_text("llama-bpe");
-    tokenizer = create(&small.vocab);
+    tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "hello", 0, SMALL_HELLO);
     gi_tokenizer_destroy(tokenizer);
 }
@@ -238,7 +210,7 @@ static void longer_tokens_win_over_earlier_ones(void **state)
     small_vocab_init(&small);
     small.tokens[SMALL_TOOL] = small_text("ab");
     small.tokens[SMALL_TOOL_CALL] = small_text("bcd");
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "abcd", 0, 'a', SMALL_TOOL_CALL);
     EXPECT_IDS(tokenizer, "abab", 0, SMALL_TOOL, SMALL_TOOL);
     gi_tokenizer_destroy(tokenizer);
@@ -250,17 +222,17 @@ static void bos_and_eos_follow_the_file(void **state)
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.bos = SMALL_IM_START;
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "l", ADD_SPECIAL, 'l');
     gi_tokenizer_destroy(tokenizer);
     small.vocab.add_bos = small.vocab.add_eos = 1;
-    tokenizer = create(&small.vocab);
+    tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "l", ADD_SPECIAL, SMALL_IM_START, 'l', SMALL_END);
     EXPECT_IDS(tokenizer, "l", 0, 'l');
     gi_tokenizer_destroy(tokenizer);
     small.vocab.add_bos = small.vocab.add_eos = -1;
     small.vocab.pre = small_text("llama-bpe");
-    tokenizer = create(&small.vocab);
+    tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "l", ADD_SPECIAL, SMALL_IM_START, 'l');
     gi_tokenizer_destroy(tokenizer);
 }
@@ -284,20 +256,12 @@ static void stop_ids_leave_out_end_where_return_and_call_are(void **state)
     small.tokens[SMALL_TOOL] = small_text("<|end|>");
     small.tokens[SMALL_TOOL_CALL] = small_text("<|return|>");
     small.tokens[SMALL_UNUSED] = small_text("<|call|>");
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     int32_t ids[16];
     assert_int_equal(gi_tokenizer_stop_ids(tokenizer, ids), 4);
     assert_false(gi_tokenizer_is_control(tokenizer, SMALL_TOOL));
     assert_true(gi_tokenizer_is_control(tokenizer, SMALL_TOOL_CALL));
     gi_tokenizer_destroy(tokenizer);
-}
-
-static void expect_bytes(const struct gi_tokenizer *tokenizer, int32_t id, const char *expected)
-{
-    struct gi_text bytes = gi_tokenizer_bytes(tokenizer, id);
-    assert_non_null(bytes.data);
-    assert_int_equal(bytes.size, strlen(expected));
-    assert_memory_equal(bytes.data, expected, bytes.size);
 }
 
 static void bytes_of_tokens(void **state)
@@ -383,7 +347,7 @@ static void create_takes_odd_vocabularies(void **state)
     small.tokens[SMALL_TOOL] = small_text("hello");
     small.types[SMALL_UNKNOWN] = 77;
     small.tokens[SMALL_BYTE] = small_text("<0xZZ>");
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     EXPECT_IDS(tokenizer, "hello", PARSE_SPECIAL, SMALL_TOOL);
     expect_bytes(tokenizer, SMALL_UNUSED, "");
     gi_tokenizer_destroy(tokenizer);
@@ -394,7 +358,7 @@ static void create_takes_odd_vocabularies(void **state)
                                     .eos = GI_NO_TOKEN,
                                     .eot = GI_NO_TOKEN,
                                     .eom = GI_NO_TOKEN};
-    tokenizer = create(&small.vocab);
+    tokenizer = must_create(&small.vocab);
     expect_ids(tokenizer, (struct gi_text){"a\0b", 3}, 0, (const int32_t[]){0}, 1);
     gi_tokenizer_destroy(tokenizer);
 }
@@ -408,7 +372,7 @@ static void create_takes_a_long_token(void **state)
     char *text = malloc(size);
     memset(text, 'x', size);
     small.tokens[SMALL_TOOL] = (struct gi_text){text, size};
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     expect_ids(tokenizer, (struct gi_text){text, size}, 0, (const int32_t[]){SMALL_TOOL}, 1);
     EXPECT_IDS(tokenizer, "xx", 0, 'x', 'x');
     assert_int_equal(gi_tokenizer_bytes(tokenizer, SMALL_TOOL).size, size);
@@ -422,16 +386,7 @@ static void create_survives_failing_allocations(void **state)
     struct small_vocab small;
     small_vocab_init(&small);
     small.vocab.chat_template = small_text("'<|im_start|>system\\nHi<|im_end|>'");
-    struct gi_tokenizer *tokenizer = NULL;
-    for (long n = 0; !tokenizer; n++) {
-        struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-        fail_allocations_after(n);
-        tokenizer = gi_tokenizer_create(&small.vocab, &err);
-        fail_allocations_after(-1);
-        assert_int_equal(err.status, tokenizer ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY);
-        assert_true(n < 1000);
-    }
-    gi_tokenizer_destroy(tokenizer);
+    gi_tokenizer_destroy(create_in_the_end(&small.vocab));
 }
 
 static void encode_survives_failing_allocations(void **state)
@@ -440,18 +395,7 @@ static void encode_survives_failing_allocations(void **state)
     struct gi_tokenizer *tokenizer = create_small("llama-bpe");
     struct gi_text text =
         small_text("hello w\xed\xa0\x80<|im_end|> lllllllllllllllllllllllllllllll");
-    bool is_done = false;
-    for (long n = 0; !is_done; n++) {
-        struct gi_ids ids = {0};
-        struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-        fail_allocations_after(n);
-        is_done = gi_tokenizer_encode(tokenizer, text, false, true, &ids, &err);
-        fail_allocations_after(-1);
-        assert_int_equal(err.status, is_done ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY);
-        assert_true(is_done ? ids.count > 0 : ids.count == 0);
-        gi_ids_finish(&ids);
-        assert_true(n < 1000);
-    }
+    encode_in_the_end(tokenizer, text, PARSE_SPECIAL);
     gi_tokenizer_destroy(tokenizer);
 }
 

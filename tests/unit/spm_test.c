@@ -1,5 +1,5 @@
 #include "tests/unit/cmocka_test.h"
-#include "tests/unit/failing_alloc.h"
+#include "tests/unit/encoding.h"
 #include "tests/unit/small_spm.h"
 #include "tests/unit/small_vocab.h"
 
@@ -8,38 +8,15 @@
 
 #define BYTE(value) (SPM_BYTES + (value))
 
-enum {
-    ADD_SPECIAL = 1,
-    PARSE_SPECIAL = 2,
-};
-
-static struct gi_tokenizer *create(const struct gi_vocab *vocab)
+static void expect_ids_of(const struct gi_vocab *vocab, const char *text, int flags,
+                          const int32_t *expected, size_t n_expected)
 {
-    struct glinfer_error err;
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(vocab, &err);
-    if (!tokenizer) {
-        fail_msg("%s", err.message);
-    }
-    return tokenizer;
-}
-
-#define EXPECT_IDS(vocab, text, flags, ...)                                                        \
-    expect_ids(vocab, text, flags, (const int32_t[]){__VA_ARGS__},                                 \
-               sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
-
-static void expect_ids(const struct gi_vocab *vocab, const char *text, int flags,
-                       const int32_t *expected, size_t n_expected)
-{
-    struct gi_tokenizer *tokenizer = create(vocab);
-    struct gi_ids ids = {0};
-    struct glinfer_error err;
-    assert_true(gi_tokenizer_encode(tokenizer, small_text(text), flags & ADD_SPECIAL,
-                                    flags & PARSE_SPECIAL, &ids, &err));
-    assert_int_equal(ids.count, n_expected);
-    assert_memory_equal(ids.data, expected, n_expected * sizeof(*expected));
-    gi_ids_finish(&ids);
+    struct gi_tokenizer *tokenizer = must_create(vocab);
+    expect_ids(tokenizer, small_text(text), flags, expected, n_expected);
     gi_tokenizer_destroy(tokenizer);
 }
+
+#define EXPECT_IDS(vocab, text, flags, ...) expect_ids_of(vocab, text, flags, IDS(__VA_ARGS__))
 
 //-- pieces ------------------------------------------------------------------------------------
 
@@ -222,7 +199,7 @@ static void spm_has_no_default_ids_that_the_vocabulary_lacks(void **state)
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.n_tokens = 1;
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     int32_t stop_ids[16];
     assert_int_equal(gi_tokenizer_stop_ids(tokenizer, stop_ids), 0);
     gi_tokenizer_destroy(tokenizer);
@@ -231,20 +208,13 @@ static void spm_has_no_default_ids_that_the_vocabulary_lacks(void **state)
 
 //-- bytes -------------------------------------------------------------------------------------
 
-static void expect_bytes(const struct gi_tokenizer *tokenizer, int32_t id, const char *bytes)
-{
-    struct gi_text text = gi_tokenizer_bytes(tokenizer, id);
-    assert_int_equal(text.size, strlen(bytes));
-    assert_memory_equal(text.data, bytes, text.size);
-}
-
 static void spm_bytes_of_tokens(void **state)
 {
     (void)state;
     struct small_spm small;
     small_spm_init(&small);
     small.tokens[SPM_H] = small_text("\u2581h\u2581\xe2\x96");
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     expect_bytes(tokenizer, SPM_SPACE_HE, " he");
     expect_bytes(tokenizer, SPM_SPACES, "  ");
     expect_bytes(tokenizer, SPM_H, " h \xe2\x96");
@@ -282,7 +252,7 @@ static void spm_encodes_long_runs(void **state)
     struct small_spm small;
     small_spm_init(&small);
     small.vocab.add_space_prefix = 0;
-    struct gi_tokenizer *tokenizer = create(&small.vocab);
+    struct gi_tokenizer *tokenizer = must_create(&small.vocab);
     expect_run(tokenizer, 'l', SPM_LL);
     expect_run(tokenizer, ' ', SPM_SPACES);
     expect_run(tokenizer, '\t', SPM_TAB);
@@ -307,28 +277,9 @@ static void spm_survives_failing_allocations(void **state)
     (void)state;
     struct small_spm small;
     small_spm_init(&small);
-    struct gi_tokenizer *tokenizer = NULL;
-    for (long n = 0; !tokenizer; n++) {
-        struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-        fail_allocations_after(n);
-        tokenizer = gi_tokenizer_create(&small.vocab, &err);
-        fail_allocations_after(-1);
-        assert_int_equal(err.status, tokenizer ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY);
-        assert_true(n < 1000);
-    }
-    bool is_done = false;
-    for (long n = 0; !is_done; n++) {
-        struct gi_ids ids = {0};
-        struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-        fail_allocations_after(n);
-        is_done = gi_tokenizer_encode(tokenizer, small_text("hello hello hello<|end|>\xff\xff\xff"),
-                                      true, true, &ids, &err);
-        fail_allocations_after(-1);
-        assert_int_equal(err.status, is_done ? GLINFER_STATUS_OK : GLINFER_STATUS_NO_MEMORY);
-        assert_true(is_done ? ids.count > 0 : ids.count == 0);
-        gi_ids_finish(&ids);
-        assert_true(n < 1000);
-    }
+    struct gi_tokenizer *tokenizer = create_in_the_end(&small.vocab);
+    encode_in_the_end(tokenizer, small_text("hello hello hello<|end|>\xff\xff\xff"),
+                      ADD_SPECIAL | PARSE_SPECIAL);
     gi_tokenizer_destroy(tokenizer);
 }
 

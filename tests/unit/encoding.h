@@ -1,0 +1,26 @@
+// What tests of the two kinds of vocabularies hold a tokenizer to. What fails here fails the test.
+#ifndef TESTS_UNIT_ENCODING_H
+#define TESTS_UNIT_ENCODING_H
+
+#include "tokenizer/tokenizer.h"
+
+enum {
+    ADD_SPECIAL = 1,
+    PARSE_SPECIAL = 2,
+};
+
+struct gi_tokenizer *must_create(const struct gi_vocab *vocab);
+// A text encodes to these ids, IDS(SMALL_HELLO, 'l').
+#define IDS(...)                                                                                   \
+    (const int32_t[]){__VA_ARGS__}, sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)
+void expect_ids(const struct gi_tokenizer *tokenizer, struct gi_text text, int flags,
+                const int32_t *expected, size_t n_expected);
+// The bytes of a token.
+void expect_bytes(const struct gi_tokenizer *tokenizer, int32_t id, const char *expected);
+
+// With allocations that fail (tests/unit/failing_alloc.h), one after the other, each of these says NO_MEMORY until it is
+// done.
+struct gi_tokenizer *create_in_the_end(const struct gi_vocab *vocab);
+void encode_in_the_end(const struct gi_tokenizer *tokenizer, struct gi_text text, int flags);
+
+#endif
