@@ -52,40 +52,76 @@ const struct kt_suite kt_last_row = {"last_row", COUNT(row_widths) * COUNT(row_c
 
 //-- rmsnorm ---------------------------------------------------------------------------------------
 
+// Rows with a mean of their own; gamma, then beta, which rmsnorm does not take.
 struct norm_case {
     uint32_t n_tokens, width, stride;
-    float *x, *gamma;
+    float *x, *weights;
     double *want, *bound;
     struct gi_rows rows, y;
     struct gi_vectors vectors;
 };
 
-static void norm_init(struct norm_case *c, struct kt_run *run, size_t index, float eps)
+static void norm_init(struct norm_case *c, struct kt_run *run, uint32_t n_tokens, uint32_t width,
+                      uint32_t stride)
 {
-    c->n_tokens = row_counts[index % COUNT(row_counts)];
-    c->width = row_widths[index / COUNT(row_counts)];
-    c->stride = c->width + 32;
-    c->x = kt_alloc((size_t)c->n_tokens * c->stride, sizeof(float));
-    c->gamma = kt_alloc(c->width, sizeof(float));
-    c->want = kt_alloc((size_t)c->n_tokens * c->width, sizeof(double));
-    c->bound = kt_alloc((size_t)c->n_tokens * c->width, sizeof(double));
-    c->rows = kt_rows(run, "x", c->x, c->n_tokens, c->stride);
-    kt_fill(run, c->gamma, c->width, -2, 2);
-    c->vectors = kt_vectors(run, c->gamma, c->width, 0);
-    c->y = kt_rows(run, "y", NULL, c->n_tokens, c->width);
+    *c = (struct norm_case){.n_tokens = n_tokens, .width = width, .stride = stride};
+    const size_t n = (size_t)n_tokens * width, n_padded = (size_t)n_tokens * stride;
+    c->x = kt_alloc(n_padded, sizeof(float));
+    c->weights = kt_alloc(2 * (size_t)width, sizeof(float));
+    c->want = kt_alloc(n, sizeof(double));
+    c->bound = kt_alloc(n, sizeof(double));
+    kt_fill(run, c->x, n_padded, -1, 2);
+    kt_fill(run, c->weights, 2 * (size_t)width, -2, 2);
+    c->rows = (struct gi_rows){kt_range(run, "x", c->x, n_padded * sizeof(float)), stride, false};
+    c->vectors = kt_vectors(run, c->weights, 2 * (size_t)width, 0);
+    c->y = kt_rows(run, "y", NULL, n_tokens, width);
+}
+
+// The index-th of row_counts for each of row_widths.
+static void norm_init_rows(struct norm_case *c, struct kt_run *run, size_t index)
+{
+    const uint32_t width = row_widths[index / COUNT(row_counts)];
+    norm_init(c, run, row_counts[index % COUNT(row_counts)], width, width + 32);
+}
+
+// A sum of width / 64 terms an invocation, six more levels, the root and two products.
+#define NORM_ROUNDINGS 16
+
+static void want_rmsnorm(struct norm_case *c, float eps)
+{
     for (size_t m = 0; m < c->n_tokens; m++) {
-        ref_rmsnorm(c->x + m * c->stride, c->gamma, c->width, (double)eps, c->want + m * c->width);
+        ref_rmsnorm(c->x + m * c->stride, c->weights, c->width, (double)eps,
+                    c->want + m * c->width);
     }
-    // A sum of width / 64 terms an invocation, six more levels, the root and two products.
     for (size_t i = 0; i < (size_t)c->n_tokens * c->width; i++) {
-        c->bound[i] = 16 * (double)FLT_EPSILON * fabs(c->want[i]);
+        c->bound[i] = NORM_ROUNDINGS * (double)FLT_EPSILON * fabs(c->want[i]);
     }
+}
+
+// As of rmsnorm, and the mean beside.
+static void want_layernorm(struct norm_case *c, float eps)
+{
+    for (size_t m = 0; m < c->n_tokens; m++) {
+        ref_layernorm(c->x + m * c->stride, c->weights, c->weights + c->width, c->width,
+                      (double)eps, c->want + m * c->width, c->bound + m * c->width);
+    }
+    for (size_t i = 0; i < (size_t)c->n_tokens * c->width; i++) {
+        c->bound[i] *= NORM_ROUNDINGS * (double)FLT_EPSILON;
+    }
+}
+
+// Replays what was recorded and compares all rows.
+static bool norm_check(struct norm_case *c, struct kt_run *run)
+{
+    return kt_seal(run) && kt_replay(run, 3, c->n_tokens) &&
+           kt_compare_rows(run, "y", &c->y, c->n_tokens, 0, c->width, c->want, c->bound) &&
+           kt_bench(run, 3, c->n_tokens, (uint64_t)c->n_tokens * c->width * 8);
 }
 
 static void norm_finish(struct norm_case *c)
 {
     free(c->x);
-    free(c->gamma);
+    free(c->weights);
     free(c->want);
     free(c->bound);
 }
@@ -95,13 +131,12 @@ static bool run_rmsnorm(struct kt_run *run, size_t index)
     const float eps = 1e-5f;
     struct glinfer_error err;
     struct norm_case c;
-    norm_init(&c, run, index, eps);
+    norm_init_rows(&c, run, index);
+    want_rmsnorm(&c, eps);
     bool is_good =
         (gi_op_rmsnorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, eps, &c.y, &err) ||
          kt_fail(run, "%s", err.message)) &&
-        kt_seal(run) && kt_replay(run, 3, c.n_tokens) &&
-        kt_compare_rows(run, "y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound) &&
-        kt_bench(run, 3, c.n_tokens, (uint64_t)c.n_tokens * c.width * 8);
+        norm_check(&c, run);
     norm_finish(&c);
     return is_good;
 }
@@ -115,7 +150,8 @@ static bool run_rmsnorm_add(struct kt_run *run, size_t index)
     const float eps = 1e-5f;
     struct glinfer_error err;
     struct norm_case c;
-    norm_init(&c, run, index, eps);
+    norm_init_rows(&c, run, index);
+    want_rmsnorm(&c, eps);
     size_t n = (size_t)c.n_tokens * c.width;
     float *before = kt_alloc(n, sizeof(float));
     kt_fill(run, before, n, -1, 1);
@@ -127,8 +163,7 @@ static bool run_rmsnorm_add(struct kt_run *run, size_t index)
                    (gi_op_rmsnorm_add(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0, eps,
                                       &c.y, &err) ||
                     kt_fail(run, "%s", err.message)) &&
-                   kt_seal(run) && kt_replay(run, 3, c.n_tokens) &&
-                   kt_compare_rows(run, "y", &c.y, c.n_tokens, 0, c.width, c.want, c.bound);
+                   norm_check(&c, run);
     free(before);
     norm_finish(&c);
     return is_good;
@@ -139,60 +174,18 @@ const struct kt_suite kt_rmsnorm_add = {"rmsnorm_add", COUNT(row_widths) * COUNT
 
 //-- layernorm -------------------------------------------------------------------------------------
 
-// Rows with a mean of their own; gamma, then beta.
-struct layernorm_case {
-    uint32_t n_tokens, width, stride;
-    float *x, *vectors;
-    double *want, *bound;
-};
-
-static void layernorm_init(struct layernorm_case *c, struct kt_run *run, uint32_t n_tokens,
-                           uint32_t width, uint32_t stride, float eps)
-{
-    *c = (struct layernorm_case){.n_tokens = n_tokens, .width = width, .stride = stride};
-    const size_t n = (size_t)n_tokens * width;
-    c->x = kt_alloc((size_t)n_tokens * stride, sizeof(float));
-    c->vectors = kt_alloc(2 * (size_t)width, sizeof(float));
-    c->want = kt_alloc(n, sizeof(double));
-    c->bound = kt_alloc(n, sizeof(double));
-    kt_fill(run, c->x, (size_t)n_tokens * stride, -1, 2);
-    kt_fill(run, c->vectors, 2 * (size_t)width, -2, 2);
-    for (size_t m = 0; m < n_tokens; m++) {
-        ref_layernorm(c->x + m * stride, c->vectors, c->vectors + width, width, (double)eps,
-                      c->want + m * width, c->bound + m * width);
-    }
-    // As of rmsnorm, and the mean beside.
-    for (size_t i = 0; i < n; i++) {
-        c->bound[i] *= 16 * (double)FLT_EPSILON;
-    }
-}
-
-static void layernorm_finish(struct layernorm_case *c)
-{
-    free(c->x);
-    free(c->vectors);
-    free(c->want);
-    free(c->bound);
-}
-
 static bool run_layernorm(struct kt_run *run, size_t index)
 {
     const float eps = 1e-5f;
     struct glinfer_error err;
-    struct layernorm_case c;
-    const uint32_t width = row_widths[index / COUNT(row_counts)];
-    layernorm_init(&c, run, row_counts[index % COUNT(row_counts)], width, width + 32, eps);
-    const size_t n = (size_t)c.n_tokens * c.stride;
-    struct gi_rows x = {kt_range(run, "x", c.x, n * sizeof(float)), c.stride, false};
-    struct gi_rows y = kt_rows(run, "y", NULL, c.n_tokens, width);
-    struct gi_vectors vectors = kt_vectors(run, c.vectors, 2 * (size_t)width, 0);
-    bool is_good =
-        (gi_op_layernorm(&run->recorder, "norm", &x, width, &vectors, 0, width, eps, &y, &err) ||
-         kt_fail(run, "%s", err.message)) &&
-        kt_seal(run) && kt_replay(run, 3, c.n_tokens) &&
-        kt_compare_rows(run, "y", &y, c.n_tokens, 0, width, c.want, c.bound) &&
-        kt_bench(run, 3, c.n_tokens, (uint64_t)c.n_tokens * width * 8);
-    layernorm_finish(&c);
+    struct norm_case c;
+    norm_init_rows(&c, run, index);
+    want_layernorm(&c, eps);
+    bool is_good = (gi_op_layernorm(&run->recorder, "norm", &c.rows, c.width, &c.vectors, 0,
+                                    c.width, eps, &c.y, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   norm_check(&c, run);
+    norm_finish(&c);
     return is_good;
 }
 
@@ -211,17 +204,17 @@ static bool run_layernorm_step(struct kt_run *run, size_t index)
     const uint32_t width = row_widths[index];
     struct glinfer_error err;
     struct gi_stream stream = {0};
-    struct layernorm_case c;
-    layernorm_init(&c, run, 1, width, width, eps);
+    struct norm_case c;
+    norm_init(&c, run, 1, width, width);
+    want_layernorm(&c, eps);
     size_t size = (size_t)gi_stream_layout(&stream, width, 2, eps);
     float *values = kt_alloc(size, 1), ssq = 0;
     kt_fill(run, values, size / sizeof(float), -1, 1);
     memcpy(values + stream.residual, c.x, width * sizeof(float));
     stream.n_ssq = 3;
     stream.range = kt_range(run, "stream", values, size);
-    struct gi_vectors vectors = kt_vectors(run, c.vectors, 2 * (size_t)width, 0);
     bool is_good =
-        (gi_op_layernorm_step(&run->recorder, "norm", &vectors, 0, width, &stream, &err) ||
+        (gi_op_layernorm_step(&run->recorder, "norm", &c.vectors, 0, width, &stream, &err) ||
          kt_fail(run, "%s", err.message)) &&
         kt_seal(run) && kt_replay(run, 3, 1) &&
         kt_compare_f32(run, "norm", &stream.range, stream.norm * sizeof(float), c.want, c.bound,
@@ -233,7 +226,7 @@ static bool run_layernorm_step(struct kt_run *run, size_t index)
                   kt_fail(run, "the mean of squares is %.9g with eps, want 1", rms);
     }
     free(values);
-    layernorm_finish(&c);
+    norm_finish(&c);
     return is_good;
 }
 
@@ -289,7 +282,8 @@ static bool run_rmsnorm_scale(struct kt_run *run, size_t index)
 {
     struct glinfer_error err;
     struct norm_case c;
-    norm_init(&c, run, index, 0);
+    norm_init_rows(&c, run, index);
+    want_rmsnorm(&c, 0);
     size_t n = (size_t)c.n_tokens * c.stride;
     for (size_t i = 0; i < n; i++) {
         c.x[i] *= 4096;
