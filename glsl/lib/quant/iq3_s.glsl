@@ -2,31 +2,22 @@
 // words a block: low bytes of the indices of eight points of the grid. Scale words, twelve a super-block:
 // f16 d; a nibble a block, scale; two words with the ninth bits of the indices, a byte a block; a word
 // of signs a block.
-struct QuantBlock {
-    uvec4 points; // eight
-    uint signs;
-    vec2 d;
-};
-
-#include "lib/quant/grid.glsl"
+#include "lib/quant/iq3.glsl"
 
 #define N_TABLE 256u // words of the grid
 
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
-    uvec4 quad = quad_at(quant_index(tile, block / 2u, n_block / 2u, 1u, row));
-    uvec2 pair = (block & 1u) == 0u ? quad.xy : quad.zw;
-    uvec4 i = (uvec4(pair.x) >> uvec4(0u, 8u, 16u, 24u)) & 0xFFu;
-    uvec4 j = (uvec4(pair.y) >> uvec4(0u, 8u, 16u, 24u)) & 0xFFu;
+    uvec4 i, j;
+    iq3_load(tile, block, n_block, row, i, j);
     uint at = N_TABLE + quant_index(tile, block / 8u, n_block / 8u, 12u, row);
     highp vec2 d = unpackHalf2x16(aux_at(at));
     uint scale = (aux_at(at + TILE_ROWS) >> ((block & 7u) * 4u)) & 0xFu;
     uint high = aux_at(at + (2u + (block / 4u & 1u)) * TILE_ROWS) >> ((block & 3u) * 8u);
     i |= ((uvec4(high) >> uvec4(0u, 1u, 2u, 3u)) & 1u) << 8u;
     j |= ((uvec4(high) >> uvec4(4u, 5u, 6u, 7u)) & 1u) << 8u;
-    w.points = uvec4(grid_points(i.x, i.y), grid_points(i.z, i.w), grid_points(j.x, j.y),
-                     grid_points(j.z, j.w));
+    w.points = iq3_points(i, j);
     w.signs = aux_at(at + (4u + (block & 7u)) * TILE_ROWS);
     w.d = vec2(d.x * float(1u + 2u * scale));
     return w;
