@@ -83,6 +83,19 @@ static void lines_that_were_typed_ahead_are_themselves(void **state)
     cli_lines_close(&lines);
 }
 
+static void an_end_that_was_typed_ahead_is_one(void **state)
+{
+    struct cli_lines lines;
+    struct cli_bytes text = {0};
+    (void)state;
+    cli_lines_open(&lines, "");
+    type("one\n\004");
+    expect(&lines, "one");
+    assert_int_equal(cli_lines_read(&lines, &text), CLI_LINE_END);
+    cli_bytes_finish(&text);
+    cli_lines_close(&lines);
+}
+
 static bool has_echo(void)
 {
     struct termios settings;
@@ -183,6 +196,7 @@ int main(void)
         cmocka_unit_test(lines_that_arrive_together_are_one),
         cmocka_unit_test(lines_that_were_typed_ahead_are_themselves),
         cmocka_unit_test(a_line_begins_with_what_was_typed_before_the_prompt),
+        cmocka_unit_test(an_end_that_was_typed_ahead_is_one),
         cmocka_unit_test(an_edited_terminal_is_quiet_between_lines),
         cmocka_unit_test(a_signal_leaves_the_terminal_as_it_was),
     };
