@@ -182,6 +182,18 @@ static struct gi_dispatch_table *record_table(struct glinfer_session *session, u
                : record_prompt_end(session, (int)(table - GI_TABLE_PROMPT_END), err);
 }
 
+static bool may_persist(const struct glinfer_session *session)
+{
+    return gi_gpu_persistent(session->recorder.gpu)->mode != GI_PERSISTENT_NEVER;
+}
+
+static bool has_top(const struct glinfer_session *session)
+{
+    const struct gi_gpu *gpu = session->recorder.gpu;
+    return (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT || may_persist(session)) &&
+           gi_sample_top_is_possible(gpu, session->model->facts.n_vocab);
+}
+
 enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
                                        const struct glinfer_generate_params *params)
 {
@@ -192,15 +204,11 @@ enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
     if (!(params->temperature > 0.0f)) {
         return GI_STEP_END_ARGMAX;
     }
-    struct gi_gpu *gpu = session->model->device->gpu;
-    const bool may_persist = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
-    const bool has_top = (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT || may_persist) &&
-                         gi_sample_top_is_possible(gpu, session->model->facts.n_vocab);
-    if (is_cut && params->top_k <= GI_SAMPLE_TOP && has_top) {
+    if (is_cut && params->top_k <= GI_SAMPLE_TOP && has_top(session)) {
         return GI_STEP_END_TOP;
     }
-    return is_cut && params->top_k <= GI_SAMPLE_FEW && !may_persist ? GI_STEP_END_SAMPLE
-                                                                    : GI_STEP_END_MANY;
+    return is_cut && params->top_k <= GI_SAMPLE_FEW && !may_persist(session) ? GI_STEP_END_SAMPLE
+                                                                             : GI_STEP_END_MANY;
 }
 
 static uint32_t step_table(const struct glinfer_session *session, enum gi_step_end end,
@@ -245,7 +253,23 @@ uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi
     return tables;
 }
 
-// Layers of every kind, and every end. Steps of few keys differ from others if they take fewer dispatches.
+// Whether there is such a table, whatever is asked for.
+static bool is_needed(const struct glinfer_session *session, uint32_t table)
+{
+    switch (table) {
+    case GI_TABLE_PROMPT_FEW:
+        return session->n_few > 0;
+    case GI_TABLE_PROMPT_END + GI_STEP_END_TOP:
+        return has_top(session);
+    case GI_TABLE_STEP:
+    case GI_TABLE_STEP_FEW:
+        return true;
+    default: // the ends of steps are those of prompts
+        return table < GI_TABLE_STEP || table >= GI_TABLE_PROMPT_END;
+    }
+}
+
+// Layers of every kind, and every end that there is. Steps of few keys differ from others if they take fewer dispatches.
 bool gi_session_check_tables(struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_program_table *own = session->recorder.programs;
@@ -253,8 +277,7 @@ bool gi_session_check_tables(struct glinfer_session *session, struct glinfer_err
     bool ok = true;
     session->recorder.programs = gi_program_table_create(session->recorder.gpu, err);
     for (uint32_t i = 0; ok && i < GI_TABLE_COUNT; i++) {
-        if ((i == GI_TABLE_PROMPT_FEW && session->n_few == 0) ||
-            (i > GI_TABLE_STEP && i < GI_TABLE_PROMPT_END && i != GI_TABLE_STEP_FEW)) {
+        if (!is_needed(session, i)) {
             continue;
         }
         struct gi_dispatch_table *table =
