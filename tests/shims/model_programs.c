@@ -1,9 +1,24 @@
-// model_programs MODEL [DEVICE]: compiles every program that a session of the model needs, one after
+// model_programs MODEL [DEVICE]: compiles every program that answers of the model need, one after
 // the other, and writes what the library and the driver say meanwhile to standard error. Executes
 // nothing, so it also works over a simulated kernel. DEVICE: auto unless given.
 #include "glinfer.h"
 
 #include <stdio.h>
+
+// A session for greedy answers to any prompt, or for drawn ones.
+static bool compile(struct glinfer_model *model, float temperature, struct glinfer_error *err)
+{
+    struct glinfer_generate_params expected;
+    struct glinfer_session_params params;
+    glinfer_generate_params_init(&expected);
+    glinfer_session_params_init(&params);
+    expected.temperature = temperature;
+    params.expected = &expected;
+    struct glinfer_session *session = glinfer_session_create(model, &params, err);
+    const bool is_good = session != NULL;
+    glinfer_session_destroy(&session);
+    return is_good;
+}
 
 static void print_line(void *user, enum glinfer_log_level level, const char *message)
 {
@@ -16,7 +31,6 @@ int main(int argc, char **argv)
     struct glinfer_error err = {.message = "usage: model_programs MODEL [DEVICE]"};
     struct glinfer_device *device = NULL;
     struct glinfer_model *model = NULL;
-    struct glinfer_session *session = NULL;
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
 
     struct glinfer_device_params dp;
@@ -35,11 +49,10 @@ int main(int argc, char **argv)
     glinfer_model_params_init(&mp);
     mp.path = argv[1];
     is_good = is_good && (model = glinfer_model_load(device, &mp, &err)) &&
-              (session = glinfer_session_create(model, NULL, &err));
+              compile(model, 0.0F, &err) && compile(model, 0.8F, &err);
     if (!is_good) {
         fprintf(stderr, "model_programs: %s\n", err.message);
     }
-    glinfer_session_destroy(&session);
     glinfer_model_destroy(&model);
     glinfer_device_destroy(&device);
     return is_good ? 0 : 1;
