@@ -1,50 +1,12 @@
 #include "gpu/dispatch_table.h"
 
-#include "gpu/buffer_texture.h"
-#include "gpu/gpu_private.h"
+#include "gpu/dispatch_private.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_PARAMS_SIZE 256
-#define NO_SLOT         UINT32_MAX
-// Ranges accessed since the last barrier; when the list is full a barrier empties it.
-#define MAX_ACCESSES 64
-
-struct entry {
-    struct gi_dispatch dispatch;      // params is NULL: they are in blocks, then in uniforms
-    GLuint program;                   // resolved by seal
-    GLuint textures[GI_MAX_BINDINGS]; // 0: a storage block
-    uint32_t params_offset;           // in the uniform buffer
-    uint32_t slot;                    // in counts, NO_SLOT: direct
-    GLbitfield barrier;               // that must come before it
-};
-
-struct access {
-    struct gi_range range;
-    bool is_write;
-};
-
-struct gi_dispatch_table {
-    struct gi_gpu *gpu;                      // borrowed
-    const struct gi_program_table *programs; // borrowed
-    struct gi_dispatch_table_params params;
-    struct entry *entries;
-    uint32_t n_entries, capacity;
-    uint8_t *blocks; // parameter blocks until sealed
-    uint32_t blocks_size, blocks_capacity;
-    struct gi_buffer uniforms; // the same on the GPU
-    struct gi_buffer_textures textures;
-    struct gi_grid_slot slots[GI_MAX_SLOTS];
-    uint32_t n_slots;
-    bool has_uniform; // of a dispatch
-    struct access accesses[MAX_ACCESSES];
-    uint32_t n_accesses;
-    GLbitfield pending; // owed by what was recorded last, whatever it overlaps with
-    uint64_t weight_bytes;
-    bool is_sealed;
-};
 
 struct gi_dispatch_table *gi_dispatch_table_create(struct gi_gpu *gpu,
                                                    const struct gi_program_table *programs,
@@ -86,8 +48,8 @@ static uint32_t divide_up(uint32_t n, uint32_t divisor)
     return n / divisor + (n % divisor != 0);
 }
 
-static void compute_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
-                          uint32_t count[3])
+void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
+                   uint32_t count[3])
 {
     memcpy(count, grid->size, 3 * sizeof(count[0]));
     if (grid->rule == GI_GRID_KEYS) {
@@ -126,7 +88,7 @@ static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch 
                             "%s needs one more indirect grid than the %d that a table holds",
                             dispatch->label, GI_MAX_SLOTS);
     }
-    compute_count(grid, 0, 1, slot.count);
+    gi_grid_count(grid, 0, 1, slot.count);
     table->slots[table->n_slots++] = slot;
     return true;
 }
@@ -138,7 +100,7 @@ static bool choose_slot(struct gi_dispatch_table *table, const struct gi_dispatc
 {
     bool is_wanted = dispatch->grid.rule != GI_GRID_FIXED ||
                      table->gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT;
-    *slot = NO_SLOT;
+    *slot = GI_NO_SLOT;
     return !is_indirect(table) || !is_wanted || find_slot(table, dispatch, slot, err);
 }
 
@@ -161,7 +123,7 @@ static bool is_dependent(const struct gi_dispatch_table *table, const struct gi_
         const struct gi_range *range = &dispatch->bindings[i];
         const bool is_write = (dispatch->writes >> i & 1) != 0;
         for (uint32_t k = 0; range->buffer && k < table->n_accesses; k++) {
-            const struct access *access = &table->accesses[k];
+            const struct gi_dispatch_access *access = &table->accesses[k];
             if ((is_write || access->is_write) && is_overlap(range, &access->range)) {
                 return true;
             }
@@ -174,8 +136,8 @@ static void add_accesses(struct gi_dispatch_table *table, const struct gi_dispat
 {
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
         if (dispatch->bindings[i].buffer) {
-            table->accesses[table->n_accesses++] =
-                (struct access){dispatch->bindings[i], (dispatch->writes >> i & 1) != 0};
+            table->accesses[table->n_accesses++] = (struct gi_dispatch_access){
+                dispatch->bindings[i], (dispatch->writes >> i & 1) != 0};
         }
     }
 }
@@ -200,7 +162,7 @@ static GLbitfield state_bits(const struct gi_dispatch_table *table)
 static GLbitfield plan_barrier(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     GLbitfield barrier = table->pending;
-    bool is_full = table->n_accesses + GI_MAX_BINDINGS > MAX_ACCESSES;
+    bool is_full = table->n_accesses + GI_MAX_BINDINGS > GI_MAX_ACCESSES;
     if (is_full || is_dependent(table, dispatch)) {
         barrier |= GL_SHADER_STORAGE_BARRIER_BIT;
     }
@@ -243,7 +205,7 @@ static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_
     return true;
 }
 
-static bool add_textures(struct gi_dispatch_table *table, struct entry *entry,
+static bool add_textures(struct gi_dispatch_table *table, struct gi_dispatch_entry *entry,
                          struct glinfer_error *err)
 {
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
@@ -292,7 +254,7 @@ static bool reserve_entry(struct gi_dispatch_table *table, struct glinfer_error 
     }
     uint32_t capacity = table->capacity ? table->capacity * 2 : 64;
     size_t size = capacity * sizeof(*table->entries);
-    struct entry *entries = realloc(table->entries, size);
+    struct gi_dispatch_entry *entries = realloc(table->entries, size);
     if (!entries) {
         return gi_error_no_memory(err, size, "a dispatch table");
     }
@@ -306,7 +268,7 @@ static bool find_params(const struct gi_dispatch_table *table, const void *block
                         uint32_t *offset)
 {
     for (uint32_t i = 0; i < table->n_entries; i++) {
-        const struct entry *entry = &table->entries[i];
+        const struct gi_dispatch_entry *entry = &table->entries[i];
         if (entry->dispatch.params_size == size &&
             memcmp(table->blocks + entry->params_offset, block, size) == 0) {
             *offset = entry->params_offset;
@@ -355,7 +317,7 @@ static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch
 bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                               struct glinfer_error *err)
 {
-    struct entry entry = {.dispatch = *dispatch};
+    struct gi_dispatch_entry entry = {.dispatch = *dispatch};
     assert(!table->is_sealed);
     if (!check_ranges(table, dispatch, err) || !check_grid(table, dispatch, err) ||
         !reserve_entry(table, err) || !choose_slot(table, dispatch, &entry.slot, err) ||
@@ -376,7 +338,7 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
 {
     assert(!table->is_sealed);
     for (uint32_t i = 0; i < table->n_entries; i++) {
-        struct entry *entry = &table->entries[i];
+        struct gi_dispatch_entry *entry = &table->entries[i];
         entry->program = gi_program_name(table->programs, entry->dispatch.program);
         if (entry->program == 0) {
             return gi_error_set(err, GLINFER_STATUS_DRIVER, "%s",
@@ -410,7 +372,7 @@ bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, u
             .axis = slot->axis_divisor >> 30,
             .divisor = slot->axis_divisor & 0x3fffffff
         };
-        compute_count(&grid, n_past, n_tokens, slot->count);
+        gi_grid_count(&grid, n_past, n_tokens, slot->count);
     }
     // The range's buffer is the caller's to change through us.
     struct gi_buffer counts = *table->params.counts.buffer;
@@ -448,160 +410,4 @@ const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *t
 uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i)
 {
     return i < table->n_entries ? table->entries[i].barrier : table->pending | storage_bits(table);
-}
-
-//-- replay ----------------------------------------------------------------------------------------
-
-// What is bound, so that it is not bound again. A replay begins with nothing known: whoever else
-// uses the context need not put anything back.
-struct bound {
-    GLuint program;
-    uint32_t params_offset, params_size;
-    struct {
-        GLuint buffer;
-        uint64_t offset, size;
-    } storage[GI_MAX_BINDINGS], uniform;
-    GLuint textures[GI_MAX_BINDINGS];
-};
-
-static void bind_storage(struct bound *bound, const struct gi_dispatch *dispatch)
-{
-    for (GLuint i = 0; i < GI_MAX_BINDINGS; i++) {
-        const struct gi_range *range = &dispatch->bindings[i];
-        if (!range->buffer || dispatch->texels[i] != GI_TEXEL_NONE ||
-            (bound->storage[i].buffer == range->buffer->name &&
-             bound->storage[i].offset == range->offset && bound->storage[i].size == range->size)) {
-            continue;
-        }
-        glBindBufferRange(GL_SHADER_STORAGE_BUFFER, i, range->buffer->name, (GLintptr)range->offset,
-                          (GLsizeiptr)range->size);
-        bound->storage[i].buffer = range->buffer->name;
-        bound->storage[i].offset = range->offset;
-        bound->storage[i].size = range->size;
-    }
-}
-
-static void bind_uniform(struct bound *bound, const struct gi_range *range)
-{
-    if (range->buffer &&
-        (bound->uniform.buffer != range->buffer->name || bound->uniform.offset != range->offset ||
-         bound->uniform.size != range->size)) {
-        glBindBufferRange(GL_UNIFORM_BUFFER, 2, range->buffer->name, (GLintptr)range->offset,
-                          (GLsizeiptr)range->size);
-        bound->uniform.buffer = range->buffer->name;
-        bound->uniform.offset = range->offset;
-        bound->uniform.size = range->size;
-    }
-}
-
-static void bind_textures(struct bound *bound, const struct entry *entry)
-{
-    for (GLuint i = 0; i < GI_MAX_BINDINGS; i++) {
-        if (entry->textures[i] != 0 && entry->textures[i] != bound->textures[i]) {
-            glActiveTexture(GL_TEXTURE0 + i);
-            glBindTexture(GL_TEXTURE_BUFFER_EXT, entry->textures[i]);
-            bound->textures[i] = entry->textures[i];
-        }
-    }
-}
-
-static void bind_entry(const struct gi_dispatch_table *table, struct bound *bound,
-                       const struct entry *entry)
-{
-    if (bound->program != entry->program) {
-        glUseProgram(entry->program);
-        bound->program = entry->program;
-    }
-    bind_storage(bound, &entry->dispatch);
-    bind_textures(bound, entry);
-    bind_uniform(bound, &entry->dispatch.uniform);
-    if (entry->dispatch.params_size > 0 && (entry->params_offset != bound->params_offset ||
-                                            entry->dispatch.params_size != bound->params_size)) {
-        glBindBufferRange(GL_UNIFORM_BUFFER, 0, table->uniforms.name, entry->params_offset,
-                          entry->dispatch.params_size);
-        bound->params_offset = entry->params_offset;
-        bound->params_size = entry->dispatch.params_size;
-    }
-}
-
-static void submit_entry(const struct gi_dispatch_table *table, const struct entry *entry,
-                         const struct gi_replay *replay)
-{
-    if (entry->slot != NO_SLOT) {
-        glDispatchComputeIndirect(
-            (GLintptr)(table->params.counts.offset + entry->slot * sizeof(struct gi_grid_slot)));
-        return;
-    }
-    uint32_t count[3];
-    compute_count(&entry->dispatch.grid, replay->n_past, replay->n_tokens, count);
-    glDispatchCompute(count[0], count[1], count[2]);
-}
-
-static void bind_common(const struct gi_dispatch_table *table)
-{
-    const struct gi_range *state = &table->params.state;
-    if (state->buffer) {
-        glBindBufferRange(GL_UNIFORM_BUFFER, 1, state->buffer->name, (GLintptr)state->offset,
-                          (GLsizeiptr)state->size);
-    }
-    if (table->n_slots > 0) {
-        glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, table->params.counts.buffer->name);
-    }
-}
-
-static void replay_entry(const struct gi_dispatch_table *table, struct bound *bound,
-                         const struct entry *entry, const struct gi_replay *replay)
-{
-    if (replay->timer) {
-        gi_timer_begin(replay->timer);
-    }
-    if (entry->barrier) {
-        glMemoryBarrier(entry->barrier);
-    }
-    bind_entry(table, bound, entry);
-    submit_entry(table, entry, replay);
-    if (replay->timer) {
-        gi_timer_end(replay->timer);
-    }
-}
-
-static bool is_wanted(const struct gi_dispatch *dispatch, const struct gi_replay *replay)
-{
-    return (replay->site == 0 || replay->site == dispatch->site) &&
-           (replay->skipped_site == 0 || replay->skipped_site != dispatch->site);
-}
-
-// GL passes over a direct dispatch without groups before the driver sees it.
-void gi_dispatch_table_warm(const struct gi_dispatch_table *table)
-{
-    static const GLuint no_groups[3] = {0, 0, 0};
-    struct bound bound = {0};
-    GLuint counts;
-    assert(table->is_sealed);
-    bind_common(table);
-    glGenBuffers(1, &counts);
-    glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, counts);
-    glBufferData(GL_DISPATCH_INDIRECT_BUFFER, sizeof(no_groups), no_groups, GL_STATIC_DRAW);
-    for (uint32_t i = 0; i < table->n_entries; i++) {
-        bind_entry(table, &bound, &table->entries[i]);
-        glDispatchComputeIndirect(0);
-    }
-    glDeleteBuffers(1, &counts);
-}
-
-void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay)
-{
-    struct bound bound = {0};
-    assert(table->is_sealed);
-    bind_common(table);
-    for (uint32_t i = 0; i < table->n_entries; i++) {
-        if (!is_wanted(&table->entries[i].dispatch, replay)) {
-            continue;
-        }
-        replay_entry(table, &bound, &table->entries[i], replay);
-        if (replay->flush_interval && (i + 1) % replay->flush_interval == 0) {
-            glFlush();
-        }
-    }
-    glMemoryBarrier(gi_dispatch_table_barrier(table, table->n_entries));
 }
