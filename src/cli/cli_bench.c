@@ -3,6 +3,7 @@
 #include "cli/cli_bench_compare.h"
 #include "cli/cli_bench_flags.h"
 #include "cli/cli_session.h"
+#include "cli/cli_start.h"
 #include "cli/cli_sweep.h"
 
 #include <errno.h>
@@ -508,18 +509,11 @@ static void release(struct bench *bench)
 int cli_bench(int argc, const char *const *argv)
 {
     struct cli_bench_settings settings;
-    struct cli_report report;
     cli_bench_defaults(&settings);
-    switch (cli_parse(&cli_bench_command, &settings, argc, argv, &report)) {
-    case CLI_PARSED_HELP:
-        cli_print_help(stdout, &cli_bench_command);
-        return cli_close_help();
-    case CLI_PARSED_WRONG:
-        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
-    case CLI_PARSED:
-        break;
+    int status;
+    if (!cli_start(&cli_bench_command, &settings, argc, argv, &status)) {
+        return status;
     }
-    cli_print_notes(stderr, &cli_bench_command, &report);
     if (settings.device.is_list) {
         return cli_device_list(&settings.device);
     }
@@ -532,7 +526,7 @@ int cli_bench(int argc, const char *const *argv)
     }
     struct bench bench = {.settings = &settings};
     cli_bar_init(&bench.bar);
-    const int status = run_bench(&bench);
+    status = run_bench(&bench);
     release(&bench);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "cli/cli_chat_turn.h"
 #include "cli/cli_lines.h"
+#include "cli/cli_start.h"
 
 struct settings {
     struct cli_session_flags session;
@@ -361,17 +362,10 @@ static int run_chat(const struct settings *settings)
 int cli_chat(int argc, const char *const *argv)
 {
     struct settings settings = {.sampling = CLI_SAMPLING_DEFAULTS, .n_predict = -1};
-    struct cli_report report;
-    switch (cli_parse(&cli_chat_command, &settings, argc, argv, &report)) {
-    case CLI_PARSED_HELP:
-        cli_print_help(stdout, &cli_chat_command);
-        return cli_close_help();
-    case CLI_PARSED_WRONG:
-        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
-    case CLI_PARSED:
-        break;
+    int status;
+    if (!cli_start(&cli_chat_command, &settings, argc, argv, &status)) {
+        return status;
     }
-    cli_print_notes(stderr, &cli_chat_command, &report);
     if (settings.session.device.is_list) {
         return cli_device_list(&settings.session.device);
     }

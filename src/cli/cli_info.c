@@ -2,6 +2,7 @@
 
 #include "cli/cli_device.h"
 #include "cli/cli_json.h"
+#include "cli/cli_start.h"
 
 #include <inttypes.h>
 
@@ -346,15 +347,9 @@ static int show_model(const struct settings *settings)
 int cli_info(int argc, const char *const *argv)
 {
     struct settings settings = {0};
-    struct cli_report report;
-    switch (cli_parse(&cli_info_command, &settings, argc, argv, &report)) {
-    case CLI_PARSED_HELP:
-        cli_print_help(stdout, &cli_info_command);
-        return cli_close_help();
-    case CLI_PARSED_WRONG:
-        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
-    case CLI_PARSED:
-        break;
+    int status;
+    if (!cli_start(&cli_info_command, &settings, argc, argv, &status)) {
+        return status;
     }
     if (settings.device.is_list) {
         return cli_device_list(&settings.device);

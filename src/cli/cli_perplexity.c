@@ -2,6 +2,7 @@
 
 #include "cli/cli_json.h"
 #include "cli/cli_session.h"
+#include "cli/cli_start.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -302,20 +303,13 @@ static int run_command(const struct settings *settings)
 int cli_perplexity(int argc, const char *const *argv)
 {
     struct settings settings = {.session.n_ctx = 512, .n_chunk = -1};
-    struct cli_report report;
-    switch (cli_parse(&cli_perplexity_command, &settings, argc, argv, &report)) {
-    case CLI_PARSED_HELP:
-        cli_print_help(stdout, &cli_perplexity_command);
-        return cli_close_help();
-    case CLI_PARSED_WRONG:
-        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
-    case CLI_PARSED:
-        break;
+    int status;
+    if (!cli_start(&cli_perplexity_command, &settings, argc, argv, &status)) {
+        return status;
     }
-    cli_print_notes(stderr, &cli_perplexity_command, &report);
     if (settings.session.device.is_list) {
         return cli_device_list(&settings.session.device);
     }
-    const int status = check_settings(&settings);
+    status = check_settings(&settings);
     return status == CLI_EXIT_DONE ? run_command(&settings) : status;
 }

@@ -3,6 +3,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_profile_data.h"
 #include "cli/cli_session.h"
+#include "cli/cli_start.h"
 
 #include <errno.h>
 
@@ -344,17 +345,10 @@ static int run(struct profile *profile)
 int cli_profile(int argc, const char *const *argv)
 {
     struct settings settings = {.n_steps = 16};
-    struct cli_report report;
-    switch (cli_parse(&cli_profile_command, &settings, argc, argv, &report)) {
-    case CLI_PARSED_HELP:
-        cli_print_help(stdout, &cli_profile_command);
-        return cli_close_help();
-    case CLI_PARSED_WRONG:
-        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
-    case CLI_PARSED:
-        break;
+    int status;
+    if (!cli_start(&cli_profile_command, &settings, argc, argv, &status)) {
+        return status;
     }
-    cli_print_notes(stderr, &cli_profile_command, &report);
     if (settings.session.device.is_list) {
         return cli_device_list(&settings.session.device);
     }

@@ -2,6 +2,7 @@
 
 #include "cli/cli_json.h"
 #include "cli/cli_run_flags.h"
+#include "cli/cli_start.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -466,22 +467,15 @@ static int check_settings(const struct cli_run_settings *settings)
 int cli_run(int argc, const char *const *argv)
 {
     struct cli_run_settings settings;
-    struct cli_report report;
     cli_run_defaults(&settings);
-    switch (cli_parse(&cli_run_command, &settings, argc, argv, &report)) {
-    case CLI_PARSED_HELP:
-        cli_print_help(stdout, &cli_run_command);
-        return cli_close_help();
-    case CLI_PARSED_WRONG:
-        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
-    case CLI_PARSED:
-        break;
+    int status;
+    if (!cli_start(&cli_run_command, &settings, argc, argv, &status)) {
+        return status;
     }
-    cli_print_notes(stderr, &cli_run_command, &report);
     if (settings.session.device.is_list) {
         return cli_device_list(&settings.session.device);
     }
-    int status = check_settings(&settings);
+    status = check_settings(&settings);
     if (status != CLI_EXIT_DONE) {
         return status;
     }

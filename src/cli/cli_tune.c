@@ -2,6 +2,7 @@
 
 #include "cli/cli_json.h"
 #include "cli/cli_session.h"
+#include "cli/cli_start.h"
 
 #include <stdlib.h>
 
@@ -304,17 +305,10 @@ static int reset(const struct settings *settings)
 int cli_tune(int argc, const char *const *argv)
 {
     struct settings settings = {0};
-    struct cli_report report;
-    switch (cli_parse(&cli_tune_command, &settings, argc, argv, &report)) {
-    case CLI_PARSED_HELP:
-        cli_print_help(stdout, &cli_tune_command);
-        return cli_close_help();
-    case CLI_PARSED_WRONG:
-        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
-    case CLI_PARSED:
-        break;
+    int status;
+    if (!cli_start(&cli_tune_command, &settings, argc, argv, &status)) {
+        return status;
     }
-    cli_print_notes(stderr, &cli_tune_command, &report);
     if (settings.session.device.is_list) {
         return cli_device_list(&settings.session.device);
     }
