@@ -4,14 +4,7 @@
 #define GI_TESTS_KERNEL_GPU_FIXTURE_H
 
 #include "gpu/dispatch_table.h"
-
-// cmocka.h needs the three before it.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-// clang-format on
+#include "tests/unit/cmocka_test.h"
 
 enum { SKIPPED = 77 };
 

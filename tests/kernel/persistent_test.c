@@ -3,18 +3,11 @@
 #include "base/clock.h"
 #include "gpu/persistent.h"
 #include "gpu/step_state.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// cmocka.h needs the three before it.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-// clang-format on
 
 enum {
     GROUP_SIZE = 64,

@@ -1,17 +1,10 @@
 #include "cli/cli_args.h"
 #include "cli/cli_list.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// cmocka.h needs the three before it.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-// clang-format on
 
 struct settings {
     const char *model;

@@ -4,19 +4,12 @@
 #include "cli/cli_profile_data.h"
 #include "cli/cli_svg.h"
 #include "cli/cli_sweep.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-// cmocka.h needs the three before it.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-// clang-format on
 
 static const struct glinfer_profile_kernel kernels[] = {
     {"ffn_gate_up", "gemv_swiglu.comp Q4_1",   30, 4e6, 60000000, 60000000, 192000000},

@@ -1,13 +1,6 @@
 // What GLINFER_DISPATCH may say, and what is refused.
 #include "gpu/dispatch_setting.h"
-
-// cmocka.h needs the three before it.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-// clang-format on
+#include "tests/unit/cmocka_test.h"
 
 static void modes_are_known_by_name(void **state)
 {

@@ -1,18 +1,11 @@
 // How kernels are put together, and how a driver's log finds its way back to file and line.
 #include "gpu/glsl_source.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-// cmocka.h needs the three before it.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-// clang-format on
 
 // A folder of shader files for one test.
 struct folder {

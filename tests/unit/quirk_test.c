@@ -1,15 +1,8 @@
 // Renderer strings as drivers give them, and the row each must find.
 #include "gpu/quirk.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
-
-// cmocka.h needs the three before it.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-// clang-format on
 
 #define MESA "OpenGL ES 3.1 Mesa 25.0.7"
 

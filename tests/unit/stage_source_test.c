@@ -1,16 +1,9 @@
 // A kernel's text as a stage of a larger program.
 #include "gpu/stage_source.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-// cmocka.h needs the three before it.
-// clang-format off
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-// clang-format on
 
 static const char kernel[] =
     "#version 310 es\n"
@@ -102,6 +95,24 @@ static void what_a_kernel_declares_is_found(void **state)
     assert_true(facts.shared[0].is_array);
 }
 
+// What a function of the header writes of the kernel; freed by the caller.
+static char *write_by(bool (*write)(const char *text, const struct gi_stage_facts *facts,
+                                    const struct gi_stage_names *names, FILE *out,
+                                    struct glinfer_error *err))
+{
+    struct gi_stage_facts facts;
+    struct glinfer_error err;
+    char *text = NULL;
+    size_t size = 0;
+    const struct gi_stage_names names = make_names();
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    scan(kernel, &facts);
+    assert_true(write(kernel, &facts, &names, out, &err));
+    fclose(out);
+    return text;
+}
+
 static void a_stage_has_names_of_its_own(void **state)
 {
     static const char *const parts[] = {
@@ -126,17 +137,8 @@ static void a_stage_has_names_of_its_own(void **state)
     };
     static const char *const absent[] = {"#version", "precision",           "local_size_x",
                                          "uniform",  "RESET_s3_half_scale", "of the part"};
-    struct gi_stage_facts facts;
-    struct glinfer_error err;
-    char *text = NULL;
-    size_t size = 0;
     (void)state;
-    scan(kernel, &facts);
-    const struct gi_stage_names names = make_names();
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(gi_stage_write(kernel, &facts, &names, out, &err));
-    fclose(out);
+    char *text = write_by(gi_stage_write);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (!strstr(text, parts[i])) {
             fail_msg("no '%s' in\n%s", parts[i], text);
@@ -150,17 +152,8 @@ static void a_stage_has_names_of_its_own(void **state)
 
 static void shared_memory_is_declared_by_the_caller(void **state)
 {
-    struct gi_stage_facts facts;
-    struct glinfer_error err;
-    char *text = NULL;
-    size_t size = 0;
     (void)state;
-    scan(kernel, &facts);
-    const struct gi_stage_names names = make_names();
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(gi_stage_write_sizes(kernel, &facts, &names, out, &err));
-    fclose(out);
+    char *text = write_by(gi_stage_write_sizes);
     assert_non_null(strstr(text, "const int size_sums_float_s3 = int(WG_SIZE);\n"
                                  "#define SIZE_sums_float_s3 size_sums_float_s3\n"));
     assert_null(strstr(text, "shared"));
@@ -172,18 +165,9 @@ static void shared_memory_is_declared_by_the_caller(void **state)
 // Conditions that begin before what is left out still end.
 static void conditions_stay_balanced(void **state)
 {
-    struct gi_stage_facts facts;
-    struct glinfer_error err;
-    char *text = NULL;
-    size_t size = 0;
     int depth = 0;
     (void)state;
-    scan(kernel, &facts);
-    const struct gi_stage_names names = make_names();
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(gi_stage_write(kernel, &facts, &names, out, &err));
-    fclose(out);
+    char *text = write_by(gi_stage_write);
     for (const char *at = strchr(text, '#'); at; at = strchr(at + 1, '#')) {
         depth += strncmp(at, "#if", 3) == 0;
         depth -= strncmp(at, "#endif", 6) == 0;
