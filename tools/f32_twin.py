@@ -7,7 +7,10 @@ The twin is what an engine is compared on: it takes the weights' quantisation ou
 for engines that also quantise activations. Tensors are converted one by one, so the twin may be
 larger than memory. Needs PyPI gguf and numpy.
 """
+import contextlib
+import pathlib
 import sys
+import tempfile
 
 import numpy as np
 from gguf import GGUFReader, GGUFValueType, GGUFWriter, quants
@@ -38,14 +41,30 @@ def copy_tensors(reader, writer):
         writer.write_tensor_data(np.ascontiguousarray(data, dtype=np.float32))
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: f32_twin.py IN.gguf OUT.gguf")
-    reader = GGUFReader(sys.argv[1])
-    writer = GGUFWriter(sys.argv[2], reader.fields["general.architecture"].contents())
+def write_twin(model, path):
+    reader = GGUFReader(model)
+    writer = GGUFWriter(path, reader.fields["general.architecture"].contents())
     copy_metadata(reader, writer)
     copy_tensors(reader, writer)
     writer.close()
+
+
+@contextlib.contextmanager
+def twin_of(model, given=None):
+    """The path of a model's twin: one that is given, or else in a temporary folder for as long as it is needed."""
+    if given:
+        yield given
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "twin.gguf"
+        write_twin(model, path)
+        yield path
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: f32_twin.py IN.gguf OUT.gguf")
+    write_twin(sys.argv[1], sys.argv[2])
 
 
 if __name__ == "__main__":

@@ -23,13 +23,13 @@ import hashlib
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import urllib.request
 
 import gguf
 import xllamacpp
+
+from f32_twin import twin_of
 
 
 def open_server(model, n_ctx):
@@ -154,13 +154,7 @@ def main():
     parser.add_argument("--n-ctx", type=int, default=2048)
     parser.add_argument("--twin")
     args = parser.parse_args()
-    if args.twin:
-        regenerate(args, args.twin)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        twin = pathlib.Path(folder) / "twin.gguf"
-        tool = pathlib.Path(__file__).with_name("f32_twin.py")
-        subprocess.run([sys.executable, str(tool), args.model, str(twin)], check=True)
+    with twin_of(args.model, args.twin) as twin:
         regenerate(args, twin)
 
 

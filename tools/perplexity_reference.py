@@ -12,12 +12,12 @@ import ctypes
 import hashlib
 import math
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import xllamacpp
+
+from f32_twin import twin_of
 
 
 class Batch(ctypes.Structure):
@@ -147,13 +147,7 @@ def main():
     parser.add_argument("--chunks", type=int)
     parser.add_argument("--twin")
     args = parser.parse_args()
-    if args.twin:
-        measure(args, args.twin)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        twin = pathlib.Path(folder) / "twin.gguf"
-        tool = pathlib.Path(__file__).with_name("f32_twin.py")
-        subprocess.run([sys.executable, str(tool), args.model, str(twin)], check=True)
+    with twin_of(args.model, args.twin) as twin:
         measure(args, twin)
 
 
