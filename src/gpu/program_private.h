@@ -19,6 +19,7 @@ struct gi_program {
     struct gi_glsl_source source;
     struct gi_hash cache_key;
     uint32_t shader; // 0: taken from the cache, or not begun
+    bool is_ended;   // the driver has nothing left to do for it
 };
 
 struct gi_program_table {
