@@ -13,6 +13,7 @@ if(GLINFER_SANITIZE)
         "$<$<C_COMPILER_ID:GNU>:-Wno-format-truncation;-Wno-stringop-overflow;-Wno-stringop-truncation>"
         -fsanitize=${GLINFER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(glinfer_options INTERFACE -fsanitize=${GLINFER_SANITIZE})
+    target_compile_definitions(glinfer_options INTERFACE HAS_SANITIZERS)
 endif()
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS OFF)
