@@ -328,8 +328,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .grid = step_grid(&shape, layer->n_ctx, rule->window),
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 //-- a batch of a prompt ---------------------------------------------------------------------------
@@ -400,6 +399,5 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                      .divisor = shape.n_tokens                                 },
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

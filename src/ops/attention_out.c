@@ -117,6 +117,5 @@ bool gi_op_attention_out(struct gi_recorder *recorder, const char *label,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
     stream->n_parts = shape.n_run;
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -69,6 +69,5 @@ bool gi_op_attention_resident(struct gi_recorder *recorder, const char *label,
         .grid = {.size = {n_range, layer->n_head, 1}          },
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -43,8 +43,7 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
         .params_size = sizeof(*params),
         .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1} },
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *weight,
@@ -100,8 +99,7 @@ static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weig
                      .axis = 1,
                      .divisor = 1                                                                        },
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
@@ -155,6 +153,5 @@ bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
     stream->n_ssq = dispatch.grid.size[0];
     stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
     assert(stream->n_ssq <= stream->max_ssq);
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -38,8 +38,7 @@ bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                      .axis = 0,
                      .divisor = 1},
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 static bool record_add(struct gi_recorder *recorder, const struct gi_add_experts_params *params,
@@ -63,8 +62,7 @@ static bool record_add(struct gi_recorder *recorder, const struct gi_add_experts
                      .axis = 1,
                      .divisor = 1                                                                     },
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *experts,

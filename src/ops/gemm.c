@@ -277,8 +277,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
         dispatch.texels[2] = GI_TEXEL_UVEC4;
         dispatch.texels[3] = GI_TEXEL_UINT;
     }
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,

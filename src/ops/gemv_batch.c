@@ -124,6 +124,5 @@ bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
         .weight_bytes = part->quads.size + part->aux.size,
         .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

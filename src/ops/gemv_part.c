@@ -212,6 +212,5 @@ bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *re
     dispatch->grid.size[0] = gi_gemv_groups(&part->shape, part->n_pair);
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
-    return gi_program_table_request(recorder->programs, &part->key, &dispatch->program, err) &&
-           gi_dispatch_table_record(recorder->table, dispatch, err);
+    return gi_recorder_add(recorder, &part->key, dispatch, err);
 }

@@ -31,8 +31,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
                      .axis = 1,
                      .divisor = 1},
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_glu_has_halves(const struct gi_weight *weight)

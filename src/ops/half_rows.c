@@ -60,6 +60,5 @@ bool gi_op_half_rows(struct gi_recorder *recorder, const char *label, const stru
                      .axis = 1,
                      .divisor = 1},
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

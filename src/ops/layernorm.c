@@ -32,8 +32,7 @@ static bool record_norm(struct gi_recorder *recorder, const char *label,
                      .axis = 0,
                      .divisor = 1},
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_op_layernorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,

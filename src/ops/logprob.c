@@ -32,6 +32,5 @@ bool gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, u
         .params_size = sizeof(params),
         .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS,     .axis = 0, .divisor = 1},
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -38,6 +38,5 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
     stream->n_ssq = dispatch.grid.size[0];
     stream->has_sums = false;
     assert(stream->n_ssq <= stream->max_ssq);
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

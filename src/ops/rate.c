@@ -38,8 +38,7 @@ static bool record(struct gi_recorder *recorder, enum gi_program_id id, struct g
     dispatch->grid.size[0] = (uint32_t)(x.size / ((uint64_t)WORD * shape.wg_size * shape.loads));
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = 1;
-    return gi_program_table_request(recorder->programs, &key, &dispatch->program, err) &&
-           gi_dispatch_table_record(recorder->table, dispatch, err);
+    return gi_recorder_add(recorder, &key, dispatch, err);
 }
 
 bool gi_op_rate_copy(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
@@ -90,6 +89,5 @@ bool gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_
         .grid = {.size = {(uint32_t)(y.size / sizeof(float) / FMA_WG_SIZE), 1, 1}},
     };
     assert(y.size % (sizeof(float) * FMA_WG_SIZE) == 0);
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

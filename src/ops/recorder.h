@@ -26,6 +26,14 @@ static inline uint32_t gi_recorder_group_size(const struct gi_recorder *recorder
     return recorder->group_size ? recorder->group_size : usual;
 }
 
+// Appends a dispatch of the program with this key, which it requests.
+static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi_program_key *key,
+                                   struct gi_dispatch *dispatch, struct glinfer_error *err)
+{
+    return gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
+           gi_dispatch_table_record(recorder->table, dispatch, err);
+}
+
 // A named matrix of activations, a row a token: (n_tokens, stride), f32, row-major.
 struct gi_rows {
     struct gi_range range;

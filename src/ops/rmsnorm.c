@@ -47,8 +47,7 @@ static bool record_norm(struct gi_recorder *recorder, const char *label, const s
         .params_size = sizeof(params),
         .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0,   .divisor = 1},
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,

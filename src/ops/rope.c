@@ -33,8 +33,7 @@ static bool record_rope(struct gi_recorder *recorder, const char *label,
         .params_size = params_size,
         .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,      .divisor = 1},
     };
-    return gi_program_table_request(recorder->programs, key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, key, &dispatch, err);
 }
 
 bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,

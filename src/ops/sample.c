@@ -116,8 +116,7 @@ static bool record_choice(struct gi_recorder *recorder, const char *label,
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_FIXED             },
         .site = site,
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
@@ -158,8 +157,7 @@ static bool record_few(struct gi_recorder *recorder, const struct gi_logits *log
     dispatch.bindings[1] = gi_logits_range(logits, 0, logits->choice);
     dispatch.bindings[2] = step->state;
     dispatch.bindings[3] = gi_logits_range(logits, logits->choice, 4);
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
 bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
@@ -204,6 +202,5 @@ bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
     };
     dispatch.bindings[0] = gi_logits_range(logits, logits->scan, 4 * logits->n_scan);
     dispatch.bindings[1] = gi_logits_range(logits, 0, logits->scan);
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }

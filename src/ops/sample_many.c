@@ -52,8 +52,7 @@ static bool record_stage(const struct many *many, const struct stage *stage, uin
     };
     dispatch.bindings[0] = stage->to;
     dispatch.bindings[1] = gi_logits_range(many->logits, 0, n_read);
-    return gi_program_table_request(many->recorder->programs, &key, &dispatch.program, many->err) &&
-           gi_dispatch_table_record(many->recorder->table, &dispatch, many->err);
+    return gi_recorder_add(many->recorder, &key, &dispatch, many->err);
 }
 
 static bool record_end(const struct many *many, const struct stage *stage)
@@ -73,8 +72,7 @@ static bool record_end(const struct many *many, const struct stage *stage)
         .params_size = sizeof(many->params),
         .grid = {.size = {stage->n_groups, 1, 1}, .rule = GI_GRID_FIXED                   },
     };
-    return gi_program_table_request(many->recorder->programs, &key, &dispatch.program, many->err) &&
-           gi_dispatch_table_record(many->recorder->table, &dispatch, many->err);
+    return gi_recorder_add(many->recorder, &key, &dispatch, many->err);
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)

@@ -67,6 +67,5 @@ bool gi_op_sample_top(struct gi_recorder *recorder, const struct gi_logits *logi
         .params_size = sizeof(params),
         .grid = {.size = {n_groups, 1, 1}, .rule = GI_GRID_FIXED             },
     };
-    return gi_program_table_request(recorder->programs, &key, &dispatch.program, err) &&
-           gi_dispatch_table_record(recorder->table, &dispatch, err);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
 }
