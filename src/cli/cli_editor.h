@@ -4,7 +4,8 @@
 
 #include "cli/cli_lines.h"
 
-// NULL where there is none. prompt must outlive it.
+// NULL where there is none. prompt must outlive it. Until it is closed the terminal shows what is typed only while a
+// line is read: what comes before that is shown with the line.
 struct cli_editor *cli_editor_open(const char *prompt);
 void cli_editor_close(struct cli_editor *editor);
 // Appends a line without its end to *text. is_first: with the prompt in front, else the mark of a

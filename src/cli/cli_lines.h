@@ -1,5 +1,5 @@
-// What a person or a program types: lines of standard input. On a terminal with editing and history
-// where libedit was there at build time; lines that arrive together, as a pasted text does, are one,
+// What a person or a program types: lines of standard input. On a terminal, standard error too, with editing and
+// history where libedit was there at build time; lines that arrive together, as a pasted text does, are one,
 // but for those that were typed ahead of the prompt.
 #ifndef CLI_LINES_H
 #define CLI_LINES_H
