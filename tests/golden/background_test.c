@@ -15,17 +15,34 @@ static struct setup last;
 static const char asked[] = "another process compiles", tried[] = "by ordinary dispatches",
                   taken[] = "a chain of steps is one dispatch";
 
+// Greedily, drawn among few and drawn among many: a program each.
+static void answer_in_each_way(void)
+{
+    struct answer answer;
+    answer_prompt(&last, 0.0F, true, &answer);
+    answer_prompt(&last, 1.0F, true, &answer);
+    answer_with(&last, draw_by(0.8F, 0, 0.9F), &answer);
+}
+
+// By a session that finds nothing on disk, and stays open.
+static void ask_for_first_job(void)
+{
+    struct answer answer;
+    each_file("programs", remove_file);
+    each_file("persistent", remove_file);
+    open_setup(&last, pick("background:1", "background"));
+    answer_prompt(&last, 0.0F, true, &answer);
+    assert_int_equal(n_jobs, 1);
+}
+
 //-- programs of another process -------------------------------------------------------------------
 
 static void what_is_compiled_elsewhere_changes_no_token(void **state)
 {
-    struct answer answer;
     (void)state;
     each_file("programs", remove_file);
     open_setup(&last, pick("background:1", "background"));
-    answer_prompt(&last, 0.0F, true, &answer);
-    answer_prompt(&last, 1.0F, true, &answer);
-    answer_with(&last, draw_by(0.8F, 0, 0.9F), &answer);
+    answer_in_each_way();
     assert_int_equal(n_jobs, N_PERSISTENT_ENDS);
     assert_non_null(strstr(last.log, asked));
     assert_null(strstr(last.log, taken));
@@ -86,13 +103,8 @@ static void what_is_no_job_is_refused(void **state)
 static void a_job_that_does_not_compile_becomes_a_verdict(void **state)
 {
     struct glinfer_error err;
-    struct answer answer;
     (void)state;
-    each_file("programs", remove_file);
-    each_file("persistent", remove_file);
-    open_setup(&last, pick("background:1", "background"));
-    answer_prompt(&last, 0.0F, true, &answer);
-    assert_int_equal(n_jobs, 1);
+    ask_for_first_job();
     memset((char *)jobs[0].data + jobs[0].size - 40, '!', 40);
     for (int n_refused = 0; n_refused < 2; n_refused++) {
         assert_int_equal(count_files("persistent"), 0);
@@ -127,14 +139,9 @@ static void leave_lock(int n_begun, char path[256])
 static void a_compiler_that_ends_its_process_is_given_up(void **state)
 {
     struct glinfer_error err;
-    struct answer answer;
     char lock[256];
     (void)state;
-    each_file("programs", remove_file);
-    each_file("persistent", remove_file);
-    open_setup(&last, pick("background:1", "background"));
-    answer_prompt(&last, 0.0F, true, &answer);
-    assert_int_equal(n_jobs, 1);
+    ask_for_first_job();
     leave_lock(3, lock);
     assert_false(glinfer_device_compile(last.device, jobs[0].data, jobs[0].size, &err));
     assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
@@ -219,13 +226,10 @@ static void a_fault_takes_the_verdict_back(void **state)
 
 static void a_verdict_that_is_damaged_is_found_anew(void **state)
 {
-    struct answer answer;
     (void)state;
     each_file("persistent", cut_short);
     open_setup(&last, pick("background:1", "background"));
-    answer_prompt(&last, 0.0F, true, &answer);
-    answer_prompt(&last, 1.0F, true, &answer);
-    answer_with(&last, draw_by(0.8F, 0, 0.9F), &answer);
+    answer_in_each_way();
     assert_null(strstr(last.log, asked)); // its program is there
     assert_non_null(strstr(last.log, tried));
     assert_non_null(strstr(last.log, taken));
