@@ -194,14 +194,14 @@ const struct kt_suite kt_layernorm = {"layernorm", COUNT(row_widths) * COUNT(row
 
 static void layernorm_step_name(size_t index, char *text, size_t size)
 {
-    snprintf(text, size, "%u", row_widths[index]);
+    snprintf(text, size, "%u%s", row_widths[index / 2], index % 2 ? " in a group that stays" : "");
 }
 
 // The stream's norm, and a sum of squares that makes the consumers' 1 / rms 1.
 static bool run_layernorm_step(struct kt_run *run, size_t index)
 {
     const float eps = 1e-5f;
-    const uint32_t width = row_widths[index];
+    const uint32_t width = row_widths[index / 2];
     struct glinfer_error err;
     struct gi_stream stream = {0};
     struct norm_case c;
@@ -212,6 +212,7 @@ static bool run_layernorm_step(struct kt_run *run, size_t index)
     kt_fill(run, values, size / sizeof(float), -1, 1);
     memcpy(values + stream.residual, c.x, width * sizeof(float));
     stream.n_ssq = 3;
+    run->recorder.group_size = index % 2 ? gi_gpu_persistent(run->gpu)->params.group_size : 0;
     stream.range = kt_range(run, "stream", values, size);
     bool is_good =
         (gi_op_layernorm_step(&run->recorder, "norm", &c.vectors, 0, width, &stream, &err) ||
@@ -230,8 +231,8 @@ static bool run_layernorm_step(struct kt_run *run, size_t index)
     return is_good;
 }
 
-const struct kt_suite kt_layernorm_step = {"layernorm_step", COUNT(row_widths), layernorm_step_name,
-                                           run_layernorm_step};
+const struct kt_suite kt_layernorm_step = {"layernorm_step", 2 * COUNT(row_widths),
+                                           layernorm_step_name, run_layernorm_step};
 
 static void post_norm_name(size_t index, char *text, size_t size)
 {
