@@ -5,7 +5,7 @@ extern const struct kt_suite kt_gemv_qkv, kt_gemv_residual, kt_gemv_glu, kt_gemv
     kt_gemv_bench, kt_gemm_bench;
 extern const struct kt_suite kt_gemv_plain, kt_post_norm, kt_rmsnorm_add, kt_norm_rope_kv;
 extern const struct kt_suite kt_experts, kt_experts_step;
-extern const struct kt_suite kt_argmax, kt_logprob, kt_sample, kt_sample_cuts;
+extern const struct kt_suite kt_argmax, kt_logprob, kt_philox, kt_sample, kt_sample_cuts;
 extern const struct kt_suite kt_embed_token, kt_embed_batch, kt_last_row;
 extern const struct kt_suite kt_layernorm, kt_layernorm_step;
 extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_gemm_quant, kt_glu,
@@ -36,6 +36,7 @@ const struct kt_suite *const kt_suites[] = {
     &kt_norm_rope_kv,
     &kt_argmax,
     &kt_logprob,
+    &kt_philox,
     &kt_sample,
     &kt_sample_cuts,
     &kt_embed_token,
