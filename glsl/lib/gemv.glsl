@@ -186,7 +186,7 @@ float gemv_inv_rms(float ssq)
 #define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
 
 // Whether each slice adds up a part of the sum of squares.
-#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && AHEAD))
+#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && AHEAD) && !STREAM)
 
 #if BATCH > 1
 uint gemv_set = 0u; // of the turns of a batch, where its sums are
@@ -278,8 +278,12 @@ void gemv_share(uint lane, vec2 y, float ssq)
 // Looks for vec4 i of the source, loaded once, until it is there: groups that stay, lib/grid_barrier.glsl.
 #if TAKES && defined(STAGE)
 #define GEMV_TAKE(value, i, care) GRID_TAKE(value, gemv_source(i), care)
+// Of several at once: what is missing of each, and how all are loaded again.
+#define GEMV_WRONG(value, care) grid_wrong(grid_expected, value, care)
+#define GEMV_TAKE_WHILE(wrong, reload) GRID_TAKE_WHILE((wrong) != 0u, reload)
 #else
 #define GEMV_TAKE(value, i, care)
+#define GEMV_TAKE_WHILE(wrong, reload)
 #endif
 
 #if HALF

@@ -34,6 +34,21 @@ void gemv_load_ahead(uint first)
 #endif
 }
 
+#if GEMV_NORM
+// This slice's share of it, `v` being its first four, loaded once.
+float gemv_slice_ssq(vec4 v)
+{
+    float ssq = 0.0;
+    for (uint i = gemv_slice(); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
+        GEMV_TAKE(v, params.ssq + i, gemv_ssq_bits(i, grid_care))
+        v = uintBitsToFloat(floatBitsToUint(v) & gemv_ssq_bits(i, 0xFFFFFFFFu));
+        ssq += (v.x + v.y) + (v.z + v.w);
+        v = gemv_ssq_quad(i + uint(N_SLICE));
+    }
+    return ssq;
+}
+#endif
+
 vec2 gemv_block_dots(uint block, GemvWeights w)
 {
     GemvX x = gemv_block(min(block, params.n_block - 1u));

@@ -141,17 +141,4 @@ vec4 gemv_ssq_quad(uint i)
 {
     return gemv_source(params.ssq + min(i, (params.n_ssq - 1u) / 4u));
 }
-
-// This slice's share of it, `v` being its first four, loaded once.
-float gemv_slice_ssq(vec4 v)
-{
-    float ssq = 0.0;
-    for (uint i = gemv_slice(); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
-        GEMV_TAKE(v, params.ssq + i, gemv_ssq_bits(i, grid_care))
-        v = uintBitsToFloat(floatBitsToUint(v) & gemv_ssq_bits(i, 0xFFFFFFFFu));
-        ssq += (v.x + v.y) + (v.z + v.w);
-        v = gemv_ssq_quad(i + uint(N_SLICE));
-    }
-    return ssq;
-}
 #endif

@@ -41,23 +41,33 @@ float grid_put(float value)
     return uintBitsToFloat((floatBitsToUint(value) & ~TAG_BITS) | grid_tag);
 }
 
-bool grid_misses(uint tag, vec4 value, uvec4 care)
+// 0 if a value has a tag.
+uint grid_wrong(uint tag, vec4 value, uvec4 care)
 {
     uvec4 wrong = (floatBitsToUint(value) ^ tag) & care;
-    return ((wrong.x | wrong.y) | (wrong.z | wrong.w)) != 0u;
+    return (wrong.x | wrong.y) | (wrong.z | wrong.w);
 }
 
-// Loads a value that was loaded once again until it has a tag; of its components those count whose care is not
-// 0. In vain it becomes a fault.
-#define GRID_TAKE_OF(tag, value, load, care)                                                       \
-    for (uint n_spin = 0u; grid_misses(tag, value, care); n_spin++) {                              \
+bool grid_misses(uint tag, vec4 value, uvec4 care)
+{
+    return grid_wrong(tag, value, care) != 0u;
+}
+
+// Reloads values until none is missing; in vain it becomes a fault. What is looked for at the same time is to be
+// reloaded together: one after another each costs a way to memory and back.
+#define GRID_TAKE_WHILE(is_missing, reload)                                                        \
+    for (uint n_spin = 0u; is_missing; n_spin++) {                                                 \
         if (n_spin >= spin_limit || grid_fault != 0u) {                                            \
             grid_fault = 1u;                                                                       \
             control[CONTROL_FAULT] = 1u;                                                           \
             break;                                                                                 \
         }                                                                                          \
-        value = load;                                                                              \
+        reload                                                                                     \
     }
+
+// Loads a value that was loaded once again until it has a tag; of its components those count whose care is not 0.
+#define GRID_TAKE_OF(tag, value, load, care)                                                       \
+    GRID_TAKE_WHILE(grid_misses(tag, value, care), value = load;)
 #define GRID_TAKE(value, load, care) GRID_TAKE_OF(grid_expected, value, load, care)
 
 void grid_turn_over(uint care)
