@@ -42,6 +42,7 @@ struct gi_persistent_maker {
     struct gi_persistent_stage stages[GI_PERSISTENT_MAX_STAGES];
     uint32_t n_stages;
     uint8_t *stage_of; // of each entry
+    bool *is_taken;    // of each entry: what the one before it puts is taken, in place of a barrier
     struct gi_persistent_view views[GI_PERSISTENT_MAX_VIEWS];
     uint32_t n_views;
     uint32_t next_binding;
@@ -75,6 +76,9 @@ bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
 
 // Writes shared memory, and every stage: run<suffix>(), AHEAD<suffix>() and what they need.
 bool gi_persistent_write_stages(struct gi_persistent_maker *m);
+// Sets is_taken. An entry whose groups had long nothing to do keeps its barrier: they would take what others left there
+// many edges ago.
+void gi_persistent_find_taken(struct gi_persistent_maker *m);
 // Kinds of tags that tell what is put from all that was in its place before; 0: there is no such number.
 uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);
 // Whether groups of a stage may tell each other by tags what they put.

@@ -334,6 +334,7 @@ static void write_views(const struct gi_persistent_maker *m)
 
 static bool write_text(struct gi_persistent_maker *m)
 {
+    gi_persistent_find_taken(m);
     m->n_tag = gi_persistent_choose_tags(m);
     fprintf(m->out, "#define GRID_N_TAG %uu\n#define GRID_TELLS %d\n", m->n_tag > 0 ? m->n_tag : 1u,
             gi_persistent_can_tell(m));
@@ -426,7 +427,8 @@ static bool make(struct gi_persistent_maker *m)
     const struct gi_range *state = gi_dispatch_table_state(m->table);
     m->out = open_memstream(&m->source->text, &m->out_size);
     m->stage_of = calloc(gi_dispatch_table_count(m->table) + 1, 1);
-    if (!m->out || !m->stage_of) {
+    m->is_taken = calloc(gi_dispatch_table_count(m->table) + 1, sizeof(bool));
+    if (!m->out || !m->stage_of || !m->is_taken) {
         return gi_error_no_memory(m->err, gi_dispatch_table_count(m->table), "a persistent table");
     }
     return find_stages(m) && find_views(m) && gi_persistent_bind(m, GI_PERSISTENT_STATE, state) &&
@@ -457,6 +459,7 @@ bool gi_persistent_source_init(struct gi_persistent_source *source, const struct
         gi_glsl_source_finish(&m->stages[i].source);
     }
     free(m->stage_of);
+    free(m->is_taken);
     free(m);
     if (!ok) {
         gi_persistent_source_finish(source);

@@ -7,6 +7,7 @@
 #define MAX_PERIOD  32 // entries that a walk repeats
 #define MAX_WRITTEN 40 // entries that it has in its text
 #define MAX_TAGS    8  // TAG_BITS of glsl/lib/grid_barrier.glsl
+#define MAX_AHEAD   6  // edges that a group may be ahead of others: fewer than tags
 
 //-- calls -----------------------------------------------------------------------------------------
 
@@ -98,16 +99,53 @@ static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uin
            find_param(m, a, "row_begin") == find_param(m, b, "row_begin");
 }
 
+// Whether what is in front of an entry stays a barrier; known of those before the one that is looked at.
+static bool waits(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    return has_barrier(m, entry) && !m->is_taken[entry];
+}
+
+// Groups that work for an entry; UINT32_MAX if they vary.
+static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    const struct gi_grid *grid = &gi_dispatch_table_at(m->table, entry)->grid;
+    return grid->rule == GI_GRID_FIXED ? grid->size[0] * grid->size[1] * grid->size[2] : UINT32_MAX;
+}
+
+// Whether all groups that work for an entry have taken something for an earlier one. Where keys have ranges those of
+// one range alone may do so.
+static bool have_taken(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
+{
+    const bool is_whole =
+        !find_define(m, earlier, "RANGES") || m->stage_of[earlier] == m->stage_of[entry];
+    return m->is_taken[earlier] && is_whole && count_groups(m, earlier) != UINT32_MAX &&
+           count_groups(m, earlier) >= count_groups(m, entry);
+}
+
+// Edges since all groups that work for an entry, not the first, last waited for others: so far may those run ahead that
+// had nothing to do meanwhile.
+static uint32_t count_ahead(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    uint32_t n = 0;
+    for (uint32_t i = entry; i-- > 0;) {
+        n += has_barrier(m, i + 1);
+        if (waits(m, i) || have_taken(m, i, entry)) {
+            break;
+        }
+    }
+    return n;
+}
+
 // Whether what an entry reads of its own binding 0 (the residual) is there: its invocations wrote it
 // themselves, or there was a barrier since.
 static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t entry)
 {
     for (uint32_t i = entry; i-- > 0;) {
+        if (i + 1 < entry && waits(m, i + 1)) {
+            return true;
+        }
         if (is_same_range(range_of(m, i, 0), range_of(m, entry, 0))) {
             return has_same_owners(m, i, entry);
-        }
-        if (has_barrier(m, i + 1) && !find_define(m, i + 1, "TAKES")) {
-            return true;
         }
     }
     return true;
@@ -120,7 +158,14 @@ static bool can_take(const struct gi_persistent_maker *m, uint32_t entry)
     return entry > 0 && has_barrier(m, entry) && find_define(m, entry, "TAKES") == 1 &&
            find_define(m, entry - 1, "PUTS") == GI_PUTS_ALL &&
            is_same_range(range_of(m, entry - 1, 0), range_of(m, entry, 1)) &&
-           owns_what_it_adds_to(m, entry);
+           owns_what_it_adds_to(m, entry) && count_ahead(m, entry) <= MAX_AHEAD;
+}
+
+void gi_persistent_find_taken(struct gi_persistent_maker *m)
+{
+    for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
+        m->is_taken[entry] = can_take(m, entry);
+    }
 }
 
 // Edges from the writer of an entry's binding 0 that is `back` entries before it to the entry, in a walk of
@@ -144,10 +189,12 @@ static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry,
     return n;
 }
 
-// Whether tags of so many kinds tell what an entry puts from all that may have been in its place.
+// Whether tags of so many kinds tell what an entry puts from all that may have been in its place when groups that run
+// ahead look for it.
 static bool tells_apart(const struct gi_persistent_maker *m, uint32_t entry, uint32_t n_tag)
 {
     const uint32_t count = gi_dispatch_table_count(m->table);
+    const uint32_t n_ahead = entry + 1 < count ? count_ahead(m, entry + 1) : 0;
     for (uint32_t back = 1; back <= count; back++) {
         const uint32_t n_edge = count_edges(m, entry, back);
         if (n_edge == UINT32_MAX || n_edge == 0) { // of another part of the same weight
@@ -156,7 +203,8 @@ static bool tells_apart(const struct gi_persistent_maker *m, uint32_t entry, uin
         if (n_edge % n_tag == 0) {
             return false;
         }
-        if (find_define(m, (entry + count - back) % count, "PUTS") == GI_PUTS_ALL) {
+        if (find_define(m, (entry + count - back) % count, "PUTS") == GI_PUTS_ALL &&
+            (n_edge >= n_ahead || n_ahead > MAX_AHEAD)) {
             return true;
         }
     }
@@ -206,7 +254,7 @@ struct period {
 
 static bool is_same_edge(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
 {
-    return has_barrier(m, a) == has_barrier(m, b) && can_take(m, a) == can_take(m, b);
+    return has_barrier(m, a) == has_barrier(m, b) && m->is_taken[a] == m->is_taken[b];
 }
 
 // The period that leaves fewest entries to be written.
@@ -235,7 +283,7 @@ static struct period find_period(const struct gi_persistent_maker *m)
 // What is begun of an entry is begun between the two halves of the barrier in front of it.
 static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    const bool is_taken = m->n_tag > 0 && can_take(m, entry);
+    const bool is_taken = m->n_tag > 0 && m->is_taken[entry];
     if (has_barrier(m, entry)) {
         fprintf(m->out, "    %s();\n", is_taken ? "grid_hand_over" : "grid_arrive");
     }

@@ -24,6 +24,7 @@ struct fixture {
     struct gi_platform_saved saved;
     struct gi_program_table *programs;
     uint32_t mix, advance; // programs
+    uint32_t told;         // mix, as if its values had tags
     struct gi_buffer data, state;
     bool is_software;
     struct glinfer_error err;
@@ -97,12 +98,19 @@ static int setup(void **state)
     f.gpu = gi_gpu_create(f.platform, &gpu_params, &f.err);
     check(f.gpu && gi_gpu_enter(f.gpu, &f.saved, &f.err), &f.err);
     f.is_software = gi_gpu_platform(f.gpu)->is_software;
+    const struct gi_define told[] = {
+        {"WG_SIZE", GROUP_SIZE },
+        {"TAKES",   1          },
+        {"PUTS",    GI_PUTS_ALL}
+    };
     f.programs = gi_program_table_create(f.gpu, &f.err);
     check(f.programs &&
               gi_program_table_request_source(f.programs, "mix", mix_kernel, size, 1, &f.mix,
                                               &f.err) &&
               gi_program_table_request_source(f.programs, "advance", advance_kernel, size, 1,
                                               &f.advance, &f.err) &&
+              gi_program_table_request_source(f.programs, "told", mix_kernel, told, 3, &f.told,
+                                              &f.err) &&
               gi_program_table_build(f.programs, NULL, NULL, &f.err) &&
               gi_buffer_init(&f.data, f.gpu, 2 * N * sizeof(uint32_t), "data", &f.err) &&
               gi_buffer_init(&f.state, f.gpu, sizeof(struct gi_step_state), "state", &f.err),
@@ -278,6 +286,71 @@ static void any_table_can_be_walked(void **state)
     }
 }
 
+// Entries of few groups between two of many, each reading what the one before it writes.
+static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
+                                             const struct gi_buffer *end)
+{
+    const struct gi_dispatch_table_params params = {
+        .state = {&f->state, 0, sizeof(struct gi_step_state)}
+    };
+    const uint64_t half = N * sizeof(uint32_t);
+    const uint32_t block[4] = {0};
+    struct gi_dispatch_table *table =
+        gi_dispatch_table_create(f->gpu, f->programs, &params, &f->err);
+    check(table != NULL, &f->err);
+    for (uint32_t i = 0; i < n_few + 2; i++) {
+        const bool is_few = i > 0 && i <= n_few;
+        struct gi_dispatch dispatch = {
+            .label = is_few ? "few" : "many",
+            .program = f->told,
+            .bindings = {{&f->data, (i + 1) % 2 * half, half}, {&f->data, i % 2 * half, half}},
+            .writes = 1,
+            .params = block,
+            .params_size = sizeof(block),
+            .grid = {.size = {is_few ? N_GROUP / 4 : N_GROUP, 1, 1}                                   },
+        };
+        if (i == n_few + 1) {
+            dispatch.bindings[0] = (struct gi_range){end, 0, half};
+        }
+        check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
+    }
+    return table;
+}
+
+// Whether the last entry looks for what it reads by its tags.
+static bool takes_at_end(struct fixture *f, uint32_t n_few, const struct gi_buffer *end)
+{
+    const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
+    struct gi_dispatch_table *table = record_told(f, n_few, end);
+    struct gi_persistent *persistent =
+        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
+    gi_dispatch_table_destroy(table);
+    check(persistent != NULL, &f->err);
+    uint32_t capability;
+    const char *hand_over = NULL, *arrive = NULL;
+    const char *text = gi_persistent_text(persistent, &capability);
+    for (const char *at = text; (at = strstr(at, "grid_hand_over();")) != NULL; at++) {
+        hand_over = at;
+    }
+    for (const char *at = text; (at = strstr(at, "grid_arrive();")) != NULL; at++) {
+        arrive = at;
+    }
+    const bool is_taken = hand_over != NULL && hand_over > arrive;
+    gi_persistent_destroy(persistent);
+    return is_taken;
+}
+
+// Groups without work do not wait: tags tell only so much of what is on its way from what is old.
+static void groups_that_may_be_far_ahead_have_a_barrier(void **state)
+{
+    struct fixture *f = *state;
+    struct gi_buffer end;
+    check(gi_buffer_init(&end, f->gpu, N * sizeof(uint32_t), "end", &f->err), &f->err);
+    assert_true(takes_at_end(f, 6, &end));
+    assert_false(takes_at_end(f, 12, &end));
+    gi_buffer_finish(&end, f->gpu);
+}
+
 static void a_dispatch_ends_when_done(void **state)
 {
     struct fixture *f = *state;
@@ -438,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_dispatch_does_what_replays_do),
         cmocka_unit_test(any_table_can_be_walked),
+        cmocka_unit_test(groups_that_may_be_far_ahead_have_a_barrier),
         cmocka_unit_test(a_dispatch_ends_when_done),
         cmocka_unit_test(a_program_is_looked_for_before_it_is_built),
         cmocka_unit_test(a_key_tells_tables_apart),
