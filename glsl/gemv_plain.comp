@@ -6,6 +6,7 @@
 //
 // Sizes of groups and invocations: lib/gemv.glsl.
 #include "lib/common.glsl"
+#include "lib/put.glsl"
 
 #ifndef HAS_BIAS
 #error "HAS_BIAS: 1 if aux holds a bias"
@@ -53,8 +54,8 @@ void gemv_finish(uint pair, uint row, vec2 y)
 {
     uint n = pair * 16u + row;
     y += bias;
-    result[params.row_begin + n] = y.x;
-    result[params.row_begin + n + 8u] = y.y;
+    result[params.row_begin + n] = PUT(y.x);
+    result[params.row_begin + n + 8u] = PUT(y.y);
 }
 
 void main()

@@ -107,12 +107,36 @@ static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before
            gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
 }
 
+// Leaves what lies between the projection and attention to the latter, if it can do that: a decode step where groups
+// stay. norm may be NULL.
+static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
+                               const struct gi_head_norm *norm)
+{
+    graph->attention_input = (struct gi_attention_input){
+        .layout = graph->qkv_layout,
+        .qkv = graph->row.range,
+        .vectors = graph->vectors,
+        .rope = *rope,
+    };
+    if (norm) {
+        graph->attention_input.norm = *norm;
+    }
+    graph->has_attention_input =
+        !graph->is_batch &&
+        gi_attention_qkv_suits(&graph->recorder, &graph->kv_cache[layer], &graph->attention_input);
+    return graph->has_attention_input;
+}
+
 // One dispatch, or where the cache's type asks for whole blocks, two.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_rows q = {kv->range, graph->facts->n_head * graph->facts->head_dim, false};
+    const struct gi_rope rope = {graph->vectors.rope, n_rot};
+    if (leave_to_attention(graph, layer, &rope, NULL)) {
+        return qkv_rows(graph, layer, GI_NORM_ATTN, err);
+    }
     if (!graph->is_batch && gi_gemv_qkv_suits(kv)) {
         return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
                gi_op_gemv_qkv(recorder, "attn_qkv", layer_weight(graph, layer, GI_SLOT_QKV),
@@ -137,10 +161,12 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
         .eps = facts->norm_eps,
     };
     const struct gi_rows q = {kv->range, facts->n_head * facts->head_dim, false};
+    const bool is_left = leave_to_attention(graph, layer, rope, &norm);
     return qkv_rows(graph, layer, before, err) &&
-           gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &graph->qkv_layout,
-                              graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &norm,
-                              rope, kv, graph->is_batch ? &graph->q : &q, err);
+           (is_left ||
+            gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &graph->qkv_layout,
+                               graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &norm,
+                               rope, kv, graph->is_batch ? &graph->q : &q, err));
 }
 
 // Leaves what the projection after it reads in attn_input.
@@ -174,6 +200,10 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
     const struct gi_score_rule rule = score_rule(graph->facts, layer);
     if (graph->is_batch) {
         return attention_batch(graph, kv, &rule, err);
+    }
+    if (graph->has_attention_input) {
+        return gi_op_attention_qkv(&graph->recorder, "attention", kv, &rule,
+                                   &graph->attention_input, &graph->attention, err);
     }
     return gi_op_attention(&graph->recorder, "attention", kv, &rule, &graph->attention, err);
 }
@@ -211,7 +241,8 @@ static bool has_parts(const struct gi_graph *graph, uint32_t layer)
 bool gi_graph_attention_and_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    if (graph->is_batch || !recorder->has_few_keys || !has_parts(graph, layer)) {
+    if (graph->is_batch || graph->has_attention_input || !recorder->has_few_keys ||
+        !has_parts(graph, layer)) {
         return gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
     }
     const struct gi_score_rule rule = score_rule(graph->facts, layer);

@@ -7,6 +7,7 @@
 
 #include "graph/weight_spec.h"
 #include "ops/attention_out.h"
+#include "ops/attention_resident.h"
 #include "ops/batch.h"
 #include "ops/embed.h"
 #include "ops/experts.h"
@@ -39,9 +40,11 @@ struct gi_graph {
     // A decode step's intermediates.
     struct gi_stream stream;
     struct gi_attention_scratch attention;
-    struct gi_rows row;      // one row: a projection that is not folded into another
-    struct gi_range ffn_act; // (n_ff)
-    bool ffn_act_has_sums;   // set while recording
+    struct gi_rows row; // one row: a projection that is not folded into another
+    struct gi_attention_input attention_input; // set while recording
+    bool has_attention_input;                  // likewise: attention is to turn q and k itself
+    struct gi_range ffn_act;                   // (n_ff)
+    bool ffn_act_has_sums;                     // set while recording
     struct gi_logits logits;
 
     // A batch's, (n_tokens, width) each.
@@ -64,7 +67,8 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
 // The parts of a layer, in the order in which a family puts them together. "Norm" before a projection is of
 // the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
 
-// q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. n_rot is the facts', or 0
+// q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. Where groups stay it may be gi_graph_attention
+// that does all but the projection. n_rot is the facts', or 0
 // in a layer without rotation.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
                   struct glinfer_error *err);

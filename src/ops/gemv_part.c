@@ -82,7 +82,8 @@ static bool is_of_experts(enum gi_gemv_kernel kernel)
 // Where gate and up are apart a factor lies in the result's place before: it could be taken for that.
 static bool puts_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
 {
-    return kernel == GI_GEMV_RESIDUAL || (kernel == GI_GEMV_GLU && !weight->is_apart);
+    return kernel == GI_GEMV_RESIDUAL || kernel == GI_GEMV_PLAIN ||
+           (kernel == GI_GEMV_GLU && !weight->is_apart);
 }
 
 // Groups that stay ask for their first weights before what they depend on is there, unless which weights

@@ -46,6 +46,7 @@
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
     X(ATTENTION_RESIDENT, attention_resident)                                                      \
+    X(ATTENTION_QKV, attention_qkv)                                                                \
     X(ATTENTION_OUT, attention_out)                                                                \
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
@@ -320,6 +321,19 @@
 #define GI_PARAMS_ATTENTION_SUBGROUP(X) GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_RESIDENT(X) GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_ROW(X)      GI_PARAMS_ATTENTION(X)
+
+// Behind what attention has, in quads of qkv and of the vectors; n_rot counts elements.
+#define GI_PARAMS_ATTENTION_QKV(X)                                                                 \
+    GI_PARAMS_ATTENTION(X)                                                                         \
+    X(uint32_t, q_begin)                                                                           \
+    X(uint32_t, k_begin)                                                                           \
+    X(uint32_t, v_begin)                                                                           \
+    X(uint32_t, rope)                                                                              \
+    X(uint32_t, rope_stride)                                                                       \
+    X(uint32_t, n_rot)                                                                             \
+    X(uint32_t, q_gamma)                                                                           \
+    X(uint32_t, k_gamma)                                                                           \
+    X(float, norm_eps)
 
 // parts and stride in vec4 of the stream, bias and gamma in uints of aux.
 #define GI_PARAMS_ATTENTION_OUT(X)                                                                 \

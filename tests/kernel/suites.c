@@ -11,7 +11,7 @@ extern const struct kt_suite kt_layernorm, kt_layernorm_step;
 extern const struct kt_suite kt_rmsnorm, kt_rmsnorm_scale, kt_gemm, kt_gemm_quant, kt_glu,
     kt_gemv_batch;
 extern const struct kt_suite kt_rope_kv, kt_attention, kt_attention_batch, kt_attention_agree,
-    kt_attention_direct, kt_attention_resident;
+    kt_attention_direct, kt_attention_resident, kt_attention_qkv;
 extern const struct kt_suite kt_attention_out, kt_glu_parts, kt_parts_tuned, kt_residual_parts;
 extern const struct kt_suite kt_gemm_half;
 extern const struct kt_suite kt_half_rows;
@@ -56,6 +56,7 @@ const struct kt_suite *const kt_suites[] = {
     &kt_attention_agree,
     &kt_attention_direct,
     &kt_attention_resident,
+    &kt_attention_qkv,
     &kt_attention_out,
     &kt_glu_parts,
     &kt_parts_tuned,
