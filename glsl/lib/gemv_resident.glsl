@@ -1,8 +1,8 @@
-// gemv_run for groups that stay (lib/gemv_stay.glsl), GEMV_SPLIT 1 with RESIDENT 1: a group has the weights of the
-// first PAIRS pairs, those of the first UNROLL (1 or 2) blocks of a slice, on their way to registers before the
-// barrier in front of the stage: memory and barrier are waited for together. While the results of some pairs meet,
-// the weights of the next are under way. Where a slice has no more than one block (UNROLL 1) x stays in registers,
-// too.
+// gemv_run for groups that stay (lib/gemv_stay.glsl) where there are no subgroups, GEMV_SPLIT 1 with RESIDENT 1: a group
+// has the weights of the first PAIRS pairs, those of the first UNROLL (1 or 2) blocks of a slice, on their way to
+// registers before the barrier in front of the stage: memory and barrier are waited for together. While the results of
+// some pairs meet, the weights of the next are under way. Where a slice has no more than one block (UNROLL 1) x stays
+// in registers, too.
 //
 // On an H200 a step of SmolLM2's shape in 132 groups of 256 takes 383 us, of which each of these is worth so
 // much: weights asked for ahead 12, x in shared memory 140, tags 60.

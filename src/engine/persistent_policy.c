@@ -31,5 +31,5 @@ bool gi_persistent_may_try(const struct gi_persistent_scene *scene)
 
 bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups)
 {
-    return layer_bytes / n_groups >= 768u << 10;
+    return layer_bytes / n_groups >= 256u << 10;
 }

@@ -64,9 +64,28 @@ static uint32_t choose_batch(const struct gi_gemv_part *part)
     return n;
 }
 
+// Whether no group takes more than one turn.
+static bool has_one_turn(const struct gi_gemv_part *part)
+{
+    return (part->n_pair + part->shape.pairs - 1) / part->shape.pairs <= part->shape.max_groups;
+}
+
+// Twos of blocks that a slice asks for ahead: two where no turn follows whose first could be asked for meanwhile, of
+// types that leave registers for it.
+static uint32_t choose_depth(const struct gi_gemv_part *part)
+{
+    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
+    const uint32_t n_two = ((part->n_block + 1) / 2 + n_slice - 1) / n_slice;
+    const bool is_small = part->shape.form == GI_GEMV_FORM_F16 &&
+                          part->weight->quant->n_quad <= part->weight->quant->quad_blocks;
+    return is_small && has_one_turn(part) && n_two % 2 == 0 ? 2 : 1;
+}
+
 static void add_stream(struct gi_gemv_part *part)
 {
     gi_gemv_add_define(&part->key, "STREAM", 1);
+    gi_gemv_add_define(&part->key, "ONCE", has_one_turn(part));
+    gi_gemv_add_define(&part->key, "DEPTH", choose_depth(part));
     gi_gemv_add_define(&part->key, "BATCH", choose_batch(part));
     if (part->shape.form == GI_GEMV_FORM_F16 && part->n_block > GI_RESIDENT_BLOCKS) {
         gi_gemv_add_define(&part->key, "X_BLOCKS", GI_RESIDENT_BLOCKS);

@@ -252,19 +252,22 @@ static bool find_dot_shape(const struct gi_recorder *recorder, const struct gi_w
     return false;
 }
 
-// Turns of groups that stay, in thirds of the time that a pair takes: the end of a turn takes one.
-static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair)
+// What the end of a turn takes, in blocks of a pair.
+#define TURN_END 40u
+
+// Turns of groups that stay, in blocks of a pair.
+static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_turn = divide_up(divide_up(n_pair, shape->pairs), shape->max_groups);
-    return n_turn * (3 * shape->pairs + 1);
+    return n_turn * (shape->pairs * n_block + TURN_END);
 }
 
 // As many pairs a group at a time as make all end together soonest.
-static void choose_stream_pairs(struct gi_gemv_shape *shape, uint32_t n_pair)
+static void choose_stream_pairs(struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
     struct gi_gemv_shape other = *shape;
     for (other.pairs = 2; other.pairs <= 8; other.pairs *= 2) {
-        if (turns_cost(&other, n_pair) < turns_cost(shape, n_pair)) {
+        if (turns_cost(&other, n_pair, n_block) < turns_cost(shape, n_pair, n_block)) {
             *shape = other;
         }
     }
@@ -285,7 +288,7 @@ static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder,
         shape.form = GI_GEMV_FORM_SPLIT;
     }
     if (is_stream) {
-        choose_stream_pairs(&shape, n_pair);
+        choose_stream_pairs(&shape, n_pair, n_block);
         return shape;
     }
     while (n_pair > shape.pairs * shape.max_groups && shape.pairs < 8 &&
@@ -297,7 +300,7 @@ static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder,
 
 bool gi_gemv_streams(const struct gi_recorder *recorder)
 {
-    return recorder->group_size >= GI_STREAM_SIZE &&
+    return recorder->group_size > 0 &&
            gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
 }
 

@@ -23,8 +23,6 @@ enum gi_gemv_form {
 // Blocks of x in pairs of halves that groups that stay have in shared memory at a time: 20 KiB of what all stages of
 // a program share.
 #define GI_RESIDENT_BLOCKS 256u
-// Invocations of groups that stay from which on they have the form of lib/gemv_stream.glsl: those of large models.
-#define GI_STREAM_SIZE 512u
 
 struct gi_gemv_shape {
     enum gi_gemv_form form;
@@ -44,7 +42,7 @@ struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
 // Whether the part's products may be taken in f16. Its shapes are then tuned apart from those of sessions in f32.
 bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);
 
-// Whether groups that stay are so large. Needs subgroups.
+// Whether groups stay, and have the form of lib/gemv_stream.glsl. That needs subgroups.
 bool gi_gemv_streams(const struct gi_recorder *recorder);
 
 // Whether k is split across lanes.

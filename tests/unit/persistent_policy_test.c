@@ -123,11 +123,13 @@ static void what_takes_long_to_take_is_taken_by_long_sessions(void **state)
 static void large_groups_read_large_layers(void **state)
 {
     (void)state;
-    assert_false(gi_persistent_has_large_groups(UINT64_C(829000000) / 16, 132));  // Llama-3.2-1B
+    assert_false(gi_persistent_has_large_groups(UINT64_C(91000000) / 30, 132));   // SmolLM2-135M
+    assert_false(gi_persistent_has_large_groups(UINT64_C(416000000) / 28, 132));  // Qwen3-0.6B
+    assert_true(gi_persistent_has_large_groups(UINT64_C(829000000) / 16, 132));   // Llama-3.2-1B
     assert_true(gi_persistent_has_large_groups(UINT64_C(5046000000) / 32, 132));  // Llama-3.1-8B
     assert_true(gi_persistent_has_large_groups(UINT64_C(42000000000) / 80, 132)); // of 70B
-    assert_true(gi_persistent_has_large_groups(768u << 10, 1));
-    assert_false(gi_persistent_has_large_groups((768u << 10) - 1, 1));
+    assert_true(gi_persistent_has_large_groups(256u << 10, 1));
+    assert_false(gi_persistent_has_large_groups((256u << 10) - 1, 1));
 }
 
 int main(void)
