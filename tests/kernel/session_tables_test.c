@@ -12,7 +12,7 @@
 #error "MODELS: the folder of the tiny models"
 #endif
 
-enum { N_CTX = 512 };
+enum { N_CTX = 512, MAX_COUNTERS = 256 };
 
 struct fixture {
     struct tiny_model tiny;
@@ -142,31 +142,50 @@ static void preparing_compiles_all_steps_of_an_answer(void **state)
 
 //-- what is given up ------------------------------------------------------------------------------
 
-// Groups that leave in the middle of attention leave counters of it behind; ordinary steps start from zero.
+static void spoil(struct gi_gpu *gpu, const struct gi_range *range, uint64_t at, uint32_t n)
+{
+    uint32_t counters[MAX_COUNTERS];
+    struct glinfer_error err = {0};
+    assert_true(n <= MAX_COUNTERS);
+    memset(counters, 1, sizeof(counters));
+    must(gi_buffer_write((struct gi_buffer *)range->buffer, gpu,
+                         range->offset + at * sizeof(uint32_t), counters, n * sizeof(uint32_t),
+                         &err),
+         &err);
+}
+
+static void assert_zero(struct gi_gpu *gpu, const struct gi_range *range, uint64_t at, uint32_t n)
+{
+    uint32_t counters[MAX_COUNTERS];
+    struct glinfer_error err = {0};
+    must(gi_buffer_read(range->buffer, gpu, range->offset + at * sizeof(uint32_t), counters,
+                        n * sizeof(uint32_t), &err),
+         &err);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(counters[i], 0);
+    }
+}
+
+// Groups that leave in the middle of attention, or of a draw, leave counters of it behind; ordinary steps start from
+// zero.
 static void steps_that_are_given_up_leave_no_counter(void **state)
 {
     struct fixture *f = *state;
     struct gi_gpu *gpu = f->session->model->device->gpu;
     const struct gi_attention_scratch *scratch = &f->session->graph.attention;
-    const uint64_t at = scratch->range.offset + scratch->counter * sizeof(uint32_t);
+    const struct gi_logits *logits = &f->session->graph.logits;
     const uint32_t n = 4 * f->session->kv_cache[0].n_head;
-    uint32_t counters[256];
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
-    assert_true(n <= sizeof(counters) / sizeof(counters[0]));
     assert_int_equal(scratch->range.size, (scratch->counter + n) * sizeof(uint32_t));
-    memset(counters, 1, sizeof(counters));
     must(gi_gpu_enter(gpu, &saved, &err), &err);
-    must(gi_buffer_write((struct gi_buffer *)scratch->range.buffer, gpu, at, counters,
-                         n * sizeof(uint32_t), &err),
-         &err);
+    assert_zero(gpu, &logits->range, logits->top, 1); // as a session begins
+    spoil(gpu, &scratch->range, scratch->counter, n);
+    spoil(gpu, &logits->range, logits->top, 1);
     must(gi_session_drop_persistent(f->session, &err), &err);
-    must(gi_buffer_read(scratch->range.buffer, gpu, at, counters, n * sizeof(uint32_t), &err),
-         &err);
+    assert_zero(gpu, &scratch->range, scratch->counter, n);
+    assert_zero(gpu, &logits->range, logits->top, 1);
     gi_gpu_leave(gpu, &saved);
-    for (uint32_t i = 0; i < n; i++) {
-        assert_int_equal(counters[i], 0);
-    }
 }
 
 int main(void)
