@@ -63,7 +63,7 @@ bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
     return range->buffer == state->buffer && range->offset == state->offset;
 }
 
-// Kernels that are written for groups of one size: layer norms, and attention over heads whose size is no power of two.
+// Attention over heads whose size is no power of two is written for groups of one size.
 static bool expect_group_size(const struct gi_persistent_maker *m,
                               const struct gi_persistent_stage *stage,
                               const struct gi_program *program)
