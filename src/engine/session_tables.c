@@ -187,11 +187,14 @@ static bool may_persist(const struct glinfer_session *session)
     return gi_gpu_persistent(session->recorder.gpu)->mode != GI_PERSISTENT_NEVER;
 }
 
+// As a stage of one dispatch, in groups that are large enough for it, or where many groups are worth while anyway.
 static bool has_top(const struct glinfer_session *session)
 {
     const struct gi_gpu *gpu = session->recorder.gpu;
-    return (gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT || may_persist(session)) &&
-           gi_sample_top_is_possible(gpu, session->model->facts.n_vocab);
+    const bool is_useful = may_persist(session)
+                               ? gi_gpu_persistent(gpu)->params.group_size >= GI_SAMPLE_TOP_GROUP
+                               : gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT;
+    return is_useful && gi_sample_top_is_possible(gpu, session->model->facts.n_vocab);
 }
 
 enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,

@@ -8,10 +8,10 @@ static const struct {
     uint32_t width;
     enum gi_program_id id;
 } programs[] = {
-    {128,  GI_PROGRAM_SAMPLE_TOP     },
-    {256,  GI_PROGRAM_SAMPLE_TOP_256 },
-    {512,  GI_PROGRAM_SAMPLE_TOP_512 },
-    {1024, GI_PROGRAM_SAMPLE_TOP_1024},
+    {GI_SAMPLE_TOP_GROUP, GI_PROGRAM_SAMPLE_TOP     },
+    {256,                 GI_PROGRAM_SAMPLE_TOP_256 },
+    {512,                 GI_PROGRAM_SAMPLE_TOP_512 },
+    {1024,                GI_PROGRAM_SAMPLE_TOP_1024},
 };
 
 bool gi_sample_top_is_possible(const struct gi_gpu *gpu, uint32_t n_vocab)

@@ -7,6 +7,8 @@
 
 // The largest top_k: with all stop ids half of the slots that a threshold is chosen from.
 #define GI_SAMPLE_TOP (128 - GI_MAX_STOP_IDS)
+// Invocations of the smallest groups that there is a program for.
+#define GI_SAMPLE_TOP_GROUP 128
 
 // Whether the device has groups that are large enough, and the vocabulary not too many tokens to count.
 bool gi_sample_top_is_possible(const struct gi_gpu *gpu, uint32_t n_vocab);

@@ -4,6 +4,7 @@
 #include "engine/session_tables.h"
 #include "golden/tiny_model.h"
 #include "ops/attention_out.h"
+#include "ops/sample_top.h"
 #include "unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -140,6 +141,27 @@ static void preparing_compiles_all_steps_of_an_answer(void **state)
     assert_int_equal(f->session->ready & both, both);
 }
 
+//-- how steps end ---------------------------------------------------------------------------------
+
+// Groups of 64 are too small for the draw in one dispatch: its steps end by others, and are one dispatch up to there.
+static void draws_in_small_groups_end_by_dispatches_of_their_own(void **state)
+{
+    struct fixture *f = *state;
+    struct gi_gpu *gpu = f->session->model->device->gpu;
+    struct gi_gpu_persistent *wish = (struct gi_gpu_persistent *)gi_gpu_persistent(gpu);
+    const struct gi_gpu_persistent own = *wish;
+    const struct glinfer_generate_params drawn = {.temperature = 1, .top_k = 40, .top_p = 1};
+    if (!gi_sample_top_is_possible(gpu, 1)) {
+        skip();
+    }
+    wish->mode = GI_PERSISTENT_BACKGROUND;
+    wish->params.group_size = 128;
+    assert_int_equal(gi_session_choose_end(f->session, &drawn), GI_STEP_END_TOP);
+    wish->params.group_size = 64;
+    assert_int_equal(gi_session_choose_end(f->session, &drawn), GI_STEP_END_MANY);
+    *wish = own;
+}
+
 //-- what is given up ------------------------------------------------------------------------------
 
 static void spoil(struct gi_gpu *gpu, const struct gi_range *range, uint64_t at, uint32_t n)
@@ -197,6 +219,8 @@ int main(void)
                                         open_session, close_session),
         cmocka_unit_test_setup_teardown(preparing_compiles_all_steps_of_an_answer, open_session,
                                         close_session),
+        cmocka_unit_test_setup_teardown(draws_in_small_groups_end_by_dispatches_of_their_own,
+                                        open_session, close_session),
         cmocka_unit_test_setup_teardown(steps_that_are_given_up_leave_no_counter, open_session,
                                         close_session),
     };
