@@ -12,7 +12,7 @@
 // folds the partial results into the largest of at least 2 n slots and has the n-th largest slot for a threshold. It
 // lists those of its share of the logits that reach it, some 1.2 n in all. The last group to do so draws from the list:
 // ranks, and the masses before each, come from comparing each with each, so that nothing depends on the order of
-// arrival. If the list was too short (thousands of equal logits) the group looks for the top_k digit by digit.
+// arrival. If the list was too short (hundreds of equal logits) the group looks for the top_k digit by digit.
 //
 // Little text on purpose: a stage of persistent programs. On an H200 with 128,256 logits it takes 16 us where
 // sample_few takes 19 and the three stages of lib/many.glsl 25.
@@ -37,7 +37,7 @@ layout(local_size_x = WG_SIZE) in;
 #define COUNT 0u
 #define ARRIVED 0x100000u
 #define LIST 64u
-#define LIST_ROOM uint(WG_SIZE) // one for an invocation
+#define LIST_ROOM (WG_SIZE < 512 ? WG_SIZE : 512) // one for an invocation, within 16 KiB that a group shares
 #define MOST_SLOTS (WG_SIZE < 256 ? WG_SIZE : 256)
 #define SKEW 37u // odd
 #define NO_ID 0xFFFFFFFFu
@@ -45,7 +45,7 @@ layout(local_size_x = WG_SIZE) in;
 
 shared uint slot_key[MOST_SLOTS];
 // Of the group that draws.
-shared uint list_key[WG_SIZE], list_id[WG_SIZE], list_mass_lo[WG_SIZE], list_mass_hi[WG_SIZE];
+shared uint list_key[LIST_ROOM], list_id[LIST_ROOM], list_mass_lo[LIST_ROOM], list_mass_hi[LIST_ROOM];
 shared uint threshold_found, largest_found, n_listed, n_found, sum_lo, sum_hi, is_unsound, is_last;
 
 // Equal in all invocations.
@@ -129,7 +129,7 @@ uint find_threshold(uint n)
 void list_token(uint key, uint id)
 {
     uint at = atomicAdd(logits[many_at + COUNT], 1u) % ARRIVED;
-    if (at < LIST_ROOM) {
+    if (at < uint(LIST_ROOM)) {
         logits[many_at + LIST + 2u * at] = key;
         logits[many_at + LIST + 2u * at + 1u] = id;
     }
@@ -209,13 +209,13 @@ uint search_all()
     for (uint i = gl_LocalInvocationIndex; i < n_vocab; i += uint(WG_SIZE)) {
         uint key = key_of(logits[i]);
         if (reaches(key, i, place) && is_allowed(i)) {
-            uint at = min(atomicAdd(n_found, 1u), LIST_ROOM - 1u);
+            uint at = min(atomicAdd(n_found, 1u), uint(LIST_ROOM - 1));
             list_key[at] = key;
             list_id[at] = i;
         }
     }
     barrier();
-    return min(n_found, LIST_ROOM);
+    return min(n_found, uint(LIST_ROOM));
 }
 
 //-- the draw --------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ uint search_all()
 uint load_list()
 {
     uint n = n_listed, i = gl_LocalInvocationIndex;
-    if (n > LIST_ROOM) { // the same in all invocations
+    if (n > uint(LIST_ROOM)) { // the same in all invocations
         return search_all();
     }
     if (i < n) {
