@@ -71,14 +71,15 @@ static bool has_one_turn(const struct gi_gemv_part *part)
 }
 
 // Twos of blocks that a slice asks for ahead: two where no turn follows whose first could be asked for meanwhile, of
-// types that leave registers for it.
+// types that leave registers for it, if all that they meet of x is there at a time.
 static uint32_t choose_depth(const struct gi_gemv_part *part)
 {
     const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
     const uint32_t n_two = ((part->n_block + 1) / 2 + n_slice - 1) / n_slice;
     const bool is_small = part->shape.form == GI_GEMV_FORM_F16 &&
                           part->weight->quant->n_quad <= part->weight->quant->quad_blocks;
-    return is_small && has_one_turn(part) && n_two % 2 == 0 ? 2 : 1;
+    const bool has_x = part->n_block <= GI_RESIDENT_BLOCKS || 4 * n_slice <= GI_RESIDENT_BLOCKS;
+    return is_small && has_x && has_one_turn(part) && n_two % 2 == 0 ? 2 : 1;
 }
 
 static void add_stream(struct gi_gemv_part *part)

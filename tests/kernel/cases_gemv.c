@@ -28,10 +28,11 @@ static const struct stay {
     uint32_t size, n; // invocations of a group, groups at most
     bool is_half;
 } stays[] = {
-    {128, 3, false},
-    {128, 2, true },
-    {512, 2, false},
-    {512, 5, true },
+    {128,  3, false},
+    {128,  2, true },
+    {512,  2, false},
+    {512,  5, true },
+    {1024, 5, true },
 };
 
 static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,
@@ -69,7 +70,9 @@ int kt_gemv_print(const struct kt_gemv_variant *variant, char *text, size_t size
 bool kt_gemv_fits(const struct kt_run *run, const struct kt_gemv_variant *variant)
 {
     const struct stay *stay = find_stay(variant);
-    return !stay || stay->size <= gi_gpu_limits(run->gpu)->max_invocations;
+    const struct gi_limits *limits = gi_gpu_limits(run->gpu);
+    return !stay || (stay->size <= limits->max_invocations &&
+                     (stay->size <= 512 || limits->subgroup_size > 0));
 }
 
 // softpipe reads wrong texels past 32768; the library does not choose that shape there.

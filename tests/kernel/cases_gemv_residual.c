@@ -275,6 +275,7 @@ static const struct residual_size stay_sizes[] = {
     {512, 2304,  0,  -2,    true,  true},
     {80,  8192,  0,  1,     false, true},
     {112, 14336, 0,  1,     false, true},
+    {64,  16384, 0,  1,     false, true},
 };
 
 static struct kt_gemv_variant get_stay_variant(size_t index, struct residual_size *size)
