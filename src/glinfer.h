@@ -342,8 +342,8 @@ GLINFER_API void glinfer_session_destroy(struct glinfer_session **session);
 enum glinfer_dispatch {
     GLINFER_DISPATCH_DIRECT,   // a dispatch a kernel, with grids from the host
     GLINFER_DISPATCH_INDIRECT, // likewise, grids that grow with the context from the GPU
-    // A whole chain in one dispatch, whose groups stay and wait for each other; where tokens are drawn each step up to
-    // its logits.
+    // A whole chain in one dispatch, whose groups stay and wait for each other; where tokens are drawn among many (no
+    // top_k, or one over 112) each step up to its logits.
     GLINFER_DISPATCH_PERSISTENT,
 };
 // Returns "direct", "indirect" or "persistent", "unknown" for any other number.
