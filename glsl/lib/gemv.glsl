@@ -23,8 +23,8 @@
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (lib/gemv_half.glsl), with AHEAD 1 or 2 of as many blocks at a time, the next ones
 //                  asked for before (lib/gemv_ahead.glsl).
-//                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_stay.glsl, lib/gemv_resident.glsl),
-//                  with STREAM 1 such that memory is what they wait for (lib/gemv_stream.glsl).
+//                  With RESIDENT 1 groups stay for many dispatches (lib/gemv_stay.glsl), with STREAM 1 those of
+//                  devices with subgroups (lib/gemv_stream.glsl; else lib/gemv_resident.glsl).
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; lib/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (lib/quant/dot.glsl).

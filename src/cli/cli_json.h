@@ -5,6 +5,7 @@
 #include "glinfer.h"
 
 #include <cjson/cJSON.h>
+
 // A string of UTF-8 that may hold zero bytes. NULL without memory.
 cJSON *cli_json_text(const char *text, size_t size);
 // An array of numbers. NULL without memory.
