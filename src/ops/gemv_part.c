@@ -159,8 +159,9 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
         gi_gemv_add_define(&part->key, "AHEAD",
                            gi_gemv_ahead(&part->shape, part->n_pair, part->n_block));
+        // Experts have fewer pairs than the part.
         gi_gemv_add_define(&part->key, "EVEN",
-                           part->n_pair % part->shape.pairs == 0 &&
+                           !is_of_experts(kernel) && part->n_pair % part->shape.pairs == 0 &&
                                !gi_gemv_is_looping(&part->shape, part->n_pair));
     }
     if (gi_gemv_has_dot(&part->shape)) {
