@@ -28,7 +28,7 @@ static bool is_asked(const struct glinfer_session *session)
 
 //-- making ----------------------------------------------------------------------------------------
 
-// A program that draws as well takes NVIDIA's compiler ten times as long.
+// A program that draws among many as well takes NVIDIA's compiler ten times as long.
 static bool has_tail(enum gi_step_end end)
 {
     return end == GI_STEP_END_MANY;
