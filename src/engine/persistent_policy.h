@@ -45,7 +45,8 @@ bool gi_persistent_may_look_again(const struct gi_persistent_scene *scene);
 // holds it up, which is taken for a tenth of a second until it is known.
 bool gi_persistent_may_try(const struct gi_persistent_scene *scene);
 // Whether groups should be large (struct gi_gpu_persistent) where n_groups of them read layers of so many bytes: from
-// 256 KiB each on that was seen to be faster. Smaller ones are so too, but by less at long contexts.
+// 256 KiB each on that was seen to be faster. With smaller ones it is, too, but slower at long contexts: Qwen3-0.6B on an
+// H200 2,240 tokens/s in groups of 512, 2,172 in those of 256; at 2,048 keys 1,518 and 1,640.
 bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups);
 
 #endif
