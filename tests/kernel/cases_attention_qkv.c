@@ -127,7 +127,7 @@ static bool check_rows(struct attention_qkv *a, struct kt_run *run, uint32_t m)
     double want[256], bound[256];
     for (uint32_t i = 0; is_good && i < 2 * s->n_kv_head; i++, head += dim) {
         const bool is_k = i < s->n_kv_head;
-        const size_t row = (size_t)(i % s->n_kv_head) * s->n_ctx + position;
+        const size_t row = (size_t)(is_k ? i : i - s->n_kv_head) * s->n_ctx + position;
         ref_rope(head, dim, is_k ? a->c->rope.n_rot : 0, KT_ROPE_RATE, position, want, bound);
         for (uint32_t k = 0; k < dim; k++) {
             bound[k] *= 4 * (double)FLT_EPSILON;
