@@ -33,3 +33,8 @@ bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups)
 {
     return layer_bytes / n_groups >= 256u << 10;
 }
+
+bool gi_persistent_has_room_to_draw(uint32_t head_dim)
+{
+    return head_dim <= 128;
+}

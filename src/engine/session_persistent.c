@@ -34,13 +34,16 @@ static bool has_tail(enum gi_step_end end)
     return end == GI_STEP_END_MANY;
 }
 
-static struct gi_persistent_params choose_params(const struct glinfer_session *session)
+static struct gi_persistent_params choose_params(const struct glinfer_session *session,
+                                                 enum gi_step_end end)
 {
     const struct gi_gpu_persistent *wish = gi_gpu_persistent(gpu_of(session));
     const struct glinfer_model *model = session->model;
     struct gi_persistent_params params = wish->params;
     const uint64_t layer_bytes = model->info.weights / model->facts.n_layer;
-    if (gi_persistent_has_large_groups(layer_bytes, params.n_groups)) {
+    const bool has_room =
+        end != GI_STEP_END_TOP || gi_persistent_has_room_to_draw(model->facts.head_dim);
+    if (has_room && gi_persistent_has_large_groups(layer_bytes, params.n_groups)) {
         params.group_size = wish->large_group_size;
     }
     return params;
@@ -51,7 +54,7 @@ static struct gi_persistent *make(struct glinfer_session *session, enum gi_step_
                                   struct glinfer_error *err)
 {
     struct gi_gpu *gpu = gpu_of(session);
-    const struct gi_persistent_params params = choose_params(session);
+    const struct gi_persistent_params params = choose_params(session, end);
     const struct gi_dispatch_table_params table_params = {.state = session->step_buffers.state};
     struct gi_program_table *programs = gi_program_table_create(gpu, err);
     struct gi_dispatch_table *table =

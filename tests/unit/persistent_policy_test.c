@@ -132,6 +132,15 @@ static void large_groups_read_large_layers(void **state)
     assert_false(gi_persistent_has_large_groups((256u << 10) - 1, 1));
 }
 
+// What stages share is as large as that of the largest under each name, and the names add up.
+static void large_heads_leave_a_draw_no_room(void **state)
+{
+    (void)state;
+    assert_true(gi_persistent_has_room_to_draw(64));
+    assert_true(gi_persistent_has_room_to_draw(128));
+    assert_false(gi_persistent_has_room_to_draw(256)); // Gemma
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +153,7 @@ int main(void)
         cmocka_unit_test(trying_out_takes_places_in_the_cache),
         cmocka_unit_test(what_takes_long_to_take_is_taken_by_long_sessions),
         cmocka_unit_test(large_groups_read_large_layers),
+        cmocka_unit_test(large_heads_leave_a_draw_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
