@@ -37,7 +37,7 @@ layout(local_size_x = WG_SIZE) in;
 #define COUNT 0u
 #define ARRIVED 0x100000u
 #define LIST 64u
-#define LIST_ROOM (WG_SIZE < 512 ? WG_SIZE : 512) // one for an invocation, within 16 KiB that a group shares
+#define LIST_ROOM (WG_SIZE < 256 ? WG_SIZE : 256) // at most one for an invocation; stages share little memory
 #define MOST_SLOTS (WG_SIZE < 256 ? WG_SIZE : 256)
 #define SKEW 37u // odd
 #define NO_ID 0xFFFFFFFFu

@@ -95,7 +95,7 @@ struct gi_logits {
 #define GI_SAMPLE_SUMS_SIZE (4 * 512)
 #define GI_SAMPLE_MANY_SIZE (GI_SAMPLE_SUMS_SIZE + 2 * 64 + 2 * 512 + 4 * GI_MAX_SAMPLE_GROUPS)
 // Counters, which are zero between steps; a list (glsl/sample_top.comp).
-#define GI_SAMPLE_TOP_SIZE (64 + 2 * 512)
+#define GI_SAMPLE_TOP_SIZE (64 + 2 * 256)
 // Sets the offsets, scan, many and top to multiples of 256 bytes; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 
