@@ -6,8 +6,8 @@
 //
 // The first step of argmax costs nothing here: the logits are in registers. Ties go to the lowest index.
 // A NaN or infinity comes before every number, as (infinity, 0xFFFFFFFF): nothing later can hide it. A
-// partial result is a group's, or with WG_SIZE 8 or FINE an invocation's: there is no barrier then. Sizes:
-// lib/gemv.glsl.
+// partial result is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. With FINE a group of
+// those that stay leaves so many. Sizes: lib/gemv.glsl.
 #include "lib/common.glsl"
 
 #ifndef HAS_BIAS
@@ -15,7 +15,7 @@
 #endif
 
 #ifndef FINE
-#error "FINE: 1 if each invocation that has rows leaves a partial result"
+#error "FINE: partial results of a group that stays, a power of two that is at most 8; 0: one"
 #endif
 
 #ifndef SOFTCAP
@@ -93,12 +93,16 @@ void gemv_finish(uint pair, uint row, vec2 y)
 void main()
 {
     gemv_run();
+    // n_pair is never 0 and below 2^31: bounds of loops that compilers cannot know.
 #if WG_SIZE == 8
     uint at = params.partial + 2u * gl_GlobalInvocationID.x;
 #elif FINE
+    reduce_max_to(best, best_index, GEMV_REDUCED, uint(FINE) + (params.n_pair >> 31u));
     uint lane = gl_LocalInvocationIndex;
-    uint at = params.partial + 2u * (gl_WorkGroupID.x * uint(GEMV_OWNERS) + lane);
-    if (lane < uint(GEMV_OWNERS))
+    uint at = params.partial + 2u * (gl_WorkGroupID.x * uint(FINE) + lane);
+    best = reduce_values[lane % uint(FINE)];
+    best_index = reduce_indices[lane % uint(FINE)];
+    if (lane < uint(FINE))
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
     for (uint n = 1u; n < uint(GEMV_OWNERS); n *= 2u) {
         float other = subgroupShuffleXor(best, n);
@@ -111,7 +115,6 @@ void main()
     uint at = params.partial + 2u * gl_WorkGroupID.x;
     if (gl_LocalInvocationIndex == 0u)
 #else
-    // n_pair is never 0 and below 2^31.
     reduce_max(best, best_index, GEMV_REDUCED, 1u + (params.n_pair >> 31u));
     uint at = params.partial + 2u * gl_WorkGroupID.x;
     if (gl_LocalInvocationIndex == 0u)

@@ -33,15 +33,16 @@ bool is_ahead(float value, uint index, float other, uint other_index)
     return value > other || (value == other && index < other_index);
 }
 
-// The largest value and its index, the lowest on ties. `one` is 1, in a way that the compiler cannot
-// know: with a constant bound the compiler of V3D does not come back from this loop.
-void reduce_max(inout float value, inout uint index, uint count, uint one)
+// Leaves in the first `left` of reduce_values and reduce_indices, a power of two, the largest value of those that lie a
+// multiple of `left` behind each, and its index, the lowest on ties. `left` is to be what the compiler cannot know: with
+// a constant bound the compiler of V3D does not come back from this loop.
+void reduce_max_to(float value, uint index, uint count, uint left)
 {
     uint lane = gl_LocalInvocationIndex;
     reduce_values[lane] = value;
     reduce_indices[lane] = index;
     reduce_barrier();
-    for (uint n = count / 2u; n >= one; n /= 2u) {
+    for (uint n = count / 2u; n >= left; n /= 2u) {
         if (lane < n && is_ahead(reduce_values[lane + n], reduce_indices[lane + n],
                                  reduce_values[lane], reduce_indices[lane])) {
             reduce_values[lane] = reduce_values[lane + n];
@@ -49,6 +50,12 @@ void reduce_max(inout float value, inout uint index, uint count, uint one)
         }
         reduce_barrier();
     }
+}
+
+// The largest value and its index; `one` is 1, as `left` is to be.
+void reduce_max(inout float value, inout uint index, uint count, uint one)
+{
+    reduce_max_to(value, index, count, one);
     value = reduce_values[0];
     index = reduce_indices[0];
 }

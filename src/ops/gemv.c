@@ -311,28 +311,23 @@ static void note_partial_rows(struct gi_logits *logits, const struct gi_gemv_par
     }
 }
 
-// Whether the invocations of a part that stays leave partial results of their own: where most of them have rows.
-static bool is_fine(const struct gi_recorder *recorder, const struct gi_logits *logits,
-                    const struct gi_gemv_part *part)
-{
-    return logits->is_fine && recorder->group_size &&
-           gi_gemv_partials(&part->shape, part->n_pair) * gi_gemv_owners(part) <=
-               part->weight->n_rows / 2;
-}
+// Partial results of a group of those that stay, where fine ones are wanted: so many that a small top_k is found by them,
+// and few enough for all groups to read.
+#define N_FINE 8
 
 // Adds the partial results of a part to logits, and the define that says which those are.
 static void add_partials(const struct gi_recorder *recorder, struct gi_logits *logits,
                          struct gi_gemv_part *part)
 {
     const uint32_t n = gi_gemv_partials(&part->shape, part->n_pair);
-    const bool has_fine = is_fine(recorder, logits, part);
+    const uint32_t n_fine = logits->is_fine && recorder->group_size ? N_FINE : 0;
     note_partial_rows(logits, part, logits->n_partial == 0);
-    if (has_fine) {
+    if (n_fine > 0) {
         logits->block_rows = 0;
     }
-    logits->n_partial += has_fine ? n * gi_gemv_owners(part) : n;
+    logits->n_partial += n_fine > 0 ? n * n_fine : n;
     assert(logits->n_partial <= logits->max_partial);
-    gi_gemv_add_define(&part->key, "FINE", has_fine);
+    gi_gemv_add_define(&part->key, "FINE", n_fine);
 }
 
 bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,

@@ -77,7 +77,7 @@ struct gi_logits {
     uint32_t n_vocab;
     uint32_t partial; // offset in uints, a multiple of 4; logits are at 0
     uint32_t max_partial;
-    // Groups that stay, of which there are few, leave a partial result for each invocation that has rows.
+    // Wanted: several partial results of each group of those that stay, which are few.
     bool is_fine;
     // Set by gi_op_gemv_vocab. A partial result is that of every row_step-th row of a block of block_rows,
     // counted from the first of the part_rows of its part; block_rows is 0 if parts differ in that.

@@ -173,17 +173,6 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }
 
-uint32_t gi_gemv_owners(const struct gi_gemv_part *part)
-{
-    uint32_t batch = 1;
-    for (uint32_t i = 0; i < part->key.n_defines; i++) {
-        batch = strcmp(part->key.defines[i].name, "BATCH") == 0
-                    ? (uint32_t)part->key.defines[i].value
-                    : batch;
-    }
-    return 8 * part->shape.pairs * batch;
-}
-
 // An index that all invocations share costs V3D and Mali less in a uniform block.
 void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                         uint32_t begin, bool has_sums, struct gi_dispatch *dispatch)

@@ -29,8 +29,6 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
                         enum gi_gemv_kernel kernel, const struct gi_weight *weight, uint32_t index);
 // name is a literal.
 void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t value);
-// Invocations of a group of those that stay which have rows.
-uint32_t gi_gemv_owners(const struct gi_gemv_part *part);
 // Adds what is known of x, at `begin` vec4 of binding 1: the sums behind it, and whether it can be read as a uniform
 // block.
 void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *recorder,

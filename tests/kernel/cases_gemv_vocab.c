@@ -237,7 +237,7 @@ const struct kt_suite kt_gemv_vocab = {
 #define N_STAY_SIZE (COUNT(vocab_sizes) - 1) // without the large one
 static const uint32_t stay_types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q8_0};
 
-// Each with a partial result a group, then with one an invocation.
+// Each with a partial result a group, then with several.
 static struct kt_gemv_variant stay_variant(size_t index, bool *is_fine)
 {
     const size_t type = index / 2 / KT_GEMV_STAYS % COUNT(stay_types);

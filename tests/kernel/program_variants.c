@@ -30,7 +30,7 @@ static const struct {
     {"NORM",        {0, 1}  },
     {"WINDOW",      {0, 1}  },
     {"SOFTCAP",     {0, 1}  },
-    {"FINE",        {0, 1}  },
+    {"FINE",        {0, 8}  },
     {"ACTIVATION",  {0, 1}  },
     {"SIDE",        {0, 2}  },
     {"BATCH",       {0, 1}  },
