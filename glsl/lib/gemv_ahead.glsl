@@ -54,14 +54,7 @@ vec2 gemv_dot_step(uint step, QuantBlock w[2 * AHEAD])
 //-- the sum of squares ----------------------------------------------------------------------------
 
 #if GEMV_NORM
-#if SUBGROUP
-#define SSQ_SPAN SUBGROUP
-#else
-#define SSQ_SPAN 1
-#endif
-#define N_SSQ_PART ((WG_SIZE + SSQ_SPAN - 1) / SSQ_SPAN)
-
-shared float gemv_ssq_parts[N_SSQ_PART];
+#include "lib/gemv_ssq.glsl"
 
 // The invocation's share.
 float gemv_lane_ssq(uint lane)
@@ -71,27 +64,6 @@ float gemv_lane_ssq(uint lane)
         ssq += gemv_ssq4(i);
     }
     return ssq;
-}
-
-void gemv_share_ssq(uint lane, float ssq)
-{
-#if SUBGROUP
-    for (uint n = 1u; n < uint(SSQ_SPAN); n *= 2u) {
-        ssq += subgroupShuffleXor(ssq, n);
-    }
-#endif
-    if (lane % uint(SSQ_SPAN) == 0u) {
-        gemv_ssq_parts[lane / uint(SSQ_SPAN)] = ssq;
-    }
-}
-
-float gemv_shared_inv_rms()
-{
-    float ssq = gemv_ssq_parts[0];
-    for (uint i = 1u; i < uint(N_SSQ_PART); i++) {
-        ssq += gemv_ssq_parts[i];
-    }
-    return gemv_inv_rms(ssq);
 }
 #else
 float gemv_lane_ssq(uint lane)

@@ -22,9 +22,7 @@
 //-- the sum of squares ----------------------------------------------------------------------------
 
 #if GEMV_NORM
-#define N_SSQ_PART (WG_SIZE / SUBGROUP)
-
-shared float gemv_ssq_parts[N_SSQ_PART];
+#include "lib/gemv_ssq.glsl"
 
 float gemv_ssq_sum(uint i, vec4 v)
 {
@@ -32,8 +30,8 @@ float gemv_ssq_sum(uint i, vec4 v)
     return (v.x + v.y) + (v.z + v.w);
 }
 
-// Adds up what there is, of which each invocation has taken its first four.
-void gemv_share_ssq(uint lane, vec4 first)
+// The invocation's share, of which it has taken the first four.
+float gemv_lane_ssq(uint lane, vec4 first)
 {
     float ssq = gemv_ssq_sum(lane, first);
     for (uint i = lane + uint(WG_SIZE); i * 4u < params.n_ssq; i += uint(WG_SIZE)) {
@@ -41,21 +39,7 @@ void gemv_share_ssq(uint lane, vec4 first)
         GEMV_TAKE(v, params.ssq + i, gemv_ssq_bits(i, grid_care))
         ssq += gemv_ssq_sum(i, v);
     }
-    for (uint n = 1u; n < uint(SUBGROUP); n *= 2u) {
-        ssq += subgroupShuffleXor(ssq, n);
-    }
-    if (lane % uint(SUBGROUP) == 0u) {
-        gemv_ssq_parts[lane / uint(SUBGROUP)] = ssq;
-    }
-}
-
-float gemv_shared_inv_rms()
-{
-    float ssq = gemv_ssq_parts[0];
-    for (uint i = 1u; i < uint(N_SSQ_PART); i++) {
-        ssq += gemv_ssq_parts[i];
-    }
-    return gemv_inv_rms(ssq);
+    return ssq;
 }
 
 #define WRONG_SSQ GEMV_WRONG(ssq, gemv_ssq_bits(lane, grid_care))
@@ -151,7 +135,7 @@ void gemv_stage_x(uint lane, uint begin)
 #endif
     }
 #if GEMV_NORM
-    gemv_share_ssq(lane, ssq);
+    gemv_share_ssq(lane, gemv_lane_ssq(lane, ssq));
 #endif
     memoryBarrierShared();
     barrier();
@@ -165,7 +149,7 @@ void gemv_stage_x(uint lane, uint begin)
 #if GEMV_NORM
     vec4 ssq = gemv_ssq_quad(lane);
     GEMV_TAKE_WHILE(WRONG_SSQ, RELOAD_SSQ)
-    gemv_share_ssq(lane, ssq);
+    gemv_share_ssq(lane, gemv_lane_ssq(lane, ssq));
     memoryBarrierShared();
     barrier();
 #endif

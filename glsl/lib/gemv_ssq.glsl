@@ -1,0 +1,32 @@
+// The sum of squares of a group's x, where each of its invocations has a share: subgroups add theirs up, if there are
+// any, and whoever wants the sum adds up what they left.
+#if SUBGROUP
+#define SSQ_SPAN SUBGROUP
+#else
+#define SSQ_SPAN 1
+#endif
+#define N_SSQ_PART ((WG_SIZE + SSQ_SPAN - 1) / SSQ_SPAN)
+
+shared float gemv_ssq_parts[N_SSQ_PART];
+
+void gemv_share_ssq(uint lane, float ssq)
+{
+#if SUBGROUP
+    for (uint n = 1u; n < uint(SSQ_SPAN); n *= 2u) {
+        ssq += subgroupShuffleXor(ssq, n);
+    }
+#endif
+    if (lane % uint(SSQ_SPAN) == 0u) {
+        gemv_ssq_parts[lane / uint(SSQ_SPAN)] = ssq;
+    }
+}
+
+// 1 / rms of x, behind a barrier.
+float gemv_shared_inv_rms()
+{
+    float ssq = gemv_ssq_parts[0];
+    for (uint i = 1u; i < uint(N_SSQ_PART); i++) {
+        ssq += gemv_ssq_parts[i];
+    }
+    return gemv_inv_rms(ssq);
+}
