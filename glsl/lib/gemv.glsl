@@ -359,6 +359,10 @@ uint gemv_near(uint pair)
 }
 #endif
 
+// Each file is there once: this one in front of both that use it.
+#if GEMV_NORM && ((RESIDENT && STREAM) || (HALF && AHEAD))
+#include "lib/gemv_ssq.glsl"
+#endif
 #if RESIDENT
 #include "lib/gemv_stay.glsl"
 #if STREAM

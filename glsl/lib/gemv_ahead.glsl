@@ -54,8 +54,6 @@ vec2 gemv_dot_step(uint step, QuantBlock w[2 * AHEAD])
 //-- the sum of squares ----------------------------------------------------------------------------
 
 #if GEMV_NORM
-#include "lib/gemv_ssq.glsl"
-
 // The invocation's share.
 float gemv_lane_ssq(uint lane)
 {

@@ -22,8 +22,6 @@
 //-- the sum of squares ----------------------------------------------------------------------------
 
 #if GEMV_NORM
-#include "lib/gemv_ssq.glsl"
-
 float gemv_ssq_sum(uint i, vec4 v)
 {
     v = uintBitsToFloat(floatBitsToUint(v) & gemv_ssq_bits(i, 0xFFFFFFFFu));
