@@ -121,9 +121,7 @@ void main()
 #if WG_SIZE == 8
     stream[params.ssq + gl_GlobalInvocationID.x] = PUT(own_ssq);
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
-    for (uint n = 1u; n < uint(GEMV_OWNERS); n *= 2u) {
-        own_ssq += subgroupShuffleXor(own_ssq, n);
-    }
+    own_ssq = sum_lanes(own_ssq, 1, GEMV_OWNERS);
     if (gl_LocalInvocationIndex == 0u) {
         stream[params.ssq + gl_WorkGroupID.x] = PUT(own_ssq);
     }

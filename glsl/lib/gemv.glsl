@@ -75,6 +75,7 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef SUBGROUP
 #define SUBGROUP 0
 #endif
+#include "lib/lanes.glsl"
 #ifndef LOOP
 #define LOOP 0
 #endif
@@ -243,16 +244,12 @@ void gemv_leave(uint lane, vec2 y, float ssq)
 {
 #if SUBGROUP
 #if GEMV_PARTS
-    for (uint n = 1u; n < 8u; n *= 2u) {
-        ssq += subgroupShuffleXor(ssq, n);
-    }
+    ssq = sum_lanes(ssq, 1, 8);
 #endif
-    for (uint n = 8u; n < uint(GEMV_SPAN); n *= 2u) {
-        y += subgroupShuffleXor(y, n);
+    y = sum_lanes(y, 8, GEMV_SPAN);
 #if SSQ_BY_SLICE
-        ssq += subgroupShuffleXor(ssq, n);
+    ssq = sum_lanes(ssq, 8, GEMV_SPAN);
 #endif
-    }
 #endif
     if (lane % uint(GEMV_SPAN) < 8u) {
         uint at = lane / uint(GEMV_SPAN) * 8u + lane % 8u;

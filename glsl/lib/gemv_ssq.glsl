@@ -12,9 +12,7 @@ shared float gemv_ssq_parts[N_SSQ_PART];
 void gemv_share_ssq(uint lane, float ssq)
 {
 #if SUBGROUP
-    for (uint n = 1u; n < uint(SSQ_SPAN); n *= 2u) {
-        ssq += subgroupShuffleXor(ssq, n);
-    }
+    ssq = sum_lanes(ssq, 1, SSQ_SPAN);
 #endif
     if (lane % uint(SSQ_SPAN) == 0u) {
         gemv_ssq_parts[lane / uint(SSQ_SPAN)] = ssq;
