@@ -97,10 +97,7 @@ Pairs turn_pairs(Pairs p, uint gamma)
     uint quad = 2u * (gl_LocalInvocationIndex % uint(N_OCTET));
 #if NORM
     Pairs weights = part_pairs(vectors[gamma + quad], vectors[gamma + quad + 1u]);
-    float ssq = dot(p.x, p.x) + dot(p.y, p.y);
-    for (uint n = 1u; n < uint(N_OCTET); n *= 2u) {
-        ssq += subgroupShuffleXor(ssq, n);
-    }
+    float ssq = sum_lanes(dot(p.x, p.x) + dot(p.y, p.y), 1, N_OCTET);
     float inverse = inversesqrt(ssq / float(HEAD_DIM) + params.norm_eps);
     p = Pairs(p.x * inverse * weights.x, p.y * inverse * weights.y);
 #endif
@@ -165,13 +162,13 @@ void begin_head(Part part)
                     q = load_pairs(q_at); k = load_pairs(k_at); v = load_pairs(v_at);)
 #endif
     vec4 a, b;
-    join_pairs(turn_pairs(q, params.q_gamma), q_low, q_high);
+    join_pairs(turn_pairs(q, params.q_gamma), a, b);
+    open_head(a, b);
     join_pairs(turn_pairs(k, params.k_gamma), a, b);
     pack_octet(K_TYPE, a, b, fresh.key_first, fresh.key_second);
     join_pairs(v, a, b);
     pack_octet(V_TYPE, a, b, fresh.value_first, fresh.value_second);
     write_fresh(part);
-    clear_sums();
 }
 
 void renew_row(Part part, inout Row row, uint own)
@@ -181,9 +178,13 @@ void renew_row(Part part, inout Row row, uint own)
     }
 }
 
-// Puts the token's own key and value in place of what the cache had there.
+// Puts the token's own key and value in place of what the cache had there, in the last tile of all.
 void renew_tile(Part part, inout Tile tile, uint key)
 {
+    uint first = key - gl_LocalInvocationIndex / uint(N_OCTET);
+    if (first + 3u * part.stride + uint(N_SLOT) < part.n_key) { // the same in all of the group
+        return;
+    }
     renew_row(part, tile.a, key);
     renew_row(part, tile.b, key + part.stride);
     renew_row(part, tile.c, key + 2u * part.stride);

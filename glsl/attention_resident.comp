@@ -48,9 +48,7 @@ layout(std430, binding = 0) coherent buffer Counters { uvec4 counters[]; };
 void begin_head(Part part)
 {
     uint at = part.head * N_QUAD + 2u * (gl_LocalInvocationIndex % uint(N_OCTET));
-    q_low = uintBitsToFloat(cache_word(at));
-    q_high = uintBitsToFloat(cache_word(at + 1u));
-    clear_sums();
+    open_head(uintBitsToFloat(cache_word(at)), uintBitsToFloat(cache_word(at + 1u)));
 }
 
 void renew_tile(Part part, inout Tile tile, uint key) {}

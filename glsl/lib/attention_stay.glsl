@@ -1,7 +1,8 @@
 // What attention of groups that stay has in common: attention_resident.comp, attention_qkv.comp. They declare Params
-// with the fields of the former, scratch and counters, and include what reads the cache (lib/kv_octet.glsl). They define
+// with the fields of the former, scratch and counters, and include what reads the cache (lib/kv_octet.glsl). They
+// define
 //
-//   void begin_head(Part part)       sets q_low and q_high, an octet of q, and clears sums
+//   void begin_head(Part part)       calls open_head() with an octet of q
 //   void renew_tile(Part part, inout Tile tile, uint key)
 //                                    may put keys and values in place of what the cache had
 
@@ -27,6 +28,7 @@
 #define N_MERGE 2
 #endif
 
+#include "lib/lanes.glsl"
 #include "lib/score_rule.glsl"
 
 // Results of subgroups: sums; largest score, sum of weights. Scores are times log2(e) throughout, so that a weight
@@ -100,17 +102,24 @@ Tile fetch_tile(Part part, uint key, uint end)
                 fetch_row(part, key + 3u * part.stride, end));
 }
 
-vec4 q_low, q_high;
-vec4 low, high; // an octet of the sum of weighted values
-vec2 both;      // largest score, sum of weights
+vec4 q_low, q_high; // an octet of q; times scale and log2(e) where nothing caps scores
+vec4 low, high;     // an octet of the sum of weighted values
+vec2 both;          // largest score, sum of weights
 
 // Sets q, and what has to be set anew for each head.
 void begin_head(Part part);
 // Puts in place of what the cache had what a kernel knows better.
 void renew_tile(Part part, inout Tile tile, uint key);
 
-void clear_sums()
+// q as it is loaded; where nothing caps the scores it is scaled instead of them.
+void open_head(vec4 a, vec4 b)
 {
+    q_low = a;
+    q_high = b;
+#if !SOFTCAP
+    q_low *= LOG2_E * params.scale;
+    q_high *= LOG2_E * params.scale;
+#endif
     low = high = vec4(0.0);
     both = vec2(MASKED, 0.0);
 }
@@ -127,15 +136,17 @@ float dot_row(Row row)
 vec4 score_tile(Part part, Tile tile, uint key)
 {
     vec4 s = vec4(dot_row(tile.a), dot_row(tile.b), dot_row(tile.c), dot_row(tile.d));
-    for (uint n = 1u; n < uint(N_OCTET); n *= 2u) {
-        s += subgroupShuffleXor(s, n);
-    }
+    s = sum_lanes(s, 1, N_OCTET);
+#if SOFTCAP
     s *= params.scale;
     s = LOG2_E * vec4(cap_score(s.x), cap_score(s.y), cap_score(s.z), cap_score(s.w));
+#endif
     uvec4 own = key + uvec4(0u, 1u, 2u, 3u) * part.stride;
-    bvec4 is_late = greaterThanEqual(own, uvec4(part.end));
-    s = mix(s, vec4(MASKED), is_late);
-    return mix(s, vec4(MASKED), lessThan(own, uvec4(part.seen)));
+    s = mix(s, vec4(MASKED), greaterThanEqual(own, uvec4(part.end)));
+#if WINDOW
+    s = mix(s, vec4(MASKED), lessThan(own, uvec4(part.seen)));
+#endif
+    return s;
 }
 
 void add_row(Row row, float weight)
@@ -146,13 +157,14 @@ void add_row(Row row, float weight)
     high += weight * b;
 }
 
-void work_tile(Part part, Tile tile, uint key)
+void work_tile(Part part, inout Tile tile, uint key)
 {
     renew_tile(part, tile, key);
     vec4 s = score_tile(part, tile, key);
     float largest = max(both.x, max(max(s.x, s.y), max(s.z, s.w)));
-    float factor = exp2(both.x - largest);
-    vec4 weights = mix(exp2(s - largest), vec4(0.0), equal(s, vec4(MASKED)));
+    float base = max(largest, 0.5 * MASKED); // of masked keys alone: their weights are 0
+    float factor = exp2(both.x - base);
+    vec4 weights = exp2(s - base);
     both = vec2(largest,
                 factor * both.y + ((weights.x + weights.y) + (weights.z + weights.w)));
     low *= factor;
@@ -189,19 +201,11 @@ void work_tiles(Part part)
 void share_parts()
 {
     uint lane = gl_LocalInvocationIndex, subgroup = lane / uint(SUBGROUP);
-    float largest = both.x;
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
-        largest = max(largest, subgroupShuffleXor(largest, n));
-    }
+    float largest = max_lanes(both.x, N_OCTET, SUBGROUP);
     float factor = exp2(both.x - largest);
-    both = vec2(largest, factor * both.y);
-    low *= factor;
-    high *= factor;
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
-        both.y += subgroupShuffleXor(both.y, n);
-        low += subgroupShuffleXor(low, n);
-        high += subgroupShuffleXor(high, n);
-    }
+    both = vec2(largest, sum_lanes(factor * both.y, N_OCTET, SUBGROUP));
+    low = sum_lanes(factor * low, N_OCTET, SUBGROUP);
+    high = sum_lanes(factor * high, N_OCTET, SUBGROUP);
     if (lane % uint(SUBGROUP) < uint(N_OCTET)) {
         uint at = subgroup * N_QUAD + 2u * (lane % uint(N_OCTET));
         sums[at] = low;
@@ -279,16 +283,9 @@ void merge_ranges(Part part, uint first, uint end, bool is_told)
                 TAKE_PUTS(sum, scratch_quads[at + quad], own, scratch_quads[at + N_QUAD])
             }
         }
-        float largest = own.x;
-        for (uint n = 1u; n < uint(N_MERGE); n *= 2u) {
-            largest = max(largest, subgroupShuffleXor(largest, n));
-        }
-        float factor = exp2(own.x - largest), weight = factor * own.y;
-        sum *= factor;
-        for (uint n = 1u; n < uint(N_MERGE); n *= 2u) {
-            weight += subgroupShuffleXor(weight, n);
-            sum += subgroupShuffleXor(sum, n);
-        }
+        float factor = exp2(own.x - max_lanes(own.x, 1, N_MERGE));
+        float weight = sum_lanes(factor * own.y, 1, N_MERGE);
+        sum = sum_lanes(factor * sum, 1, N_MERGE);
         if (quad < end && range == 0u) {
             scratch_quads[part.head * N_QUAD + quad] = put_quad(sum / weight);
         }
