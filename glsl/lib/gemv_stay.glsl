@@ -99,10 +99,11 @@ uint gemv_slice()
 }
 
 // Pairs past the last one, of groups without work, take the place of others: every value is set in all
-// groups, so that no register holds an old one in between.
+// groups, so that no register holds an old one in between. Of several, so that not all ask for the same; no remainder,
+// since this stands in front of the first weights.
 uint gemv_some_pair(uint pair)
 {
-    return pair < params.n_pair ? pair : pair % params.n_pair;
+    return pair < params.n_pair ? pair : min(pair & 15u, params.n_pair - 1u);
 }
 
 // The tiles of this slice's pair in a turn that begins at pair `first`.
