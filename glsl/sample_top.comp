@@ -45,12 +45,15 @@ layout(local_size_x = WG_SIZE) in;
 
 shared uint slot_key[MOST_SLOTS];
 // Of the group that draws.
-shared uint list_key[LIST_ROOM], list_id[LIST_ROOM], list_mass_lo[LIST_ROOM], list_mass_hi[LIST_ROOM];
+shared uvec4 list[LIST_ROOM]; // key, id, mass
 shared uint threshold_found, largest_found, n_listed, n_found, sum_lo, sum_hi, is_unsound, is_last;
 
 // Equal in all invocations.
 bool has_bans; // stop ids are left out
 uint top_k;    // as many as there are, at most
+// Read once and early: where groups stay each look at step_state is a way to memory and back.
+Draw draw;
+float top_p, lowest; // logit - max that min_p lets pass
 
 bool is_allowed(uint id)
 {
@@ -59,10 +62,20 @@ bool is_allowed(uint id)
 
 //-- the list --------------------------------------------------------------------------------------
 
-// A power of two of at least 2 n.
+// A power of two of at least 2 n, and of 8: so many are looked at together.
 uint count_slots(uint n)
 {
-    return min(2u << uint(findMSB(2u * n - 1u)), uint(MOST_SLOTS));
+    return min(2u << uint(findMSB(max(2u * n - 1u, 4u))), uint(MOST_SLOTS));
+}
+
+// Of four slots from j on those that come before slot i, which has the key.
+uint count_ahead(uint j, uint key, uint i)
+{
+    uint n = is_better(slot_key[j], j, key, i) ? 1u : 0u;
+    n += is_better(slot_key[j + 1u], j + 1u, key, i) ? 1u : 0u;
+    n += is_better(slot_key[j + 2u], j + 2u, key, i) ? 1u : 0u;
+    n += is_better(slot_key[j + 3u], j + 3u, key, i) ? 1u : 0u;
+    return n;
 }
 
 // Of a turn the partial result that an invocation folds into its slot, 0 past the last. Turns are skewed: logits that
@@ -115,8 +128,8 @@ uint find_threshold(uint n)
     fold_parts(n_slot);
     for (uint i = gl_LocalInvocationIndex; i < n_slot; i += uint(WG_SIZE)) {
         uint key = slot_key[i], rank = 0u;
-        for (uint j = 0u; j < n_slot; j++) {
-            rank += is_better(slot_key[j], j, key, i) ? 1u : 0u;
+        for (uint j = 0u; j < n_slot; j += 8u) {
+            rank += count_ahead(j, key, i) + count_ahead(j + 4u, key, i);
         }
         if (rank == n - 1u) {
             threshold_found = key;
@@ -210,8 +223,8 @@ uint search_all()
         uint key = key_of(logits[i]);
         if (reaches(key, i, place) && is_allowed(i)) {
             uint at = min(atomicAdd(n_found, 1u), uint(LIST_ROOM - 1));
-            list_key[at] = key;
-            list_id[at] = i;
+            list[at].x = key;
+            list[at].y = i;
         }
     }
     barrier();
@@ -228,10 +241,19 @@ uint load_list()
         return search_all();
     }
     if (i < n) {
-        list_key[i] = logits[many_at + LIST + 2u * i];
-        list_id[i] = logits[many_at + LIST + 2u * i + 1u];
+        list[i].x = logits[many_at + LIST + 2u * i];
+        list[i].y = logits[many_at + LIST + 2u * i + 1u];
     }
     return n;
+}
+
+// Counts entry j of the list in, if there is one and it comes before a token.
+void count_in(uint j, uint n, uint key, uint id, inout uint rank, inout uvec2 mass)
+{
+    uvec4 entry = list[j]; // there is room for as many as are looked at together
+    bool is_ahead = j < n && is_better(entry.x, entry.y, key, id);
+    rank += is_ahead ? 1u : 0u;
+    mass = add_mass(mass, is_ahead ? entry.zw : uvec2(0u));
 }
 
 uint draw_listed()
@@ -241,23 +263,22 @@ uint draw_listed()
     uint key = 0u, id = NO_ID, score = 0u, rank = 0u;
     uvec2 own = uvec2(0u), before = uvec2(0u);
     if (is_listed) {
-        key = list_key[lane];
-        id = list_id[lane];
+        key = list[lane].x;
+        id = list[lane].y;
         atomicMax(largest_found, key);
     }
     barrier();
     max_logit = value_of(largest_found);
     if (is_listed) {
         own = mass_of(key);
-        list_mass_lo[lane] = own.x;
-        list_mass_hi[lane] = own.y;
+        list[lane].zw = own;
     }
     barrier();
-    for (uint j = 0u; is_listed && j < n; j++) {
-        if (is_better(list_key[j], list_id[j], key, id)) {
-            rank++;
-            before = add_mass(before, uvec2(list_mass_lo[j], list_mass_hi[j]));
-        }
+    for (uint j = 0u; is_listed && j < n; j += 4u) {
+        count_in(j, n, key, id, rank, before);
+        count_in(j + 1u, n, key, id, rank, before);
+        count_in(j + 2u, n, key, id, rank, before);
+        count_in(j + 3u, n, key, id, rank, before);
     }
     if (is_listed && rank + 1u == top_k) {
         uvec2 sum = add_mass(before, own);
@@ -265,11 +286,10 @@ uint draw_listed()
         sum_hi = sum.y;
     }
     barrier();
-    float top_p = wanted_top_p();
     uvec2 share = mass_share(uvec2(sum_lo, sum_hi), top_p);
     if (is_listed && rank < top_k && (top_p == 1.0 || is_below(before, share))) {
-        score = draw_key(value_of(key) - max_logit, lowest_drawn(), id);
-        score = is_drawn() ? score : 0xFFFFFFFFu - rank;
+        score = draw_key(draw, value_of(key) - max_logit, lowest, id);
+        score = is_drawn(draw.temperature) ? score : 0xFFFFFFFFu - rank;
     }
     find_best(score, id);
     return id;
@@ -280,6 +300,9 @@ void main()
     has_bans = state.ban_stop != 0u;
     uint n_banned = has_bans ? min(state.n_stop, n_vocab) : 0u;
     top_k = min(state.top_k, n_vocab - n_banned);
+    draw = read_draw();
+    top_p = wanted_top_p();
+    lowest = lowest_drawn();
     uint share = (n_vocab - 1u) / gl_NumWorkGroups.x + 1u, begin = gl_WorkGroupID.x * share;
     uvec4 keys = load_keys(begin + gl_LocalInvocationIndex); // asked for ahead
     uint threshold = find_threshold(max(top_k + n_banned, 1u));

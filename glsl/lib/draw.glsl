@@ -3,9 +3,14 @@
 //
 // Needs lib/best.glsl, lib/exp_log.glsl, lib/logits.glsl, lib/philox.glsl, lib/step_state.glsl.
 
+bool is_drawn(float temperature)
+{
+    return temperature > 1e-30;
+}
+
 bool is_drawn()
 {
-    return state.temperature > 1e-30;
+    return is_drawn(state.temperature);
 }
 
 // The filters as they are wanted: 0 and 1 where they let all pass.

@@ -44,10 +44,12 @@ void write_counts(uint index, uint n_past, bool is_done)
 // be called by all invocations, after any of them wrote log-probabilities.
 void step_advance(uint token, uint status)
 {
-    uint step = state.step;
-    uint n_past = state.n_past + state.n_tokens;
-    bool is_done = state.done != 0u || status != STATUS_OK || step + 1u >= state.max_steps ||
-                   (state.ban_stop == 0u && is_stop_id(token));
+    // All of it is asked for at once: where groups stay each look is a way to memory and back.
+    uint step = state.step, max_steps = state.max_steps, epoch = state.epoch;
+    uint n_past = state.n_past + state.n_tokens, done = state.done, ban_stop = state.ban_stop;
+    bool is_stop = is_stop_id(token);
+    bool is_done = done != 0u || status != STATUS_OK || step + 1u >= max_steps ||
+                   (ban_stop == 0u && is_stop);
     memoryBarrierBuffer();
     barrier();
 #if HAS_COUNTS
@@ -61,7 +63,7 @@ void step_advance(uint token, uint status)
     uint slot = step % RING_SLOTS;
     ring[slot].token = token;
     ring[slot].step = step;
-    ring[slot].epoch = state.epoch;
+    ring[slot].epoch = epoch;
     memoryBarrierBuffer();
     ring[slot].status = status;
     state.token = token;
