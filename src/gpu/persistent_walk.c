@@ -284,10 +284,11 @@ static struct period find_period(const struct gi_persistent_maker *m)
 static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
 {
     const bool is_taken = m->n_tag > 0 && m->is_taken[entry];
+    fputs("    open_entry(++entry);\n", m->out);
     if (has_barrier(m, entry)) {
         fprintf(m->out, "    %s();\n", is_taken ? "grid_hand_over" : "grid_arrive");
     }
-    fprintf(m->out, "    open_entry(++entry);\n    begin_s%u();\n", m->stage_of[entry]);
+    fprintf(m->out, "    begin_s%u();\n", m->stage_of[entry]);
     if (has_barrier(m, entry)) {
         fprintf(m->out, "    if (!%s()) {\n        return false;\n    }\n",
                 is_taken ? "grid_take_over" : "grid_wait");
