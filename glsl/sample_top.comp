@@ -14,7 +14,9 @@
 // ranks, and the masses before each, come from comparing each with each, so that nothing depends on the order of
 // arrival. If the list was too short (hundreds of equal logits) the group looks for the top_k digit by digit.
 //
-// Little text on purpose: a stage of persistent programs. On an H200 with 128,256 logits it takes 16 us where
+// What one group does here everybody waits for, one instruction after another: step_state is read once and at once, and
+// where each is compared with each several invocations share the work. Little text on purpose: a stage of persistent
+// programs. On an H200 with 128,256 logits it takes 16 us where
 // sample_few takes 19 and the three stages of lib/many.glsl 25.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group"
@@ -37,15 +39,34 @@ layout(local_size_x = WG_SIZE) in;
 #define COUNT 0u
 #define ARRIVED 0x100000u
 #define LIST 64u
-#define LIST_ROOM (WG_SIZE < 256 ? WG_SIZE : 256) // at most one for an invocation; stages share little memory
-#define MOST_SLOTS (WG_SIZE < 256 ? WG_SIZE : 256)
+#define LIST_ROOM MOST_SLOTS // at most one for an invocation; stages share little memory
+#if WG_SIZE >= 256
+#define MOST_SLOTS 256
+#define LOG_MOST_SLOTS 8u
+#else
+#define MOST_SLOTS 128
+#define LOG_MOST_SLOTS 7u
+#endif
+#if WG_SIZE == 128
+#define LOG_WG_SIZE 7u
+#elif WG_SIZE == 256
+#define LOG_WG_SIZE 8u
+#elif WG_SIZE == 512
+#define LOG_WG_SIZE 9u
+#elif WG_SIZE == 1024
+#define LOG_WG_SIZE 10u
+#else
+#error "WG_SIZE: 128, 256, 512 or 1024"
+#endif
 #define SKEW 37u // odd
 #define NO_ID 0xFFFFFFFFu
 #define INFINITE 0xFF800000u // a key: of a partial result with a NaN or an infinity
 
-shared uint slot_key[MOST_SLOTS];
-// Of the group that draws.
-shared uvec4 list[LIST_ROOM]; // key, id, mass
+shared uint slot_key[MOST_SLOTS]; // then ranks of the list
+// Of the group that draws; the first serves as counters of the slots before.
+shared uint list_key[LIST_ROOM], list_id[LIST_ROOM];
+shared uint mass_low[LIST_ROOM], mass_high[LIST_ROOM]; // parts of a mass, of 24 and of 20 bits
+shared uint before_low[LIST_ROOM], before_high[LIST_ROOM];
 shared uint threshold_found, largest_found, n_listed, n_found, sum_lo, sum_hi, is_unsound, is_last;
 
 // Equal in all invocations.
@@ -62,20 +83,10 @@ bool is_allowed(uint id)
 
 //-- the list --------------------------------------------------------------------------------------
 
-// A power of two of at least 2 n, and of 8: so many are looked at together.
-uint count_slots(uint n)
+// The logarithm of a power of two of at least n.
+uint count_bits(uint n)
 {
-    return min(2u << uint(findMSB(max(2u * n - 1u, 4u))), uint(MOST_SLOTS));
-}
-
-// Of four slots from j on those that come before slot i, which has the key.
-uint count_ahead(uint j, uint key, uint i)
-{
-    uint n = is_better(slot_key[j], j, key, i) ? 1u : 0u;
-    n += is_better(slot_key[j + 1u], j + 1u, key, i) ? 1u : 0u;
-    n += is_better(slot_key[j + 2u], j + 2u, key, i) ? 1u : 0u;
-    n += is_better(slot_key[j + 3u], j + 3u, key, i) ? 1u : 0u;
-    return n;
+    return n > 1u ? uint(findMSB(n - 1u)) + 1u : 0u;
 }
 
 // Of a turn the partial result that an invocation folds into its slot, 0 past the last. Turns are skewed: logits that
@@ -108,32 +119,35 @@ void fold_parts(uint n_slot)
     barrier(); // the group may have been another before
     for (uint i = lane; i < n_slot; i += uint(WG_SIZE)) {
         slot_key[i] = 0u;
+        list_key[i] = 0u;
     }
     if (lane == 0u) {
         is_unsound = 0u;
-        threshold_found = 0u;
+        threshold_found = 0xFFFFFFFFu;
     }
     barrier();
-    atomicMax(slot_key[lane % n_slot], key);
+    atomicMax(slot_key[lane & (n_slot - 1u)], key);
     if (key >= INFINITE) {
         is_unsound = 1u;
     }
     barrier();
 }
 
-// The key of a threshold that at least n logits reach; 0 if the parts are too few to say.
+// The key of a threshold that at least n logits reach; 0 if the parts are too few to say. It is that of the least slot
+// with fewer than n larger ones.
 uint find_threshold(uint n)
 {
-    uint n_slot = count_slots(n);
+    uint bits = min(count_bits(2u * n), LOG_MOST_SLOTS), n_slot = 1u << bits;
     fold_parts(n_slot);
-    for (uint i = gl_LocalInvocationIndex; i < n_slot; i += uint(WG_SIZE)) {
-        uint key = slot_key[i], rank = 0u;
-        for (uint j = 0u; j < n_slot; j += 8u) {
-            rank += count_ahead(j, key, i) + count_ahead(j + 4u, key, i);
-        }
-        if (rank == n - 1u) {
-            threshold_found = key;
-        }
+    uint share = LOG_WG_SIZE - bits, slot = gl_LocalInvocationIndex >> share;
+    uint key = slot_key[slot], n_larger = 0u;
+    for (uint i = gl_LocalInvocationIndex & ((1u << share) - 1u); i < n_slot; i += 1u << share) {
+        n_larger += slot_key[i] > key ? 1u : 0u;
+    }
+    atomicAdd(list_key[slot], n_larger);
+    barrier();
+    if (gl_LocalInvocationIndex < n_slot && list_key[gl_LocalInvocationIndex] < n) {
+        atomicMin(threshold_found, slot_key[gl_LocalInvocationIndex]);
     }
     barrier();
     return threshold_found;
@@ -148,17 +162,20 @@ void list_token(uint key, uint id)
     }
 }
 
-// Of the group's share what reaches the threshold; `keys` are the first ones.
-void list_share(uint first, uint end, uvec4 keys, uint threshold)
+// Of the group's share what reaches the threshold; `bits` are the first logits.
+void list_share(uint first, uint end, uvec4 bits, uint threshold)
 {
-    for (uint i = first; i < end; i += N_TOGETHER * uint(WG_SIZE)) {
+    for (uint i = first; i < end;) {
         for (uint j = 0u; j < bound(N_TOGETHER); j++) {
-            uint id = i + j * uint(WG_SIZE);
-            if (keys[j] >= threshold && id < end && is_allowed(id)) {
-                list_token(keys[j], id);
+            uint id = i + j * uint(WG_SIZE), key = key_of(bits[j]);
+            if (key >= threshold && id < end && is_allowed(id)) {
+                list_token(key, id);
             }
         }
-        keys = load_keys(i + N_TOGETHER * uint(WG_SIZE));
+        i += N_TOGETHER * uint(WG_SIZE);
+        if (i < end) {
+            bits = load_logits(i);
+        }
     }
 }
 
@@ -223,8 +240,8 @@ uint search_all()
         uint key = key_of(logits[i]);
         if (reaches(key, i, place) && is_allowed(i)) {
             uint at = min(atomicAdd(n_found, 1u), uint(LIST_ROOM - 1));
-            list[at].x = key;
-            list[at].y = i;
+            list_key[at] = key;
+            list_id[at] = i;
         }
     }
     barrier();
@@ -241,19 +258,30 @@ uint load_list()
         return search_all();
     }
     if (i < n) {
-        list[i].x = logits[many_at + LIST + 2u * i];
-        list[i].y = logits[many_at + LIST + 2u * i + 1u];
+        list_key[i] = logits[many_at + LIST + 2u * i];
+        list_id[i] = logits[many_at + LIST + 2u * i + 1u];
     }
     return n;
 }
 
-// Counts entry j of the list in, if there is one and it comes before a token.
-void count_in(uint j, uint n, uint key, uint id, inout uint rank, inout uvec2 mass)
+// Leaves how many tokens come before each of the list, and their masses: all invocations count, several for a token.
+void count_before(uint n)
 {
-    uvec4 entry = list[j]; // there is room for as many as are looked at together
-    bool is_ahead = j < n && is_better(entry.x, entry.y, key, id);
-    rank += is_ahead ? 1u : 0u;
-    mass = add_mass(mass, is_ahead ? entry.zw : uvec2(0u));
+    uint share = LOG_WG_SIZE - min(count_bits(n), LOG_WG_SIZE), i = gl_LocalInvocationIndex >> share;
+    uint rank = 0u, low = 0u, high = 0u;
+    if (i < n) {
+        uint key = list_key[i], id = list_id[i];
+        for (uint j = gl_LocalInvocationIndex & ((1u << share) - 1u); j < n; j += 1u << share) {
+            bool is_before = is_better(list_key[j], list_id[j], key, id);
+            rank += is_before ? 1u : 0u;
+            low += is_before ? mass_low[j] : 0u;
+            high += is_before ? mass_high[j] : 0u;
+        }
+        atomicAdd(slot_key[i], rank);
+        atomicAdd(before_low[i], low);
+        atomicAdd(before_high[i], high);
+    }
+    barrier();
 }
 
 uint draw_listed()
@@ -263,22 +291,25 @@ uint draw_listed()
     uint key = 0u, id = NO_ID, score = 0u, rank = 0u;
     uvec2 own = uvec2(0u), before = uvec2(0u);
     if (is_listed) {
-        key = list[lane].x;
-        id = list[lane].y;
+        key = list_key[lane];
+        id = list_id[lane];
         atomicMax(largest_found, key);
+        slot_key[lane] = 0u;
+        before_low[lane] = 0u;
+        before_high[lane] = 0u;
     }
     barrier();
     max_logit = value_of(largest_found);
     if (is_listed) {
         own = mass_of(key);
-        list[lane].zw = own;
+        mass_low[lane] = own.x & 0xFFFFFFu;
+        mass_high[lane] = own.y << 8u | own.x >> 24u;
     }
     barrier();
-    for (uint j = 0u; is_listed && j < n; j += 4u) {
-        count_in(j, n, key, id, rank, before);
-        count_in(j + 1u, n, key, id, rank, before);
-        count_in(j + 2u, n, key, id, rank, before);
-        count_in(j + 3u, n, key, id, rank, before);
+    count_before(n);
+    if (is_listed) {
+        rank = slot_key[lane];
+        before = add_mass(uvec2(before_high[lane] << 24u, before_high[lane] >> 8u), uvec2(before_low[lane], 0u));
     }
     if (is_listed && rank + 1u == top_k) {
         uvec2 sum = add_mass(before, own);
@@ -297,16 +328,18 @@ uint draw_listed()
 
 void main()
 {
-    has_bans = state.ban_stop != 0u;
-    uint n_banned = has_bans ? min(state.n_stop, n_vocab) : 0u;
-    top_k = min(state.top_k, n_vocab - n_banned);
+    // All of step_state at once, then the logits, which are looked at last.
     draw = read_draw();
     top_p = wanted_top_p();
-    lowest = lowest_drawn();
+    uint ban_stop = state.ban_stop, n_stop = state.n_stop, wanted_k = state.top_k;
     uint share = (n_vocab - 1u) / gl_NumWorkGroups.x + 1u, begin = gl_WorkGroupID.x * share;
-    uvec4 keys = load_keys(begin + gl_LocalInvocationIndex); // asked for ahead
+    uvec4 bits = load_logits(begin + gl_LocalInvocationIndex);
+    has_bans = ban_stop != 0u;
+    uint n_banned = has_bans ? min(n_stop, n_vocab) : 0u;
+    top_k = min(wanted_k, n_vocab - n_banned);
     uint threshold = find_threshold(max(top_k + n_banned, 1u));
-    list_share(begin + gl_LocalInvocationIndex, min(begin + share, n_vocab), keys, threshold);
+    list_share(begin + gl_LocalInvocationIndex, min(begin + share, n_vocab), bits, threshold);
+    lowest = lowest_drawn();
     if (is_last_group()) {
         bool is_sound = is_unsound == 0u;
         uint token = draw_listed();

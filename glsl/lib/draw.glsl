@@ -22,7 +22,8 @@ uint wanted_top_k(bool has_bans)
 
 float wanted_top_p()
 {
-    return state.top_p < 1.0 ? max(state.top_p, 0.0) : 1.0;
+    float top_p = state.top_p;
+    return top_p < 1.0 ? max(top_p, 0.0) : 1.0;
 }
 
 // Whether all tokens are drawn from but those that min_p keeps out.
@@ -34,7 +35,8 @@ bool draws_from_all(bool has_bans)
 // logit - max that min_p lets pass.
 float lowest_drawn()
 {
-    return state.min_p > 0.0 ? log_positive(clamp(state.min_p, 1e-37, 1.0)) : -3.4e38;
+    float min_p = state.min_p;
+    return min_p > 0.0 ? log_positive(clamp(min_p, 1e-37, 1.0)) : -3.4e38;
 }
 
 // -log(U) for a uniform U, fine-grained where it is small.

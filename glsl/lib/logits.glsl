@@ -33,11 +33,16 @@ uint bound(uint n)
 #define N_TOGETHER 4u // logits that an invocation asks for at once
 
 // Of the logits i, i + WG_SIZE ..., which may be past the last.
-uvec4 load_keys(uint i)
+uvec4 load_logits(uint i)
 {
     uvec4 at = min(i + uvec4(0u, 1u, 2u, 3u) * uint(WG_SIZE), uvec4(n_vocab - 1u));
-    return uvec4(key_of(logits[at.x]), key_of(logits[at.y]), key_of(logits[at.z]),
-                 key_of(logits[at.w]));
+    return uvec4(logits[at.x], logits[at.y], logits[at.z], logits[at.w]);
+}
+
+uvec4 load_keys(uint i)
+{
+    uvec4 bits = load_logits(i);
+    return uvec4(key_of(bits.x), key_of(bits.y), key_of(bits.z), key_of(bits.w));
 }
 
 // Takes an invocation's share of the partial results.

@@ -49,7 +49,7 @@ bool gi_persistent_may_try(const struct gi_persistent_scene *scene);
 // H200 2,240 tokens/s in groups of 512, 2,172 in those of 256; at 2,048 keys 1,518 and 1,640.
 bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups);
 // Whether they may be where steps end with a draw (ops/sample_top.h), too, in what groups of 512 share: attention over
-// heads of 256 takes 16 KiB of 48 there, x 20, sums 4, reductions 4 and the draw 5.
+// heads of 256 takes 16 KiB of 48 there, x 20, sums 4, reductions 4 and the draw 7.
 bool gi_persistent_has_room_to_draw(uint32_t head_dim);
 
 #endif
