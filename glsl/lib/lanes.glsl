@@ -8,30 +8,31 @@
     if (from <= n && n < to) {                                                                     \
         x = combined;                                                                              \
     }
+#define LANES_STEPS(step) step(1) step(2) step(4) step(8) step(16) step(32)
 #define SUM_STEP(n) LANES_STEP(n, x + subgroupShuffleXor(x, uint(n)))
 #define MAX_STEP(n) LANES_STEP(n, max(x, subgroupShuffleXor(x, uint(n))))
 
 float sum_lanes(float x, int from, int to)
 {
-    SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32)
+    LANES_STEPS(SUM_STEP)
     return x;
 }
 
 vec2 sum_lanes(vec2 x, int from, int to)
 {
-    SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32)
+    LANES_STEPS(SUM_STEP)
     return x;
 }
 
 vec4 sum_lanes(vec4 x, int from, int to)
 {
-    SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32)
+    LANES_STEPS(SUM_STEP)
     return x;
 }
 
 float max_lanes(float x, int from, int to)
 {
-    MAX_STEP(1) MAX_STEP(2) MAX_STEP(4) MAX_STEP(8) MAX_STEP(16) MAX_STEP(32)
+    LANES_STEPS(MAX_STEP)
     return x;
 }
 #endif
