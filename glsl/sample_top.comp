@@ -16,10 +16,10 @@
 //
 // What one group does here everybody waits for, one instruction after another: step_state is read once and at once, and
 // where each is compared with each several invocations share the work. Little text on purpose: a stage of persistent
-// programs. On an H200 with 128,256 logits it takes 16 us where
-// sample_few takes 19 and the three stages of lib/many.glsl 25.
+// programs. On an H200 with 128,256 logits it took 16 us before the work was shared, where sample_few takes 19 and the
+// three stages of lib/many.glsl 25.
 #ifndef WG_SIZE
-#error "WG_SIZE: invocations of the work group"
+#error "WG_SIZE: invocations of the work group, a power of two"
 #endif
 #ifndef HAS_COUNTS
 #error "HAS_COUNTS: 1 if the table is indirect"
@@ -39,25 +39,10 @@ layout(local_size_x = WG_SIZE) in;
 #define COUNT 0u
 #define ARRIVED 0x100000u
 #define LIST 64u
+#define MOST_SLOTS (WG_SIZE < 256 ? WG_SIZE : 256)
 #define LIST_ROOM MOST_SLOTS // at most one for an invocation; stages share little memory
-#if WG_SIZE >= 256
-#define MOST_SLOTS 256
-#define LOG_MOST_SLOTS 8u
-#else
-#define MOST_SLOTS 128
-#define LOG_MOST_SLOTS 7u
-#endif
-#if WG_SIZE == 128
-#define LOG_WG_SIZE 7u
-#elif WG_SIZE == 256
-#define LOG_WG_SIZE 8u
-#elif WG_SIZE == 512
-#define LOG_WG_SIZE 9u
-#elif WG_SIZE == 1024
-#define LOG_WG_SIZE 10u
-#else
-#error "WG_SIZE: 128, 256, 512 or 1024"
-#endif
+#define LOG_MOST_SLOTS uint(findMSB(MOST_SLOTS))
+#define LOG_WG_SIZE uint(findMSB(WG_SIZE))
 #define SKEW 37u // odd
 #define NO_ID 0xFFFFFFFFu
 #define INFINITE 0xFF800000u // a key: of a partial result with a NaN or an infinity
@@ -74,7 +59,7 @@ bool has_bans; // stop ids are left out
 uint top_k;    // as many as there are, at most
 // Read once and early: where groups stay each look at step_state is a way to memory and back.
 Draw draw;
-float top_p, lowest; // logit - max that min_p lets pass
+float top_p, min_p;
 
 bool is_allowed(uint id)
 {
@@ -267,7 +252,7 @@ uint load_list()
 // Leaves how many tokens come before each of the list, and their masses: all invocations count, several for a token.
 void count_before(uint n)
 {
-    uint share = LOG_WG_SIZE - min(count_bits(n), LOG_WG_SIZE), i = gl_LocalInvocationIndex >> share;
+    uint share = LOG_WG_SIZE - count_bits(n), i = gl_LocalInvocationIndex >> share;
     uint rank = 0u, low = 0u, high = 0u;
     if (i < n) {
         uint key = list_key[i], id = list_id[i];
@@ -319,7 +304,7 @@ uint draw_listed()
     barrier();
     uvec2 share = mass_share(uvec2(sum_lo, sum_hi), top_p);
     if (is_listed && rank < top_k && (top_p == 1.0 || is_below(before, share))) {
-        score = draw_key(draw, value_of(key) - max_logit, lowest, id);
+        score = draw_key(draw, value_of(key) - max_logit, lowest_drawn(min_p), id);
         score = is_drawn(draw.temperature) ? score : 0xFFFFFFFFu - rank;
     }
     find_best(score, id);
@@ -331,6 +316,7 @@ void main()
     // All of step_state at once, then the logits, which are looked at last.
     draw = read_draw();
     top_p = wanted_top_p();
+    min_p = state.min_p;
     uint ban_stop = state.ban_stop, n_stop = state.n_stop, wanted_k = state.top_k;
     uint share = (n_vocab - 1u) / gl_NumWorkGroups.x + 1u, begin = gl_WorkGroupID.x * share;
     uvec4 bits = load_logits(begin + gl_LocalInvocationIndex);
@@ -339,7 +325,6 @@ void main()
     top_k = min(wanted_k, n_vocab - n_banned);
     uint threshold = find_threshold(max(top_k + n_banned, 1u));
     list_share(begin + gl_LocalInvocationIndex, min(begin + share, n_vocab), bits, threshold);
-    lowest = lowest_drawn();
     if (is_last_group()) {
         bool is_sound = is_unsound == 0u;
         uint token = draw_listed();

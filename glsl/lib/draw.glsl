@@ -33,10 +33,14 @@ bool draws_from_all(bool has_bans)
 }
 
 // logit - max that min_p lets pass.
+float lowest_drawn(float min_p)
+{
+    return min_p > 0.0 ? log_positive(clamp(min_p, 1e-37, 1.0)) : -3.4e38;
+}
+
 float lowest_drawn()
 {
-    float min_p = state.min_p;
-    return min_p > 0.0 ? log_positive(clamp(min_p, 1e-37, 1.0)) : -3.4e38;
+    return lowest_drawn(state.min_p);
 }
 
 // -log(U) for a uniform U, fine-grained where it is small.
