@@ -6,8 +6,9 @@
 #include <string.h>
 
 enum {
-    SAME_STEPS = 4, // whose tokens are compared
-    N_ROUND = 3,    // of timing, the best of which counts
+    SAME_STEPS = 4,        // whose tokens are compared
+    N_ROUND = 3,           // of timing, the best of which counts
+    PLACES_NS = 200000000, // that trying ways of placing groups out takes
 };
 
 static struct gi_gpu *gpu_of(const struct glinfer_session *session)
@@ -222,4 +223,38 @@ bool gi_persistent_check(struct glinfer_session *session, const struct gi_persis
     }
     *verdict = found;
     return true;
+}
+
+//-- where groups run ------------------------------------------------------------------------------
+
+// Each way twice, if there is time: now and then a GPU has something else to do.
+bool gi_persistent_check_places(struct glinfer_session *session,
+                                const struct gi_persistent_check *check, struct glinfer_error *err)
+{
+    const uint32_t n_ways = gi_persistent_ways(check->persistent);
+    uint32_t best = 0;
+    uint64_t step_ns = UINT64_MAX, best_ns = UINT64_MAX;
+    if (n_ways == 1 || session->n_ctx - check->n_past < GI_PERSISTENT_TRIED_STEPS) {
+        return true;
+    }
+    if (!time_steps(session, check, run_persistent, 1, &step_ns, err)) {
+        return false;
+    }
+    const uint32_t n = count_steps(session, check, step_ns, GI_PERSISTENT_TRIED_STEPS);
+    const uint64_t end_ns = gi_clock_ns() + PLACES_NS;
+    for (uint32_t i = 0; i < 2 * (n_ways - 1) && gi_clock_ns() < end_ns; i++) {
+        const uint32_t way = 1 + i % (n_ways - 1); // the device's own is another one tomorrow
+        uint64_t ns = UINT64_MAX;
+        if (!gi_persistent_place(check->persistent, way, err) ||
+            !time_steps(session, check, run_persistent, n, &ns, err)) {
+            return false;
+        }
+        best = ns < best_ns ? way : best;
+        best_ns = ns < best_ns ? ns : best_ns;
+    }
+    gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_DEBUG,
+                 "its groups are placed in way %u of %u, in which a step takes %.3f ms", best,
+                 n_ways, (double)best_ns / 1e6);
+    return expect_no_fault(session, check, err) &&
+           gi_persistent_place(check->persistent, best, err);
 }

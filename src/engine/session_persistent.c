@@ -263,7 +263,19 @@ static void keep_refusal(struct glinfer_session *session, enum gi_step_end end,
     }
 }
 
-// Builds, where that is not done yet, and tries out what was not tried before.
+// Tries out what was not tried before, and where its groups run best, which is another place in each session.
+static bool try_out(struct glinfer_session *session, const struct gi_persistent_check *check,
+                    bool is_new, struct glinfer_error *why)
+{
+    const struct gi_verdict *verdict = &session->persistent[check->end].verdict;
+    if (is_new && !judge(session, check, why)) {
+        return false;
+    }
+    return !is_welcome(session, verdict) || gi_gpu_persistent(gpu_of(session))->is_unchecked ||
+           gi_persistent_check_places(session, check, why);
+}
+
+// Builds, where that is not done yet, and tries it out.
 static bool settle(struct glinfer_session *session, const struct gi_persistent_check *where,
                    glinfer_progress_fn progress, void *user, struct glinfer_error *err)
 {
@@ -279,7 +291,7 @@ static bool settle(struct glinfer_session *session, const struct gi_persistent_c
         }
         keep_refusal(session, check.end, &why);
         refuse(session, check.end, why.message);
-    } else if (is_new && !judge(session, &check, &why)) {
+    } else if (!try_out(session, &check, is_new, &why)) {
         refuse(session, check.end, why.message);
         if (!clear_counters(session, err)) {
             return false;
