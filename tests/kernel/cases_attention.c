@@ -34,7 +34,7 @@ static void attention_init(struct attention *a, struct kt_run *run, const struct
         .rule = {1.0f / sqrtf((float)c->shape.head_dim), c->softcap, c->window},
         .width = c->shape.n_head * c->shape.head_dim
     };
-    kt_layer_init(&a->layer, run, &c->shape);
+    kt_layer_init(&a->layer, run, &c->shape, c->n_past + c->n_tokens);
     size_t n = (size_t)c->n_tokens * a->width;
     a->q = kt_alloc(n, sizeof(float));
     a->want = kt_alloc(a->width, sizeof(double));

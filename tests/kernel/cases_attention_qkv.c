@@ -74,7 +74,7 @@ static void init(struct attention_qkv *a, struct kt_run *run, const struct atten
     *a = (struct attention_qkv){
         .c = c, .rule = {1.0f / sqrtf((float)c->rope.shape.head_dim), c->softcap, c->window}
     };
-    kt_layer_init(&a->layer, run, &c->rope.shape);
+    kt_layer_init(&a->layer, run, &c->rope.shape, c->rope.n_past);
     kt_qkv_init(&a->qkv, run, &c->rope.shape, c->rope.n_tokens);
     a->row = kt_range(run, "row", NULL, a->qkv.rows.stride * sizeof(float));
     a->input = (struct gi_attention_input){.layout = a->qkv.layout, .qkv = a->row};

@@ -87,7 +87,7 @@ static bool run_rope_kv(struct kt_run *run, size_t index)
     struct glinfer_error err;
     struct kt_layer layer;
     struct kt_qkv qkv;
-    kt_layer_init(&layer, run, &c->shape);
+    kt_layer_init(&layer, run, &c->shape, c->shape.n_ctx);
     kt_qkv_init(&qkv, run, &c->shape, c->n_tokens);
     struct gi_vectors vectors = make_table(run, c->n_rot, c->shape.n_ctx);
     uint32_t stride = kt_pad32(c->shape.n_head * c->shape.head_dim);
@@ -133,7 +133,7 @@ static bool run_norm_rope_kv(struct kt_run *run, size_t index)
     struct kt_qkv qkv;
     struct gi_head_norm norm;
     float *values;
-    kt_layer_init(&layer, run, &c->shape);
+    kt_layer_init(&layer, run, &c->shape, c->shape.n_ctx);
     kt_qkv_init(&qkv, run, &c->shape, c->n_tokens);
     struct gi_vectors vectors = kt_normed_table(run, c, is_whole(index), &norm, &values);
     const struct gi_rope rope = {.table = 0, .n_rot = c->n_rot};

@@ -57,7 +57,32 @@ static void fill_cache(struct kt_run *run, float *values, uint32_t n_row, uint32
     }
 }
 
-void kt_layer_init(struct kt_layer *layer, struct kt_run *run, const struct kt_layer_shape *shape)
+// As memory may be that nobody has written.
+static void spoil_row(size_t row, uint32_t head_dim, enum gi_cache_type type, uint32_t *words,
+                      uint32_t *scale)
+{
+    const uint32_t n_scale = (head_dim + 63) / 64;
+    if (type == F32) {
+        memset(words + row * head_dim, 0xFF, head_dim * sizeof(uint32_t));
+    } else if (type == F16) {
+        memset(words + row * head_dim / 2, 0xFF, head_dim / 2 * sizeof(uint32_t));
+    } else {
+        memset(scale + row * n_scale, 0xFF, n_scale * sizeof(uint32_t));
+    }
+}
+
+static void spoil(const struct kt_layer_shape *shape, enum gi_cache_type type, uint32_t n_written,
+                  uint32_t *words, uint32_t *scale)
+{
+    for (uint32_t head = 0; head < shape->n_kv_head; head++) {
+        for (uint32_t i = n_written; i < shape->n_ctx; i++) {
+            spoil_row((size_t)head * shape->n_ctx + i, shape->head_dim, type, words, scale);
+        }
+    }
+}
+
+void kt_layer_init(struct kt_layer *layer, struct kt_run *run, const struct kt_layer_shape *shape,
+                   uint32_t n_written)
 {
     size_t n = (size_t)shape->n_kv_head * shape->n_ctx * shape->head_dim;
     memset(layer, 0, sizeof(*layer));
@@ -71,6 +96,10 @@ void kt_layer_init(struct kt_layer *layer, struct kt_run *run, const struct kt_l
                layer->words + layer->kv.k_scale);
     fill_cache(run, layer->v, n_row, dim, shape->type_v, layer->words + layer->kv.v,
                layer->words + layer->kv.v_scale);
+    spoil(shape, shape->type_k, n_written, layer->words + layer->kv.k,
+          layer->words + layer->kv.k_scale);
+    spoil(shape, shape->type_v, n_written, layer->words + layer->kv.v,
+          layer->words + layer->kv.v_scale);
     layer->kv.range = kt_range(run, "layer", layer->words, (size_t)layer->size);
 }
 

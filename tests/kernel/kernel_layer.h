@@ -25,8 +25,10 @@ struct kt_layer {
     uint64_t size;
 };
 
-// Random k and v everywhere, q zero.
-void kt_layer_init(struct kt_layer *layer, struct kt_run *run, const struct kt_layer_shape *shape);
+// Random k and v in the first n_written places, q zero. What lies behind them is NaN, as in memory that nobody has
+// written; k and v have values there, too.
+void kt_layer_init(struct kt_layer *layer, struct kt_run *run, const struct kt_layer_shape *shape,
+                   uint32_t n_written);
 void kt_layer_finish(struct kt_layer *layer);
 
 #endif
