@@ -139,7 +139,6 @@ void grid_hand_over()
 {
     if (grid_is_settled) {
         grid_turn_over(TAG_BITS);
-        barrier(); // shared memory is the next stage's from here on
     } else {
         grid_arrive();
     }
@@ -147,7 +146,11 @@ void grid_hand_over()
 
 bool grid_take_over()
 {
-    return grid_is_settled || grid_wait();
+    if (grid_is_settled) {
+        barrier(); // shared memory is the next stage's from here on
+        return true;
+    }
+    return grid_wait();
 }
 
 // To be called last, if all was sound.
