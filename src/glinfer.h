@@ -330,8 +330,9 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
 // that, decoding allocates and compiles nothing, with one exception: where chains of steps may be faster in one
 // dispatch (GLINFER_DISPATCH_PERSISTENT), a program for that is looked for in the cache, and after a second of
 // decoding another process is asked for it (glinfer_device_params.delegate). It is tried out between two chains, in
-// some milliseconds, and what was found is kept with the compiled programs. Fails with OVER_BUDGET, NO_MEMORY,
-// INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
+// some milliseconds, and what was found is kept with the compiled programs. A session that has decoded for five seconds
+// tries for a fifth of one where on the GPU it runs best, and once more with many tokens in the cache. Fails with
+// OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
@@ -434,7 +435,8 @@ struct glinfer_prepared {
 // Does now what would be done while answers go on: compiles, which may take a minute the first time, tries out, and
 // chooses how steps of such generations (n_prompt, 0 for prompts of any length, n_predict, temperature, top_k, n_probs
 // of params) are submitted from then on.
-// For who measures, and who would rather wait before than be slower at first. The session keeps what it holds;
+// For who measures, and who would rather wait before than be slower at first. The session keeps what it holds, and how
+// many tokens that is counts: with many, one dispatch runs elsewhere on the GPU than with few.
 // params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with CANCELLED, DRIVER,
 // NO_MEMORY, GPU_LOST; where one dispatch cannot be had that is no failure.
 GLINFER_API bool glinfer_session_prepare(struct glinfer_session *session,

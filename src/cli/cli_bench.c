@@ -178,6 +178,31 @@ static bool add_point(struct bench *bench, struct glinfer_error *err)
     return true;
 }
 
+// Steps in one dispatch have their groups where they are fastest at the depth that the session has then.
+static bool prepare_at_depth(struct bench *bench, const struct test *test,
+                             struct glinfer_error *err)
+{
+    const struct glinfer_generate_params params = make_params(bench, 1, test->n_gen + 1);
+    struct glinfer_stats stats;
+    glinfer_session_reset(bench->session);
+    return generate(bench, test->n_depth, 0, &stats, err) &&
+           glinfer_session_prepare(bench->session, &params, NULL, err);
+}
+
+static bool warm_up(struct bench *bench, const struct test *test, struct glinfer_error *err)
+{
+    const struct test warmup = {.n_prompt = test->n_prompt,
+                                .n_gen = test->n_gen > 16 ? 16 : test->n_gen};
+    struct glinfer_stats stats;
+    note_progress(bench, test, 0);
+    if (!run_test(bench, &warmup, &stats, err)) {
+        return false;
+    }
+    const bool is_deep = test->n_depth > 0 && test->n_gen > 0;
+    return !is_deep || stats.dispatch != GLINFER_DISPATCH_PERSISTENT ||
+           prepare_at_depth(bench, test, err);
+}
+
 static bool measure(struct bench *bench, const struct test *test, struct glinfer_error *err)
 {
     struct glinfer_stats stats;
@@ -186,13 +211,8 @@ static bool measure(struct bench *bench, const struct test *test, struct glinfer
         return false;
     }
     wait_seconds(bench->settings->delay);
-    if (!bench->settings->has_no_warmup) {
-        const struct test warmup = {.n_prompt = test->n_prompt,
-                                    .n_gen = test->n_gen > 16 ? 16 : test->n_gen};
-        note_progress(bench, test, 0);
-        if (!run_test(bench, &warmup, &stats, err)) {
-            return false;
-        }
+    if (!bench->settings->has_no_warmup && !warm_up(bench, test, err)) {
+        return false;
     }
     for (int64_t i = 1; i <= bench->settings->n_run; i++) {
         note_progress(bench, test, i);

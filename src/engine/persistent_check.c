@@ -229,10 +229,10 @@ bool gi_persistent_check(struct glinfer_session *session, const struct gi_persis
 
 // Each way twice, if there is time: now and then a GPU has something else to do.
 bool gi_persistent_check_places(struct glinfer_session *session,
-                                const struct gi_persistent_check *check, struct glinfer_error *err)
+                                const struct gi_persistent_check *check, uint32_t *best,
+                                struct glinfer_error *err)
 {
     const uint32_t n_ways = gi_persistent_ways(check->persistent);
-    uint32_t best = 0;
     uint64_t step_ns = UINT64_MAX, best_ns = UINT64_MAX;
     if (n_ways == 1 || session->n_ctx - check->n_past < GI_PERSISTENT_TRIED_STEPS) {
         return true;
@@ -249,12 +249,12 @@ bool gi_persistent_check_places(struct glinfer_session *session,
             !time_steps(session, check, run_persistent, n, &ns, err)) {
             return false;
         }
-        best = ns < best_ns ? way : best;
+        *best = ns < best_ns ? way : *best;
         best_ns = ns < best_ns ? ns : best_ns;
     }
     gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_DEBUG,
-                 "its groups are placed in way %u of %u, in which a step takes %.3f ms", best,
-                 n_ways, (double)best_ns / 1e6);
+                 "its groups are placed in way %u of %u, in which a step takes %.3f ms at %u",
+                 *best, n_ways, (double)best_ns / 1e6, check->n_past);
     return expect_no_fault(session, check, err) &&
-           gi_persistent_place(check->persistent, best, err);
+           gi_persistent_place(check->persistent, *best, err);
 }

@@ -29,6 +29,11 @@ bool gi_persistent_may_try(const struct gi_persistent_scene *scene)
            (scene->is_tried || scene->n_free >= GI_PERSISTENT_TRIED_STEPS);
 }
 
+bool gi_persistent_may_place(const struct gi_persistent_scene *scene)
+{
+    return scene->phase == GI_PERSISTENT_READY && scene->session_ns >= 5000 * MS;
+}
+
 bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups)
 {
     return layer_bytes / n_groups >= 256u << 10;

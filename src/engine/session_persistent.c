@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "engine/compile_job.h"
 #include "engine/generate.h"
-#include "engine/persistent_check.h"
+#include "engine/session_places.h"
 #include "engine/session_tables.h"
 
 #include <stdlib.h>
@@ -263,37 +263,45 @@ static void keep_refusal(struct glinfer_session *session, enum gi_step_end end,
     }
 }
 
-// Tries out what was not tried before, and where its groups run best, which is another place in each session.
+// Tries out what was not tried before, and for who is patient where its groups run best, which is another place in each
+// session.
 static bool try_out(struct glinfer_session *session, const struct gi_persistent_check *check,
-                    bool is_new, struct glinfer_error *why)
+                    bool is_new, bool is_patient, struct glinfer_error *why)
 {
     const struct gi_verdict *verdict = &session->persistent[check->end].verdict;
     if (is_new && !judge(session, check, why)) {
         return false;
     }
-    return !is_welcome(session, verdict) || gi_gpu_persistent(gpu_of(session))->is_unchecked ||
-           gi_persistent_check_places(session, check, why);
+    return !is_patient || !is_welcome(session, verdict) || gi_session_place(session, check, why);
 }
 
-// Builds, where that is not done yet, and tries it out.
+static bool give_up(struct glinfer_session *session, enum gi_step_end end,
+                    const struct glinfer_error *why, struct glinfer_error *err)
+{
+    refuse(session, end, why->message);
+    return clear_counters(session, err);
+}
+
+// Builds, where that is not done yet, and tries it out. params, whose progress is told, may be NULL.
 static bool settle(struct glinfer_session *session, const struct gi_persistent_check *where,
-                   glinfer_progress_fn progress, void *user, struct glinfer_error *err)
+                   bool is_patient, const struct glinfer_generate_params *params,
+                   struct glinfer_error *err)
 {
     struct gi_session_persistent *own = &session->persistent[where->end];
     struct gi_persistent_check check = *where;
     const bool is_new = own->verdict.kind == GI_VERDICT_NONE;
     struct glinfer_error why = {0};
     check.persistent = own->made;
-    if (!build(session, check.end, progress, user, &why)) {
+    if (!build(session, check.end, params ? params->progress : NULL,
+               params ? params->progress_user : NULL, &why)) {
         if (why.status == GLINFER_STATUS_CANCELLED) {
             own->phase = GI_PERSISTENT_MISSING;
             return gi_error_set(err, why.status, "%s", why.message);
         }
         keep_refusal(session, check.end, &why);
         refuse(session, check.end, why.message);
-    } else if (!try_out(session, &check, is_new, &why)) {
-        refuse(session, check.end, why.message);
-        if (!clear_counters(session, err)) {
+    } else if (!try_out(session, &check, is_new, is_patient, &why)) {
+        if (!give_up(session, check.end, &why, err)) {
             return false;
         }
     } else {
@@ -301,6 +309,14 @@ static bool settle(struct glinfer_session *session, const struct gi_persistent_c
         follow_verdict(session, check.end);
     }
     return gi_gpu_check(gpu_of(session), "preparing persistent steps", err);
+}
+
+static bool place(struct glinfer_session *session, const struct gi_persistent_check *check,
+                  struct glinfer_error *err)
+{
+    struct glinfer_error why = {0};
+    return (gi_session_place(session, check, &why) || give_up(session, check->end, &why, err)) &&
+           gi_gpu_check(gpu_of(session), "placing groups", err);
 }
 
 //-- between chains --------------------------------------------------------------------------------
@@ -402,14 +418,18 @@ bool gi_session_wants_trial(const struct glinfer_session *session, enum gi_step_
 {
     struct gi_persistent_scene scene = look_around(session, end);
     scene.n_free = session->n_ctx - n_past;
-    return gi_persistent_may_try(&scene);
+    return gi_persistent_may_try(&scene) ||
+           (gi_persistent_may_place(&scene) && gi_session_wants_places(session, end, n_past));
 }
 
 bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end end,
                                uint32_t n_past, uint32_t token, struct glinfer_error *err)
 {
-    const struct gi_persistent_check check = {.end = end, .n_past = n_past, .token = token};
-    return settle(session, &check, NULL, NULL, err);
+    const struct gi_persistent_check check = {
+        .persistent = session->persistent[end].made, .end = end, .n_past = n_past, .token = token};
+    return session->persistent[end].phase == GI_PERSISTENT_READY
+               ? place(session, &check, err)
+               : settle(session, &check, false, NULL, err);
 }
 
 struct gi_persistent *gi_session_persistent(const struct glinfer_session *session,
@@ -466,7 +486,7 @@ static bool open_at_once(struct glinfer_session *session, enum gi_step_end end,
         refuse(session, end, why.message);
         return true;
     }
-    return settle(session, &check, NULL, NULL, err);
+    return settle(session, &check, true, NULL, err);
 }
 
 bool gi_session_open_persistent(struct glinfer_session *session, int expected,
@@ -507,39 +527,28 @@ bool gi_session_drop_persistent(struct glinfer_session *session, struct glinfer_
 
 //-- in the foreground -----------------------------------------------------------------------------
 
-const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
-{
-    switch (dispatch) {
-    case GLINFER_DISPATCH_DIRECT:
-        return "direct";
-    case GLINFER_DISPATCH_INDIRECT:
-        return "indirect";
-    case GLINFER_DISPATCH_PERSISTENT:
-        return "persistent";
-    default:
-        return "unknown";
-    }
-}
-
 // Without room to try out nothing is decided.
-static bool prepare_persistent(struct glinfer_session *session, enum gi_step_end end,
-                               const struct glinfer_generate_params *params,
-                               struct glinfer_error *err)
+bool gi_session_finish_persistent(struct glinfer_session *session, enum gi_step_end end,
+                                  const struct glinfer_generate_params *params,
+                                  struct glinfer_error *err)
 {
     const struct gi_session_persistent *own = &session->persistent[end];
     const struct gi_persistent_check check = {
+        .persistent = own->made,
         .end = end,
         .n_past = session->n_past,
         .token = session->pending == GI_NO_TOKEN ? 1 : (uint32_t)session->pending,
         .is_cold = true,
     };
-    const bool has_room = session->n_ctx - session->n_past >= GI_PERSISTENT_TRIED_STEPS;
     if (own->phase == GI_PERSISTENT_UNKNOWN) {
         look_first(session, end);
     }
-    const bool is_open = own->phase != GI_PERSISTENT_OFF && own->phase != GI_PERSISTENT_READY;
-    return !is_open || !has_room ||
-           settle(session, &check, params->progress, params->progress_user, err);
+    if (own->phase == GI_PERSISTENT_READY) {
+        return !gi_session_wants_places(session, end, check.n_past) || place(session, &check, err);
+    }
+    return own->phase == GI_PERSISTENT_OFF ||
+           session->n_ctx - check.n_past < GI_PERSISTENT_TRIED_STEPS ||
+           settle(session, &check, true, params, err);
 }
 
 bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step_end end,
@@ -547,58 +556,5 @@ bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step
                                    struct glinfer_error *err)
 {
     return gi_gpu_persistent(gpu_of(session))->mode != GI_PERSISTENT_AT_ONCE ||
-           prepare_persistent(session, end, params, err);
-}
-
-// Of the longest answer.
-static uint32_t last_step_bit(const struct glinfer_session *session, enum gi_step_end end,
-                              const struct glinfer_generate_params *params)
-{
-    const size_t n_pending = session->pending != GI_NO_TOKEN;
-    const size_t place = session->n_past + n_pending + params->n_prompt;
-    const uint32_t base = place < session->n_ctx ? (uint32_t)place : session->n_ctx;
-    const uint32_t room = session->n_ctx - base + 1, wanted = (uint32_t)params->n_predict;
-    return gi_session_last_step_bit(session, end, base, wanted < room ? wanted : room);
-}
-
-static bool prepare(struct glinfer_session *session, const struct glinfer_generate_params *params,
-                    struct glinfer_error *err)
-{
-    const enum gi_step_end end = gi_session_choose_end(session, params);
-    const uint32_t tables = gi_session_choose_tables(session, end, params->n_prompt, true) |
-                            gi_session_step_bit(session, end, session->n_past) |
-                            last_step_bit(session, end, params);
-    return gi_session_prepare(session, tables, params->progress, params->progress_user, err) &&
-           prepare_persistent(session, end, params, err);
-}
-
-static void fill_prepared(const struct glinfer_session *session, enum gi_step_end end,
-                          struct glinfer_prepared *prepared)
-{
-    const struct gi_verdict *verdict = &session->persistent[end].verdict;
-    const size_t known = prepared->struct_size;
-    const struct glinfer_prepared full = {
-        .struct_size = known,
-        .dispatch = gi_session_dispatch(session, end),
-        .ordinary_ns = (double)verdict->ordinary_ns,
-        .persistent_ns = (double)verdict->persistent_ns,
-    };
-    memcpy(prepared, &full, known < sizeof(full) ? known : sizeof(full));
-}
-
-bool glinfer_session_prepare(struct glinfer_session *session,
-                             const struct glinfer_generate_params *params,
-                             struct glinfer_prepared *prepared, struct glinfer_error *err)
-{
-    const struct glinfer_generate_params own = gi_generation_params(params);
-    struct gi_platform_saved saved;
-    if (!gi_gpu_enter(gpu_of(session), &saved, err)) {
-        return false;
-    }
-    const bool ok = prepare(session, &own, err);
-    gi_gpu_leave(gpu_of(session), &saved);
-    if (ok && prepared) {
-        fill_prepared(session, gi_session_choose_end(session, &own), prepared);
-    }
-    return ok;
+           gi_session_finish_persistent(session, end, params, err);
 }

@@ -33,6 +33,11 @@ bool gi_session_open_persistent(struct glinfer_session *session, int expected,
 bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step_end end,
                                    const struct glinfer_generate_params *params,
                                    struct glinfer_error *err);
+// The same wherever the device suits it: what would be done between chains is done now, compiling included. The groups are
+// placed for n_past.
+bool gi_session_finish_persistent(struct glinfer_session *session, enum gi_step_end end,
+                                  const struct glinfer_generate_params *params,
+                                  struct glinfer_error *err);
 void gi_session_close_persistent(struct glinfer_session *session);
 
 // What chains that end so take; NULL: ordinary dispatches.
@@ -54,10 +59,11 @@ enum glinfer_dispatch gi_session_recall_dispatch(struct glinfer_session *session
 // To be called now and then while chains run: looks at what is kept, and has the program compiled, when that is worth
 // while. Waits for nothing.
 void gi_session_attend_persistent(struct glinfer_session *session, enum gi_step_end end);
-// Whether a program was loaded and wants to be tried out in the places of the cache behind n_past.
+// Whether a program was loaded and wants to be tried out in the places of the cache behind n_past, or its groups to be
+// placed for what is there.
 bool gi_session_wants_trial(const struct glinfer_session *session, enum gi_step_end end,
                             uint32_t n_past);
-// Tries it out, and takes it or leaves it for good. No chain is in flight; step_state and the counts of grids are to
+// Tries it out, and takes it or leaves it for good; or places the groups. No chain is in flight; step_state and the counts of grids are to
 // be written again. Fails with GPU_LOST.
 bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end end,
                                uint32_t n_past, uint32_t token, struct glinfer_error *err);

@@ -120,6 +120,19 @@ static void what_takes_long_to_take_is_taken_by_long_sessions(void **state)
 }
 
 // Bytes of Q4_0 weights by their layers, read by a group on each multiprocessor of an H200.
+static void long_sessions_place_groups(void **state)
+{
+    struct gi_persistent_scene scene = scene_in(GI_PERSISTENT_READY);
+    (void)state;
+    scene.session_ns = 5000 * MS;
+    assert_true(gi_persistent_may_place(&scene));
+    scene.session_ns--;
+    assert_false(gi_persistent_may_place(&scene));
+    scene = scene_in(GI_PERSISTENT_LOADED);
+    scene.session_ns = 5000 * MS;
+    assert_false(gi_persistent_may_place(&scene));
+}
+
 static void large_groups_read_large_layers(void **state)
 {
     (void)state;
@@ -152,6 +165,7 @@ int main(void)
         cmocka_unit_test(the_cache_is_looked_at_now_and_then),
         cmocka_unit_test(trying_out_takes_places_in_the_cache),
         cmocka_unit_test(what_takes_long_to_take_is_taken_by_long_sessions),
+        cmocka_unit_test(long_sessions_place_groups),
         cmocka_unit_test(large_groups_read_large_layers),
         cmocka_unit_test(large_heads_leave_a_draw_no_room),
     };

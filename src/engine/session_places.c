@@ -1,0 +1,37 @@
+#include "engine/session_places.h"
+
+#include "engine/persistent_policy.h"
+
+// Keys from which on attention takes longer by more than what the rest of a step may gain elsewhere.
+#define MANY_KEYS 1024
+
+static bool may_place(const struct glinfer_session *session,
+                      const struct gi_session_persistent *own)
+{
+    const struct gi_gpu *gpu = session->model->device->gpu;
+    // Who asks for waits of no spins wants no fault before a chain.
+    return gi_persistent_ways(own->made) > 1 && !gi_gpu_persistent(gpu)->is_unchecked;
+}
+
+bool gi_session_wants_places(const struct glinfer_session *session, enum gi_step_end end,
+                             uint32_t n_past)
+{
+    const struct gi_session_persistent *own = &session->persistent[end];
+    const bool is_deep = n_past >= MANY_KEYS;
+    return own->phase == GI_PERSISTENT_READY && may_place(session, own) &&
+           session->n_ctx - n_past >= GI_PERSISTENT_TRIED_STEPS &&
+           (own->is_deep != is_deep || own->ways[is_deep] == 0);
+}
+
+bool gi_session_place(struct glinfer_session *session, const struct gi_persistent_check *check,
+                      struct glinfer_error *err)
+{
+    struct gi_session_persistent *own = &session->persistent[check->end];
+    if (!may_place(session, own)) {
+        return true;
+    }
+    own->is_deep = check->n_past >= MANY_KEYS;
+    uint32_t *way = &own->ways[own->is_deep];
+    return *way > 0 ? gi_persistent_place(own->made, *way, err)
+                    : gi_persistent_check_places(session, check, way, err);
+}
