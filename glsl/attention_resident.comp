@@ -17,9 +17,13 @@
 // glinfer bench -p 0 -n 128 -d 0,2048 on an H200, 132 groups, tokens/s:
 //   SmolLM2-135M   3,918   3,103      Qwen3-0.6B     2,640   1,817
 //   Llama-3.2-1B   2,402   2,093      Llama-3.1-8B     640     572
-// Of the 6 us that a layer of Qwen3-0.6B takes longer at 2,048 keys, 1 us is the merge, 1 us the arithmetic. Tried
-// there, in the same run: two heads of a kv head in a group, which halves what is read, 2,584 and 1,770; three tiles
-// under way 2,565 and 1,880. Earlier: keys and values touched a tile ahead, a tenth slower at 2,048; loads that are not
+// Where the 5 us are that a layer of Qwen3-0.6B takes longer at 2,048 keys, with groups in the same places (1,832): without
+// the merge 1,912, without arithmetic 1,973, with two of the five tiles 2,118, with keys in the level-2 cache 1,829. Tried,
+// each beside its own base: 16 elements an invocation, 2,608 and 2,007 -> 2,477 and 1,817; three, four and five tiles under
+// way, 2,006 -> 1,940 at best; the next stage's weights before the merge, 1,920 -> 1,887; q, k and v asked for before the
+// first tiles, 2,006 -> 1,971 (Llama-3.2-1B 2,103 -> 2,162); a group's parts joined by neighbours in place of a loop, 2,044 ->
+// 2,038; a last row alone in place of its tile, no difference. Earlier: two heads of a kv head in a group, which halves what
+// is read, 2,640 and 1,817 -> 2,584 and 1,770; keys and values touched a tile ahead, a tenth slower; loads that are not
 // coherent, no difference.
 #include "lib/common.glsl"
 #include "lib/put.glsl"

@@ -122,6 +122,7 @@ void gemv_fetch_ahead(uint first)
 // The first weights, which either form asks for in its way.
 void gemv_load_ahead(uint first);
 
+// In registers alone: the stage before may still be at its shared memory.
 void ahead()
 {
     uint first = gl_WorkGroupID.x * gemv_turns() * uint(PAIRS);

@@ -75,14 +75,15 @@ static bool run_test(struct bench *bench, const struct test *test, struct glinfe
 
 // What would be compiled behind the answers is compiled before, so that all of them are submitted alike. What lies in
 // front of an answer is a prompt too.
-static bool prepare(struct bench *bench, const struct test *test, struct glinfer_error *err)
+static bool prepare(struct bench *bench, const struct test *test, struct glinfer_prepared *prepared,
+                    struct glinfer_error *err)
 {
     const uint32_t n_prompt = test->n_depth > 0 ? 0 : test->n_prompt > 0 ? test->n_prompt : 1;
     struct glinfer_generate_params params = make_params(bench, n_prompt, test->n_gen + 1);
     params.progress = cli_progress;
     params.progress_user = &bench->bar;
     glinfer_session_reset(bench->session);
-    const bool ok = glinfer_session_prepare(bench->session, &params, NULL, err);
+    const bool ok = glinfer_session_prepare(bench->session, &params, prepared, err);
     cli_bar_clear(&bench->bar);
     return ok;
 }
@@ -178,7 +179,7 @@ static bool add_point(struct bench *bench, struct glinfer_error *err)
     return true;
 }
 
-// Steps in one dispatch have their groups where they are fastest at the depth that the session has then.
+// Steps in one dispatch run where on the GPU they are fastest at the depth that the session has.
 static bool prepare_at_depth(struct bench *bench, const struct test *test,
                              struct glinfer_error *err)
 {
@@ -189,30 +190,32 @@ static bool prepare_at_depth(struct bench *bench, const struct test *test,
            glinfer_session_prepare(bench->session, &params, NULL, err);
 }
 
-static bool warm_up(struct bench *bench, const struct test *test, struct glinfer_error *err)
+static bool prepare_all(struct bench *bench, const struct test *test, struct glinfer_error *err)
 {
-    const struct test warmup = {.n_prompt = test->n_prompt,
-                                .n_gen = test->n_gen > 16 ? 16 : test->n_gen};
-    struct glinfer_stats stats;
-    note_progress(bench, test, 0);
-    if (!run_test(bench, &warmup, &stats, err)) {
-        return false;
+    struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
+    if (test->n_gen == 0) {
+        return true;
     }
-    const bool is_deep = test->n_depth > 0 && test->n_gen > 0;
-    return !is_deep || stats.dispatch != GLINFER_DISPATCH_PERSISTENT ||
-           prepare_at_depth(bench, test, err);
+    return prepare(bench, test, &prepared, err) &&
+           (test->n_depth == 0 || prepared.dispatch != GLINFER_DISPATCH_PERSISTENT ||
+            prepare_at_depth(bench, test, err));
 }
 
 static bool measure(struct bench *bench, const struct test *test, struct glinfer_error *err)
 {
     struct glinfer_stats stats;
     begin_result(bench, test);
-    if (test->n_gen > 0 && !prepare(bench, test, err)) {
+    if (!prepare_all(bench, test, err)) {
         return false;
     }
     wait_seconds(bench->settings->delay);
-    if (!bench->settings->has_no_warmup && !warm_up(bench, test, err)) {
-        return false;
+    if (!bench->settings->has_no_warmup) {
+        const struct test warmup = {.n_prompt = test->n_prompt,
+                                    .n_gen = test->n_gen > 16 ? 16 : test->n_gen};
+        note_progress(bench, test, 0);
+        if (!run_test(bench, &warmup, &stats, err)) {
+            return false;
+        }
     }
     for (int64_t i = 1; i <= bench->settings->n_run; i++) {
         note_progress(bench, test, i);

@@ -9,6 +9,7 @@ enum {
     SAME_STEPS = 4,        // whose tokens are compared
     N_ROUND = 3,           // of timing, the best of which counts
     PLACES_NS = 200000000, // that trying ways of placing groups out takes
+    WARM_NS = 20000000,    // before that
 };
 
 static struct gi_gpu *gpu_of(const struct glinfer_session *session)
@@ -227,20 +228,43 @@ bool gi_persistent_check(struct glinfer_session *session, const struct gi_persis
 
 //-- where groups run ------------------------------------------------------------------------------
 
-// Each way twice, if there is time: now and then a GPU has something else to do.
+// Time of a step, in ns, on a GPU whose clock is up.
+static bool time_warm_step(struct glinfer_session *session, const struct gi_persistent_check *check,
+                           uint64_t *step_ns, struct glinfer_error *err)
+{
+    const uint64_t end_ns = gi_clock_ns() + WARM_NS;
+    *step_ns = UINT64_MAX;
+    do {
+        if (!time_steps(session, check, run_persistent, 1, step_ns, err)) {
+            return false;
+        }
+    } while (gi_clock_ns() < end_ns);
+    return true;
+}
+
+// As many steps at a time as let each of n_ways have its turn twice.
+static uint32_t choose_placed(uint32_t n_ways, uint64_t step_ns)
+{
+    const uint64_t fit = PLACES_NS / (2 * n_ways * step_ns + 1);
+    return fit < 1                           ? 1
+           : fit > GI_PERSISTENT_TRIED_STEPS ? GI_PERSISTENT_TRIED_STEPS
+                                             : (uint32_t)fit;
+}
+
+// Twice: now and then a GPU has something else to do.
 bool gi_persistent_check_places(struct glinfer_session *session,
                                 const struct gi_persistent_check *check, uint32_t *best,
                                 struct glinfer_error *err)
 {
     const uint32_t n_ways = gi_persistent_ways(check->persistent);
-    uint64_t step_ns = UINT64_MAX, best_ns = UINT64_MAX;
+    uint64_t step_ns, best_ns = UINT64_MAX;
     if (n_ways == 1 || session->n_ctx - check->n_past < GI_PERSISTENT_TRIED_STEPS) {
         return true;
     }
-    if (!time_steps(session, check, run_persistent, 1, &step_ns, err)) {
+    if (!time_warm_step(session, check, &step_ns, err)) {
         return false;
     }
-    const uint32_t n = count_steps(session, check, step_ns, GI_PERSISTENT_TRIED_STEPS);
+    const uint32_t n = count_steps(session, check, step_ns, choose_placed(n_ways, step_ns));
     const uint64_t end_ns = gi_clock_ns() + PLACES_NS;
     for (uint32_t i = 0; i < 2 * (n_ways - 1) && gi_clock_ns() < end_ns; i++) {
         const uint32_t way = 1 + i % (n_ways - 1); // the device's own is another one tomorrow

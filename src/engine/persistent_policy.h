@@ -30,6 +30,8 @@ struct gi_persistent_scene {
     uint32_t n_free;     // places in the KV cache behind the last token
 };
 
+// From how many keys on groups have other places: attention is then what steps wait for.
+#define GI_PERSISTENT_MANY_KEYS 1024
 // Places in the cache that trying out takes at most.
 #define GI_PERSISTENT_TRIED_STEPS 8
 
@@ -44,8 +46,8 @@ bool gi_persistent_may_look_again(const struct gi_persistent_scene *scene);
 // Whether to take what was loaded here, trying it out if it never was: a session must have decoded for as long as that
 // holds it up, which is taken for a tenth of a second until it is known.
 bool gi_persistent_may_try(const struct gi_persistent_scene *scene);
-// Whether to look for the best places of groups between two chains (session_places.h): that takes a fifth of a second,
-// for steps that are up to 8 % faster.
+// Whether to look for the best places of groups behind an answer (session_places.h): that takes a fifth of a second, for
+// steps that are up to 8 % faster.
 bool gi_persistent_may_place(const struct gi_persistent_scene *scene);
 // Whether groups should be large (struct gi_gpu_persistent) where n_groups of them read layers of so many bytes: from
 // 256 KiB each on that was seen to be faster. With smaller ones it is, too, but slower at long contexts: Qwen3-0.6B on an

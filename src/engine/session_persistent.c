@@ -275,9 +275,13 @@ static bool try_out(struct glinfer_session *session, const struct gi_persistent_
     return !is_patient || !is_welcome(session, verdict) || gi_session_place(session, check, why);
 }
 
+// A fault takes back what was found before.
 static bool give_up(struct glinfer_session *session, enum gi_step_end end,
                     const struct glinfer_error *why, struct glinfer_error *err)
 {
+    if (why->status == GLINFER_STATUS_GPU_FAULT) {
+        gi_verdict_forget(session->model->device->verdict_folder, &session->persistent[end].key);
+    }
     refuse(session, end, why->message);
     return clear_counters(session, err);
 }
@@ -418,18 +422,14 @@ bool gi_session_wants_trial(const struct glinfer_session *session, enum gi_step_
 {
     struct gi_persistent_scene scene = look_around(session, end);
     scene.n_free = session->n_ctx - n_past;
-    return gi_persistent_may_try(&scene) ||
-           (gi_persistent_may_place(&scene) && gi_session_wants_places(session, end, n_past));
+    return gi_persistent_may_try(&scene);
 }
 
 bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end end,
                                uint32_t n_past, uint32_t token, struct glinfer_error *err)
 {
-    const struct gi_persistent_check check = {
-        .persistent = session->persistent[end].made, .end = end, .n_past = n_past, .token = token};
-    return session->persistent[end].phase == GI_PERSISTENT_READY
-               ? place(session, &check, err)
-               : settle(session, &check, false, NULL, err);
+    const struct gi_persistent_check check = {.end = end, .n_past = n_past, .token = token};
+    return settle(session, &check, false, NULL, err);
 }
 
 struct gi_persistent *gi_session_persistent(const struct glinfer_session *session,
@@ -527,22 +527,29 @@ bool gi_session_drop_persistent(struct glinfer_session *session, struct glinfer_
 
 //-- in the foreground -----------------------------------------------------------------------------
 
+// From where the session is.
+static struct gi_persistent_check check_here(const struct glinfer_session *session,
+                                             enum gi_step_end end)
+{
+    return (struct gi_persistent_check){
+        .persistent = session->persistent[end].made,
+        .end = end,
+        .n_past = session->n_past,
+        .token = session->pending == GI_NO_TOKEN ? 1 : (uint32_t)session->pending,
+        .is_cold = true,
+    };
+}
+
 // Without room to try out nothing is decided.
 bool gi_session_finish_persistent(struct glinfer_session *session, enum gi_step_end end,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_error *err)
 {
     const struct gi_session_persistent *own = &session->persistent[end];
-    const struct gi_persistent_check check = {
-        .persistent = own->made,
-        .end = end,
-        .n_past = session->n_past,
-        .token = session->pending == GI_NO_TOKEN ? 1 : (uint32_t)session->pending,
-        .is_cold = true,
-    };
     if (own->phase == GI_PERSISTENT_UNKNOWN) {
         look_first(session, end);
     }
+    const struct gi_persistent_check check = check_here(session, end);
     if (own->phase == GI_PERSISTENT_READY) {
         return !gi_session_wants_places(session, end, check.n_past) || place(session, &check, err);
     }
@@ -557,4 +564,14 @@ bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step
 {
     return gi_gpu_persistent(gpu_of(session))->mode != GI_PERSISTENT_AT_ONCE ||
            gi_session_finish_persistent(session, end, params, err);
+}
+
+void gi_session_rest_persistent(struct glinfer_session *session, enum gi_step_end end)
+{
+    const struct gi_persistent_scene scene = look_around(session, end);
+    if (gi_persistent_may_place(&scene) && gi_session_wants_places(session, end, session->n_past)) {
+        const struct gi_persistent_check check = check_here(session, end);
+        struct glinfer_error why;
+        (void)place(session, &check, &why); // whoever comes next is told of a lost GPU
+    }
 }

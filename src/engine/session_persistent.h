@@ -2,7 +2,7 @@
 // one size and made into one program for each way in which it may end. Where the device suits it, the program is
 // taken from the cache between two chains, or another process is asked to compile it, while ordinary dispatches give
 // the answers; it is tried out, and taken where it is right and faster; what was found is kept
-// (engine/persistent_verdict.h). Nobody waits for any of it. Whatever stands in the way is logged and is no failure,
+// (engine/persistent_verdict.h). Nobody waits for any of it, but for a fifth of a second behind an answer, once or twice. Whatever stands in the way is logged and is no failure,
 // but for a lost GPU.
 //
 // Steps that draw among few (ops/sample_top.h) are whole in it, as greedy ones are. Those that draw among many are one
@@ -33,11 +33,13 @@ bool gi_session_open_persistent(struct glinfer_session *session, int expected,
 bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step_end end,
                                    const struct glinfer_generate_params *params,
                                    struct glinfer_error *err);
-// The same wherever the device suits it: what would be done between chains is done now, compiling included. The groups are
-// placed for n_past.
+// The same wherever the device suits it: what would be done between chains and between answers is done now, compiling
+// included, for the tokens that the session holds.
 bool gi_session_finish_persistent(struct glinfer_session *session, enum gi_step_end end,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_error *err);
+// Behind an answer, when its last token was given: places groups (session_places.h) where that is worth while.
+void gi_session_rest_persistent(struct glinfer_session *session, enum gi_step_end end);
 void gi_session_close_persistent(struct glinfer_session *session);
 
 // What chains that end so take; NULL: ordinary dispatches.
@@ -59,11 +61,10 @@ enum glinfer_dispatch gi_session_recall_dispatch(struct glinfer_session *session
 // To be called now and then while chains run: looks at what is kept, and has the program compiled, when that is worth
 // while. Waits for nothing.
 void gi_session_attend_persistent(struct glinfer_session *session, enum gi_step_end end);
-// Whether a program was loaded and wants to be tried out in the places of the cache behind n_past, or its groups to be
-// placed for what is there.
+// Whether a program was loaded and wants to be tried out in the places of the cache behind n_past.
 bool gi_session_wants_trial(const struct glinfer_session *session, enum gi_step_end end,
                             uint32_t n_past);
-// Tries it out, and takes it or leaves it for good; or places the groups. No chain is in flight; step_state and the counts of grids are to
+// Tries it out, and takes it or leaves it for good. No chain is in flight; step_state and the counts of grids are to
 // be written again. Fails with GPU_LOST.
 bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end end,
                                uint32_t n_past, uint32_t token, struct glinfer_error *err);

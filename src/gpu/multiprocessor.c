@@ -18,7 +18,7 @@ static bool compiles(const char *text)
 
 bool gi_multiprocessor_probe(struct gi_gpu *gpu)
 {
-    static const char text[] = "#version 320 es\n"
+    static const char text[] = "#version 310 es\n"
                                "#extension GL_NV_shader_thread_group : enable\n"
                                "layout(local_size_x = 1) in;\n"
                                "layout(std430, binding = 0) buffer Dst { uint dst; };\n"

@@ -23,9 +23,8 @@ struct gi_persistent_source {
 };
 
 // table is recorded, but not sealed; all of its groups have group_size invocations. With has_places they are where the
-// host says (multiprocessor.h). Fails with
-// UNSUPPORTED (what the table holds that cannot be a stage, or how many bindings there are), NO_MEMORY,
-// DRIVER.
+// host says (multiprocessor.h). Fails with UNSUPPORTED (what the table holds that cannot be a stage, or how many
+// bindings there are), NO_MEMORY, DRIVER.
 bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,
                                const struct gi_dispatch_table *table,
                                const struct gi_program_table *programs, uint32_t group_size,

@@ -55,6 +55,29 @@ static void each_way_places_all_groups(void **state)
     }
 }
 
+static void any_number_of_groups_is_placed(void **state)
+{
+    (void)state;
+    const uint32_t counts[] = {2, 5, 7, 8, 30, GI_MULTIPROCESSORS};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        const uint32_t n = counts[i];
+        uint32_t seen[GI_MULTIPROCESSORS], places[GI_MULTIPROCESSORS];
+        for (uint32_t j = 0; j < n; j++) {
+            seen[j] = n < 128 ? 3 * j + 1 : j; // some numbers are nobody's
+        }
+        for (uint32_t way = 0; way < GI_MULTIPROCESSOR_WAYS; way++) {
+            bool is_placed[GI_MULTIPROCESSORS] = {false};
+            gi_multiprocessor_place(seen, n, way, places);
+            for (uint32_t j = 0; j < n; j++) {
+                assert_in_range(places[seen[j]], 0, n - 1);
+                assert_false(is_placed[places[seen[j]]]);
+                is_placed[places[seen[j]]] = true;
+            }
+            assert_int_equal(places[0], n < 128 ? n : places[0]);
+        }
+    }
+}
+
 static void no_two_ways_are_the_same(void **state)
 {
     (void)state;
@@ -76,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_has_each_once),
         cmocka_unit_test(each_way_places_all_groups),
+        cmocka_unit_test(any_number_of_groups_is_placed),
         cmocka_unit_test(no_two_ways_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

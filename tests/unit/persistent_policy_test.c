@@ -119,7 +119,6 @@ static void what_takes_long_to_take_is_taken_by_long_sessions(void **state)
     assert_false(gi_persistent_may_try(&scene));
 }
 
-// Bytes of Q4_0 weights by their layers, read by a group on each multiprocessor of an H200.
 static void long_sessions_place_groups(void **state)
 {
     struct gi_persistent_scene scene = scene_in(GI_PERSISTENT_READY);
@@ -133,6 +132,7 @@ static void long_sessions_place_groups(void **state)
     assert_false(gi_persistent_may_place(&scene));
 }
 
+// Bytes of Q4_0 weights by their layers, read by a group on each multiprocessor of an H200.
 static void large_groups_read_large_layers(void **state)
 {
     (void)state;
