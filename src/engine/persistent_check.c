@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "engine/session_persistent.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -162,6 +163,7 @@ static bool time_steps(struct glinfer_session *session, const struct gi_persiste
                        run_fn run, uint32_t n, uint64_t *best_ns, struct glinfer_error *err)
 {
     const uint64_t start = gi_clock_ns();
+    assert(n > 0);
     if (!run(session, check, n, err) || !gi_gpu_finish(gpu_of(session), err)) {
         return false;
     }
@@ -245,7 +247,7 @@ static bool time_warm_step(struct glinfer_session *session, const struct gi_pers
 // As many steps at a time as let each of n_ways have its turn twice.
 static uint32_t choose_placed(uint32_t n_ways, uint64_t step_ns)
 {
-    const uint64_t fit = PLACES_NS / (2 * n_ways * step_ns + 1);
+    const uint64_t fit = PLACES_NS / (UINT64_C(2) * n_ways * step_ns + 1);
     return fit < 1                           ? 1
            : fit > GI_PERSISTENT_TRIED_STEPS ? GI_PERSISTENT_TRIED_STEPS
                                              : (uint32_t)fit;
