@@ -14,10 +14,8 @@ bool gi_session_wants_places(const struct glinfer_session *session, enum gi_step
                              uint32_t n_past)
 {
     const struct gi_session_persistent *own = &session->persistent[end];
-    const bool is_deep = n_past >= GI_PERSISTENT_MANY_KEYS;
     return own->phase == GI_PERSISTENT_READY && may_place(session, own) &&
-           session->n_ctx - n_past >= GI_PERSISTENT_TRIED_STEPS &&
-           (own->is_deep != is_deep || own->ways[is_deep] == 0);
+           gi_persistent_wants_places(&own->places, n_past, session->n_ctx - n_past);
 }
 
 bool gi_session_place(struct glinfer_session *session, const struct gi_persistent_check *check,
@@ -27,8 +25,8 @@ bool gi_session_place(struct glinfer_session *session, const struct gi_persisten
     if (!may_place(session, own)) {
         return true;
     }
-    own->is_deep = check->n_past >= GI_PERSISTENT_MANY_KEYS;
-    uint32_t *way = &own->ways[own->is_deep];
+    own->places.is_deep = gi_persistent_is_deep(check->n_past);
+    uint32_t *way = &own->places.ways[own->places.is_deep];
     return *way > 0 ? gi_persistent_place(own->made, *way, err)
                     : gi_persistent_check_places(session, check, way, err);
 }
