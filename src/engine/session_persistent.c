@@ -213,6 +213,9 @@ static bool judge(struct glinfer_session *session, const struct gi_persistent_ch
     if (!gi_persistent_check(session, check, verdict, why)) {
         return false;
     }
+    if (verdict->kind == GI_VERDICT_WRONG) { // nothing was timed
+        return true;
+    }
     gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_DEBUG,
                  "a step took %.3f ms by ordinary dispatches, %.3f ms in one (%s)",
                  (double)verdict->ordinary_ns / 1e6, (double)verdict->persistent_ns / 1e6,
