@@ -110,8 +110,7 @@ Tile fetch_tile(Part part, uint key)
 // The group's first row in the place of one past the last, which costs a load of what all ask for and saves looking: of
 // later tiles nearly all rows are there, of the first two often few. Not the last one: the token's own may not be there
 // yet. On an H200 Llama-3.2-1B makes 2,438 tokens/s with fetch_tile throughout, 2,474 so, at 2,048 keys 2,130 and 2,173;
-// Qwen3-0.6B there 2,045 and 2,056, and with a row of each invocation's own a per cent less. Heads of 128 with this
-// throughout: Llama-3.1-8B 648 and 639.
+// Qwen3-0.6B there 2,045 and 2,056. Heads of 128 with this throughout: Llama-3.1-8B 648 and 639.
 Row load_some_row(Part part, uint own)
 {
     uint slot = gl_LocalInvocationIndex / uint(N_OCTET);

@@ -1,6 +1,6 @@
 // Where the groups of a session's persistent steps run (gpu/multiprocessor.h). The best places with few keys are not the
 // best with many, so these have their own: 2,086 tokens/s at 2,048 keys for Qwen3-0.6B's shape on an H200 where those of an
-// empty cache give 2,067, 3,250 and 3,180 for SmolLM2's. They are looked for when the program is taken by who waits for
+// empty cache give 2,067; no difference for Llama-3.2-1B's. They are looked for when the program is taken by who waits for
 // that (glinfer_session_prepare, GLINFER_DISPATCH), else in sessions that have decoded for long.
 #ifndef GI_ENGINE_SESSION_PLACES_H
 #define GI_ENGINE_SESSION_PLACES_H
