@@ -330,10 +330,10 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
 // that, decoding allocates and compiles nothing, with one exception: where chains of steps may be faster in one
 // dispatch (GLINFER_DISPATCH_PERSISTENT), a program for that is looked for in the cache, and after a second of
 // decoding another process is asked for it (glinfer_device_params.delegate). It is tried out between two chains, in
-// some milliseconds, and what was found is kept with the compiled programs. Once a
-// session has decoded for five seconds, glinfer_generate takes 0.2 s behind an answer to find out where on the GPU one
-// dispatch runs fastest, and 0.2 s more when the cache holds 1,024 tokens. Fails with
-// OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
+// some milliseconds, and what was found is kept with the compiled programs. Once a session has
+// decoded for five seconds, glinfer_generate takes 0.2 s behind an answer to find out where on the GPU one dispatch runs
+// fastest, and 0.2 s more when the cache holds 1,024 tokens. Fails with OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT,
+// CANCELLED, DRIVER, GPU_LOST.
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
@@ -431,9 +431,8 @@ GLINFER_API bool glinfer_generate(struct glinfer_session *session,
 struct glinfer_prepared {
     size_t struct_size;
     enum glinfer_dispatch dispatch;
-    double ordinary_ns,
-        persistent_ns; // of a step, when the two were compared; 0: they never were. One dispatch may
-                       // have become faster since
+    // Of a step, when the two were compared; 0: they never were. One dispatch may have become faster since.
+    double ordinary_ns, persistent_ns;
 };
 // Does now what would be done while answers go on: compiles, which may take a minute the first time, tries out, and
 // chooses how steps of such generations (n_prompt, 0 for prompts of any length, n_predict, temperature, top_k, n_probs

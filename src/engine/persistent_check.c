@@ -9,6 +9,7 @@
 enum {
     SAME_STEPS = 4,        // whose tokens are compared
     N_ROUND = 3,           // of timing, the best of which counts
+    ROUND_NS = 10000000,   // that show a difference, and that nobody notices
     PLACES_NS = 200000000, // that trying ways of placing groups out takes
     WARM_NS = 20000000,    // before that
 };
@@ -172,11 +173,11 @@ static bool time_steps(struct glinfer_session *session, const struct gi_persiste
     return true;
 }
 
-// As many as show a difference, and as few as nobody notices.
-static uint32_t choose_timed(uint64_t step_ns)
+// How many fit into a time: at least `least`, at most as many as there are places for.
+static uint32_t fit_steps(uint64_t time_ns, uint64_t step_ns, uint32_t least)
 {
-    const uint64_t round_ns = 10000000, fit = step_ns > 0 ? round_ns / step_ns : 1;
-    return fit < 2                           ? 2
+    const uint64_t fit = step_ns > 0 ? time_ns / step_ns : 1;
+    return fit < least                       ? least
            : fit > GI_PERSISTENT_TRIED_STEPS ? GI_PERSISTENT_TRIED_STEPS
                                              : (uint32_t)fit;
 }
@@ -204,7 +205,7 @@ static bool check_speed(struct glinfer_session *session, const struct gi_persist
         !time_step(session, check, &step_ns, err)) {
         return false;
     }
-    const uint32_t n = count_steps(session, check, step_ns, choose_timed(step_ns));
+    const uint32_t n = count_steps(session, check, step_ns, fit_steps(ROUND_NS, step_ns, 2));
     for (int i = 0; i < N_ROUND; i++) {
         if (!time_steps(session, check, run_ordinary, n, &verdict->ordinary_ns, err) ||
             !time_steps(session, check, run_persistent, n, &verdict->persistent_ns, err)) {
@@ -244,29 +245,22 @@ static bool time_warm_step(struct glinfer_session *session, const struct gi_pers
     return true;
 }
 
-// As many steps at a time as let each of n_ways have its turn twice.
-static uint32_t choose_placed(uint32_t n_ways, uint64_t step_ns)
-{
-    const uint64_t fit = PLACES_NS / (UINT64_C(2) * n_ways * step_ns + 1);
-    return fit < 1                           ? 1
-           : fit > GI_PERSISTENT_TRIED_STEPS ? GI_PERSISTENT_TRIED_STEPS
-                                             : (uint32_t)fit;
-}
-
-// Twice: now and then a GPU has something else to do.
+// Each way twice: now and then a GPU has something else to do.
 bool gi_persistent_check_places(struct glinfer_session *session,
                                 const struct gi_persistent_check *check, uint32_t *best,
                                 struct glinfer_error *err)
 {
     const uint32_t n_ways = gi_persistent_ways(check->persistent);
     uint64_t step_ns, best_ns = UINT64_MAX;
-    if (n_ways == 1 || session->n_ctx - check->n_past < GI_PERSISTENT_TRIED_STEPS) {
+    assert(n_ways > 1);
+    if (session->n_ctx - check->n_past < GI_PERSISTENT_TRIED_STEPS) {
         return true;
     }
     if (!time_warm_step(session, check, &step_ns, err)) {
         return false;
     }
-    const uint32_t n = count_steps(session, check, step_ns, choose_placed(n_ways, step_ns));
+    const uint32_t wanted = fit_steps(PLACES_NS / 2 / n_ways, step_ns, 1);
+    const uint32_t n = count_steps(session, check, step_ns, wanted);
     const uint64_t end_ns = gi_clock_ns() + PLACES_NS;
     for (uint32_t i = 0; i < 2 * (n_ways - 1) && gi_clock_ns() < end_ns; i++) {
         const uint32_t way = 1 + i % (n_ways - 1); // the device's own is another one tomorrow

@@ -30,6 +30,12 @@ struct gi_persistent_scene {
     uint32_t n_free;     // places in the KV cache behind the last token
 };
 
+// What groups are placed for, and the ways that were found best for few keys and for many; 0: not tried.
+struct gi_persistent_places {
+    bool is_deep; // for many
+    uint32_t ways[2];
+};
+
 // From how many keys on groups have other places: attention is then what steps wait for.
 #define GI_PERSISTENT_MANY_KEYS 1024
 // Places in the cache that trying out takes at most.
@@ -49,12 +55,6 @@ bool gi_persistent_may_try(const struct gi_persistent_scene *scene);
 // Whether to look for the best places of groups behind an answer (session_places.h): that takes a fifth of a second, for
 // steps that are up to 8 % faster.
 bool gi_persistent_may_place(const struct gi_persistent_scene *scene);
-// What groups are placed for, and the ways that were found best for few keys and for many; 0: not tried.
-struct gi_persistent_places {
-    bool is_deep; // for many
-    uint32_t ways[2];
-};
-
 bool gi_persistent_is_deep(uint32_t n_past);
 // Whether they are to be elsewhere behind n_past, where n_free places of the cache are free.
 bool gi_persistent_wants_places(const struct gi_persistent_places *places, uint32_t n_past,

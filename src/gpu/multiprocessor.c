@@ -33,12 +33,12 @@ bool gi_multiprocessor_probe(struct gi_gpu *gpu)
     return gpu->multiprocessors.are_numbered;
 }
 
+//-- places ----------------------------------------------------------------------------------------
+
 enum {
     N_PART = 8, // that a large GPU consists of, more or less
     N_TURN = GI_MULTIPROCESSOR_WAYS / 2,
 };
-
-//-- places ----------------------------------------------------------------------------------------
 
 bool gi_multiprocessor_is_order(const uint32_t *seen, uint32_t n)
 {

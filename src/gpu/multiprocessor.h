@@ -1,7 +1,7 @@
 // Which multiprocessors the groups of a persistent dispatch run on.
 //
-// A device with a GPU's worth of groups that stay begins to place them in another of its parts now and then: each
-// dispatch of another size moves the beginning on. The same groups in other places hand their results on by other ways:
+// A device begins to place the groups of a dispatch in another of its parts now and then: each dispatch of another size
+// moves the beginning on. The same groups in other places hand their results on by other ways:
 // on an H200 a step of Qwen3-0.6B's shape takes 359 to 388 us, the same to 0.1 % as long as the places are. Where a group
 // can ask for the number of its multiprocessor, the host therefore says which group is to be where, after it has tried
 // several ways (gi_persistent_place). Which of them is fast is not known without: it differs from device to device, and

@@ -53,7 +53,7 @@ bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn p
 // Ways of placing groups on multiprocessors (multiprocessor.h), at least 1: the first one is the device's own. Known
 // once it is built.
 uint32_t gi_persistent_ways(const struct gi_persistent *persistent);
-// Has the next replays place them so.
+// Has the next replays place them so, `way` being below that. Fails with GPU_LOST.
 bool gi_persistent_place(struct gi_persistent *persistent, uint32_t way, struct glinfer_error *err);
 
 // Groups that are used.

@@ -246,27 +246,9 @@ static uint32_t read_fault(struct fixture *f, const struct gi_persistent *persis
     return fault;
 }
 
+// Wherever its groups are. Of few groups those of the next dispatch are on multiprocessors that nobody has seen, and take
+// what places are free.
 static void one_dispatch_does_what_replays_do(void **state)
-{
-    struct fixture *f = *state;
-    static uint32_t expected[2 * N], found[2 * N];
-    const uint32_t counts[] = {1, 5, 2 * N_GROUP};
-    replay_ordinary(f, N_STEP, expected);
-    for (int i = 0; i < (f->is_software ? 1 : 3); i++) {
-        struct gi_persistent *persistent = make(f, counts[i], 1u << 17);
-        check(persistent != NULL, &f->err);
-        reset(f, UINT32_MAX);
-        gi_persistent_replay(persistent, 3, false); // and on, in a second dispatch
-        gi_persistent_replay(persistent, N_STEP - 3, true);
-        read_data(f, found);
-        assert_int_equal(read_fault(f, persistent), 0);
-        assert_memory_equal(found, expected, sizeof(found));
-        gi_persistent_destroy(persistent);
-    }
-}
-
-// Of few groups those of the next dispatch are on multiprocessors that nobody has seen, and take what places are free.
-static void groups_may_be_placed_in_any_way(void **state)
 {
     struct fixture *f = *state;
     static uint32_t expected[2 * N], found[2 * N];
@@ -277,10 +259,10 @@ static void groups_may_be_placed_in_any_way(void **state)
         check(persistent != NULL, &f->err);
         const uint32_t n_ways = gi_persistent_ways(persistent);
         assert_true(n_ways == 1 || counts[i] > 1);
-        for (uint32_t j = 0; j <= n_ways; j++) {
+        for (uint32_t j = 0; j <= n_ways; j++) { // and back to the first
             check(gi_persistent_place(persistent, j % n_ways, &f->err), &f->err);
             reset(f, UINT32_MAX);
-            gi_persistent_replay(persistent, 3, false);
+            gi_persistent_replay(persistent, 3, false); // and on, in a second dispatch
             gi_persistent_replay(persistent, N_STEP - 3, true);
             read_data(f, found);
             assert_int_equal(read_fault(f, persistent), 0);
@@ -535,7 +517,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_dispatch_does_what_replays_do),
-        cmocka_unit_test(groups_may_be_placed_in_any_way),
         cmocka_unit_test(any_table_can_be_walked),
         cmocka_unit_test(groups_that_may_be_far_ahead_have_a_barrier),
         cmocka_unit_test(a_dispatch_ends_when_done),
