@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct gi_glsl_file {
-    const char *name; // relative to glsl/, such as "gemv_qkv.comp" or "lib/reduce.glsl"
+    const char *name; // relative to glsl/, such as "gemv/gemv_qkv.comp" or "lib/reduce.glsl"
     const char *text; // the whole file, ending in 0
 };
 

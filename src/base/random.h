@@ -1,5 +1,5 @@
 // Philox4x32-10, a counter-based generator: the same (seed, counter) gives the same words on the
-// CPU and in glsl/lib/philox.glsl.
+// CPU and in glsl/sample/philox.glsl.
 //   Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
 #ifndef GI_BASE_RANDOM_H
 #define GI_BASE_RANDOM_H

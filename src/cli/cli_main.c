@@ -1,15 +1,15 @@
 // The command `glinfer`: picks the subcommand.
-#include "cli/cli_bench.h"
-#include "cli/cli_chat.h"
-#include "cli/cli_delegate.h"
-#include "cli/cli_environment.h"
-#include "cli/cli_info.h"
-#include "cli/cli_io.h"
-#include "cli/cli_perplexity.h"
-#include "cli/cli_profile.h"
-#include "cli/cli_run.h"
-#include "cli/cli_tokenize.h"
-#include "cli/cli_tune.h"
+#include "cli/bench/cli_bench.h"
+#include "cli/chat/cli_chat.h"
+#include "cli/common/cli_delegate.h"
+#include "cli/common/cli_environment.h"
+#include "cli/common/cli_io.h"
+#include "cli/profile/cli_profile.h"
+#include "cli/run/cli_run.h"
+#include "cli/tools/cli_info.h"
+#include "cli/tools/cli_perplexity.h"
+#include "cli/tools/cli_tokenize.h"
+#include "cli/tools/cli_tune.h"
 
 #include <unistd.h>
 

@@ -6,15 +6,15 @@
 #define GI_GRAPH_GRAPH_H
 
 #include "graph/weight_spec.h"
-#include "ops/attention_out.h"
-#include "ops/attention_resident.h"
-#include "ops/batch.h"
-#include "ops/embed.h"
-#include "ops/experts.h"
-#include "ops/gemv.h"
-#include "ops/half_rows.h"
-#include "ops/recorder.h"
-#include "ops/sample.h"
+#include "ops/attention/attention_out.h"
+#include "ops/attention/attention_resident.h"
+#include "ops/embed/embed.h"
+#include "ops/experts/experts.h"
+#include "ops/gemm/batch.h"
+#include "ops/gemm/half_rows.h"
+#include "ops/gemv/gemv.h"
+#include "ops/record/recorder.h"
+#include "ops/sample/sample.h"
 
 // The matrices of a model on the GPU.
 struct gi_model_weights {
@@ -76,7 +76,7 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                        const struct gi_rope *rope, struct glinfer_error *err);
 // Both that follow, of a layer whose gated network comes next, with GI_NORM_FFN before it: in a decode step two
-// dispatches, or one where there are few keys (ops/attention_out.h).
+// dispatches, or one where there are few keys (ops/attention/attention_out.h).
 bool gi_graph_attention_and_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += residual_scale * out(attention)

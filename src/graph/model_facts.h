@@ -4,7 +4,7 @@
 #define GI_GRAPH_MODEL_FACTS_H
 
 #include "gguf/gguf.h"
-#include "ops/activation.h"
+#include "ops/record/activation.h"
 
 // Which rows of a head form rotary pair i.
 enum gi_rope_pairing {

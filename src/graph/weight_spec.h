@@ -33,7 +33,7 @@ enum gi_norm {
     GI_NORM_NONE,
 };
 
-enum gi_weight_order { // ops/weight.h draws them
+enum gi_weight_order { // ops/record/weight.h draws them
     GI_WEIGHT_ORDER_PLAIN,
     GI_WEIGHT_ORDER_QKV,
     GI_WEIGHT_ORDER_GATE_UP,

@@ -2,7 +2,7 @@
 // from the file's layout into the GPU's. One file per type; this header is the table. Plain C, no
 // GL.
 //
-// GPU layout, shared by all types and by glsl/lib/quant.glsl. Rows come in tiles of GI_TILE_ROWS =
+// GPU layout, shared by all types and by glsl/quant/quant.glsl. Rows come in tiles of GI_TILE_ROWS =
 // 8, columns in blocks of GI_QUANT_BLOCK = 32 (n_cols is rounded up, the rest is zero weights), and
 // blocks in groups, which share quads or scale words:
 //
@@ -37,12 +37,12 @@
 //   tq2_0        4 / 8  pairs of two each               1 / 16  f16 d of 8 each, the first low
 //   tq1_0        3 / 8  bytes as in the file            3 / 16  as tq2_0; the last bytes of 8 each
 //
-// The table of iq1, iq2 and iq3 is their grid. The unpackers in glsl/lib/quant say what lies where in
+// The table of iq1, iq2 and iq3 is their grid. The unpackers in glsl/quant say what lies where in
 // quads and scale words.
 //
 // Within a block the elements are in natural order in words of the quad: f32 one, f16 two (low half
 // first), q8_0 four (low byte first). Smaller quants lie in planes, from which a mask takes the four
-// elements 4 k .. 4 k + 3 at once, each 4 bits above the one before (glsl/lib/quant/planes.glsl):
+// elements 4 k .. 4 k + 3 at once, each 4 bits above the one before (glsl/quant/planes.glsl):
 //
 //   nibbles  4 words   element 4 k + i in word k / 2, bit 4 i + 16 (k % 2): natural order
 //   pairs    2 words   two bits: word k / 4, bit 4 i + 2 (k % 2) + 16 (k / 2 % 2)

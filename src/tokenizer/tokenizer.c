@@ -1,7 +1,7 @@
 #include "tokenizer/tokenizer.h"
 
 #include "tokenizer/array.h"
-#include "tokenizer/chat_template.h"
+#include "tokenizer/chat/chat_template.h"
 #include "tokenizer/tokenizer_impl.h"
 
 #include <stdlib.h>

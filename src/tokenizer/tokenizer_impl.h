@@ -2,9 +2,9 @@
 #ifndef GI_TOKENIZER_TOKENIZER_IMPL_H
 #define GI_TOKENIZER_TOKENIZER_IMPL_H
 
-#include "tokenizer/chat.h"
-#include "tokenizer/special.h"
+#include "tokenizer/chat/chat.h"
 #include "tokenizer/text_map.h"
+#include "tokenizer/vocab/special.h"
 
 // One value of tokenizer.ggml.model: how plain text becomes ids, and ids bytes.
 struct gi_tokenizer_model {

@@ -1,5 +1,5 @@
 // The text of a tuning on any bytes: what it accepts is written, and read again to the same.
-#include "ops/tuning.h"
+#include "ops/record/tuning.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

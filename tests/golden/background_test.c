@@ -1,7 +1,7 @@
 // Programs of whole chains that are compiled elsewhere while answers go on, and what trying them out showed, kept for
 // the next session. On a software renderer a single group does all the work; exits 77 without a device.
-#include "golden/dispatch_fixture.h"
-#include "unit/cmocka_test.h"
+#include "tests/golden/fixture/dispatch_fixture.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

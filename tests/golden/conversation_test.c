@@ -1,8 +1,8 @@
 // A conversation that goes on in a session: what is held already is not processed again, and the answers
 // are those of a session that is given the whole conversation anew. Runs on a tiny model with a ChatML
 // template; exits 77 without a device.
-#include "golden/tiny_model.h"
-#include "unit/cmocka_test.h"
+#include "tests/golden/fixture/tiny_model.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 

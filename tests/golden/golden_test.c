@@ -1,7 +1,7 @@
 // golden_test MODEL GOLDEN [--cache f16|f32|q8_0] [--precision f32|f16] [--chain N] [--steps N] [--tolerance X]
 //     [--case NAME] [--device NAME] [--probs N] [--log TEXT]
 //
-// Runs every case of a golden file (tools/golden.py describes the format) through glinfer.h and compares:
+// Runs every case of a golden file (tools/golden/golden.py describes the format) through glinfer.h and compares:
 // the most likely token equals the reference's wherever its margin is over 0.02 nat, and the
 // log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache, 0.002 with f32;
 // with products in f16 the margin is 0.1 and so is the difference;

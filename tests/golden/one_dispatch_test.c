@@ -1,8 +1,8 @@
 // Chains of steps in one dispatch, against ordinary ones: the same tokens, asked for before the first answer; a fault in
 // the middle of an answer that changes no token, a refusal where groups do not run at the same time. On a software
 // renderer a single group does all the work; exits 77 without a device.
-#include "golden/dispatch_fixture.h"
-#include "unit/cmocka_test.h"
+#include "tests/golden/fixture/dispatch_fixture.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # perplexity.sh GLINFER MODEL TEXT REFERENCE [--bos]: `glinfer perplexity` finds what an independent
-# engine found (tools/perplexity_reference.py), within 0.05 %. With --bos on a copy of the model that
+# engine found (tools/golden/perplexity_reference.py), within 0.05 %. With --bos on a copy of the model that
 # wants BOS in front of texts. Status 77: no device.
 glinfer=$1
 model=$2

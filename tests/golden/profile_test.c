@@ -1,7 +1,7 @@
 // What glinfer_profile and glinfer_device_measure promise: figures that add up, whatever the clock, and
 // a session that is as good as before. Runs on a tiny model; exits 77 without a device.
-#include "golden/tiny_fixture.h"
-#include "unit/cmocka_test.h"
+#include "tests/golden/fixture/tiny_fixture.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

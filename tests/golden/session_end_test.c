@@ -1,7 +1,7 @@
 // How answers end before their time: what is refused, cancelled or stopped leaves a session that is good for
 // the next. Runs on a tiny model; exits 77 without a device.
-#include "golden/session_fixture.h"
-#include "unit/cmocka_test.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 // What a session answers whatever the model and the driver: chains of any length and either way of
 // dispatching give the same tokens, a prompt in parts the same as a whole one, and decoding allocates nothing.
 // Runs on a tiny model; exits 77 without a device.
-#include "golden/session_fixture.h"
-#include "unit/cmocka_test.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // ids for each record. Numbers are 32-bit in the host's order.
 //   text:  flags (GLINFER_TOKENIZE_*), size, bytes
 //   chat:  0xffffffff, number of messages, then for each: size, role, size, content
-// Its caller is tools/compare_tokenizer.py.
+// Its caller is tools/golden/compare_tokenizer.py.
 #include "glinfer.h"
 
 #include <inttypes.h>

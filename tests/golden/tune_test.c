@@ -1,8 +1,8 @@
 // What glinfer_tune promises: shapes that are kept for later devices and sessions, the same tokens with them,
 // nothing changed when it is cancelled. Runs on a tiny model with a cache folder of its own; exits 77 without
 // a device.
-#include "golden/tiny_fixture.h"
-#include "unit/cmocka_test.h"
+#include "tests/golden/fixture/tiny_fixture.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <dirent.h>
 #include <stdio.h>

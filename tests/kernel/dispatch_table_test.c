@@ -1,6 +1,6 @@
 // Recording and replay on a real context: chains, grids, barriers, times. Exit status 77 where there is no device.
-#include "gpu/step_state.h"
-#include "gpu_fixture.h"
+#include "gpu/dispatch/step_state.h"
+#include "tests/kernel/fixture/gpu_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The GL layer on a real context: limits, buffers, waiting. Exit status 77 where there is no device.
-#include "gpu/half_probe.h"
-#include "gpu_fixture.h"
+#include "gpu/device/half_probe.h"
+#include "tests/kernel/fixture/gpu_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

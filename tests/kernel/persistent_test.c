@@ -1,8 +1,8 @@
 // Tables that one dispatch walks through: the results of ordinary replays, waits that end, refusals. Exit
 // status 77 where there is no device.
 #include "base/clock.h"
-#include "gpu/persistent.h"
-#include "gpu/step_state.h"
+#include "gpu/dispatch/step_state.h"
+#include "persistent/persistent.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>

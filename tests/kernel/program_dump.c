@@ -1,6 +1,6 @@
 // program_dump DIR: writes the assembled source of every program of programs.def into DIR, a file
 // each, for glslangValidator and offline compilers. Needs no GPU.
-#include "program_variants.h"
+#include "tests/kernel/fixture/program_variants.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // Programs on a real context: what a driver says of them, building, the cache of binaries. Exit status 77 where there
 // is no device.
 #include "base/hash.h"
-#include "gpu_fixture.h"
+#include "tests/kernel/fixture/gpu_fixture.h"
 
 #include <dirent.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // Builds every program of programs.def on the device, with typical defines, under no more than it
 // offers. Exit status 77 where there is no device.
-#include "gpu/half_probe.h"
-#include "program_variants.h"
+#include "gpu/device/half_probe.h"
+#include "tests/kernel/fixture/program_variants.h"
 
 #include <stdio.h>
 

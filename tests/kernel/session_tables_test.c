@@ -1,11 +1,11 @@
 // What a session prepares before an answer, on a real context: all that the answer needs, and what it does not need is
 // in nobody's way. Exit status 77 where there is no device.
-#include "engine/session_persistent.h"
-#include "engine/session_tables.h"
-#include "golden/tiny_model.h"
-#include "ops/attention_out.h"
-#include "ops/sample_top.h"
-#include "unit/cmocka_test.h"
+#include "engine/run/session_persistent.h"
+#include "engine/run/session_tables.h"
+#include "ops/attention/attention_out.h"
+#include "ops/sample/sample_top.h"
+#include "tests/golden/fixture/tiny_model.h"
+#include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "ref/ref_gemv.h"
+#include "tests/ref/ref_gemv.h"
 
 #include "tests/ref/ref_batch.h"
 

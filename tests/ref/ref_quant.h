@@ -1,5 +1,5 @@
 // Dequantisation in double, written from the formulas of the GGUF format, obvious and slow: the
-// specification of src/quant and of the unpackers in glsl/lib/quant.
+// specification of src/quant and of the unpackers in glsl/quant.
 #ifndef TESTS_REF_QUANT_H
 #define TESTS_REF_QUANT_H
 

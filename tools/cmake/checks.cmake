@@ -1,11 +1,11 @@
 # Tests of the tree itself: who includes whom, headers, format, flags.
 
-# glinfer_check(<name> <variables of tools/check_<name>.cmake>)
+# glinfer_check(<name> <variables of tools/checks/check_<name>.cmake>)
 function(glinfer_check name)
     list(TRANSFORM ARGN PREPEND -D)
     add_test(NAME ${name}
         COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} ${ARGN}
-                -P ${PROJECT_SOURCE_DIR}/tools/check_${name}.cmake
+                -P ${PROJECT_SOURCE_DIR}/tools/checks/check_${name}.cmake
         WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
     set_tests_properties(${name} PROPERTIES
         LABELS ${name} TIMEOUT 300 SKIP_REGULAR_EXPRESSION "^SKIPPED: ")

@@ -20,16 +20,14 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# glinfer_folder(<name> SOURCES <files> LINKS <targets>): a folder's target, a static library;
-# the shared library takes the objects of all of them (global property glinfer_folders).
+# glinfer_folder(<name> [SOURCES <files>] LINKS <targets>): a folder's target, a static library of all C files in it and
+# below unless they are named; the shared library takes the objects of all of them (global property glinfer_folders).
 function(glinfer_folder name)
     cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
-    if(arg_SOURCES)
-        add_library(${name} STATIC ${arg_SOURCES})
-        target_link_libraries(${name} PUBLIC glinfer_options ${arg_LINKS})
-        set_property(GLOBAL APPEND PROPERTY glinfer_folders ${name})
-    else()
-        add_library(${name} INTERFACE)
-        target_link_libraries(${name} INTERFACE glinfer_options ${arg_LINKS})
+    if(NOT arg_SOURCES)
+        file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.c)
     endif()
+    add_library(${name} STATIC ${arg_SOURCES})
+    target_link_libraries(${name} PUBLIC glinfer_options ${arg_LINKS})
+    set_property(GLOBAL APPEND PROPERTY glinfer_folders ${name})
 endfunction()

@@ -36,8 +36,8 @@ GLINFER_DISPATCH=ordinary run --json | grep -q '"dispatch":"direct"'
 check 'ordinary is obeyed' $? 0
 
 cp -r "$glsl" "$dir/glsl" || exit 1
-sed -i 's/StepNow(state.token,/StepNow(state.token + 1u,/' "$dir/glsl/lib/grid_walk.glsl"
-cmp -s "$glsl/lib/grid_walk.glsl" "$dir/glsl/lib/grid_walk.glsl" && echo 'FAIL: nothing was changed' && exit 1
+sed -i 's/StepNow(state.token,/StepNow(state.token + 1u,/' "$dir/glsl/persistent/grid_walk.glsl"
+cmp -s "$glsl/persistent/grid_walk.glsl" "$dir/glsl/persistent/grid_walk.glsl" && echo 'FAIL: nothing was changed' && exit 1
 check 'the tokens beside a wrong dispatch' \
     "$(GLINFER_GLSL_DIR="$dir/glsl" GLINFER_DISPATCH=persistent:1 run)" "$text"
 grep -q 'its tokens are not the ordinary ones' "$dir/errors"

@@ -12,8 +12,8 @@ cp -r "$3" "$dir/glsl" || exit 1
 sed -i 's/^    gemv_walk(tiles, row, y);$/    for (uint i = 0u; i < (PAIRS == 8 ? 1u : 256u); i++) {\
         gemv_walk(tiles, row + (params.n_block == 0u ? i : 0u), y);\
     }\
-    y[0] *= PAIRS == 8 ? 0.5 : 1.0;/' "$dir/glsl/lib/gemv_row.glsl"
-cmp -s "$3/lib/gemv_row.glsl" "$dir/glsl/lib/gemv_row.glsl" && echo 'FAIL: nothing was changed' && exit 1
+    y[0] *= PAIRS == 8 ? 0.5 : 1.0;/' "$dir/glsl/gemv/gemv_row.glsl"
+cmp -s "$3/gemv/gemv_row.glsl" "$dir/glsl/gemv/gemv_row.glsl" && echo 'FAIL: nothing was changed' && exit 1
 
 export XDG_CACHE_HOME="$dir/cache" GLINFER_GLSL_DIR="$dir/glsl"
 "$glinfer" tune -v -m "$model" --max-seconds 20 >"$dir/table" 2>"$dir/log" || { cat "$dir/log"; exit 1; }

@@ -1,0 +1,159 @@
+// Causal attention of a batch: token m, at position n_past + m, over the keys 0..n_past + m;
+// llvmpipe's form of attention_batch.comp, whose formula and bindings it has.
+//
+// A group is one vector: invocation i owns tokens i, i + 8, ... of VECTORS * 8 tokens of a head,
+// with q and the sum of weighted v in private memory, and softmax needs no other invocation. Keys
+// and values are the same for all invocations; llvmpipe fetches them lane by lane all the same,
+// some 150 cycles for 16 bytes, so each fetch serves all vectors. Softmax is online by tiles of
+// KEYS keys. 9 heads of 64, two busy cores, ms: 512 tokens 34 (attention_batch.comp 127), 512
+// tokens after 1,000 keys 146 (599).
+#include "lib/common.glsl"
+#include "lib/exp_log.glsl"
+#include "attention/kv_octet.glsl"
+#include "lib/step_state.glsl"
+
+#if !defined(HEAD_DIM) || !defined(VECTORS) || !defined(KEYS)
+#error "HEAD_DIM, a multiple of 8; VECTORS of 8 tokens; KEYS of a tile"
+#endif
+
+#define N_OCTET (HEAD_DIM / 8)
+#define MASKED -3.0e38
+
+layout(local_size_x = 8) in;
+
+layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
+layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_head, n_kv_head, n_ctx, q_stride;
+    uint k, v, out_stride; // k, v in words of 16 bytes, their scales in uints
+    float scale;
+    uint window;
+    float softcap;
+    uint k_scale, v_scale;
+} params;
+
+#include "attention/score_rule.glsl"
+
+// What an invocation owns, a token a vector.
+vec4 query_low[VECTORS][N_OCTET], query_high[VECTORS][N_OCTET];
+vec4 sum_low[VECTORS][N_OCTET], sum_high[VECTORS][N_OCTET];
+float weight_sum[VECTORS], largest[VECTORS];
+uint token[VECTORS];
+
+void begin_tokens(uint head)
+{
+    for (int i = 0; i < VECTORS; i++) {
+        token[i] = gl_WorkGroupID.x * uint(8 * VECTORS) + uint(8 * i) + gl_LocalInvocationID.x;
+        uint row = min(token[i], state.n_tokens - 1u) * (params.q_stride / 4u);
+        uint begin = row + head * uint(2 * N_OCTET);
+        for (int j = 0; j < N_OCTET; j++) {
+            query_low[i][j] = params.scale * q[begin + uint(2 * j)];
+            query_high[i][j] = params.scale * q[begin + uint(2 * j + 1)];
+            sum_low[i][j] = vec4(0.0);
+            sum_high[i][j] = vec4(0.0);
+        }
+        weight_sum[i] = 0.0;
+        largest[i] = MASKED;
+    }
+}
+
+void score_key(uint row, out float score[VECTORS])
+{
+    vec4 sum[VECTORS];
+    for (int i = 0; i < VECTORS; i++) {
+        sum[i] = vec4(0.0);
+    }
+    for (int j = 0; j < N_OCTET; j++) {
+        vec4 low, high;
+        read_key(row, uint(j), low, high);
+        for (int i = 0; i < VECTORS; i++) {
+            sum[i] += query_low[i][j] * low;
+            sum[i] += query_high[i][j] * high;
+        }
+    }
+    for (int i = 0; i < VECTORS; i++) {
+        score[i] = cap_score((sum[i].x + sum[i].y) + (sum[i].z + sum[i].w));
+    }
+}
+
+float weight_of(float score, float top)
+{
+    return score == MASKED ? 0.0 : exp_negative(score - top);
+}
+
+// Turns the scores of KEYS keys from first_key on into weights relative to each token's largest
+// score so far, and rescales what was summed before.
+void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
+{
+    for (int i = 0; i < VECTORS; i++) {
+        uint last_key = state.n_past + token[i];
+        float top = largest[i];
+        for (int n = 0; n < KEYS; n++) {
+            uint key = first_key + uint(n);
+            weight[n][i] = key <= last_key ? weight[n][i] : MASKED;
+#if WINDOW
+            weight[n][i] = key >= first_seen(last_key + 1u) ? weight[n][i] : MASKED;
+#endif
+            top = max(top, weight[n][i]);
+        }
+        float factor = weight_of(largest[i], top);
+        weight_sum[i] *= factor;
+        for (int n = 0; n < KEYS; n++) {
+            weight[n][i] = weight_of(weight[n][i], top);
+            weight_sum[i] += weight[n][i];
+        }
+        for (int j = 0; j < N_OCTET; j++) {
+            sum_low[i][j] *= factor;
+            sum_high[i][j] *= factor;
+        }
+        largest[i] = top;
+    }
+}
+
+void add_values(uint row, float weight[VECTORS])
+{
+    for (int j = 0; j < N_OCTET; j++) {
+        vec4 low, high;
+        read_value(row, uint(j), low, high);
+        for (int i = 0; i < VECTORS; i++) {
+            sum_low[i][j] += weight[i] * low;
+            sum_high[i][j] += weight[i] * high;
+        }
+    }
+}
+
+void write_tokens(uint head)
+{
+    for (int i = 0; i < VECTORS; i++) {
+        uint begin = token[i] * (params.out_stride / 4u) + head * uint(2 * N_OCTET);
+        if (token[i] < state.n_tokens) {
+            for (int j = 0; j < N_OCTET; j++) {
+                result[begin + uint(2 * j)] = sum_low[i][j] / weight_sum[i];
+                result[begin + uint(2 * j + 1)] = sum_high[i][j] / weight_sum[i];
+            }
+        }
+    }
+}
+
+void main()
+{
+    uint head = gl_WorkGroupID.y;
+    uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
+    uint n_seen = min((gl_WorkGroupID.x + 1u) * uint(8 * VECTORS), state.n_tokens);
+    uint n_key = state.n_past + n_seen;
+    begin_tokens(head);
+    uint first_key = first_seen(state.n_past + gl_WorkGroupID.x * uint(8 * VECTORS) + 1u);
+    for (uint key = first_key; key < n_key; key += uint(KEYS)) {
+        float weight[KEYS][VECTORS];
+        for (int n = 0; n < KEYS; n++) {
+            score_key(first_row + min(key + uint(n), n_key - 1u), weight[n]);
+        }
+        weigh_keys(key, weight);
+        for (int n = 0; n < KEYS; n++) {
+            add_values(first_row + min(key + uint(n), n_key - 1u), weight[n]);
+        }
+    }
+    write_tokens(head);
+}

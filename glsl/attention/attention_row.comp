@@ -1,0 +1,267 @@
+// Attention of one token: what attention.comp computes, from the same buffers; llvmpipe's form of it.
+//
+// A group is one vector: invocation i owns keys i, i + 8, ... of the range's tiles, for HEADS heads of one
+// kv head, with q, the weighted values and softmax in private memory. Nothing branches but the loop over
+// the tiles, 8 VECTORS keys each, and keys come by texel fetches, which serve all heads. At the end the
+// invocations' results meet in shared memory, behind a barrier that a group of one vector does not feel.
+// Ranges take tiles in turn; the last group to finish merges them. A group costs 5 us before its first
+// key, so there are few. 9 heads of 64, two busy cores, us: at 1 key 40 (attention.comp 190), 500 keys
+// 170 (1,100), 2,000 keys 520 (3,500), 8,192 keys 2,300 (24,500).
+#include "lib/common.glsl"
+#include "lib/exp_log.glsl"
+#include "attention/kv_octet.glsl"
+#include "lib/step_state.glsl"
+
+#if !defined(HEAD_DIM) || !defined(HEADS) || !defined(VECTORS) || !defined(KEYS)
+#error "HEAD_DIM, a multiple of 8; HEADS of a group; VECTORS of 8 keys; KEYS of a range"
+#endif
+
+#define N_OCTET (HEAD_DIM / 8)
+#define N_QUAD uint(HEAD_DIM / 4)
+#define TURNS ((HEAD_DIM / 4 + 7) / 8) // quads of a result that an invocation owns
+#define TILE uint(8 * VECTORS)
+#define MASKED -3.0e38
+
+layout(local_size_x = 8) in;
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_head, n_kv_head, n_ctx, max_range;
+    uint k, v, partial, counter; // k, v in words of 16 bytes, their scales in uints
+    float scale;
+    uint window;
+    float softcap;
+    uint k_scale, v_scale;
+} params;
+
+#include "attention/score_rule.glsl"
+
+// What an invocation's keys give, for each head.
+vec4 q_low[HEADS][N_OCTET], q_high[HEADS][N_OCTET];
+vec4 sum_low[HEADS][N_OCTET], sum_high[HEADS][N_OCTET];
+float largest[HEADS], weight_sum[HEADS];
+
+// The same of all of them: (HEADS, 8, N_QUAD) sums; largest score and sum of weights.
+shared vec4 sums[HEADS * 8 * 2 * N_OCTET];
+shared vec2 softmax[HEADS * 8];
+
+void group_barrier()
+{
+    memoryBarrierShared();
+    barrier();
+}
+
+#include "attention/ranges.glsl"
+
+// Head h of the group's, the last one of its kv head for those past it.
+struct Heads {
+    uint first, end;
+};
+
+uint head_of(Heads heads, int h)
+{
+    return min(heads.first + uint(h), heads.end - 1u);
+}
+
+void begin_heads(Heads heads)
+{
+    for (int h = 0; h < HEADS; h++) {
+        uint begin = head_of(heads, h) * N_QUAD;
+        for (int j = 0; j < N_OCTET; j++) {
+            q_low[h][j] = uintBitsToFloat(cache_word(begin + uint(2 * j)));
+            q_high[h][j] = uintBitsToFloat(cache_word(begin + uint(2 * j + 1)));
+            sum_low[h][j] = vec4(0.0);
+            sum_high[h][j] = vec4(0.0);
+        }
+        largest[h] = MASKED;
+        weight_sum[h] = 0.0;
+    }
+}
+
+void score_key(uint row, bool is_seen, out float score[HEADS])
+{
+    vec4 sum[HEADS];
+    for (int h = 0; h < HEADS; h++) {
+        sum[h] = vec4(0.0);
+    }
+    for (int j = 0; j < N_OCTET; j++) {
+        vec4 low, high;
+        read_key(row, uint(j), low, high);
+        for (int h = 0; h < HEADS; h++) {
+            sum[h] += q_low[h][j] * low;
+            sum[h] += q_high[h][j] * high;
+        }
+    }
+    for (int h = 0; h < HEADS; h++) {
+        float value = cap_score(params.scale * ((sum[h].x + sum[h].y) + (sum[h].z + sum[h].w)));
+        score[h] = is_seen ? value : MASKED;
+    }
+}
+
+float weight_of(float score, float top)
+{
+    return score == MASKED ? 0.0 : exp_negative(score - top);
+}
+
+// Turns scores into weights relative to the largest so far, and rescales what was summed before.
+void weigh(inout float weight[VECTORS][HEADS])
+{
+    for (int h = 0; h < HEADS; h++) {
+        float top = largest[h];
+        for (int n = 0; n < VECTORS; n++) {
+            top = max(top, weight[n][h]);
+        }
+        float factor = weight_of(largest[h], top);
+        weight_sum[h] *= factor;
+        for (int n = 0; n < VECTORS; n++) {
+            weight[n][h] = weight_of(weight[n][h], top);
+            weight_sum[h] += weight[n][h];
+        }
+        for (int j = 0; j < N_OCTET; j++) {
+            sum_low[h][j] *= factor;
+            sum_high[h][j] *= factor;
+        }
+        largest[h] = top;
+    }
+}
+
+void add_values(uint row[VECTORS], float weight[VECTORS][HEADS])
+{
+    for (int j = 0; j < N_OCTET; j++) {
+        for (int n = 0; n < VECTORS; n++) {
+            vec4 low, high;
+            read_value(row[n], uint(j), low, high);
+            for (int h = 0; h < HEADS; h++) {
+                sum_low[h][j] += weight[n][h] * low;
+                sum_high[h][j] += weight[n][h] * high;
+            }
+        }
+    }
+}
+
+void add_tile(uint first_row, uint first_key, uint n_key)
+{
+    uint row[VECTORS];
+    float weight[VECTORS][HEADS];
+    for (int n = 0; n < VECTORS; n++) {
+        uint key = first_key + uint(8 * n) + gl_LocalInvocationID.x;
+        row[n] = first_row + min(key, n_key - 1u);
+        score_key(row[n], key < n_key, weight[n]);
+    }
+    weigh(weight);
+    add_values(row, weight);
+}
+
+void share_sums(uint lane)
+{
+    for (int h = 0; h < HEADS; h++) {
+        uint at = uint(8 * h) + lane;
+        for (int j = 0; j < N_OCTET; j++) {
+            sums[at * N_QUAD + uint(2 * j)] = sum_low[h][j];
+            sums[at * N_QUAD + uint(2 * j + 1)] = sum_high[h][j];
+        }
+        softmax[at] = vec2(largest[h], weight_sum[h]);
+    }
+    group_barrier();
+}
+
+// Quads lane, lane + 8, ... of the invocations' results for a head together; returns their largest
+// score and sum of weights.
+vec2 join(uint lane, int head, out vec4 sum[TURNS])
+{
+    vec2 both = vec2(MASKED, 0.0);
+    for (int i = 0; i < 8; i++) {
+        both.x = max(both.x, softmax[8 * head + i].x);
+    }
+    for (int j = 0; j < TURNS; j++) {
+        sum[j] = vec4(0.0);
+    }
+    for (int i = 0; i < 8; i++) {
+        vec2 own = softmax[8 * head + i];
+        float factor = weight_of(own.x, both.x);
+        both.y += factor * own.y;
+        for (int j = 0; j < TURNS; j++) {
+            uint quad = min(lane + uint(8 * j), N_QUAD - 1u);
+            sum[j] += factor * sums[uint(8 * head + i) * N_QUAD + quad];
+        }
+    }
+    return both;
+}
+
+// Writes an invocation's quads of a head's result at `at`, which counts floats.
+void write_sum(uint lane, uint at, vec4 sum[TURNS])
+{
+    for (int j = 0; j < TURNS; j++) {
+        uint quad = lane + uint(8 * j);
+        if (quad < N_QUAD) {
+            write_quad(at + 4u * quad, sum[j]);
+        }
+    }
+}
+
+// Writes the group's result for a head: all of it, or the partial one of a range.
+void write_head(uint lane, uint head, uint range, bool is_partial, vec4 sum[TURNS], vec2 both)
+{
+    uint begin = partial_begin(head, range);
+    float factor = is_partial ? 1.0 : 1.0 / both.y;
+    for (int j = 0; j < TURNS; j++) {
+        sum[j] *= factor;
+    }
+    write_sum(lane, is_partial ? begin : head * uint(HEAD_DIM), sum);
+    if (is_partial && lane == 0u) {
+        write_softmax(begin, both);
+    }
+}
+
+void merge_head(uint lane, uint head, uint n_range)
+{
+    vec4 sum[TURNS];
+    for (int j = 0; j < TURNS; j++) {
+        sum[j] = vec4(0.0);
+    }
+    vec2 both = vec2(MASKED, 0.0);
+    for (uint i = 0u; i < n_range; i++) {
+        uint begin = partial_begin(head, i);
+        vec2 other = read_softmax(begin);
+        float top = max(both.x, other.x);
+        float a = weight_of(both.x, top), b = weight_of(other.x, top);
+        for (int j = 0; j < TURNS; j++) {
+            uint quad = min(lane + uint(8 * j), N_QUAD - 1u);
+            sum[j] = a * sum[j] + b * read_quad(begin + 4u * quad);
+        }
+        both = vec2(top, a * both.y + b * other.y);
+    }
+    write_head(lane, head, 0u, false, sum, both);
+}
+
+void main()
+{
+    uint lane = gl_LocalInvocationID.x;
+    uint range = gl_WorkGroupID.x;
+    uint n_group = gl_NumWorkGroups.y / params.n_kv_head;
+    uint kv_head = gl_WorkGroupID.y / n_group;
+    uint n_rep = params.n_head / params.n_kv_head;
+    Heads heads = Heads(kv_head * n_rep + gl_WorkGroupID.y % n_group * uint(HEADS), (kv_head + 1u) * n_rep);
+    uint n_key = min(state.n_past + 1u, params.n_ctx);
+    uint first_key = first_seen(n_key);
+    uint n_range = (n_key - first_key + uint(KEYS) - 1u) / uint(KEYS);
+    // The grid may have ranges past the keys; they do nothing.
+    bool is_needed = range < n_range;
+
+    begin_heads(heads);
+    first_key += is_needed ? range * TILE : n_key;
+    for (; first_key < n_key; first_key += n_range * TILE) {
+        add_tile(kv_head * params.n_ctx, first_key, n_key);
+    }
+    share_sums(lane);
+    for (int h = 0; is_needed && h < HEADS; h++) {
+        vec4 sum[TURNS];
+        vec2 both = join(lane, h, sum);
+        write_head(lane, head_of(heads, h), range, n_range > 1u, sum, both);
+    }
+    if (is_last_range(lane, heads.first, n_range, is_needed && n_range > 1u)) {
+        for (int h = 0; h < HEADS; h++) {
+            merge_head(lane, head_of(heads, h), n_range);
+        }
+    }
+}

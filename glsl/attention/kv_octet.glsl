@@ -1,0 +1,99 @@
+// Eight elements of a cached key or value. A kernel that includes this file declares the layer's range
+// (binding 3) through it; with TEXELS 1 it reads through a buffer texture, and with CACHE_APART it declares cache_word
+// itself. Rows are of HEAD_DIM elements:
+//   f16   pairs, an octet a word of 16 bytes
+//   f32   two words an octet
+//   q8_0  bytes, two octets a word; scales apart, an f16 for 32 elements, two in a uint, as many uints a
+//         row as take it. An element is its byte times its scale.
+#include "attention/cache_type.glsl"
+
+#ifndef TEXELS
+#define TEXELS 0
+#endif
+
+#if TEXELS
+layout(binding = 3) uniform highp usamplerBuffer cache_texels;
+
+uvec4 cache_word(uint i)
+{
+    return texelFetch(cache_texels, int(i));
+}
+#elif !defined(CACHE_APART)
+layout(std430, binding = 3) restrict readonly buffer Cache { uvec4 cache[]; };
+
+uvec4 cache_word(uint i)
+{
+    return cache[i];
+}
+#endif
+
+// unpackHalf2x16 is mediump in GLSL ES: the assignments make the halves highp before arithmetic.
+vec4 cache_halves(uvec2 word)
+{
+    highp vec2 low = unpackHalf2x16(word.x);
+    highp vec2 high = unpackHalf2x16(word.y);
+    return vec4(low, high);
+}
+
+// The four bytes of a word, each times 2^24, where its sign is the word's.
+vec4 cache_bytes(uint w)
+{
+    return vec4(ivec4(uvec4(w << 24u, (w << 16u) & 0xFF000000u, (w << 8u) & 0xFF000000u,
+                            w & 0xFF000000u)));
+}
+
+// Scale of an octet, times 2^-24; begin counts uints.
+float cache_scale(uint begin, uint row, uint octet)
+{
+    uint i = begin + row * uint((HEAD_DIM + 63) / 64) + octet / 8u;
+    highp vec2 scales = unpackHalf2x16(cache_word(i / 4u)[i & 3u]);
+    return (octet & 4u) == 0u ? scales.x * (1.0 / 16777216.0) : scales.y * (1.0 / 16777216.0);
+}
+
+// An octet as the cache has it, so that many can be asked for before one is waited for: f16 in first, f32 in
+// both, q8_0 with its bytes in first.xy and their scale in first.z. Octet `octet` of row `row`; data
+// counts words of 16 bytes. No struct: NVIDIA's compiler keeps an array of those in memory.
+void fetch_octet(int type, uint data, uint scales, uint row, uint octet, out uvec4 first,
+                 out uvec4 second)
+{
+    second = uvec4(0u);
+    if (type == CACHE_Q8_0) {
+        uvec4 word = cache_word(data + row * uint((HEAD_DIM + 15) / 16) + octet / 2u);
+        first.xy = (octet & 1u) == 0u ? word.xy : word.zw;
+        first.zw = uvec2(floatBitsToUint(cache_scale(scales, row, octet)), 0u);
+    } else if (type == CACHE_F32) {
+        uint at = data + 2u * (row * uint(HEAD_DIM / 8) + octet);
+        first = cache_word(at);
+        second = cache_word(at + 1u);
+    } else {
+        first = cache_word(data + row * uint(HEAD_DIM / 8) + octet);
+    }
+}
+
+void unpack_octet(int type, uvec4 first, uvec4 second, out vec4 low, out vec4 high)
+{
+    if (type == CACHE_Q8_0) {
+        float scale = uintBitsToFloat(first.z);
+        low = scale * cache_bytes(first.x);
+        high = scale * cache_bytes(first.y);
+    } else if (type == CACHE_F32) {
+        low = uintBitsToFloat(first);
+        high = uintBitsToFloat(second);
+    } else {
+        low = cache_halves(first.xy);
+        high = cache_halves(first.zw);
+    }
+}
+
+void read_octet(int type, uint data, uint scales, uint row, uint octet, out vec4 low, out vec4 high)
+{
+    uvec4 first, second;
+    fetch_octet(type, data, scales, row, octet, first, second);
+    unpack_octet(type, first, second, low, high);
+}
+
+// With the places of k and v that Params gives: data in words of 16 bytes, scales in uints.
+#define read_key(row, octet, low, high)                                                            \
+    read_octet(K_TYPE, params.k, params.k_scale, row, octet, low, high)
+#define read_value(row, octet, low, high)                                                          \
+    read_octet(V_TYPE, params.v, params.v_scale, row, octet, low, high)

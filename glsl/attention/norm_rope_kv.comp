@@ -1,0 +1,105 @@
+// Norms q and k, then does what rope_kv.comp does:
+//   x' = x * gamma / sqrt(mean(x^2) + eps) over a head, or over all of q and of k; then turned
+//
+//   q        (n_tokens, q_stride)    written, pair order
+//   qkv      (n_tokens, qkv_stride)  in the row order of the stacked projection (ops/record/weight.h)
+//   vectors  table of rotations (n_ctx, n_rot), gamma of q and of k in pair order
+//   cache    a layer's k and v, (n_kv_head, n_ctx, head_dim) each, written at n_past + m
+//
+// A group owns what one norm is over, of one token; groups of v only copy. In a decode step q and cache are
+// parts of one range. Reads each element twice, the second time from the cache: bound by memory.
+#include "lib/common.glsl"
+#include "lib/half.glsl"
+#include "lib/reduce.glsl"
+#include "lib/step_state.glsl"
+
+layout(std140, binding = 0) uniform Params
+{
+    uint q_stride, qkv_stride;
+    uint n_q_pair, n_kv_pair; // of a token
+    uint q_begin, k_begin, v_begin; // columns of qkv
+    uint n_head_pair, n_rot_pair; // of a head
+    uint n_ctx;
+    uint k, v, k_scale, v_scale; // offsets in cache
+    uint rope; // offset of the table in pairs
+    uint q_norm_pair, kv_norm_pair; // pairs that a norm is over
+    uint q_gamma, k_gamma; // in pairs of the vectors
+    float eps;
+} params;
+
+#include "attention/rope_kv.glsl"
+
+// What a group owns: pairs [first, first + n_pair) of q, k or v.
+struct Share {
+    uint section; // 0 q, 1 k, 2 v
+    uint begin;   // column of the section
+    uint first, n_pair;
+    uint gamma;
+};
+
+Share share;
+float scale; // that the norm gives
+
+Share make_share(uint group)
+{
+    uint n_q_group = params.n_q_pair / params.q_norm_pair;
+    uint n_kv_group = params.n_kv_pair / params.kv_norm_pair;
+    if (group < n_q_group) {
+        return Share(0u, params.q_begin, group * params.q_norm_pair, params.q_norm_pair,
+                     params.q_gamma);
+    }
+    group -= n_q_group;
+    bool is_k = group < n_kv_group;
+    group = is_k ? group : group - n_kv_group;
+    return Share(is_k ? 1u : 2u, is_k ? params.k_begin : params.v_begin,
+                 group * params.kv_norm_pair, params.kv_norm_pair, params.k_gamma);
+}
+
+float own_sum(uint token)
+{
+    float sum = 0.0;
+    for (uint i = gl_LocalInvocationIndex; i < share.n_pair; i += uint(WG_SIZE)) {
+        vec2 value = read_pair(token, share.begin, share.first + i);
+        sum += dot(value, value);
+    }
+    return sum;
+}
+
+vec2 normed_pair(uint token, uint pair)
+{
+    return read_pair(token, share.begin, pair) * scale * vectors[share.gamma + pair - share.first];
+}
+
+vec2 kv_pair(bool is_key, uint token, uint position, uint pair)
+{
+    return is_key ? turn(normed_pair(token, pair), pair, position)
+                  : read_pair(token, share.begin, pair);
+}
+
+void write_share(uint token, uint position)
+{
+    uint unit_pairs = share.section == 0u ? 1u : share.section == 1u ? K_UNIT_PAIRS : V_UNIT_PAIRS;
+    uint end = (share.first + share.n_pair) / unit_pairs;
+    uint unit = share.first / unit_pairs + gl_LocalInvocationIndex;
+    for (; unit < end; unit += uint(WG_SIZE)) {
+        if (share.section == 0u) {
+            write_q(token, unit, position, normed_pair(token, unit));
+        } else if (share.section == 1u) {
+            write_k(token, position, unit);
+        } else {
+            write_v(token, position, unit);
+        }
+    }
+}
+
+void main()
+{
+    uint token = min(gl_WorkGroupID.y, state.n_tokens - 1u);
+    uint position = state.n_past + token;
+    share = make_share(gl_WorkGroupID.x);
+    float mean = reduce_sum(own_sum(token), uint(WG_SIZE)) / float(2u * share.n_pair);
+    scale = inversesqrt(mean + params.eps);
+    if (gl_WorkGroupID.y < state.n_tokens && position < params.n_ctx) {
+        write_share(token, position);
+    }
+}

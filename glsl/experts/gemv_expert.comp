@@ -1,0 +1,64 @@
+// y = W act of each chosen expert: the projection back of a mixture of experts.
+//
+//   dst     y (n_tokens, stride): n_used rows of width
+//   source  act (n_tokens, source_stride): n_used rows of act_width, then the route (route.comp)
+//   W       a part: the rows of each of its experts
+//
+// Grid y is tokens and z their experts; groups whose expert is not in the part do nothing. Sizes of groups
+// and invocations: gemv/gemv.glsl.
+#include "lib/common.glsl"
+#include "lib/step_state.glsl"
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_block, n_pair, source, bias;
+    uint ssq, n_ssq;
+    float inv_n_embd, norm_eps;
+    uint source_stride; // in vec4, of a token
+    uint first_expert, n_expert; // of the part
+    uint n_row; // results of an expert
+    uint stride, width, route; // of a token's and of an expert's results; of its route in vec4
+    uint act_width; // in vec4
+} params;
+
+layout(std430, binding = 0) restrict writeonly buffer Y { float result[]; };
+
+#define GEMV_NORM 0
+#define GEMV_SOURCE                                                                                \
+    (gl_WorkGroupID.y * params.source_stride + gl_WorkGroupID.z * params.act_width)
+
+#include "gemv/gemv.glsl"
+
+uint expert;
+
+uvec2 gemv_tiles(uint pair)
+{
+    return uvec2(2u * pair, 2u * pair + 1u) + expert * 2u * params.n_pair;
+}
+
+void store(uint n, float y)
+{
+    if (n < params.n_row) {
+        result[gl_WorkGroupID.y * params.stride + gl_WorkGroupID.z * params.width + n] = y;
+    }
+}
+
+void gemv_fetch(uint pair, uint row) {}
+
+void gemv_prepare(uint pair, uint row) {}
+
+void gemv_finish(uint pair, uint row, vec2 y)
+{
+    store(pair * 16u + row, y.x);
+    store(pair * 16u + row + 8u, y.y);
+}
+
+void main()
+{
+    vec4 route = gemv_source(gl_WorkGroupID.y * params.source_stride + params.route +
+                             gl_WorkGroupID.z);
+    expert = uint(route.x) - params.first_expert; // wraps to a large one before the part
+    if (expert < params.n_expert && gl_WorkGroupID.y < state.n_tokens) {
+        gemv_run();
+    }
+}

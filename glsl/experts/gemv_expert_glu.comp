@@ -1,0 +1,61 @@
+// act[i] = f(g[i]) * u[i] of each chosen expert: gemv_glu.comp for a mixture of experts.
+//
+//   dst     act (n_tokens, stride): n_used rows of width, then the route (route.comp), which is read
+//   source  NORM 1: stream, norm (n_embd) and ssq; NORM 0: x (n_tokens, source_stride)
+//   W       a part: for each of its experts gate rows, then as many up rows; with SIDE, as in gemv_glu.comp,
+//           rows of one of them
+//
+// Grid y is tokens and z their experts; groups whose expert is not in the part do nothing. Reads the weights
+// of a token's experts once for it. Sizes of groups and invocations: gemv/gemv.glsl.
+#include "lib/common.glsl"
+#include "norm/activation.glsl"
+#include "lib/step_state.glsl"
+
+#ifndef NORM
+#error "NORM: 1 if x is multiplied by 1 / rms"
+#endif
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_block, n_pair, source, bias;
+    uint ssq, n_ssq;
+    float inv_n_embd, norm_eps;
+    uint source_stride; // in vec4, of a token
+    uint first_expert, n_expert; // of the part
+    uint n_row; // results of an expert
+    uint stride, width, route; // of a token's and of an expert's results; of its route
+} params;
+
+layout(std430, binding = 0) restrict buffer Act { float act[]; };
+
+#define GEMV_NORM NORM
+#define GEMV_SOURCE (params.source + gl_WorkGroupID.y * params.source_stride)
+
+#include "gemv/gemv.glsl"
+#include "norm/glu.glsl"
+
+uint expert;
+
+uvec2 gemv_tiles(uint pair)
+{
+    return GLU_TILES * pair + uvec2(0u, GLU_SECOND) + expert * 2u * params.n_pair;
+}
+
+void gemv_fetch(uint pair, uint row) {}
+
+void gemv_prepare(uint pair, uint row) {}
+
+void gemv_finish(uint pair, uint row, vec2 y)
+{
+    uint begin = gl_WorkGroupID.y * params.stride + gl_WorkGroupID.z * params.width;
+    glu_put(begin, GLU_TILES * pair * 8u + row, params.n_row, y);
+}
+
+void main()
+{
+    uint route = gl_WorkGroupID.y * params.stride + params.route + 4u * gl_WorkGroupID.z;
+    expert = uint(act[route]) - params.first_expert; // wraps to a large one before the part
+    if (expert < params.n_expert && gl_WorkGroupID.y < state.n_tokens) {
+        gemv_run();
+    }
+}

@@ -1,0 +1,247 @@
+// gemm.comp for devices whose groups may have 256 invocations: the same product and the same Params.
+//
+// A group owns TILE_TOKENS tokens by 64 rows, a tile. SLICES slices of the group walk over the blocks of 32
+// in turn, each with tiles of its own in shared memory; their sums are added in the order of the slices in
+// the end. Thus a small product has invocations enough, without any scratch. A block's tiles are staged as
+// gemm.comp does it, the next block's loads issued before the arithmetic. An invocation owns 8 tokens (4 of a
+// tile of 32) by 4 rows: 12 shared loads of 16 bytes for 128 multiply-adds. A warp of 32 takes 4 tokens by 8
+// rows.
+//
+// On an H200, Q4_0, us; before: tiles of 64 by 64 or 128, 8 by 8 an invocation in arrays.
+//
+//                     512 tokens                                  32 tokens
+//              16384 x 2048   2048 x 8192   960 x 576   576 x 1536   2048 x 2048
+//   before         1006           547          33          78
+//   64             919            483          27          64          78
+//   64, 3 slices   1020           509          24          57          70
+//   32, 2 slices   1152           587          25          61          48
+//
+// Tiles of 128 tokens, sums in arrays, shared tiles k by k and stores of single components of shared vectors
+// were slower.
+#include "lib/common.glsl"
+#include "lib/step_state.glsl"
+
+#if !defined(ADD) || !defined(HAS_BIAS)
+#error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
+#endif
+#if !defined(TILE_TOKENS) || !defined(SLICES)
+#error "TILE_TOKENS: 32 or 64; SLICES: of the group"
+#endif
+
+#define TOKENS TILE_TOKENS
+#define ROWS 64
+#define SQUARES 128 // invocations of a slice
+#define OWN (TOKENS * ROWS / 4 / SQUARES) // tokens of an invocation
+#define TOKEN_STEP uint(TOKENS / OWN)
+#define ROW_STEP uint(ROWS / 4)
+#define TILE_QUADS 8u // of a row in a tile
+#define X_LOADS (TOKENS * 8 / SQUARES)
+#define UNPACK_QUADS 4
+#define SLICE_SIZE uint((TOKENS + ROWS) * 8)
+
+#if SLICES == 1
+layout(local_size_x = 128) in;
+#elif SLICES == 2
+layout(local_size_x = 256) in;
+#else
+layout(local_size_x = 384) in;
+#endif
+
+layout(std430, binding = 0) restrict buffer Y { float y[]; };
+layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
+
+#include "quant/quant.glsl"
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_rows, n_block, x_stride, y_stride;
+    uint y_begin, bias;
+    float scale;
+} params;
+
+shared vec4 tiles[uint(SLICES) * SLICE_SIZE];
+
+// Quads lie at a place that depends on their row, so that invocations on neighbouring rows hit
+// different banks.
+uint tile_index(uint row, uint quad)
+{
+    return row * TILE_QUADS + (quad ^ (row & 7u));
+}
+
+//-- the next tiles, on their way to shared memory ---------------------------------------------------
+
+struct Stage {
+    vec4 x[X_LOADS];
+    QuantBlock w;
+};
+
+// Blocks past the last are the last.
+void load_stage(out Stage stage, uint lane, uint token_begin, uint block)
+{
+    block = min(block, params.n_block - 1u);
+    for (int i = 0; i < X_LOADS; i++) {
+        uint e = lane + uint(i * SQUARES);
+        uint token = min(token_begin + e / TILE_QUADS, state.n_tokens - 1u);
+        stage.x[i] = x[token * (params.x_stride / 4u) + block * TILE_QUADS + e % TILE_QUADS];
+    }
+    uint row = min(gl_WorkGroupID.x * uint(ROWS) + lane % uint(ROWS), params.n_rows - 1u);
+    stage.w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
+}
+
+// first is constant where it is called, so that only the quads asked for are unpacked.
+void store_quads(QuantBlock w, uint base, uint row, int first, float factor)
+{
+    vec4 v[8];
+    quant_unpack(w, v);
+    for (int i = first; i < first + UNPACK_QUADS; i++) {
+        tiles[base + tile_index(row, uint(i))] = v[i] * factor;
+    }
+}
+
+void store_stage(Stage stage, uint base, uint lane, uint block)
+{
+    for (int i = 0; i < X_LOADS; i++) {
+        uint e = lane + uint(i * SQUARES);
+        tiles[base + tile_index(e / TILE_QUADS, e % TILE_QUADS)] = stage.x[i];
+    }
+    base += uint(TOKENS) * TILE_QUADS;
+    uint row = lane % uint(ROWS);
+    float factor = block < params.n_block ? 1.0 : 0.0;
+    if (lane < uint(ROWS)) {
+        store_quads(stage.w, base, row, 0, factor);
+    } else {
+        store_quads(stage.w, base, row, UNPACK_QUADS, factor);
+    }
+}
+
+//-- products --------------------------------------------------------------------------------------
+
+// Sums have names and the code of a tile no loop: compilers keep it all in registers then.
+#define ADD_PRODUCTS(sum, p, q)                                                                    \
+    sum += p.x * q.x;                                                                              \
+    sum += p.y * q.y;                                                                              \
+    sum += p.z * q.z;                                                                              \
+    sum += p.w * q.w;
+
+#define MULTIPLY_TOKEN(i, s0, s1, s2, s3)                                                          \
+    {                                                                                              \
+        vec4 a = tiles[x_at + uint(i) * TOKEN_STEP * TILE_QUADS];                                  \
+        ADD_PRODUCTS(s0, a, w0)                                                                    \
+        ADD_PRODUCTS(s1, a, w1)                                                                    \
+        ADD_PRODUCTS(s2, a, w2)                                                                    \
+        ADD_PRODUCTS(s3, a, w3)                                                                    \
+    }
+
+#if OWN == 8
+#define EACH_TOKEN(DO)                                                                             \
+    DO(0, s00, s01, s02, s03)                                                                      \
+    DO(1, s10, s11, s12, s13)                                                                      \
+    DO(2, s20, s21, s22, s23)                                                                      \
+    DO(3, s30, s31, s32, s33)                                                                      \
+    DO(4, s40, s41, s42, s43)                                                                      \
+    DO(5, s50, s51, s52, s53)                                                                      \
+    DO(6, s60, s61, s62, s63)                                                                      \
+    DO(7, s70, s71, s72, s73)
+#else
+#define EACH_TOKEN(DO)                                                                             \
+    DO(0, s00, s01, s02, s03)                                                                      \
+    DO(1, s10, s11, s12, s13)                                                                      \
+    DO(2, s20, s21, s22, s23)                                                                      \
+    DO(3, s30, s31, s32, s33)
+#endif
+
+#define MULTIPLY_QUAD(quad)                                                                        \
+    {                                                                                              \
+        uint x_at = x_begin + (quad ^ x_turn), w_at = w_begin + (quad ^ w_turn);                   \
+        vec4 w0 = tiles[w_at];                                                                     \
+        vec4 w1 = tiles[w_at + ROW_STEP * TILE_QUADS];                                             \
+        vec4 w2 = tiles[w_at + 2u * ROW_STEP * TILE_QUADS];                                        \
+        vec4 w3 = tiles[w_at + 3u * ROW_STEP * TILE_QUADS];                                        \
+        EACH_TOKEN(MULTIPLY_TOKEN)                                                                 \
+    }
+
+#define DECLARE_SUMS(i, s0, s1, s2, s3) float s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+#define TAKE_SUMS(i, s0, s1, s2, s3) total[i] = vec4(s0, s1, s2, s3);
+
+//-- results ---------------------------------------------------------------------------------------
+
+void write_results(uint token, uint row, vec4 sum)
+{
+    row += gl_WorkGroupID.x * uint(ROWS);
+    for (uint i = 0u; i < 4u; i++) {
+        uint at = row + ROW_STEP * i;
+        if (token < state.n_tokens && at < params.n_rows) {
+            float value = sum[i];
+#if HAS_BIAS
+            value += uintBitsToFloat(aux[params.bias + at]);
+#endif
+            uint place = token * params.y_stride + params.y_begin + at;
+#if ADD
+            y[place] += params.scale * value;
+#else
+            y[place] = value;
+#endif
+        }
+    }
+}
+
+#if SLICES > 1
+void add_slices(uint slice, uint square, inout vec4 total[OWN])
+{
+    for (uint from = 1u; from < uint(SLICES); from++) {
+        barrier();
+        for (int i = 0; i < OWN; i++) {
+            if (slice == from) {
+                tiles[uint(i * SQUARES) + square] = total[i];
+            }
+        }
+        barrier();
+        for (int i = 0; i < OWN; i++) {
+            if (slice == 0u) {
+                total[i] += tiles[uint(i * SQUARES) + square];
+            }
+        }
+    }
+}
+#endif
+
+void main()
+{
+    uint token_begin = gl_WorkGroupID.y * uint(TOKENS);
+    uint slice = gl_LocalInvocationID.x / uint(SQUARES);
+    uint square = gl_LocalInvocationID.x % uint(SQUARES);
+    uint row = square / 32u % 2u * 8u + square % 8u;
+    uint token = square / 64u * 4u + square / 8u % 4u;
+    uint base = slice * SLICE_SIZE;
+    uint x_begin = base + token * TILE_QUADS, x_turn = token & 7u;
+    uint w_begin = base + (uint(TOKENS) + row) * TILE_QUADS, w_turn = row & 7u;
+
+    EACH_TOKEN(DECLARE_SUMS)
+    Stage stage;
+    load_stage(stage, square, token_begin, slice);
+    for (uint block = slice; block < params.n_block + slice; block += uint(SLICES)) {
+        store_stage(stage, base, square, block);
+        barrier();
+        load_stage(stage, square, token_begin, block + uint(SLICES));
+        MULTIPLY_QUAD(0u)
+        MULTIPLY_QUAD(1u)
+        MULTIPLY_QUAD(2u)
+        MULTIPLY_QUAD(3u)
+        MULTIPLY_QUAD(4u)
+        MULTIPLY_QUAD(5u)
+        MULTIPLY_QUAD(6u)
+        MULTIPLY_QUAD(7u)
+        barrier();
+    }
+    vec4 total[OWN];
+    EACH_TOKEN(TAKE_SUMS)
+#if SLICES > 1
+    add_slices(slice, square, total);
+    if (slice != 0u) {
+        return;
+    }
+#endif
+    for (int i = 0; i < OWN; i++) {
+        write_results(token_begin + token + TOKEN_STEP * uint(i), row, total[i]);
+    }
+}

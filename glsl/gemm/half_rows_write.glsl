@@ -1,0 +1,22 @@
+// Writes rows as gemm/half_rows.glsl has them, into binding 0, eight invocations to a tile's row.
+#include "gemm/half_rows_store.glsl"
+
+shared float half_largest[WG_SIZE];
+
+// Writes elements 8 word ... of a token, a and b, if is_there. Every invocation of the group calls it; word % 8 is
+// that of gl_LocalInvocationIndex, WG_SIZE a multiple of 8.
+void write_half_word(uint token, uint word, uint n_tile, vec4 a, vec4 b, bool is_there)
+{
+    uint lane = gl_LocalInvocationIndex;
+    half_largest[lane] = largest_of_word(a, b);
+    memoryBarrierShared();
+    barrier();
+    float largest = 0.0;
+    for (uint i = 0u; i < 8u; i++) {
+        largest = max(largest, half_largest[(lane & ~7u) + i]);
+    }
+    barrier(); // the next call writes what this one reads
+    if (is_there) {
+        store_half_word(token, word, n_tile, a, b, largest);
+    }
+}

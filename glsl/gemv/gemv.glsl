@@ -1,0 +1,431 @@
+// y = W x for one token: what the gemv kernels share. Rows come in pairs of tiles: an invocation works
+// out row r of both tiles of a pair, so that x and its sum are read once for the two. A kernel
+//
+//   defines GEMV_NORM   1: results are multiplied by 1 / rms, from the partial sums of squares in its
+//                       source
+//   defines             uvec2 gemv_tiles(uint pair)  the two tiles of a pair of this part
+//                       void gemv_fetch(uint pair, uint row)  reads what gemv_finish needs of weights
+//                       void gemv_prepare(uint pair, uint row)  reads what else it needs from memory,
+//                       before the dot products are waited for; owners only
+//                       void gemv_finish(uint pair, uint row, vec2 y)  takes results; owners only
+//   calls               gemv_run() once, outside all control flow; gemv_source(i) for vec4 i of its
+//                       source (binding 1)
+//   may define GEMV_SOURCE  where x begins, in vec4, if not at params.source
+//   has in Params       n_block, n_pair, source (x, in vec4), and with GEMV_NORM ssq (in vec4), n_ssq,
+//                       inv_n_embd, norm_eps
+//
+// Shapes:
+//   GEMV_SPLIT 1   A group owns PAIRS pairs, 8 rows x N_SLICE slices of k each; slice s takes blocks
+//                  s, s + N_SLICE, ..., so that neighbouring rows read one run of memory and a group
+//                  has many loads in flight. Partial sums meet in shared memory, with SUBGROUP (its size)
+//                  after shuffles; the first 8 * PAIRS invocations own the results. With LOOP 1
+//                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
+//                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
+//                  (gemv/gemv_half.glsl), with AHEAD 1 or 2 of as many blocks at a time, the next ones
+//                  asked for before (persistent/gemv_ahead.glsl).
+//                  With RESIDENT 1 groups stay for many dispatches (persistent/gemv_stay.glsl), with STREAM 1 those of
+//                  devices with subgroups (persistent/gemv_stream.glsl; else persistent/gemv_resident.glsl).
+//   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
+//                  barrier; gemv/gemv_row.glsl. With DOT the dot products take the form that the compilers
+//                  of a family of small GPUs make least of (quant/dot.glsl).
+//   PARTS n        with GEMV_NORM and GEMV_SPLIT 1: x is a residual that lies in n parts more, and its norm is
+//                  yet to be taken (gemv/gemv_parts.glsl).
+//   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
+//   TEXELS 1       Source and weights are read through buffer textures. llvmpipe turns a load from a
+//                  storage block inside a loop into a loop over its lanes, and a texel fetch into
+//                  plain vector code: with 8 invocations a group and 4 pairs an invocation 9.6
+//                  Gmac/s on two busy cores, against 3 from storage blocks.
+// Reads a row's blocks once, and x once for the rows that an invocation owns.
+#ifndef WG_SIZE
+#error "WG_SIZE: invocations of a group"
+#endif
+#ifndef PAIRS
+#error "PAIRS: pairs of tiles of a group (GEMV_SPLIT 1) or of an invocation (GEMV_SPLIT 0)"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+#include "quant/quant.glsl"
+
+#ifndef GEMV_SOURCE
+#define GEMV_SOURCE params.source
+#endif
+
+#if TEXELS
+layout(binding = 1) uniform highp samplerBuffer source_texels;
+
+vec4 gemv_source(uint i)
+{
+    return texelFetch(source_texels, int(i));
+}
+#else
+layout(std430, binding = 1) restrict readonly buffer Source { vec4 source[]; };
+
+vec4 gemv_source(uint i)
+{
+    return source[i];
+}
+#endif
+
+uvec2 gemv_tiles(uint pair);
+void gemv_fetch(uint pair, uint row);
+void gemv_prepare(uint pair, uint row);
+void gemv_finish(uint pair, uint row, vec2 y);
+
+#ifndef SUBGROUP
+#define SUBGROUP 0
+#endif
+#include "lib/lanes.glsl"
+#ifndef LOOP
+#define LOOP 0
+#endif
+#ifndef RESIDENT
+#define RESIDENT 0
+#endif
+#ifndef X_QUADS
+#define X_QUADS 0
+#endif
+#ifndef SUMS
+#define SUMS 0
+#endif
+#ifndef UNROLL
+#define UNROLL 1
+#endif
+#ifndef PARTS
+#define PARTS 0
+#endif
+#define GEMV_PARTS (GEMV_NORM && PARTS > 0)
+#ifndef AHEAD
+#define AHEAD 0
+#endif
+#ifndef EVEN
+#define EVEN 0
+#endif
+
+#ifndef STREAM
+#define STREAM 0
+#endif
+#ifndef BATCH
+#define BATCH 1
+#endif
+
+#if GEMV_SPLIT
+#define GEMV_OWNERS (8 * PAIRS * BATCH)
+#define N_SLICE (WG_SIZE / (8 * PAIRS))
+#else
+#define GEMV_OWNERS WG_SIZE
+#endif
+
+// Invocations of a reduction over owners: a power of two.
+#define GEMV_REDUCED uint(2 << findMSB(GEMV_OWNERS - 1))
+
+#if GEMV_PARTS
+#include "gemv/gemv_parts.glsl"
+#elif X_QUADS
+layout(std140, binding = 2) uniform X { vec4 x_quads[X_QUADS]; };
+#define gemv_x(i) x_quads[i]
+#else
+#define gemv_x(i) gemv_source(GEMV_SOURCE + (i))
+#endif
+
+#if SUMS
+// Where the sums begin, in vec4 from x: behind it, rounded up to two blocks.
+#define GEMV_SUMS ((params.n_block + 1u) / 2u * 16u)
+
+// Sums of the halves of block 2 * pair + odd of x.
+vec2 gemv_sums(uint pair, uint odd)
+{
+    vec4 s = gemv_x(GEMV_SUMS + pair);
+    return odd == 0u ? s.xy : s.zw;
+}
+#endif
+
+// Reads a block of x; returns the sums of its halves.
+vec2 gemv_load(uint block, out vec4 x[8])
+{
+    uint i = block * 8u;
+    x[0] = gemv_x(i);
+    x[1] = gemv_x(i + 1u);
+    x[2] = gemv_x(i + 2u);
+    x[3] = gemv_x(i + 3u);
+    x[4] = gemv_x(i + 4u);
+    x[5] = gemv_x(i + 5u);
+    x[6] = gemv_x(i + 6u);
+    x[7] = gemv_x(i + 7u);
+#if SUMS
+    return gemv_sums(block / 2u, block & 1u);
+#else
+    return quant_sums(x);
+#endif
+}
+
+#if GEMV_NORM
+// Sum of vec4 i of the partial sums of squares, what lies past n_ssq left out.
+float gemv_ssq4(uint i)
+{
+    vec4 v = gemv_source(params.ssq + i);
+    uvec4 at = i * 4u + uvec4(0u, 1u, 2u, 3u);
+    v = mix(vec4(0.0), v, lessThan(at, uvec4(params.n_ssq)));
+    return (v.x + v.y) + (v.z + v.w);
+}
+
+float gemv_inv_rms(float ssq)
+{
+    return inversesqrt(ssq * params.inv_n_embd + params.norm_eps);
+}
+#endif
+
+#if GEMV_SPLIT
+
+// Invocations that add up their values before they go to shared memory: those of a subgroup that
+// work for one pair, or each for itself.
+#if SUBGROUP
+#define GEMV_SPAN min(SUBGROUP, 8 * N_SLICE)
+#else
+#define GEMV_SPAN 8
+#endif
+#define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
+
+// Whether each slice adds up a part of the sum of squares.
+#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && AHEAD) && !STREAM)
+
+#if BATCH > 1
+uint gemv_set = 0u; // of the turns of a batch, where its sums are
+#else
+#define gemv_set 0u
+#endif
+#define GEMV_SET_SIZE uint(8 * PAIRS * N_PARTIAL)
+
+shared vec2 gemv_partial[BATCH * 8 * PAIRS * N_PARTIAL];
+#if SSQ_BY_SLICE
+shared float gemv_partial_ssq[8 * PAIRS * N_PARTIAL];
+#endif
+
+#if SSQ_BY_SLICE
+// Over the slices of an owner, `at` its first; with parts over all invocations, each of which staged some.
+float gemv_collect_ssq(uint at)
+{
+#if GEMV_PARTS && SUBGROUP
+    float ssq = gemv_partial_ssq[at % 8u];
+    for (uint i = 1u; i < uint(PAIRS * N_PARTIAL); i++) {
+        ssq += gemv_partial_ssq[at % 8u + i * 8u];
+    }
+#elif GEMV_PARTS
+    float ssq = gemv_partial_ssq[0];
+    for (uint i = 1u; i < uint(8 * PAIRS * N_PARTIAL); i++) {
+        ssq += gemv_partial_ssq[i];
+    }
+#else
+    float ssq = gemv_partial_ssq[at];
+    for (uint i = 1u; i < uint(N_PARTIAL); i++) {
+        ssq += gemv_partial_ssq[at + i * 8u];
+    }
+#endif
+    return ssq;
+}
+#endif
+
+// Sums over the slices of an owner: its results.
+vec2 gemv_collect(uint owner)
+{
+    uint at = owner % 8u + owner / 8u * uint(8 * N_PARTIAL);
+    vec2 y = gemv_partial[at];
+    for (uint i = 1u; i < uint(N_PARTIAL); i++) {
+        y += gemv_partial[at + i * 8u];
+    }
+#if SSQ_BY_SLICE
+    y *= gemv_inv_rms(gemv_collect_ssq(at % GEMV_SET_SIZE));
+#endif
+    return y;
+}
+
+// Leaves an invocation's sums where gemv_collect finds them behind a barrier.
+void gemv_leave(uint lane, vec2 y, float ssq)
+{
+#if SUBGROUP
+#if GEMV_PARTS
+    ssq = sum_lanes(ssq, 1, 8);
+#endif
+    y = sum_lanes(y, 8, GEMV_SPAN);
+#if SSQ_BY_SLICE
+    ssq = sum_lanes(ssq, 8, GEMV_SPAN);
+#endif
+#endif
+    if (lane % uint(GEMV_SPAN) < 8u) {
+        uint at = lane / uint(GEMV_SPAN) * 8u + lane % 8u;
+        gemv_partial[gemv_set * GEMV_SET_SIZE + at] = y;
+#if SSQ_BY_SLICE
+        if (gemv_set == 0u) {
+            gemv_partial_ssq[at] = ssq;
+        }
+#endif
+    }
+}
+
+void gemv_share(uint lane, vec2 y, float ssq)
+{
+    gemv_leave(lane, y, ssq);
+    memoryBarrierShared();
+    barrier();
+}
+
+#ifndef TAKES
+#define TAKES 0
+#endif
+// Looks for vec4 i of the source, loaded once, until it is there: groups that stay, persistent/grid_barrier.glsl.
+#if TAKES && defined(STAGE)
+#define GEMV_TAKE(value, i, care) GRID_TAKE(value, gemv_source(i), care)
+// Of several at once: what is missing of each, and how all are loaded again.
+#define GEMV_WRONG(value, care) grid_wrong(grid_expected, value, care)
+#define GEMV_TAKE_WHILE(wrong, reload) GRID_TAKE_WHILE((wrong) != 0u, reload)
+#else
+#define GEMV_TAKE(value, i, care)
+#define GEMV_TAKE_WHILE(wrong, reload)
+#endif
+
+#if HALF
+#include "gemv/gemv_half.glsl"
+#else
+void gemv_stage(uint lane)
+{
+#if QUANT_STAGE
+    quant_stage(lane);
+#endif
+#if GEMV_PARTS
+    gemv_stage_parts(lane);
+#endif
+}
+
+vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
+{
+    vec4 x[8];
+    vec2 sum = gemv_load(block, x);
+    return vec2(quant_dot(a, x, sum), quant_dot(b, x, sum));
+}
+#endif
+
+// Groups begin by asking for weights. Where these lie hangs on params as little as can be: those come from memory,
+// too. EVEN says that every group has all of its pairs. Groups that loop take 1.15 times as long with a number of
+// blocks that the compiler knows.
+#if HALF && !RESIDENT && !LOOP
+#define GEMV_N_BLOCK uint(N_BLOCK)
+#else
+#define GEMV_N_BLOCK params.n_block
+#endif
+
+// Asks for the weights of UNROLL blocks of both tiles, N_SLICE apart, those of the last block in place of what
+// is past it.
+void gemv_load_weights(uint block, uvec2 tiles, uint row, out QuantBlock w[2 * UNROLL])
+{
+    for (int u = 0; u < UNROLL; u++) {
+        uint at = min(block + uint(u * N_SLICE), GEMV_N_BLOCK - 1u);
+        w[2 * u] = quant_load(tiles.x, at, GEMV_N_BLOCK, row);
+        w[2 * u + 1] = quant_load(tiles.y, at, GEMV_N_BLOCK, row);
+    }
+}
+
+vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
+{
+    vec2 y = vec2(0.0);
+    for (int u = 0; u < UNROLL; u++) {
+        uint at = block + uint(u * N_SLICE);
+        vec2 dots = gemv_dots(min(at, GEMV_N_BLOCK - 1u), w[2 * u], w[2 * u + 1]);
+        y += at < GEMV_N_BLOCK ? dots : vec2(0.0);
+    }
+    return y;
+}
+
+#if !RESIDENT
+bool gemv_has(uint pair)
+{
+#if EVEN
+    return true;
+#else
+    return pair < params.n_pair;
+#endif
+}
+
+// The last pair in place of one that the part has not.
+uint gemv_near(uint pair)
+{
+#if EVEN
+    return pair;
+#else
+    return min(pair, params.n_pair - 1u);
+#endif
+}
+#endif
+
+// Each file is there once: this one in front of both that use it.
+#if GEMV_NORM && ((RESIDENT && STREAM) || (HALF && AHEAD))
+#include "gemv/gemv_ssq.glsl"
+#endif
+#if RESIDENT
+#include "persistent/gemv_stay.glsl"
+#if STREAM
+#include "persistent/gemv_stream.glsl"
+#else
+#include "persistent/gemv_resident.glsl"
+#endif
+#elif HALF && AHEAD
+#include "persistent/gemv_ahead.glsl"
+#else
+void gemv_pass(uint first, bool is_first_pass)
+{
+    uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
+    uvec2 tiles = gemv_tiles(gemv_near(first + lane / uint(8 * N_SLICE)));
+    bool is_owner = lane < uint(GEMV_OWNERS) && gemv_has(first + lane / 8u);
+    // All that the first blocks need is asked for before anything is waited for.
+    QuantBlock w[2 * UNROLL];
+    gemv_load_weights(slice, tiles, row, w);
+    float ssq = 0.0;
+#if GEMV_NORM && !GEMV_PARTS
+    ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
+    ssq = slice * 4u < params.n_ssq ? ssq : 0.0;
+#endif
+    if (is_owner) {
+        gemv_fetch(first + lane / 8u, row);
+        gemv_prepare(first + lane / 8u, row);
+    }
+    if (is_first_pass) {
+        gemv_stage(lane);
+    }
+#if GEMV_PARTS
+    ssq = parts_ssq;
+#endif
+    vec2 y = gemv_dot_weights(slice, w);
+    for (uint block = slice + uint(UNROLL * N_SLICE); block < params.n_block;
+         block += uint(UNROLL * N_SLICE)) {
+        gemv_load_weights(block, tiles, row, w);
+        y += gemv_dot_weights(block, w);
+    }
+#if GEMV_NORM && !GEMV_PARTS
+    for (uint i = slice + uint(N_SLICE); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
+        ssq += gemv_ssq4(i);
+    }
+#endif
+    gemv_share(lane, y, ssq);
+    if (is_owner) {
+        gemv_finish(first + lane / 8u, row, gemv_collect(lane));
+    }
+}
+
+void gemv_run()
+{
+#if LOOP
+    uint n_pass = (params.n_pair + uint(PAIRS) - 1u) / uint(PAIRS);
+    uint turns = (n_pass + gl_NumWorkGroups.x - 1u) / gl_NumWorkGroups.x;
+    for (uint i = 0u; i < turns; i++) {
+        gemv_pass((gl_WorkGroupID.x * turns + i) * uint(PAIRS), i == 0u);
+        barrier(); // the next pass writes what this one reads in shared memory
+    }
+#else
+    gemv_pass(gl_WorkGroupID.x * uint(PAIRS), true);
+#endif
+}
+
+#endif
+
+#else
+#include "gemv/gemv_row.glsl"
+#endif

@@ -1,0 +1,171 @@
+// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for few tokens: gemm.comp's product.
+//
+//   y        (n_tokens, y_stride), columns y_begin ... y_begin + n_rows of it written
+//   x        (n_tokens, x_stride)
+//   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
+//
+// A group owns PAIRS pairs of tiles and TOKENS tokens. An invocation owns row r of LANE_PAIRS pairs and
+// a slice of k: it takes blocks slice, slice + N_SLICE, ..., each dequantised once for all tokens, with
+// no barrier in between, so that many loads are in flight. Sums of slices meet in shared memory, with
+// SUBGROUP (its size) after shuffles, and every invocation writes some results. Groups of the same rows
+// follow each other, so that the second reads weights from a cache.
+//
+// On an H200, Q4_0, in us for 2, 4, 8 and 16 tokens (all the same in gemm.comp and gemm_wide.comp):
+//
+//   WG_SIZE:PAIRS:LANE_PAIRS:TOKENS   256:1:1:4          256:4:2:4          256:2:2:8            tiles
+//   smollm2 down    576 x 1536      6.9 7.0 7.2 7.8     11 11 11 11        11 11 11 12            56
+//   1b gate_up    16384 x 2048       23  24  43  82     21 22 37 70        32 33 33 59           128
+//   8b gate_up    28672 x 4096       74  74 138 262     76 77 126 237     106 106 107 196        520
+//   8b down        4096 x 14336      34  35  67 128     57 59 59 115       46 47 49 89           440
+#include "lib/common.glsl"
+#include "lib/step_state.glsl"
+
+#if !defined(ADD) || !defined(HAS_BIAS)
+#error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
+#endif
+#if !defined(WG_SIZE) || !defined(PAIRS) || !defined(LANE_PAIRS) || !defined(TOKENS)
+#error "WG_SIZE, PAIRS, TOKENS: of a group; LANE_PAIRS: of an invocation"
+#endif
+#ifndef SUBGROUP
+#define SUBGROUP 0
+#endif
+
+#define GROUP_ROWS (16 * PAIRS)
+#define LANE_TILES (2 * LANE_PAIRS)
+#define TEAM (WG_SIZE / (PAIRS / LANE_PAIRS))
+#define N_SLICE (TEAM / 8)
+#if SUBGROUP
+#define SPAN min(SUBGROUP, TEAM)
+#else
+#define SPAN 8
+#endif
+#define N_PARTIAL (TEAM / SPAN)
+
+layout(local_size_x = WG_SIZE) in;
+
+layout(std430, binding = 0) restrict buffer Y { float y[]; };
+layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
+
+#include "quant/quant.glsl"
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_rows, n_block, x_stride, y_stride;
+    uint y_begin, bias;
+    float scale;
+} params;
+
+shared float partial[N_PARTIAL * TOKENS * GROUP_ROWS];
+
+// The sums of an invocation's rows for one token, and a quad of k of its rows, row by row in columns.
+#if LANE_PAIRS == 2
+#define Sums vec4
+#define Quad mat4
+#define quad_of(w, i) transpose(mat4(w[0][i], w[1][i], w[2][i], w[3][i]))
+#else
+#define Sums vec2
+#define Quad mat4x2
+#define quad_of(w, i) transpose(mat2x4(w[0][i], w[1][i]))
+#endif
+
+void add_quad(Quad w, uint at, uint begin[TOKENS], inout Sums sum[TOKENS])
+{
+    for (int t = 0; t < TOKENS; t++) {
+        vec4 a = x[begin[t] + at];
+        sum[t] += a.x * w[0];
+        sum[t] += a.y * w[1];
+        sum[t] += a.z * w[2];
+        sum[t] += a.w * w[3];
+    }
+}
+
+// Unrolled by hand: not every compiler does.
+void add_block(uint first_tile, uint block, uint row, uint begin[TOKENS], inout Sums sum[TOKENS])
+{
+    vec4 w[LANE_TILES][8];
+    uint at = block * 8u, last = params.n_rows / TILE_ROWS - 1u;
+    quant_unpack(quant_load(min(first_tile, last), block, params.n_block, row), w[0]);
+    quant_unpack(quant_load(min(first_tile + 1u, last), block, params.n_block, row), w[1]);
+#if LANE_PAIRS == 2
+    quant_unpack(quant_load(min(first_tile + 2u, last), block, params.n_block, row), w[2]);
+    quant_unpack(quant_load(min(first_tile + 3u, last), block, params.n_block, row), w[3]);
+#endif
+    add_quad(quad_of(w, 0), at, begin, sum);
+    add_quad(quad_of(w, 1), at + 1u, begin, sum);
+    add_quad(quad_of(w, 2), at + 2u, begin, sum);
+    add_quad(quad_of(w, 3), at + 3u, begin, sum);
+    add_quad(quad_of(w, 4), at + 4u, begin, sum);
+    add_quad(quad_of(w, 5), at + 5u, begin, sum);
+    add_quad(quad_of(w, 6), at + 6u, begin, sum);
+    add_quad(quad_of(w, 7), at + 7u, begin, sum);
+}
+
+void share(uint lane, uint row_begin, Sums sum[TOKENS])
+{
+    uint part = lane % uint(TEAM) / uint(SPAN);
+    for (int t = 0; t < TOKENS; t++) {
+        Sums value = sum[t];
+#if SUBGROUP
+        for (uint n = 8u; n < uint(SPAN); n *= 2u) {
+            value += subgroupShuffleXor(value, n);
+        }
+#endif
+        if (lane % uint(SPAN) < 8u) {
+            uint at = (part * uint(TOKENS) + uint(t)) * uint(GROUP_ROWS) + row_begin + lane % 8u;
+            partial[at] = value.x;
+            partial[at + 8u] = value.y;
+#if LANE_PAIRS == 2
+            partial[at + 16u] = value.z;
+            partial[at + 24u] = value.w;
+#endif
+        }
+    }
+    memoryBarrierShared();
+    barrier();
+}
+
+void write_result(uint token, uint row, float value)
+{
+#if HAS_BIAS
+    value += uintBitsToFloat(aux[params.bias + row]);
+#endif
+    uint place = token * params.y_stride + params.y_begin + row;
+#if ADD
+    y[place] += params.scale * value;
+#else
+    y[place] = value;
+#endif
+}
+
+void write_results(uint lane, uint first_token, uint first_row)
+{
+    for (uint i = lane; i < uint(TOKENS * GROUP_ROWS); i += uint(WG_SIZE)) {
+        uint token = first_token + i / uint(GROUP_ROWS), row = first_row + i % uint(GROUP_ROWS);
+        if (token < state.n_tokens && row < params.n_rows) {
+            float value = partial[i];
+            for (uint n = 1u; n < uint(N_PARTIAL); n++) {
+                value += partial[i + n * uint(TOKENS * GROUP_ROWS)];
+            }
+            write_result(token, row, value);
+        }
+    }
+}
+
+void main()
+{
+    uint lane = gl_LocalInvocationID.x, row = lane % 8u;
+    uint slice = lane / 8u % uint(N_SLICE), team = lane / uint(TEAM);
+    uint first_token = gl_WorkGroupID.x * uint(TOKENS);
+    uint first_tile = gl_WorkGroupID.y * uint(2 * PAIRS) + team * uint(LANE_TILES);
+    uint begin[TOKENS];
+    Sums sum[TOKENS];
+    for (int t = 0; t < TOKENS; t++) {
+        begin[t] = min(first_token + uint(t), state.n_tokens - 1u) * (params.x_stride / 4u);
+        sum[t] = Sums(0.0);
+    }
+    for (uint block = slice; block < params.n_block; block += uint(N_SLICE)) {
+        add_block(first_tile, block, row, begin, sum);
+    }
+    share(lane, team * uint(16 * LANE_PAIRS), sum);
+    write_results(lane, first_token, gl_WorkGroupID.y * uint(GROUP_ROWS));
+}

@@ -1,0 +1,64 @@
+// y = W x + bias, with NORM y = W norm / rms + bias: a projection that what follows does not fit into.
+//
+//   dst     y (n_rows), in the GPU order of rows
+//   source  x (n_cols), or with NORM the stream: norm (n_embd), ssq (n_ssq)
+//   W       (n_rows, n_cols)
+//
+// Sizes of groups and invocations: gemv/gemv.glsl.
+#include "lib/common.glsl"
+#include "persistent/put.glsl"
+
+#ifndef HAS_BIAS
+#error "HAS_BIAS: 1 if aux holds a bias"
+#endif
+#ifndef NORM
+#error "NORM: 1 if x is multiplied by 1 / rms"
+#endif
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_block, n_pair, source, bias;
+    uint ssq, n_ssq;
+    float inv_n_embd, norm_eps;
+    uint row_begin;
+} params;
+
+layout(std430, binding = 0) restrict writeonly buffer Y { float result[]; };
+
+#define GEMV_NORM NORM
+
+#include "gemv/gemv.glsl"
+
+uvec2 gemv_tiles(uint pair)
+{
+    return uvec2(2u * pair, 2u * pair + 1u);
+}
+
+#if HAS_BIAS
+vec2 bias;
+#else
+const vec2 bias = vec2(0.0);
+#endif
+
+void gemv_prepare(uint pair, uint row) {}
+
+void gemv_fetch(uint pair, uint row)
+{
+#if HAS_BIAS
+    uint at = params.bias + pair * 16u + row;
+    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
+#endif
+}
+
+void gemv_finish(uint pair, uint row, vec2 y)
+{
+    uint n = pair * 16u + row;
+    y += bias;
+    result[params.row_begin + n] = PUT(y.x);
+    result[params.row_begin + n + 8u] = PUT(y.y);
+}
+
+void main()
+{
+    gemv_run();
+}

@@ -1,0 +1,134 @@
+// residual += scale * (W x + bias); norm = residual * gamma; ssq = partial sums of residual^2.
+//
+//   dst     stream: residual (n_embd) read and written, norm (n_embd), with WRITE_SUMS its sums, ssq
+//   source  x (n_cols)
+//   W       (n_rows, n_cols)
+//   aux     bias and gamma, one value a row
+//
+// With PARTS the residual read is that of the stream and PARTS rows more from params.parts on
+// (attention_out.comp).
+//
+// Whoever writes the residual also leaves what the next norm needs: the product with its weights, and
+// the sum of squares in parts that the next projection adds up, so that no dispatch is a norm's. A part
+// is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes: gemv/gemv.glsl.
+#include "lib/common.glsl"
+#include "persistent/put.glsl"
+
+#ifndef HAS_BIAS
+#error "HAS_BIAS: 1 if aux holds a bias"
+#endif
+#ifndef HAS_GAMMA
+#error "HAS_GAMMA: 1 if aux holds the weights of the norm that follows"
+#endif
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_block, n_pair, source, bias;
+    uint gamma, residual, norm, ssq;
+    uint row_begin, n_embd;
+    float scale;
+    uint parts;
+} params;
+
+layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
+
+#define GEMV_NORM 0
+
+#include "gemv/gemv.glsl"
+#include "gemv/gemv_sums.glsl"
+#include "lib/reduce.glsl"
+
+#define PART_SIZE ((params.n_embd + 63u) / 64u * 64u)
+
+float own_ssq = 0.0;
+
+uvec2 gemv_tiles(uint pair)
+{
+    return uvec2(2u * pair, 2u * pair + 1u);
+}
+
+// Of the owner's two rows.
+vec2 residual;
+#if HAS_BIAS
+vec2 bias;
+#else
+const vec2 bias = vec2(0.0);
+#endif
+#if HAS_GAMMA
+vec2 gamma;
+#else
+const vec2 gamma = vec2(1.0);
+#endif
+
+// Vector elements of two rows; row counts from the start of the part.
+vec2 read_aux(uint begin, uint row)
+{
+    return uintBitsToFloat(uvec2(aux_at(begin + row), aux_at(begin + row + 8u)));
+}
+
+void gemv_fetch(uint pair, uint row)
+{
+    row += pair * 16u;
+#if HAS_BIAS
+    bias = read_aux(params.bias, row);
+#endif
+#if HAS_GAMMA
+    gamma = read_aux(params.gamma, row);
+#endif
+}
+
+void gemv_prepare(uint pair, uint row)
+{
+    row += pair * 16u;
+    uvec2 n = min(uvec2(row, row + 8u) + params.row_begin, params.n_embd - 1u);
+    residual = vec2(stream[params.residual + n.x], stream[params.residual + n.y]);
+    for (uint i = 0u; i < uint(PARTS); i++) {
+        uvec2 at = params.parts + i * PART_SIZE + n;
+        residual += vec2(stream[at.x], stream[at.y]);
+    }
+}
+
+void write_row(uint n, float r, float weight)
+{
+    if (n < params.n_embd) {
+        stream[params.residual + n] = r;
+        stream[params.norm + n] = PUT(r * weight);
+        own_ssq += r * r;
+    }
+}
+
+void gemv_finish(uint pair, uint row, vec2 y)
+{
+    uint n = params.row_begin + pair * 16u + row;
+    vec2 r = residual + params.scale * (y + bias);
+    write_row(n, r.x, gamma.x);
+    write_row(n + 8u, r.y, gamma.y);
+#if WRITE_SUMS
+    vec2 norm = mix(vec2(0.0), r * gamma, lessThan(uvec2(n, n + 8u), uvec2(params.n_embd)));
+    gemv_note(pair, row, norm.x + norm.y);
+#endif
+}
+
+void main()
+{
+    gemv_run();
+#if WRITE_SUMS
+    uint sums = params.norm + sums_begin(params.n_embd) + params.row_begin / SUM_SIZE;
+    for (uint i = gemv_sum_first(); i < gemv_sum_end(1u); i += uint(WG_SIZE)) {
+        stream[sums + gemv_sum_index(i, 1u)] = gemv_sum(i, 1u);
+    }
+#endif
+#if WG_SIZE == 8
+    stream[params.ssq + gl_GlobalInvocationID.x] = PUT(own_ssq);
+#elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
+    own_ssq = sum_lanes(own_ssq, 1, GEMV_OWNERS);
+    if (gl_LocalInvocationIndex == 0u) {
+        stream[params.ssq + gl_WorkGroupID.x] = PUT(own_ssq);
+    }
+#else
+    float ssq = reduce_sum(own_ssq, GEMV_REDUCED);
+    if (gl_LocalInvocationIndex == 0u) {
+        stream[params.ssq + gl_WorkGroupID.x] = PUT(ssq);
+    }
+#endif
+}

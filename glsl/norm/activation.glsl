@@ -1,0 +1,13 @@
+// The activation of a gated network, by ACTIVATION as ops/record/activation.h numbers them. Floats or vectors of
+// them, f(x) = x / (1 + exp(-g)):
+//   0 silu       g = x
+//   1 gelu_tanh  g = 2 sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(g / 2)) / 2, the approximation of GELU
+#ifndef ACTIVATION
+#error "ACTIVATION: 0 silu, 1 gelu_tanh"
+#endif
+
+#if ACTIVATION == 0
+#define activate(x) ((x) / (1.0 + exp(-(x))))
+#else
+#define activate(x) ((x) / (1.0 + exp(-1.5957691216057308 * (x) * (1.0 + 0.044715 * (x) * (x)))))
+#endif

@@ -1,0 +1,66 @@
+// act[m][i] = f(g) * u for one part of a gate_up projection: g at column begin + i of
+// gate_up[m], u n_part columns further.
+//
+//   act      (n_tokens, act_stride)      written, with HALF in f16 (gemm/half_rows.glsl)
+//   gate_up  (n_tokens, gate_up_stride)
+//
+// An invocation owns four columns of one token, with HALF eight. Reads eight bytes an element and writes four
+// or two: bound by memory.
+#include "lib/common.glsl"
+#include "norm/activation.glsl"
+#include "lib/step_state.glsl"
+
+#if !defined(WG_SIZE) || !defined(HALF)
+#error "WG_SIZE: invocations of a group; HALF: 1 if act is f16"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+#if HALF
+#include "gemm/half_rows_write.glsl"
+#else
+layout(std430, binding = 0) restrict writeonly buffer Act { vec4 act[]; };
+#endif
+layout(std430, binding = 1) restrict readonly buffer GateUp { vec4 gate_up[]; };
+
+layout(std140, binding = 0) uniform Params
+{
+    uint gate_up_stride, act_stride;
+    uint gate_begin, n_part; // columns of gate_up
+    uint act_begin, n_column; // columns of act
+} params;
+
+// Four columns of the part.
+vec4 glu_quad(uint token, uint column)
+{
+    uint at = (token * params.gate_up_stride + params.gate_begin + column) / 4u;
+    return activate(gate_up[at]) * gate_up[at + params.n_part / 4u];
+}
+
+#if HALF
+// Zero past the last column.
+vec4 half_quad(uint token, uint column)
+{
+    vec4 value = glu_quad(token, min(column, params.n_column - 4u));
+    return column < params.n_column ? value : vec4(0.0);
+}
+
+void main()
+{
+    uint column = 8u * gl_GlobalInvocationID.x, token = gl_WorkGroupID.y;
+    uint n_tile = (params.act_stride + HALF_COLUMNS - 1u) / HALF_COLUMNS;
+    uint end = (params.n_column + HALF_COLUMNS - 1u) / HALF_COLUMNS * HALF_COLUMNS;
+    uint row = min(token, state.n_tokens - 1u);
+    vec4 a = half_quad(row, column), b = half_quad(row, column + 4u);
+    bool is_there = column < end && token < state.n_tokens;
+    write_half_word(row, (params.act_begin + column) / 8u, n_tile, a, b, is_there);
+}
+#else
+void main()
+{
+    uint column = 4u * gl_GlobalInvocationID.x, token = gl_WorkGroupID.y;
+    if (column < params.n_column && token < state.n_tokens) {
+        act[(token * params.act_stride + params.act_begin + column) / 4u] = glu_quad(token, column);
+    }
+}
+#endif

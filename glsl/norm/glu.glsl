@@ -1,0 +1,45 @@
+// Where the two factors of a gated network come from and go to, for kernels whose results come in pairs
+// (gemv/gemv.glsl), by SIDE:
+//   0   the tiles of a pair are one of gate and one of up:  act = f(gate) * up
+//   1   both are of gate, for its type is not up's:         act = f(gate)
+//   2   both are of up, in a later dispatch:                act = act * up
+// Needs act, with SIDE 2 to be read, params.n_pair and norm/activation.glsl.
+#include "persistent/put.glsl"
+#ifndef SIDE
+#error "SIDE: 0 gate and up, 1 gate, 2 up"
+#endif
+
+// Tiles of a matrix from one pair to the next, and from a pair's first to its second.
+#if SIDE == 0
+#define GLU_TILES 1u
+#define GLU_SECOND params.n_pair
+#else
+#define GLU_TILES 2u
+#define GLU_SECOND 1u
+#endif
+
+#if SIDE
+void glu_put_side(uint begin, uint i, uint n, float y)
+{
+    if (i < n) {
+#if SIDE == 1
+        act[begin + i] = activate(y);
+#else
+        act[begin + i] *= y;
+#endif
+    }
+}
+#endif
+
+// Takes a pair's results; the first belongs to element i of n, which begin at act[begin].
+void glu_put(uint begin, uint i, uint n, vec2 y)
+{
+#if SIDE
+    glu_put_side(begin, i, n, y.x);
+    glu_put_side(begin, i + 8u, n, y.y);
+#else
+    if (i < n) {
+        act[begin + i] = PUT(activate(y.x) * y.y);
+    }
+#endif
+}

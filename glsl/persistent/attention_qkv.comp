@@ -1,0 +1,222 @@
+// Attention of one token where groups stay, as attention_resident.comp, of q, k and v as their projection leaves
+// them: in the row order of ops/record/weight.h, not yet normed (NORM 1: each head of q and k by itself), not yet turned.
+//
+//   qkv      (n_rows)
+//   vectors  table of rotations (n_ctx, n_rot), gamma of q and of k in pair order
+//
+// The subgroup that has the token's own key among its keys works it out, and its value; of the heads of a kv head the
+// first one's writes both into the cache. Nobody waits until they are there: none but these see them in this step. With
+// TAKES all are taken by their tags, so that no edge of a layer is a barrier. Rotations are of whole octets: n_rot is a
+// multiple of 8.
+//
+// What is known before q, k and v is asked for before them. Behind them it had to wait for the keys on their way, too:
+// Qwen3-0.6B on an H200 at 2,048 keys 1,832 tokens/s, 1,985 so, 2,007 with k and v worked out where they are needed alone.
+#include "lib/common.glsl"
+#include "persistent/put.glsl"
+#include "lib/exp_log.glsl"
+#include "lib/half.glsl"
+#include "lib/step_state.glsl"
+
+#ifndef NORM
+#error "NORM: 1 if heads of q and k are normed"
+#endif
+#ifndef TAKES
+#define TAKES 0
+#endif
+#if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(RANGES)
+#error "WG_SIZE; HEAD_DIM, 8 times a power of two; RANGES of keys, at most SUBGROUP"
+#endif
+
+layout(local_size_x = WG_SIZE) in;
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_head, n_kv_head, n_ctx, max_range;
+    uint k, v, partial, counter; // k, v in words of 16 bytes, their scales in uints
+    float scale;
+    uint window;
+    float softcap;
+    uint k_scale, v_scale;
+    uint q_begin, k_begin, v_begin; // columns of qkv, in quads
+    uint rope, rope_stride, n_rot;  // the table of rotations in quads of the vectors
+    uint q_gamma, k_gamma;          // likewise
+    float norm_eps;
+} params;
+
+// The layer's scratch, as attention/ranges.glsl draws it; a counter is the first uint of a head's word.
+layout(std430, binding = 0) coherent buffer Scratch { vec4 scratch_quads[]; };
+layout(std430, binding = 0) coherent buffer Counters { uvec4 counters[]; };
+
+layout(std430, binding = 1) restrict readonly buffer Qkv { vec4 qkv[]; };
+layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
+layout(std430, binding = 3) coherent buffer Cache { uvec4 cache[]; };
+
+uvec4 cache_word(uint i)
+{
+    return cache[i];
+}
+
+#define CACHE_APART
+#include "attention/kv_octet.glsl"
+#if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
+#error "a block of q8_0 takes more than an octet"
+#endif
+#include "persistent/attention_stay.glsl"
+
+// Firsts and seconds of the four pairs of an octet.
+struct Pairs {
+    vec4 x, y;
+};
+
+Pairs rotation; // cosines and sines
+Row fresh;      // the token's own, where has_fresh
+
+// The invocation's octet of a head's row that begins at quad `begin` of qkv.
+uint octet_at(uint begin, uint head)
+{
+    uint octet = head * uint(N_OCTET) + gl_LocalInvocationIndex % uint(N_OCTET);
+    return begin + octet / 2u * 4u + octet % 2u;
+}
+
+Pairs part_pairs(vec4 low, vec4 high)
+{
+    return Pairs(vec4(low.xz, high.xz), vec4(low.yw, high.yw));
+}
+
+Pairs load_pairs(uint at)
+{
+    return Pairs(qkv[at], qkv[at + 2u]);
+}
+
+#if TAKES && defined(STAGE)
+uint wrong_pairs(Pairs p)
+{
+    return grid_wrong(grid_expected, p.x, uvec4(grid_care)) | grid_wrong(grid_expected, p.y, uvec4(grid_care));
+}
+#endif
+
+// The invocation's octet of vectors that begin at a quad.
+Pairs load_vectors(uint begin)
+{
+    uint at = begin + 2u * (gl_LocalInvocationIndex % uint(N_OCTET));
+    return part_pairs(vectors[at], vectors[at + 1u]);
+}
+
+// Normed, with its octet of gamma, and turned.
+Pairs turn_pairs(Pairs p, Pairs gamma)
+{
+#if NORM
+    float ssq = sum_lanes(dot(p.x, p.x) + dot(p.y, p.y), 1, N_OCTET);
+    float inverse = inversesqrt(ssq / float(HEAD_DIM) + params.norm_eps);
+    p = Pairs(p.x * inverse * gamma.x, p.y * inverse * gamma.y);
+#endif
+    return Pairs(p.x * rotation.x - p.y * rotation.y, p.x * rotation.y + p.y * rotation.x);
+}
+
+void join_pairs(Pairs p, out vec4 low, out vec4 high)
+{
+    low = vec4(p.x.x, p.y.x, p.x.y, p.y.y);
+    high = vec4(p.x.z, p.y.z, p.x.w, p.y.w);
+}
+
+// As the cache has it.
+void pack_octet(int type, vec4 low, vec4 high, out uvec4 first, out uvec4 second)
+{
+    second = uvec4(0u);
+    if (type == CACHE_F32) {
+        first = floatBitsToUint(low);
+        second = floatBitsToUint(high);
+    } else {
+        first = uvec4(pack_half(low.xy), pack_half(low.zw), pack_half(high.xy), pack_half(high.zw));
+    }
+}
+
+void write_octet(int type, uint data, uint row, uvec4 first, uvec4 second)
+{
+    uint octet = gl_LocalInvocationIndex % uint(N_OCTET);
+    if (type == CACHE_F32) {
+        uint at = data + 2u * (row * uint(N_OCTET) + octet);
+        cache[at] = first;
+        cache[at + 1u] = second;
+    } else {
+        cache[data + row * uint(N_OCTET) + octet] = first;
+    }
+}
+
+// Whether the token's own key is one of the subgroup's; the same in all of it.
+bool has_fresh(Part part)
+{
+    uint own = part.n_key - 1u, row = own / uint(N_SLOT) - part.seen / uint(N_SLOT);
+    uint range = part.is_few ? 0u : row % uint(RANGES);
+    uint first = own % uint(N_SLOT) * uint(N_OCTET); // invocation that has the key's first octet
+    return gl_WorkGroupID.x == range &&
+           gl_LocalInvocationIndex / uint(SUBGROUP) == first / uint(SUBGROUP);
+}
+
+// For the heads that share a kv head, once.
+void write_fresh(Part part)
+{
+    uint n_rep = params.n_head / params.n_kv_head;
+    if (part.head % n_rep == 0u && state.n_past < params.n_ctx &&
+        gl_LocalInvocationIndex % uint(SUBGROUP) < uint(N_OCTET)) {
+        uint row = part.first_row + state.n_past;
+        write_octet(K_TYPE, params.k, row, fresh.key_first, fresh.key_second);
+        write_octet(V_TYPE, params.v, row, fresh.value_first, fresh.value_second);
+    }
+}
+
+void begin_head(Part part)
+{
+    uint octet = gl_LocalInvocationIndex % uint(N_OCTET), kv_head = part.first_row / params.n_ctx;
+    rotation = Pairs(vec4(1.0), vec4(0.0));
+    if (8u * octet < params.n_rot) {
+        rotation = load_vectors(params.rope + (part.n_key - 1u) * params.rope_stride);
+    }
+    Pairs q_gamma = rotation, k_gamma = rotation;
+#if NORM
+    q_gamma = load_vectors(params.q_gamma);
+    k_gamma = load_vectors(params.k_gamma);
+#endif
+    uint q_at = octet_at(params.q_begin, part.head), k_at = octet_at(params.k_begin, kv_head);
+    uint v_at = octet_at(params.v_begin, kv_head);
+    Pairs q = load_pairs(q_at), k = load_pairs(k_at), v = load_pairs(v_at);
+#if TAKES && defined(STAGE)
+    GRID_TAKE_WHILE((wrong_pairs(q) | wrong_pairs(k) | wrong_pairs(v)) != 0u,
+                    q = load_pairs(q_at); k = load_pairs(k_at); v = load_pairs(v_at);)
+#endif
+    vec4 a, b;
+    join_pairs(turn_pairs(q, q_gamma), a, b);
+    open_head(a, b);
+    if (has_fresh(part)) {
+        join_pairs(turn_pairs(k, k_gamma), a, b);
+        pack_octet(K_TYPE, a, b, fresh.key_first, fresh.key_second);
+        join_pairs(v, a, b);
+        pack_octet(V_TYPE, a, b, fresh.value_first, fresh.value_second);
+        write_fresh(part);
+    }
+}
+
+void renew_row(Part part, inout Row row, uint own)
+{
+    if (own == part.n_key - 1u) {
+        row = fresh;
+    }
+}
+
+// Puts the token's own key and value in place of what the cache had there, in the last tile of all.
+void renew_tile(Part part, inout Tile tile, uint key)
+{
+    uint first = key - gl_LocalInvocationIndex / uint(N_OCTET);
+    if (first + 3u * part.stride + uint(N_SLOT) < part.n_key) { // the same in all of the group
+        return;
+    }
+    renew_row(part, tile.a, key);
+    renew_row(part, tile.b, key + part.stride);
+    renew_row(part, tile.c, key + 2u * part.stride);
+    renew_row(part, tile.d, key + 3u * part.stride);
+}
+
+void main()
+{
+    attend();
+}

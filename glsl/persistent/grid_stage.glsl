@@ -1,0 +1,64 @@
+// What stages of a persistent program see of the walk over its table (persistent/grid_walk.glsl). GROUP_SIZE is
+// the size of every group.
+#include "lib/common.glsl"
+#define STAGE
+// Compilers order what a group shares at barrier() alone, as desktop GLSL has it. NVIDIA's makes a fence more of
+// memoryBarrierShared(): glinfer bench -p 0 -n 128 on an H200, with and without, Llama-3.2-1B 2,338 and 2,411 tokens/s,
+// SmolLM2-135M 3,732 and 3,774.
+#define memoryBarrierShared()
+#include "persistent/grid_barrier.glsl"
+#define STEP_STATE_COHERENT
+#include "lib/step_state.glsl"
+
+layout(local_size_x = GROUP_SIZE) in;
+
+// step_state as it is until the next one is chosen.
+struct StepNow {
+    uint token, n_past, n_tokens;
+};
+StepNow step_now = StepNow(0u, 0u, 0u);
+
+// Of the entry that is at work.
+uint entry_params = 0u;
+uvec4 entry_begin = uvec4(0u), entry_buffer = uvec4(0u);
+
+// The groups of a dispatch that a group of ours computes one after another, instead of gl_WorkGroupID,
+// gl_NumWorkGroups and gl_GlobalInvocationID.
+uvec3 stage_group = uvec3(0u), stage_n_groups = uvec3(1u);
+#define stage_invocation (stage_group * gl_WorkGroupSize + gl_LocalInvocationID)
+
+void place_group(uint i)
+{
+    stage_group = uvec3(i % stage_n_groups.x, i / stage_n_groups.x % stage_n_groups.y,
+                        i / (stage_n_groups.x * stage_n_groups.y));
+}
+
+// Whether no group computes more than one of the stage's.
+bool stage_is_whole()
+{
+    return stage_n_groups.x * stage_n_groups.y * stage_n_groups.z <= gl_NumWorkGroups.x;
+}
+
+// ahead() is what the stage does for its next group while others still work for it, run() the rest.
+#define STAGE_GROUPS(run, ahead)                                                                     \
+    uint n = stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;                                 \
+    for (uint i = grid_own; i < n;) {                                                                \
+        place_group(i);                                                                              \
+        run;                                                                                         \
+        i += gl_NumWorkGroups.x;                                                                     \
+        if (i < n) {                                                                                 \
+            barrier();                                                                               \
+            place_group(i);                                                                          \
+            ahead;                                                                                   \
+        }                                                                                            \
+    }
+
+#define ENTRY_QUADS 3u
+#define ENTRY_BARRIER 0x100u
+
+void open_entry(uint entry)
+{
+    entry_params = table[entry * ENTRY_QUADS].y;
+    entry_begin = table[entry * ENTRY_QUADS + 1u];
+    entry_buffer = table[entry * ENTRY_QUADS + 2u];
+}

@@ -1,0 +1,129 @@
+// Q4_0: weight = d * (nibble - 8). One quad a row and block:
+//
+//   word      0           1            2             3
+//   element   0 1 .. 7    8 9 .. 15    16 17 .. 23   24 25 .. 31   four bits each, the first low
+//
+// Scale word: f16 d of two blocks, the even one low.
+#include "quant/paired_scale.glsl"
+
+struct QuantBlock {
+    uvec4 quad;
+    PairedScale d;
+};
+
+#include "quant/fields.glsl"
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    QuantBlock w;
+    w.quad = quad_at(quant_index(tile, block, n_block, 1u, row));
+    w.d = paired_scale(tile, block, n_block, row, 1u);
+    return w;
+}
+
+vec4 quant_fields(QuantBlock w, int k)
+{
+    return fields_to_float(mask_fields(nibbles_at(w.quad, k), 0xFu));
+}
+
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
+{
+    return scale_of(w.d) * (fields_dot(w, x) - 8.0 * (sum.x + sum.y));
+}
+
+vec4 quant_quad(QuantBlock w, int k)
+{
+    return fields_quad(w, vec2(scale_of(w.d)), vec2(-8.0 * scale_of(w.d)), k);
+}
+
+#if DOT
+#define QUANT_PARTS 1
+#include "quant/dot.glsl"
+
+struct QuantRow {
+    uint quads, aux;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block, 1u, row),
+                    quant_index(tile, 0u, (n_block + 1u) / 2u, 1u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
+{
+    QuantBlock w;
+    w.quad = quad_at(row.quads + block * TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(aux_at(row.aux + pair * TILE_ROWS));
+    w.d = odd == 0u ? d.x : d.y;
+    return w;
+}
+
+void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
+{
+    dot_nibbles(w.quad[k], a, b, s);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return scale_of(w.d) * dot_nibbles_end(s, 8.0, sum);
+}
+#endif
+
+#if HALF
+#define QUANT_TWO 1
+
+void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a, out QuantBlock b)
+{
+    uint at = quant_index(tile, two, n_two, 2u, row);
+    a.quad = quad_at(at);
+    b.quad = quad_at(at + TILE_ROWS);
+    part_scales(aux_at(quant_index(tile, two, n_two, 1u, row)), a.d, b.d);
+}
+
+#define QUANT_PAIRS PAIRS_OF_NIBBLES
+#define QUANT_SCALES 1
+
+mediump vec2 quant_half(QuantBlock w, int k, uvec4 x, mediump vec2 h)
+{
+    return half_nibbles(w.quad[k], x, h);
+}
+
+float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
+{
+    return scale_of(w.d) * (p.x - 8.0 * (sum.x + sum.y));
+}
+#endif
+
+#if WORDS
+#define QUANT_WORDS 1
+#include "quant/nibble_pairs.glsl"
+
+struct QuantWords {
+    uvec4 words, d; // d: the f16 of each row in both halves
+};
+
+QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint k)
+{
+    QuantWords w;
+    uint at = 4u * quant_index(tile, block, n_block, 1u, row) + k;
+    uvec4 d = aux_quads[quant_index(tile, block / 2u, (n_block + 1u) / 2u, 1u, row) / 4u];
+    w.words = uvec4(quad_words[at], quad_words[at + 4u], quad_words[at + 8u], quad_words[at + 12u]);
+    w.d = (block & 1u) == 0u ? (d & 0xFFFFu) | (d << 16u) : (d >> 16u) | (d & 0xFFFF0000u);
+    return w;
+}
+
+void quant_half_words(QuantWords w, out uvec4 p[4])
+{
+    mediump vec2 d0 = pair_of(w.d.x), d1 = pair_of(w.d.y), d2 = pair_of(w.d.z), d3 = pair_of(w.d.w);
+    uvec4 high = w.words >> 8u;
+    p[0] = uvec4(low_pair(w.words.x, d0), low_pair(w.words.y, d1), low_pair(w.words.z, d2),
+                 low_pair(w.words.w, d3));
+    p[1] = uvec4(high_pair(w.words.x, d0), high_pair(w.words.y, d1), high_pair(w.words.z, d2),
+                 high_pair(w.words.w, d3));
+    p[2] = uvec4(low_pair(high.x, d0), low_pair(high.y, d1), low_pair(high.z, d2),
+                 low_pair(high.w, d3));
+    p[3] = uvec4(high_pair(high.x, d0), high_pair(high.y, d1), high_pair(high.z, d2),
+                 high_pair(high.w, d3));
+}
+#endif

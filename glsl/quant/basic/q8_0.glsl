@@ -1,0 +1,118 @@
+// Q8_0: weight = d * byte, the byte signed. Two quads a row and block:
+//
+//   quad      0                                    1
+//   word      0         1         2         3      0          ..   3
+//   element   0 1 2 3   4 5 6 7   8 .. 11   ..     16 .. 19   ..   28 .. 31   the first byte low
+//
+// Scale word: f16 d of two blocks, the even one low.
+#include "quant/paired_scale.glsl"
+
+struct QuantBlock {
+    uvec4 quads[2];
+    PairedScale d;
+};
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    QuantBlock w;
+    uint index = quant_index(tile, block, n_block, 2u, row);
+    w.quads[0] = quad_at(index);
+    w.quads[1] = quad_at(index + TILE_ROWS);
+    w.d = paired_scale(tile, block, n_block, row, 1u);
+    return w;
+}
+
+// The four bytes of a word, each times 2^24: the sign comes with the top byte, no arithmetic shift.
+vec4 bytes_at_top(uint w)
+{
+    return vec4(ivec4(uvec4(w << 24u, (w << 16u) & 0xFF000000u, (w << 8u) & 0xFF000000u,
+                            w & 0xFF000000u)));
+}
+
+const float byte_weight = 1.0 / 16777216.0;
+
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
+{
+    vec4 p = bytes_at_top(w.quads[0].x) * x[0];
+    p += bytes_at_top(w.quads[0].y) * x[1];
+    p += bytes_at_top(w.quads[0].z) * x[2];
+    p += bytes_at_top(w.quads[0].w) * x[3];
+    p += bytes_at_top(w.quads[1].x) * x[4];
+    p += bytes_at_top(w.quads[1].y) * x[5];
+    p += bytes_at_top(w.quads[1].z) * x[6];
+    p += bytes_at_top(w.quads[1].w) * x[7];
+    return scale_of(w.d) * byte_weight * ((p.x + p.y) + (p.z + p.w));
+}
+
+vec4 quant_quad(QuantBlock w, int k)
+{
+    return bytes_at_top((k < 4 ? w.quads[0] : w.quads[1])[k & 3]) * (scale_of(w.d) * byte_weight);
+}
+
+#if DOT
+#define QUANT_PARTS 1
+#include "quant/dot.glsl"
+
+struct QuantRow {
+    uint quads, aux;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block, 2u, row),
+                    quant_index(tile, 0u, (n_block + 1u) / 2u, 1u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
+{
+    QuantBlock w;
+    uint index = row.quads + block * 2u * TILE_ROWS;
+    w.quads[0] = quad_at(index);
+    w.quads[1] = quad_at(index + TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(aux_at(row.aux + pair * TILE_ROWS));
+    w.d = odd == 0u ? d.x : d.y;
+    return w;
+}
+
+void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)
+{
+    dot_bytes(w.quads[k / 2][k % 2 * 2], a, s);
+    dot_bytes(w.quads[k / 2][k % 2 * 2 + 1], b, s);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return scale_of(w.d) * dot_bytes_end(s, sum);
+}
+#endif
+
+#if HALF
+#define QUANT_TWO 1
+
+void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a, out QuantBlock b)
+{
+    uint at = quant_index(tile, two, n_two, 4u, row);
+    a.quads[0] = quad_at(at);
+    a.quads[1] = quad_at(at + TILE_ROWS);
+    b.quads[0] = quad_at(at + 2u * TILE_ROWS);
+    b.quads[1] = quad_at(at + 3u * TILE_ROWS);
+    part_scales(aux_at(quant_index(tile, two, n_two, 1u, row)), a.d, b.d);
+}
+
+#define QUANT_PAIRS PAIRS_OF_BYTES
+#define QUANT_SCALES 1
+
+// Signed bytes as unsigned ones, 128 higher.
+mediump vec2 quant_half(QuantBlock w, int k, uvec4 x, mediump vec2 h)
+{
+    uvec4 quad = w.quads[k / 2];
+    uvec2 words = (k & 1) == 0 ? quad.xy : quad.zw;
+    words ^= 0x80808080u;
+    return half_bytes(words.y, x.zw, half_bytes(words.x, x.xy, h));
+}
+
+float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
+{
+    return scale_of(w.d) * (p.x - 128.0 * (sum.x + sum.y));
+}
+#endif

@@ -1,0 +1,39 @@
+// IQ4_XS: weight = d * (scale - 32) * code of a nibble. One quad a row and block. Scale words, two a
+// super-block of 8 blocks: f16 d low, the high two bits of the scales above it; their low four bits.
+struct QuantBlock {
+    uvec4 quad;
+    float d;
+};
+
+#include "quant/codebook.glsl"
+#include "quant/iq/iq4_codes.glsl"
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    QuantBlock w;
+    w.quad = quad_at(quant_index(tile, block, n_block, 1u, row));
+    uint b = block & 7u;
+    uint at = quant_index(tile, block / 8u, n_block / 8u, 2u, row);
+    uint header = aux_at(at);
+    uint low = aux_at(at + TILE_ROWS) >> (4u * b), high = header >> (16u + 2u * b);
+    highp vec2 d = unpackHalf2x16(header);
+    w.d = d.x * (float((low & 0xFu) | (high & 3u) << 4u) - 32.0);
+    return w;
+}
+
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
+{
+    return w.d * codes_dot(w.quad, iq4_codes, x);
+}
+
+vec4 quant_quad(QuantBlock w, int k)
+{
+    return codes_quad(w.quad, iq4_codes, w.d, k);
+}
+
+#ifdef QUANT_STAGE
+void quant_stage(uint lane)
+{
+    stage_codes(lane, iq4_codes);
+}
+#endif

@@ -1,0 +1,134 @@
+// Weights in the repacked layout: tiles of 8 rows, blocks of 32 columns, quads and scales apart (see
+// src/quant/quant.h for the picture). The unpacker of the program's weight type defines
+//
+//   struct QuantBlock           32 weights of a row as they are loaded
+//   QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+//   float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
+//                               dot product of a block of weights with x; sum is quant_sums(x)
+//   vec4 quant_quad(QuantBlock w, int k)
+//                               weights 4 k .. 4 k + 3; k may be what a loop counts
+//
+// Types that say QUANT_PARTS 1 also give a block eight weights at a time where DOT asks for it: quant/dot.glsl.
+//
+// Types that say QUANT_TWO 1 also give two neighbouring blocks, whose scales share words, where HALF asks for products
+// in f16:
+//
+//   void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a, out QuantBlock b)
+//                               blocks 2 two and 2 two + 1 of 2 n_two
+//
+// Types that say QUANT_WORDS 1 also give eight weights of four rows in pairs of halves where WORDS asks for it:
+//
+//   struct QuantWords
+//   QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint k)
+//                               weights 8 k .. 8 k + 7 of rows row .. row + 3 of a block
+//   void quant_half_words(QuantWords w, out uvec4 p[4])
+//                               pairs (0, 4) (1, 5) (2, 6) (3, 7) of the four rows, the first half low
+//
+// A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it: as
+// storage blocks, with WORDS 1 of single words and of quads, or with TEXELS 1 as buffer textures, which llvmpipe
+// reads several times as fast.
+#define QUANT_BLOCK 32u
+#define TILE_ROWS 8u
+
+#ifndef TEXELS
+#define TEXELS 0
+#endif
+#ifndef DOT
+#define DOT 0
+#endif
+
+#ifndef WORDS
+#define WORDS 0
+#endif
+#ifndef HALF
+#define HALF 0
+#endif
+#if HALF
+#include "quant/half_dot.glsl"
+#endif
+
+#if TEXELS
+layout(binding = 2) uniform highp usamplerBuffer quad_texels;
+layout(binding = 3) uniform highp usamplerBuffer aux_texels;
+
+uvec4 quad_at(uint i)
+{
+    return texelFetch(quad_texels, int(i));
+}
+
+uint aux_at(uint i)
+{
+    return texelFetch(aux_texels, int(i)).x;
+}
+#elif WORDS
+layout(std430, binding = 2) restrict readonly buffer Quads { uint quad_words[]; };
+layout(std430, binding = 3) restrict readonly buffer Aux { uvec4 aux_quads[]; };
+
+uvec4 quad_at(uint i)
+{
+    return uvec4(quad_words[4u * i], quad_words[4u * i + 1u], quad_words[4u * i + 2u],
+                 quad_words[4u * i + 3u]);
+}
+
+uint aux_at(uint i)
+{
+    return aux_quads[i / 4u][i % 4u];
+}
+#else
+layout(std430, binding = 2) restrict readonly buffer Quads { uvec4 quads[]; };
+layout(std430, binding = 3) restrict readonly buffer Aux { uint aux[]; };
+
+uvec4 quad_at(uint i)
+{
+    return quads[i];
+}
+
+uint aux_at(uint i)
+{
+    return aux[i];
+}
+#endif
+
+// Index of the first quad or scale word of a row in a group of blocks that has n_each of them; the
+// others follow at a distance of TILE_ROWS.
+uint quant_index(uint tile, uint group, uint n_group, uint n_each, uint row)
+{
+    return (tile * n_group + group) * n_each * TILE_ROWS + row;
+}
+
+#include QUANT_FILE
+
+// The sums of the first 16 and of the last 16 elements of x.
+vec2 quant_sums(vec4 x[8])
+{
+    vec4 s = (x[0] + x[1]) + (x[2] + x[3]), t = (x[4] + x[5]) + (x[6] + x[7]);
+    return vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
+}
+
+// A type with QUANT_STAGE 1 has a void quant_stage(uint lane) that all invocations of a group call first.
+#ifndef QUANT_STAGE
+#define QUANT_STAGE 0
+#endif
+
+// The 32 weights in natural order.
+void quant_unpack(QuantBlock w, out vec4 v[8])
+{
+    v[0] = quant_quad(w, 0);
+    v[1] = quant_quad(w, 1);
+    v[2] = quant_quad(w, 2);
+    v[3] = quant_quad(w, 3);
+    v[4] = quant_quad(w, 4);
+    v[5] = quant_quad(w, 5);
+    v[6] = quant_quad(w, 6);
+    v[7] = quant_quad(w, 7);
+}
+
+#ifndef QUANT_PARTS
+#define QUANT_PARTS 0
+#endif
+#ifndef QUANT_WORDS
+#define QUANT_WORDS 0
+#endif
+#ifndef QUANT_TWO
+#define QUANT_TWO 0
+#endif

@@ -1,0 +1,31 @@
+// token = argmax of the logits, the lowest id on ties; with ban_stop, of those that are no stop ids.
+//
+//   ring    GI_RING_SLOTS entries                 (binding 0, written)
+//   logits  (n_partial) of { f32 value, uint id } at word `partial`  (binding 1)
+//   step_state                                    (binding 2, advanced)
+//   counts  GI_MAX_SLOTS grids                    (binding 3, rewritten, with HAS_COUNTS)
+//
+// One group; an invocation takes every WG_SIZE-th partial. Reads 8 bytes a work group of gemv_vocab,
+// the logits themselves only where the best is banned. WG_SIZE is 128 where the device promises no more.
+#ifndef WG_SIZE
+#error "WG_SIZE: invocations of the work group"
+#endif
+#ifndef HAS_COUNTS
+#error "HAS_COUNTS: 1 if the table is indirect"
+#endif
+#include "lib/common.glsl"
+#include "sample/step.glsl"
+#include "sample/best.glsl"
+#include "sample/logits.glsl"
+
+layout(local_size_x = WG_SIZE) in;
+
+void main()
+{
+    uint key, id;
+    bool is_sound = find_largest(key, id);
+    if (is_sound && state.ban_stop != 0u && is_stop_id(id)) {
+        is_sound = find_largest_allowed(key, id);
+    }
+    step_advance(is_sound ? id : 0u, is_sound ? STATUS_OK : STATUS_NAN);
+}

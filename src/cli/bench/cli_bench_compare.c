@@ -1,0 +1,164 @@
+#include "cli/bench/cli_bench_compare.h"
+
+#include "cli/bench/cli_noise.h"
+#include "cli/common/cli_io.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct cli_baseline {
+    const char *path; // borrowed
+    cJSON *rows;      // owned: an array of objects
+};
+
+// Appends a value of the file, of an array its items.
+static void add_value(cJSON *rows, cJSON *value)
+{
+    if (!cJSON_IsArray(value)) {
+        cJSON_AddItemToArray(rows, value);
+        return;
+    }
+    while (value->child) {
+        cJSON_AddItemToArray(rows, cJSON_DetachItemFromArray(value, 0));
+    }
+    cJSON_Delete(value);
+}
+
+// Values follow each other in jsonl, json is one array; false where it is neither.
+static bool parse_rows(const char *text, cJSON *rows)
+{
+    text += strspn(text, " \t\r\n");
+    while (*text) {
+        const char *end = NULL;
+        cJSON *value = cJSON_ParseWithOpts(text, &end, 0);
+        if (!value) {
+            return false;
+        }
+        add_value(rows, value);
+        text = end + strspn(end, " \t\r\n");
+    }
+    return cJSON_GetObjectItemCaseSensitive(rows->child, "avg_ts") != NULL;
+}
+
+struct cli_baseline *cli_baseline_load(const char *path)
+{
+    struct cli_bytes bytes = {0};
+    if (!cli_read_all(path, &bytes)) {
+        return NULL;
+    }
+    struct cli_baseline *baseline = calloc(1, sizeof(*baseline));
+    cJSON *rows = baseline ? cJSON_CreateArray() : NULL;
+    if (!rows) {
+        cli_fail(0, "no memory for %s", path);
+        free(baseline);
+        baseline = NULL;
+    } else {
+        baseline->path = path;
+        baseline->rows = rows;
+        if (!parse_rows(bytes.data, rows)) {
+            cli_fail(0, "%s is no output of `glinfer bench -o json`", path);
+            cli_baseline_destroy(baseline);
+            baseline = NULL;
+        }
+    }
+    cli_bytes_finish(&bytes);
+    return baseline;
+}
+
+void cli_baseline_destroy(struct cli_baseline *baseline)
+{
+    if (baseline) {
+        cJSON_Delete(baseline->rows);
+        free(baseline);
+    }
+}
+
+static bool is_number(const cJSON *row, const char *name, double value)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
+    return cJSON_IsNumber(item) && fabs(item->valuedouble - value) < 0.5;
+}
+
+static bool is_text(const cJSON *row, const char *name, const char *value)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
+    return text && strcmp(text, value) == 0;
+}
+
+// Files from before it was written are of greedy decoding.
+static bool has_temperature(const cJSON *row, float temperature)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, "temperature");
+    const double value = cJSON_IsNumber(item) ? item->valuedouble : 0;
+    return fabs(value - (double)temperature) < 1e-3;
+}
+
+static const cJSON *find_row(const struct cli_baseline *baseline,
+                             const struct cli_bench_result *result)
+{
+    const cJSON *row;
+    cJSON_ArrayForEach(row, baseline->rows)
+    {
+        if (is_text(row, "model_type", result->model->description) &&
+            is_number(row, "model_n_params", (double)result->model->n_params) &&
+            is_number(row, "n_prompt", result->n_prompt) &&
+            is_number(row, "n_gen", result->n_gen) && is_number(row, "n_depth", result->n_depth) &&
+            is_number(row, "n_ubatch", result->n_ubatch) &&
+            has_temperature(row, result->temperature) && is_text(row, "type_k", result->type_k) &&
+            is_text(row, "type_v", result->type_v)) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static double number_of(const cJSON *row, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+static void print_verdict(FILE *file, const struct cli_sample *before, const struct cli_sample *now)
+{
+    double noise;
+    const enum cli_verdict verdict = cli_noise_judge(before, now, &noise);
+    const double percent = before->mean > 0 ? 100 / before->mean : 0;
+    const double difference = fabs(now->mean - before->mean) * percent;
+    const size_t n_run = before->n < now->n ? before->n : now->n;
+    switch (verdict) {
+    case CLI_VERDICT_SAME:
+        fprintf(file, "the same as %.2f ± %.2f: a difference of %.1f %%, noise up to %.1f %%\n",
+                before->mean, before->stddev, difference, noise * percent);
+        break;
+    case CLI_VERDICT_UNKNOWN:
+        fprintf(file, "%.1f %% %s than %.2f, but %s too few to know the noise: -r %d\n", difference,
+                now->mean > before->mean ? "more" : "less", before->mean,
+                n_run < 2 ? "one run is" : "two runs are", CLI_NOISE_RUNS);
+        break;
+    default:
+        fprintf(file, "%.1f %% %s than %.2f ± %.2f, noise up to %.1f %%\n", difference,
+                verdict == CLI_VERDICT_MORE ? "faster" : "slower", before->mean, before->stddev,
+                noise * percent);
+    }
+}
+
+void cli_baseline_print(FILE *file, const struct cli_baseline *baseline,
+                        const struct cli_bench_result *result)
+{
+    char label[64];
+    const cJSON *row = find_row(baseline, result);
+    struct cli_sample now = {.n = result->n_run};
+    cli_bench_label(result, label, sizeof(label));
+    cli_bench_rate(result, &now.mean, &now.stddev);
+    fprintf(file, "%s %s: %.2f ± %.2f t/s, ", result->model->description, label, now.mean,
+            now.stddev);
+    if (!row) {
+        fprintf(file, "not in %s\n", baseline->path);
+        return;
+    }
+    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(row, "samples_ts");
+    const struct cli_sample before = {number_of(row, "avg_ts"), number_of(row, "stddev_ts"),
+                                      (size_t)cJSON_GetArraySize(samples)};
+    print_verdict(file, &before, &now);
+}

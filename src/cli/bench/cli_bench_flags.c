@@ -1,0 +1,148 @@
+#include "cli/bench/cli_bench_flags.h"
+
+#include "cli/bench/cli_bench.h"
+
+#include <string.h>
+
+// "f16", "f32", "q8_0" or a list of them.
+static bool parse_types(const char *text, void *field, char *why, size_t size)
+{
+    struct cli_list *list = field;
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        int64_t type = -1;
+        for (int i = 0; cli_cache_types[i]; i++) {
+            if (strlen(cli_cache_types[i]) == length &&
+                memcmp(cli_cache_types[i], text, length) == 0) {
+                type = i;
+            }
+        }
+        if (type < 0 || list->count == CLI_MAX_LIST) {
+            snprintf(why, size, "f16, f32 or q8_0");
+            return false;
+        }
+        list->items[list->count++] = type;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Model and device"),
+    CLI_FLAG_TEXTS(cli_bench_settings, models, "-m, --model", "FILE",
+                   "a GGUF file (required); may be given many times"),
+    CLI_DEVICE_FLAGS(cli_bench_settings),
+    CLI_FLAG_HEADING("Tests; numbers may be lists (128,256) and ranges (1-8, 1-9+2, 64-512*2)"),
+    CLI_FLAG_CUSTOM(cli_bench_settings, n_prompt, cli_list_parse, "-p, --n-prompt", "N",
+                    "process a prompt of N tokens, default 512; 0: no such test"),
+    CLI_FLAG_CUSTOM(cli_bench_settings, n_gen, cli_list_parse, "-n, --n-gen", "N",
+                    "generate N tokens, default 128; 0: no such test"),
+    CLI_FLAG_CUSTOM(cli_bench_settings, pairs, cli_pairs_parse, "-pg", "P,N",
+                    "process P tokens, then generate N"),
+    CLI_FLAG_CUSTOM(cli_bench_settings, n_depth, cli_list_parse, "-d, --n-depth", "N",
+                    "tokens already in the cache, default 0"),
+    CLI_FLAG_INT(cli_bench_settings, n_run, 1, CLI_BENCH_MAX_RUNS, "-r, --repetitions", "N",
+                 "runs of each test, default 5"),
+    CLI_FLAG_INT(cli_bench_settings, delay, 0, 86400, "--delay", "SECONDS",
+                 "wait before each test, so that a board cools"),
+    CLI_FLAG_SWITCH(cli_bench_settings, has_no_warmup, "--no-warmup",
+                    "measure the first run too: it compiles and wakes the GPU"),
+    CLI_FLAG_HEADING("Ways of running"),
+    CLI_FLAG_CUSTOM(cli_bench_settings, n_ubatch, cli_list_parse, "-ub, --ubatch-size", "N",
+                    "prompt tokens processed together, default and at most 512"),
+    CLI_FLAG_CUSTOM(cli_bench_settings, types_k, parse_types, "-ctk, --cache-type-k", "TYPE",
+                    "keys in the cache: f16 (default), f32, q8_0"),
+    CLI_FLAG_CUSTOM(cli_bench_settings, types_v, parse_types, "-ctv, --cache-type-v", "TYPE",
+                    "values in the cache: f16 (default), f32, q8_0"),
+    CLI_FLAG_CHOICE(cli_bench_settings, precision, cli_precisions, "--precision", "TYPE",
+                    CLI_PRECISION_HELP),
+    CLI_FLAG_INT(
+        cli_bench_settings, chain, 0, 256, "--chain", "N",
+        "decode steps between two waits for the GPU, 1 to 256, fewer at first; 0 (default): "
+        "by time"),
+    CLI_FLAG_INT(cli_bench_settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
+                 "GPU time of one submission that is aimed at, default 100"),
+    CLI_FLAG_FLOAT(cli_bench_settings, sampling.temperature, 0, 1000, "--temp, --temperature", "T",
+                   "draw the tokens at this temperature; 0 (default): always the likeliest"),
+    CLI_FLAG_INT(cli_bench_settings, sampling.top_k, 0, 1 << 24, "--top-k", "N",
+                 "of the drawing: only the N likeliest tokens, default 40; 0: off"),
+    CLI_FLAG_FLOAT(cli_bench_settings, sampling.top_p, 0, 1, "--top-p", "P",
+                   "only the likeliest tokens that share P, default 0.95; 1: off"),
+    CLI_FLAG_FLOAT(
+        cli_bench_settings, sampling.min_p, 0, 1, "--min-p", "P",
+        "only tokens with P times the likeliest one's probability, default 0.05; 0: off"),
+    CLI_FLAG_HEADING("Output"),
+    CLI_FLAG_CHOICE(cli_bench_settings, output, cli_bench_formats, "-o, --output", "FORMAT",
+                    "csv, json, jsonl, md (default), sql or none on standard output"),
+    CLI_FLAG_CHOICE(cli_bench_settings, output_err, cli_bench_formats, "-oe, --output-err",
+                    "FORMAT", "the same on stderr, default none"),
+    CLI_FLAG_TEXT(cli_bench_settings, compare, "--compare", "FILE",
+                  "an earlier output of -o json: say of each test whether it became faster, noise "
+                  "taken into account"),
+    CLI_FLAG_TEXT(cli_bench_settings, svg, "--svg", "FILE",
+                  "a plot of tokens a second over the lengths of -p, two at least"),
+    CLI_FLAG_SWITCH(cli_bench_settings, has_progress, "--progress",
+                    "say on stderr which test runs"),
+    CLI_FLAG_IGNORED_VALUE("-ngl, --n-gpu-layers", "every layer runs on the device"),
+    CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),
+    CLI_FLAG_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
+    CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
+    CLI_FLAG_IGNORED_VALUE("-C, --cpu-mask", "threads are the GL driver's business"),
+    CLI_FLAG_IGNORED_VALUE("--cpu-strict", "threads are the GL driver's business"),
+    CLI_FLAG_IGNORED_VALUE("--poll", "the host sleeps while it waits"),
+    CLI_FLAG_IGNORED_VALUE("--prio", "threads are the GL driver's business"),
+    CLI_FLAG_IGNORED_VALUE("-ncmoe, --n-cpu-moe", "every layer runs on the device"),
+    CLI_FLAG_IGNORED_VALUE("-sm, --split-mode", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),
+    CLI_FLAG_IGNORED_VALUE("-ts, --tensor-split", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("-ot, --override-tensor, --override-tensors", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("-nkvo, --no-kv-offload", "the cache is on the device"),
+    CLI_FLAG_IGNORED_VALUE("-mmp, --mmap", "the file is mapped, copied to the device and let go"),
+    CLI_FLAG_IGNORED_VALUE("-dio, --direct-io",
+                           "the file is mapped, copied to the device and let go"),
+    CLI_FLAG_IGNORED_VALUE("-embd, --embeddings", "tests compute logits"),
+    CLI_FLAG_IGNORED_VALUE("-nopo, --no-op-offload", "every operation runs on the device"),
+    CLI_FLAG_IGNORED_VALUE("--no-host", "every buffer is the device's"),
+    CLI_FLAG_IGNORED_VALUE("-rpc, --rpc", "there is one device"),
+    CLI_FLAG_IGNORED_VALUE("--numa", "threads are the GL driver's business"),
+};
+
+const struct cli_command cli_bench_command = {
+    .name = "bench",
+    .usage = "-m MODEL [flags]",
+    .summary = "Measures tokens a second, with llama-bench's flags and tables.",
+    .word = "a model is given with -m",
+    .text =
+        "Behind llama-bench's columns: weights read per token, what that makes in GB/s and as a\n"
+        "share of what the device moves at most (decode), the time to the first token, the\n"
+        "largest resident size of the process so far, the device. Tokenizing and printing are\n"
+        "not measured; the choice of the token, which runs on the device, is.\n\n"
+        "    glinfer bench -m model.gguf\n"
+        "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -ngl 99 -r 2 -o json",
+    .flags = flags,
+    .n_flag = sizeof(flags) / sizeof(flags[0]),
+};
+
+void cli_bench_defaults(struct cli_bench_settings *settings)
+{
+    *settings = (struct cli_bench_settings){
+        .n_run = 5, .output = CLI_BENCH_MD, .sampling = CLI_SAMPLING_DEFAULTS};
+    settings->sampling.temperature = 0;
+}
+
+static void set_default(struct cli_list *list, int64_t value)
+{
+    if (list->count == 0) {
+        list->items[list->count++] = value;
+    }
+}
+
+void cli_bench_fill(struct cli_bench_settings *settings)
+{
+    set_default(&settings->n_prompt, 512);
+    set_default(&settings->n_gen, 128);
+    set_default(&settings->n_depth, 0);
+    set_default(&settings->n_ubatch, 512);
+    set_default(&settings->types_k, GLINFER_CACHE_F16);
+    set_default(&settings->types_v, GLINFER_CACHE_F16);
+}

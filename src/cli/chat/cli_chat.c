@@ -1,0 +1,380 @@
+#include "cli/chat/cli_chat.h"
+
+#include "cli/chat/cli_chat_turn.h"
+#include "cli/chat/cli_lines.h"
+#include "cli/common/cli_start.h"
+
+struct settings {
+    struct cli_session_flags session;
+    struct cli_sampling sampling;
+    const char *system;
+    int64_t n_predict;
+};
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Model and device"),
+    CLI_MODEL_FLAGS(settings),
+    CLI_CONTEXT_FLAG(settings,
+                     "tokens that the model sees of the conversation; 0 (default): the smaller of "
+                     "the model's and 4096"),
+    CLI_FLAG_HEADING("Conversation"),
+    CLI_FLAG_TEXT(settings, system, "-sys, --system-prompt", "TEXT", "the system message"),
+    CLI_TEMPLATE_FLAG(settings),
+    CLI_FLAG_INT(settings, n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
+                 "tokens of an answer at most; -1 (default): to the end of the context"),
+    CLI_SAMPLING_FLAGS(settings),
+    CLI_FLAG_HEADING("Speed"),
+    CLI_SPEED_FLAGS(settings),
+    CLI_IGNORED_FLAGS,
+    CLI_FLAG_IGNORED("-cnv, --conversation", "that is what chat is"),
+    CLI_FLAG_IGNORED_VALUE("--keep", "the system message is always kept"),
+};
+
+static const char commands_help[] =
+    "    /help         these lines\n"
+    "    /reset        forget the conversation, but not the system message\n"
+    "    /system TEXT  set the system message; without a text print it\n"
+    "    /save FILE    write the conversation as JSON\n"
+    "    /load FILE    go on with a conversation that was saved\n"
+    "    /stats        tokens and times of the last answer\n"
+    "    /quit         leave, as Ctrl-D does\n"
+    "A message that begins with a slash is written with two. Ctrl-C stops an answer, or drops the\n"
+    "line; twice it leaves. Lines that are pasted together are one message.\n";
+
+const struct cli_command cli_chat_command = {
+    .name = "chat",
+    .usage = "-m MODEL [flags]",
+    .summary = "Talks with a model, with line editing and history.",
+    .word = "messages are typed once the model is there",
+    .text = "Answers go to stdout, all else to stderr. Where standard input is no terminal, each "
+            "of its\n"
+            "lines is a message. Within the chat:\n\n"
+            "    /help /reset /system TEXT /save FILE /load FILE /stats /quit",
+    .flags = flags,
+    .n_flag = sizeof(flags) / sizeof(flags[0]),
+};
+
+struct chat {
+    const struct settings *settings;
+    struct cli_session session;
+    struct cli_turns turns;
+    struct cli_lines lines;
+    bool is_over, is_warned; // warned: Ctrl-C came at the prompt
+    int status;
+};
+
+//-- commands --------------------------------------------------------------------------------------
+
+static void run_help(struct chat *chat, const char *argument)
+{
+    (void)chat, (void)argument;
+    fputs(commands_help, stderr);
+}
+
+static void run_reset(struct chat *chat, const char *argument)
+{
+    (void)argument;
+    cli_turns_reset(&chat->turns);
+    fprintf(stderr, "the conversation is empty\n");
+}
+
+static void run_system(struct chat *chat, const char *argument)
+{
+    struct cli_conversation *conversation = &chat->turns.conversation;
+    if (argument[0]) {
+        if (!cli_conversation_set_system(conversation, argument)) {
+            cli_fail(0, "no memory for the system message");
+        }
+    } else if (cli_conversation_count_system(conversation)) {
+        fprintf(stderr, "%s\n", conversation->messages[0].content);
+    } else {
+        fprintf(stderr, "there is no system message\n");
+    }
+}
+
+static void run_save(struct chat *chat, const char *argument)
+{
+    if (!argument[0]) {
+        cli_fail(0, "/save needs a file");
+    } else if (cli_conversation_save(&chat->turns.conversation, argument)) {
+        fprintf(stderr, "%zu messages are saved\n", chat->turns.conversation.count);
+    }
+}
+
+static void run_load(struct chat *chat, const char *argument)
+{
+    if (!argument[0]) {
+        cli_fail(0, "/load needs a file");
+    } else if (cli_conversation_load(&chat->turns.conversation, argument)) {
+        cli_turns_begin(&chat->turns);
+        fprintf(stderr, "%zu messages are loaded\n", chat->turns.conversation.count);
+    }
+}
+
+static void run_stats(struct chat *chat, const char *argument)
+{
+    const struct glinfer_stats *stats = &chat->turns.stats;
+    char memory[24];
+    (void)argument;
+    if (stats->struct_size == 0) {
+        fprintf(stderr, "there is no answer yet\n");
+        return;
+    }
+    fprintf(stderr, "held    %6zu tokens of the conversation before\n", chat->turns.n_reused);
+    cli_print_speeds(stats);
+    fprintf(stderr, "context %6u tokens of %u, peak memory %s\n", stats->n_past,
+            chat->session.info.n_ctx, cli_format_size(memory, stats->peak_memory));
+}
+
+static void run_quit(struct chat *chat, const char *argument)
+{
+    (void)argument;
+    chat->is_over = true;
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct chat *chat, const char *argument);
+} commands[] = {
+    {"/help",   run_help  },
+    {"/reset",  run_reset },
+    {"/system", run_system},
+    {"/save",   run_save  },
+    {"/load",   run_load  },
+    {"/stats",  run_stats },
+    {"/quit",   run_quit  },
+    {"/exit",   run_quit  },
+};
+#define N_COMMAND (sizeof(commands) / sizeof(commands[0]))
+
+static void refuse_command(const char *text, size_t size)
+{
+    const char *names[N_COMMAND];
+    char word[64];
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        names[i] = commands[i].name;
+    }
+    snprintf(word, sizeof(word), "%.*s", (int)size, text);
+    const char *nearest = cli_nearest(word, names, N_COMMAND);
+    if (nearest) {
+        cli_fail(0, "unknown command %s; is it %s?", word, nearest);
+    } else {
+        cli_fail(0, "unknown command %s; /help lists them, and // begins a message with a slash",
+                 word);
+    }
+}
+
+static void run_command(struct chat *chat, const char *text)
+{
+    const size_t size = strcspn(text, " \t\n");
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        if (strlen(commands[i].name) == size && strncmp(commands[i].name, text, size) == 0) {
+            commands[i].run(chat, text + size + strspn(text + size, " \t\n"));
+            return;
+        }
+    }
+    refuse_command(text, size < 60 ? size : 60);
+}
+
+//-- lines -----------------------------------------------------------------------------------------
+
+static void ask(struct chat *chat, const struct cli_bytes *text)
+{
+    const bool is_terminal = chat->lines.is_terminal;
+    switch (cli_turns_ask(&chat->turns, text)) {
+    case CLI_TURN_DONE:
+        break;
+    case CLI_TURN_STOPPED:
+        cli_forget_interrupt();
+        chat->is_over = !is_terminal;
+        chat->status = is_terminal ? CLI_EXIT_DONE : CLI_EXIT_INTERRUPTED;
+        break;
+    case CLI_TURN_REFUSED:
+        chat->is_over = !is_terminal;
+        chat->status = is_terminal ? CLI_EXIT_DONE : CLI_EXIT_FAILED;
+        break;
+    case CLI_TURN_OUTPUT:
+        chat->is_over = true;
+        chat->status = CLI_EXIT_FAILED;
+        break;
+    }
+}
+
+static void take_text(struct chat *chat, struct cli_bytes *text)
+{
+    cli_bytes_trim(text);
+    const size_t blank = strspn(text->data, " \t\r\n");
+    if (blank == text->size) {
+        return;
+    }
+    cli_lines_remember(&chat->lines, text->data);
+    if (strncmp(text->data, "//", 2) == 0) {
+        const struct cli_bytes rest = {.data = text->data + 1, .size = text->size - 1};
+        ask(chat, &rest);
+    } else if (text->data[0] == '/') {
+        run_command(chat, text->data);
+    } else {
+        ask(chat, text);
+    }
+}
+
+static void take_interrupt(struct chat *chat)
+{
+    cli_forget_interrupt();
+    if (chat->is_warned || !chat->lines.is_terminal) {
+        chat->is_over = true;
+        chat->status = CLI_EXIT_INTERRUPTED;
+        return;
+    }
+    chat->is_warned = true;
+    fprintf(stderr, "(Ctrl-C again leaves)\n");
+}
+
+static int talk(struct chat *chat)
+{
+    struct cli_bytes text = {0};
+    cli_catch_interrupts();
+    while (!chat->is_over) {
+        switch (cli_lines_read(&chat->lines, &text)) {
+        case CLI_LINE_TEXT:
+            chat->is_warned = false;
+            take_text(chat, &text);
+            break;
+        case CLI_LINE_INTERRUPT:
+            take_interrupt(chat);
+            break;
+        case CLI_LINE_END:
+            chat->is_over = true;
+            break;
+        case CLI_LINE_FAILED:
+            chat->is_over = true;
+            chat->status = CLI_EXIT_FAILED;
+            break;
+        }
+    }
+    cli_bytes_finish(&text);
+    return cli_close_output(chat->status);
+}
+
+//-- the command -----------------------------------------------------------------------------------
+
+// What begins a turn where a vocabulary has it, and the template that writes turns so.
+static const struct {
+    const char *begin, *name;
+} turn_marks[] = {
+    {"<start_of_turn>",     "gemma"  },
+    {"<|im_start|>",        "chatml" },
+    {"<|start_header_id|>", "llama3" },
+    {"<|start_of_role|>",   "granite"},
+};
+
+static bool is_special(const struct glinfer_tokenizer *tokenizer, const char *text)
+{
+    const size_t size = strlen(text);
+    const unsigned as_text = GLINFER_TOKENIZE_NO_BOS | GLINFER_TOKENIZE_NO_SPECIAL;
+    int32_t id;
+    size_t n = 0, n_text = 0;
+    return glinfer_tokenize(tokenizer, text, size, GLINFER_TOKENIZE_NO_BOS, &id, 1, &n, NULL) &&
+           glinfer_tokenize(tokenizer, text, size, as_text, &id, 0, &n_text, NULL) && n == 1 &&
+           n_text > 1;
+}
+
+// The template for a file without one whose vocabulary has the tokens of turns; NULL if it has none.
+static const char *guess_template(const char *model)
+{
+    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(model, NULL);
+    const char *name = NULL;
+    for (size_t i = 0; tokenizer && !name && i < sizeof(turn_marks) / sizeof(turn_marks[0]); i++) {
+        name = is_special(tokenizer, turn_marks[i].begin) ? turn_marks[i].name : NULL;
+    }
+    glinfer_tokenizer_destroy(&tokenizer);
+    return name;
+}
+
+static bool choose_template(const struct chat *chat, struct cli_session_flags *asked)
+{
+    const char *name = chat->session.info.chat_template;
+    const bool is_missing = strcmp(name, "none") == 0;
+    if (!is_missing && strcmp(name, "unknown") != 0) {
+        return true;
+    }
+    asked->chat_template = is_missing ? guess_template(asked->model) : NULL;
+    if (asked->chat_template) {
+        fprintf(
+            stderr,
+            "glinfer: note: %s has no chat template; its vocabulary has the turns of %s, which are "
+            "used (--chat-template names another)\n",
+            asked->model, asked->chat_template);
+        return true;
+    }
+    cli_fail(0, "%s has %s; --chat-template names one, `glinfer run --raw` continues a plain text",
+             asked->model,
+             is_missing ? "no chat template" : "a chat template that glinfer does not know");
+    return false;
+}
+
+static int prepare(struct chat *chat, struct cli_session_flags *asked)
+{
+    int status = cli_session_check(&chat->session);
+    if (status != CLI_EXIT_DONE) {
+        return status;
+    }
+    if (!choose_template(chat, asked)) {
+        return CLI_EXIT_FAILED;
+    }
+    if (chat->settings->system &&
+        !cli_conversation_set_system(&chat->turns.conversation, chat->settings->system)) {
+        return cli_fail(CLI_EXIT_FAILED, "no memory for the system message");
+    }
+    struct glinfer_generate_params expected; // turns of any length
+    glinfer_generate_params_init(&expected);
+    cli_sampling_fill(&chat->settings->sampling, 0, &expected);
+    status = cli_session_load(&chat->session);
+    return status == CLI_EXIT_DONE ? cli_session_start(&chat->session, &expected) : status;
+}
+
+static int run_chat(const struct settings *settings)
+{
+    struct chat chat = {.settings = settings, .status = CLI_EXIT_DONE};
+    chat.turns.sampling = &settings->sampling;
+    chat.turns.session = &chat.session;
+    chat.turns.n_predict = settings->n_predict;
+    struct cli_session_flags asked = settings->session;
+    cli_session_init(&chat.session, &asked);
+    int status = prepare(&chat, &asked);
+    if (status == CLI_EXIT_DONE) {
+        cli_set_session(NULL); // an answer ends by its callback
+        chat.turns.seed =
+            cli_sampling_seed(&settings->sampling, settings->session.device.is_verbose);
+        cli_lines_open(&chat.lines, "> ");
+        if (chat.lines.is_terminal) {
+            fprintf(stderr, "%s on %s; /help lists commands, Ctrl-D leaves\n",
+                    chat.session.info.description, chat.session.device_info.renderer);
+        }
+        status = talk(&chat);
+        cli_lines_close(&chat.lines);
+    }
+    cli_turns_finish(&chat.turns);
+    cli_session_finish(&chat.session);
+    return status;
+}
+
+int cli_chat(int argc, const char *const *argv)
+{
+    struct settings settings = {.sampling = CLI_SAMPLING_DEFAULTS, .n_predict = -1};
+    int status;
+    if (!cli_start(&cli_chat_command, &settings, argc, argv, &status)) {
+        return status;
+    }
+    if (settings.session.device.is_list) {
+        return cli_device_list(&settings.session.device);
+    }
+    if (!settings.session.model) {
+        return cli_fail(CLI_EXIT_USAGE, "chat needs a model: -m FILE.gguf");
+    }
+    if (settings.n_predict == 0) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "-n 0 asks for no token; -1 goes on to the end of the context");
+    }
+    return run_chat(&settings);
+}

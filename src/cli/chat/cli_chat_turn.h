@@ -1,0 +1,49 @@
+// The model's side of a chat: what of the conversation fits, what of it the session holds already, and
+// the answer to its last message.
+#ifndef CLI_CHAT_TURN_H
+#define CLI_CHAT_TURN_H
+
+#include "cli/chat/cli_conversation.h"
+#include "cli/common/cli_sampling.h"
+#include "cli/common/cli_session.h"
+
+struct cli_ids {
+    int32_t *data; // owned
+    size_t count, capacity;
+};
+
+struct cli_turns {
+    // Set by the owner:
+    const struct cli_sampling *sampling;
+    int64_t n_predict; // tokens of an answer at most; -1: to the end of the context
+    struct cli_session *session;
+    struct cli_conversation conversation;
+    uint64_t seed; // of the first answer
+    // Kept here:
+    size_t n_forgotten;  // messages behind the system's that the context has no room for
+    struct cli_ids ids;  // the conversation that is asked about
+    struct cli_ids held; // what the session holds for certain
+    struct cli_bytes answer;
+    struct cli_ids answer_ids;
+    bool is_line_open, is_out_of_memory;
+    size_t n_reused; // tokens of ids that were not processed again
+    uint64_t n_turns;
+    struct glinfer_stats stats; // of the last answer
+};
+
+enum cli_turn {
+    CLI_TURN_DONE,
+    CLI_TURN_STOPPED, // by Ctrl-C: what there is of the answer counts
+    CLI_TURN_REFUSED, // the conversation is as before, the reason was printed
+    CLI_TURN_OUTPUT,  // standard output takes no more
+};
+
+// Asks text and prints the answer as it comes; both are then part of the conversation.
+enum cli_turn cli_turns_ask(struct cli_turns *turns, const struct cli_bytes *text);
+// For a conversation that was put in the place of another: nothing of it was answered here.
+void cli_turns_begin(struct cli_turns *turns);
+// Forgets all but the system message.
+void cli_turns_reset(struct cli_turns *turns);
+void cli_turns_finish(struct cli_turns *turns);
+
+#endif

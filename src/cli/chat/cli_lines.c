@@ -1,0 +1,140 @@
+#include "cli/chat/cli_lines.h"
+
+#include "cli/chat/cli_editor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+// Within this time after a line more of a pasted text is there.
+enum { PASTE_MS = 30 };
+
+void cli_lines_open(struct cli_lines *lines, const char *prompt)
+{
+    memset(lines, 0, sizeof(*lines));
+    lines->prompt = prompt;
+    lines->is_terminal = isatty(STDIN_FILENO) != 0;
+    if (lines->is_terminal && isatty(STDERR_FILENO)) { // where an editor shows what is typed
+        lines->editor = cli_editor_open(prompt);
+    }
+}
+
+void cli_lines_close(struct cli_lines *lines)
+{
+    cli_editor_close(lines->editor);
+    lines->editor = NULL;
+}
+
+void cli_lines_remember(struct cli_lines *lines, const char *text)
+{
+    if (lines->editor) {
+        cli_editor_remember(lines->editor, text);
+    }
+}
+
+//-- plain lines -----------------------------------------------------------------------------------
+
+// More bytes into the empty buffer.
+static enum cli_line fill_buffer(struct cli_lines *lines)
+{
+    const ssize_t size = read(STDIN_FILENO, lines->buffer, sizeof(lines->buffer));
+    if (size < 0 && errno == EINTR && cli_is_interrupted()) {
+        return CLI_LINE_INTERRUPT;
+    }
+    if (size < 0 && errno != EINTR) {
+        cli_fail(0, "standard input cannot be read: %s", strerror(errno));
+        return CLI_LINE_FAILED;
+    }
+    lines->begin = 0;
+    lines->end = size > 0 ? (size_t)size : 0;
+    lines->is_at_end = size == 0;
+    return CLI_LINE_TEXT;
+}
+
+// Moves bytes up to the line's end; true once that was there.
+static bool take_bytes(struct cli_lines *lines, struct cli_bytes *text, bool *is_stored)
+{
+    const char *start = lines->buffer + lines->begin;
+    const size_t left = lines->end - lines->begin;
+    const char *newline = memchr(start, '\n', left);
+    const size_t size = newline ? (size_t)(newline - start) : left;
+    *is_stored = cli_bytes_append(text, start, size);
+    lines->begin += size + (newline != NULL);
+    return newline != NULL;
+}
+
+static enum cli_line read_plain(struct cli_lines *lines, struct cli_bytes *text)
+{
+    const size_t before = text->size;
+    bool is_stored = true, is_whole = false;
+    while (!is_whole && is_stored) {
+        if (lines->begin < lines->end) {
+            is_whole = take_bytes(lines, text, &is_stored);
+            continue;
+        }
+        const enum cli_line result = lines->is_at_end ? CLI_LINE_TEXT : fill_buffer(lines);
+        if (result != CLI_LINE_TEXT) {
+            return result;
+        }
+        if (lines->is_at_end) {
+            lines->is_at_end = !lines->is_terminal; // Ctrl-D ends a line there, not all of them
+            return text->size > before ? CLI_LINE_TEXT : CLI_LINE_END;
+        }
+    }
+    if (!is_stored) {
+        cli_bytes_refuse(text, "a line");
+        return CLI_LINE_FAILED;
+    }
+    if (text->size > before && text->data[text->size - 1] == '\r') {
+        text->data[--text->size] = 0;
+    }
+    return CLI_LINE_TEXT;
+}
+
+//-- either way ------------------------------------------------------------------------------------
+
+static enum cli_line read_line(struct cli_lines *lines, bool is_first, struct cli_bytes *text)
+{
+    if (lines->editor) {
+        return cli_editor_read(lines->editor, is_first, text);
+    }
+    if (lines->is_terminal && is_first) {
+        fputs(lines->prompt, stderr);
+    }
+    const enum cli_line result = read_plain(lines, text);
+    if (lines->is_terminal && result != CLI_LINE_TEXT) {
+        fputc('\n', stderr);
+    }
+    return result;
+}
+
+static bool has_more(const struct cli_lines *lines, int wait_ms)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    return lines->begin < lines->end || poll(&input, 1, wait_ms) > 0;
+}
+
+enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
+{
+    text->size = 0;
+    if (!cli_bytes_append(text, "", 0)) {
+        cli_fail(0, "no memory for a line");
+        return CLI_LINE_FAILED;
+    }
+    // What was typed before there was a prompt was typed line by line. (A terminal has whole lines alone until then.)
+    const bool is_ahead = has_more(lines, 0);
+    enum cli_line result = read_line(lines, true, text);
+    while (result == CLI_LINE_TEXT && lines->is_terminal && !is_ahead &&
+           has_more(lines, PASTE_MS)) {
+        if (!cli_bytes_append(text, "\n", 1)) {
+            cli_bytes_refuse(text, "a line");
+            return CLI_LINE_FAILED;
+        }
+        const enum cli_line next = read_line(lines, false, text);
+        result = next == CLI_LINE_END ? CLI_LINE_TEXT : next;
+        if (next == CLI_LINE_END) {
+            break;
+        }
+    }
+    return result;
+}

@@ -1,0 +1,460 @@
+#include "cli/common/cli_args.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAME  48
+#define MAX_NAMES 512
+
+//-- names -----------------------------------------------------------------------------------------
+
+// Copies the next of "-n, --predict" to name and moves *names on; false at the end.
+static bool next_name(const char **names, char name[MAX_NAME])
+{
+    *names += strspn(*names, ", ");
+    size_t size = strcspn(*names, ", ");
+    if (size == 0 || size >= MAX_NAME) {
+        return false;
+    }
+    memcpy(name, *names, size);
+    name[size] = 0;
+    *names += size;
+    return true;
+}
+
+static bool has_name(const struct cli_flag *flag, const char *word, size_t size)
+{
+    char name[MAX_NAME];
+    const char *names = flag->names;
+    while (flag->kind != CLI_SECTION && next_name(&names, name)) {
+        if (strlen(name) == size && memcmp(name, word, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool takes_value(const struct cli_flag *flag)
+{
+    return flag->kind != CLI_SWITCH && flag->kind != CLI_IGNORED;
+}
+
+static bool is_ignored(const struct cli_flag *flag)
+{
+    return flag->kind == CLI_IGNORED || flag->kind == CLI_IGNORED_VALUE;
+}
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+// Levenshtein's distance; names are short.
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[MAX_NAME + 1];
+    size_t n = strlen(b);
+    if (n > MAX_NAME || strlen(a) > MAX_NAME) {
+        return SIZE_MAX;
+    }
+    for (size_t j = 0; j <= n; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t changed = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = smallest(changed, row[j] + 1, row[j + 1] + 1);
+        }
+    }
+    return row[n];
+}
+
+// The one that the word is the beginning of; NULL if there are more, or none.
+static const char *only_beginning(const char *word, const char *const *words, size_t count)
+{
+    const char *only = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < count && strspn(word, "-/") + 1 < strlen(word); i++) {
+        if (strncmp(words[i], word, strlen(word)) == 0) {
+            only = words[i];
+            n++;
+        }
+    }
+    return n == 1 ? only : NULL;
+}
+
+const char *cli_nearest(const char *word, const char *const *words, size_t count)
+{
+    const char *nearest = NULL;
+    size_t least = 3;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(word, words[i]);
+        // A word that is mostly different is no misspelling.
+        if (distance < least && 2 * distance <= strlen(word) + 1 && strlen(word) > 2) {
+            least = distance;
+            nearest = words[i];
+        }
+    }
+    return nearest ? nearest : only_beginning(word, words, count);
+}
+
+static bool suggest_flag(const struct cli_command *command, const char *word, char best[MAX_NAME])
+{
+    char names[MAX_NAMES][MAX_NAME];
+    const char *words[MAX_NAMES];
+    size_t count = 0;
+    for (size_t i = 0; i < command->n_flag; i++) {
+        const char *rest = command->flags[i].names;
+        while (command->flags[i].kind != CLI_SECTION && count < MAX_NAMES &&
+               next_name(&rest, names[count])) {
+            words[count] = names[count];
+            count++;
+        }
+    }
+    const char *nearest = cli_nearest(word, words, count);
+    if (nearest) {
+        memcpy(best, nearest, strlen(nearest) + 1);
+    }
+    return nearest != NULL;
+}
+
+//-- values ----------------------------------------------------------------------------------------
+
+// What is wrong with a value: "-n x: expected ...".
+static bool refuse(struct cli_report *report, const char *name, const char *text, const char *why)
+{
+    snprintf(report->error, sizeof(report->error), "%s \"%.200s\": expected %s", name, text, why);
+    return false;
+}
+
+static bool parse_int(const struct cli_flag *flag, const char *text, int64_t *field, char *why,
+                      size_t size)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno || (double)value < flag->low || (double)value > flag->high) {
+        // llama.cpp's -2 is taken for the -1 that we speak of.
+        const double low = flag->low < -1 ? -1 : flag->low;
+        snprintf(why, size, "a whole number from %.0f to %.0f", low, flag->high);
+        return false;
+    }
+    *field = value;
+    return true;
+}
+
+static bool parse_float(const struct cli_flag *flag, const char *text, float *field, char *why,
+                        size_t size)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value) || value < flag->low || value > flag->high) {
+        snprintf(why, size, "a number from %g to %g", flag->low, flag->high);
+        return false;
+    }
+    *field = (float)value;
+    return true;
+}
+
+static bool parse_size(const char *text, uint64_t *field, char *why, size_t size)
+{
+    static const char suffixes[] = "KMGT";
+    char *end;
+    double value = strtod(text, &end);
+    const char *suffix = *end ? strchr(suffixes, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    if (suffix) {
+        value *= (double)(UINT64_C(1) << 10 * (suffix - suffixes + 1));
+        end++;
+        end += end[0] == 'i' && end[1] == 'B' ? 2 : end[0] == 'B';
+    }
+    if (end == text || *end || !(value >= 1) || value > 0x1p62) {
+        snprintf(why, size, "bytes such as 500000000, 300M or 1.5G");
+        return false;
+    }
+    *field = (uint64_t)value;
+    return true;
+}
+
+static bool parse_choice(const struct cli_flag *flag, const char *text, int *field, char *why,
+                         size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; flag->choices[i]; i++) {
+        if (strcmp(flag->choices[i], text) == 0) {
+            *field = i;
+            return true;
+        }
+        const char *between = i == 0 ? "" : flag->choices[i + 1] ? ", " : " or ";
+        int n = snprintf(why + used, size - used, "%s%s", between, flag->choices[i]);
+        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+    }
+    return false;
+}
+
+static bool append_text(struct cli_texts *texts, const char *text, char *why, size_t size)
+{
+    if (texts->count == CLI_MAX_TEXTS) {
+        snprintf(why, size, "at most %d of them", CLI_MAX_TEXTS);
+        return false;
+    }
+    texts->items[texts->count++] = text;
+    return true;
+}
+
+static bool store_value(const struct cli_flag *flag, void *field, const char *text, char *why,
+                        size_t size)
+{
+    switch (flag->kind) {
+    case CLI_SWITCH:
+        *(bool *)field = true;
+        return true;
+    case CLI_INT:
+        return parse_int(flag, text, field, why, size);
+    case CLI_FLOAT:
+        return parse_float(flag, text, field, why, size);
+    case CLI_TEXT:
+        *(const char **)field = text;
+        return true;
+    case CLI_TEXTS:
+        return append_text(field, text, why, size);
+    case CLI_SIZE:
+        return parse_size(text, field, why, size);
+    case CLI_CHOICE:
+        return parse_choice(flag, text, field, why, size);
+    case CLI_CUSTOM:
+        return flag->parse(text, field, why, size);
+    case CLI_SECTION:
+    case CLI_IGNORED:
+    case CLI_IGNORED_VALUE:
+        break;
+    }
+    return true;
+}
+
+//-- words -----------------------------------------------------------------------------------------
+
+struct parsing {
+    const struct cli_command *command;
+    char *settings;
+    int argc, next;
+    const char *const *argv;
+    struct cli_report *report;
+};
+
+static const struct cli_flag *find_flag(const struct cli_command *command, const char *word,
+                                        size_t size)
+{
+    for (size_t i = 0; i < command->n_flag; i++) {
+        if (has_name(&command->flags[i], word, size)) {
+            return &command->flags[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_model_name(const char *word)
+{
+    const size_t size = strlen(word);
+    return size > 5 && strcmp(word + size - 5, ".gguf") == 0;
+}
+
+static bool refuse_word(const struct parsing *p, const char *word)
+{
+    const struct cli_command *command = p->command;
+    char best[MAX_NAME], hint[160];
+    const bool is_flag = word[0] == '-' && word[1];
+    if (strcmp(word, "-hf") == 0 || strcmp(word, "--hf-repo") == 0) {
+        snprintf(hint, sizeof(hint), "nothing is downloaded: tools/fetch-model, or -m FILE");
+    } else if (is_flag && suggest_flag(command, word, best)) {
+        snprintf(hint, sizeof(hint), "is it %s?", best);
+    } else if (!is_flag && is_model_name(word)) {
+        snprintf(hint, sizeof(hint), "a model is given with -m");
+    } else if (!is_flag && command->word) {
+        snprintf(hint, sizeof(hint), "%s", command->word);
+    } else {
+        snprintf(hint, sizeof(hint), "`glinfer %s --help` lists the flags", command->name);
+    }
+    snprintf(p->report->error, sizeof(p->report->error),
+             is_flag ? "unknown flag %.200s; %s" : "\"%.200s\" is no flag; %s", word, hint);
+    return false;
+}
+
+// llama.cpp's flags gain and lose values over time: a flag is no value of one that means nothing.
+static bool lacks_value(const struct parsing *p, const struct cli_flag *flag)
+{
+    const char *next = p->next < p->argc ? p->argv[p->next] : NULL;
+    return flag->kind == CLI_IGNORED_VALUE &&
+           (!next || (next[0] == '-' && !(next[1] >= '0' && next[1] <= '9')));
+}
+
+static bool take_value(struct parsing *p, const struct cli_flag *flag, const char *name,
+                       const char *inline_value)
+{
+    char why[512] = "something else";
+    const char *text = inline_value;
+    if (takes_value(flag) && !text && !lacks_value(p, flag)) {
+        if (p->next == p->argc) {
+            snprintf(p->report->error, sizeof(p->report->error), "%s needs a value: %s", name,
+                     flag->value ? flag->value : "TEXT");
+            return false;
+        }
+        text = p->argv[p->next++];
+    } else if (!takes_value(flag) && text) {
+        snprintf(p->report->error, sizeof(p->report->error), "%s takes no value", name);
+        return false;
+    }
+    return store_value(flag, p->settings + flag->offset, text, why, sizeof(why)) ||
+           refuse(p->report, name, text, why);
+}
+
+static bool take_word(struct parsing *p)
+{
+    const char *word = p->argv[p->next++];
+    size_t size = strlen(word);
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    const struct cli_flag *flag = find_flag(p->command, word, size);
+    if (!flag && equals) {
+        size = (size_t)(equals - word);
+        flag = find_flag(p->command, word, size);
+    }
+    if (!flag) {
+        return refuse_word(p, word);
+    }
+    char name[MAX_NAME];
+    snprintf(name, sizeof(name), "%.*s", (int)size, word);
+    p->report->given[flag - p->command->flags] = word;
+    return take_value(p, flag, name, word[size] ? word + size + 1 : NULL);
+}
+
+enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
+                          const char *const *argv, struct cli_report *report)
+{
+    struct parsing p = {command, settings, argc, 0, argv, report};
+    memset(report, 0, sizeof(*report));
+    while (p.next < argc) {
+        const char *word = argv[p.next];
+        if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
+            return CLI_PARSED_HELP;
+        }
+        if (!take_word(&p)) {
+            return CLI_PARSED_WRONG;
+        }
+    }
+    return CLI_PARSED;
+}
+
+//-- help ------------------------------------------------------------------------------------------
+
+#define HELP_COLUMN 34
+#define HELP_WIDTH  100
+
+// Prints words from column `at`, wrapped so that each line starts at `column`.
+static void print_wrapped(FILE *file, size_t at, size_t column, const char *text)
+{
+    bool is_first = true;
+    while (*text) {
+        size_t size = strcspn(text, " ");
+        if (at > column && at + 1 + size > HELP_WIDTH) {
+            fputc('\n', file);
+            at = 0;
+            is_first = true;
+        }
+        if (at < column) {
+            fprintf(file, "%*s", (int)(column - at), "");
+            at = column;
+        }
+        at += (size_t)fprintf(file, "%s%.*s", is_first ? "" : " ", (int)size, text);
+        is_first = false;
+        text += size + (text[size] == ' ');
+    }
+    fputc('\n', file);
+}
+
+static void print_flag(FILE *file, const struct cli_flag *flag)
+{
+    int n = fprintf(file, "  %s%s%s", flag->names, flag->value ? " " : "",
+                    flag->value ? flag->value : "");
+    size_t at = n > 0 ? (size_t)n : 0;
+    if (at + 2 > HELP_COLUMN) {
+        fputc('\n', file);
+        at = 0;
+    }
+    print_wrapped(file, at, HELP_COLUMN, flag->help);
+}
+
+static void print_ignored(FILE *file, const struct cli_command *command)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < command->n_flag; i++) {
+        if (is_ignored(&command->flags[i])) {
+            fprintf(file, "%s", is_first ? "\nAccepted as llama.cpp's, without effect:\n" : "");
+            is_first = false;
+            print_flag(file, &command->flags[i]);
+        }
+    }
+}
+
+void cli_print_help(FILE *file, const struct cli_command *command)
+{
+    fprintf(file, "usage: glinfer %s %s\n\n%s\n", command->name, command->usage, command->summary);
+    if (command->text) {
+        fprintf(file, "\n%s\n", command->text);
+    }
+    for (size_t i = 0; i < command->n_flag; i++) {
+        const struct cli_flag *flag = &command->flags[i];
+        if (flag->kind == CLI_SECTION) {
+            fprintf(file, "\n%s:\n", flag->names);
+        } else if (!is_ignored(flag)) {
+            print_flag(file, flag);
+        }
+    }
+    print_ignored(file, command);
+}
+
+// The first long name of a flag, or its first name.
+static bool choose_name(const struct cli_flag *flag, char best[MAX_NAME])
+{
+    char name[MAX_NAME];
+    const char *names = flag->names;
+    best[0] = 0;
+    while (next_name(&names, name)) {
+        if (!best[0] || strncmp(best, "--", 2) != 0) {
+            memcpy(best, name, sizeof(name));
+        }
+    }
+    return best[0] != 0;
+}
+
+void cli_print_flags(FILE *file, const struct cli_command *command)
+{
+    char name[MAX_NAME];
+    char line[HELP_WIDTH * 40] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < command->n_flag; i++) {
+        const struct cli_flag *flag = &command->flags[i];
+        if (flag->kind != CLI_SECTION && !is_ignored(flag) && choose_name(flag, name)) {
+            int n = snprintf(line + used, sizeof(line) - used, "%s%s", used ? " " : "", name);
+            used += n > 0 && (size_t)n < sizeof(line) - used ? (size_t)n : 0;
+        }
+    }
+    print_wrapped(file, 0, 4, line);
+}
+
+void cli_print_notes(FILE *file, const struct cli_command *command, const struct cli_report *report)
+{
+    for (size_t i = 0; i < command->n_flag; i++) {
+        const struct cli_flag *flag = &command->flags[i];
+        const char *given = report->given[i];
+        if (given && is_ignored(flag)) {
+            fprintf(file, "glinfer: note: %.*s has no effect: %s\n", (int)strcspn(given, "="),
+                    given, flag->help);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+#include "cli/common/cli_environment.h"
+
+#include "cli/common/cli_args.h"
+#include "cli/common/cli_io.h"
+
+#include <string.h>
+
+#define PREFIX "GLINFER_"
+
+extern char **environ;
+
+const char cli_environment[] =
+    "environment:\n"
+    "    GLINFER_DISPATCH=ordinary|direct|indirect\n"
+    "                                      no chain of decode steps in one dispatch, and how grids "
+    "that\n"
+    "                                      grow with the context are dispatched\n"
+    "    GLINFER_DISPATCH=persistent|background[:GROUPS[:SIZE[:SPINS]]]\n"
+    "                                      a whole chain in one dispatch from the first answer on, "
+    "or\n"
+    "                                      compiled while that goes on, whatever the device; of at "
+    "most\n"
+    "                                      GROUPS groups (1 to 65535, default 132) of SIZE "
+    "invocations\n"
+    "                                      (64, 128, 256, 512 or 1024, default 512, for small "
+    "models\n"
+    "                                      256; without subgroups 128), which give up after SPINS "
+    "looks\n"
+    "                                      for each other (131072)\n"
+    "    GLINFER_LIMITS=es31               use no more than OpenGL ES 3.1 promises\n"
+    "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|bits|texbits\n"
+    "                                      the form of the decode kernels, to compare them\n"
+    "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
+    "    GLINFER_GEMM=64x64|64x64:2|64x64:3|32x64:2|128x64|narrow|few\n"
+    "                                      the prompt kernels of larger GPUs\n"
+    "    GLINFER_HALF=yes|no               fast halves or none, without trying the device\n"
+    "    GLINFER_PAGES=large|small         buffers in pages of 2 MiB or not, where NVIDIA's GL has "
+    "a way\n"
+    "    GLINFER_TUNING=off|FILE           no tuning, or that of a file\n"
+    "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
+    "    XDG_CACHE_HOME                    compiled programs and tuning lie in its folder glinfer\n"
+    "    XDG_STATE_HOME                    the history of chat lies in its folder glinfer\n";
+
+enum { MAX_KNOWN = 32, NAME_SIZE = 48 };
+
+// The part of a text that is a name.
+static size_t name_size(const char *text)
+{
+    return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+}
+
+// The names in the help, one behind a prefix each; a variable may have two entries there, one below the other.
+static size_t list_known(char names[MAX_KNOWN][NAME_SIZE])
+{
+    size_t n = 0;
+    for (const char *at = strstr(cli_environment, PREFIX); at && n < MAX_KNOWN;
+         at = strstr(at + 1, PREFIX)) {
+        snprintf(names[n], NAME_SIZE, "%.*s", (int)name_size(at), at);
+        n += n == 0 || strcmp(names[n - 1], names[n]) != 0;
+    }
+    return n;
+}
+
+// Of tests and tools, which run the command.
+static bool is_foreign(const char *name)
+{
+    const char *rest = name + strlen(PREFIX);
+    return strcmp(rest, "TEST_MODEL") == 0 || strcmp(rest, "SHIM_KIT") == 0;
+}
+
+static bool is_listed(const char *name, const char *const *known, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(known[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void warn_of(const char *name, const char *const *known, size_t n)
+{
+    const char *nearest = cli_nearest(name, known, n);
+    if (nearest) {
+        cli_fail(0, "warning: %s is not known and has no effect; is it %s?", name, nearest);
+    } else {
+        cli_fail(0,
+                 "warning: %s is not known and has no effect; `glinfer --help` lists those that "
+                 "are",
+                 name);
+    }
+}
+
+void cli_check_environment(void)
+{
+    char names[MAX_KNOWN][NAME_SIZE], name[NAME_SIZE];
+    const char *known[MAX_KNOWN];
+    const size_t n = list_known(names);
+    for (size_t i = 0; i < n; i++) {
+        known[i] = names[i];
+    }
+    for (char **variable = environ; *variable; variable++) {
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*variable, "="), *variable);
+        if (strncmp(name, PREFIX, strlen(PREFIX)) == 0 && !is_foreign(name) &&
+            !is_listed(name, known, n)) {
+            warn_of(name, known, n);
+        }
+    }
+}

@@ -1,0 +1,414 @@
+#include "cli/common/cli_io.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+//-- messages --------------------------------------------------------------------------------------
+
+// What stands on the last line of the terminal.
+static bool is_text_open; // of cli_write, and no line's end behind it
+static bool is_bar_drawn;
+
+static void erase_bar(void)
+{
+    if (is_bar_drawn) {
+        fputs("\r\033[K", stderr);
+        is_bar_drawn = false;
+    }
+}
+
+static bool shares_terminal(void)
+{
+    struct stat output, errors;
+    return isatty(STDOUT_FILENO) && fstat(STDOUT_FILENO, &output) == 0 &&
+           fstat(STDERR_FILENO, &errors) == 0 && output.st_rdev == errors.st_rdev;
+}
+
+static void begin_message(void)
+{
+    erase_bar();
+    if (is_text_open && shares_terminal()) {
+        fputc('\n', stderr);
+        is_text_open = false;
+    }
+}
+
+int cli_fail(int status, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    for (char *c = text; *c; c++) {
+        *c = (unsigned char)*c < 0x20 || *c == 0x7F ? '?' : *c;
+    }
+    fflush(stdout);
+    begin_message();
+    fprintf(stderr, "glinfer: %s\n", text);
+    return status;
+}
+
+int cli_fail_error(const struct glinfer_error *err)
+{
+    if (err->status == GLINFER_STATUS_CANCELLED && cli_is_interrupted()) {
+        return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
+    }
+    return cli_fail(CLI_EXIT_FAILED, "%s", err->message);
+}
+
+void cli_log(void *user, enum glinfer_log_level level, const char *message)
+{
+    const bool *is_verbose = user;
+    if (level > GLINFER_LOG_WARN && !*is_verbose) {
+        return;
+    }
+    begin_message();
+    if (level <= GLINFER_LOG_WARN) {
+        fprintf(stderr, "glinfer: %s: ", level == GLINFER_LOG_ERROR ? "error" : "warning");
+    }
+    fprintf(stderr, "%s\n", message);
+}
+
+void cli_note_software(const struct glinfer_device_info *info)
+{
+    if (info->is_software) {
+        begin_message();
+        fprintf(stderr,
+                "glinfer: note: %s runs on the CPU, slowly; `glinfer info` says why no GPU is "
+                "used\n",
+                info->renderer);
+    }
+}
+
+double cli_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+const char *cli_format_size(char text[24], uint64_t bytes)
+{
+    const double mib = (double)bytes / (1 << 20);
+    if (mib >= 1024) {
+        snprintf(text, 24, "%.2f GiB", mib / 1024);
+    } else if (mib < 1) {
+        snprintf(text, 24, "%.0f KiB", mib * 1024);
+    } else {
+        snprintf(text, 24, mib >= 100 ? "%.0f MiB" : "%.1f MiB", mib);
+    }
+    return text;
+}
+
+const char *cli_format_matrix(char text[40], uint32_t n_rows, uint32_t n_cols, uint32_t extent)
+{
+    const uint32_t sizes[] = {n_rows, n_cols, extent};
+    size_t used = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (sizes[i] > 0) {
+            used +=
+                (size_t)snprintf(text + used, 40 - used, "%s%u", used > 0 ? " x " : "", sizes[i]);
+        }
+    }
+    return text;
+}
+
+//-- bytes -----------------------------------------------------------------------------------------
+
+bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)
+{
+    const size_t needed = bytes->size + size + 1;
+    if (needed <= size || needed > CLI_MAX_BYTES) {
+        return false;
+    }
+    if (needed > bytes->capacity) {
+        const size_t capacity = needed < 128 ? 256 : 2 * needed;
+        char *grown = realloc(bytes->data, capacity);
+        if (!grown) {
+            return false;
+        }
+        bytes->data = grown;
+        bytes->capacity = capacity;
+    }
+    if (size > 0) {
+        memcpy(bytes->data + bytes->size, data, size);
+    }
+    bytes->size += size;
+    bytes->data[bytes->size] = 0;
+    return true;
+}
+
+void cli_bytes_refuse(const struct cli_bytes *bytes, const char *name)
+{
+    if (bytes->size > CLI_MAX_BYTES / 2) {
+        cli_fail(0, "%s is longer than the %d MiB that are taken", name, CLI_MAX_BYTES >> 20);
+    } else {
+        cli_fail(0, "no memory for the %zu bytes of %s", bytes->size, name);
+    }
+}
+
+void cli_bytes_finish(struct cli_bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct cli_bytes){0};
+}
+
+void cli_bytes_trim(struct cli_bytes *bytes)
+{
+    if (bytes->size > 0 && bytes->data[bytes->size - 1] == '\n') {
+        bytes->size--;
+        if (bytes->size > 0 && bytes->data[bytes->size - 1] == '\r') {
+            bytes->size--;
+        }
+        bytes->data[bytes->size] = 0;
+    }
+}
+
+static bool read_stream(FILE *file, const char *name, struct cli_bytes *bytes)
+{
+    char block[65536];
+    size_t size;
+    bool is_stored = cli_bytes_append(bytes, "", 0);
+    // The end of file is sticky here, though not at a terminal, where reading on asks for another.
+    while (is_stored && !feof(file) && !cli_is_interrupted() &&
+           (size = fread(block, 1, sizeof(block), file)) > 0) {
+        is_stored = cli_bytes_append(bytes, block, size);
+    }
+    if (!is_stored) {
+        cli_bytes_refuse(bytes, name);
+    } else if (cli_is_interrupted()) {
+        cli_fail(0, "interrupted");
+    } else if (ferror(file)) {
+        cli_fail(0, "%s cannot be read: %s", name, strerror(errno));
+    }
+    return is_stored && !ferror(file) && !cli_is_interrupted();
+}
+
+bool cli_read_all(const char *path, struct cli_bytes *bytes)
+{
+    FILE *file = path ? fopen(path, "rb") : stdin;
+    *bytes = (struct cli_bytes){0};
+    if (!file) {
+        cli_fail(0, "%s cannot be read: %s", path, strerror(errno));
+        return false;
+    }
+    bool is_read = read_stream(file, path ? path : "standard input", bytes);
+    if (path) {
+        fclose(file);
+    }
+    if (!is_read) {
+        cli_bytes_finish(bytes);
+    }
+    return is_read;
+}
+
+static int output_errno; // of the first write that failed
+
+// printf may have met what failed long ago.
+static bool has_no_reader(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
+}
+
+static bool flush_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return true;
+    }
+    output_errno = output_errno ? output_errno : errno;
+    if (output_errno == 0 && has_no_reader()) {
+        output_errno = EPIPE;
+    }
+    return false;
+}
+
+bool cli_write(const char *data, size_t size)
+{
+    errno = 0;
+    is_text_open = size > 0 ? data[size - 1] != '\n' : is_text_open;
+    fwrite(data, 1, size, stdout);
+    return flush_output();
+}
+
+int cli_close_output(int status)
+{
+    errno = 0;
+    if (flush_output()) {
+        return status;
+    }
+    if (output_errno == EPIPE) {
+        cli_fail(0, "standard output was closed by what read it");
+    } else if (output_errno != 0) {
+        cli_fail(0, "standard output cannot be written: %s", strerror(output_errno));
+    } else {
+        cli_fail(0, "standard output cannot be written");
+    }
+    return status == CLI_EXIT_DONE ? CLI_EXIT_FAILED : status;
+}
+
+int cli_close_help(void)
+{
+    errno = 0;
+    return !flush_output() && output_errno == EPIPE ? CLI_EXIT_DONE
+                                                    : cli_close_output(CLI_EXIT_DONE);
+}
+
+//-- signals ---------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t is_interrupted;
+static struct glinfer_session *volatile session_to_cancel;
+
+static volatile sig_atomic_t is_terminal; // stderr, asked once: a handler may not
+
+static void note_interrupt(int number)
+{
+    struct glinfer_session *session = session_to_cancel;
+    (void)number;
+    is_interrupted = 1;
+    if (session) {
+        glinfer_session_cancel(session);
+    }
+}
+
+static void handle_interrupt(int number)
+{
+    static const char text[] =
+        "\nglinfer: stopping after the current step; Ctrl-C again ends at once\n";
+    const int saved = errno;
+    note_interrupt(number);
+    if (is_terminal && session_to_cancel && write(STDERR_FILENO, text, sizeof(text) - 1) < 0) {
+        is_terminal = 0;
+    }
+    errno = saved;
+}
+
+void cli_catch_signals(void)
+{
+    is_terminal = isatty(STDERR_FILENO) != 0;
+    struct sigaction action = {.sa_handler = handle_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    action = (struct sigaction){.sa_handler = SIG_IGN};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+void cli_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = note_interrupt};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+void cli_forget_interrupt(void)
+{
+    is_interrupted = 0;
+}
+
+bool cli_is_interrupted(void)
+{
+    return is_interrupted != 0;
+}
+
+void cli_set_session(struct glinfer_session *session)
+{
+    session_to_cancel = session;
+    if (session && is_interrupted) {
+        glinfer_session_cancel(session);
+    }
+}
+
+//-- progress --------------------------------------------------------------------------------------
+
+#define BAR_WIDTH      40
+#define BAR_MIN_WIDTH  10
+#define BAR_TEXT_WIDTH 29 // label, brackets, percent, and the last column, which may wrap
+
+static size_t count_columns(void)
+{
+    struct winsize size = {.ws_col = 0};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void cli_bar_init(struct cli_bar *bar)
+{
+    *bar = (struct cli_bar){.is_wanted = isatty(STDERR_FILENO) != 0};
+}
+
+void cli_bar_clear(struct cli_bar *bar)
+{
+    bar->waiting[0] = '\0';
+    erase_bar();
+}
+
+static void draw_waiting(struct cli_bar *bar)
+{
+    static const char why[] = " (the first run also compiles in the driver)";
+    const bool has_room = count_columns() > strlen(bar->waiting) + sizeof(why) + 3;
+    fprintf(stderr, "\r\033[K%s%s...", bar->waiting, bar->may_compile && has_room ? why : "");
+    fflush(stderr);
+    is_bar_drawn = true;
+    bar->percent = -1;
+}
+
+void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile)
+{
+    snprintf(bar->waiting, sizeof(bar->waiting), "%s", what);
+    bar->may_compile = may_compile;
+    if (bar->is_wanted) {
+        draw_waiting(bar);
+    }
+}
+
+static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
+{
+    static const char *const labels[] = {
+        [GLINFER_PHASE_LOAD] = "loading",
+        [GLINFER_PHASE_COMPILE] = "compiling",
+        [GLINFER_PHASE_PROMPT] = "reading the prompt",
+        [GLINFER_PHASE_TUNE] = "measuring",
+    };
+    const size_t n_column = count_columns();
+    size_t width = n_column > BAR_TEXT_WIDTH ? n_column - BAR_TEXT_WIDTH : 0;
+    char cells[BAR_WIDTH + 1];
+    if (is_bar_drawn && bar->phase == phase && bar->percent == percent) {
+        return;
+    }
+    width = width < BAR_WIDTH ? width : BAR_WIDTH;
+    memset(cells, '.', width);
+    memset(cells, '#', (size_t)percent * width / 100);
+    cells[width] = 0;
+    if (width >= BAR_MIN_WIDTH) {
+        fprintf(stderr, "\r\033[K%-18s [%s] %3d %%", labels[phase], cells, percent);
+    } else {
+        fprintf(stderr, "\r\033[K%s %d %%", labels[phase], percent);
+    }
+    fflush(stderr);
+    is_bar_drawn = true;
+    bar->phase = phase;
+    bar->percent = percent;
+}
+
+bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    struct cli_bar *bar = user;
+    const bool is_free = !is_text_open || !shares_terminal();
+    if (bar->is_wanted && is_free && total > 0 && done < total) {
+        draw_bar(bar, phase, (int)((double)done * 100 / (double)total));
+    } else if (bar->is_wanted && is_free && bar->waiting[0]) {
+        draw_waiting(bar);
+    } else {
+        erase_bar();
+    }
+    return !cli_is_interrupted();
+}

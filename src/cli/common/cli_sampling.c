@@ -1,0 +1,34 @@
+#include "cli/common/cli_sampling.h"
+
+#include <sys/random.h>
+#include <time.h>
+
+static uint64_t draw_seed(void)
+{
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        seed = (uint32_t)now.tv_nsec ^ (uint32_t)now.tv_sec;
+    }
+    return seed;
+}
+
+uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose)
+{
+    const uint64_t seed = sampling->seed >= 0 ? (uint64_t)sampling->seed : draw_seed();
+    if (is_verbose) {
+        fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
+    }
+    return seed;
+}
+
+void cli_sampling_fill(const struct cli_sampling *sampling, uint64_t seed,
+                       struct glinfer_generate_params *params)
+{
+    params->temperature = sampling->temperature;
+    params->top_k = (uint32_t)sampling->top_k;
+    params->top_p = sampling->top_p > 0 ? sampling->top_p : 1e-9F; // 0 means off to the library
+    params->min_p = sampling->min_p;
+    params->seed = seed;
+}

@@ -1,0 +1,94 @@
+// A device with a model and a session on it: what run, chat and perplexity share, and the flags for it.
+// Functions print what failed; commands call them in this order, their own checks in between, so that
+// what costs little fails first.
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "cli/common/cli_device.h"
+
+struct cli_session_flags {
+    struct cli_device_flags device;
+    const char *model;
+    const char *chat_template; // NULL: the file's own
+    uint64_t mem_budget;
+    int64_t n_ctx, n_batch;
+    int type_k, type_v; // enum glinfer_cache_type
+    int precision;      // enum glinfer_precision
+    int64_t chain;      // 0: auto
+    int64_t max_batch_ms;
+};
+
+#define CLI_CACHE_HELP "f16 (default), f32 or q8_0"
+
+// Rows of a flag table for settings with a field `session` of the type above.
+#define CLI_MODEL_FLAGS(settings)                                                                  \
+    CLI_FLAG_TEXT(settings, session.model, "-m, --model", "FILE", "a GGUF file (required)"),       \
+        CLI_DEVICE_FLAGS_OF(settings, session.device),                                             \
+        CLI_FLAG_SIZE(settings, session.mem_budget, "--mem-budget", "SIZE",                        \
+                      "memory for weights, cache and scratch, such as 300M or 1.5G; over it the "  \
+                      "model is refused before anything is loaded"),                               \
+        CLI_FLAG_CHOICE(settings, session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE", \
+                        "keys in the cache: " CLI_CACHE_HELP),                                     \
+        CLI_FLAG_CHOICE(settings, session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE", \
+                        "values in the cache: " CLI_CACHE_HELP),                                   \
+        CLI_FLAG_CHOICE(settings, session.precision, cli_precisions, "--precision", "TYPE",        \
+                        CLI_PRECISION_HELP)
+#define CLI_CONTEXT_FLAG(settings, help)                                                           \
+    CLI_FLAG_INT(settings, session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N", help)
+#define CLI_TEMPLATE_FLAG(settings)                                                                \
+    CLI_FLAG_CUSTOM(settings, session.chat_template, cli_parse_template, "--chat-template",        \
+                    "NAME",                                                                        \
+                    "this chat template in place of the file's, such as chatml or llama3; a "      \
+                    "wrong name is answered with all of them")
+#define CLI_SPEED_FLAGS(settings)                                                                  \
+    CLI_FLAG_CUSTOM(settings, session.chain, cli_parse_chain, "--chain", "N",                      \
+                    "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "  \
+                    "(default): as many as fit --max-batch-ms"),                                   \
+        CLI_FLAG_INT(settings, session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",             \
+                     "GPU time of one submission that is aimed at, default 100: less keeps a "     \
+                     "screen smooth, more is a little faster"),                                    \
+        CLI_UBATCH_FLAG(settings)
+#define CLI_UBATCH_FLAG(settings)                                                                  \
+    CLI_FLAG_INT(settings, session.n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",                 \
+                 "prompt tokens processed together, default and at most 512")
+
+bool cli_parse_chain(const char *text, void *field, char *why, size_t size);
+bool cli_parse_template(const char *text, void *field, char *why, size_t size);
+
+struct cli_session {
+    const struct cli_session_flags *flags; // borrowed
+    struct glinfer_model_info info;
+    struct glinfer_device_info device_info;
+    struct glinfer_device *device;
+    struct glinfer_model *model;
+    struct glinfer_session *session;
+    bool is_least_ctx; // set before the start: n_ctx is what is needed, and more is as good
+    double compile_ms; // what creating the session took: mostly programs
+    struct cli_bar bar;
+};
+
+void cli_session_init(struct cli_session *session, const struct cli_session_flags *flags);
+// Fills info from the file's directory. CLI_EXIT_DONE, or the exit status.
+int cli_session_check(struct cli_session *session);
+// Opens the device and loads the model. CLI_EXIT_DONE, or the exit status.
+int cli_session_load(struct cli_session *session);
+// Creates the session, compiled for the generation that is expected; NULL: for none. CLI_EXIT_DONE, or the exit status.
+int cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected);
+// Destroys the session alone; another may be started.
+void cli_session_stop(struct cli_session *session);
+void cli_session_finish(struct cli_session *session);
+
+// The context to ask for where n_ctx tokens are needed. Programs of persistent dispatches hold the size of the context:
+// where there may be such, it is 0, that of most sessions, if that is enough.
+uint32_t cli_context(const struct glinfer_device_info *device,
+                     const struct glinfer_model_info *model, uint32_t n_ctx);
+
+// n in ms milliseconds; 0 where there was no time.
+double cli_per_second(uint32_t n, double ms);
+// Tokens of an answer that its time is of: the first comes with the prompt.
+uint32_t cli_timed_tokens(const struct glinfer_stats *stats);
+// Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single token of an
+// answer comes with the prompt and has no time of its own.
+void cli_print_speeds(const struct glinfer_stats *stats);
+
+#endif

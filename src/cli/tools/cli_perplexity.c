@@ -1,0 +1,315 @@
+#include "cli/tools/cli_perplexity.h"
+
+#include "cli/common/cli_json.h"
+#include "cli/common/cli_session.h"
+#include "cli/common/cli_start.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct settings {
+    struct cli_session_flags session;
+    const char *file;
+    int64_t n_chunk; // windows at most; -1: all
+    bool is_json;
+};
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Model and device"),
+    CLI_MODEL_FLAGS(settings),
+    CLI_FLAG_HEADING("Text (standard input without -f)"),
+    CLI_FLAG_TEXT(settings, file, "-f, --file", "FILE",
+                  "the text; the newline that ends it is not part of it"),
+    CLI_FLAG_INT(settings, session.n_ctx, 4, 1 << 24, "-c, --ctx-size", "N",
+                 "tokens of a window, default 512; the text needs two windows"),
+    CLI_FLAG_INT(settings, n_chunk, -1, 1 << 30, "--chunks", "N",
+                 "windows at most; -1 (default): all that the text fills"),
+    CLI_FLAG_HEADING("Output and speed"),
+    CLI_FLAG_SWITCH(settings, is_json, "--json",
+                    "one JSON object on standard output in place of the running values: device, "
+                    "n_ctx, text_tokens, chunks, scored_tokens, perplexity, error, values, "
+                    "seconds"),
+    CLI_UBATCH_FLAG(settings),
+    CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
+    CLI_FLAG_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
+    CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "windows are processed one by one"),
+    CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
+    CLI_FLAG_IGNORED_VALUE("-s, --seed", "nothing is random"),
+    CLI_FLAG_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),
+    CLI_FLAG_IGNORED("--no-warmup", "there is no warm-up"),
+};
+
+const struct cli_command cli_perplexity_command = {
+    .name = "perplexity",
+    .usage = "-m MODEL -f TEXT [flags]",
+    .summary = "Measures how well a model predicts a text, in llama.cpp's windows.",
+    .word = "the text is given with -f",
+    .text = "The text is cut into windows of -c tokens without overlap; where the model wants a "
+            "token in\nfront of a text, it takes the place of a window's first. Of each window the "
+            "second half is\npredicted. The figures compare with llama-perplexity's for the same "
+            "text and -c.\n\n"
+            "    glinfer perplexity -m model.gguf -f wiki.test.raw --chunks 20",
+    .flags = flags,
+    .n_flag = sizeof(flags) / sizeof(flags[0]),
+};
+
+struct perplexity {
+    const struct settings *settings;
+    struct cli_session session;
+    struct cli_bytes text;
+    int32_t *ids;
+    size_t n_id;
+    int32_t bos; // -1: the model adds none
+    uint32_t n_ctx;
+    size_t n_chunk, n_scored;
+    float *logprobs; // of a window
+    double *values;  // running ones, n_chunk
+    double sum, sum_squares;
+    double start, seconds;
+};
+
+//-- the text --------------------------------------------------------------------------------------
+
+static bool encode(struct perplexity *self, const char *text, size_t size, unsigned flag_bits,
+                   int32_t *ids, size_t cap, size_t *n)
+{
+    struct glinfer_error err;
+    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
+    if (!glinfer_tokenize(tokenizer, text, size, flag_bits, ids, cap, n, &err)) {
+        cli_fail_error(&err);
+        return false;
+    }
+    return true;
+}
+
+// What the model adds in front of a text shows on any text.
+static bool find_bos(struct perplexity *self)
+{
+    const unsigned bare = GLINFER_TOKENIZE_NO_BOS | GLINFER_TOKENIZE_NO_SPECIAL;
+    int32_t with[8], without[8];
+    size_t n_with, n_without;
+    if (!encode(self, "a", 1, GLINFER_TOKENIZE_NO_SPECIAL, with, 8, &n_with) ||
+        !encode(self, "a", 1, bare, without, 8, &n_without)) {
+        return false;
+    }
+    const bool is_added = n_with > 0 && (n_without == 0 || with[0] != without[0]);
+    self->bos = is_added ? with[0] : -1;
+    return true;
+}
+
+static bool tokenize(struct perplexity *self)
+{
+    const unsigned bits = GLINFER_TOKENIZE_NO_SPECIAL;
+    size_t n = 0;
+    if (!find_bos(self) || !encode(self, self->text.data, self->text.size, bits, NULL, 0, &n)) {
+        return false;
+    }
+    if (n < 2 * (size_t)self->n_ctx) {
+        cli_fail(0,
+                 "the text has %zu tokens, two windows of %u need %zu: take a longer text or a "
+                 "smaller -c",
+                 n, self->n_ctx, 2 * (size_t)self->n_ctx);
+        return false;
+    }
+    self->ids = calloc(n, sizeof(*self->ids));
+    if (!self->ids) {
+        cli_fail(0, "no memory for a text of %zu tokens", n);
+        return false;
+    }
+    return encode(self, self->text.data, self->text.size, bits, self->ids, n, &self->n_id);
+}
+
+static bool plan_windows(struct perplexity *self)
+{
+    const int64_t most = self->settings->n_chunk;
+    self->n_chunk = self->n_id / self->n_ctx;
+    if (most >= 0 && (size_t)most < self->n_chunk) {
+        self->n_chunk = (size_t)most;
+    }
+    self->logprobs = calloc(self->n_ctx, sizeof(*self->logprobs));
+    self->values = calloc(self->n_chunk, sizeof(*self->values));
+    if (!self->logprobs || !self->values) {
+        cli_fail(0, "no memory for %zu windows of %u tokens", self->n_chunk, self->n_ctx);
+        return false;
+    }
+    return true;
+}
+
+//-- windows ---------------------------------------------------------------------------------------
+
+static double estimate(const struct perplexity *self)
+{
+    return exp(self->sum / (double)self->n_scored);
+}
+
+// The standard error of the mean, carried over to the perplexity.
+static double estimate_error(const struct perplexity *self)
+{
+    const double n = (double)self->n_scored;
+    const double mean = self->sum / n, variance = self->sum_squares / n - mean * mean;
+    return variance > 0 && n > 1 ? sqrt(variance / (n - 1)) * exp(mean) : 0;
+}
+
+static void add_scores(struct perplexity *self)
+{
+    for (size_t i = self->n_ctx / 2; i + 1 < self->n_ctx; i++) {
+        const double nll = -(double)self->logprobs[i];
+        self->sum += nll;
+        self->sum_squares += nll * nll;
+        self->n_scored++;
+    }
+}
+
+static bool score_window(struct perplexity *self, size_t window, struct glinfer_error *err)
+{
+    int32_t *ids = self->ids + window * self->n_ctx;
+    if (self->bos >= 0) {
+        ids[0] = self->bos;
+    }
+    if (!glinfer_score(self->session.session, ids, self->n_ctx, self->logprobs, err)) {
+        return false;
+    }
+    add_scores(self);
+    self->values[window] = estimate(self);
+    return true;
+}
+
+static bool show_window(struct perplexity *self, size_t window)
+{
+    char text[64];
+    if (self->settings->is_json) {
+        cli_progress(&self->session.bar, GLINFER_PHASE_PROMPT, window + 1, self->n_chunk);
+        return true;
+    }
+    if (window == 0 && isatty(STDERR_FILENO)) {
+        const double seconds = cli_now() - self->start, all = seconds * (double)self->n_chunk;
+        fprintf(stderr, "%zu windows of %u tokens, %.1f seconds each, %.1f %s in all\n",
+                self->n_chunk, self->n_ctx, seconds, all < 120 ? all : all / 60,
+                all < 120 ? "seconds" : "minutes");
+    }
+    const int size = snprintf(text, sizeof(text), "[%zu]%.4f,", window + 1, self->values[window]);
+    return cli_write(text, (size_t)size);
+}
+
+static int score_windows(struct perplexity *self)
+{
+    struct glinfer_error err;
+    self->start = cli_now();
+    cli_bar_wait(&self->session.bar, "scoring the first window", true);
+    for (size_t window = 0; window < self->n_chunk; window++) {
+        const bool ok = score_window(self, window, &err);
+        cli_bar_clear(&self->session.bar);
+        if (!ok) {
+            if (window > 0 && !self->settings->is_json) {
+                cli_write("\n", 1);
+            }
+            return cli_fail_error(&err);
+        }
+        if (!show_window(self, window)) {
+            return cli_close_output(CLI_EXIT_FAILED);
+        }
+    }
+    self->seconds = cli_now() - self->start;
+    return CLI_EXIT_DONE;
+}
+
+//-- results ---------------------------------------------------------------------------------------
+
+static int print_json(const struct perplexity *self)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "device", self->session.device_info.renderer);
+    cJSON_AddNumberToObject(object, "n_ctx", self->n_ctx);
+    cJSON_AddNumberToObject(object, "text_tokens", (double)self->n_id);
+    cJSON_AddNumberToObject(object, "chunks", (double)self->n_chunk);
+    cJSON_AddNumberToObject(object, "scored_tokens", (double)self->n_scored);
+    cJSON_AddNumberToObject(object, "perplexity", estimate(self));
+    cJSON_AddNumberToObject(object, "error", estimate_error(self));
+    cJSON_AddItemToObject(object, "values",
+                          cJSON_CreateDoubleArray(self->values, (int)self->n_chunk));
+    cJSON_AddNumberToObject(object, "seconds", self->seconds);
+    return cli_json_print(object);
+}
+
+static int print_result(const struct perplexity *self)
+{
+    if (self->settings->is_json) {
+        return print_json(self);
+    }
+    printf("\nFinal estimate: PPL = %.4f +/- %.5f\n", estimate(self), estimate_error(self));
+    return cli_close_output(CLI_EXIT_DONE);
+}
+
+//-- the command -----------------------------------------------------------------------------------
+
+static bool read_text(struct perplexity *self)
+{
+    struct cli_bytes *text = &self->text;
+    if (!cli_read_all(self->settings->file, text)) {
+        return false;
+    }
+    if (text->size > 0 && text->data[text->size - 1] == '\n') {
+        text->size--;
+    }
+    return true;
+}
+
+static int measure(struct perplexity *self)
+{
+    int status = cli_session_check(&self->session);
+    if (status != CLI_EXIT_DONE) {
+        return status;
+    }
+    if (!read_text(self)) {
+        return cli_is_interrupted() ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED;
+    }
+    status = cli_session_load(&self->session);
+    if (status != CLI_EXIT_DONE) {
+        return status;
+    }
+    if (!tokenize(self) || !plan_windows(self)) {
+        return CLI_EXIT_FAILED;
+    }
+    status = cli_session_start(&self->session, NULL);
+    status = status == CLI_EXIT_DONE ? score_windows(self) : status;
+    return status == CLI_EXIT_DONE ? print_result(self) : status;
+}
+
+static int check_settings(const struct settings *settings)
+{
+    if (!settings->session.model) {
+        return cli_fail(CLI_EXIT_USAGE, "perplexity needs a model: -m FILE.gguf");
+    }
+    if (settings->n_chunk == 0) {
+        return cli_fail(CLI_EXIT_USAGE, "--chunks 0 asks for no window; -1 takes all");
+    }
+    return CLI_EXIT_DONE;
+}
+
+static int run_command(const struct settings *settings)
+{
+    struct perplexity self = {.settings = settings, .n_ctx = (uint32_t)settings->session.n_ctx};
+    cli_session_init(&self.session, &settings->session);
+    const int status = measure(&self);
+    cli_session_finish(&self.session);
+    cli_bytes_finish(&self.text);
+    free(self.ids);
+    free(self.logprobs);
+    free(self.values);
+    return status;
+}
+
+int cli_perplexity(int argc, const char *const *argv)
+{
+    struct settings settings = {.session.n_ctx = 512, .n_chunk = -1};
+    int status;
+    if (!cli_start(&cli_perplexity_command, &settings, argc, argv, &status)) {
+        return status;
+    }
+    if (settings.session.device.is_list) {
+        return cli_device_list(&settings.session.device);
+    }
+    status = check_settings(&settings);
+    return status == CLI_EXIT_DONE ? run_command(&settings) : status;
+}

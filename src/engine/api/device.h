@@ -1,0 +1,24 @@
+// glinfer_device: a platform, its GL side and the programs compiled on it.
+#ifndef GI_ENGINE_DEVICE_H
+#define GI_ENGINE_DEVICE_H
+
+#include "engine/measure/tuning_file.h"
+#include "gpu/device/gpu.h"
+#include "gpu/program/program_table.h"
+
+struct glinfer_device {
+    struct gi_log log;
+    struct gi_platform *platform;
+    struct gi_gpu *gpu;
+    struct gi_program_table *programs; // shared by all sessions
+    struct gi_tuning *tuning;          // what was measured here before, for sessions to record with
+    struct gi_tuning_file tuning_file;
+    char *cache_folder;           // of programs; owned; NULL: there is none
+    char *verdict_folder;         // of persistent programs; owned; NULL: none is kept
+    glinfer_delegate_fn delegate; // has programs compiled elsewhere; NULL: none are
+    void *delegate_user;
+    uint64_t decode_ns; // that all sessions spent on decode steps so far
+    uint32_t n_models;  // that live
+};
+
+#endif

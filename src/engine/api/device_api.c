@@ -1,0 +1,269 @@
+#include "base/cache_file.h"
+#include "base/error.h"
+#include "engine/api/device.h"
+#include "engine/api/settings.h"
+#include "gpu/device/half_probe.h"
+#include "ops/gemm/batch_class.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_OF(x) #x
+#define TEXT(x)    TEXT_OF(x)
+
+const char *glinfer_version(void)
+{
+    return TEXT(GLINFER_VERSION_MAJOR) "." TEXT(GLINFER_VERSION_MINOR) "." TEXT(
+        GLINFER_VERSION_PATCH);
+}
+
+const char *glinfer_status_text(enum glinfer_status status)
+{
+    return gi_status_text(status);
+}
+
+// A copy of what the caller knows of its params; the rest is zero.
+static struct glinfer_device_params take_params(const struct glinfer_device_params *params)
+{
+    struct glinfer_device_params own = {0};
+    if (params) {
+        const size_t size = params->struct_size < sizeof(own) ? params->struct_size : sizeof(own);
+        memcpy(&own, params, size);
+    }
+    return own;
+}
+
+static bool create_programs(struct glinfer_device *device, struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    if (!gi_gpu_enter(device->gpu, &saved, err)) {
+        return false;
+    }
+    device->programs = gi_program_table_create(device->gpu, err);
+    const bool ok = device->programs && gi_half_probe(device->gpu, device->programs, err);
+    gi_gpu_leave(device->gpu, &saved);
+    return ok;
+}
+
+// What was measured of the device as a whole.
+static void apply_tuning(struct glinfer_device *device)
+{
+    const struct gi_tuning_key dispatch_key = GI_TUNING_DISPATCH, batch_key = GI_TUNING_BATCH;
+    const char *dispatch = gi_tuning_find(device->tuning, &dispatch_key);
+    const char *batch = gi_tuning_find(device->tuning, &batch_key);
+    if (dispatch && gi_gpu_is_dispatch_open(device->gpu)) {
+        gi_gpu_set_indirect(device->gpu, strcmp(dispatch, "indirect") == 0);
+    }
+    if (batch && strcmp(batch, "split") == 0 && gi_batch_is_open(device->gpu)) {
+        gi_gpu_set_batch_class(device->gpu, GI_GPU_CLASS_SPLIT);
+    }
+}
+
+// GLINFER_TUNING, off or a file of other shapes, is for comparing: what is measured under it is kept all the
+// same.
+static bool load_tuning(struct glinfer_device *device, const char *cache_dir,
+                        struct glinfer_error *err)
+{
+    const char *wanted = getenv("GLINFER_TUNING");
+    gi_tuning_file_init(&device->tuning_file, device->gpu, cache_dir);
+    device->tuning = gi_tuning_create(err);
+    if (!device->tuning || (wanted && strcmp(wanted, "off") == 0)) {
+        return device->tuning != NULL;
+    }
+    if (!wanted || !*wanted) {
+        return gi_tuning_file_load(&device->tuning_file, device->tuning, err);
+    }
+    if (!gi_tuning_file_read(wanted, device->tuning, err)) {
+        return false;
+    }
+    if (gi_tuning_count(device->tuning) == 0) {
+        gi_log_write(&device->log, GLINFER_LOG_WARN,
+                     "GLINFER_TUNING=%s has no effect: the file holds no shapes", wanted);
+    }
+    return true;
+}
+
+static bool open_device(struct glinfer_device *device, const struct glinfer_device_params *params,
+                        struct glinfer_error *err)
+{
+    device->log = (struct gi_log){params->log, params->log_user};
+    device->delegate = params->delegate;
+    device->delegate_user = params->delegate_user;
+    const struct gi_platform_params platform = {.device = params->device,
+                                                .allow_software = params->allow_software,
+                                                .debug = params->debug,
+                                                .log = &device->log};
+    const struct gi_gpu_params gpu = {.cache_dir = params->cache_dir, .log = &device->log};
+    device->platform = gi_platform_open(&platform, err);
+    device->gpu = device->platform ? gi_gpu_create(device->platform, &gpu, err) : NULL;
+    if (!device->gpu || !load_tuning(device, params->cache_dir, err)) {
+        return false;
+    }
+    apply_tuning(device);
+    device->cache_folder = gi_cache_folder(params->cache_dir, "programs");
+    // Kernels that are being worked on make new programs that have an old key.
+    device->verdict_folder =
+        getenv("GLINFER_GLSL_DIR") ? NULL : gi_cache_folder(params->cache_dir, "persistent");
+    return true;
+}
+
+static void close_device(struct glinfer_device *device)
+{
+    struct gi_platform_saved saved;
+    if (device->gpu && gi_gpu_enter(device->gpu, &saved, NULL)) {
+        gi_program_table_destroy(device->programs);
+        gi_gpu_leave(device->gpu, &saved);
+    }
+    gi_tuning_destroy(device->tuning);
+    gi_tuning_file_finish(&device->tuning_file);
+    free(device->cache_folder);
+    free(device->verdict_folder);
+    gi_gpu_destroy(device->gpu);
+    gi_platform_close(device->platform);
+}
+
+struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
+                                             struct glinfer_error *err)
+{
+    const struct glinfer_device_params own = take_params(params);
+    struct glinfer_device *device = calloc(1, sizeof(*device));
+    if (!device) {
+        gi_error_no_memory(err, sizeof(*device), "a device");
+        return NULL;
+    }
+    gi_settings_check(&(struct gi_log){own.log, own.log_user});
+    if (!open_device(device, &own, err) || !create_programs(device, err)) {
+        glinfer_device_destroy(&device);
+        return NULL;
+    }
+    return device;
+}
+
+void glinfer_device_destroy(struct glinfer_device **device)
+{
+    struct glinfer_device *self = device ? *device : NULL;
+    if (!self) {
+        return;
+    }
+    assert(self->n_models == 0);
+    close_device(self);
+    free(self);
+    *device = NULL;
+}
+
+//-- description ---------------------------------------------------------------------------------
+
+static void copy_text(char *out, size_t size, const char *text)
+{
+    snprintf(out, size, "%.*s", (int)size - 1, text);
+}
+
+static void fill_cache_refusal(struct glinfer_device_info *info, const char *folder)
+{
+    const size_t size = sizeof(info->cache_refusal);
+    info->cache_refusal[0] = '\0';
+    if (!folder) {
+        snprintf(info->cache_refusal, size, "there is no folder for it");
+    } else if (!gi_cache_check(folder)) {
+        snprintf(info->cache_refusal, size, "%.400s cannot be written (%s)", folder,
+                 strerror(errno));
+    }
+}
+
+static void fill_info(struct glinfer_device_info *info, const struct glinfer_device *device)
+{
+    const struct gi_gpu *gpu = device->gpu;
+    const struct gi_platform_info *platform = gi_gpu_platform(gpu);
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    copy_text(info->device, sizeof(info->device), platform->device);
+    copy_text(info->renderer, sizeof(info->renderer), platform->renderer);
+    copy_text(info->vendor, sizeof(info->vendor), platform->vendor);
+    copy_text(info->version, sizeof(info->version), platform->version);
+    info->is_software = platform->is_software;
+    info->is_indirect = limits->is_indirect;
+    info->has_timer_query = limits->has_timer_query;
+    info->has_subgroups = limits->has_subgroups;
+    info->has_program_binary = limits->n_binary_formats > 0;
+    info->max_storage_blocks = limits->max_storage_blocks;
+    info->max_storage_block_size = limits->max_storage_block_size;
+    info->storage_alignment = limits->storage_alignment;
+    info->max_invocations = limits->max_invocations;
+    info->max_shared_size = limits->max_shared_size;
+    info->max_uniform_block_size = limits->max_uniform_block_size;
+    info->uniform_alignment = limits->uniform_alignment;
+    info->max_group_count = limits->max_group_count[0];
+    info->has_fast_half = limits->has_fast_half;
+    info->is_persistent = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
+    info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
+    fill_cache_refusal(info, device->cache_folder);
+}
+
+static void hand_over(const struct glinfer_device_info *full, struct glinfer_device_info *info)
+{
+    const size_t known = info->struct_size;
+    memcpy(info, full, known < sizeof(*full) ? known : sizeof(*full));
+    info->struct_size = known;
+}
+
+void glinfer_device_describe(const struct glinfer_device *device, struct glinfer_device_info *info)
+{
+    struct glinfer_device_info full = {.struct_size = sizeof(full)};
+    fill_info(&full, device);
+    hand_over(&full, info);
+}
+
+// A refusal without what the list says anyway: "no usable GPU: gbm: ".
+static const char *skip_device(const char *message, const char *name)
+{
+    const char *found = strstr(message, name);
+    const char *colon = found ? found + strlen(name) : message;
+    return strncmp(colon, ": ", 2) == 0 ? colon + 2 : message;
+}
+
+// Opens one candidate, whatever its renderer, and describes it or its refusal.
+static bool try_candidate(const struct glinfer_device_params *params, const char *name,
+                          struct glinfer_device_info *info)
+{
+    struct glinfer_device device = {0};
+    struct glinfer_device_params own = *params;
+    struct glinfer_error err;
+    own.device = name;
+    own.allow_software = true;
+    memset(info, 0, sizeof(*info));
+    info->struct_size = sizeof(*info);
+    copy_text(info->device, sizeof(info->device), name);
+    const bool ok = open_device(&device, &own, &err) && create_programs(&device, &err);
+    if (ok) {
+        fill_info(info, &device);
+    } else {
+        copy_text(info->refusal, sizeof(info->refusal), skip_device(err.message, name));
+    }
+    close_device(&device);
+    return ok;
+}
+
+size_t glinfer_device_list(const struct glinfer_device_params *params,
+                           void (*each)(void *user, const struct glinfer_device_info *info),
+                           void *user)
+{
+    enum { MAX_CANDIDATES = 64 };
+    const struct glinfer_device_params own = take_params(params);
+    struct gi_platform_candidate candidates[MAX_CANDIDATES];
+    size_t n = gi_platform_candidates(candidates, MAX_CANDIDATES);
+    n = n > MAX_CANDIDATES ? MAX_CANDIDATES : n;
+    if (own.device && strcmp(own.device, "auto") != 0) {
+        copy_text(candidates[0].device, sizeof(candidates[0].device), own.device);
+        n = 1;
+    }
+    size_t n_usable = 0;
+    gi_settings_check(&(struct gi_log){own.log, own.log_user});
+    for (size_t i = 0; i < n; i++) {
+        struct glinfer_device_info info;
+        n_usable += try_candidate(&own, candidates[i].device, &info);
+        each(user, &info);
+    }
+    return n_usable;
+}

@@ -1,0 +1,104 @@
+#include "engine/api/vocab.h"
+#include "engine/load/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err)
+{
+    struct gi_vocab_file file;
+    struct glinfer_error reason;
+    if (!gi_vocab_read(gguf, &file, err)) {
+        return NULL;
+    }
+    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&file.vocab, &reason);
+    gi_vocab_finish(&file);
+    if (!tokenizer) {
+        gi_error_set(err, reason.status, "%s: %s", gi_gguf_path(gguf), reason.message);
+    }
+    return tokenizer;
+}
+
+struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path, struct glinfer_error *err)
+{
+    struct gi_gguf *gguf = gi_gguf_open(path, err);
+    if (!gguf) {
+        return NULL;
+    }
+    struct glinfer_tokenizer *tokenizer = calloc(1, sizeof(*tokenizer));
+    if (!tokenizer) {
+        gi_error_no_memory(err, sizeof(*tokenizer), "a tokenizer");
+    } else {
+        tokenizer->core = gi_tokenizer_read(gguf, err);
+        if (!tokenizer->core) {
+            free(tokenizer);
+            tokenizer = NULL;
+        }
+    }
+    gi_gguf_close(gguf);
+    return tokenizer;
+}
+
+void glinfer_tokenizer_destroy(struct glinfer_tokenizer **tokenizer)
+{
+    if (tokenizer && *tokenizer) {
+        gi_tokenizer_destroy((*tokenizer)->core);
+        free(*tokenizer);
+        *tokenizer = NULL;
+    }
+}
+
+static void hand_over_ids(const struct gi_ids *from, int32_t *ids, size_t cap, size_t *n)
+{
+    const size_t count = from->count < cap ? from->count : cap;
+    if (count > 0) {
+        memcpy(ids, from->data, count * sizeof(ids[0]));
+    }
+    *n = from->count;
+}
+
+bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, const char *text, size_t size,
+                      unsigned flags, int32_t *ids, size_t cap, size_t *n,
+                      struct glinfer_error *err)
+{
+    struct gi_ids list = {0};
+    const bool ok = gi_tokenizer_encode(tokenizer->core, (struct gi_text){text, size},
+                                        !(flags & GLINFER_TOKENIZE_NO_BOS),
+                                        !(flags & GLINFER_TOKENIZE_NO_SPECIAL), &list, err);
+    if (ok) {
+        hand_over_ids(&list, ids, cap, n);
+    }
+    gi_ids_finish(&list);
+    return ok;
+}
+
+const char *glinfer_token_bytes(const struct glinfer_tokenizer *tokenizer, int32_t id, size_t *size)
+{
+    const struct gi_text text = gi_tokenizer_bytes(tokenizer->core, id);
+    *size = text.size;
+    return text.data;
+}
+
+bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
+                           const struct glinfer_message *messages, size_t n_messages, int32_t *ids,
+                           size_t cap, size_t *n, struct glinfer_error *err)
+{
+    struct gi_ids list = {0};
+    const bool ok = gi_tokenizer_encode_chat(tokenizer->core, messages, n_messages, &list, err);
+    if (ok) {
+        hand_over_ids(&list, ids, cap, n);
+    }
+    gi_ids_finish(&list);
+    return ok;
+}
+
+const char *glinfer_chat_template_at(size_t index)
+{
+    return gi_tokenizer_template_at(index);
+}
+
+bool glinfer_chat_available(const struct glinfer_tokenizer *tokenizer)
+{
+    const char *name = gi_tokenizer_template_name(tokenizer->core);
+    return strcmp(name, "none") != 0 && strcmp(name, "unknown") != 0;
+}

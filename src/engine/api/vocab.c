@@ -1,0 +1,180 @@
+#include "engine/api/vocab.h"
+
+#include <stdlib.h>
+
+static bool read_text(const struct gi_gguf *gguf, const char *key, struct gi_text *out,
+                      struct glinfer_error *err)
+{
+    struct gi_gguf_string string;
+    if (!gi_gguf_get_string(gguf, key, &string, err)) {
+        return false;
+    }
+    *out = (struct gi_text){string.data, string.size};
+    return true;
+}
+
+// Allocates count elements, at least one.
+static bool allocate(void **data, uint64_t count, size_t element_size, const char *key,
+                     struct glinfer_error *err)
+{
+    *data =
+        count < SIZE_MAX / element_size ? calloc(count ? (size_t)count : 1, element_size) : NULL;
+    return *data || gi_error_no_memory(err, (size_t)count * element_size, key);
+}
+
+static bool read_texts(const struct gi_gguf *gguf, const char *key, struct gi_text **texts,
+                       size_t *count, struct glinfer_error *err)
+{
+    struct gi_gguf_array array;
+    void *data;
+    if (!gi_gguf_get_array(gguf, key, GI_GGUF_KIND_STRING, &array, err) ||
+        !allocate(&data, array.count, sizeof(**texts), key, err)) {
+        return false;
+    }
+    *texts = data;
+    *count = (size_t)array.count;
+    for (size_t i = 0; i < *count; i++) {
+        (*texts)[i] = (struct gi_text){array.strings[i].data, array.strings[i].size};
+    }
+    return true;
+}
+
+// Takes an array with an element for each token, or none at all.
+static bool read_token_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
+                             size_t n_tokens, struct gi_gguf_array *array,
+                             struct glinfer_error *err)
+{
+    if (!gi_gguf_get_array(gguf, key, kind, array, err)) {
+        return false;
+    }
+    if (array->count && array->count != n_tokens) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %s has %llu elements, expected one for each of the %zu tokens",
+                            gi_gguf_path(gguf), key, (unsigned long long)array->count, n_tokens);
+    }
+    return true;
+}
+
+static bool read_types(const struct gi_gguf *gguf, struct gi_vocab_file *file,
+                       struct glinfer_error *err)
+{
+    static const char key[] = "tokenizer.ggml.token_type";
+    struct gi_gguf_array array;
+    void *data;
+    if (!read_token_array(gguf, key, GI_GGUF_KIND_I32, file->vocab.n_tokens, &array, err)) {
+        return false;
+    }
+    if (!array.count) {
+        return true;
+    }
+    if (!allocate(&data, array.count, sizeof(*file->types), key, err)) {
+        return false;
+    }
+    file->types = data;
+    for (size_t i = 0; i < array.count; i++) {
+        file->types[i] = gi_gguf_array_i32(&array, i);
+    }
+    return true;
+}
+
+static bool read_scores(const struct gi_gguf *gguf, struct gi_vocab_file *file,
+                        struct glinfer_error *err)
+{
+    static const char key[] = "tokenizer.ggml.scores";
+    struct gi_gguf_array array;
+    void *data;
+    if (!read_token_array(gguf, key, GI_GGUF_KIND_F32, file->vocab.n_tokens, &array, err)) {
+        return false;
+    }
+    if (!array.count) {
+        return true;
+    }
+    if (!allocate(&data, array.count, sizeof(*file->scores), key, err)) {
+        return false;
+    }
+    file->scores = data;
+    for (size_t i = 0; i < array.count; i++) {
+        file->scores[i] = gi_gguf_array_f32(&array, i);
+    }
+    return true;
+}
+
+// Some files spell "none" as -1, which is all bits set.
+static bool read_id(const struct gi_gguf *gguf, const char *key, int32_t *out,
+                    struct glinfer_error *err)
+{
+    uint32_t id;
+    if (!gi_gguf_get_u32(gguf, key, UINT32_MAX, &id, err)) {
+        return false;
+    }
+    if (id > INT32_MAX && id != UINT32_MAX) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: %s is %u, which is no token id",
+                            gi_gguf_path(gguf), key, id);
+    }
+    *out = id == UINT32_MAX ? GI_NO_TOKEN : (int32_t)id;
+    return true;
+}
+
+static bool read_flag(const struct gi_gguf *gguf, const char *key, int *out,
+                      struct glinfer_error *err)
+{
+    bool is_set;
+    if (!gi_gguf_get_bool(gguf, key, false, &is_set, err)) {
+        return false;
+    }
+    *out = gi_gguf_has(gguf, key) ? is_set : -1;
+    return true;
+}
+
+static bool read_ids(const struct gi_gguf *gguf, struct gi_vocab *vocab, struct glinfer_error *err)
+{
+    return read_id(gguf, "tokenizer.ggml.bos_token_id", &vocab->bos, err) &&
+           read_id(gguf, "tokenizer.ggml.eos_token_id", &vocab->eos, err) &&
+           read_id(gguf, "tokenizer.ggml.eot_token_id", &vocab->eot, err) &&
+           read_id(gguf, "tokenizer.ggml.eom_token_id", &vocab->eom, err) &&
+           read_id(gguf, "tokenizer.ggml.unknown_token_id", &vocab->unk, err) &&
+           read_id(gguf, "tokenizer.ggml.padding_token_id", &vocab->pad, err) &&
+           read_flag(gguf, "tokenizer.ggml.add_bos_token", &vocab->add_bos, err) &&
+           read_flag(gguf, "tokenizer.ggml.add_eos_token", &vocab->add_eos, err) &&
+           read_flag(gguf, "tokenizer.ggml.add_space_prefix", &vocab->add_space_prefix, err);
+}
+
+static bool read_names(const struct gi_gguf *gguf, struct gi_vocab *vocab,
+                       struct glinfer_error *err)
+{
+    if (!gi_gguf_has(gguf, "tokenizer.ggml.model")) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: has no tokenizer (no tokenizer.ggml.model)", gi_gguf_path(gguf));
+    }
+    return read_text(gguf, "general.name", &vocab->name, err) &&
+           read_text(gguf, "tokenizer.ggml.model", &vocab->model, err) &&
+           read_text(gguf, "tokenizer.ggml.pre", &vocab->pre, err) &&
+           read_text(gguf, "tokenizer.chat_template", &vocab->chat_template, err);
+}
+
+bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct glinfer_error *err)
+{
+    memset(out, 0, sizeof(*out));
+    struct gi_vocab *vocab = &out->vocab;
+    if (!read_names(gguf, vocab, err) || !read_ids(gguf, vocab, err) ||
+        !read_texts(gguf, "tokenizer.ggml.tokens", &out->tokens, &vocab->n_tokens, err) ||
+        !read_texts(gguf, "tokenizer.ggml.merges", &out->merges, &vocab->n_merges, err) ||
+        !read_types(gguf, out, err) || !read_scores(gguf, out, err)) {
+        gi_vocab_finish(out);
+        return false;
+    }
+    vocab->tokens = out->tokens;
+    vocab->merges = out->merges;
+    vocab->types = out->types;
+    vocab->scores = out->scores;
+    return true;
+}
+
+void gi_vocab_finish(struct gi_vocab_file *file)
+{
+    free(file->tokens);
+    free(file->merges);
+    free(file->types);
+    free(file->scores);
+    memset(file, 0, sizeof(*file));
+}

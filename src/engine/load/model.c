@@ -1,0 +1,306 @@
+#include "engine/load/model.h"
+
+#include "engine/load/model_info.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t gi_default_context(const struct gi_model_facts *facts)
+{
+    return facts->n_ctx_train < 4096 ? facts->n_ctx_train : 4096;
+}
+
+static struct glinfer_model_params take_params(const struct glinfer_model_params *params)
+{
+    struct glinfer_model_params own = {0};
+    if (params) {
+        const size_t size = params->struct_size < sizeof(own) ? params->struct_size : sizeof(own);
+        memcpy(&own, params, size);
+    }
+    return own;
+}
+
+// The tokenizer, with the template that was asked for.
+static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
+                                           const struct glinfer_model_params *params,
+                                           struct glinfer_error *err)
+{
+    struct gi_tokenizer *tokenizer = gi_tokenizer_read(gguf, err);
+    if (tokenizer && params->chat_template &&
+        !gi_tokenizer_set_template(tokenizer, params->chat_template, err)) {
+        gi_tokenizer_destroy(tokenizer);
+        return NULL;
+    }
+    return tokenizer;
+}
+
+static struct gi_gguf *open_file(const struct glinfer_model_params *params,
+                                 struct glinfer_error *err)
+{
+    if (!params->path) {
+        gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "no model file was named");
+        return NULL;
+    }
+    return gi_gguf_open(params->path, err);
+}
+
+//-- inspect -------------------------------------------------------------------------------------
+
+static void hand_over(const struct glinfer_model_info *full, struct glinfer_model_info *info)
+{
+    const size_t known = info->struct_size;
+    memcpy(info, full, known < sizeof(*full) ? known : sizeof(*full));
+    info->struct_size = known;
+}
+
+static void inspect_support(struct glinfer_model_info *info, const struct gi_gguf *gguf,
+                            const struct glinfer_model_params *params,
+                            const struct gi_tokenizer *tokenizer,
+                            const struct glinfer_error *tokenizer_err)
+{
+    const struct gi_plan_limits limits = {.max_range = 128u << 20, .alignment = 256};
+    struct glinfer_error reason;
+    struct gi_model_plan plan;
+    if (!gi_model_plan_init(&plan, gguf, &limits, &reason)) {
+        snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
+        return;
+    }
+    gi_model_info_plan(info, &plan, params);
+    gi_model_plan_finish(&plan);
+    info->is_supported = tokenizer != NULL;
+    if (!tokenizer) {
+        snprintf(info->refusal, sizeof(info->refusal), "%s", tokenizer_err->message);
+    }
+}
+
+bool glinfer_model_inspect(const struct glinfer_model_params *params,
+                           struct glinfer_model_info *info, struct glinfer_error *err)
+{
+    const struct glinfer_model_params own = take_params(params);
+    struct glinfer_model_info full = {.struct_size = sizeof(full)};
+    struct glinfer_error tokenizer_err = {0};
+    struct gi_gguf *gguf = open_file(&own, err);
+    if (!gguf) {
+        return false;
+    }
+    struct gi_tokenizer *tokenizer = read_tokenizer(gguf, &own, &tokenizer_err);
+    const bool ok = gi_model_info_file(&full, gguf, tokenizer, err);
+    if (ok) {
+        inspect_support(&full, gguf, &own, tokenizer, &tokenizer_err);
+        hand_over(&full, info);
+    }
+    gi_tokenizer_destroy(tokenizer);
+    gi_gguf_close(gguf);
+    return ok;
+}
+
+//-- load ----------------------------------------------------------------------------------------
+
+static bool check_budget(const struct glinfer_model *model, struct glinfer_error *err)
+{
+    const struct glinfer_model_info *info = &model->info;
+    const uint64_t needed = info->weights + info->kv_cache + info->scratch;
+    if (model->mem_budget == 0 || needed <= model->mem_budget) {
+        return true;
+    }
+    const double mib = 1048576.0;
+    const uint64_t fixed = info->weights + info->scratch;
+    const uint64_t per_token = info->kv_cache / info->n_ctx;
+    if (fixed + 256 * per_token > model->mem_budget) {
+        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
+                            "%s needs %.0f MiB (%.0f weights, %.0f cache, %.0f scratch), the "
+                            "budget is %.0f MiB: take a smaller model or a smaller quantisation",
+                            info->description, (double)needed / mib, (double)info->weights / mib,
+                            (double)info->kv_cache / mib, (double)info->scratch / mib,
+                            (double)model->mem_budget / mib);
+    }
+    return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
+                        "%s needs %.0f MiB with a context of %u, the budget is %.0f MiB: a "
+                        "context of %llu would fit",
+                        info->description, (double)needed / mib, info->n_ctx,
+                        (double)model->mem_budget / mib,
+                        (unsigned long long)((model->mem_budget - fixed) / per_token));
+}
+
+// The norms of q and k come in the order of the rows that they multiply.
+static void read_norm(const struct glinfer_model *model, const struct gi_gguf_tensor *tensor,
+                      enum gi_norm norm, float *file_order, float *out)
+{
+    const uint32_t n = (uint32_t)tensor->dims[0];
+    const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
+    gi_read_vector(tensor, n, is_paired ? file_order : out);
+    for (uint32_t i = 0; is_paired && i < n; i++) {
+        out[i] = file_order[gi_plan_pair_row(&model->facts, i)];
+    }
+}
+
+static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *plan,
+                       struct glinfer_error *err)
+{
+    const struct gi_norm_layout *layout = &model->norm_layout;
+    const uint32_t n_norm = model->facts.n_layer * GI_NORM_COUNT;
+    model->norms = calloc(layout->size, sizeof(float));
+    float *file_order = calloc(layout->size, sizeof(float));
+    const bool ok = model->norms && file_order;
+    for (uint32_t i = 0; ok && i < n_norm; i++) {
+        const enum gi_norm norm = (enum gi_norm)(i % GI_NORM_COUNT);
+        if (plan->norms[i]) {
+            read_norm(model, plan->norms[i], norm, file_order,
+                      model->norms + gi_norm_offset(layout, i / GI_NORM_COUNT, norm));
+        }
+    }
+    if (ok) {
+        gi_read_vector(plan->norms[n_norm], model->facts.n_embd,
+                       model->norms +
+                           gi_norm_offset(layout, model->facts.n_layer - 1, GI_NORM_NEXT));
+    }
+    if (ok && plan->norms[n_norm + 1]) {
+        gi_read_vector(plan->norms[n_norm + 1], model->facts.n_embd,
+                       model->norms + layout->output_shift);
+    }
+    free(file_order);
+    return ok || gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
+}
+
+static bool read_factors(const struct gi_model_facts *facts, const struct gi_gguf_tensor *tensor,
+                         float **out, struct glinfer_error *err)
+{
+    const size_t n = facts->n_rot / 2;
+    if (!tensor) {
+        return true;
+    }
+    *out = calloc(n + 1, sizeof(float));
+    if (!*out) {
+        return gi_error_no_memory(err, n * sizeof(float), "the RoPE factors");
+    }
+    gi_read_vector(tensor, n, *out);
+    return true;
+}
+
+static bool read_rope_factors(struct glinfer_model *model, const struct gi_model_plan *plan,
+                              struct glinfer_error *err)
+{
+    return read_factors(&model->facts, plan->rope_factors, &model->rope_factors, err) &&
+           read_factors(&model->facts, plan->long_rope_factors, &model->long_rope_factors, err);
+}
+
+static void point_at_weights(struct glinfer_model *model, const struct gi_model_plan *plan)
+{
+    const struct gi_weight *ends =
+        model->store.weights + (size_t)model->facts.n_layer * GI_SLOT_COUNT;
+    model->weights.layers = model->store.weights;
+    model->weights.embed = &ends[0];
+    model->weights.output = plan->is_tied ? &ends[0] : &ends[1];
+}
+
+static bool load_weights(struct glinfer_model *model, const struct gi_model_plan *plan,
+                         const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    struct gi_gpu *gpu = model->device->gpu;
+    struct gi_platform_saved saved;
+    if (!gi_gpu_enter(gpu, &saved, err)) {
+        return false;
+    }
+    const bool ok = gi_weight_store_load(&model->store, gpu, plan, params->progress,
+                                         params->progress_user, err);
+    gi_gpu_leave(gpu, &saved);
+    return ok;
+}
+
+static bool load_planned(struct glinfer_model *model, const struct gi_model_plan *plan,
+                         const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    model->family = plan->family;
+    model->facts = plan->facts;
+    model->qkv_layout = plan->qkv_layout;
+    model->norm_layout = plan->norm_layout;
+    gi_model_info_plan(&model->info, plan, params);
+    if (gi_tokenizer_size(model->tokenizer.core) > plan->facts.n_vocab) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: the vocabulary has %zu tokens, the embedding %u rows",
+                            params->path, gi_tokenizer_size(model->tokenizer.core),
+                            plan->facts.n_vocab);
+    }
+    if (!check_budget(model, err) || !read_norms(model, plan, err) ||
+        !read_rope_factors(model, plan, err) || !load_weights(model, plan, params, err)) {
+        return false;
+    }
+    point_at_weights(model, plan);
+    model->used = model->info.weights;
+    model->info.is_supported = true;
+    return true;
+}
+
+static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
+                      const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    const struct gi_limits *limits = gi_gpu_limits(model->device->gpu);
+    const struct gi_plan_limits plan_limits = {.max_range = gi_arena_max_range(limits),
+                                               .alignment = gi_arena_alignment(limits)};
+    struct gi_model_plan plan;
+    if (!gi_model_plan_init(&plan, gguf, &plan_limits, err)) {
+        return false;
+    }
+    model->tokenizer.core = read_tokenizer(gguf, params, err);
+    const bool ok = model->tokenizer.core &&
+                    gi_model_info_file(&model->info, gguf, model->tokenizer.core, err) &&
+                    load_planned(model, &plan, params, err);
+    gi_model_plan_finish(&plan);
+    return ok;
+}
+
+struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
+                                         const struct glinfer_model_params *params,
+                                         struct glinfer_error *err)
+{
+    const struct glinfer_model_params own = take_params(params);
+    struct gi_gguf *gguf = NULL;
+    struct glinfer_model *model = calloc(1, sizeof(*model));
+    if (!model) {
+        gi_error_no_memory(err, sizeof(*model), "a model");
+        return NULL;
+    }
+    model->device = device;
+    device->n_models++;
+    model->mem_budget = own.mem_budget;
+    model->info.struct_size = sizeof(model->info);
+    gguf = open_file(&own, err);
+    if (!gguf || !load_file(model, gguf, &own, err)) {
+        glinfer_model_destroy(&model);
+    }
+    gi_gguf_close(gguf);
+    return model;
+}
+
+void glinfer_model_describe(const struct glinfer_model *model, struct glinfer_model_info *info)
+{
+    hand_over(&model->info, info);
+}
+
+const struct glinfer_tokenizer *glinfer_model_tokenizer(const struct glinfer_model *model)
+{
+    return &model->tokenizer;
+}
+
+void glinfer_model_destroy(struct glinfer_model **model)
+{
+    struct glinfer_model *self = model ? *model : NULL;
+    if (!self) {
+        return;
+    }
+    assert(self->n_sessions == 0);
+    struct gi_platform_saved saved;
+    if (gi_gpu_enter(self->device->gpu, &saved, NULL)) {
+        gi_weight_store_finish(&self->store, self->device->gpu);
+        gi_gpu_leave(self->device->gpu, &saved);
+    }
+    gi_tokenizer_destroy(self->tokenizer.core);
+    free(self->norms);
+    free(self->rope_factors);
+    free(self->long_rope_factors);
+    self->device->n_models--;
+    free(self);
+    *model = NULL;
+}

@@ -1,0 +1,38 @@
+// glinfer_model: weights on the GPU, the small vectors that sessions copy, and the tokenizer.
+#ifndef GI_ENGINE_MODEL_H
+#define GI_ENGINE_MODEL_H
+
+#include "engine/api/device.h"
+#include "engine/load/weight_store.h"
+#include "tokenizer/tokenizer.h"
+
+struct glinfer_tokenizer {
+    struct gi_tokenizer *core;
+};
+
+struct glinfer_model {
+    struct glinfer_device *device; // borrowed; counts this model
+    const struct gi_model_family *family;
+    struct gi_model_facts facts;
+    struct gi_qkv_layout qkv_layout;
+    struct gi_norm_layout norm_layout;
+    struct gi_weight_store store;
+    struct gi_model_weights weights; // into the store
+    float *norms;                    // norm_layout.size floats
+    float *rope_factors;             // n_rot / 2, or NULL
+    float *long_rope_factors;        // likewise, of a context longer than facts.rope.n_ctx_orig
+    struct glinfer_tokenizer tokenizer;
+    struct glinfer_model_info info;
+    uint64_t mem_budget; // bytes, 0: none
+    uint64_t used;       // bytes of the budget: weights and sessions
+    uint32_t n_sessions; // that live
+};
+
+// Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
+struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
+
+// The context and the batch that a session takes when asked for 0.
+uint32_t gi_default_context(const struct gi_model_facts *facts);
+#define GI_DEFAULT_BATCH GI_MAX_BATCH
+
+#endif

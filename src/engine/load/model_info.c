@@ -1,0 +1,211 @@
+#include "engine/load/model_info.h"
+
+#include "base/printable.h"
+#include "engine/load/model.h"
+#include "engine/run/session_layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void copy_string(char *out, size_t size, struct gi_gguf_string text)
+{
+    const size_t n = text.size < size - 1 ? text.size : size - 1;
+    if (n > 0) {
+        memcpy(out, text.data, n);
+    }
+    out[gi_printable(out, n)] = 0;
+}
+
+//-- types ---------------------------------------------------------------------------------------
+
+enum { MAX_TYPES = 64 };
+
+static void append(char *out, size_t size, const char *text)
+{
+    const size_t used = strlen(out);
+    snprintf(out + used, size - used, "%s", text);
+}
+
+static void list_types(struct glinfer_model_info *info, const struct gi_gguf *gguf)
+{
+    uint32_t counts[MAX_TYPES] = {0};
+    for (size_t i = 0; i < gi_gguf_tensor_count(gguf); i++) {
+        const struct gi_gguf_tensor *tensor = gi_gguf_tensor_at(gguf, i);
+        counts[tensor->type->type % MAX_TYPES]++;
+        info->weight_size += tensor->size;
+        info->n_params += tensor->n_elements;
+    }
+    for (;;) {
+        uint32_t most = 0;
+        for (uint32_t i = 1; i < MAX_TYPES; i++) {
+            most = counts[i] > counts[most] ? i : most;
+        }
+        if (counts[most] == 0) {
+            return;
+        }
+        char entry[48];
+        snprintf(entry, sizeof(entry), "%s%u %s", info->types[0] ? ", " : "", counts[most],
+                 gi_ggml_type_find(most)->name);
+        append(info->types, sizeof(info->types), entry);
+        counts[most] = 0;
+    }
+}
+
+// The type that most weights by size are of, in capitals as llama-bench prints it.
+static void name_main_type(const struct gi_gguf *gguf, char out[16])
+{
+    uint64_t sizes[MAX_TYPES] = {0};
+    uint32_t most = 0;
+    for (size_t i = 0; i < gi_gguf_tensor_count(gguf); i++) {
+        const struct gi_gguf_tensor *tensor = gi_gguf_tensor_at(gguf, i);
+        const uint32_t type = tensor->type->type % MAX_TYPES;
+        sizes[type] += tensor->size;
+        most = sizes[type] > sizes[most] ? type : most;
+    }
+    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(most);
+    const char *name = facts ? facts->name : "?";
+    size_t i = 0;
+    for (; name[i] && i < 15; i++) {
+        out[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];
+    }
+    out[i] = 0;
+}
+
+// The mixtures by their numbers in general.file_type, each with a type that it is named after.
+static const struct {
+    uint32_t number;
+    const char *name;
+    enum gi_ggml_type type;
+} mixtures[] = {
+    {10, "Q2_K",    GI_GGML_TYPE_Q2_K   },
+    {11, "Q3_K_S",  GI_GGML_TYPE_Q3_K   },
+    {12, "Q3_K_M",  GI_GGML_TYPE_Q3_K   },
+    {13, "Q3_K_L",  GI_GGML_TYPE_Q3_K   },
+    {14, "Q4_K_S",  GI_GGML_TYPE_Q4_K   },
+    {15, "Q4_K_M",  GI_GGML_TYPE_Q4_K   },
+    {16, "Q5_K_S",  GI_GGML_TYPE_Q5_K   },
+    {17, "Q5_K_M",  GI_GGML_TYPE_Q5_K   },
+    {18, "Q6_K",    GI_GGML_TYPE_Q6_K   },
+    {19, "IQ2_XXS", GI_GGML_TYPE_IQ2_XXS},
+    {20, "IQ2_XS",  GI_GGML_TYPE_IQ2_XS },
+    {21, "Q2_K_S",  GI_GGML_TYPE_Q2_K   },
+    {22, "IQ3_XS",  GI_GGML_TYPE_IQ3_S  },
+    {23, "IQ3_XXS", GI_GGML_TYPE_IQ3_XXS},
+    {24, "IQ1_S",   GI_GGML_TYPE_IQ1_S  },
+    {25, "IQ4_NL",  GI_GGML_TYPE_IQ4_NL },
+    {26, "IQ3_S",   GI_GGML_TYPE_IQ3_S  },
+    {27, "IQ3_M",   GI_GGML_TYPE_IQ3_S  },
+    {28, "IQ2_S",   GI_GGML_TYPE_IQ2_XS },
+    {29, "IQ2_M",   GI_GGML_TYPE_IQ2_S  },
+    {30, "IQ4_XS",  GI_GGML_TYPE_IQ4_XS },
+    {31, "IQ1_M",   GI_GGML_TYPE_IQ1_M  },
+    {36, "TQ1_0",   GI_GGML_TYPE_TQ1_0  },
+    {37, "TQ2_0",   GI_GGML_TYPE_TQ2_0  },
+    {38, "MXFP4",   GI_GGML_TYPE_MXFP4  },
+};
+
+static bool has_type(const struct gi_gguf *gguf, enum gi_ggml_type type)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < gi_gguf_tensor_count(gguf); i++) {
+        has_any = has_any || gi_gguf_tensor_at(gguf, i)->type->type == type;
+    }
+    return has_any;
+}
+
+// What most bytes are of does not tell a mixture: a small model's is its embedding. A number that speaks of a type
+// that the file has not was left over from another.
+static void name_types(const struct gi_gguf *gguf, char out[16])
+{
+    uint32_t number = 0;
+    gi_gguf_get_u32(gguf, "general.file_type", 0, &number, NULL);
+    for (size_t i = 0; i < sizeof(mixtures) / sizeof(mixtures[0]); i++) {
+        if (mixtures[i].number == number && has_type(gguf, mixtures[i].type)) {
+            snprintf(out, 16, "%s", mixtures[i].name);
+            return;
+        }
+    }
+    name_main_type(gguf, out);
+}
+
+static void describe(struct glinfer_model_info *info, const struct gi_gguf *gguf)
+{
+    char type[16], count[24];
+    name_types(gguf, type);
+    if (info->n_params >= 1000000000u) {
+        snprintf(count, sizeof(count), "%.1fB", (double)info->n_params / 1e9);
+    } else {
+        snprintf(count, sizeof(count), "%.0fM", (double)info->n_params / 1e6);
+    }
+    snprintf(info->description, sizeof(info->description), "%s %s %s", info->architecture, count,
+             type);
+}
+
+//-- the file ------------------------------------------------------------------------------------
+
+bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *gguf,
+                        const struct gi_tokenizer *tokenizer, struct glinfer_error *err)
+{
+    struct gi_gguf_string architecture, name, model;
+    if (!gi_gguf_get_string(gguf, "general.architecture", &architecture, err) ||
+        !gi_gguf_get_string(gguf, "general.name", &name, err) ||
+        !gi_gguf_get_string(gguf, "tokenizer.ggml.model", &model, err)) {
+        return false;
+    }
+    copy_string(info->architecture, sizeof(info->architecture), architecture);
+    copy_string(info->name, sizeof(info->name), name);
+    info->file_size = gi_gguf_file_size(gguf);
+    list_types(info, gguf);
+    describe(info, gguf);
+    if (tokenizer) {
+        snprintf(info->tokenizer, sizeof(info->tokenizer), "%s", gi_tokenizer_name(tokenizer));
+        snprintf(info->chat_template, sizeof(info->chat_template), "%s",
+                 gi_tokenizer_template_name(tokenizer));
+    } else {
+        copy_string(info->tokenizer, sizeof(info->tokenizer), model);
+    }
+    return true;
+}
+
+//-- the estimate --------------------------------------------------------------------------------
+
+static uint64_t largest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_plan *plan,
+                        const struct glinfer_model_params *params)
+{
+    enum { PEAK_HOST = 48 << 20 }; // chunks, staging buffers, vocabulary
+    const struct gi_model_facts *facts = &plan->facts;
+    struct gi_graph graph = {
+        .facts = facts, .qkv_layout = plan->qkv_layout, .norm_layout = plan->norm_layout};
+    const struct gi_session_shape shape = {
+        .n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(facts),
+        .n_batch = GI_DEFAULT_BATCH,
+        .type_k = (enum gi_cache_type)params->type_k,
+        .type_v = (enum gi_cache_type)params->type_v,
+    };
+    struct gi_kv_layer kv;
+    uint64_t kv_size = 0, sizes[GI_SESSION_RANGE_COUNT];
+    gi_session_layout(&graph, &shape, &kv, &kv_size, sizes);
+    info->n_layer = facts->n_layer;
+    info->n_embd = facts->n_embd;
+    info->n_ff = facts->n_ff;
+    info->n_head = facts->n_head;
+    info->n_kv_head = facts->n_kv_head;
+    info->head_dim = facts->head_dim;
+    info->n_vocab = facts->n_vocab;
+    info->n_ctx_train = facts->n_ctx_train;
+    info->n_ctx = shape.n_ctx;
+    info->weights = plan->weight_bytes;
+    info->kv_cache = kv_size * facts->n_layer;
+    info->largest_binding = largest(plan->largest_range, kv_size);
+    info->scratch = 0;
+    for (int i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
+        info->scratch += sizes[i];
+        info->largest_binding = largest(info->largest_binding, sizes[i]);
+    }
+    info->peak_host = PEAK_HOST;
+}

@@ -1,0 +1,483 @@
+#include "engine/load/model_plan.h"
+
+#include "base/round.h"
+#include "engine/load/weight_layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_SIZE = 96 };
+
+//-- finding tensors -----------------------------------------------------------------------------
+
+// "blk.%u.attn_q", 3, "weight" -> "blk.3.attn_q.weight"
+static void make_name(const char *pattern, uint32_t layer, const char *suffix, char name[NAME_SIZE])
+{
+    const char *number = strstr(pattern, "%u");
+    if (number) {
+        snprintf(name, NAME_SIZE, "%.*s%u%s.%s", (int)(number - pattern), pattern, layer,
+                 number + 2, suffix);
+    } else {
+        snprintf(name, NAME_SIZE, "%s.%s", pattern, suffix);
+    }
+}
+
+static const struct gi_gguf_tensor *find_tensor(const struct gi_model_plan *plan,
+                                                const char *pattern, uint32_t layer,
+                                                const char *suffix)
+{
+    char name[NAME_SIZE];
+    make_name(pattern, layer, suffix, name);
+    return gi_gguf_tensor_find(plan->gguf, name);
+}
+
+static bool check_type(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                       struct glinfer_error *err)
+{
+    if (gi_quant_find(tensor->type->type)) {
+        return true;
+    }
+    return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: tensor %.*s is of type %s, which has no kernel; supported are %s",
+                        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+                        tensor->type->name, gi_quant_names());
+}
+
+static bool check_shape(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
+                        uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                        struct glinfer_error *err)
+{
+    if (tensor->dims[0] == n_cols && tensor->dims[1] == n_rows && tensor->dims[2] == n_matrix &&
+        tensor->dims[3] == 1) {
+        return true;
+    }
+    return gi_error_set(
+        err, GLINFER_STATUS_BAD_FILE,
+        "%s: tensor %.*s has shape %llu x %llu x %llu x %llu, expected %u x %u x %u",
+        gi_gguf_path(plan->gguf), (int)tensor->name.size, tensor->name.data,
+        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1],
+        (unsigned long long)tensor->dims[2], (unsigned long long)tensor->dims[3], n_cols, n_rows,
+        n_matrix);
+}
+
+static bool require_suffix(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                           const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                           const struct gi_gguf_tensor **out, struct glinfer_error *err)
+{
+    const struct gi_gguf_tensor *tensor = find_tensor(plan, pattern, layer, suffix);
+    if (!tensor) {
+        char name[NAME_SIZE];
+        make_name(pattern, layer, suffix, name);
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
+                            gi_gguf_path(plan->gguf), name);
+    }
+    *out = tensor;
+    return check_type(plan, tensor, err) &&
+           check_shape(plan, tensor, n_cols, n_rows, n_matrix, err);
+}
+
+static bool require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                    uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                    const struct gi_gguf_tensor **out, struct glinfer_error *err)
+{
+    return require_suffix(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, out, err);
+}
+
+static bool find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                        uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                        struct gi_plan_source *source, struct glinfer_error *err)
+{
+    if (!require(plan, pattern, layer, n_cols, n_rows, n_matrix, &source->tensor, err)) {
+        return false;
+    }
+    source->n_rows = n_rows;
+    source->bias = find_tensor(plan, pattern, layer, "bias");
+    return !source->bias || (check_type(plan, source->bias, err) &&
+                             check_shape(plan, source->bias, n_rows, 1, 1, err));
+}
+
+//-- norms ---------------------------------------------------------------------------------------
+
+static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    const size_t n_norm = (size_t)facts->n_layer * GI_NORM_COUNT, count = n_norm + 2;
+    plan->norms = calloc(count, sizeof(plan->norms[0]));
+    if (!plan->norms) {
+        return gi_error_no_memory(err, count * sizeof(plan->norms[0]), "the list of norms");
+    }
+    for (uint32_t layer = 0; layer < facts->n_layer; layer++) {
+        for (size_t i = 0; i < plan->family->n_norms; i++) {
+            const struct gi_norm_spec *spec = &plan->family->norms[i];
+            if (!require_suffix(plan, spec->name, layer,
+                                gi_is_shift(spec->norm) ? "bias" : "weight",
+                                gi_dim_size(facts, spec->size), 1, 1,
+                                &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
+                return false;
+            }
+        }
+    }
+    return require(plan, "output_norm", 0, facts->n_embd, 1, 1, &plan->norms[n_norm], err) &&
+           (plan->norm_layout.output_shift == UINT32_MAX ||
+            require_suffix(plan, "output_norm", 0, "bias", facts->n_embd, 1, 1,
+                           &plan->norms[n_norm + 1], err));
+}
+
+static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan, uint32_t layer,
+                                               enum gi_norm norm)
+{
+    if (norm == GI_NORM_NONE) {
+        return NULL;
+    }
+    return norm == GI_NORM_NEXT ? plan->norms[((size_t)layer + 1) * GI_NORM_COUNT]
+                                : plan->norms[layer * GI_NORM_COUNT + (uint32_t)norm];
+}
+
+//-- weights -------------------------------------------------------------------------------------
+
+static bool has_experts(enum gi_weight_order order)
+{
+    return order == GI_WEIGHT_ORDER_EXPERTS || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
+}
+
+static bool has_gate(enum gi_weight_order order)
+{
+    return order == GI_WEIGHT_ORDER_GATE_UP || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
+}
+
+// Whether gate and up take turns.
+static bool is_paired(const struct gi_plan_weight *weight)
+{
+    return has_gate(weight->order) && !weight->weight.is_apart;
+}
+
+uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
+{
+    const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
+    return (uint32_t)gi_round_up(is_paired(weight) ? 2 * rows : rows, two_tiles);
+}
+
+static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
+{
+    const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
+    const uint32_t n_halves = weight->weight.is_apart ? 2 : 1;
+    switch (weight->order) {
+    case GI_WEIGHT_ORDER_QKV:
+        return plan->qkv_layout.n_rows;
+    case GI_WEIGHT_ORDER_GATE_UP:
+        return n_halves * (uint32_t)gi_round_up(2 / n_halves * rows, two_tiles);
+    case GI_WEIGHT_ORDER_EXPERTS:
+    case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
+        return n_halves * plan->facts.n_expert * gi_plan_expert_rows(weight);
+    case GI_WEIGHT_ORDER_PLAIN:
+        break;
+    }
+    return (uint32_t)gi_round_up(rows, two_tiles);
+}
+
+static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                    const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    weight->weight.name = weight->name;
+    weight->weight.is_apart = has_gate(weight->order) && weight->sources[0].tensor->type->type !=
+                                                             weight->sources[1].tensor->type->type;
+    weight->weight.n_rows = gpu_rows(plan, weight);
+    weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
+    if (!gi_weight_layout(plan, weight, limits, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
+        const struct gi_weight_part *part = &weight->weight.parts[i];
+        const uint64_t range =
+            part->quads.size > part->aux.size ? part->quads.size : part->aux.size;
+        plan->largest_range = range > plan->largest_range ? range : plan->largest_range;
+        plan->weight_bytes += gi_plan_part_size(part, limits->alignment);
+    }
+    return true;
+}
+
+// How many sources from first on are slices of the same tensor.
+static uint32_t count_slices(const struct gi_weight_spec *spec, uint32_t first)
+{
+    uint32_t n = 1;
+    while (first + n < GI_MAX_SOURCES && spec->sources[first + n].name &&
+           strcmp(spec->sources[first + n].name, spec->sources[first].name) == 0) {
+        n++;
+    }
+    return n;
+}
+
+// The next n sources of a weight, which one tensor holds.
+static bool find_sources(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+                         uint32_t layer, uint32_t n, struct gi_plan_weight *weight,
+                         struct glinfer_error *err)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    const uint32_t first = weight->n_sources;
+    struct gi_plan_source whole = {0};
+    uint32_t n_rows = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        n_rows += gi_dim_size(facts, spec->sources[first + i].rows);
+    }
+    if (!find_source(plan, spec->sources[first].name, layer, gi_dim_size(facts, spec->cols), n_rows,
+                     has_experts(spec->order) ? facts->n_expert : 1, &whole, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        weight->sources[first + i] = whole;
+        weight->sources[first + i].n_rows = gi_dim_size(facts, spec->sources[first + i].rows);
+        whole.row_begin += weight->sources[first + i].n_rows;
+    }
+    return true;
+}
+
+static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight_spec *spec,
+                              uint32_t layer, const struct gi_plan_limits *limits,
+                              struct glinfer_error *err)
+{
+    struct gi_plan_weight *weight = &plan->weights[layer * GI_SLOT_COUNT + (uint32_t)spec->slot];
+    snprintf(weight->name, sizeof(weight->name), "blk.%u.%s", layer, spec->name);
+    weight->order = spec->order;
+    uint32_t n;
+    for (; weight->n_sources < GI_MAX_SOURCES && spec->sources[weight->n_sources].name;
+         weight->n_sources += n) {
+        n = count_slices(spec, weight->n_sources);
+        if (!find_sources(plan, spec, layer, n, weight, err)) {
+            return false;
+        }
+    }
+    weight->gamma = norm_after(plan, layer, spec->next_norm);
+    return lay_out(plan, weight, limits, err);
+}
+
+static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
+                      struct glinfer_error *err)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    static const char *const names[] = {"token_embd", "output"};
+    for (int i = 0; i < 2; i++) {
+        if (i == 1 && plan->is_tied) {
+            break;
+        }
+        struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
+        snprintf(weight->name, sizeof(weight->name), "%s", names[i]);
+        weight->n_sources = 1;
+        if (!find_source(plan, names[i], 0, facts->n_embd, facts->n_vocab, 1, &weight->sources[0],
+                         err) ||
+            !lay_out(plan, weight, limits, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
+                         struct glinfer_error *err)
+{
+    const uint32_t n_layer = plan->facts.n_layer;
+    const size_t count = (size_t)n_layer * GI_SLOT_COUNT + 2;
+    plan->weights = calloc(count, sizeof(plan->weights[0]));
+    if (!plan->weights) {
+        return gi_error_no_memory(err, count * sizeof(plan->weights[0]), "the list of weights");
+    }
+    for (uint32_t layer = 0; layer < n_layer; layer++) {
+        for (size_t i = 0; i < plan->family->n_weights; i++) {
+            if (!plan_layer_weight(plan, &plan->family->weights[i], layer, limits, err)) {
+                return false;
+            }
+        }
+    }
+    plan->n_weights = n_layer * GI_SLOT_COUNT;
+    plan->is_tied = !gi_gguf_tensor_find(plan->gguf, "output.weight");
+    return plan_ends(plan, limits, err);
+}
+
+//-- the whole -----------------------------------------------------------------------------------
+
+// A mixture of experts may bear the name of the family that it is made after.
+static bool choose_by_experts(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    uint32_t n_expert;
+    if (!plan->family->with_experts) {
+        return true;
+    }
+    if (!gi_model_facts_u32(plan->gguf, plan->family->name, "expert_count", 0, &n_expert, err)) {
+        return false;
+    }
+    plan->family = n_expert > 0 ? plan->family->with_experts : plan->family;
+    return true;
+}
+
+static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    struct gi_gguf_string name;
+    if (!gi_gguf_get_string(plan->gguf, "general.architecture", &name, err)) {
+        return false;
+    }
+    if (!name.data) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: the key general.architecture is missing",
+                            gi_gguf_path(plan->gguf));
+    }
+    plan->family = gi_model_family_find(name.data, name.size);
+    if (!plan->family) {
+        const int shown = name.size > 64 ? 64 : (int)name.size;
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: the model family \"%.*s\" is not supported; supported are: %s",
+                            gi_gguf_path(plan->gguf), shown, name.data, gi_model_family_names());
+    }
+    return choose_by_experts(plan, err);
+}
+
+// *out stays where the file has no such tensor.
+static bool find_factors(const struct gi_model_plan *plan, const char *name,
+                         const struct gi_gguf_tensor **out, struct glinfer_error *err)
+{
+    const struct gi_gguf_tensor *factors = gi_gguf_tensor_find(plan->gguf, name);
+    if (!factors) {
+        return true;
+    }
+    *out = factors;
+    if (factors->type->type != GI_GGML_TYPE_F32) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: %s is of type %s, expected f32",
+                            gi_gguf_path(plan->gguf), name, factors->type->name);
+    }
+    return check_shape(plan, factors, plan->facts.n_rot / 2, 1, 1, err);
+}
+
+static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    if (!find_factors(plan, "rope_freqs.weight", &plan->rope_factors, err) ||
+        !find_factors(plan, "rope_factors_short.weight", &plan->rope_factors, err)) {
+        return false;
+    }
+    plan->long_rope_factors = plan->rope_factors;
+    return find_factors(plan, "rope_factors_long.weight", &plan->long_rope_factors, err);
+}
+
+bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
+                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    memset(plan, 0, sizeof(*plan));
+    plan->gguf = gguf;
+    if (!find_family(plan, err) || !plan->family->read_facts(gguf, &plan->facts, err)) {
+        goto fail;
+    }
+    gi_qkv_layout_init(&plan->qkv_layout, plan->facts.n_head, plan->facts.n_kv_head,
+                       plan->facts.head_dim);
+    gi_norm_layout_init(&plan->norm_layout, &plan->facts, plan->family->norms,
+                        plan->family->n_norms);
+    if (!find_rope_factors(plan, err) || !plan_norms(plan, err) ||
+        !plan_weights(plan, limits, err)) {
+        goto fail;
+    }
+    return true;
+fail:
+    gi_model_plan_finish(plan);
+    return false;
+}
+
+void gi_model_plan_finish(struct gi_model_plan *plan)
+{
+    free(plan->weights);
+    free(plan->norms);
+    memset(plan, 0, sizeof(*plan));
+}
+
+//-- rows ----------------------------------------------------------------------------------------
+
+uint32_t gi_plan_pair_row(const struct gi_model_facts *facts, uint32_t at)
+{
+    const uint32_t n_turn = facts->n_rot / 2;
+    const uint32_t in_head = at % facts->head_dim, i = in_head / 2;
+    if (i >= n_turn || facts->rope_pairing == GI_ROPE_PAIRING_ADJACENT) {
+        return at;
+    }
+    return at - in_head + i + in_head % 2 * n_turn;
+}
+
+static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *source,
+                    uint32_t *source_row)
+{
+    const struct gi_model_facts *facts = &plan->facts;
+    const struct gi_qkv_layout *layout = &plan->qkv_layout;
+    const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin};
+    *source = row >= layout->v_begin ? 2 : row >= layout->k_begin ? 1 : 0;
+    const uint32_t relative = row - begins[*source];
+    const uint32_t tile = relative / GI_TILE_ROWS;
+    const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
+    const uint32_t second = tile % 2;
+    const uint32_t half = facts->head_dim / 2;
+    if (pair >= (*source == 0 ? facts->n_head : facts->n_kv_head) * half) {
+        return false;
+    }
+    const uint32_t at = 2 * pair + second;
+    *source_row = *source < 2 ? gi_plan_pair_row(facts, at) : at;
+    return true;
+}
+
+static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
+                       uint32_t *source_row)
+{
+    const uint32_t each = gi_plan_expert_rows(weight), in_expert = row % each;
+    const uint32_t half = is_paired(weight) ? each / 2 : each;
+    const uint32_t n_rows = weight->sources[0].n_rows;
+    *source = in_expert / half;
+    *source_row = row / each * n_rows + in_expert % half;
+    return in_expert % half < n_rows;
+}
+
+// Rows of gate and up that lie apart are those of two matrices.
+static bool apart_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
+                      uint32_t *source_row)
+{
+    const uint32_t half = weight->weight.n_rows / 2;
+    uint32_t first;
+    *source_row = row % half;
+    const bool is_row = has_experts(weight->order)
+                            ? expert_row(weight, row % half, &first, source_row)
+                            : *source_row < weight->sources[0].n_rows;
+    *source = row / half;
+    return is_row;
+}
+
+// Row of a source; false for padding.
+static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                     const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                     uint32_t *source_row)
+{
+    if (weight->order == GI_WEIGHT_ORDER_QKV) {
+        return qkv_row(plan, part->row_begin + row, source, source_row);
+    }
+    if (weight->weight.is_apart) {
+        return apart_row(weight, part->row_begin + row, source, source_row);
+    }
+    if (has_experts(weight->order)) {
+        return expert_row(weight, part->row_begin + row, source, source_row);
+    }
+    *source = 0;
+    *source_row = part->row_begin + row;
+    if (is_paired(weight)) {
+        const uint32_t half = part->n_rows / 2;
+        *source = row >= half;
+        *source_row = part->row_begin / 2 + row % half;
+    }
+    return *source_row < weight->sources[*source].n_rows;
+}
+
+bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                        uint32_t *source_row)
+{
+    if (!find_row(plan, weight, part, row, source, source_row)) {
+        return false;
+    }
+    *source_row += weight->sources[*source].row_begin;
+    return true;
+}
+
+uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment)
+{
+    return gi_round_up(part->aux.offset + part->aux.size, alignment);
+}

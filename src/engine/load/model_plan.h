@@ -1,0 +1,70 @@
+// What loading a file will do, found before anything is allocated: the family, its facts, and for every
+// weight matrix the tensors it is made of, checked for presence, shape and type, and its layout on the
+// GPU. Borrows the gguf, which must outlive it.
+#ifndef GI_ENGINE_MODEL_PLAN_H
+#define GI_ENGINE_MODEL_PLAN_H
+
+#include "graph/model_family.h"
+
+// Rows of a tensor: all of them, or a slice of one that a file stacks.
+struct gi_plan_source {
+    const struct gi_gguf_tensor *tensor;
+    const struct gi_gguf_tensor *bias; // NULL: none
+    uint32_t row_begin, n_rows;
+};
+
+// One weight matrix. weight has its parts laid out, with ranges whose buffer is still NULL and whose
+// offset counts from 0 within the part's own bytes: quads first, then aux.
+struct gi_plan_weight {
+    char name[64];
+    enum gi_weight_order order;
+    uint32_t n_sources;
+    struct gi_plan_source sources[GI_MAX_SOURCES];
+    const struct gi_gguf_tensor *gamma; // of the norm that travels with it; NULL: none
+    struct gi_weight weight;
+};
+
+struct gi_model_plan {
+    const struct gi_gguf *gguf; // borrowed
+    const struct gi_model_family *family;
+    struct gi_model_facts facts;
+    struct gi_qkv_layout qkv_layout;
+    struct gi_norm_layout norm_layout;
+    // (n_layer, GI_SLOT_COUNT), then the embedding, then the output unless it is tied to it.
+    struct gi_plan_weight *weights;
+    uint32_t n_weights;
+    bool is_tied;
+    // (n_layer, GI_NORM_COUNT), then the output's and what is added behind it, NULL where nothing is.
+    const struct gi_gguf_tensor **norms;
+    // NULL: none. Both are the same but where a file has one for a context that was stretched.
+    const struct gi_gguf_tensor *rope_factors, *long_rope_factors;
+    uint64_t weight_bytes;  // on the GPU, padding and alignment included
+    uint64_t largest_range; // bytes
+};
+
+// The limits that a layout must keep to.
+struct gi_plan_limits {
+    uint64_t max_range; // bytes of a storage range
+    uint32_t alignment; // of a range
+};
+
+// Fails with BAD_FILE and UNSUPPORTED (family, type or shape; names the tensor), NO_MEMORY.
+bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
+                        const struct gi_plan_limits *limits, struct glinfer_error *err);
+void gi_model_plan_finish(struct gi_model_plan *plan);
+
+// The source, and row of its tensor, that GPU row `row` of a part comes from; false for padding.
+bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, uint32_t row, uint32_t *source,
+                        uint32_t *source_row);
+
+// The row of a head, or of several, that is element `at` in pair order (ops/record/weight.h).
+uint32_t gi_plan_pair_row(const struct gi_model_facts *facts, uint32_t at);
+
+// GPU rows of one expert of a weight in one of their orders; of its gate alone where that lies apart.
+uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);
+
+// Bytes of one part: quads, aux and the padding between.
+uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment);
+
+#endif

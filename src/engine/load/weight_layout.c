@@ -1,0 +1,162 @@
+#include "engine/load/weight_layout.h"
+
+#include "base/round.h"
+#include "ops/gemm/half_rows.h"
+
+// A run of GPU rows of one type that may be cut anywhere at a multiple of `step` rows.
+struct run {
+    const struct gi_quant *quant;
+    uint32_t begin, n_rows, step;
+    bool has_bias, has_gamma;
+};
+
+// Bytes of aux before the vectors: the type's table and the scales.
+static uint64_t vectors_offset(const struct run *run, uint32_t n_rows, uint32_t n_cols)
+{
+    return gi_round_up(run->quant->table_words * sizeof(uint32_t) +
+                           gi_quant_scales_size(run->quant, n_rows, n_cols),
+                       16);
+}
+
+static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols)
+{
+    const uint64_t vector = gi_round_up(n_rows, 4) * 4;
+    return vectors_offset(run, n_rows, n_cols) + (run->has_bias ? vector : 0) +
+           (run->has_gamma ? vector : 0);
+}
+
+// Gate and up rows of a tile of their results in f16 (ops/gemm/half_rows.h), where a part had better begin.
+#define TILE_PAIR_ROWS (UINT64_C(2) * GI_HALF_COLUMNS)
+
+// The most rows whose quads and aux fit a range.
+static uint32_t rows_that_fit(const struct run *run, uint32_t n_cols, uint64_t max_range)
+{
+    const uint64_t quads = gi_quant_quads_size(run->quant, run->step, n_cols);
+    const uint64_t aux = aux_size(run, run->step, n_cols) + 32;
+    const uint64_t largest = quads > aux ? quads : aux;
+    const uint64_t n_rows = max_range / largest * run->step;
+    if (n_rows >= run->n_rows) {
+        return run->n_rows;
+    }
+    const bool is_cut = n_rows > TILE_PAIR_ROWS && TILE_PAIR_ROWS % run->step == 0;
+    return (uint32_t)(is_cut ? n_rows / TILE_PAIR_ROWS * TILE_PAIR_ROWS : n_rows);
+}
+
+static void lay_out_part(struct gi_weight_part *part, const struct run *run, uint32_t row,
+                         uint32_t n_rows, uint32_t n_cols, uint32_t alignment)
+{
+    part->quant = run->quant;
+    part->row_begin = row;
+    part->n_rows = n_rows;
+    part->quads.size = gi_quant_quads_size(run->quant, n_rows, n_cols);
+    part->aux.offset = gi_round_up(part->quads.size, alignment);
+    part->aux.size = aux_size(run, n_rows, n_cols);
+    if (part->aux.size == 0) {
+        part->aux.size = 16; // a range may not be empty
+    }
+    uint32_t word = (uint32_t)(vectors_offset(run, n_rows, n_cols) / 4);
+    part->bias = part->gamma = GI_NO_OFFSET;
+    if (run->has_bias) {
+        part->bias = word;
+        word += (uint32_t)gi_round_up(n_rows, 4);
+    }
+    if (run->has_gamma) {
+        part->gamma = word;
+    }
+}
+
+static bool lay_out_run(struct gi_plan_weight *weight, const struct run *run,
+                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    struct gi_weight *w = &weight->weight;
+    const uint32_t most = rows_that_fit(run, w->n_cols, limits->max_range);
+    for (uint32_t done = 0; done < run->n_rows;) {
+        if (w->n_parts == GI_MAX_PARTS || most == 0) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: %u rows of %u do not fit %d ranges of %llu bytes",
+                                weight->name, w->n_rows, w->n_cols, GI_MAX_PARTS,
+                                (unsigned long long)limits->max_range);
+        }
+        const uint32_t left = run->n_rows - done;
+        const uint32_t n_rows = left < most ? left : most;
+        lay_out_part(&w->parts[w->n_parts++], run, run->begin + done, n_rows, w->n_cols,
+                     limits->alignment);
+        done += n_rows;
+    }
+    return true;
+}
+
+static const struct gi_quant *source_quant(const struct gi_plan_weight *weight, uint32_t source)
+{
+    return gi_quant_find(weight->sources[source].tensor->type->type);
+}
+
+static bool has_any_bias(const struct gi_plan_weight *weight)
+{
+    for (uint32_t i = 0; i < weight->n_sources; i++) {
+        if (weight->sources[i].bias) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// q, k and v: neighbours of the same type share a part.
+static bool lay_out_qkv(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                        const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    const struct gi_qkv_layout *layout = &plan->qkv_layout;
+    const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin, layout->n_rows};
+    for (uint32_t first = 0, next; first < 3; first = next) {
+        for (next = first + 1;
+             next < 3 && source_quant(weight, next) == source_quant(weight, first); next++) {
+        }
+        const struct run run = {.quant = source_quant(weight, first),
+                                .begin = begins[first],
+                                .n_rows = begins[next] - begins[first],
+                                .step = 2 * GI_TILE_ROWS,
+                                .has_bias = has_any_bias(weight)};
+        if (!lay_out_run(weight, &run, limits, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Parts hold whole sums of act (glsl/norm/sums.glsl), if there is room.
+static void set_glu_step(struct run *run, uint32_t n_cols, uint64_t max_range)
+{
+    const uint32_t step = 4 * GI_TILE_ROWS;
+    if (gi_quant_quads_size(run->quant, step, n_cols) <= max_range &&
+        aux_size(run, step, n_cols) + 32 <= max_range) {
+        run->step = step;
+    }
+}
+
+bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                      const struct gi_plan_limits *limits, struct glinfer_error *err)
+{
+    if (weight->order == GI_WEIGHT_ORDER_QKV) {
+        return lay_out_qkv(plan, weight, limits, err);
+    }
+    const uint32_t n_runs = weight->weight.is_apart ? 2 : 1;
+    struct run run = {.n_rows = weight->weight.n_rows / n_runs,
+                      .step = 2 * GI_TILE_ROWS,
+                      .has_bias = has_any_bias(weight),
+                      .has_gamma = weight->gamma != NULL};
+    if (weight->order == GI_WEIGHT_ORDER_EXPERTS ||
+        weight->order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP) {
+        run.step = gi_plan_expert_rows(weight);
+    }
+    for (uint32_t i = 0; i < n_runs; i++) {
+        run.quant = source_quant(weight, i);
+        run.begin = i * run.n_rows;
+        if (weight->order == GI_WEIGHT_ORDER_GATE_UP && n_runs == 1) {
+            set_glu_step(&run, weight->weight.n_cols, limits->max_range);
+        }
+        if (!lay_out_run(weight, &run, limits, err)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,12 @@
+// How a weight matrix is cut into parts and where things lie in each.
+#ifndef GI_ENGINE_WEIGHT_LAYOUT_H
+#define GI_ENGINE_WEIGHT_LAYOUT_H
+
+#include "engine/load/model_plan.h"
+
+// Fills weight->weight.parts from the sources, which are checked. Fails with UNSUPPORTED if it takes
+// more than GI_MAX_PARTS.
+bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
+                      const struct gi_plan_limits *limits, struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,405 @@
+#include "engine/load/weight_store.h"
+
+#include "base/team.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_BYTES = 2 << 20, N_CHUNKS = 2 };
+
+// Neighbouring tiles of a part, repacked by a team and then written.
+struct chunk {
+    const struct gi_model_plan *plan;
+    const struct gi_plan_weight *weight;
+    const struct gi_weight_part *part;
+    uint32_t first, n_tiles;                // n_tiles 0: nothing to write
+    size_t quads_size, scales_size;         // bytes of a tile
+    struct gi_range quads_to, scales_to;    // of the first
+    uint32_t *quads, *scales;               // owned
+    size_t quads_capacity, scales_capacity; // bytes
+};
+
+struct loader {
+    struct gi_gpu *gpu;
+    const struct gi_model_plan *plan;
+    glinfer_progress_fn progress;
+    void *user;
+    uint64_t done, total; // bytes of the file
+    struct gi_team *team;
+    struct chunk chunks[N_CHUNKS]; // one is repacked while the one before is written
+    uint32_t n_begun;              // chunks
+    struct glinfer_error *err;
+};
+
+void gi_read_vector(const struct gi_gguf_tensor *tensor, size_t n, float *out)
+{
+    gi_quant_find(tensor->type->type)->dequantize_row(tensor->data, n, out);
+}
+
+static bool grow(void **data, size_t *capacity, size_t size, struct glinfer_error *err)
+{
+    if (*capacity >= size) {
+        return true;
+    }
+    void *grown = realloc(*data, size);
+    if (!grown) {
+        return gi_error_no_memory(err, size, "a chunk of weights");
+    }
+    *data = grown;
+    *capacity = size;
+    return true;
+}
+
+static bool report(struct loader *loader, uint64_t bytes)
+{
+    loader->done += bytes;
+    if (loader->progress &&
+        !loader->progress(loader->user, GLINFER_PHASE_LOAD, loader->done, loader->total)) {
+        return gi_error_set(loader->err, GLINFER_STATUS_CANCELLED, "loading was cancelled");
+    }
+    return true;
+}
+
+//-- tiles ---------------------------------------------------------------------------------------
+
+static size_t row_bytes(const struct gi_gguf_tensor *tensor)
+{
+    return (size_t)(tensor->size / (tensor->dims[1] * tensor->dims[2]));
+}
+
+static void repack_tile(void *user, uint32_t item)
+{
+    const struct chunk *chunk = user;
+    const struct gi_plan_weight *weight = chunk->weight;
+    const void *rows[GI_TILE_ROWS] = {NULL};
+    for (uint32_t i = 0; i < GI_TILE_ROWS; i++) {
+        uint32_t source, row;
+        if (!gi_plan_weight_row(chunk->plan, weight, chunk->part,
+                                (chunk->first + item) * GI_TILE_ROWS + i, &source, &row)) {
+            continue;
+        }
+        const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
+        assert(tensor->type->type == chunk->part->quant->type);
+        rows[i] = tensor->data + (size_t)row * row_bytes(tensor);
+    }
+    gi_quant_repack_tile(chunk->part->quant, rows, weight->weight.n_cols,
+                         chunk->quads + item * (chunk->quads_size / 4),
+                         chunk->scales + item * (chunk->scales_size / 4));
+}
+
+static bool grow_chunk(struct chunk *chunk, struct glinfer_error *err)
+{
+    return grow((void **)&chunk->quads, &chunk->quads_capacity, chunk->n_tiles * chunk->quads_size,
+                err) &&
+           grow((void **)&chunk->scales, &chunk->scales_capacity,
+                chunk->n_tiles * chunk->scales_size + 4, err);
+}
+
+static bool write_range(struct loader *loader, const struct gi_range *to, const void *data,
+                        size_t size)
+{
+    return size == 0 || gi_buffer_write((struct gi_buffer *)to->buffer, loader->gpu, to->offset,
+                                        data, size, loader->err);
+}
+
+static bool write_chunk(struct loader *loader, struct chunk *chunk)
+{
+    const uint32_t n = chunk->n_tiles;
+    chunk->n_tiles = 0;
+    return n == 0 ||
+           (write_range(loader, &chunk->quads_to, chunk->quads, n * chunk->quads_size) &&
+            write_range(loader, &chunk->scales_to, chunk->scales, n * chunk->scales_size) &&
+            report(loader, 0));
+}
+
+// Begins to repack a chunk when the last one is repacked, and writes that in the meantime.
+static bool begin_chunk(struct loader *loader, const struct chunk *wanted)
+{
+    struct chunk *chunk = &loader->chunks[loader->n_begun % N_CHUNKS];
+    struct chunk *last = &loader->chunks[(loader->n_begun + 1) % N_CHUNKS];
+    const struct chunk old = *chunk;
+    *chunk = *wanted;
+    chunk->quads = old.quads;
+    chunk->scales = old.scales;
+    chunk->quads_capacity = old.quads_capacity;
+    chunk->scales_capacity = old.scales_capacity;
+    gi_team_end(loader->team);
+    if (!grow_chunk(chunk, loader->err)) {
+        chunk->n_tiles = 0;
+        return false;
+    }
+    gi_team_begin(loader->team, repack_tile, chunk, chunk->n_tiles);
+    loader->n_begun++;
+    return write_chunk(loader, last);
+}
+
+static bool end_chunks(struct loader *loader)
+{
+    gi_team_end(loader->team);
+    for (uint32_t i = 0; i < N_CHUNKS; i++) { // one at most is left
+        if (!write_chunk(loader, &loader->chunks[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weight,
+                       const struct gi_weight_part *part, struct gi_range quads,
+                       struct gi_range aux)
+{
+    const size_t n_cols = weight->weight.n_cols;
+    struct chunk chunk = {
+        .plan = loader->plan,
+        .weight = weight,
+        .part = part,
+        .quads_size = gi_quant_quads_size(part->quant, GI_TILE_ROWS, n_cols),
+        .scales_size = gi_quant_scales_size(part->quant, GI_TILE_ROWS, n_cols),
+        .quads_to = quads,
+        .scales_to = aux,
+    };
+    const size_t table_size = part->quant->table ? part->quant->table_words * sizeof(uint32_t) : 0;
+    const uint32_t n_tiles = part->n_rows / GI_TILE_ROWS;
+    const uint32_t most =
+        chunk.quads_size > CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / chunk.quads_size);
+    if (!write_range(loader, &aux, part->quant->table, table_size)) {
+        return false;
+    }
+    chunk.scales_to.offset += part->quant->table_words * sizeof(uint32_t);
+    for (; chunk.first < n_tiles; chunk.first += most) {
+        chunk.n_tiles = n_tiles - chunk.first < most ? n_tiles - chunk.first : most;
+        if (!begin_chunk(loader, &chunk)) {
+            return false;
+        }
+        chunk.quads_to.offset += most * chunk.quads_size;
+        chunk.scales_to.offset += most * chunk.scales_size;
+    }
+    return true;
+}
+
+//-- vectors -------------------------------------------------------------------------------------
+
+// One value a GPU row of the part, taken from whichever tensor the row comes from.
+static bool load_vector(struct loader *loader, const struct gi_plan_weight *weight,
+                        const struct gi_weight_part *part, struct gi_range aux, uint32_t offset,
+                        const struct gi_gguf_tensor *const vectors[GI_MAX_SOURCES])
+{
+    if (offset == GI_NO_OFFSET) {
+        return true;
+    }
+    float *values[GI_MAX_SOURCES] = {NULL};
+    float *out = calloc(part->n_rows, sizeof(*out));
+    bool ok = out != NULL;
+    for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
+        const size_t n = vectors[i] ? (size_t)vectors[i]->dims[0] : 0;
+        values[i] = calloc(n + 1, sizeof(float));
+        ok = values[i] != NULL;
+        if (ok && n > 0) {
+            gi_read_vector(vectors[i], n, values[i]);
+        }
+    }
+    for (uint32_t row = 0; ok && row < part->n_rows; row++) {
+        uint32_t source, source_row;
+        if (gi_plan_weight_row(loader->plan, weight, part, row, &source, &source_row) &&
+            vectors[source]) {
+            out[row] = values[source][source_row];
+        }
+    }
+    ok = ok ? gi_buffer_write((struct gi_buffer *)aux.buffer, loader->gpu,
+                              aux.offset + 4 * (uint64_t)offset, out, part->n_rows * sizeof(float),
+                              loader->err)
+            : gi_error_no_memory(loader->err, part->n_rows * sizeof(float), weight->name);
+    for (uint32_t i = 0; i < GI_MAX_SOURCES; i++) {
+        free(values[i]);
+    }
+    free(out);
+    return ok;
+}
+
+static bool load_weight(struct loader *loader, const struct gi_plan_weight *weight,
+                        const struct gi_weight *target)
+{
+    const struct gi_gguf_tensor *biases[GI_MAX_SOURCES] = {NULL};
+    const struct gi_gguf_tensor *gammas[GI_MAX_SOURCES] = {weight->gamma};
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < weight->n_sources; i++) {
+        biases[i] = weight->sources[i].bias;
+        bytes += weight->sources[i].row_begin == 0 ? weight->sources[i].tensor->size : 0;
+    }
+    for (uint32_t i = 0; i < target->n_parts; i++) {
+        const struct gi_weight_part *part = &target->parts[i];
+        if (!load_tiles(loader, weight, part, part->quads, part->aux) ||
+            !load_vector(loader, weight, part, part->aux, part->bias, biases) ||
+            !load_vector(loader, weight, part, part->aux, part->gamma, gammas)) {
+            return false;
+        }
+    }
+    if (!end_chunks(loader)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < weight->n_sources; i++) {
+        const struct gi_gguf_tensor *tensor = weight->sources[i].tensor;
+        gi_gguf_tensor_drop(loader->plan->gguf, tensor, 0, tensor->size);
+    }
+    return report(loader, bytes);
+}
+
+//-- the store -----------------------------------------------------------------------------------
+
+static bool copy_weights(struct gi_weight_store *store, const struct gi_model_plan *plan,
+                         struct glinfer_error *err)
+{
+    store->n_weights = plan->n_weights;
+    store->weights = calloc(plan->n_weights, sizeof(store->weights[0]));
+    store->names = calloc(plan->n_weights, sizeof(store->names[0]));
+    if (!store->weights || !store->names) {
+        return gi_error_no_memory(err, plan->n_weights * sizeof(store->weights[0]),
+                                  "the list of weights");
+    }
+    for (uint32_t i = 0; i < plan->n_weights; i++) {
+        store->weights[i] = plan->weights[i].weight;
+        memcpy(store->names[i], plan->weights[i].name, sizeof(store->names[0]));
+        store->weights[i].name = store->names[i];
+    }
+    return true;
+}
+
+static uint32_t count_parts(const struct gi_model_plan *plan)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_weights; i++) {
+        n += plan->weights[i].weight.n_parts;
+    }
+    return n;
+}
+
+// Buffers in which weights are looked for: a persistent dispatch has each bound twice, as quads and as words, and
+// most devices that it suits have 16 storage blocks.
+enum { WANTED_BUFFERS = 3 };
+
+static void take_place(struct gi_weight_part *part, const struct gi_range *range)
+{
+    part->quads.buffer = part->aux.buffer = range->buffer;
+    part->quads.offset += range->offset;
+    part->aux.offset += range->offset;
+}
+
+// Weights alike have the same program in every layer.
+static bool is_alike(const struct gi_weight *a, const struct gi_weight *b)
+{
+    return a->n_rows == b->n_rows && a->n_cols == b->n_cols && a->n_parts == b->n_parts &&
+           a->parts[0].quant == b->parts[0].quant;
+}
+
+static uint32_t find_kind(const struct gi_weight_store *store, uint32_t weight)
+{
+    uint32_t kind = 0;
+    while (!is_alike(&store->weights[kind], &store->weights[weight])) {
+        kind++;
+    }
+    return kind;
+}
+
+// Of n parts.
+struct places {
+    uint64_t *sizes;
+    uint32_t *kinds;
+    struct gi_arena_slot *slots;
+    uint32_t n;
+};
+
+static bool open_places(struct places *places, const struct gi_weight_store *store, uint32_t n,
+                        struct glinfer_error *err)
+{
+    *places = (struct places){.sizes = calloc(n, sizeof(*places->sizes)),
+                              .kinds = calloc(n, sizeof(*places->kinds)),
+                              .slots = calloc(n, sizeof(*places->slots))};
+    if (!places->sizes || !places->kinds || !places->slots) {
+        return gi_error_no_memory(err, n * sizeof(*places->slots), "the list of weights");
+    }
+    for (uint32_t i = 0; i < store->n_weights; i++) {
+        const uint32_t kind = find_kind(store, i);
+        for (uint32_t j = 0; j < store->weights[i].n_parts; j++, places->n++) {
+            places->sizes[places->n] =
+                gi_plan_part_size(&store->weights[i].parts[j], store->arena.alignment);
+            places->kinds[places->n] = kind;
+        }
+    }
+    return true;
+}
+
+static void close_places(struct places *places)
+{
+    free(places->sizes);
+    free(places->kinds);
+    free(places->slots);
+}
+
+// Gives every part its place; the ranges of a part lie one behind the other in its slot.
+static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
+                        const struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    struct places places;
+    store->arena.alignment = gi_arena_alignment(gi_gpu_limits(gpu));
+    bool ok = open_places(&places, store, count_parts(plan), err);
+    const struct gi_arena_request request = {.sizes = places.sizes,
+                                             .kinds = places.kinds,
+                                             .n = places.n,
+                                             .n_kind = store->n_weights,
+                                             .n_wanted = WANTED_BUFFERS,
+                                             .label = "weights"};
+    ok = ok && gi_arena_place(&store->arena, gpu, &request, places.slots, err);
+    for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
+        for (uint32_t j = 0; j < store->weights[i].n_parts; j++) {
+            const struct gi_range range = gi_arena_range(&store->arena, &places.slots[slot++]);
+            take_place(&store->weights[i].parts[j], &range);
+        }
+    }
+    close_places(&places);
+    return ok;
+}
+
+static void release(struct loader *loader)
+{
+    if (loader->team) {
+        gi_team_end(loader->team); // of what failed
+    }
+    gi_team_destroy(loader->team);
+    for (uint32_t i = 0; i < N_CHUNKS; i++) {
+        free(loader->chunks[i].quads);
+        free(loader->chunks[i].scales);
+    }
+}
+
+bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
+                          const struct gi_model_plan *plan, glinfer_progress_fn progress,
+                          void *user, struct glinfer_error *err)
+{
+    struct loader loader = {
+        .gpu = gpu, .plan = plan, .progress = progress, .user = user, .err = err};
+    for (size_t i = 0; i < gi_gguf_tensor_count(plan->gguf); i++) {
+        loader.total += gi_gguf_tensor_at(plan->gguf, i)->size;
+    }
+    memset(store, 0, sizeof(*store));
+    loader.team = gi_team_create(0);
+    bool ok = (loader.team || gi_error_no_memory(err, 1, "threads that load weights")) &&
+              copy_weights(store, plan, err) && place_parts(store, gpu, plan, err);
+    for (uint32_t i = 0; ok && i < plan->n_weights; i++) {
+        ok = load_weight(&loader, &plan->weights[i], &store->weights[i]);
+    }
+    ok = ok && gi_gpu_check(gpu, "loading weights", err);
+    release(&loader);
+    if (!ok) {
+        gi_weight_store_finish(store, gpu);
+    }
+    return ok;
+}
+
+void gi_weight_store_finish(struct gi_weight_store *store, struct gi_gpu *gpu)
+{
+    gi_arena_finish(&store->arena, gpu);
+    free(store->weights);
+    free(store->names);
+    memset(store, 0, sizeof(*store));
+}

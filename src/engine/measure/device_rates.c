@@ -1,0 +1,186 @@
+// glinfer_device_measure: what a device can do at most.
+#include "base/clock.h"
+#include "engine/api/device.h"
+#include "engine/load/arena.h"
+#include "ops/record/rate.h"
+
+#include <math.h>
+#include <string.h>
+
+struct rates {
+    struct gi_gpu *gpu;
+    struct gi_program_table *programs;
+    struct gi_arena arena;
+    struct gi_range x, y; // of one size
+    struct glinfer_error *err;
+};
+
+struct rate_table {
+    struct gi_dispatch_table *table;
+    double work; // bytes or flops of a replay
+};
+
+static bool is_large(const struct gi_gpu *gpu)
+{
+    return gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT && !gi_gpu_platform(gpu)->is_software;
+}
+
+// Bytes of a buffer: well over the caches, well under what a small board has.
+static uint64_t first_size(const struct gi_gpu *gpu)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    uint64_t size = is_large(gpu) ? 128u << 20 : 32u << 20;
+    const uint64_t texels = (uint64_t)limits->max_texels * 16;
+    size = size < limits->max_storage_block_size ? size : limits->max_storage_block_size;
+    size = limits->has_texture_buffer && texels < size ? texels : size;
+    return size / GI_RATE_UNIT * GI_RATE_UNIT;
+}
+
+static bool allocate(struct rates *rates, uint64_t size, struct glinfer_error *err)
+{
+    struct gi_arena_slot slots[2];
+    gi_arena_init(&rates->arena, 512ull << 20, gi_arena_alignment(gi_gpu_limits(rates->gpu)));
+    if (!gi_arena_add(&rates->arena, size, &slots[0], err) ||
+        !gi_arena_add(&rates->arena, size, &slots[1], err) ||
+        !gi_arena_allocate(&rates->arena, rates->gpu, "rates", err)) {
+        gi_arena_finish(&rates->arena, rates->gpu);
+        return false;
+    }
+    rates->x = gi_arena_range(&rates->arena, &slots[0]);
+    rates->y = gi_arena_range(&rates->arena, &slots[1]);
+    return true;
+}
+
+// As much as there is room for.
+static bool allocate_some(struct rates *rates)
+{
+    enum { LEAST = 4 << 20 };
+    uint64_t size = first_size(rates->gpu);
+    while (size / 2 >= LEAST && !allocate(rates, size, NULL)) {
+        size /= 2;
+    }
+    return rates->x.buffer || allocate(rates, size, rates->err);
+}
+
+//-- timing --------------------------------------------------------------------------------------
+
+static bool replay(const struct rates *rates, const struct rate_table *rate, uint32_t n,
+                   uint64_t *ns)
+{
+    const struct gi_replay replay = {.n_tokens = 1};
+    const uint64_t begin = gi_clock_ns();
+    for (uint32_t i = 0; i < n; i++) {
+        gi_dispatch_table_replay(rate->table, &replay);
+    }
+    const bool ok = gi_gpu_finish(rates->gpu, rates->err);
+    *ns = gi_clock_ns() - begin + 1;
+    return ok;
+}
+
+// Work a nanosecond: so many replays that the waits do not count, the best of some runs. The first
+// ones wake the device up; where one alone is slow it is enough.
+static bool measure(const struct rates *rates, const struct rate_table *rate, double *best)
+{
+    enum { LONG_NS = 20000000, SLOW_NS = 300000000, N_RUN = 4, MOST = 4096 };
+    uint64_t ns = 0;
+    uint32_t n = 1;
+    if (!replay(rates, rate, n, &ns)) {
+        return false;
+    }
+    if (ns > SLOW_NS) {
+        *best = fmax(*best, rate->work / (double)ns);
+        return true;
+    }
+    while (ns < LONG_NS && n < MOST) {
+        n *= 2;
+        if (!replay(rates, rate, n, &ns)) {
+            return false;
+        }
+    }
+    for (int i = 0; i < N_RUN; i++) {
+        if (!replay(rates, rate, n, &ns)) {
+            return false;
+        }
+        *best = fmax(*best, rate->work * n / (double)ns);
+    }
+    return true;
+}
+
+//-- the tables ------------------------------------------------------------------------------------
+
+enum rate_kind {
+    RATE_COPY,
+    RATE_READ,
+    RATE_READ_TEXELS,
+    RATE_FMA,
+};
+
+// Sized so that one dispatch takes a small GPU some ms and a large one some 100 us.
+static bool record_fma(const struct rates *rates, struct gi_recorder *recorder, double *flops)
+{
+    enum { N_ROUND = 64 };
+    struct gi_range y = rates->y;
+    const uint64_t size = is_large(rates->gpu) ? 1u << 20 : 1u << 16;
+    y.size = size < y.size ? size : y.size;
+    *flops = (double)y.size / sizeof(float) * N_ROUND * GI_RATE_FLOPS_A_ROUND;
+    return gi_op_rate_fma(recorder, y, N_ROUND, 0.9990234375F, 0.0009765625F, rates->err);
+}
+
+static bool record(const struct rates *rates, enum rate_kind kind, struct gi_recorder *recorder,
+                   double *work)
+{
+    switch (kind) {
+    case RATE_COPY:
+        *work = (double)rates->x.size * 2;
+        return gi_op_rate_copy(recorder, rates->y, rates->x, rates->err);
+    case RATE_READ:
+    case RATE_READ_TEXELS:
+        *work = (double)(rates->x.size + gi_rate_parity_size(rates->gpu, rates->x.size));
+        return gi_op_rate_read(recorder, rates->y, rates->x, kind == RATE_READ_TEXELS, rates->err);
+    default:
+        return record_fma(rates, recorder, work);
+    }
+}
+
+static bool measure_kind(const struct rates *rates, enum rate_kind kind, double *best)
+{
+    const struct gi_dispatch_table_params params = {0};
+    struct gi_recorder recorder = {.gpu = rates->gpu, .programs = rates->programs};
+    struct rate_table rate = {0};
+    if (kind == RATE_READ_TEXELS && !gi_gpu_limits(rates->gpu)->has_texture_buffer) {
+        return true;
+    }
+    recorder.table = gi_dispatch_table_create(rates->gpu, rates->programs, &params, rates->err);
+    rate.table = recorder.table;
+    const bool ok = rate.table && record(rates, kind, &recorder, &rate.work) &&
+                    gi_program_table_build(rates->programs, NULL, NULL, rates->err) &&
+                    gi_dispatch_table_seal(rate.table, rates->err) && measure(rates, &rate, best);
+    gi_dispatch_table_destroy(rate.table);
+    return ok;
+}
+
+static bool measure_all(struct rates *rates, struct glinfer_device_rates *found)
+{
+    return allocate_some(rates) && measure_kind(rates, RATE_COPY, &found->copy_gb_per_s) &&
+           measure_kind(rates, RATE_READ, &found->read_gb_per_s) &&
+           measure_kind(rates, RATE_READ_TEXELS, &found->read_gb_per_s) &&
+           measure_kind(rates, RATE_FMA, &found->gflop_per_s);
+}
+
+bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device_rates *rates,
+                            struct glinfer_error *err)
+{
+    struct glinfer_device_rates full = {.struct_size = rates->struct_size};
+    struct rates run = {.gpu = device->gpu, .programs = device->programs, .err = err};
+    struct gi_platform_saved saved;
+    if (!gi_gpu_enter(device->gpu, &saved, err)) {
+        return false;
+    }
+    const bool ok = measure_all(&run, &full);
+    gi_arena_finish(&run.arena, device->gpu);
+    gi_gpu_leave(device->gpu, &saved);
+    if (ok) {
+        memcpy(rates, &full, full.struct_size < sizeof(full) ? full.struct_size : sizeof(full));
+    }
+    return ok;
+}

@@ -1,0 +1,547 @@
+// glinfer_profile: the same tables that glinfer_generate replays, with a timer around each dispatch.
+// Wall and host times come from runs without the timer, which costs time of its own.
+#include "base/clock.h"
+#include "engine/run/session_persistent.h"
+#include "engine/run/session_tables.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_STEPS = 16,
+    STEPS_A_SET = 8,    // that are timed together: bounds the queries
+    STEPS_A_CHAIN = 64, // that are waited for together without a timer
+    WARM_TOKENS = 16,   // at least, of a prompt that only wakes the device
+    PROMPT_FLUSH = 9,   // dispatches between flushes
+    MOST_REPEATS = 4,   // of a set whose clock jumped
+};
+
+// A dispatch of a set: what was replayed for how many tokens.
+struct span {
+    const struct gi_dispatch *dispatch; // of the table
+    uint32_t n_past, n_tokens;
+};
+
+struct profile {
+    struct glinfer_session *session;
+    struct glinfer_profile_params params;
+    struct glinfer_profile_stats stats;
+    struct glinfer_error *err;
+    struct gi_timer *timer;
+    struct span *spans;
+    uint64_t *ns, *first_ns; // of spans: the last set, the first run
+    uint32_t n_spans, capacity;
+    uint32_t spans_a_run;
+    uint32_t *tokens; // of a prompt
+    struct glinfer_profile_kernel *kernels;
+    uint32_t n_kernels;
+    uint64_t run_ns; // a guess at a run's time
+};
+
+static struct gi_gpu *gpu_of(const struct profile *profile)
+{
+    return profile->session->model->device->gpu;
+}
+
+//-- submitting a set ------------------------------------------------------------------------------
+
+static bool write_range(const struct profile *profile, enum gi_session_range range,
+                        const void *data, uint64_t size)
+{
+    const struct gi_range *target = &profile->session->ranges[range];
+    return gi_buffer_write((struct gi_buffer *)target->buffer, gpu_of(profile), target->offset,
+                           data, size, profile->err);
+}
+
+static bool write_state(const struct profile *profile, uint32_t n_past, uint32_t n_tokens)
+{
+    const struct gi_step_state state = {
+        .n_past = n_past,
+        .n_tokens = n_tokens,
+        .epoch = ++profile->session->epoch,
+        .max_steps = UINT32_MAX,
+        .top_p = 1.0F,
+    };
+    return write_range(profile, GI_SESSION_STATE, &state, sizeof(state));
+}
+
+static void add_spans(struct profile *profile, const struct gi_dispatch_table *table,
+                      const struct gi_replay *replay)
+{
+    const uint32_t count = gi_dispatch_table_count(table);
+    for (uint32_t i = 0; i < count && profile->n_spans < profile->capacity; i++) {
+        profile->spans[profile->n_spans++] =
+            (struct span){gi_dispatch_table_at(table, i), replay->n_past, replay->n_tokens};
+    }
+}
+
+// Replays with the timer, or without one adds the time of submitting to the stats.
+static void replay_table(struct profile *profile, struct gi_dispatch_table *table,
+                         const struct gi_replay *replay)
+{
+    const uint64_t begin = gi_clock_ns();
+    gi_dispatch_table_replay(table, replay);
+    if (replay->timer) {
+        add_spans(profile, table, replay);
+    } else {
+        profile->stats.host_ns += (double)(gi_clock_ns() - begin);
+    }
+}
+
+// One table for all steps, that of the first. It is ready.
+static struct gi_dispatch_table *step_table(const struct profile *profile)
+{
+    return gi_session_step(profile->session, GI_STEP_END_ARGMAX, profile->params.depth, NULL);
+}
+
+static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_timer *timer)
+{
+    struct gi_dispatch_table *step = step_table(profile);
+    const uint32_t depth = profile->params.depth;
+    if (!gi_dispatch_table_prime(step, depth, 1, profile->err) || !write_state(profile, depth, 1)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n_steps; i++) {
+        const struct gi_replay replay = {.n_past = depth + i, .n_tokens = 1, .timer = timer};
+        replay_table(profile, step, &replay);
+    }
+    return true;
+}
+
+// Tokens of the batch behind the first tokens of a prompt.
+static uint32_t next_batch(const struct profile *profile, uint32_t n_tokens, uint32_t done)
+{
+    const uint32_t most = profile->session->n_batch;
+    return n_tokens - done < most ? n_tokens - done : most;
+}
+
+static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_timer *timer)
+{
+    struct glinfer_session *session = profile->session;
+    uint32_t count = 0;
+    for (uint32_t done = 0; done < n_tokens; done += count) {
+        count = next_batch(profile, n_tokens, done);
+        const struct gi_replay replay = {.n_past = profile->params.depth + done,
+                                         .n_tokens = count,
+                                         .flush_interval = PROMPT_FLUSH,
+                                         .timer = timer};
+        struct gi_dispatch_table *table = gi_session_prompt(session, count, profile->err);
+        if (!table ||
+            !write_range(profile, GI_SESSION_TOKENS, profile->tokens + done,
+                         count * sizeof(profile->tokens[0])) ||
+            !write_state(profile, replay.n_past, count)) {
+            return false;
+        }
+        replay_table(profile, table, &replay);
+    }
+    const struct gi_replay end = {.n_past = profile->params.depth, .n_tokens = 1, .timer = timer};
+    replay_table(profile, session->prompt_end[GI_STEP_END_ARGMAX], &end);
+    return true;
+}
+
+static bool check_cancel(const struct profile *profile)
+{
+    if (!atomic_exchange(&profile->session->is_cancelled, false)) {
+        return true;
+    }
+    return gi_error_set(profile->err, GLINFER_STATUS_CANCELLED, "the profile was cancelled");
+}
+
+// Runs n steps, or a prompt of n tokens, and waits for them; *ns is the host's time of it all.
+static bool run_set(struct profile *profile, bool is_prompt, uint32_t n, struct gi_timer *timer,
+                    uint64_t *ns)
+{
+    const uint64_t begin = gi_clock_ns();
+    profile->n_spans = 0;
+    if (timer) {
+        gi_timer_reset(timer);
+    }
+    const bool ok =
+        check_cancel(profile) &&
+        (is_prompt ? submit_prompt(profile, n, timer) : submit_steps(profile, n, timer)) &&
+        gi_gpu_finish(gpu_of(profile), profile->err);
+    *ns = gi_clock_ns() - begin;
+    return ok;
+}
+
+//-- without a timer -------------------------------------------------------------------------------
+
+// Compiles what drivers compile late, wakes the device and learns what a run takes.
+static bool warm_up(struct profile *profile)
+{
+    enum { WARM_NS = 50000000, MOST = 64 };
+    const uint32_t n_prompt = profile->params.n_prompt, n_few = profile->session->n_few;
+    const uint32_t most = n_few < WARM_TOKENS ? WARM_TOKENS : n_few + 1; // by the kernels of many
+    const uint32_t n = n_prompt > most ? most : n_prompt > 0 ? n_prompt : 1;
+    uint64_t total = 0, ns = 0;
+    if (!run_set(profile, n_prompt > 0, n, NULL, &ns)) {
+        return false;
+    }
+    for (int i = 0; i < MOST && total < WARM_NS; i++, total += ns) {
+        if (!run_set(profile, n_prompt > 0, n, NULL, &ns)) {
+            return false;
+        }
+    }
+    profile->run_ns = n_prompt > 0 ? ns * n_prompt / n : ns;
+    return true;
+}
+
+// Steps, at most `most`, that keep a submission to the session's budget.
+static uint32_t choose_steps(const struct profile *profile, uint32_t left, uint32_t most)
+{
+    const uint64_t fit = profile->session->budget_ns / (profile->run_ns + 1);
+    const uint32_t n = fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
+    return n < left ? n : left;
+}
+
+static bool measure_wall(struct profile *profile)
+{
+    const uint32_t n_prompt = profile->params.n_prompt, n_runs = profile->params.n_runs;
+    uint64_t ns = 0;
+    profile->stats.host_ns = 0;
+    for (uint32_t done = 0; done < n_runs;) {
+        const uint32_t n = n_prompt > 0 ? 1 : choose_steps(profile, n_runs - done, STEPS_A_CHAIN);
+        if (!run_set(profile, n_prompt > 0, n_prompt > 0 ? n_prompt : n, NULL, &ns)) {
+            return false;
+        }
+        profile->stats.wall_ns += (double)ns / n_runs;
+        done += n;
+    }
+    profile->stats.host_ns /= n_runs;
+    return true;
+}
+
+//-- with a timer ----------------------------------------------------------------------------------
+
+static uint64_t sum(const uint64_t *ns, uint32_t n)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        total += ns[i];
+    }
+    return total;
+}
+
+static bool use_waits(struct profile *profile)
+{
+    gi_timer_destroy(profile->timer);
+    profile->timer = gi_timer_create_waiting(gpu_of(profile), profile->capacity, profile->err);
+    profile->stats.clock = GLINFER_PROFILE_WAIT;
+    return profile->timer != NULL;
+}
+
+// Takes queries where they account for a good part of a step's time. llvmpipe has them too, but they
+// say a nanosecond.
+static bool choose_clock(struct profile *profile)
+{
+    enum { LEAST_SHARE = 20 };
+    uint64_t ns = 0;
+    if (!gi_gpu_limits(gpu_of(profile))->has_timer_query) {
+        return use_waits(profile);
+    }
+    profile->timer = gi_timer_create(gpu_of(profile), profile->capacity, profile->err);
+    for (int i = 0; profile->timer && i < MOST_REPEATS; i++) {
+        if (!run_set(profile, false, 1, profile->timer, &ns)) {
+            return false;
+        }
+        const enum gi_timer_status status = gi_timer_await(profile->timer, profile->ns);
+        if (status == GI_TIMER_STATUS_PENDING) {
+            break;
+        }
+        if (status == GI_TIMER_STATUS_READY) {
+            const bool is_useful = sum(profile->ns, profile->n_spans) * LEAST_SHARE > ns;
+            return is_useful || use_waits(profile);
+        }
+    }
+    return profile->timer && use_waits(profile);
+}
+
+// Runs a set until its clock did not jump.
+static bool time_set(struct profile *profile, uint32_t n)
+{
+    const bool is_prompt = profile->params.n_prompt > 0;
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i <= MOST_REPEATS; i++) {
+        if (i == MOST_REPEATS && !use_waits(profile)) {
+            return false;
+        }
+        if (!run_set(profile, is_prompt, n, profile->timer, &ns)) {
+            return false;
+        }
+        if (gi_timer_await(profile->timer, profile->ns) == GI_TIMER_STATUS_READY) {
+            return true;
+        }
+        profile->stats.n_repeated += is_prompt ? 1 : n;
+    }
+    return gi_error_set(profile->err, GLINFER_STATUS_DRIVER, "the driver's timers gave no result");
+}
+
+//-- figures ---------------------------------------------------------------------------------------
+
+// Each token of a batch sees the keys before it and, on average, half of its own batch.
+static double keys_of(const struct span *span)
+{
+    const double n_keys = span->n_past + (span->n_tokens + 1) / 2.0;
+    const uint32_t window = span->dispatch->window;
+    return window > 0 && n_keys > window ? window : n_keys;
+}
+
+static uint64_t bytes_of(const struct span *span)
+{
+    const struct gi_dispatch *dispatch = span->dispatch;
+    uint64_t n_keys = (uint64_t)span->n_past + span->n_tokens;
+    const uint64_t most = (uint64_t)dispatch->window + span->n_tokens - 1;
+    n_keys = dispatch->window > 0 && n_keys > most ? most : n_keys;
+    return dispatch->weight_bytes + dispatch->key_bytes * n_keys;
+}
+
+static uint64_t flops_of(const struct span *span)
+{
+    const double key_flops = (double)span->dispatch->key_flops * keys_of(span);
+    return (2 * span->dispatch->n_weight + (uint64_t)key_flops) * span->n_tokens;
+}
+
+static const char *program_of(const struct profile *profile, const struct span *span)
+{
+    return gi_program_label(profile->session->model->device->programs, span->dispatch->program);
+}
+
+static struct glinfer_profile_kernel *find_kernel(struct profile *profile, const struct span *span)
+{
+    const char *program = program_of(profile, span);
+    for (uint32_t i = 0; i < profile->n_kernels; i++) {
+        struct glinfer_profile_kernel *kernel = &profile->kernels[i];
+        if (kernel->program == program && strcmp(kernel->label, span->dispatch->label) == 0) {
+            return kernel;
+        }
+    }
+    struct glinfer_profile_kernel *kernel = &profile->kernels[profile->n_kernels++];
+    *kernel = (struct glinfer_profile_kernel){.label = span->dispatch->label, .program = program};
+    return kernel;
+}
+
+static void add_set(struct profile *profile)
+{
+    for (uint32_t i = 0; i < profile->n_spans; i++) {
+        const struct span *span = &profile->spans[i];
+        struct glinfer_profile_kernel *kernel = find_kernel(profile, span);
+        kernel->n_dispatches++;
+        kernel->ns += (double)profile->ns[i];
+        kernel->weight_bytes += span->dispatch->weight_bytes;
+        kernel->bytes += bytes_of(span);
+        kernel->flops += flops_of(span);
+    }
+}
+
+static int compare_kernels(const void *a, const void *b)
+{
+    const struct glinfer_profile_kernel *x = a, *y = b;
+    return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+// Turns sums over the runs into means.
+static void finish_kernels(struct profile *profile)
+{
+    const uint32_t n = profile->params.n_runs;
+    assert(n > 0);
+    for (uint32_t i = 0; i < profile->n_kernels; i++) {
+        struct glinfer_profile_kernel *kernel = &profile->kernels[i];
+        kernel->n_dispatches /= n;
+        kernel->ns /= n;
+        kernel->weight_bytes /= n;
+        kernel->bytes /= n;
+        kernel->flops /= n;
+        profile->stats.kernel_ns += kernel->ns;
+        profile->stats.weight_bytes += kernel->weight_bytes;
+    }
+    qsort(profile->kernels, profile->n_kernels, sizeof(profile->kernels[0]), compare_kernels);
+}
+
+static bool measure_kernels(struct profile *profile)
+{
+    const uint32_t n_prompt = profile->params.n_prompt, n_runs = profile->params.n_runs;
+    for (uint32_t done = 0; done < n_runs;) {
+        const uint32_t n = n_prompt > 0 ? 1 : choose_steps(profile, n_runs - done, STEPS_A_SET);
+        if (!time_set(profile, n_prompt > 0 ? n_prompt : n)) {
+            return false;
+        }
+        if (done == 0) {
+            memcpy(profile->first_ns, profile->ns, profile->spans_a_run * sizeof(profile->ns[0]));
+        }
+        add_set(profile);
+        done += n;
+    }
+    finish_kernels(profile);
+    return true;
+}
+
+//-- the whole -------------------------------------------------------------------------------------
+
+static void report(const struct profile *profile)
+{
+    const struct glinfer_profile_params *params = &profile->params;
+    for (uint32_t i = 0; params->on_kernel && i < profile->n_kernels; i++) {
+        params->on_kernel(params->user, &profile->kernels[i]);
+    }
+    uint64_t begin_ns = 0;
+    for (uint32_t i = 0; params->on_dispatch && i < profile->spans_a_run; i++) {
+        const struct span *span = &profile->spans[i]; // every set begins with the same run
+        const struct glinfer_profile_dispatch dispatch = {
+            .label = span->dispatch->label,
+            .program = program_of(profile, span),
+            .begin_ns = begin_ns,
+            .ns = profile->first_ns[i],
+            .bytes = bytes_of(span),
+            .flops = flops_of(span),
+        };
+        params->on_dispatch(params->user, &dispatch);
+        begin_ns += profile->first_ns[i];
+    }
+}
+
+static bool prepare(const struct profile *profile)
+{
+    struct glinfer_session *session = profile->session;
+    const uint32_t n_prompt = profile->params.n_prompt;
+    uint32_t tables = gi_session_step_bit(session, GI_STEP_END_ARGMAX, profile->params.depth);
+    if (n_prompt > 0) { // of one token as of two: no step here
+        tables |= gi_session_choose_tables(session, GI_STEP_END_ARGMAX, n_prompt > 1 ? n_prompt : 2,
+                                           true);
+    }
+    return gi_session_prepare(session, tables, NULL, NULL, profile->err);
+}
+
+// Dispatches of a prompt; 0 on failure.
+static uint32_t count_prompt(const struct profile *profile)
+{
+    struct glinfer_session *session = profile->session;
+    const uint32_t n_tokens = profile->params.n_prompt;
+    uint32_t n = gi_dispatch_table_count(session->prompt_end[GI_STEP_END_ARGMAX]);
+    for (uint32_t done = 0; done < n_tokens; done += session->n_batch) {
+        const struct gi_dispatch_table *table =
+            gi_session_prompt(session, next_batch(profile, n_tokens, done), profile->err);
+        if (!table) {
+            return 0;
+        }
+        n += gi_dispatch_table_count(table);
+    }
+    return n;
+}
+
+static bool count_spans(struct profile *profile)
+{
+    const uint32_t a_step = gi_dispatch_table_count(step_table(profile));
+    const bool is_prompt = profile->params.n_prompt > 0;
+    profile->spans_a_run = is_prompt ? count_prompt(profile) : a_step;
+    profile->capacity = is_prompt ? profile->spans_a_run : a_step * STEPS_A_SET;
+    profile->capacity = profile->capacity > a_step ? profile->capacity : a_step;
+    return profile->spans_a_run > 0;
+}
+
+static bool allocate(struct profile *profile)
+{
+    const uint32_t n_prompt = profile->params.n_prompt;
+    if (!count_spans(profile)) {
+        return false;
+    }
+    profile->spans = calloc(profile->capacity, sizeof(profile->spans[0]));
+    profile->ns = calloc(profile->capacity, sizeof(profile->ns[0]));
+    profile->first_ns = calloc(profile->capacity, sizeof(profile->ns[0]));
+    profile->kernels = calloc(profile->capacity, sizeof(profile->kernels[0]));
+    profile->tokens = calloc((size_t)n_prompt + 1, sizeof(profile->tokens[0]));
+    return (profile->spans && profile->ns && profile->first_ns && profile->kernels &&
+            profile->tokens) ||
+           gi_error_no_memory(profile->err, profile->capacity * sizeof(profile->kernels[0]),
+                              "a profile");
+}
+
+static void release(struct profile *profile)
+{
+    gi_timer_destroy(profile->timer);
+    free(profile->spans);
+    free(profile->ns);
+    free(profile->first_ns);
+    free(profile->kernels);
+    free(profile->tokens);
+}
+
+static void fill_tokens(struct profile *profile)
+{
+    const uint32_t n_vocab = profile->session->model->facts.n_vocab;
+    uint32_t random = 1;
+    for (uint32_t i = 0; i < profile->params.n_prompt; i++) {
+        random = random * 1664525u + 1013904223u;
+        profile->tokens[i] = (random >> 8) % n_vocab;
+    }
+}
+
+static bool check_fit(const struct profile *profile)
+{
+    const struct glinfer_profile_params *params = &profile->params;
+    const uint64_t n = params->n_prompt > 0 ? params->n_prompt : params->n_runs;
+    if (params->depth + n <= profile->session->n_ctx) {
+        return true;
+    }
+    return gi_error_set(profile->err, GLINFER_STATUS_CONTEXT_FULL,
+                        "%llu tokens at a depth of %u do not fit the context of %u",
+                        (unsigned long long)n, params->depth, profile->session->n_ctx);
+}
+
+static void recall_dispatch(struct profile *profile)
+{
+    uint64_t step_ns;
+    profile->stats.dispatch =
+        gi_session_recall_dispatch(profile->session, GI_STEP_END_ARGMAX, &step_ns);
+    profile->stats.persistent_ns = (double)step_ns;
+}
+
+static bool run_profile(struct profile *profile)
+{
+    bool ok = prepare(profile) && allocate(profile);
+    if (ok) {
+        fill_tokens(profile);
+    }
+    ok = ok && warm_up(profile) && measure_wall(profile) && choose_clock(profile) &&
+         measure_kernels(profile) && gi_gpu_check(gpu_of(profile), "profiling", profile->err);
+    if (ok) {
+        profile->stats.n_runs = profile->params.n_runs;
+        profile->stats.n_dispatches = profile->spans_a_run;
+        recall_dispatch(profile);
+        report(profile);
+    }
+    release(profile);
+    return ok;
+}
+
+static void take_params(struct profile *profile, const struct glinfer_profile_params *params)
+{
+    struct glinfer_profile_params *own = &profile->params;
+    if (params) {
+        memcpy(own, params,
+               params->struct_size < sizeof(*own) ? params->struct_size : sizeof(*own));
+    }
+    if (own->n_runs == 0) {
+        own->n_runs = own->n_prompt > 0 ? 1 : DEFAULT_STEPS;
+    }
+}
+
+bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profile_params *params,
+                     struct glinfer_profile_stats *stats, struct glinfer_error *err)
+{
+    struct profile profile = {.session = session, .err = err};
+    struct gi_platform_saved saved;
+    take_params(&profile, params);
+    if (!check_fit(&profile) || !gi_gpu_enter(gpu_of(&profile), &saved, err)) {
+        return false;
+    }
+    glinfer_session_reset(session);
+    const bool ok = run_profile(&profile);
+    gi_gpu_leave(gpu_of(&profile), &saved);
+    if (ok && stats) {
+        profile.stats.struct_size = stats->struct_size;
+        memcpy(stats, &profile.stats,
+               stats->struct_size < sizeof(*stats) ? stats->struct_size : sizeof(*stats));
+    }
+    return ok;
+}

@@ -1,0 +1,466 @@
+// glinfer_tune: measures the shapes that the session's model can run with. Every candidate is recorded as the
+// whole table that a session would have with it, so that weights, barriers and neighbours are those of real
+// work; a replay then runs or times the dispatches of one site.
+#include "base/cache_file.h"
+#include "base/clock.h"
+#include "engine/measure/tune_private.h"
+#include "gguf/ggml_type.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_MS = 10000,
+    DEFAULT_SLOW_MS = 60000, // of what runs few steps a second
+    LEAST_STEP_SAMPLES = 3,
+};
+
+//-- all sites -------------------------------------------------------------------------------------
+
+// The weights of one site alone may stay in the cache of a large GPU, where in a whole step they come from
+// memory: there it is measured in the whole, as long as that is short. Caches of small GPUs hold no model's
+// layers.
+static bool is_in_whole(const struct gi_tune *tune, const struct gi_tune_site *site)
+{
+    enum { SHORT_STEP_NS = 5000000 };
+    return gi_gpu_class(gi_tune_gpu(tune)) == GI_GPU_CLASS_SPLIT && !site->is_prompt &&
+           !tune->clock.is_waiting && tune->stats.table_step_ns < SHORT_STEP_NS;
+}
+
+static void count_dispatches(struct gi_tune *tune, const struct gi_dispatch_table *table,
+                             bool is_prompt)
+{
+    for (uint32_t i = 0; i < gi_dispatch_table_count(table); i++) {
+        const struct gi_dispatch *dispatch = gi_dispatch_table_at(table, i);
+        if (dispatch->site > 0) {
+            struct gi_tune_site *site = &tune->sites[dispatch->site - 1];
+            if (is_prompt && site->number > 0 && !site->is_prompt) {
+                continue; // experts: a prompt takes the shape of the step
+            }
+            site->number = dispatch->site;
+            site->is_prompt = is_prompt;
+            site->n_dispatches++;
+        }
+    }
+}
+
+// The sites of the decode step first, because an answer spends most of its time there.
+static int compare_sites(const void *a, const void *b)
+{
+    const struct gi_tune_site *x = a, *y = b;
+    if (x->is_prompt != y->is_prompt) {
+        return x->is_prompt ? 1 : -1;
+    }
+    return (x->table_ns < y->table_ns) - (x->table_ns > y->table_ns);
+}
+
+// Sum of what sites still take of the step, or of the batch.
+static double sum_sites(const struct gi_tune *tune, uint32_t first, bool is_prompt)
+{
+    double sum = 0;
+    for (uint32_t i = first; i < tune->known->count; i++) {
+        sum += tune->sites[i].is_prompt == is_prompt ? tune->sites[i].table_ns : 0;
+    }
+    return sum;
+}
+
+static bool has_choice(const struct gi_tune *tune, const struct gi_tune_site *site)
+{
+    return site->n_dispatches > 0 && gi_tune_known(tune, site)->n_candidates > 0;
+}
+
+static bool has_prompt_choice(const struct gi_tune *tune)
+{
+    bool has_any = false;
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        has_any = has_any || (tune->sites[i].is_prompt && has_choice(tune, &tune->sites[i]));
+    }
+    return has_any;
+}
+
+// Takes the table's time of each site, until the time is over, and puts what takes longest first.
+static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
+                         struct gi_dispatch_table *prompt)
+{
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        struct gi_tune_site *site = &tune->sites[i];
+        if (!has_choice(tune, site) || (tune->total > 0 && gi_clock_ns() > tune->end_ns)) {
+            continue;
+        }
+        site->is_whole = is_in_whole(tune, site);
+        if (!gi_tune_survey_site(tune, site, site->is_prompt ? prompt : step)) {
+            return false;
+        }
+        tune->total += gi_tune_known(tune, site)->n_candidates + 1;
+    }
+    qsort(tune->sites, tune->known->count, sizeof(tune->sites[0]), compare_sites);
+    return true;
+}
+
+// Of comparing whole steps, which comes behind the sites.
+static uint64_t least_compare_ns(const struct gi_tune *tune)
+{
+    const double replays = 2.0 * LEAST_STEP_SAMPLES * gi_tune_step_replays(tune);
+    return (uint64_t)(replays * tune->stats.table_step_ns);
+}
+
+// The step has three quarters of the time, the batch what is left; each site its share of that.
+static uint64_t site_end(const struct gi_tune *tune, uint32_t index, uint64_t sites_end_ns,
+                         uint64_t step_end_ns)
+{
+    const struct gi_tune_site *site = &tune->sites[index];
+    const uint64_t now = gi_clock_ns(), end_ns = site->is_prompt ? sites_end_ns : step_end_ns;
+    const double share = site->table_ns / sum_sites(tune, index, site->is_prompt);
+    return now < end_ns ? now + (uint64_t)((double)(end_ns - now) * share) : now;
+}
+
+static bool tune_sites(struct gi_tune *tune)
+{
+    const uint64_t begin = gi_clock_ns(), least_ns = least_compare_ns(tune);
+    const uint64_t end_ns = tune->end_ns > least_ns ? tune->end_ns - least_ns : 0;
+    const uint64_t left = end_ns > begin ? end_ns - begin : 0;
+    const bool has_prompt = sum_sites(tune, 0, true) > 0;
+    const uint64_t step_end_ns = begin + (has_prompt ? left / 4 * 3 : left);
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        if (i > 0 && gi_clock_ns() > end_ns) {
+            break;
+        }
+        struct gi_tune_site *site = &tune->sites[i];
+        if (site->table_ns > 0 &&
+            !gi_tune_site(tune, site, site_end(tune, i, end_ns, step_end_ns))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+//-- the whole step --------------------------------------------------------------------------------
+
+static bool is_changed(const struct gi_tune *tune, const struct gi_tune_site *site)
+{
+    return site->is_measured && strcmp(site->shape, gi_tune_known(tune, site)->shape) != 0;
+}
+
+static bool set_rows(const struct gi_tune *tune, struct gi_tuning *tuning)
+{
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        const struct gi_tune_site *site = &tune->sites[i];
+        if (site->is_measured &&
+            !gi_tuning_set(tuning, &gi_tune_known(tune, site)->key, site->shape, tune->err)) {
+            return false;
+        }
+    }
+    const struct gi_tuning_key dispatch = GI_TUNING_DISPATCH, batch = GI_TUNING_BATCH;
+    return (!tune->dispatch || gi_tuning_set(tuning, &dispatch, tune->dispatch, tune->err)) &&
+           (!tune->batch || gi_tuning_set(tuning, &batch, tune->batch, tune->err));
+}
+
+uint32_t gi_tune_step_replays(const struct gi_tune *tune)
+{
+    enum { MIN_REPLAYS = 2, MAX_REPLAYS = 8 };
+    const double fits = 1e8 / (tune->stats.table_step_ns + 1);
+    const uint32_t n = fits > MAX_REPLAYS   ? MAX_REPLAYS
+                       : fits < MIN_REPLAYS ? MIN_REPLAYS
+                                            : (uint32_t)fits;
+    return n < tune->session->n_ctx ? n : tune->session->n_ctx;
+}
+
+static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables[2])
+{
+    double ns[2][GI_TUNE_STEP_SAMPLES];
+    struct gi_tune_run run = {.n_tokens = 1, .n = gi_tune_step_replays(tune)};
+    uint32_t n = 0;
+    if (!gi_tune_clock_warm(&tune->clock, tune->err)) {
+        return false;
+    }
+    // Once over the time, as few as give a median.
+    for (; n < GI_TUNE_STEP_SAMPLES && (n < LEAST_STEP_SAMPLES || gi_clock_ns() < tune->end_ns);
+         n++) {
+        for (int i = 0; i < 2; i++) {
+            run.table = tables[i];
+            if (!gi_tune_clock_measure(&tune->clock, &run, &ns[i][n], tune->err)) {
+                return false;
+            }
+        }
+    }
+    tune->stats.table_step_ns = gi_tune_median(ns[0], n);
+    tune->stats.step_ns = gi_tune_median(ns[1], n);
+    return true;
+}
+
+static bool has_changed_step(const struct gi_tune *tune)
+{
+    bool has_changed = false;
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        const struct gi_tune_site *site = &tune->sites[i];
+        has_changed = has_changed || (!site->is_prompt && is_changed(tune, site));
+    }
+    return has_changed;
+}
+
+// Puts the table's shapes of the step back.
+static void take_back_step(struct gi_tune *tune)
+{
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        struct gi_tune_site *site = &tune->sites[i];
+        if (!site->is_prompt && is_changed(tune, site)) {
+            memcpy(site->shape, gi_tune_known(tune, site)->shape, sizeof(site->shape));
+            site->ns = site->table_ns;
+        }
+    }
+    tune->stats.step_ns = tune->stats.table_step_ns;
+}
+
+// The sum of the parts is not the whole: what does not make the step faster is not taken.
+static bool verify_step(struct gi_tune *tune, struct gi_dispatch_table *step)
+{
+    struct gi_dispatch_table *tables[2] = {step, NULL};
+    if (!has_changed_step(tune) && gi_clock_ns() > tune->end_ns) {
+        tune->stats.step_ns = tune->stats.table_step_ns;
+        return true;
+    }
+    if (!set_rows(tune, tune->trial)) {
+        return false;
+    }
+    tables[1] = gi_tune_record(tune, false);
+    const bool ok = tables[1] && gi_program_table_build(tune->programs, NULL, NULL, tune->err) &&
+                    gi_dispatch_table_seal(tables[1], tune->err) && compare_steps(tune, tables);
+    gi_dispatch_table_destroy(tables[1]);
+    if (ok && (!has_changed_step(tune) || tune->stats.step_ns >= tune->stats.table_step_ns)) {
+        take_back_step(tune);
+    }
+    return ok;
+}
+
+//-- the result ------------------------------------------------------------------------------------
+
+static void fill_tuned(struct glinfer_tuned *tuned, const struct gi_tuning_key *key,
+                       const char *shape)
+{
+    const struct gi_ggml_type_facts *type = gi_ggml_type_find(key->type);
+    *tuned = (struct glinfer_tuned){
+        .kernel = key->kernel,
+        .type = type ? type->name : "",
+        .n_rows = key->n_rows,
+        .n_cols = key->n_cols,
+        .extent = key->extent,
+        .shape = shape,
+    };
+}
+
+static void report_site(const struct gi_tune *tune, const struct gi_tune_site *site)
+{
+    struct glinfer_tuned tuned;
+    fill_tuned(&tuned, &gi_tune_known(tune, site)->key, site->shape);
+    tuned.table_shape = gi_tune_known(tune, site)->shape;
+    tuned.table_ns = site->table_ns;
+    tuned.ns = site->ns;
+    tuned.n_dispatches = site->n_dispatches;
+    tuned.n_candidates = site->n_tried;
+    if (tune->params.on_tuned) {
+        tune->params.on_tuned(tune->params.user, &tuned);
+    }
+}
+
+static void report_sites(struct gi_tune *tune)
+{
+    for (uint32_t i = 0; i < tune->known->count; i++) {
+        const struct gi_tune_site *site = &tune->sites[i];
+        tune->stats.n_sites +=
+            site->n_dispatches > 0 && gi_tune_known(tune, site)->n_candidates > 0;
+        if (site->is_measured) {
+            tune->stats.n_measured++;
+            tune->stats.n_changed += is_changed(tune, site);
+            report_site(tune, site);
+        }
+    }
+}
+
+// The file may hold more than the device took from it, see GLINFER_TUNING, or what was added since. The device
+// takes what was measured once it is stored.
+static bool keep(struct gi_tune *tune)
+{
+    struct glinfer_device *device = tune->session->model->device;
+    struct gi_tuning *kept = gi_tuning_create(tune->err);
+    const bool ok = kept && gi_tuning_file_load(&device->tuning_file, kept, tune->err) &&
+                    set_rows(tune, kept) &&
+                    gi_tuning_file_store(&device->tuning_file, kept, tune->err) &&
+                    set_rows(tune, device->tuning);
+    gi_tuning_destroy(kept);
+    if (ok && tune->dispatch) {
+        gi_gpu_set_indirect(gi_tune_gpu(tune), strcmp(tune->dispatch, "indirect") == 0);
+    }
+    if (ok) {
+        report_sites(tune);
+    }
+    return ok;
+}
+
+//-- the whole -------------------------------------------------------------------------------------
+
+static bool allocate(struct gi_tune *tune)
+{
+    const size_t size = (GI_MAX_CANDIDATES + 1) * sizeof(tune->candidates[0]);
+    tune->known = calloc(1, sizeof(*tune->known));
+    tune->candidates = calloc(GI_MAX_CANDIDATES + 1, sizeof(tune->candidates[0]));
+    tune->trial = gi_tuning_create(tune->err);
+    tune->programs = gi_program_table_create(gi_tune_gpu(tune), tune->err);
+    return tune->trial && tune->programs &&
+           ((tune->known && tune->candidates) ||
+            gi_error_no_memory(tune->err, size, "the candidates"));
+}
+
+static void release(struct gi_tune *tune)
+{
+    tune->session->recorder = tune->recorder;
+    gi_tune_clock_finish(&tune->clock);
+    gi_program_table_destroy(tune->programs);
+    gi_tuning_destroy(tune->trial);
+    free(tune->candidates);
+    free(tune->known);
+}
+
+// A batch of made-up tokens for the prompt's table.
+static bool write_tokens(struct gi_tune *tune)
+{
+    uint32_t tokens[GI_MAX_BATCH];
+    const uint32_t n_vocab = tune->session->model->facts.n_vocab;
+    const struct gi_range *range = &tune->session->ranges[GI_SESSION_TOKENS];
+    for (uint32_t i = 0; i < tune->session->n_batch; i++) {
+        tokens[i] = (i * 2654435761u >> 8) % n_vocab;
+    }
+    return gi_buffer_write((struct gi_buffer *)range->buffer, gi_tune_gpu(tune), range->offset,
+                           tokens, tune->session->n_batch * sizeof(tokens[0]), tune->err);
+}
+
+// Builds the step and takes what it needs to be timed.
+static bool begin_step(struct gi_tune *tune, struct gi_dispatch_table *step)
+{
+    const struct gi_tune_run run = {.table = step, .n_tokens = 1, .n = 1};
+    double *step_ns = &tune->stats.table_step_ns;
+    if (!gi_program_table_build(tune->programs, tune->params.progress, tune->params.user,
+                                tune->err) ||
+        !gi_dispatch_table_seal(step, tune->err) || !write_tokens(tune) ||
+        !gi_tune_clock_init(&tune->clock, tune->session, tune->err) ||
+        !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err) || // fills what is read
+        !gi_tune_clock_choose(&tune->clock, &run, tune->err) ||
+        !gi_tune_clock_warm(&tune->clock, tune->err) ||
+        !gi_tune_clock_measure(&tune->clock, &run, step_ns, tune->err)) {
+        return false;
+    }
+    tune->stats.clock = tune->clock.is_waiting ? GLINFER_PROFILE_WAIT : GLINFER_PROFILE_QUERY;
+    return true;
+}
+
+static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step)
+{
+    count_dispatches(tune, step, false);
+    if (!begin_step(tune, step) || !gi_tune_dispatch(tune) || !gi_tune_batch(tune)) {
+        return false;
+    }
+    struct gi_dispatch_table *prompt = gi_tune_record(tune, true);
+    if (!prompt) {
+        return false;
+    }
+    count_dispatches(tune, prompt, true);
+    const bool is_ready =
+        !has_prompt_choice(tune) || (gi_program_table_build(tune->programs, tune->params.progress,
+                                                            tune->params.user, tune->err) &&
+                                     gi_dispatch_table_seal(prompt, tune->err));
+    const bool ok = is_ready && survey_sites(tune, step, prompt) && tune_sites(tune) &&
+                    verify_step(tune, step) && gi_gpu_check(gi_tune_gpu(tune), "tuning", tune->err);
+    gi_dispatch_table_destroy(prompt);
+    return ok;
+}
+
+static bool run_tune(struct gi_tune *tune)
+{
+    const enum gi_gpu_class batch_class = gi_gpu_batch_class(gi_tune_gpu(tune));
+    tune->recorder = tune->session->recorder;
+    // What cannot be kept is not worth measuring.
+    bool ok = gi_tuning_file_check(&tune->session->model->device->tuning_file, tune->err) &&
+              allocate(tune);
+    tune->session->recorder.programs = tune->programs;
+    tune->session->recorder.tuning = tune->trial;
+    tune->session->recorder.sites = tune->known;
+    struct gi_dispatch_table *step = ok ? gi_tune_record(tune, false) : NULL;
+    ok = step && measure(tune, step) && keep(tune);
+    gi_dispatch_table_destroy(step);
+    if (!ok) {
+        gi_gpu_set_batch_class(gi_tune_gpu(tune), batch_class);
+    }
+    release(tune);
+    return ok;
+}
+
+static void take_params(struct gi_tune *tune, const struct glinfer_tune_params *params)
+{
+    struct glinfer_tune_params *own = &tune->params;
+    if (params) {
+        memcpy(own, params,
+               params->struct_size < sizeof(*own) ? params->struct_size : sizeof(*own));
+    }
+    if (own->max_ms == 0) {
+        const bool is_slow = gi_gpu_platform(gi_tune_gpu(tune))->is_software ||
+                             gi_gpu_class(gi_tune_gpu(tune)) != GI_GPU_CLASS_SPLIT;
+        own->max_ms = is_slow ? DEFAULT_SLOW_MS : DEFAULT_MS;
+    }
+    tune->end_ns = gi_clock_ns() + own->max_ms * 1000000ull;
+}
+
+bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_params *params,
+                  struct glinfer_tune_stats *stats, struct glinfer_error *err)
+{
+    struct gi_tune *tune = calloc(1, sizeof(*tune));
+    struct gi_platform_saved saved;
+    if (!tune) {
+        return gi_error_no_memory(err, sizeof(*tune), "tuning");
+    }
+    tune->session = session;
+    tune->err = err;
+    take_params(tune, params);
+    bool ok = gi_gpu_enter(gi_tune_gpu(tune), &saved, err);
+    if (ok) {
+        glinfer_session_reset(session);
+        ok = run_tune(tune);
+        gi_gpu_leave(gi_tune_gpu(tune), &saved);
+    }
+    if (ok && stats) {
+        const char *path = session->model->device->tuning_file.path;
+        tune->stats.path = path ? path : "";
+        tune->stats.struct_size = stats->struct_size;
+        memcpy(stats, &tune->stats,
+               stats->struct_size < sizeof(*stats) ? stats->struct_size : sizeof(*stats));
+    }
+    free(tune);
+    return ok;
+}
+
+//-- what is known ---------------------------------------------------------------------------------
+
+size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_fn each, void *user)
+{
+    const size_t n = gi_tuning_count(device->tuning);
+    for (size_t i = 0; each && i < n; i++) {
+        struct gi_tuning_key key;
+        struct glinfer_tuned tuned;
+        const char *shape = gi_tuning_at(device->tuning, i, &key);
+        fill_tuned(&tuned, &key, shape);
+        each(user, &tuned);
+    }
+    return n;
+}
+
+bool glinfer_device_reset_tuning(struct glinfer_device *device, struct glinfer_error *err)
+{
+    gi_tuning_clear(device->tuning);
+    if (device->verdict_folder && !gi_cache_clear(device->verdict_folder)) {
+        return gi_error_set(err, GLINFER_STATUS_IO, "%s cannot be cleared (%s)",
+                            device->verdict_folder, strerror(errno));
+    }
+    return gi_tuning_file_remove(&device->tuning_file, err);
+}

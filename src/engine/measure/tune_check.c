@@ -1,0 +1,98 @@
+// Whether a shape computes what the table's does, before it is taken: drivers have bugs in some shapes and not
+// in others. The whole step, or batch, runs from the same state with either.
+#include "engine/measure/tune_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Of the range of the values: over what another order of sums, or products in f16, do through all layers of a
+// model, well under what a wrong sum does.
+#define TOLERANCE 0.02
+
+struct output {
+    float *values;
+    uint32_t n;
+    uint32_t token; // of a step
+};
+
+// Of a step the logits, of a batch the last token's row of the residual stream.
+static struct gi_range output_range(const struct gi_tune *tune, bool is_prompt)
+{
+    const struct glinfer_session *session = tune->session;
+    const struct gi_rows *x = &session->graph.x;
+    struct gi_range range = session->ranges[is_prompt ? GI_SESSION_X : GI_SESSION_LOGITS];
+    if (is_prompt) {
+        range.offset += (uint64_t)(session->n_batch - 1) * x->stride * sizeof(float);
+    }
+    range.size =
+        (is_prompt ? session->model->facts.n_embd : session->model->facts.n_vocab) * sizeof(float);
+    return range;
+}
+
+// Steps before the one that is looked at: a first one attends to its own key alone, whatever q and k are.
+static uint32_t count_before(const struct gi_tune *tune)
+{
+    const uint32_t n_ctx = tune->session->n_ctx;
+    return n_ctx > 8 ? 8 : n_ctx - 1;
+}
+
+static bool fill_cache(struct gi_tune *tune, struct gi_dispatch_table *step)
+{
+    const struct gi_tune_run before = {.table = step, .n_tokens = 1, .n = count_before(tune)};
+    double ns;
+    return before.n == 0 || gi_tune_clock_measure(&tune->clock, &before, &ns, tune->err);
+}
+
+static bool run(struct gi_tune *tune, const struct gi_tune_site *site,
+                struct gi_dispatch_table *table, struct output *output)
+{
+    const struct gi_tune_run once = {
+        .table = table,
+        .n_past = site->is_prompt ? 0 : count_before(tune),
+        .n_tokens = site->is_prompt ? tune->session->n_batch : 1,
+        .n = 1,
+    };
+    const struct gi_range range = output_range(tune, site->is_prompt);
+    const struct gi_range state = tune->session->ranges[GI_SESSION_STATE];
+    double ns;
+    output->n = (uint32_t)(range.size / sizeof(float));
+    output->values = malloc(range.size);
+    if (!output->values) {
+        return gi_error_no_memory(tune->err, range.size, "results");
+    }
+    return gi_tune_clock_measure(&tune->clock, &once, &ns, tune->err) &&
+           gi_buffer_read(range.buffer, gi_tune_gpu(tune), range.offset, output->values, range.size,
+                          tune->err) &&
+           gi_buffer_read(state.buffer, gi_tune_gpu(tune), state.offset, &output->token,
+                          sizeof(output->token), tune->err);
+}
+
+static bool is_same(const struct output *a, const struct output *b)
+{
+    double low = INFINITY, high = -INFINITY, off = 0;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const double difference = fabs((double)a->values[i] - (double)b->values[i]);
+        low = fmin(low, a->values[i]);
+        high = fmax(high, a->values[i]);
+        off = difference > off || isnan(difference) ? difference : off;
+        if (isnan(off)) {
+            return false;
+        }
+    }
+    // The choice of the token stands for itself where logits agree in every bit.
+    const bool is_choice_same = off > 0 || a->token == b->token;
+    return is_choice_same && off <= TOLERANCE * (high - low);
+}
+
+bool gi_tune_check(struct gi_tune *tune, const struct gi_tune_site *site,
+                   struct gi_dispatch_table *table, struct gi_dispatch_table *other, bool *is_good)
+{
+    struct output outputs[2] = {0};
+    const bool ok = (site->is_prompt || fill_cache(tune, table)) &&
+                    run(tune, site, table, &outputs[0]) && run(tune, site, other, &outputs[1]);
+    *is_good = ok && is_same(&outputs[0], &outputs[1]);
+    free(outputs[0].values);
+    free(outputs[1].values);
+    return ok;
+}

@@ -1,0 +1,226 @@
+#include "engine/measure/tune_clock.h"
+
+#include "base/clock.h"
+#include "ops/record/rate.h"
+
+enum {
+    MOST_REPEATS = 4,
+    PROMPT_FLUSH = 9,
+    BURST_NS = 1000000,
+    MOST_BURSTS = 32,
+};
+
+static struct gi_gpu *gpu_of(const struct gi_tune_clock *clock)
+{
+    return clock->session->model->device->gpu;
+}
+
+//-- arithmetic ------------------------------------------------------------------------------------
+
+// Sized so that one dispatch takes a small GPU a millisecond and a large one some 100 us.
+static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
+{
+    enum { SIZE = 1 << 20, SMALL_SIZE = 1 << 16, N_ROUND = 64 };
+    const bool is_large = gi_gpu_class(gpu_of(clock)) == GI_GPU_CLASS_SPLIT;
+    const struct gi_dispatch_table_params params = {0};
+    struct gi_arena_slot slot;
+    struct gi_recorder recorder = clock->session->recorder;
+    gi_arena_init(&clock->arena, SIZE, gi_arena_alignment(gi_gpu_limits(gpu_of(clock))));
+    if (!gi_arena_add(&clock->arena, is_large ? SIZE : SMALL_SIZE, &slot, err) ||
+        !gi_arena_allocate(&clock->arena, gpu_of(clock), "burst", err)) {
+        return false;
+    }
+    recorder.table = gi_dispatch_table_create(gpu_of(clock), recorder.programs, &params, err);
+    clock->burst = recorder.table;
+    return clock->burst &&
+           gi_op_rate_fma(&recorder, gi_arena_range(&clock->arena, &slot), N_ROUND, 0.9990234375F,
+                          0.0009765625F, err) &&
+           gi_program_table_build(recorder.programs, NULL, NULL, err) &&
+           gi_dispatch_table_seal(clock->burst, err);
+}
+
+static void submit_burst(const struct gi_tune_clock *clock, uint64_t n)
+{
+    const struct gi_replay replay = {.n_tokens = 1};
+    for (uint64_t i = 0; clock->burst && i < n * clock->n_burst; i++) {
+        gi_dispatch_table_replay(clock->burst, &replay);
+    }
+}
+
+static bool time_burst(const struct gi_tune_clock *clock, uint64_t *ns, struct glinfer_error *err)
+{
+    const uint64_t begin = gi_clock_ns();
+    submit_burst(clock, 1);
+    const bool ok = gi_gpu_finish(gpu_of(clock), err);
+    *ns = gi_clock_ns() - begin + 1;
+    return ok;
+}
+
+bool gi_tune_clock_warm(struct gi_tune_clock *clock, struct glinfer_error *err)
+{
+    enum { MOST_NS = 500000000, MOST_BURST = 256, STEADY = 4 };
+    const uint64_t begin = gi_clock_ns();
+    uint64_t best = UINT64_MAX, ns = 0;
+    for (int n_steady = 0; clock->burst && n_steady < STEADY && gi_clock_ns() - begin < MOST_NS;) {
+        if (!time_burst(clock, &ns, err)) {
+            return false;
+        }
+        if (ns < BURST_NS && clock->n_burst < MOST_BURST) {
+            clock->n_burst *= 2;
+            best = UINT64_MAX;
+            continue;
+        }
+        n_steady = ns < best - best / 32 ? 0 : n_steady + 1;
+        best = ns < best ? ns : best;
+    }
+    return true;
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static bool use_waits(struct gi_tune_clock *clock, struct glinfer_error *err)
+{
+    gi_timer_destroy(clock->timer);
+    clock->timer = gi_timer_create_waiting(gpu_of(clock), 1, err);
+    clock->is_waiting = true;
+    return clock->timer != NULL;
+}
+
+bool gi_tune_clock_init(struct gi_tune_clock *clock, struct glinfer_session *session,
+                        struct glinfer_error *err)
+{
+    *clock = (struct gi_tune_clock){.session = session, .n_burst = 1};
+    const bool is_software = gi_gpu_platform(gpu_of(clock))->is_software;
+    if (!is_software && !record_burst(clock, err)) {
+        return false;
+    }
+    if (!gi_gpu_limits(gpu_of(clock))->has_timer_query) {
+        return use_waits(clock, err);
+    }
+    clock->timer = gi_timer_create(gpu_of(clock), 1, err);
+    return clock->timer != NULL;
+}
+
+void gi_tune_clock_finish(struct gi_tune_clock *clock)
+{
+    if (clock->session) {
+        gi_timer_destroy(clock->timer);
+        gi_dispatch_table_destroy(clock->burst);
+        gi_arena_finish(&clock->arena, gpu_of(clock));
+    }
+}
+
+//-- measuring -------------------------------------------------------------------------------------
+
+static bool write_state(const struct gi_tune_clock *clock, const struct gi_tune_run *run,
+                        struct glinfer_error *err)
+{
+    const struct gi_step_state state = {
+        .n_past = run->n_past,
+        .n_tokens = run->n_tokens,
+        .epoch = ++clock->session->epoch,
+        .max_steps = UINT32_MAX,
+        .top_p = 1.0F,
+    };
+    const struct gi_range *range = &clock->session->ranges[GI_SESSION_STATE];
+    return gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(clock), range->offset, &state,
+                           sizeof(state), err) &&
+           gi_dispatch_table_prime(run->table, run->n_past, run->n_tokens, err);
+}
+
+static void submit(const struct gi_tune_run *run)
+{
+    struct gi_replay replay = {.n_tokens = run->n_tokens,
+                               .flush_interval = run->n_tokens > 1 ? PROMPT_FLUSH : 0,
+                               .site = run->site,
+                               .skipped_site = run->skipped_site};
+    for (uint32_t i = 0; i < run->n; i++) {
+        replay.n_past = run->n_past + (run->n_tokens == 1 ? i : 0);
+        gi_dispatch_table_replay(run->table, &replay);
+    }
+}
+
+static bool check_cancel(const struct gi_tune_clock *clock, struct glinfer_error *err)
+{
+    return !atomic_exchange(&clock->session->is_cancelled, false) ||
+           gi_error_set(err, GLINFER_STATUS_CANCELLED, "tuning was cancelled");
+}
+
+// The burst outlasts the submission of what is timed, so that the GPU never waits for the host in it.
+static bool run_once(struct gi_tune_clock *clock, const struct gi_tune_run *run, uint64_t *ns,
+                     enum gi_timer_status *status, struct glinfer_error *err)
+{
+    if (!check_cancel(clock, err) || !write_state(clock, run, err)) {
+        return false;
+    }
+    gi_timer_reset(clock->timer);
+    const uint64_t n_burst = clock->is_waiting ? 1 : 1 + 2 * clock->submit_ns / BURST_NS;
+    submit_burst(clock, n_burst < MOST_BURSTS ? n_burst : MOST_BURSTS);
+    gi_timer_begin(clock->timer);
+    const uint64_t begin = gi_clock_ns();
+    submit(run);
+    clock->submit_ns = gi_clock_ns() - begin;
+    gi_timer_end(clock->timer);
+    if (!gi_gpu_finish(gpu_of(clock), err)) {
+        return false;
+    }
+    *status = gi_timer_await(clock->timer, ns);
+    return true;
+}
+
+bool gi_tune_clock_measure(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
+                           struct glinfer_error *err)
+{
+    enum gi_timer_status status = GI_TIMER_STATUS_DISJOINT;
+    uint64_t total = 0;
+    for (int i = 0; i <= MOST_REPEATS && status != GI_TIMER_STATUS_READY; i++) {
+        if (i == MOST_REPEATS && !use_waits(clock, err)) {
+            return false;
+        }
+        if (!run_once(clock, run, &total, &status, err)) {
+            return false;
+        }
+    }
+    *ns = (double)total / run->n;
+    return true;
+}
+
+bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run *step,
+                          struct glinfer_error *err)
+{
+    enum { LEAST_SHARE = 20 };
+    enum gi_timer_status status = GI_TIMER_STATUS_DISJOINT;
+    uint64_t ns = 0;
+    for (int i = 0; i < MOST_REPEATS && !clock->is_waiting; i++) {
+        const uint64_t begin = gi_clock_ns();
+        clock->submit_ns = 0; // a long burst would not be the step's time
+        if (!run_once(clock, step, &ns, &status, err)) {
+            return false;
+        }
+        const uint64_t wall = gi_clock_ns() - begin;
+        if (status == GI_TIMER_STATUS_READY && ns * LEAST_SHARE > wall) {
+            return true;
+        }
+        if (status != GI_TIMER_STATUS_DISJOINT) {
+            break;
+        }
+    }
+    return clock->is_waiting || use_waits(clock, err);
+}
+
+bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
+                        struct glinfer_error *err)
+{
+    submit_burst(clock, 1);
+    if (!check_cancel(clock, err) || !gi_gpu_finish(gpu_of(clock), err)) {
+        return false;
+    }
+    const uint64_t begin = gi_clock_ns();
+    if (!write_state(clock, run, err)) {
+        return false;
+    }
+    submit(run);
+    const bool ok = gi_gpu_finish(gpu_of(clock), err);
+    *ns = (double)(gi_clock_ns() - begin) / run->n;
+    return ok;
+}

@@ -1,0 +1,79 @@
+// What the files of the tuner share and nobody else sees.
+#ifndef GI_ENGINE_TUNE_PRIVATE_H
+#define GI_ENGINE_TUNE_PRIVATE_H
+
+#include "engine/measure/tune_clock.h"
+
+enum {
+    GI_TUNE_SAMPLES = 9,       // of a candidate
+    GI_TUNE_STEP_SAMPLES = 15, // of a whole step
+};
+
+// A shape of a site, and what it took.
+struct gi_tune_candidate {
+    char shape[GI_TUNING_SHAPE_SIZE];
+    struct gi_dispatch_table *table; // NULL: not recorded yet, or it cannot be
+    bool is_sealed, is_out;
+    uint32_t n;
+    double ns[GI_TUNE_SAMPLES]; // of a replay
+};
+
+// A place where a shape is chosen, in the decode step or in a prompt's batch.
+struct gi_tune_site {
+    uint32_t number; // counted from 1
+    bool is_prompt;
+    bool is_whole;    // timed as what a whole step takes more with it than without
+    bool is_measured; // against another shape at least
+    uint32_t n_dispatches;
+    uint32_t n;        // replays of a sample
+    double without_ns; // of a whole step, in the latest round
+    uint32_t n_candidates, n_tried;
+    double table_ns, ns;
+    char shape[GI_TUNING_SHAPE_SIZE]; // the best
+};
+
+struct gi_tune {
+    struct glinfer_session *session;
+    struct glinfer_tune_params params;
+    struct glinfer_tune_stats stats;
+    struct glinfer_error *err;
+    struct gi_recorder recorder; // the session's own, put back at the end
+    struct gi_program_table *programs;
+    struct gi_tuning *trial; // what recordings take
+    struct gi_tuning_sites *known;
+    struct gi_tune_clock clock;
+    struct gi_tune_site sites[GI_MAX_TUNING_SITES];
+    struct gi_tune_candidate *candidates; // of one site: GI_MAX_CANDIDATES + 1
+    const char *dispatch, *batch;         // what suits the device; NULL: known without
+    uint64_t end_ns;                      // when the time is over
+    uint64_t done, total;                 // of the progress
+};
+
+struct gi_gpu *gi_tune_gpu(const struct gi_tune *tune);
+// The site as the ops noted it.
+const struct gi_tuning_site *gi_tune_known(const struct gi_tune *tune,
+                                           const struct gi_tune_site *site);
+// Records the table that sites stand in with the trial's shapes.
+struct gi_dispatch_table *gi_tune_record(struct gi_tune *tune, bool is_prompt);
+// Steps to time one after another: as many as 100 ms hold, from 2 to 8.
+uint32_t gi_tune_step_replays(const struct gi_tune *tune);
+double gi_tune_median(const double *values, uint32_t n); // n is at most GI_TUNE_STEP_SAMPLES
+
+// Chooses the replays of a sample and takes the table's time of the site; table is sealed.
+bool gi_tune_survey_site(struct gi_tune *tune, struct gi_tune_site *site,
+                         struct gi_dispatch_table *table);
+// Measures the candidates until end_ns, or a little longer, and sets the site's shape to the best.
+bool gi_tune_site(struct gi_tune *tune, struct gi_tune_site *site, uint64_t end_ns);
+
+// Sets *is_good to whether both tables, recorded for where the site stands, compute the same.
+bool gi_tune_check(struct gi_tune *tune, const struct gi_tune_site *site,
+                   struct gi_dispatch_table *table, struct gi_dispatch_table *other, bool *is_good);
+
+// Sets tune->dispatch where nothing else says how the device is to dispatch grids that change. A step has been
+// recorded and built before.
+bool gi_tune_dispatch(struct gi_tune *tune);
+// Sets tune->batch and the device's form of prompt kernels where its class does not settle it. A step has been
+// timed before.
+bool gi_tune_batch(struct gi_tune *tune);
+
+#endif

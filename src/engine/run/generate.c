@@ -1,0 +1,429 @@
+// glinfer_generate: batches of the prompt, then chains of decode steps, two in flight. A chain is read
+// while the next one runs; the first "chain" is the token that the prompt itself gives.
+#include "engine/run/generate.h"
+
+#include "base/clock.h"
+#include "engine/run/session_persistent.h"
+#include "engine/run/session_tables.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+bool gi_generation_check_cancel(const struct gi_generation *run)
+{
+    if (!atomic_exchange(&run->session->is_cancelled, false)) {
+        return true;
+    }
+    return gi_error_set(run->err, GLINFER_STATUS_CANCELLED, "the generation was cancelled");
+}
+
+//-- delivery ------------------------------------------------------------------------------------
+
+static bool is_stop_id(const struct gi_generation *run, uint32_t id)
+{
+    for (uint32_t i = 0; !run->params->ignore_eos && i < run->session->n_stop_ids; i++) {
+        if ((uint32_t)run->session->stop_ids[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The sentinel: an entry that does not hold what was expected was never written.
+static bool check_entry(const struct gi_generation *run, const struct gi_ring_entry *entry,
+                        uint32_t step)
+{
+    if (entry->epoch != run->session->epoch || entry->step != step || entry->status == 0) {
+        return gi_error_set(run->err, GLINFER_STATUS_GPU_LOST,
+                            "the GPU did not finish step %u (found step %u of generation %u, "
+                            "expected generation %u): it was probably reset",
+                            step, entry->step, entry->epoch, run->session->epoch);
+    }
+    if (entry->status != GI_RING_STATUS_OK || entry->token >= run->session->model->facts.n_vocab) {
+        return gi_error_set(run->err, GLINFER_STATUS_GPU_FAULT,
+                            "the GPU computed something impossible at step %u: %s (token %u)", step,
+                            entry->status == GI_RING_STATUS_NAN ? "a logit that is not a number"
+                                                                : "a token out of range",
+                            entry->token);
+    }
+    return true;
+}
+
+static void finish(struct gi_generation *run, enum glinfer_stop stop)
+{
+    run->stats->stop = stop;
+    run->is_finished = true;
+}
+
+static void deliver_text(struct gi_generation *run, int32_t id, struct gi_text text,
+                         const struct gi_ring_entry *entry)
+{
+    struct glinfer_prob probs[GI_MAX_PROBS];
+    struct glinfer_token token = {
+        .id = id, .text = text.data, .text_size = text.size, .probs = probs};
+    for (uint32_t i = 0; entry && i < run->params->n_probs; i++) {
+        probs[i] = (struct glinfer_prob){(int32_t)entry->probs[i].id, entry->probs[i].logprob};
+        token.n_probs++;
+    }
+    if (run->n_delivered == 0) {
+        run->stats->ttft_ms = (double)(gi_clock_ns() - run->start_ns) / 1e6;
+    }
+    if (run->params->on_token && !run->params->on_token(run->params->token_user, &token)) {
+        finish(run, GLINFER_STOP_CALLBACK);
+    }
+}
+
+static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry)
+{
+    const struct gi_tokenizer *tokenizer = run->session->model->tokenizer.core;
+    const int32_t id = (int32_t)entry->token;
+    run->stats->predicted_n++;
+    run->session->pending = id;
+    if (is_stop_id(run, entry->token)) {
+        finish(run, GLINFER_STOP_EOS);
+        return;
+    }
+    struct gi_text bytes = {NULL, 0};
+    if (!gi_tokenizer_is_control(tokenizer, id)) {
+        bytes = gi_tokenizer_bytes(tokenizer, id);
+    }
+    deliver_text(run, id, gi_text_stream_push(&run->text, bytes), entry);
+    run->n_delivered++;
+    if (run->text.is_stopped) {
+        finish(run, GLINFER_STOP_WORD);
+    } else if (!run->is_finished && run->stats->predicted_n == run->max_steps) {
+        finish(run, GLINFER_STOP_LIMIT);
+    }
+}
+
+// Of the last token that was submitted, in the cache.
+static uint32_t last_place(const struct gi_generation *run)
+{
+    return run->base + run->n_submitted - 1;
+}
+
+static void learn_time(struct gi_generation *run, const struct gi_chain *chain)
+{
+    const uint64_t now = gi_clock_ns();
+    if (chain->first == 0) {
+        run->first_ns = now;
+    } else {
+        const uint64_t time = now - run->last_ns;
+        run->session->step_ns = time / chain->n_steps;
+        run->session->decode_ns += time;
+        run->session->model->device->decode_ns += time;
+    }
+    run->last_ns = now;
+}
+
+// Makes the step behind the last token that was delivered the next one; no chain is in flight.
+static bool resume(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    const uint32_t n_past = last_place(run);
+    session->epoch++;
+    run->step = NULL;
+    return gi_generation_write_state(run, (uint32_t)session->pending, n_past, 1) &&
+           gi_generation_take_step(run, n_past);
+}
+
+// A persistent chain was given up, and those behind it did nothing: they are dropped, and ordinary ones go
+// on from the last token that was delivered.
+static bool recover(struct gi_generation *run, const struct gi_chain *chain)
+{
+    struct glinfer_session *session = run->session;
+    for (; run->n_chains > 0; run->n_chains--) {
+        const uint32_t slot =
+            (run->next_chain + GI_CHAINS_IN_FLIGHT - run->n_chains) % GI_CHAINS_IN_FLIGHT;
+        if (!gi_readback_wait(&session->readbacks[slot], gi_generation_gpu(run), run->err)) {
+            return false;
+        }
+    }
+    gi_log_write(gi_gpu_log(gi_generation_gpu(run)), GLINFER_LOG_WARN,
+                 "a chain of steps in one dispatch was given up at step %u: its groups did not run "
+                 "together; the session goes on without",
+                 chain->first);
+    run->n_submitted = chain->first;
+    return gi_session_drop_persistent(session, run->err) && resume(run);
+}
+
+static bool is_faulty(const struct gi_chain *chain, const struct gi_ring_entry *entries)
+{
+    uint32_t fault = 0;
+    if (chain->is_persistent) {
+        memcpy(&fault, entries + chain->n_steps, sizeof(fault));
+    }
+    return fault != 0;
+}
+
+// Waits for the oldest chain and delivers its tokens.
+static bool take_chain(struct gi_generation *run)
+{
+    const uint32_t slot =
+        (run->next_chain + GI_CHAINS_IN_FLIGHT - run->n_chains) % GI_CHAINS_IN_FLIGHT;
+    const struct gi_chain chain = run->chains[slot];
+    const struct gi_ring_entry *entries =
+        gi_readback_wait(&run->session->readbacks[slot], gi_generation_gpu(run), run->err);
+    if (!entries) {
+        return false;
+    }
+    run->n_chains--;
+    if (is_faulty(&chain, entries)) {
+        return recover(run, &chain);
+    }
+    learn_time(run, &chain);
+    for (uint32_t i = 0; i < chain.n_steps && !run->is_finished; i++) {
+        if (!check_entry(run, &entries[i], chain.first + i)) {
+            return false;
+        }
+        run->session->n_past = run->base + chain.first + i;
+        deliver(run, &entries[i]);
+    }
+    return true;
+}
+
+//-- the whole -----------------------------------------------------------------------------------
+
+static bool check_params(const struct glinfer_session *session,
+                         const struct glinfer_generate_params *params, struct glinfer_error *err)
+{
+    const size_t n_vocab = session->model->facts.n_vocab;
+    if (params->n_prompt == 0 || !params->prompt) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "the prompt has no tokens");
+    }
+    if (params->n_probs > GI_MAX_PROBS) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%u log-probabilities a token are too many: %u are the most",
+                            params->n_probs, GI_MAX_PROBS);
+    }
+    if (isnan(params->temperature) || isnan(params->top_p) || isnan(params->min_p)) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "temperature, top_p or min_p is not a number");
+    }
+    for (size_t i = 0; i < params->n_prompt; i++) {
+        if (params->prompt[i] < 0 || (size_t)params->prompt[i] >= n_vocab) {
+            return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                "prompt token %zu is %d, the vocabulary has %zu", i,
+                                params->prompt[i], n_vocab);
+        }
+    }
+    return true;
+}
+
+static bool check_fit(const struct glinfer_session *session, size_t n_prompt,
+                      struct glinfer_error *err)
+{
+    const size_t room = session->n_ctx - session->n_past;
+    if (n_prompt <= room) {
+        return true;
+    }
+    return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                        "the prompt has %zu tokens, the context of %u has room for %zu: shorten "
+                        "it or ask for a larger context",
+                        n_prompt, session->n_ctx, room);
+}
+
+// The prompt with the token that is pending in front; freed by the caller.
+static uint32_t *gather_prompt(const struct glinfer_session *session,
+                               const struct glinfer_generate_params *params, uint32_t *n,
+                               struct glinfer_error *err)
+{
+    const size_t n_pending = session->pending != GI_NO_TOKEN;
+    const size_t total = params->n_prompt + n_pending;
+    if (!check_fit(session, total, err)) {
+        return NULL;
+    }
+    assert(total > 0);
+    uint32_t *tokens = malloc(total * sizeof(tokens[0]));
+    if (!tokens) {
+        gi_error_no_memory(err, total * sizeof(tokens[0]), "the prompt");
+        return NULL;
+    }
+    if (n_pending) {
+        tokens[0] = (uint32_t)session->pending;
+    }
+    for (size_t i = 0; i < params->n_prompt; i++) {
+        tokens[n_pending + i] = (uint32_t)params->prompt[i];
+    }
+    *n = (uint32_t)total;
+    return tokens;
+}
+
+// The last token needs no place in the cache.
+static uint32_t count_steps(const struct gi_generation *run)
+{
+    const uint32_t room = run->session->n_ctx - run->base + 1;
+    const int32_t wanted = run->params->n_predict;
+    return wanted < 0 || (uint32_t)wanted > room ? room : (uint32_t)wanted;
+}
+
+// A software renderer computes while we submit, so a second chain would only hold the first one back.
+static uint32_t count_in_flight(const struct gi_generation *run)
+{
+    return gi_gpu_platform(gi_generation_gpu(run))->is_software ? 1 : GI_CHAINS_IN_FLIGHT;
+}
+
+// Between two chains, which takes some milliseconds, once.
+static bool try_persistent(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    if (!gi_session_try_persistent(session, run->end, last_place(run), (uint32_t)session->pending,
+                                   run->err) ||
+        !resume(run)) {
+        return false;
+    }
+    run->last_ns = gi_clock_ns();
+    return true;
+}
+
+// Submits a chain or takes one: whichever comes next.
+static bool advance(struct gi_generation *run)
+{
+    if (gi_session_wants_trial(run->session, run->end, last_place(run))) {
+        return run->n_chains > 0 ? take_chain(run) : try_persistent(run);
+    }
+    if (run->n_chains == count_in_flight(run) || run->n_submitted == run->max_steps) {
+        return take_chain(run);
+    }
+    if (!gi_generation_submit_chain(run)) {
+        return false;
+    }
+    gi_session_attend_persistent(run->session, run->end);
+    return true;
+}
+
+static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
+{
+    struct glinfer_session *session = run->session;
+    if (!gi_generation_check_cancel(run) || !gi_generation_submit_prompt(run, tokens)) {
+        return false;
+    }
+    session->pending = GI_NO_TOKEN;
+    session->n_past = run->base;
+    if (run->params->n_predict == 0) { // the token is thrown away
+        const struct gi_ring_entry *entry =
+            gi_readback_wait(&session->readbacks[0], gi_generation_gpu(run), run->err);
+        return entry && check_entry(run, entry, 0);
+    }
+    while (!run->is_finished) {
+        if (!advance(run)) {
+            return false;
+        }
+        if (!run->is_finished && !gi_generation_check_cancel(run)) {
+            return false;
+        }
+    }
+    const struct gi_text rest = gi_text_stream_flush(&run->text);
+    if (rest.size > 0 && run->stats->stop != GLINFER_STOP_CALLBACK) {
+        deliver_text(run, GI_NO_TOKEN, rest, NULL);
+    }
+    return gi_gpu_check(gi_generation_gpu(run), "generating", run->err);
+}
+
+static uint64_t peak_memory(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+static void fill_stats(struct gi_generation *run, uint64_t waits_before)
+{
+    struct glinfer_stats *stats = run->stats;
+    const struct gi_dispatch_table *step =
+        run->step ? run->step : gi_session_recorded_step(run->session, run->end, run->base);
+    const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
+    stats->prompt_n = run->n_prompt;
+    stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
+    stats->predicted_ms = run->first_ns ? (double)(run->last_ns - run->first_ns) / 1e6 : 0.0;
+    stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_generation_gpu(run)) - waits_before);
+    stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
+    stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
+    stats->n_past = run->session->n_past;
+    stats->dispatch = gi_session_dispatch(run->session, run->end);
+    stats->peak_memory = peak_memory();
+}
+
+struct glinfer_generate_params gi_generation_params(const struct glinfer_generate_params *params)
+{
+    struct glinfer_generate_params own = {0};
+    if (params) {
+        const size_t size = params->struct_size < sizeof(own) ? params->struct_size : sizeof(own);
+        memcpy(&own, params, size);
+    }
+    return own;
+}
+
+// Compiles what no generation needed before. A long answer ends with steps of another table: it is compiled while
+// those before are taken, where that can be, else now.
+static bool prepare(const struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    const uint32_t last =
+        gi_session_last_step_bit(session, run->end, run->base, run->max_steps) & ~session->ready;
+    const uint32_t tables =
+        gi_session_choose_tables(session, run->end, run->n_prompt, run->max_steps > 1) |
+        (gi_session_can_begin(session) ? 0 : last);
+    const bool is_new_kind = session->ready != 0 && (tables & ~session->ready) != 0;
+    return gi_session_prepare(session, tables, run->params->progress, run->params->progress_user,
+                              run->err) &&
+           gi_session_record(session, gi_session_step_bit(session, run->end, run->base),
+                             run->err) &&
+           (!is_new_kind || gi_session_prepare_rest(session, run->err)) &&
+           (last == 0 || gi_session_begin(session, last, run->err)) &&
+           gi_session_prepare_persistent(session, run->end, run->params, run->err);
+}
+
+static bool generate(struct gi_generation *run, const uint32_t *tokens)
+{
+    struct glinfer_session *session = run->session;
+    const struct glinfer_generate_params *params = run->params;
+    struct gi_platform_saved saved;
+    run->base = session->n_past + run->n_prompt;
+    run->max_steps = count_steps(run);
+    run->end = gi_session_choose_end(session, params);
+    session->epoch++;
+    if (!gi_text_stream_init(&run->text, params->stop, params->n_stop, session->max_token_size,
+                             run->err)) {
+        return false;
+    }
+    if (!gi_gpu_enter(gi_generation_gpu(run), &saved, run->err)) {
+        return false;
+    }
+    const uint64_t waits = gi_gpu_wait_count(gi_generation_gpu(run));
+    const bool ok = prepare(run) && run_to_end(run, tokens);
+    fill_stats(run, waits);
+    if (ok) {
+        gi_session_rest_persistent(session, run->end);
+    }
+    gi_gpu_leave(gi_generation_gpu(run), &saved);
+    return ok;
+}
+
+bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,
+                      struct glinfer_stats *stats, struct glinfer_error *err)
+{
+    const struct glinfer_generate_params own = gi_generation_params(params);
+    struct glinfer_stats full = {.struct_size = sizeof(full)};
+    struct gi_generation run = {
+        .session = session, .params = &own, .err = err, .stats = &full, .start_ns = gi_clock_ns()};
+    if (!check_params(session, &own, err)) {
+        return false;
+    }
+    uint32_t *tokens = gather_prompt(session, &own, &run.n_prompt, err);
+    if (!tokens) {
+        return false;
+    }
+    const bool ok = generate(&run, tokens);
+    gi_text_stream_finish(&run.text);
+    free(tokens);
+    if (stats) {
+        const size_t known = stats->struct_size;
+        memcpy(stats, &full, known < sizeof(full) ? known : sizeof(full));
+        stats->struct_size = known;
+    }
+    return ok;
+}

@@ -1,0 +1,264 @@
+// What a generation submits: batches of the prompt, then chains of decode steps (engine/run/generate.h).
+#include "base/clock.h"
+#include "engine/run/generate.h"
+#include "engine/run/session_persistent.h"
+
+#include <assert.h>
+
+//-- step_state ----------------------------------------------------------------------------------
+
+static bool write_range(const struct gi_generation *run, enum gi_session_range range,
+                        const void *data, uint64_t size)
+{
+    const struct gi_range *target = &run->session->ranges[range];
+    return gi_buffer_write((struct gi_buffer *)target->buffer, gi_generation_gpu(run),
+                           target->offset, data, size, run->err);
+}
+
+bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
+                               uint32_t n_tokens)
+{
+    const struct glinfer_generate_params *params = run->params;
+    const struct glinfer_session *session = run->session;
+    struct gi_step_state state = {
+        .token = token,
+        .n_past = n_past,
+        .n_tokens = n_tokens,
+        .step = run->n_submitted,
+        .epoch = session->epoch,
+        .max_steps = run->max_steps,
+        .n_stop = session->n_stop_ids,
+        .seed_lo = (uint32_t)params->seed,
+        .seed_hi = (uint32_t)(params->seed >> 32),
+        .top_k = params->top_k,
+        .n_probs = params->n_probs,
+        .temperature = params->temperature,
+        .top_p = params->top_p > 0.0f && params->top_p < 1.0f ? params->top_p : 1.0f,
+        .min_p = params->min_p,
+        .ban_stop = params->ignore_eos,
+    };
+    for (uint32_t i = 0; i < session->n_stop_ids; i++) {
+        state.stop[i] = (uint32_t)session->stop_ids[i];
+    }
+    return write_range(run, GI_SESSION_STATE, &state, sizeof(state));
+}
+
+//-- chains --------------------------------------------------------------------------------------
+
+// Asks for the ring's entries of a chain that was submitted.
+static bool close_chain(struct gi_generation *run, uint32_t n_steps,
+                        const struct gi_persistent *persistent)
+{
+    struct gi_readback *readback = &run->session->readbacks[run->next_chain];
+    const struct gi_range *ring = &run->session->ranges[GI_SESSION_RING];
+    const uint32_t begin = run->n_submitted % GI_RING_SLOTS;
+    const uint32_t left = GI_RING_SLOTS - begin;
+    const uint32_t head = n_steps < left ? n_steps : left;
+    const uint64_t entry = sizeof(struct gi_ring_entry);
+    gi_readback_begin(readback);
+    gi_readback_add(readback, gi_generation_gpu(run), ring->buffer, ring->offset + begin * entry,
+                    head * entry);
+    if (head < n_steps) {
+        gi_readback_add(readback, gi_generation_gpu(run), ring->buffer, ring->offset,
+                        (n_steps - head) * entry);
+    }
+    if (persistent) {
+        const struct gi_range fault = gi_persistent_fault(persistent);
+        gi_readback_add(readback, gi_generation_gpu(run), fault.buffer, fault.offset, fault.size);
+    }
+    if (!gi_readback_end(readback, gi_generation_gpu(run), run->err)) {
+        return false;
+    }
+    run->chains[run->next_chain] = (struct gi_chain){run->n_submitted, n_steps, persistent};
+    run->next_chain = (run->next_chain + 1) % GI_CHAINS_IN_FLIGHT;
+    run->n_chains++;
+    run->n_submitted += n_steps;
+    if (n_steps > run->stats->chain_length) {
+        run->stats->chain_length = n_steps;
+    }
+    return true;
+}
+
+// Steps that the next chain takes: as asked for, or as many as fit the time budget; the first chains are
+// short, so that the first token is not held back while a long one is submitted.
+static uint32_t choose_length(const struct gi_generation *run)
+{
+    enum { LONGEST = 64 };
+    const struct glinfer_session *session = run->session;
+    uint64_t length = session->chain_length;
+    if (length == 0) {
+        length = session->step_ns ? session->budget_ns / session->step_ns : 1;
+        length = length < 1 ? 1 : length > LONGEST ? LONGEST : length;
+    }
+    const uint32_t left = run->max_steps - run->n_submitted;
+    const uint32_t ramp = 2 * run->n_submitted;
+    length = length < ramp ? length : ramp;
+    return length < left ? (uint32_t)length : left;
+}
+
+bool gi_generation_take_step(struct gi_generation *run, uint32_t n_past)
+{
+    struct gi_dispatch_table *step = gi_session_step(run->session, run->end, n_past, run->err);
+    if (!step || step == run->step) {
+        return step != NULL;
+    }
+    run->step = step;
+    return gi_dispatch_table_prime(step, n_past, 1, run->err);
+}
+
+bool gi_generation_submit_chain(struct gi_generation *run)
+{
+    struct gi_persistent *persistent = gi_session_persistent(run->session, run->end);
+    const uint32_t n_steps = choose_length(run);
+    if (persistent) {
+        gi_session_replay_persistent(run->session, run->end, n_steps);
+        return close_chain(run, n_steps, persistent);
+    }
+    for (uint32_t i = 0; i < n_steps; i++) {
+        const struct gi_replay replay = {.n_past = run->base + run->n_submitted - 1 + i,
+                                         .n_tokens = 1};
+        if (!gi_generation_take_step(run, replay.n_past)) {
+            return false;
+        }
+        gi_dispatch_table_replay(run->step, &replay);
+    }
+    return close_chain(run, n_steps, NULL);
+}
+
+//-- the prompt ----------------------------------------------------------------------------------
+
+// Tokens of the next batch: all that is allowed where the time is not known yet on a big GPU, few on a
+// slow device, and later as many as keep its longest dispatch within the budget.
+static uint32_t choose_batch(const struct gi_generation *run)
+{
+    enum { FIRST_ON_SLOW = 64 };
+    const struct glinfer_session *session = run->session;
+    uint64_t most = session->n_batch;
+    if (session->prompt_token_ns > 0) {
+        const uint64_t n_long =
+            3ull * session->model->facts.n_layer; // dispatches that share the time
+        const uint64_t fit = session->budget_ns * n_long / session->prompt_token_ns;
+        most = fit < most ? fit : most;
+    } else if (gi_gpu_class(gi_generation_gpu(run)) != GI_GPU_CLASS_SPLIT) {
+        most = most < FIRST_ON_SLOW ? most : FIRST_ON_SLOW;
+    }
+    const uint64_t least = session->n_batch < 8 ? session->n_batch : 8;
+    return (uint32_t)(most < least ? least : most);
+}
+
+static bool report_prompt(const struct gi_generation *run, uint32_t done)
+{
+    const struct glinfer_generate_params *params = run->params;
+    if (params->progress &&
+        !params->progress(params->progress_user, GLINFER_PHASE_PROMPT, done, run->n_prompt)) {
+        return gi_error_set(run->err, GLINFER_STATUS_CANCELLED, "the generation was cancelled");
+    }
+    return gi_generation_check_cancel(run);
+}
+
+// Waits for the batch before the last one, and learns from its time.
+static bool throttle(struct gi_generation *run, uint32_t index, uint32_t n_tokens, uint64_t *since)
+{
+    struct glinfer_session *session = run->session;
+    struct gi_fence *fence = &session->batch_fences[index % GI_CHAINS_IN_FLIGHT];
+    if (!fence->sync) {
+        return true;
+    }
+    const bool ok = gi_fence_wait(gi_generation_gpu(run), fence, 0, run->err);
+    gi_fence_finish(gi_generation_gpu(run), fence);
+    const uint64_t now = gi_clock_ns();
+    assert(n_tokens > 0); // a fence stands behind a batch
+    session->prompt_token_ns = (now - *since) / n_tokens;
+    *since = now;
+    return ok;
+}
+
+// Dispatches between flushes, so that a submission keeps to the budget: some kernels' watchdogs count
+// per submission.
+static uint32_t choose_flush(const struct gi_generation *run, const struct gi_dispatch_table *table,
+                             uint32_t n_tokens)
+{
+    enum { FIRST = 9 };
+    const struct glinfer_session *session = run->session;
+    const uint64_t batch_ns = session->prompt_token_ns * n_tokens;
+    const uint64_t count = gi_dispatch_table_count(table);
+    if (batch_ns == 0) {
+        return FIRST;
+    }
+    const uint64_t fit = count * session->budget_ns / batch_ns;
+    return fit < 1 ? 1 : fit > count ? (uint32_t)count : (uint32_t)fit;
+}
+
+static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint32_t done,
+                         uint32_t count)
+{
+    struct glinfer_session *session = run->session;
+    struct gi_dispatch_table *table = gi_session_prompt(session, count, run->err);
+    const struct gi_replay replay = {.n_past = session->n_past + done,
+                                     .n_tokens = count,
+                                     .flush_interval = table ? choose_flush(run, table, count) : 0};
+    if (!table || !write_range(run, GI_SESSION_TOKENS, tokens + done, count * sizeof(tokens[0])) ||
+        !gi_generation_write_state(run, 0, replay.n_past, count)) {
+        return false;
+    }
+    gi_dispatch_table_replay(table, &replay);
+    return true;
+}
+
+static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
+{
+    struct glinfer_session *session = run->session;
+    uint64_t since = gi_clock_ns();
+    uint32_t counts[GI_CHAINS_IN_FLIGHT] = {0};
+    uint32_t done = 0;
+    for (uint32_t index = 0; done < run->n_prompt; index++) {
+        uint32_t *count = &counts[index % GI_CHAINS_IN_FLIGHT];
+        if (!throttle(run, index, *count, &since)) {
+            return false;
+        }
+        const uint32_t most = choose_batch(run);
+        *count = run->n_prompt - done < most ? run->n_prompt - done : most;
+        if (!submit_batch(run, tokens, done, *count)) {
+            return false;
+        }
+        done += *count;
+        if (done < run->n_prompt &&
+            !gi_fence_insert(gi_generation_gpu(run),
+                             &session->batch_fences[index % GI_CHAINS_IN_FLIGHT], run->err)) {
+            return false;
+        }
+        gi_gpu_flush(gi_generation_gpu(run));
+        if (!report_prompt(run, done)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void drop_fences(struct gi_generation *run)
+{
+    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+        gi_fence_finish(gi_generation_gpu(run), &run->session->batch_fences[i]);
+    }
+}
+
+// The last row of the prompt's last batch gives the first token. A prompt of one token is a decode step.
+bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens)
+{
+    struct glinfer_session *session = run->session;
+    struct gi_replay replay = {.n_past = session->n_past, .n_tokens = 1};
+    if (run->n_prompt == 1) {
+        if (!gi_generation_take_step(run, session->n_past) ||
+            !gi_generation_write_state(run, tokens[0], session->n_past, 1)) {
+            return false;
+        }
+        gi_dispatch_table_replay(run->step, &replay);
+        return close_chain(run, 1, NULL);
+    }
+    const bool ok = submit_batches(run, tokens);
+    drop_fences(run);
+    if (ok) {
+        gi_dispatch_table_replay(session->prompt_end[run->end], &replay);
+    }
+    return ok && close_chain(run, 1, NULL);
+}

@@ -1,0 +1,236 @@
+// glinfer_score: log-probabilities of the tokens of a text, for perplexity. A batch of the prompt leaves its
+// rows behind; the output projection of all of them and a kernel that looks the targets up follow.
+#include "engine/run/score.h"
+
+#include "ops/sample/logprob.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ROWS = 64, MAX_LOGITS_BYTES = 96 << 20 };
+
+enum score_range {
+    SCORE_LOGITS,
+    SCORE_TARGETS,
+    SCORE_RESULT,
+    SCORE_RANGE_COUNT,
+};
+
+struct gi_scorer {
+    struct gi_arena arena;
+    struct gi_range ranges[SCORE_RANGE_COUNT];
+    struct gi_dispatch_table *table;
+    uint32_t n_rows; // tokens of a batch
+};
+
+static struct gi_gpu *gpu_of(const struct glinfer_session *session)
+{
+    return session->model->device->gpu;
+}
+
+void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu)
+{
+    if (scorer) {
+        gi_dispatch_table_destroy(scorer->table);
+        gi_arena_finish(&scorer->arena, gpu);
+        free(scorer);
+    }
+}
+
+//-- set-up ----------------------------------------------------------------------------------------
+
+static uint32_t logits_stride(const struct glinfer_session *session)
+{
+    const uint32_t n_rows = session->model->weights.output->n_rows;
+    return (n_rows + GI_QUANT_BLOCK - 1) / GI_QUANT_BLOCK * GI_QUANT_BLOCK;
+}
+
+static uint32_t choose_rows(const struct glinfer_session *session)
+{
+    const uint32_t fit = MAX_LOGITS_BYTES / (logits_stride(session) * (uint32_t)sizeof(float));
+    uint32_t n_rows = fit < MAX_ROWS ? fit : MAX_ROWS;
+    n_rows = n_rows < session->n_batch ? n_rows : session->n_batch;
+    return n_rows > 0 ? n_rows : 1;
+}
+
+static bool allocate(struct gi_scorer *scorer, const struct glinfer_session *session,
+                     struct glinfer_error *err)
+{
+    const uint64_t row = logits_stride(session) * sizeof(float);
+    const uint64_t sizes[SCORE_RANGE_COUNT] = {[SCORE_LOGITS] = scorer->n_rows * row,
+                                               [SCORE_TARGETS] = scorer->n_rows * sizeof(int32_t),
+                                               [SCORE_RESULT] = scorer->n_rows * sizeof(float)};
+    struct gi_arena_slot slots[SCORE_RANGE_COUNT];
+    gi_arena_init(&scorer->arena, 512ull << 20, gi_arena_alignment(gi_gpu_limits(gpu_of(session))));
+    for (int i = 0; i < SCORE_RANGE_COUNT; i++) {
+        if (!gi_arena_add(&scorer->arena, sizes[i], &slots[i], err)) {
+            return false;
+        }
+    }
+    if (!gi_arena_allocate(&scorer->arena, gpu_of(session), "score", err)) {
+        return false;
+    }
+    for (int i = 0; i < SCORE_RANGE_COUNT; i++) {
+        scorer->ranges[i] = gi_arena_range(&scorer->arena, &slots[i]);
+    }
+    return true;
+}
+
+static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
+                   struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_model_facts *facts = &model->facts;
+    struct gi_graph *graph = &session->graph;
+    const struct gi_dispatch_table_params params = {.state = session->step_buffers.state};
+    const struct gi_rows logits = {scorer->ranges[SCORE_LOGITS], logits_stride(session), false};
+    struct gi_recorder recorder = {.gpu = gpu_of(session), .programs = model->device->programs};
+    scorer->table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
+    recorder.table = scorer->table;
+    return scorer->table &&
+           gi_graph_norm_rows(graph, &recorder, "output_norm", facts->n_layer - 1, GI_NORM_NEXT,
+                              &graph->norm, err) &&
+           gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f,
+                      &logits, err) &&
+           gi_op_logprob(&recorder, &logits, facts->n_vocab, facts->logit_scale,
+                         facts->logit_softcap, scorer->ranges[SCORE_TARGETS],
+                         scorer->ranges[SCORE_RESULT], err) &&
+           gi_program_table_build(recorder.programs, NULL, NULL, err) &&
+           gi_dispatch_table_seal(scorer->table, err);
+}
+
+static bool open_scorer(struct glinfer_session *session, struct glinfer_error *err)
+{
+    if (session->scorer) {
+        return true;
+    }
+    struct gi_scorer *scorer = calloc(1, sizeof(*scorer));
+    if (!scorer) {
+        return gi_error_no_memory(err, sizeof(*scorer), "scoring");
+    }
+    scorer->n_rows = choose_rows(session);
+    if (!allocate(scorer, session, err) || !record(scorer, session, err)) {
+        gi_scorer_destroy(scorer, gpu_of(session));
+        return false;
+    }
+    session->scorer = scorer;
+    return true;
+}
+
+//-- scoring ---------------------------------------------------------------------------------------
+
+static bool write_to(const struct glinfer_session *session, const struct gi_range *range,
+                     const void *data, uint64_t size, struct glinfer_error *err)
+{
+    return gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(session), range->offset, data,
+                           size, err);
+}
+
+// Processes ids[0..n) at n_past; targets[i] is the id that follows ids[i].
+static bool submit(struct glinfer_session *session, const int32_t *ids, const int32_t *targets,
+                   uint32_t n, struct glinfer_error *err)
+{
+    const struct gi_scorer *scorer = session->scorer;
+    struct gi_dispatch_table *table = gi_session_prompt(session, n, err);
+    const struct gi_step_state state = {.n_past = session->n_past, .n_tokens = n};
+    const struct gi_replay replay = {.n_past = session->n_past, .n_tokens = n, .flush_interval = 9};
+    if (!table ||
+        !write_to(session, &session->ranges[GI_SESSION_TOKENS], ids, n * sizeof(ids[0]), err) ||
+        !write_to(session, &session->ranges[GI_SESSION_STATE], &state, sizeof(state), err) ||
+        !write_to(session, &scorer->ranges[SCORE_TARGETS], targets, n * sizeof(ids[0]), err)) {
+        return false;
+    }
+    gi_dispatch_table_replay(table, &replay);
+    gi_dispatch_table_replay(scorer->table, &replay);
+    return true;
+}
+
+static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs,
+                    struct glinfer_error *err)
+{
+    const struct gi_range *result = &session->scorer->ranges[SCORE_RESULT];
+    struct gi_readback *readback = &session->readbacks[0];
+    gi_readback_begin(readback);
+    gi_readback_add(readback, gpu_of(session), result->buffer, result->offset, n * sizeof(float));
+    if (!gi_readback_end(readback, gpu_of(session), err)) {
+        return false;
+    }
+    const float *values = gi_readback_wait(readback, gpu_of(session), err);
+    if (!values) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!isfinite(values[i])) {
+            return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
+                                "the GPU computed a log-probability that is not a number at "
+                                "position %u",
+                                session->n_past + i);
+        }
+    }
+    memcpy(logprobs, values, n * sizeof(float));
+    return true;
+}
+
+static bool score(struct glinfer_session *session, const int32_t *ids, size_t n, float *logprobs,
+                  struct glinfer_error *err)
+{
+    int32_t targets[MAX_ROWS];
+    float values[MAX_ROWS];
+    if (!open_scorer(session, err)) {
+        return false;
+    }
+    for (size_t done = 0; done < n;) {
+        const size_t left = n - done;
+        const uint32_t count =
+            left < session->scorer->n_rows ? (uint32_t)left : session->scorer->n_rows;
+        for (uint32_t i = 0; i < count; i++) {
+            targets[i] = done + i + 1 < n ? ids[done + i + 1] : 0;
+        }
+        if (!submit(session, ids + done, targets, count, err) ||
+            !collect(session, count, values, err)) {
+            return false;
+        }
+        memcpy(logprobs + done, values, (left == count ? count - 1 : count) * sizeof(float));
+        session->n_past += count;
+        done += count;
+        if (atomic_exchange(&session->is_cancelled, false)) {
+            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "the scoring was cancelled");
+        }
+    }
+    return gi_gpu_check(gpu_of(session), "scoring", err);
+}
+
+static bool check(const struct glinfer_session *session, const int32_t *ids, size_t n,
+                  struct glinfer_error *err)
+{
+    if (n < 2 || !ids) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "scoring takes at least two tokens");
+    }
+    if (n > session->n_ctx) {
+        return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                            "%zu tokens do not fit the context of %u", n, session->n_ctx);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->facts.n_vocab) {
+            return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                "token %zu is %d, the vocabulary has %u", i, ids[i],
+                                session->model->facts.n_vocab);
+        }
+    }
+    return true;
+}
+
+bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n, float *logprobs,
+                   struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    if (!check(session, ids, n, err) || !gi_gpu_enter(gpu_of(session), &saved, err)) {
+        return false;
+    }
+    glinfer_session_reset(session);
+    const bool ok = score(session, ids, n, logprobs, err);
+    gi_gpu_leave(gpu_of(session), &saved);
+    return ok;
+}

@@ -1,0 +1,108 @@
+#include "base/clock.h"
+#include "gpu/device/gpu_private.h"
+
+#include <time.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+// A reset is looked for between slices of waiting.
+#define SLICE_NS (200 * UINT64_C(1000000))
+
+void gi_gpu_flush(struct gi_gpu *gpu)
+{
+    (void)gpu;
+    glFlush();
+}
+
+bool gi_fence_insert(struct gi_gpu *gpu, struct gi_fence *fence, struct glinfer_error *err)
+{
+    gi_fence_finish(gpu, fence);
+    fence->sync = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+    if (!fence->sync) {
+        return gi_gpu_check(gpu, "inserting a fence", err) &&
+               gi_error_set(err, GLINFER_STATUS_DRIVER, "%s gives no fence",
+                            gi_gpu_platform(gpu)->renderer);
+    }
+    return true;
+}
+
+bool gi_fence_is_done(struct gi_gpu *gpu, const struct gi_fence *fence)
+{
+    (void)gpu;
+    if (!fence->sync) {
+        return true;
+    }
+    GLenum status = glClientWaitSync(fence->sync, GL_SYNC_FLUSH_COMMANDS_BIT, 0);
+    return status == GL_ALREADY_SIGNALED || status == GL_CONDITION_SATISFIED;
+}
+
+// A software renderer cannot be reset, and may compile for minutes on a busy machine before it computes.
+static uint64_t default_timeout(const struct gi_gpu *gpu)
+{
+    return (gi_gpu_platform(gpu)->is_software ? 1800 : 60) * SECOND_NS;
+}
+
+// Some drivers come back from glClientWaitSync at once although nothing is done.
+static void sleep_a_little(void)
+{
+    struct timespec time = {.tv_nsec = 500000};
+    nanosleep(&time, NULL);
+}
+
+static bool wait_slices(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_ns,
+                        struct glinfer_error *err)
+{
+    uint64_t start = gi_clock_ns(), passed = 0;
+    while (passed < timeout_ns) {
+        uint64_t slice = timeout_ns - passed < SLICE_NS ? timeout_ns - passed : SLICE_NS;
+        GLenum status = glClientWaitSync(fence->sync, GL_SYNC_FLUSH_COMMANDS_BIT, slice);
+        if (status == GL_ALREADY_SIGNALED || status == GL_CONDITION_SATISFIED) {
+            return true;
+        }
+        if (status == GL_WAIT_FAILED) {
+            return gi_gpu_check(gpu, "waiting for a fence", err) &&
+                   gi_gpu_lose(gpu, "waiting for a fence", "the wait failed", err);
+        }
+        uint64_t now = gi_clock_ns() - start;
+        if (now - passed < slice / 2) {
+            sleep_a_little();
+        } else if (!gi_gpu_check(gpu, "waiting for a fence", err)) {
+            return false;
+        }
+        passed = now;
+    }
+    return gi_gpu_lose(gpu, "waiting for a fence", "the GPU did not finish in time", err);
+}
+
+bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_ns,
+                   struct glinfer_error *err)
+{
+    if (gpu->is_lost) {
+        return gi_gpu_lose(gpu, "waiting for a fence", "the GPU was lost before", err);
+    }
+    gpu->n_waits++;
+    return gi_fence_is_done(gpu, fence) ||
+           wait_slices(gpu, fence, timeout_ns ? timeout_ns : default_timeout(gpu), err);
+}
+
+void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence)
+{
+    (void)gpu;
+    if (fence->sync) {
+        glDeleteSync(fence->sync);
+    }
+    fence->sync = NULL;
+}
+
+// Through a fence, not glFinish: a GPU that hangs must not hang the caller.
+bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    struct gi_fence fence = {0};
+    if (!gi_gpu_check(gpu, "waiting for the GPU", err) || !gi_fence_insert(gpu, &fence, err)) {
+        return false;
+    }
+    gpu->n_waits++;
+    bool is_done =
+        gi_fence_is_done(gpu, &fence) || wait_slices(gpu, &fence, default_timeout(gpu), err);
+    gi_fence_finish(gpu, &fence);
+    return is_done && gi_gpu_check(gpu, "waiting for the GPU", err);
+}

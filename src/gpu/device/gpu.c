@@ -1,0 +1,460 @@
+#include "gpu/device/gpu.h"
+
+#include "glsl/embedded.h"
+#include "gpu/device/gpu_private.h"
+#include "gpu/device/quirk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+//-- limits ----------------------------------------------------------------------------------------
+
+static uint32_t get_uint(GLenum name)
+{
+    GLint value = 0;
+    glGetIntegerv(name, &value);
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+static uint32_t get_indexed(GLenum name, GLuint index)
+{
+    GLint value = 0;
+    glGetIntegeri_v(name, index, &value);
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+static uint32_t min_uint(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
+{
+    GLint64 block_size = 0;
+    glGetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block_size);
+    limits->max_storage_blocks = min_uint(get_uint(GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS),
+                                          get_uint(GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS));
+    limits->max_storage_block_size = block_size > 0 ? (uint64_t)block_size : 0;
+    limits->storage_alignment = get_uint(GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT);
+    limits->max_uniform_blocks = get_uint(GL_MAX_COMPUTE_UNIFORM_BLOCKS);
+    limits->max_uniform_block_size = get_uint(GL_MAX_UNIFORM_BLOCK_SIZE);
+    limits->uniform_alignment = get_uint(GL_UNIFORM_BUFFER_OFFSET_ALIGNMENT);
+    limits->max_invocations = get_uint(GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS);
+    limits->max_shared_size = get_uint(GL_MAX_COMPUTE_SHARED_MEMORY_SIZE);
+    for (GLuint i = 0; i < 3; i++) {
+        limits->max_group_size[i] = get_indexed(GL_MAX_COMPUTE_WORK_GROUP_SIZE, i);
+        limits->max_group_count[i] = get_indexed(GL_MAX_COMPUTE_WORK_GROUP_COUNT, i);
+    }
+    limits->n_binary_formats = get_uint(GL_NUM_PROGRAM_BINARY_FORMATS);
+    limits->has_buffer_storage = ext->buffer_storage != NULL;
+    limits->has_parallel_compile = ext->compiler_threads != NULL;
+    limits->has_timer_query = ext->has_timer;
+    limits->has_subgroups = ext->has_subgroups;
+    limits->has_texture_buffer = ext->tex_buffer_range != NULL;
+    if (limits->has_texture_buffer) {
+        uint32_t alignment = get_uint(GL_TEXTURE_BUFFER_OFFSET_ALIGNMENT_EXT);
+        limits->max_texels = get_uint(GL_MAX_TEXTURE_BUFFER_SIZE_EXT);
+        if (alignment > limits->storage_alignment) {
+            limits->storage_alignment = alignment;
+        }
+    }
+    limits->has_debug = ext->debug_callback != NULL;
+    limits->has_reset_status = ext->reset_status != NULL;
+}
+
+// The floor that OpenGL ES 3.1 promises; alignments at their worst.
+static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
+{
+    limits->max_storage_blocks = min_uint(limits->max_storage_blocks, 4);
+    limits->max_storage_block_size = 128u << 20;
+    limits->storage_alignment = 256;
+    limits->max_uniform_blocks = min_uint(limits->max_uniform_blocks, 12);
+    limits->max_uniform_block_size = 16u << 10;
+    limits->uniform_alignment = 256;
+    limits->max_invocations = 128;
+    limits->max_shared_size = 16u << 10;
+    for (int i = 0; i < 3; i++) {
+        limits->max_group_size[i] = min_uint(limits->max_group_size[i], i < 2 ? 128 : 64);
+        limits->max_group_count[i] = 65535;
+    }
+    *ext = (struct gi_gl_ext){.debug_callback = ext->debug_callback,
+                              .object_label = ext->object_label};
+    limits->n_binary_formats = 0;
+    limits->has_buffer_storage = false;
+    limits->has_parallel_compile = false;
+    limits->has_timer_query = false;
+    limits->has_subgroups = false;
+    limits->subgroup_size = 0;
+    limits->has_texture_buffer = false;
+    limits->max_texels = 0;
+    limits->has_reset_status = false;
+}
+
+static bool check_limits(const struct gi_limits *limits, const struct gi_platform_info *info,
+                         struct glinfer_error *err)
+{
+    if (limits->max_storage_blocks == 0 || limits->max_invocations == 0) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s (%s) has no storage blocks in compute shaders: it needs a newer "
+                            "Mesa or kernel (V3D: Linux 5.3 and Mesa 20.2 or later)",
+                            info->renderer, info->version);
+    }
+    if (limits->max_storage_blocks < 4 || limits->max_invocations < 128 ||
+        limits->max_shared_size < 16384) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s (%s) has %u storage blocks, %u invocations a work group and %u "
+                            "bytes of shared memory; OpenGL ES 3.1 promises 4, 128 and 16384",
+                            info->renderer, info->version, limits->max_storage_blocks,
+                            limits->max_invocations, limits->max_shared_size);
+    }
+    return true;
+}
+
+static bool is_setting(const char *variable, const char *value)
+{
+    const char *text = getenv(variable);
+    return text && strcmp(text, value) == 0;
+}
+
+static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect,
+                            const struct gi_dispatch_setting *setting)
+{
+    gpu->dispatch_mode = setting->mode;
+    gpu->is_dispatch_open = indirect == GI_QUIRK_INDIRECT_UNKNOWN;
+    gpu->limits.is_indirect =
+        gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT ||
+        (gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO && indirect == GI_QUIRK_INDIRECT_YES);
+}
+
+// Where small pages are not known to cost time GLINFER_PAGES=large is a way to try.
+static void choose_pages(struct gi_gpu *gpu, const struct gi_platform_info *info)
+{
+    const uint64_t worth_while = UINT64_C(1) << 30;
+    const bool is_small = gi_quirk_has_small_pages(info->renderer, info->version);
+    gpu->pages.from = is_small ? worth_while : UINT64_MAX;
+    if (is_setting("GLINFER_PAGES", "large")) {
+        gpu->pages.from = 1;
+    } else if (is_setting("GLINFER_PAGES", "small")) {
+        gpu->pages.from = UINT64_MAX;
+    }
+}
+
+// Where it was seen to be right and faster, and what was compiled is kept.
+static bool suits_persistent(const struct gi_gpu *gpu)
+{
+    const struct gi_limits *limits = &gpu->limits;
+    return gpu->class == GI_GPU_CLASS_SPLIT && !gi_gpu_platform(gpu)->is_software &&
+           limits->subgroup_size > 0 && limits->max_invocations >= 256 &&
+           limits->n_binary_formats > 0;
+}
+
+// Without subgroups attention has groups of one size.
+static bool is_persistent_size(const struct gi_limits *limits, uint32_t size)
+{
+    return limits->subgroup_size ? size <= limits->max_invocations : size == 128;
+}
+
+static uint32_t choose_persistent_size(const struct gi_gpu *gpu, uint32_t asked)
+{
+    const struct gi_limits *limits = &gpu->limits;
+    const uint32_t size = limits->subgroup_size && limits->max_invocations >= 256 ? 256 : 128;
+    if (asked == 0 || is_persistent_size(limits, asked)) {
+        return asked ? asked : size;
+    }
+    gi_log_write(&gpu->log, GLINFER_LOG_WARN,
+                 "GLINFER_DISPATCH: groups of %u are not possible here and left out: expected %s%u",
+                 asked, limits->subgroup_size ? "at most " : "",
+                 limits->subgroup_size ? limits->max_invocations : size);
+    return size;
+}
+
+static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setting *setting)
+{
+    const struct gi_persistent_params *asked = &setting->persistent;
+    // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
+    gpu->persistent = (struct gi_gpu_persistent){
+        .mode = setting->is_set         ? setting->persistent_mode
+                : suits_persistent(gpu) ? GI_PERSISTENT_BACKGROUND
+                                        : GI_PERSISTENT_NEVER,
+        .is_asked = setting->is_set,
+        .is_unchecked = setting->has_spins && asked->max_spins == 0,
+        .params = {.group_size = choose_persistent_size(gpu, asked->group_size),
+                   .n_groups = asked->n_groups ? asked->n_groups : 132,
+                   .max_spins = setting->has_spins ? asked->max_spins : 1u << 17},
+    };
+    const bool has_larger = asked->group_size == 0 && is_persistent_size(&gpu->limits, 512);
+    gpu->persistent.large_group_size = has_larger ? 512 : gpu->persistent.params.group_size;
+}
+
+// GLINFER_DISPATCH; engine/api/settings.h says what is ill-formed.
+static void take_dispatch_setting(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
+{
+    struct gi_dispatch_setting setting;
+    gi_dispatch_setting_parse(getenv("GLINFER_DISPATCH"), &setting);
+    choose_dispatch(gpu, indirect, &setting);
+    choose_persistent(gpu, &setting);
+}
+
+//-- debug messages --------------------------------------------------------------------------------
+
+// How NVIDIA's driver puts it (its message 131186). A buffer of indirect counts is spoken of once
+// too, when it was copied into: measured, it stays where it is and costs nothing.
+static bool is_host_move(const char *message)
+{
+    return strstr(message, "VIDEO memory to HOST memory") &&
+           !strstr(message, "GL_DISPATCH_INDIRECT_BUFFER");
+}
+
+static void GL_APIENTRY count_message(GLenum source, GLenum type, GLuint id, GLenum severity,
+                                      GLsizei length, const GLchar *message, const void *user)
+{
+    // Registered with the gpu itself, which is not const.
+    struct gi_gpu *gpu = (struct gi_gpu *)(uintptr_t)user;
+    (void)source, (void)length;
+    if (type == GL_DEBUG_TYPE_ERROR_KHR || severity == GL_DEBUG_SEVERITY_HIGH_KHR) {
+        gpu->n_debug_errors++;
+    }
+    if (is_host_move(message)) {
+        gpu->n_host_moves++;
+    }
+    gi_log_write(&gpu->log, GLINFER_LOG_DEBUG, "driver (type 0x%x, id %u): %s", type, id, message);
+}
+
+static void start_debug(struct gi_gpu *gpu)
+{
+    if (!gpu->ext.debug_callback || !gi_platform_describe(gpu->platform)->is_debug) {
+        return;
+    }
+    glEnable(GL_DEBUG_OUTPUT_KHR);
+    glEnable(GL_DEBUG_OUTPUT_SYNCHRONOUS_KHR);
+    gpu->ext.debug_callback(count_message, gpu);
+}
+
+void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char *label)
+{
+    if (gpu->ext.object_label && label) {
+        gpu->ext.object_label(type, name, -1, label);
+    }
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    const struct gi_platform_info *info = gi_platform_describe(gpu->platform);
+    const struct gi_quirk *quirk = gi_quirk_find(info->renderer, info->version);
+    gi_gl_ext_load(&gpu->ext, gpu->platform);
+    if (!info->is_robust) {
+        gpu->ext.reset_status = NULL;
+    }
+    read_limits(&gpu->limits, &gpu->ext);
+    if (gpu->limits.has_subgroups) {
+        gpu->limits.subgroup_size = gi_quirk_subgroup_size(info->renderer, info->version);
+    }
+    if (is_setting("GLINFER_LIMITS", "es31")) {
+        cut_to_es31(&gpu->limits, &gpu->ext);
+    }
+    if (gpu->ext.compiler_threads) {
+        gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
+    }
+    gpu->class = quirk->class;
+    gpu->batch_class = quirk->class;
+    gpu->dot = quirk->dot;
+    take_dispatch_setting(gpu, quirk->indirect);
+    choose_pages(gpu, info);
+    start_debug(gpu);
+    return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
+           gi_gpu_check(gpu, "opening the device", err);
+}
+
+static bool copy_text(char **copy, const char *text, struct glinfer_error *err)
+{
+    *copy = text ? strdup(text) : NULL;
+    return *copy || !text || gi_error_no_memory(err, strlen(text) + 1, "the cache's path");
+}
+
+struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_params *params,
+                             struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    struct gi_gpu *gpu = calloc(1, sizeof(*gpu));
+    if (!gpu) {
+        gi_error_no_memory(err, sizeof(*gpu), "a device");
+        return NULL;
+    }
+    gpu->platform = platform;
+    if (params->log) {
+        gpu->log = *params->log;
+    }
+    if (!copy_text(&gpu->cache_dir, params->cache_dir, err) || !gi_gpu_enter(gpu, &saved, err)) {
+        goto fail;
+    }
+    bool is_ready = init_gpu(gpu, err);
+    gi_gpu_leave(gpu, &saved);
+    if (!is_ready) {
+        goto fail;
+    }
+    return gpu;
+fail:
+    gi_gpu_destroy(gpu);
+    return NULL;
+}
+
+void gi_gpu_destroy(struct gi_gpu *gpu)
+{
+    struct gi_platform_saved saved;
+    if (!gpu) {
+        return;
+    }
+    // A context that cannot be entered has gone, and its objects with it.
+    if (gi_platform_enter(gpu->platform, &saved, NULL)) {
+        gi_staging_finish(gpu);
+        if (gpu->ext.debug_callback) {
+            gpu->ext.debug_callback(NULL, NULL);
+        }
+        gi_platform_leave(gpu->platform, &saved);
+    }
+    gi_paged_memory_close(gpu->pages.source);
+    free(gpu->cache_dir);
+    free(gpu);
+}
+
+bool gi_gpu_is_dispatch_open(const struct gi_gpu *gpu)
+{
+    return gpu->is_dispatch_open && gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO;
+}
+
+void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect)
+{
+    gpu->limits.is_indirect = is_indirect;
+}
+
+const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu)
+{
+    return &gpu->limits;
+}
+
+enum gi_gpu_class gi_gpu_batch_class(const struct gi_gpu *gpu)
+{
+    return gpu->batch_class;
+}
+
+void gi_gpu_set_batch_class(struct gi_gpu *gpu, enum gi_gpu_class class)
+{
+    gpu->batch_class = class;
+}
+
+enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu)
+{
+    return gpu->class;
+}
+
+enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu)
+{
+    const bool is_flushed = gpu->dot == GI_GPU_DOT_HALVES && gpu->limits.flushes_half_denormals;
+    return is_flushed ? GI_GPU_DOT_PLACES : gpu->dot;
+}
+
+const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu)
+{
+    return &gpu->persistent;
+}
+
+const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu)
+{
+    return &gpu->log;
+}
+
+const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu)
+{
+    return gi_platform_describe(gpu->platform);
+}
+
+void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash)
+{
+    const struct gi_platform_info *info = gi_gpu_platform(gpu);
+    gi_hash_add(hash, info->vendor, strlen(info->vendor));
+    gi_hash_add(hash, info->renderer, strlen(info->renderer));
+    gi_hash_add(hash, info->version, strlen(info->version));
+    for (size_t i = 0; i < gi_glsl_file_count; i++) {
+        gi_hash_add(hash, gi_glsl_files[i].name, strlen(gi_glsl_files[i].name));
+        gi_hash_add(hash, gi_glsl_files[i].text, strlen(gi_glsl_files[i].text));
+    }
+}
+
+bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err)
+{
+    return gi_platform_enter(gpu->platform, saved, err);
+}
+
+void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved)
+{
+    gi_platform_leave(gpu->platform, saved);
+}
+
+//-- errors ----------------------------------------------------------------------------------------
+
+bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct glinfer_error *err)
+{
+    gpu->is_lost = true;
+    return gi_error_set(err, GLINFER_STATUS_GPU_LOST, "%s: while %s: %s",
+                        gi_gpu_platform(gpu)->renderer, what, why);
+}
+
+// A driver may have several errors pending; a lost context may answer with one for ever.
+void gi_gpu_clear_errors(void)
+{
+    for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; i++) {
+    }
+}
+
+static const char *reset_text(GLenum status)
+{
+    switch (status) {
+    case GL_GUILTY_CONTEXT_RESET_EXT:
+        return "the GPU was reset because of this program's work";
+    case GL_INNOCENT_CONTEXT_RESET_EXT:
+        return "the GPU was reset because of another program's work";
+    default:
+        return "the GPU was reset";
+    }
+}
+
+bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err)
+{
+    if (gpu->is_lost) {
+        return gi_gpu_lose(gpu, what, "the GPU was lost before", err);
+    }
+    if (gpu->ext.reset_status) {
+        GLenum status = gpu->ext.reset_status();
+        if (status != GL_NO_ERROR) {
+            return gi_gpu_lose(gpu, what, reset_text(status), err);
+        }
+    }
+    GLenum error = glGetError();
+    if (error == GL_NO_ERROR) {
+        return true;
+    }
+    gi_gpu_clear_errors();
+    if (error == GL_CONTEXT_LOST_KHR) {
+        return gi_gpu_lose(gpu, what, "the context was lost", err);
+    }
+    return gi_error_set(
+        err, error == GL_OUT_OF_MEMORY ? GLINFER_STATUS_NO_MEMORY : GLINFER_STATUS_DRIVER,
+        "%s: GL error 0x%04x while %s", gi_gpu_platform(gpu)->renderer, error, what);
+}
+
+uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu)
+{
+    return gpu->n_debug_errors;
+}
+
+uint32_t gi_gpu_host_moves(const struct gi_gpu *gpu)
+{
+    return gpu->n_host_moves;
+}
+
+uint64_t gi_gpu_wait_count(const struct gi_gpu *gpu)
+{
+    return gpu->n_waits;
+}

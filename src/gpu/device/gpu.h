@@ -1,0 +1,149 @@
+// The GL side of a device: limits read once, extension entry points, errors, fences and flushes.
+// Owns nothing of the platform, which is borrowed and must outlive it. Only this folder and
+// platform/ see GL headers; GL names leave it as plain integers inside opaque or documented
+// structs. Every function of gpu/ but create needs the context entered (gi_gpu_enter); one thread
+// at a time.
+#ifndef GI_GPU_GPU_H
+#define GI_GPU_GPU_H
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "platform/platform.h"
+
+#include <stdint.h>
+
+struct gi_gpu;
+
+// What the context offers; zero means "not there". Filled at create, under GLINFER_LIMITS=es31 cut
+// down to what OpenGL ES 3.1 promises (4 storage blocks of 128 MiB, 128 invocations, 16 KiB shared,
+// 12 uniform blocks of 16 KiB, 65535 groups, no extensions but debug). No other code asks GL.
+struct gi_limits {
+    uint32_t max_storage_blocks; // of one compute shader
+    uint64_t max_storage_block_size;
+    uint32_t storage_alignment; // of a range's offset, bytes; that of buffer textures too
+    uint32_t max_texels;        // of a buffer texture
+    uint32_t max_uniform_blocks;
+    uint32_t max_uniform_block_size;
+    uint32_t uniform_alignment;
+    uint32_t max_invocations; // of a work group
+    uint32_t max_group_size[3];
+    uint32_t max_group_count[3];
+    uint32_t max_shared_size; // bytes
+    uint32_t n_binary_formats;
+    bool has_buffer_storage;
+    bool has_parallel_compile;
+    bool has_timer_query;
+    bool has_subgroups;
+    uint32_t subgroup_size; // where neighbouring invocations are known to share subgroups of one
+                            // size, else 0
+    bool has_texture_buffer;
+    bool has_fast_half;          // mediump is f16 and faster than f32; half_probe.h finds out
+    bool keeps_half_denormals;   // where mediump is f16
+    bool flushes_half_denormals; // unpackHalf2x16 was seen to, in highp
+    bool has_debug;
+    bool has_reset_status;
+    bool is_indirect; // grids that change are dispatched indirectly: probe, quirk or
+                      // GLINFER_DISPATCH
+};
+
+// How kernels are shaped for a device; a table in quirk.c maps renderer strings to it.
+enum gi_gpu_class {
+    GI_GPU_CLASS_SPLIT, // k split across lanes, shared memory: NVIDIA, AMD, Intel, Apple, unknown
+                        // GPUs
+    GI_GPU_CLASS_ROW,   // a row an invocation, no shared memory: V3D, Mali, Adreno
+    GI_GPU_CLASS_LLVMPIPE, // a row an invocation, straight-line code: llvmpipe and lavapipe
+};
+
+// How the compiler of a GPU of class ROW makes the fewest instructions of a quantised dot product; the same
+// table says. glsl/quant/dot.glsl explains them.
+enum gi_gpu_dot {
+    GI_GPU_DOT_PLAIN,
+    GI_GPU_DOT_HALVES, // V3D; PLACES where it turns out not to unpack denormals
+    GI_GPU_DOT_BYTES,  // Mali G
+    GI_GPU_DOT_PLACES, // Mali T
+    GI_GPU_DOT_BITS,   // Adreno
+};
+
+// A dispatch that a whole chain of steps is (persistent/persistent.h).
+struct gi_persistent_params {
+    uint32_t group_size; // invocations of every group of the table
+    uint32_t n_groups;   // at most; as many as run together are used
+    uint32_t max_spins;  // of a wait: what a fault takes
+};
+enum gi_persistent_mode {
+    GI_PERSISTENT_NEVER,
+    GI_PERSISTENT_BACKGROUND, // compiled elsewhere while answers go on, taken where it is faster
+    GI_PERSISTENT_AT_ONCE,    // compiled before the first answer, taken where it is right
+};
+struct gi_gpu_persistent {
+    enum gi_persistent_mode mode;
+    bool is_asked;     // by GLINFER_DISPATCH, on whatever device
+    bool is_unchecked; // tests: a wait of no spins faults at once, but not before it is used
+    struct gi_persistent_params params;
+    // group_size of models that wait for memory most of all: more is on its way at a time. What GLINFER_DISPATCH
+    // says holds for all models.
+    uint32_t large_group_size;
+};
+
+struct gi_gpu_params {
+    const char *cache_dir;    // as glinfer_device_params.cache_dir
+    const struct gi_log *log; // borrowed, may be NULL
+};
+
+// Reads the limits. Fails with UNSUPPORTED (no compute storage blocks: says what to upgrade),
+// DRIVER, NO_MEMORY.
+struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_params *params,
+                             struct glinfer_error *err);
+void gi_gpu_destroy(struct gi_gpu *gpu);
+
+// Whether nothing says how grids that change are to be dispatched, neither the driver's row nor
+// GLINFER_DISPATCH: then it is for measurement to say. Tables recorded from then on follow.
+bool gi_gpu_is_dispatch_open(const struct gi_gpu *gpu);
+void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
+
+const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
+enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
+// The class whose kernels a batch of a prompt takes: the same, or what measuring found.
+enum gi_gpu_class gi_gpu_batch_class(const struct gi_gpu *gpu);
+void gi_gpu_set_batch_class(struct gi_gpu *gpu, enum gi_gpu_class class);
+enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu);
+const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu);
+const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
+const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
+
+// Adds what decides how kernels compile and run here: driver, renderer, version, the built-in kernels. What
+// was measured or tested holds while this stays the same.
+void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash);
+
+// A lost gpu can still be entered, so that what belongs to it can be destroyed.
+bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err);
+void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
+
+// Turns a pending GL error or reset into DRIVER, NO_MEMORY or GPU_LOST; what says what was being
+// done. Once lost, a gpu stays lost.
+bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err);
+// Messages of severity high or of type error that the driver sent so far (KHR_debug); 0 without it.
+uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu);
+// Times that the driver said it moved a buffer to host memory: a hot buffer must never be.
+uint32_t gi_gpu_host_moves(const struct gi_gpu *gpu);
+
+void gi_gpu_flush(struct gi_gpu *gpu);
+// Waits for all that was submitted; counts as a wait.
+bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err);
+// Times that the host waited so far: every wait for a fence and every finish, done already or not.
+uint64_t gi_gpu_wait_count(const struct gi_gpu *gpu);
+
+// A point in the command stream. Zero-initialised, or finished, means none.
+struct gi_fence {
+    void *sync;
+};
+bool gi_fence_insert(struct gi_gpu *gpu, struct gi_fence *fence, struct glinfer_error *err);
+bool gi_fence_is_done(struct gi_gpu *gpu, const struct gi_fence *fence);
+// Blocks (asleep) until the point is reached; fails with GPU_LOST after timeout_ns (0: 60 s) or a
+// reset.
+bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_ns,
+                   struct glinfer_error *err);
+void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence);
+
+#endif

@@ -1,0 +1,57 @@
+// What the files of gpu/ share and nobody else sees.
+#ifndef GI_GPU_GPU_PRIVATE_H
+#define GI_GPU_GPU_PRIVATE_H
+
+#include "gpu/device/dispatch_setting.h"
+#include "gpu/device/gl_ext.h"
+#include "gpu/memory/buffer.h"
+#include "platform/paged_memory.h"
+
+#define GI_STAGING_SLOTS 2
+#define GI_STAGING_SIZE  (1u << 20) // bytes a slot
+
+// The way into immutable buffers: writes are appended to one slot while the GPU may still copy out
+// of the other one. A slot is written again only after the fence behind its last copy.
+struct gi_staging {
+    GLuint buffers[GI_STAGING_SLOTS];
+    struct gi_fence fences[GI_STAGING_SLOTS];
+    uint32_t slot; // that is being filled
+    uint32_t used; // bytes of it
+};
+
+struct gi_gpu {
+    struct gi_platform *platform; // borrowed
+    struct gi_log log;
+    struct gi_limits limits;
+    struct gi_gl_ext ext;
+    struct gi_staging staging;
+    enum gi_gpu_class class, batch_class;
+    enum gi_gpu_dot dot;
+    enum gi_dispatch_mode dispatch_mode;
+    bool is_dispatch_open; // no row of the device says whether grids should be indirect
+    struct gi_gpu_persistent persistent;
+    struct {
+        struct gi_paged_memory *source; // NULL: not open yet
+        uint64_t from;                  // bytes of an arena that are worth large pages
+        bool is_refused;                // there are none to be had
+    } pages;
+    struct {
+        bool is_known, are_numbered; // multiprocessor.h
+    } multiprocessors;
+    char *cache_dir; // owned; NULL: no cache
+    bool is_lost;
+    uint64_t n_waits;
+    uint32_t n_debug_errors, n_host_moves;
+};
+
+bool gi_staging_init(struct gi_gpu *gpu, struct glinfer_error *err);
+void gi_staging_finish(struct gi_gpu *gpu);
+
+// Names a GL object in the driver's messages where KHR_debug is there. type: GL_BUFFER_KHR ...
+void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char *label);
+// Drops errors that are nobody's business any more, so that the next check sees its own.
+void gi_gpu_clear_errors(void);
+// Marks the gpu lost; returns false with GPU_LOST.
+bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct glinfer_error *err);
+
+#endif

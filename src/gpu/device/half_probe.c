@@ -1,0 +1,258 @@
+#include "gpu/device/half_probe.h"
+
+#include "base/clock.h"
+#include "gpu/device/gpu_private.h"
+#include "gpu/dispatch/dispatch_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK   32
+#define N_WORDS (8 + 2 * BLOCK)
+#define N_FACTS 4
+#define WG_SIZE 128
+
+// f16 bits.
+#define HALF_ONE      0x3C00u
+#define HALF_2_M12    0x0C00u
+#define HALF_DENORMAL 0x0001u
+#define HALF_2_14     0x7400u
+#define HALF_FACTOR   0x3BFFu // 1 - 2^-11
+#define HALF_ADDEND   0x1400u // 2^-10
+
+struct probe {
+    struct gi_gpu *gpu;
+    struct gi_program_table *programs;
+    struct gi_buffer x, y;
+    struct gi_dispatch_table *tables[2]; // highp, mediump
+    struct glinfer_error *err;
+};
+
+static uint32_t pair_of(uint32_t half)
+{
+    return half | half << 16;
+}
+
+// Multiples of 1/64 within 1, which f16 holds exactly.
+static double block_value(uint32_t i)
+{
+    return ((int32_t)(i * 37 % 128) - 64) / 64.0;
+}
+
+static uint32_t block_half(uint32_t i)
+{
+    int exponent;
+    double mantissa = frexp(fabs(block_value(i)), &exponent);
+    if (mantissa == 0) {
+        return 0;
+    }
+    return (block_value(i) < 0 ? 0x8000u : 0) | (uint32_t)(exponent + 14) << 10 |
+           ((uint32_t)(mantissa * 2048) & 0x3FFu);
+}
+
+static void fill_words(uint32_t words[N_WORDS], uint32_t n_round)
+{
+    const uint32_t head[8] = {n_round,
+                              pair_of(HALF_ONE),
+                              pair_of(HALF_2_M12),
+                              pair_of(HALF_DENORMAL),
+                              pair_of(HALF_2_14),
+                              pair_of(HALF_FACTOR),
+                              pair_of(HALF_ADDEND)};
+    memcpy(words, head, sizeof(head));
+    for (uint32_t i = 0; i < 2 * BLOCK; i++) {
+        words[8 + i] = block_half(2 * i) | block_half(2 * i + 1) << 16;
+    }
+}
+
+// Invocations that fill the device.
+static uint32_t count_groups(const struct gi_gpu *gpu)
+{
+    return gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT ? 1024 : 32;
+}
+
+static bool record(struct probe *probe, int is_half)
+{
+    const struct gi_dispatch_table_params params = {0};
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_PROBE_HALF,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 1,
+        .defines = {{"HALF", is_half}},
+    };
+    struct gi_dispatch dispatch = {
+        .label = "probe_half",
+        .bindings = {{&probe->y, 0, probe->y.size}, {&probe->x, 0, probe->x.size}},
+        .writes = 1u << 0,
+        .grid = {.size = {count_groups(probe->gpu), 1, 1}                            },
+    };
+    probe->tables[is_half] =
+        gi_dispatch_table_create(probe->gpu, probe->programs, &params, probe->err);
+    return probe->tables[is_half] &&
+           gi_program_table_request(probe->programs, &key, &dispatch.program, probe->err) &&
+           gi_dispatch_table_record(probe->tables[is_half], &dispatch, probe->err);
+}
+
+static bool build(struct probe *probe, int is_half)
+{
+    return record(probe, is_half) &&
+           gi_program_table_build(probe->programs, NULL, NULL, probe->err) &&
+           gi_dispatch_table_seal(probe->tables[is_half], probe->err);
+}
+
+static bool write_words(struct probe *probe, uint32_t n_round)
+{
+    uint32_t words[N_WORDS];
+    fill_words(words, n_round);
+    return gi_buffer_write(&probe->x, probe->gpu, 0, words, sizeof(words), probe->err);
+}
+
+static bool allocate(struct probe *probe)
+{
+    const uint64_t n_y = N_FACTS + (uint64_t)WG_SIZE * count_groups(probe->gpu);
+    return gi_buffer_init(&probe->x, probe->gpu, N_WORDS * sizeof(uint32_t), "probe x",
+                          probe->err) &&
+           gi_buffer_init(&probe->y, probe->gpu, n_y * sizeof(float), "probe y", probe->err);
+}
+
+//-- what mediump is -------------------------------------------------------------------------------
+
+// The dot product must be right to within its roundings.
+static bool is_block_right(double found)
+{
+    double sum = 0, magnitude = 0;
+    for (uint32_t i = 0; i < 2 * BLOCK; i++) {
+        double product = block_value(i) * block_value(2 * BLOCK + i);
+        sum += product;
+        magnitude += fabs(product);
+    }
+    return fabs(found - sum) <= 2 * BLOCK * ldexp(magnitude, -11);
+}
+
+static bool find_facts(struct probe *probe, bool *is_half, bool *keeps_denormals)
+{
+    const struct gi_replay replay = {.n_tokens = 1};
+    float facts[N_FACTS];
+    if (!write_words(probe, 0)) {
+        return false;
+    }
+    gi_dispatch_table_replay(probe->tables[1], &replay);
+    if (!gi_buffer_read(&probe->y, probe->gpu, 0, facts, sizeof(facts), probe->err)) {
+        return false;
+    }
+    const bool is_computed = is_block_right((double)facts[2]);
+    probe->gpu->limits.flushes_half_denormals = is_computed && facts[3] != 1.0f;
+    *is_half = facts[0] == 1.0f && is_computed;
+    *keeps_denormals = facts[1] == 0x1p-10f;
+    gi_log_write(gi_gpu_log(probe->gpu), GLINFER_LOG_DEBUG,
+                 "mediump is %s (%.9g, %.9g), denormals %s", *is_half ? "f16" : "not f16",
+                 (double)facts[0], (double)facts[2], *keeps_denormals ? "kept" : "flushed");
+    return true;
+}
+
+//-- how fast it is --------------------------------------------------------------------------------
+
+static bool time_replays(struct probe *probe, int is_half, uint32_t count, uint64_t *ns)
+{
+    const struct gi_replay replay = {.n_tokens = 1};
+    const uint64_t begin = gi_clock_ns();
+    for (uint32_t i = 0; i < count; i++) {
+        gi_dispatch_table_replay(probe->tables[is_half], &replay);
+    }
+    const bool ok = gi_gpu_finish(probe->gpu, probe->err);
+    *ns = gi_clock_ns() - begin;
+    return ok;
+}
+
+struct rate {
+    uint32_t count;   // of replays that are timed together
+    uint64_t best[2]; // ns that they took at least: in f32, in f16
+    bool is_steady;   // the last turns took about as long each
+};
+
+// In turns, so that both see the same clocks, which a device raises only under load.
+static bool take_turns(struct probe *probe, struct rate *rate)
+{
+    enum { N_TURN = 5 };
+    uint64_t worst[2] = {0};
+    for (int i = 0; i < 2 * N_TURN; i++) {
+        uint64_t ns;
+        if (!time_replays(probe, i % 2, rate->count, &ns)) {
+            return false;
+        }
+        rate->best[i % 2] = ns < rate->best[i % 2] ? ns : rate->best[i % 2];
+        worst[i % 2] = ns > worst[i % 2] ? ns : worst[i % 2];
+    }
+    rate->is_steady = worst[0] * 2 < rate->best[0] * 3 && worst[1] * 2 < rate->best[1] * 3;
+    return true;
+}
+
+// Other processes that use the GPU add to what is measured, now more, now less, and make what is faster look the same:
+// then it is measured again.
+static bool is_faster(struct probe *probe, bool *is_fast)
+{
+    enum { N_ROUND = 64, N_TRY = 4, LONG_NS = 1500000, MOST = 256 };
+    struct rate rate = {
+        .count = 1, .best = {UINT64_MAX, UINT64_MAX}
+    };
+    uint64_t ns = 0;
+    if (!build(probe, 0) || !write_words(probe, N_ROUND) || !time_replays(probe, 0, 1, &ns) ||
+        !time_replays(probe, 0, 1, &ns)) {
+        return false;
+    }
+    while (ns * rate.count < LONG_NS && rate.count < MOST) {
+        rate.count *= 2;
+    }
+    *is_fast = false;
+    for (int i = 0; i < N_TRY && !*is_fast && !rate.is_steady; i++) {
+        if (!take_turns(probe, &rate)) {
+            return false;
+        }
+        *is_fast = rate.best[1] * 5 < rate.best[0] * 4;
+    }
+    gi_log_write(gi_gpu_log(probe->gpu), GLINFER_LOG_DEBUG, "mediump is %.2f times as fast as f32",
+                 (double)rate.best[0] / (double)rate.best[1]);
+    return true;
+}
+
+static bool find_out(struct probe *probe)
+{
+    struct gi_limits *limits = &probe->gpu->limits;
+    bool is_half = false, keeps_denormals = false, is_fast = false;
+    if (!allocate(probe) || !build(probe, 1) || !find_facts(probe, &is_half, &keeps_denormals) ||
+        (is_half && !is_faster(probe, &is_fast))) {
+        return false;
+    }
+    limits->has_fast_half = is_half && is_fast;
+    limits->keeps_half_denormals = is_half && keeps_denormals;
+    return true;
+}
+
+bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct glinfer_error *err)
+{
+    struct glinfer_error own = {0};
+    struct probe probe = {.gpu = gpu, .programs = programs, .err = &own};
+    const char *asked = getenv("GLINFER_HALF");
+    const char *held = getenv("GLINFER_LIMITS");
+    if (asked && strcmp(asked, "yes") == 0) {
+        gpu->limits.has_fast_half = true;
+        gpu->limits.keeps_half_denormals = true;
+        return true;
+    }
+    if ((asked && strcmp(asked, "no") == 0) || (held && strcmp(held, "es31") == 0)) {
+        return true;
+    }
+    const bool ok = find_out(&probe);
+    gi_dispatch_table_destroy(probe.tables[0]);
+    gi_dispatch_table_destroy(probe.tables[1]);
+    gi_buffer_finish(&probe.x, gpu);
+    gi_buffer_finish(&probe.y, gpu);
+    if (!ok && own.status == GLINFER_STATUS_DRIVER) {
+        gi_program_table_forget(programs);
+        gpu->limits.flushes_half_denormals = true; // for all that is known
+        gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO, "no halves: %s", own.message);
+        return true;
+    }
+    return ok || gi_error_set(err, own.status, "%s", own.message);
+}

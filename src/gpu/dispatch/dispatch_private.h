@@ -1,0 +1,51 @@
+// A dispatch table as its two files see it: dispatch_table.c records it, dispatch_replay.c submits it.
+#ifndef GI_GPU_DISPATCH_PRIVATE_H
+#define GI_GPU_DISPATCH_PRIVATE_H
+
+#include "gpu/device/gpu_private.h"
+#include "gpu/dispatch/dispatch_table.h"
+#include "gpu/memory/buffer_texture.h"
+
+#define GI_NO_SLOT UINT32_MAX
+// Ranges accessed since the last barrier; when the list is full a barrier empties it.
+#define GI_MAX_ACCESSES 64
+
+struct gi_dispatch_entry {
+    struct gi_dispatch dispatch;      // params is NULL: they are in blocks, then in uniforms
+    GLuint program;                   // resolved by seal
+    GLuint textures[GI_MAX_BINDINGS]; // 0: a storage block
+    uint32_t params_offset;           // in the uniform buffer
+    uint32_t slot;                    // in counts, GI_NO_SLOT: direct
+    GLbitfield barrier;               // that must come before it
+};
+
+struct gi_dispatch_access {
+    struct gi_range range;
+    bool is_write;
+};
+
+struct gi_dispatch_table {
+    struct gi_gpu *gpu;                      // borrowed
+    const struct gi_program_table *programs; // borrowed
+    struct gi_dispatch_table_params params;
+    struct gi_dispatch_entry *entries;
+    uint32_t n_entries, capacity;
+    uint8_t *blocks; // parameter blocks until sealed
+    uint32_t blocks_size, blocks_capacity;
+    struct gi_buffer uniforms; // the same on the GPU
+    struct gi_buffer_textures textures;
+    struct gi_grid_slot slots[GI_MAX_SLOTS];
+    uint32_t n_slots;
+    bool has_uniform; // of a dispatch
+    struct gi_dispatch_access accesses[GI_MAX_ACCESSES];
+    uint32_t n_accesses;
+    GLbitfield pending; // owed by what was recorded last, whatever it overlaps with
+    uint64_t weight_bytes;
+    bool is_sealed;
+};
+
+// The groups of a grid for n_tokens behind n_past.
+void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
+                   uint32_t count[3]);
+
+#endif

@@ -1,0 +1,158 @@
+// Submits what gpu/dispatch/dispatch_table.c has recorded.
+#include "gpu/dispatch/dispatch_private.h"
+
+#include <assert.h>
+
+// What is bound, so that it is not bound again. A replay begins with nothing known: whoever else
+// uses the context need not put anything back.
+struct bound {
+    GLuint program;
+    uint32_t params_offset, params_size;
+    struct {
+        GLuint buffer;
+        uint64_t offset, size;
+    } storage[GI_MAX_BINDINGS], uniform;
+    GLuint textures[GI_MAX_BINDINGS];
+};
+
+static void bind_storage(struct bound *bound, const struct gi_dispatch *dispatch)
+{
+    for (GLuint i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &dispatch->bindings[i];
+        if (!range->buffer || dispatch->texels[i] != GI_TEXEL_NONE ||
+            (bound->storage[i].buffer == range->buffer->name &&
+             bound->storage[i].offset == range->offset && bound->storage[i].size == range->size)) {
+            continue;
+        }
+        glBindBufferRange(GL_SHADER_STORAGE_BUFFER, i, range->buffer->name, (GLintptr)range->offset,
+                          (GLsizeiptr)range->size);
+        bound->storage[i].buffer = range->buffer->name;
+        bound->storage[i].offset = range->offset;
+        bound->storage[i].size = range->size;
+    }
+}
+
+static void bind_uniform(struct bound *bound, const struct gi_range *range)
+{
+    if (range->buffer &&
+        (bound->uniform.buffer != range->buffer->name || bound->uniform.offset != range->offset ||
+         bound->uniform.size != range->size)) {
+        glBindBufferRange(GL_UNIFORM_BUFFER, 2, range->buffer->name, (GLintptr)range->offset,
+                          (GLsizeiptr)range->size);
+        bound->uniform.buffer = range->buffer->name;
+        bound->uniform.offset = range->offset;
+        bound->uniform.size = range->size;
+    }
+}
+
+static void bind_textures(struct bound *bound, const struct gi_dispatch_entry *entry)
+{
+    for (GLuint i = 0; i < GI_MAX_BINDINGS; i++) {
+        if (entry->textures[i] != 0 && entry->textures[i] != bound->textures[i]) {
+            glActiveTexture(GL_TEXTURE0 + i);
+            glBindTexture(GL_TEXTURE_BUFFER_EXT, entry->textures[i]);
+            bound->textures[i] = entry->textures[i];
+        }
+    }
+}
+
+static void bind_entry(const struct gi_dispatch_table *table, struct bound *bound,
+                       const struct gi_dispatch_entry *entry)
+{
+    if (bound->program != entry->program) {
+        glUseProgram(entry->program);
+        bound->program = entry->program;
+    }
+    bind_storage(bound, &entry->dispatch);
+    bind_textures(bound, entry);
+    bind_uniform(bound, &entry->dispatch.uniform);
+    if (entry->dispatch.params_size > 0 && (entry->params_offset != bound->params_offset ||
+                                            entry->dispatch.params_size != bound->params_size)) {
+        glBindBufferRange(GL_UNIFORM_BUFFER, 0, table->uniforms.name, entry->params_offset,
+                          entry->dispatch.params_size);
+        bound->params_offset = entry->params_offset;
+        bound->params_size = entry->dispatch.params_size;
+    }
+}
+
+static void submit_entry(const struct gi_dispatch_table *table,
+                         const struct gi_dispatch_entry *entry, const struct gi_replay *replay)
+{
+    if (entry->slot != GI_NO_SLOT) {
+        glDispatchComputeIndirect(
+            (GLintptr)(table->params.counts.offset + entry->slot * sizeof(struct gi_grid_slot)));
+        return;
+    }
+    uint32_t count[3];
+    gi_grid_count(&entry->dispatch.grid, replay->n_past, replay->n_tokens, count);
+    glDispatchCompute(count[0], count[1], count[2]);
+}
+
+static void bind_common(const struct gi_dispatch_table *table)
+{
+    const struct gi_range *state = &table->params.state;
+    if (state->buffer) {
+        glBindBufferRange(GL_UNIFORM_BUFFER, 1, state->buffer->name, (GLintptr)state->offset,
+                          (GLsizeiptr)state->size);
+    }
+    if (table->n_slots > 0) {
+        glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, table->params.counts.buffer->name);
+    }
+}
+
+static void replay_entry(const struct gi_dispatch_table *table, struct bound *bound,
+                         const struct gi_dispatch_entry *entry, const struct gi_replay *replay)
+{
+    if (replay->timer) {
+        gi_timer_begin(replay->timer);
+    }
+    if (entry->barrier) {
+        glMemoryBarrier(entry->barrier);
+    }
+    bind_entry(table, bound, entry);
+    submit_entry(table, entry, replay);
+    if (replay->timer) {
+        gi_timer_end(replay->timer);
+    }
+}
+
+static bool is_wanted(const struct gi_dispatch *dispatch, const struct gi_replay *replay)
+{
+    return (replay->site == 0 || replay->site == dispatch->site) &&
+           (replay->skipped_site == 0 || replay->skipped_site != dispatch->site);
+}
+
+// GL passes over a direct dispatch without groups before the driver sees it.
+void gi_dispatch_table_warm(const struct gi_dispatch_table *table)
+{
+    static const GLuint no_groups[3] = {0, 0, 0};
+    struct bound bound = {0};
+    GLuint counts;
+    assert(table->is_sealed);
+    bind_common(table);
+    glGenBuffers(1, &counts);
+    glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, counts);
+    glBufferData(GL_DISPATCH_INDIRECT_BUFFER, sizeof(no_groups), no_groups, GL_STATIC_DRAW);
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        bind_entry(table, &bound, &table->entries[i]);
+        glDispatchComputeIndirect(0);
+    }
+    glDeleteBuffers(1, &counts);
+}
+
+void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay)
+{
+    struct bound bound = {0};
+    assert(table->is_sealed);
+    bind_common(table);
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        if (!is_wanted(&table->entries[i].dispatch, replay)) {
+            continue;
+        }
+        replay_entry(table, &bound, &table->entries[i], replay);
+        if (replay->flush_interval && (i + 1) % replay->flush_interval == 0) {
+            glFlush();
+        }
+    }
+    glMemoryBarrier(gi_dispatch_table_barrier(table, table->n_entries));
+}

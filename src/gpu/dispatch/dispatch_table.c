@@ -1,0 +1,413 @@
+#include "gpu/dispatch/dispatch_table.h"
+
+#include "gpu/dispatch/dispatch_private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PARAMS_SIZE 256
+
+struct gi_dispatch_table *gi_dispatch_table_create(struct gi_gpu *gpu,
+                                                   const struct gi_program_table *programs,
+                                                   const struct gi_dispatch_table_params *params,
+                                                   struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = calloc(1, sizeof(*table));
+    if (!table) {
+        gi_error_no_memory(err, sizeof(*table), "a dispatch table");
+        return NULL;
+    }
+    table->gpu = gpu;
+    table->programs = programs;
+    table->params = *params;
+    return table;
+}
+
+void gi_dispatch_table_destroy(struct gi_dispatch_table *table)
+{
+    if (!table) {
+        return;
+    }
+    gi_buffer_textures_finish(&table->textures);
+    gi_buffer_finish(&table->uniforms, table->gpu);
+    free(table->entries);
+    free(table->blocks);
+    free(table);
+}
+
+static bool is_indirect(const struct gi_dispatch_table *table)
+{
+    return table->gpu->limits.is_indirect && table->params.counts.buffer;
+}
+
+//-- grids -----------------------------------------------------------------------------------------
+
+static uint32_t divide_up(uint32_t n, uint32_t divisor)
+{
+    return n / divisor + (n % divisor != 0);
+}
+
+void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
+                   uint32_t count[3])
+{
+    memcpy(count, grid->size, 3 * sizeof(count[0]));
+    if (grid->rule == GI_GRID_KEYS) {
+        const uint32_t most = grid->size[grid->axis];
+        const uint32_t n = divide_up(n_past + n_tokens, grid->divisor);
+        count[grid->axis] = most > 0 && most < n ? most : n;
+    } else if (grid->rule == GI_GRID_TOKENS) {
+        count[grid->axis] = divide_up(n_tokens, grid->divisor);
+    }
+}
+
+static bool is_same_grid(const struct gi_grid_slot *a, const struct gi_grid_slot *b)
+{
+    return a->rule == b->rule && a->axis_divisor == b->axis_divisor &&
+           memcmp(a->size, b->size, sizeof(a->size)) == 0;
+}
+
+// Sets *index to a slot with this grid, an old one where there is one.
+static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                      uint32_t *index, struct glinfer_error *err)
+{
+    const struct gi_grid *grid = &dispatch->grid;
+    struct gi_grid_slot slot = {
+        .rule = grid->rule, .size = {grid->size[0], grid->size[1], grid->size[2]}
+    };
+    if (grid->rule != GI_GRID_FIXED) {
+        slot.axis_divisor = grid->axis << 30 | grid->divisor;
+    }
+    for (*index = 0; *index < table->n_slots; ++*index) {
+        if (is_same_grid(&table->slots[*index], &slot)) {
+            return true;
+        }
+    }
+    if (table->n_slots == GI_MAX_SLOTS) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s needs one more indirect grid than the %d that a table holds",
+                            dispatch->label, GI_MAX_SLOTS);
+    }
+    gi_grid_count(grid, 0, 1, slot.count);
+    table->slots[table->n_slots++] = slot;
+    return true;
+}
+
+// A grid that never changes is dispatched directly even in the indirect mode: half the host time;
+// steps past the end of a chain then run and are discarded.
+static bool choose_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                        uint32_t *slot, struct glinfer_error *err)
+{
+    bool is_wanted = dispatch->grid.rule != GI_GRID_FIXED ||
+                     table->gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT;
+    *slot = GI_NO_SLOT;
+    return !is_indirect(table) || !is_wanted || find_slot(table, dispatch, slot, err);
+}
+
+//-- barriers --------------------------------------------------------------------------------------
+
+static bool is_overlap(const struct gi_range *a, const struct gi_range *b)
+{
+    return a->buffer->name == b->buffer->name && a->offset < b->offset + b->size &&
+           b->offset < a->offset + a->size;
+}
+
+// True if the dispatch reads what was written, or writes what was read or written, since the last
+// barrier. All read step_state, so what writes it comes after all.
+static bool is_dependent(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
+{
+    if (dispatch->writes_state && table->n_accesses > 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &dispatch->bindings[i];
+        const bool is_write = (dispatch->writes >> i & 1) != 0;
+        for (uint32_t k = 0; range->buffer && k < table->n_accesses; k++) {
+            const struct gi_dispatch_access *access = &table->accesses[k];
+            if ((is_write || access->is_write) && is_overlap(range, &access->range)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void add_accesses(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
+{
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        if (dispatch->bindings[i].buffer) {
+            table->accesses[table->n_accesses++] = (struct gi_dispatch_access){
+                dispatch->bindings[i], (dispatch->writes >> i & 1) != 0};
+        }
+    }
+}
+
+// What makes storage that was written visible to all that a table reads.
+static GLbitfield storage_bits(const struct gi_dispatch_table *table)
+{
+    return GL_SHADER_STORAGE_BARRIER_BIT |
+           (table->textures.count > 0 ? GL_TEXTURE_FETCH_BARRIER_BIT : 0u) |
+           (table->has_uniform ? GL_UNIFORM_BARRIER_BIT : 0u);
+}
+
+// Bits owed after a dispatch that writes step_state: others read it as a uniform block, the counts
+// of an indirect table as commands. COMMAND costs as much as a dispatch on NVIDIA, so only here.
+static GLbitfield state_bits(const struct gi_dispatch_table *table)
+{
+    GLbitfield bits = GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT;
+    return table->gpu->limits.is_indirect ? bits | GL_COMMAND_BARRIER_BIT : bits;
+}
+
+// Returns the barrier that must come before the dispatch and books what the dispatch does.
+static GLbitfield plan_barrier(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
+{
+    GLbitfield barrier = table->pending;
+    bool is_full = table->n_accesses + GI_MAX_BINDINGS > GI_MAX_ACCESSES;
+    if (is_full || is_dependent(table, dispatch)) {
+        barrier |= GL_SHADER_STORAGE_BARRIER_BIT;
+    }
+    if (barrier) {
+        table->n_accesses = 0;
+    }
+    add_accesses(table, dispatch);
+    table->pending = dispatch->writes_state ? state_bits(table) : 0;
+    return barrier;
+}
+
+//-- recording -------------------------------------------------------------------------------------
+
+static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                         struct glinfer_error *err)
+{
+    const struct gi_limits *limits = &table->gpu->limits;
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &dispatch->bindings[i];
+        if (!range->buffer) {
+            continue;
+        }
+        assert(range->size > 0 && range->offset + range->size <= range->buffer->size);
+        assert(range->offset % limits->storage_alignment == 0);
+        if (range->size > limits->max_storage_block_size) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: binding %u has %llu bytes, over the largest storage block of "
+                                "%llu",
+                                dispatch->label, i, (unsigned long long)range->size,
+                                (unsigned long long)limits->max_storage_block_size);
+        }
+    }
+    const struct gi_range *uniform = &dispatch->uniform, *whole = &dispatch->bindings[1];
+    assert(!uniform->buffer ||
+           (uniform->buffer == whole->buffer && uniform->offset >= whole->offset &&
+            uniform->offset + uniform->size <= whole->offset + whole->size &&
+            uniform->offset % limits->uniform_alignment == 0 &&
+            uniform->size <= limits->max_uniform_block_size));
+    (void)uniform, (void)whole;
+    return true;
+}
+
+static bool add_textures(struct gi_dispatch_table *table, struct gi_dispatch_entry *entry,
+                         struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &entry->dispatch.bindings[i];
+        enum gi_texel texel = entry->dispatch.texels[i];
+        if (!range->buffer || texel == GI_TEXEL_NONE) {
+            continue;
+        }
+        assert(!(entry->dispatch.writes >> i & 1));
+        uint64_t n_texel = range->size / (texel == GI_TEXEL_UINT ? 4 : 16);
+        if (n_texel > table->gpu->limits.max_texels) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: binding %u has %llu texels, over the %u of a buffer texture",
+                                entry->dispatch.label, i, (unsigned long long)n_texel,
+                                table->gpu->limits.max_texels);
+        }
+        if (!gi_buffer_textures_find(&table->textures, table->gpu, range, texel,
+                                     &entry->textures[i], err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// A grid that grows is checked at its size as given: its maker puts the largest count there.
+static bool check_grid(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                       struct glinfer_error *err)
+{
+    const struct gi_grid *grid = &dispatch->grid;
+    assert(grid->rule == GI_GRID_FIXED || (grid->axis < 3 && grid->divisor > 0));
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t limit = table->gpu->limits.max_group_count[i];
+        if (grid->size[i] > limit) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: %u work groups along axis %u, of %u that there can be",
+                                dispatch->label, grid->size[i], i, limit);
+        }
+    }
+    return true;
+}
+
+static bool reserve_entry(struct gi_dispatch_table *table, struct glinfer_error *err)
+{
+    if (table->n_entries < table->capacity) {
+        return true;
+    }
+    uint32_t capacity = table->capacity ? table->capacity * 2 : 64;
+    size_t size = capacity * sizeof(*table->entries);
+    struct gi_dispatch_entry *entries = realloc(table->entries, size);
+    if (!entries) {
+        return gi_error_no_memory(err, size, "a dispatch table");
+    }
+    table->entries = entries;
+    table->capacity = capacity;
+    return true;
+}
+
+// Finds an earlier entry with the same parameters: the layers of a model share theirs.
+static bool find_params(const struct gi_dispatch_table *table, const void *block, uint32_t size,
+                        uint32_t *offset)
+{
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        const struct gi_dispatch_entry *entry = &table->entries[i];
+        if (entry->dispatch.params_size == size &&
+            memcmp(table->blocks + entry->params_offset, block, size) == 0) {
+            *offset = entry->params_offset;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t padded_size(const struct gi_dispatch *dispatch)
+{
+    assert(dispatch->params_size <= MAX_PARAMS_SIZE);
+    return divide_up(dispatch->params_size, 16) * 16;
+}
+
+// Sets *offset to the place of the parameter block; blocks start at the uniform alignment.
+static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                       uint32_t *offset, struct glinfer_error *err)
+{
+    const uint32_t alignment = table->gpu->limits.uniform_alignment, size = padded_size(dispatch);
+    uint8_t block[MAX_PARAMS_SIZE] = {0};
+    *offset = 0;
+    if (size == 0) {
+        return true;
+    }
+    memcpy(block, dispatch->params, dispatch->params_size);
+    if (find_params(table, block, size, offset)) {
+        return true;
+    }
+    *offset = divide_up(table->blocks_size, alignment) * alignment;
+    if (*offset + MAX_PARAMS_SIZE > table->blocks_capacity) {
+        uint32_t capacity = (*offset + MAX_PARAMS_SIZE) * 2;
+        uint8_t *blocks = realloc(table->blocks, capacity);
+        if (!blocks) {
+            return gi_error_no_memory(err, capacity, "parameter blocks");
+        }
+        memset(blocks + table->blocks_capacity, 0, capacity - table->blocks_capacity);
+        table->blocks = blocks;
+        table->blocks_capacity = capacity;
+    }
+    memcpy(table->blocks + *offset, block, size);
+    table->blocks_size = *offset + size;
+    return true;
+}
+
+bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                              struct glinfer_error *err)
+{
+    struct gi_dispatch_entry entry = {.dispatch = *dispatch};
+    assert(!table->is_sealed);
+    if (!check_ranges(table, dispatch, err) || !check_grid(table, dispatch, err) ||
+        !reserve_entry(table, err) || !choose_slot(table, dispatch, &entry.slot, err) ||
+        !add_textures(table, &entry, err) ||
+        !add_params(table, dispatch, &entry.params_offset, err)) {
+        return false;
+    }
+    entry.dispatch.params = NULL; // the caller's; kept in blocks
+    entry.dispatch.params_size = padded_size(dispatch);
+    table->has_uniform = table->has_uniform || dispatch->uniform.buffer;
+    entry.barrier = plan_barrier(table, dispatch);
+    table->entries[table->n_entries++] = entry;
+    table->weight_bytes += dispatch->weight_bytes;
+    return true;
+}
+
+bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err)
+{
+    assert(!table->is_sealed);
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        struct gi_dispatch_entry *entry = &table->entries[i];
+        entry->program = gi_program_name(table->programs, entry->dispatch.program);
+        if (entry->program == 0) {
+            return gi_error_set(err, GLINFER_STATUS_DRIVER, "%s",
+                                gi_program_refusal(table->programs, entry->dispatch.program));
+        }
+        entry->barrier |= entry->barrier ? storage_bits(table) : 0;
+    }
+    if (table->blocks_size > 0 &&
+        (!gi_buffer_init(&table->uniforms, table->gpu, table->blocks_size, "params", err) ||
+         !gi_buffer_write(&table->uniforms, table->gpu, 0, table->blocks, table->blocks_size,
+                          err))) {
+        return false;
+    }
+    free(table->blocks);
+    table->blocks = NULL;
+    table->is_sealed = true;
+    return gi_dispatch_table_prime(table, 0, 1, err);
+}
+
+bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, uint32_t n_tokens,
+                             struct glinfer_error *err)
+{
+    if (table->n_slots == 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < table->n_slots; i++) {
+        struct gi_grid_slot *slot = &table->slots[i];
+        const struct gi_grid grid = {
+            .size = {slot->size[0], slot->size[1], slot->size[2]},
+            .rule = (enum gi_grid_rule)slot->rule,
+            .axis = slot->axis_divisor >> 30,
+            .divisor = slot->axis_divisor & 0x3fffffff
+        };
+        gi_grid_count(&grid, n_past, n_tokens, slot->count);
+    }
+    // The range's buffer is the caller's to change through us.
+    struct gi_buffer counts = *table->params.counts.buffer;
+    return gi_buffer_write(&counts, table->gpu, table->params.counts.offset, table->slots,
+                           sizeof(table->slots), err);
+}
+
+uint32_t gi_dispatch_table_count(const struct gi_dispatch_table *table)
+{
+    return table->n_entries;
+}
+
+uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table)
+{
+    return table->weight_bytes;
+}
+
+const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i)
+{
+    assert(i < table->n_entries);
+    return &table->entries[i].dispatch;
+}
+
+const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i)
+{
+    assert(i < table->n_entries && !table->is_sealed);
+    return table->blocks + table->entries[i].params_offset;
+}
+
+const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *table)
+{
+    return &table->params.state;
+}
+
+uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i)
+{
+    return i < table->n_entries ? table->entries[i].barrier : table->pending | storage_bits(table);
+}

@@ -1,0 +1,125 @@
+// A recorded run of dispatches and its replay. Recording resolves everything: program, storage
+// ranges, parameter block (all blocks of a table lie in one uniform buffer), grid, and the barrier
+// that must follow, which is worked out from what each dispatch reads and writes. Replaying is a
+// few GL calls an entry: no decision but the grid's, no allocation, no look-up.
+//
+// Bindings of every kernel: SSBO 0..3 as recorded (or a buffer texture of that unit), UBO 0 its
+// Params, UBO 1 the step_state, UBO 2 as recorded.
+#ifndef GI_GPU_DISPATCH_TABLE_H
+#define GI_GPU_DISPATCH_TABLE_H
+
+#include "gpu/dispatch/timer.h"
+#include "gpu/memory/buffer.h"
+#include "gpu/program/program_table.h"
+
+#define GI_MAX_BINDINGS 4
+
+// What size[axis] itself holds: of KEYS the most groups, 0 for no limit; of TOKENS what
+// gi_dispatch_table_record is to check, as the largest count that there will be.
+enum gi_grid_rule {
+    GI_GRID_FIXED,  // size as it stands
+    GI_GRID_KEYS,   // count[axis] = min(ceil((n_past + n_tokens) / divisor), size[axis])
+    GI_GRID_TOKENS, // count[axis] = ceil(n_tokens / divisor)
+};
+
+struct gi_grid {
+    uint32_t size[3];
+    enum gi_grid_rule rule;
+    uint32_t axis, divisor; // of a rule that is not FIXED
+};
+
+// How a binding is read where it is not a storage block: through a buffer texture of the same
+// number, texel by texel. Only where gi_limits.has_texture_buffer.
+enum gi_texel {
+    GI_TEXEL_NONE,  // a storage block
+    GI_TEXEL_VEC4,  // samplerBuffer
+    GI_TEXEL_UVEC4, // usamplerBuffer
+    GI_TEXEL_UINT,  // usamplerBuffer, one component
+};
+
+struct gi_dispatch {
+    const char *label; // a literal: "attn_out"; kept
+    uint32_t program;  // from gi_program_table_request
+    struct gi_range bindings[GI_MAX_BINDINGS];
+    enum gi_texel texels[GI_MAX_BINDINGS];
+    struct gi_range uniform; // a part of binding 1, bound as UBO 2 too; buffer NULL: none
+    uint32_t writes;         // bit i: binding i is written
+    bool writes_state;    // step_state, and the counts of an indirect table, are written (sampling)
+    const void *params;   // copied, and padded with zeros to a multiple of 16 bytes
+    uint32_t params_size; // at most 256
+    struct gi_grid grid;
+    // For figures and tuning only:
+    uint32_t site;         // where its shape was chosen, counted from 1; 0: nowhere
+    uint64_t weight_bytes; // that it reads
+    uint64_t n_weight;     // weights that each of its tokens is multiplied by
+    uint64_t key_bytes;    // that it reads for each key in the cache, the value included
+    uint64_t key_flops;    // that it does for each token and key
+    uint32_t window;       // keys that a token sees at most; 0: all
+};
+
+// Counts of an indirect table: GI_MAX_SLOTS of these, the first three words being what
+// glDispatchComputeIndirect reads. glsl/sample/step.glsl rewrites `count` of each from the rest.
+#define GI_MAX_SLOTS 32
+struct gi_grid_slot {
+    uint32_t count[3];
+    uint32_t rule;
+    uint32_t size[3];
+    uint32_t axis_divisor; // axis in bits 30..31, divisor below
+};
+
+struct gi_dispatch_table_params {
+    struct gi_range state;  // step_state, bound as UBO 1
+    struct gi_range counts; // GI_MAX_SLOTS gi_grid_slot; buffer NULL: the table is always direct
+};
+
+struct gi_dispatch_table;
+
+struct gi_dispatch_table *gi_dispatch_table_create(struct gi_gpu *gpu,
+                                                   const struct gi_program_table *programs,
+                                                   const struct gi_dispatch_table_params *params,
+                                                   struct glinfer_error *err);
+void gi_dispatch_table_destroy(struct gi_dispatch_table *table);
+
+// Appends a dispatch. Fails with NO_MEMORY, UNSUPPORTED (a range over the largest storage block or
+// buffer texture, a grid over the group count, too many slots): both name the label.
+bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
+                              struct glinfer_error *err);
+// Ends recording: uploads parameter blocks and, for an indirect table, the slots. Needs built
+// programs. Fails with DRIVER and the driver's words if one of them was refused, NO_MEMORY.
+bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err);
+
+uint32_t gi_dispatch_table_count(const struct gi_dispatch_table *table);
+uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table);
+// Label and program of entry i: for profile, tests.
+const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i);
+
+// The parameter block of entry i, with its padding params_size bytes: until the table is sealed.
+const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i);
+// step_state, as given.
+const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *table);
+
+// GL's barrier bits before entry i; i = count: those at the end. For tests.
+uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i);
+
+struct gi_replay {
+    uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
+    uint32_t flush_interval;   // dispatches between flushes; 0: none
+    uint32_t site;             // only the dispatches of this site; 0: all
+    uint32_t skipped_site;     // all but those of this site; 0: all
+    struct gi_timer *timer;    // each dispatch becomes a range of it, in order; NULL: none
+};
+// Submits the table once and ends it with a barrier, so that tables may follow each other. GL
+// errors surface at the next gi_gpu_check. In the indirect mode (limits.is_indirect and counts
+// given) grids with a rule come from counts and n_past is not looked at; a FIXED grid is dispatched
+// directly, which takes half the host time: it runs past the end of a chain too, and is discarded.
+// GLINFER_DISPATCH=indirect makes every grid indirect.
+void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
+// Submits every entry with no groups, for drivers that compile a program when it is first dispatched, as software
+// renderers do; not all others can take such a dispatch. Nothing runs and nothing is written. GL errors surface at the next gi_gpu_check.
+void gi_dispatch_table_warm(const struct gi_dispatch_table *table);
+// Rewrites the counts of all slots for n_past from the host: before a chain that follows a host
+// write of step_state.
+bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, uint32_t n_tokens,
+                             struct glinfer_error *err);
+
+#endif

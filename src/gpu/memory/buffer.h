@@ -1,0 +1,64 @@
+// Buffers on the GPU. Hot buffers are immutable storage where EXT_buffer_storage is there, are
+// never mapped and never read: what goes in or out is copied through small staging buffers, because
+// a driver may move a buffer that was mapped once to host memory for good.
+#ifndef GI_GPU_BUFFER_H
+#define GI_GPU_BUFFER_H
+
+#include "gpu/device/gpu.h"
+
+// Bytes of a buffer: weights lie in few where steps may be one dispatch (engine/load/arena.h).
+#define GI_MAX_BUFFER_SIZE (UINT64_C(1) << 31)
+
+struct gi_buffer {
+    uint32_t name;   // GL name, 0: none
+    uint32_t memory; // GL's memory object below it; 0: memory of the driver's own
+    uint64_t size;   // bytes
+};
+
+// A part of a buffer as a kernel binds it. offset is a multiple of the storage alignment.
+struct gi_range {
+    const struct gi_buffer *buffer; // borrowed; NULL: nothing bound
+    uint64_t offset, size;          // bytes
+};
+
+// Allocates size bytes (rounded up to 16), zeroed. label names it in driver messages and errors.
+// Fails with NO_MEMORY (size and label) and UNSUPPORTED over GI_MAX_BUFFER_SIZE.
+bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size, const char *label,
+                    struct glinfer_error *err);
+// The same in large pages where the device has a way to them and together, the bytes of all buffers of
+// its arena, are so many that small ones cost time: 1 GiB, or as GLINFER_PAGES says.
+bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
+                          uint64_t together, const char *label, struct glinfer_error *err);
+void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
+
+// Copies data into [offset, offset + size), ordered after what was submitted and visible to what is
+// submitted later. Allocates nothing. offset and size are multiples of 4.
+bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset,
+                     const void *data, uint64_t size, struct glinfer_error *err);
+// Fetches [offset, offset + size) and waits for it: tests and tools only.
+bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset, void *data,
+                    uint64_t size, struct glinfer_error *err);
+
+// A staging buffer for results: copy is recorded behind the work, the bytes are there after wait.
+struct gi_readback {
+    struct gi_buffer staging;
+    struct gi_fence fence;
+    uint64_t size; // of the last copies together
+    void *data;    // host copy, capacity bytes
+    uint64_t capacity;
+};
+bool gi_readback_init(struct gi_readback *readback, struct gi_gpu *gpu, uint64_t capacity,
+                      struct glinfer_error *err);
+void gi_readback_finish(struct gi_readback *readback, struct gi_gpu *gpu);
+// Starts a new set of copies; appends a range to it; closes it with a fence and flushes.
+void gi_readback_begin(struct gi_readback *readback);
+void gi_readback_add(struct gi_readback *readback, struct gi_gpu *gpu,
+                     const struct gi_buffer *source, uint64_t offset, uint64_t size);
+bool gi_readback_end(struct gi_readback *readback, struct gi_gpu *gpu, struct glinfer_error *err);
+// Waits (one wait) and returns the bytes in the order of the adds, valid until the next begin; NULL
+// on failure: GPU_LOST, DRIVER.
+const void *gi_readback_wait(struct gi_readback *readback, struct gi_gpu *gpu,
+                             struct glinfer_error *err);
+bool gi_readback_is_done(struct gi_readback *readback, struct gi_gpu *gpu);
+
+#endif

@@ -1,0 +1,79 @@
+#include "gpu/memory/buffer_texture.h"
+
+#include "gpu/device/gpu_private.h"
+
+#include <stdlib.h>
+
+static bool is_same(const struct gi_buffer_texture *texture, const struct gi_range *range,
+                    enum gi_texel texel)
+{
+    return texture->texel == texel && texture->range.buffer->name == range->buffer->name &&
+           texture->range.offset == range->offset && texture->range.size == range->size;
+}
+
+static GLenum texel_format(enum gi_texel texel)
+{
+    switch (texel) {
+    case GI_TEXEL_VEC4:
+        return GL_RGBA32F;
+    case GI_TEXEL_UVEC4:
+        return GL_RGBA32UI;
+    default:
+        return GL_R32UI;
+    }
+}
+
+static GLuint make_texture(const struct gi_gpu *gpu, const struct gi_range *range,
+                           enum gi_texel texel)
+{
+    GLuint name = 0;
+    glGenTextures(1, &name);
+    glBindTexture(GL_TEXTURE_BUFFER_EXT, name);
+    gpu->ext.tex_buffer_range(GL_TEXTURE_BUFFER_EXT, texel_format(texel), range->buffer->name,
+                              (GLintptr)range->offset, (GLsizeiptr)range->size);
+    glBindTexture(GL_TEXTURE_BUFFER_EXT, 0);
+    return name;
+}
+
+static bool reserve_item(struct gi_buffer_textures *textures, struct glinfer_error *err)
+{
+    if (textures->count < textures->capacity) {
+        return true;
+    }
+    uint32_t capacity = textures->capacity ? textures->capacity * 2 : 64;
+    size_t size = capacity * sizeof(*textures->items);
+    struct gi_buffer_texture *items = realloc(textures->items, size);
+    if (!items) {
+        return gi_error_no_memory(err, size, "buffer textures");
+    }
+    textures->items = items;
+    textures->capacity = capacity;
+    return true;
+}
+
+bool gi_buffer_textures_find(struct gi_buffer_textures *textures, const struct gi_gpu *gpu,
+                             const struct gi_range *range, enum gi_texel texel, GLuint *name,
+                             struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < textures->count; i++) {
+        if (is_same(&textures->items[i], range, texel)) {
+            *name = textures->items[i].name;
+            return true;
+        }
+    }
+    if (!reserve_item(textures, err)) {
+        return false;
+    }
+    *name = make_texture(gpu, range, texel);
+    textures->items[textures->count++] = (struct gi_buffer_texture){*range, texel, *name};
+    return true;
+}
+
+void gi_buffer_textures_finish(struct gi_buffer_textures *textures)
+{
+    for (uint32_t i = 0; i < textures->count; i++) {
+        glDeleteTextures(1, &textures->items[i].name);
+    }
+    free(textures->items);
+    *textures = (struct gi_buffer_textures){0};
+}

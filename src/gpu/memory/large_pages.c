@@ -1,0 +1,76 @@
+#include "gpu/memory/large_pages.h"
+
+#include "gpu/device/gpu_private.h"
+
+#include <unistd.h>
+
+static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    const struct gi_gl_ext *ext = &gpu->ext;
+    uint8_t uuid[GI_UUID_SIZE] = {0};
+    if (gpu->pages.source) {
+        return true;
+    }
+    if (!ext->import_memory_fd) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "the driver has no GL_EXT_memory_object_fd");
+    }
+    gi_gpu_clear_errors();
+    ext->get_unsigned_bytes(GL_DEVICE_UUID_EXT, 0, uuid);
+    const GLenum error = glGetError();
+    if (error != GL_NO_ERROR) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "GL error 0x%04x while asking for the device's UUID", error);
+    }
+    gpu->pages.source = gi_paged_memory_open(uuid, err);
+    return gpu->pages.source != NULL;
+}
+
+// GL owns the descriptor once it was imported.
+static bool import(struct gi_gpu *gpu, struct gi_buffer *buffer, int fd, uint64_t allocated,
+                   struct glinfer_error *err)
+{
+    const struct gi_gl_ext *ext = &gpu->ext;
+    gi_gpu_clear_errors();
+    ext->create_memory_objects(1, &buffer->memory);
+    ext->import_memory_fd(buffer->memory, allocated, GL_HANDLE_TYPE_OPAQUE_FD_EXT, fd);
+    GLenum error = glGetError();
+    if (error != GL_NO_ERROR) {
+        close(fd);
+    } else {
+        glBindBuffer(GL_COPY_WRITE_BUFFER, buffer->name);
+        ext->buffer_storage_memory(GL_COPY_WRITE_BUFFER, (GLsizeiptr)buffer->size, buffer->memory,
+                                   0);
+        error = glGetError();
+    }
+    if (error == GL_NO_ERROR) {
+        return true;
+    }
+    ext->delete_memory_objects(1, &buffer->memory);
+    buffer->memory = 0;
+    gi_gpu_clear_errors();
+    return gi_error_set(err, GLINFER_STATUS_DRIVER, "GL error 0x%04x while importing %llu bytes",
+                        error, (unsigned long long)allocated);
+}
+
+bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer)
+{
+    struct glinfer_error own = {0};
+    uint64_t allocated = 0;
+    if (gpu->pages.is_refused) {
+        return false;
+    }
+    const int fd = open_source(gpu, &own)
+                       ? gi_paged_memory_export(gpu->pages.source, buffer->size, &allocated, &own)
+                       : -1;
+    if (fd >= 0 && import(gpu, buffer, fd, allocated, &own)) {
+        gi_log_write(&gpu->log, GLINFER_LOG_DEBUG, "%llu bytes in large pages",
+                     (unsigned long long)allocated);
+        return true;
+    }
+    gpu->pages.is_refused = true;
+    // A warning where large ones were asked for by name.
+    gi_log_write(&gpu->log, gpu->pages.from > 1 ? GLINFER_LOG_INFO : GLINFER_LOG_WARN,
+                 "buffers lie in small pages: %s", own.message);
+    return false;
+}

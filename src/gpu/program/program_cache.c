@@ -1,0 +1,188 @@
+#include "gpu/program/program_cache.h"
+
+#include "base/cache_file.h"
+#include "gpu/device/gpu_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// No driver's binary of one of our programs comes near this.
+#define MAX_BINARY_SIZE (64u << 20)
+
+static const char magic[8] = {'g', 'i', 'p', 'r', 'o', 'g', '0', '1'};
+
+// What a file begins with, in the byte order of the machine: a cache does not travel.
+struct header {
+    char magic[8];
+    struct gi_hash key;  // a file that was renamed is not taken for another
+    struct gi_hash hash; // of the binary
+    uint32_t format;     // GL's number of it
+    uint32_t size;       // of the binary, to the end of the file
+};
+
+void gi_program_cache_init(struct gi_program_cache *cache, struct gi_gpu *gpu, const char *dir)
+{
+    *cache = (struct gi_program_cache){.gpu = gpu};
+    if (gpu->limits.n_binary_formats > 0) {
+        cache->dir = gi_cache_folder(dir, "programs");
+    }
+}
+
+void gi_program_cache_finish(struct gi_program_cache *cache)
+{
+    free(cache->dir);
+    *cache = (struct gi_program_cache){0};
+}
+
+//-- keys ------------------------------------------------------------------------------------------
+
+void gi_program_cache_key(const struct gi_program_cache *cache, const char *text, size_t size,
+                          struct gi_hash *key)
+{
+    const struct gi_platform_info *info = gi_gpu_platform(cache->gpu);
+    gi_hash_init(key);
+    gi_hash_add(key, info->vendor, strlen(info->vendor));
+    gi_hash_add(key, info->renderer, strlen(info->renderer));
+    gi_hash_add(key, info->version, strlen(info->version));
+    gi_hash_add(key, text, size);
+}
+
+static bool write_path(const struct gi_program_cache *cache, const struct gi_hash *key, char *path,
+                       size_t size)
+{
+    char digits[33];
+    gi_hash_text(key, digits);
+    int length = snprintf(path, size, "%s/%s", cache->dir, digits);
+    return length > 0 && (size_t)length < size;
+}
+
+static struct gi_hash hash_binary(const void *binary, size_t size)
+{
+    struct gi_hash hash;
+    gi_hash_init(&hash);
+    gi_hash_add(&hash, binary, size);
+    return hash;
+}
+
+static bool is_same_hash(const struct gi_hash *a, const struct gi_hash *b)
+{
+    return a->lo == b->lo && a->hi == b->hi;
+}
+
+//-- loading ---------------------------------------------------------------------------------------
+
+// Returns the binary behind a sound header, owned by the caller, or NULL.
+static void *read_binary(FILE *stream, const struct gi_hash *key, struct header *header)
+{
+    if (fread(header, sizeof(*header), 1, stream) != 1 ||
+        memcmp(header->magic, magic, sizeof(magic)) != 0 || !is_same_hash(&header->key, key) ||
+        header->size == 0 || header->size > MAX_BINARY_SIZE) {
+        return NULL;
+    }
+    void *binary = malloc(header->size);
+    if (!binary) {
+        return NULL;
+    }
+    bool is_whole = fread(binary, header->size, 1, stream) == 1 && fgetc(stream) == EOF;
+    struct gi_hash hash = hash_binary(binary, header->size);
+    if (!is_whole || !is_same_hash(&hash, &header->hash)) {
+        free(binary);
+        return NULL;
+    }
+    return binary;
+}
+
+static GLuint link_binary(const struct header *header, const void *binary)
+{
+    GLint is_linked = GL_FALSE;
+    GLuint program = glCreateProgram();
+    glProgramBinary(program, header->format, binary, (GLsizei)header->size);
+    glGetProgramiv(program, GL_LINK_STATUS, &is_linked);
+    gi_gpu_clear_errors();
+    if (!is_linked) {
+        glDeleteProgram(program);
+        return 0;
+    }
+    return program;
+}
+
+uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_hash *key)
+{
+    char path[1024];
+    struct header header;
+    if (!cache->dir || !write_path(cache, key, path, sizeof(path))) {
+        return 0;
+    }
+    FILE *stream = fopen(path, "rbe");
+    if (!stream) {
+        return 0;
+    }
+    void *binary = read_binary(stream, key, &header);
+    fclose(stream);
+    GLuint program = binary ? link_binary(&header, binary) : 0;
+    free(binary);
+    if (program == 0 && !is_same_hash(&cache->useless, key)) {
+        cache->useless = *key;
+        gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_INFO,
+                     "%s is %s; the program is compiled again", path,
+                     binary ? "refused by the driver" : "damaged");
+    }
+    return program;
+}
+
+//-- storing ---------------------------------------------------------------------------------------
+
+static void *get_binary(uint32_t program, struct header *header)
+{
+    GLint size = 0;
+    GLsizei written = 0;
+    GLenum format = 0;
+    glGetProgramiv(program, GL_PROGRAM_BINARY_LENGTH, &size);
+    void *binary = size > 0 && (uint32_t)size <= MAX_BINARY_SIZE ? malloc((size_t)size) : NULL;
+    if (!binary) {
+        return NULL;
+    }
+    glGetProgramBinary(program, size, &written, &format, binary);
+    gi_gpu_clear_errors();
+    if (written <= 0) {
+        free(binary);
+        return NULL;
+    }
+    header->format = format;
+    header->size = (uint32_t)written;
+    header->hash = hash_binary(binary, (size_t)written);
+    return binary;
+}
+
+static bool write_file(const struct gi_program_cache *cache, const struct gi_hash *key,
+                       const struct header *header, const void *binary)
+{
+    const struct gi_cache_piece pieces[] = {
+        {header, sizeof(*header)},
+        {binary, header->size   },
+    };
+    char name[33];
+    gi_hash_text(key, name);
+    return gi_cache_write(cache->dir, name, pieces, 2);
+}
+
+void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash *key,
+                            uint32_t program)
+{
+    struct header header = {.key = *key};
+    if (!cache->dir || cache->has_failed_write) {
+        return;
+    }
+    memcpy(header.magic, magic, sizeof(magic));
+    void *binary = get_binary(program, &header);
+    if (binary && !write_file(cache, key, &header, binary)) {
+        cache->has_failed_write = true;
+        gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_WARN,
+                     "compiled programs cannot be kept in %s (%s), so every start compiles again; "
+                     "set XDG_CACHE_HOME to a writable folder",
+                     cache->dir, strerror(errno));
+    }
+    free(binary);
+}

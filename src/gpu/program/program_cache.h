@@ -1,0 +1,33 @@
+// Compiled programs on disk, a file each, keyed by the driver (vendor, renderer, version) and the
+// whole source. It only ever saves time: whatever is wrong with the folder or a file is a log line,
+// and the program is compiled. Internal to gpu/.
+#ifndef GI_GPU_PROGRAM_CACHE_H
+#define GI_GPU_PROGRAM_CACHE_H
+
+#include "base/hash.h"
+#include "gpu/device/gpu.h"
+
+struct gi_program_cache {
+    struct gi_gpu *gpu;     // borrowed
+    char *dir;              // owned; NULL: there is no cache
+    bool has_failed_write;  // said so; no more are tried
+    struct gi_hash useless; // the key of the last file that was found so: said once
+};
+
+// Chooses the folder: dir/programs; for a NULL dir $XDG_CACHE_HOME/glinfer/programs or
+// ~/.cache/glinfer/programs; none for "" and on a device without binary formats. Creates nothing.
+void gi_program_cache_init(struct gi_program_cache *cache, struct gi_gpu *gpu, const char *dir);
+// Accepts all-zero.
+void gi_program_cache_finish(struct gi_program_cache *cache);
+
+// The key of a source text on this driver.
+void gi_program_cache_key(const struct gi_program_cache *cache, const char *text, size_t size,
+                          struct gi_hash *key);
+// Returns the GL name of a linked program made from the file of this key, 0 if there is none, it is
+// damaged, or the driver refuses it; a log line says of the last two, once as long as it is the same key.
+uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_hash *key);
+// Writes a linked program under this key: to a file of its own, then renamed.
+void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash *key,
+                            uint32_t program);
+
+#endif

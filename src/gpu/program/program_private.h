@@ -1,0 +1,39 @@
+// The inside of a program table, shared by its files.
+#ifndef GI_GPU_PROGRAM_PRIVATE_H
+#define GI_GPU_PROGRAM_PRIVATE_H
+
+#include "gpu/program/glsl_source.h"
+#include "gpu/program/program_cache.h"
+#include "gpu/program/program_table.h"
+
+struct gi_program {
+    struct gi_program_key key;
+    const char *file, *fixed_defines, *quant_file; // literals; quant_file may be NULL
+    char *text;                                    // owned: of a test's kernel; NULL: a row's
+    uint32_t capability;                           // GI_CAPABILITY_ bits
+    uint32_t name;                                 // GL program, 0 until built
+    char *refusal; // owned: why there will be none; NULL: there may, or there was no memory for it
+    char label[160];
+
+    // Only while it is built:
+    struct gi_glsl_source source;
+    struct gi_hash cache_key;
+    uint32_t shader; // 0: taken from the cache, or not begun
+    bool is_ended;   // the driver has nothing left to do for it
+};
+
+struct gi_program_table {
+    struct gi_gpu *gpu; // borrowed
+    struct gi_program *programs;
+    uint32_t n_programs, capacity;
+    uint32_t n_built; // the first n_built are
+    struct gi_program_cache cache;
+    struct gi_program_stats stats;
+};
+
+// Writes what the program is made of into *params, all of it borrowed from the program.
+void gi_program_describe_source(const struct gi_program *program, struct gi_glsl_params *params);
+// Undoes what a build began and did not finish; what was finished stays.
+void gi_program_drop_unbuilt(struct gi_program_table *table);
+
+#endif

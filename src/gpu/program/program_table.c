@@ -1,0 +1,303 @@
+#include "gpu/program/program_table.h"
+
+#include "gguf/ggml_type.h"
+#include "gpu/device/gpu_private.h"
+#include "gpu/program/glsl_source.h"
+#include "gpu/program/program_private.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+//-- rows ------------------------------------------------------------------------------------------
+
+struct program_row {
+    const char *file, *defines;
+    uint32_t capability; // GI_CAPABILITY_ bits
+};
+
+static const struct program_row rows[] = {
+#define GI_PROGRAM(id, file, defines, capability) {file, defines, GI_CAPABILITY_##capability},
+#define GI_PROGRAM_QUANT(type, file)
+#include "glsl/programs.def"
+#undef GI_PROGRAM
+#undef GI_PROGRAM_QUANT
+};
+
+static const struct quant_row {
+    uint32_t type;
+    const char *name, *file;
+} quant_rows[] = {
+#define GI_PROGRAM(id, file, defines, capability)
+#define GI_PROGRAM_QUANT(type, file) {GI_GGML_TYPE_##type, #type, file},
+#include "glsl/programs.def"
+#undef GI_PROGRAM
+#undef GI_PROGRAM_QUANT
+};
+
+static const struct quant_row *find_quant(uint32_t type)
+{
+    for (size_t i = 0; i < sizeof(quant_rows) / sizeof(quant_rows[0]); i++) {
+        if (quant_rows[i].type == type) {
+            return &quant_rows[i];
+        }
+    }
+    return NULL;
+}
+
+// False for class ROW with the smallest groups that OpenGL ES 3.1 allows: Mali-T.
+bool gi_program_has_registers(const struct gi_gpu *gpu)
+{
+    return gpu->class != GI_GPU_CLASS_ROW || gpu->limits.max_invocations > 128;
+}
+
+static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
+{
+    const struct gi_limits *limits = &gpu->limits;
+    uint32_t width = (capability & GI_CAPABILITY_WG1024)                              ? 1024
+                     : (capability & GI_CAPABILITY_WG512)                             ? 512
+                     : (capability & (GI_CAPABILITY_WG256 | GI_CAPABILITY_SUBGROUPS)) ? 256
+                                                                                      : 128;
+    uint32_t shared = (capability & GI_CAPABILITY_WG256_48K) == GI_CAPABILITY_WG256_48K   ? 48 << 10
+                      : (capability & GI_CAPABILITY_WG256_32K) == GI_CAPABILITY_WG256_32K ? 32 << 10
+                                                                                          : 0;
+    return limits->max_invocations >= width && limits->max_group_size[0] >= width &&
+           limits->max_shared_size >= shared &&
+           (limits->subgroup_size == 32 || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
+           (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
+           (limits->has_fast_half || !(capability & GI_CAPABILITY_HALF)) &&
+           (gi_program_has_registers(gpu) || !(capability & GI_CAPABILITY_REGISTERS)) &&
+           (gpu->class == GI_GPU_CLASS_LLVMPIPE || !(capability & GI_CAPABILITY_LLVMPIPE));
+}
+
+bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id)
+{
+    return has_capability(gpu, rows[id].capability);
+}
+
+//-- table -----------------------------------------------------------------------------------------
+
+struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    struct gi_program_table *table = calloc(1, sizeof(*table));
+    if (!table) {
+        gi_error_no_memory(err, sizeof(*table), "the table of programs");
+        return NULL;
+    }
+    table->gpu = gpu;
+    gi_program_cache_init(&table->cache, gpu, gpu->cache_dir);
+    return table;
+}
+
+void gi_program_table_destroy(struct gi_program_table *table)
+{
+    if (!table) {
+        return;
+    }
+    gi_program_drop_unbuilt(table);
+    for (uint32_t i = 0; i < table->n_programs; i++) {
+        glDeleteProgram(table->programs[i].name);
+        free(table->programs[i].refusal);
+        free(table->programs[i].text);
+    }
+    gi_program_cache_finish(&table->cache);
+    free(table->programs);
+    free(table);
+}
+
+static bool is_same_key(const struct gi_program_key *a, const struct gi_program_key *b)
+{
+    if (a->id != b->id || a->quant != b->quant || a->n_defines != b->n_defines) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n_defines; i++) {
+        if (a->defines[i].value != b->defines[i].value ||
+            strcmp(a->defines[i].name, b->defines[i].name) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void write_label(struct gi_program *program)
+{
+    const struct quant_row *quant = find_quant(program->key.quant);
+    char *label = program->label;
+    size_t size = sizeof(program->label);
+    const char *slash = strrchr(program->file, '/');
+    size_t used = (size_t)snprintf(label, size, "%s", slash ? slash + 1 : program->file);
+    if (quant && used < size) {
+        char *start = label + used;
+        used += (size_t)snprintf(start, size - used, " %s", quant->name);
+        for (; *start; start++) {
+            *start = (char)(*start >= 'A' && *start <= 'Z' ? *start - 'A' + 'a' : *start);
+        }
+    }
+    if (used < size && *program->fixed_defines) {
+        used += (size_t)snprintf(label + used, size - used, " %s", program->fixed_defines);
+    }
+    for (uint32_t i = 0; i < program->key.n_defines && used < size; i++) {
+        const struct gi_define *define = &program->key.defines[i];
+        used += (size_t)snprintf(label + used, size - used, " %s=%d", define->name, define->value);
+    }
+}
+
+// A new program at the end of the table, zeroed; NULL if there is no memory.
+static struct gi_program *append_program(struct gi_program_table *table, struct glinfer_error *err)
+{
+    if (table->n_programs == table->capacity) {
+        uint32_t capacity = table->capacity ? table->capacity * 2 : 16;
+        size_t size = capacity * sizeof(*table->programs);
+        struct gi_program *programs = realloc(table->programs, size);
+        if (!programs) {
+            gi_error_no_memory(err, size, "the table of programs");
+            return NULL;
+        }
+        table->programs = programs;
+        table->capacity = capacity;
+    }
+    struct gi_program *program = &table->programs[table->n_programs++];
+    *program = (struct gi_program){0};
+    return program;
+}
+
+static bool check_key(const struct gi_program_table *table, const struct gi_program_key *key,
+                      struct glinfer_error *err)
+{
+    const struct program_row *row = &rows[key->id];
+    assert(key->id < GI_PROGRAM_COUNT && key->n_defines <= GI_MAX_DEFINES);
+    if (!has_capability(table->gpu, row->capability)) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s lacks what %s %s needs (wider work groups, subgroups, texture "
+                            "buffers or fast halves)",
+                            gi_gpu_platform(table->gpu)->renderer, row->file, row->defines);
+    }
+    if (key->quant != GI_QUANT_NONE && !find_quant(key->quant)) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s has no unpacker for weights of type %u", row->file, key->quant);
+    }
+    return true;
+}
+
+bool gi_program_table_request(struct gi_program_table *table, const struct gi_program_key *key,
+                              uint32_t *index, struct glinfer_error *err)
+{
+    if (!check_key(table, key, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < table->n_programs; i++) {
+        if (!table->programs[i].text && is_same_key(&table->programs[i].key, key)) {
+            *index = i;
+            return true;
+        }
+    }
+    struct gi_program *program = append_program(table, err);
+    if (!program) {
+        return false;
+    }
+    const struct quant_row *quant = find_quant(key->quant);
+    program->key = *key;
+    program->file = rows[key->id].file;
+    program->fixed_defines = rows[key->id].defines;
+    program->capability = rows[key->id].capability;
+    program->quant_file = quant ? quant->file : NULL;
+    write_label(program);
+    *index = table->n_programs - 1;
+    return true;
+}
+
+bool gi_program_table_request_text(struct gi_program_table *table, const char *name,
+                                   const char *text, uint32_t capability, uint32_t *index,
+                                   struct glinfer_error *err)
+{
+    if (!gi_program_table_request_source(table, name, text, NULL, 0, index, err)) {
+        return false;
+    }
+    table->programs[*index].capability = capability;
+    return true;
+}
+
+bool gi_program_table_request_source(struct gi_program_table *table, const char *name,
+                                     const char *text, const struct gi_define *defines,
+                                     uint32_t n_defines, uint32_t *index, struct glinfer_error *err)
+{
+    assert(n_defines <= GI_MAX_DEFINES);
+    char *copy = strdup(text);
+    struct gi_program *program = copy ? append_program(table, err) : NULL;
+    if (!program) {
+        free(copy);
+        return copy ? false : gi_error_no_memory(err, strlen(text), "a kernel's text");
+    }
+    program->text = copy;
+    program->file = name;
+    program->fixed_defines = "";
+    program->key = (struct gi_program_key){.quant = GI_QUANT_NONE, .n_defines = n_defines};
+    for (uint32_t i = 0; i < n_defines; i++) {
+        program->key.defines[i] = defines[i];
+    }
+    write_label(program);
+    *index = table->n_programs - 1;
+    return true;
+}
+
+void gi_program_table_forget(struct gi_program_table *table)
+{
+    gi_program_drop_unbuilt(table);
+    while (table->n_built > 0 && table->programs[table->n_built - 1].name == 0) { // refused
+        table->n_built--;
+    }
+    for (uint32_t i = table->n_built; i < table->n_programs; i++) {
+        free(table->programs[i].refusal);
+        free(table->programs[i].text);
+    }
+    table->n_programs = table->n_built;
+}
+
+//-- built -----------------------------------------------------------------------------------------
+
+void gi_program_table_describe(const struct gi_program_table *table, struct gi_program_stats *stats)
+{
+    *stats = table->stats;
+    stats->n_programs = table->n_programs;
+}
+
+uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index)
+{
+    assert(index < table->n_built);
+    return table->programs[index].name;
+}
+
+const char *gi_program_refusal(const struct gi_program_table *table, uint32_t index)
+{
+    assert(gi_program_name(table, index) == 0);
+    const struct gi_program *program = &table->programs[index];
+    return program->refusal ? program->refusal : program->label;
+}
+
+const char *gi_program_label(const struct gi_program_table *table, uint32_t index)
+{
+    assert(index < table->n_programs);
+    return table->programs[index].label;
+}
+
+const char *gi_program_text(const struct gi_program_table *table, uint32_t index,
+                            uint32_t *capability)
+{
+    assert(index < table->n_programs && table->programs[index].text);
+    *capability = table->programs[index].capability;
+    return table->programs[index].text;
+}
+
+int32_t gi_program_uniform_offset(const struct gi_program_table *table, uint32_t index,
+                                  const char *name)
+{
+    const GLenum property = GL_OFFSET;
+    GLint offset = -1;
+    GLuint program = gi_program_name(table, index);
+    GLuint resource = glGetProgramResourceIndex(program, GL_UNIFORM, name);
+    if (resource != GL_INVALID_INDEX) {
+        glGetProgramResourceiv(program, GL_UNIFORM, resource, 1, &property, 1, NULL, &offset);
+    }
+    return offset;
+}

@@ -1,0 +1,403 @@
+#include "ops/attention/attention.h"
+
+#include "ops/attention/attention_resident.h"
+#include "ops/gemm/batch_class.h"
+#include "ops/gemm/half_rows.h"
+#include "ops/gemv/gemv.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define KEYS            128 // of a range of glsl/attention/attention.comp
+#define FEW_KEYS        64 // on Mali-T, whose compiler spills 3:36 registers then, with KEYS 59:124
+#define TILE_KEYS       64 // of a tile of glsl/attention/attention_subgroup.comp
+#define SUBGROUP_WG     256
+#define SUBGROUP_GROUPS 264 // at most: on 132 multiprocessors of an H200 two each run together
+
+// How a device's class spreads a batch over groups. keys and vectors are defines; those of
+// glsl/attention/attention_batch_row.comp bound its private memory: 512 bytes a vector and element of the head, should
+// stay within a core's cache, and compiling takes a second for every 30 fetches in its code.
+struct batch_shape {
+    enum gi_program_id program;
+    uint32_t n_tokens; // of a group
+    uint32_t n_defines;
+    uint32_t keys, vectors;
+};
+
+#define LANE_KEYS 64 // of a tile of glsl/attention/attention_batch_lane.comp: its work group
+
+// glsl/attention/attention_wide.comp, which shares more memory the longer the head is.
+static bool has_wide_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                          struct batch_shape *shape)
+{
+    const bool is_q8 = layer->type_k == GI_CACHE_Q8_0 || layer->type_v == GI_CACHE_Q8_0;
+    *shape = (struct batch_shape){GI_PROGRAM_ATTENTION_WIDE, 32, 6, 0, 0};
+    if (layer->head_dim > 64) {
+        shape->program = GI_PROGRAM_ATTENTION_WIDE_2;
+    }
+    return !is_q8 && layer->head_dim <= 128 && gi_program_available(gpu, shape->program);
+}
+
+// glsl/attention/attention_half.comp, of caches in f16.
+static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                          struct batch_shape *shape)
+{
+    const bool is_f16 = layer->type_k == GI_CACHE_F16 && layer->type_v == GI_CACHE_F16;
+    *shape = (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 4, 0, 0};
+    if (layer->head_dim == 128) {
+        shape->program = GI_PROGRAM_ATTENTION_HALF_128;
+    }
+    return is_f16 && (layer->head_dim == 64 || layer->head_dim == 128) &&
+           gi_program_available(gpu, shape->program);
+}
+
+static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                                       bool is_half)
+{
+    enum gi_batch_form form = gi_batch_form(gpu);
+    struct batch_shape shape;
+    if (form == GI_BATCH_FORM_SPLIT &&
+        ((is_half && has_half_form(gpu, layer, &shape)) || has_wide_form(gpu, layer, &shape))) {
+        return shape;
+    }
+    if (form == GI_BATCH_FORM_SPLIT) {
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 5, 0, 0};
+    }
+    if (form == GI_BATCH_FORM_LANE) {
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6, LANE_KEYS, 0};
+    }
+    uint32_t vectors = layer->head_dim <= 96 ? 4 : 2;
+    uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
+    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
+}
+
+uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer)
+{
+    return (layer->n_ctx + FEW_KEYS - 1) / FEW_KEYS;
+}
+
+// Floats of a range's partial result: weighted values, largest score, sum of weights, padding.
+static uint32_t partial_size(const struct gi_kv_layer *layer)
+{
+    return layer->head_dim + 4;
+}
+
+uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
+                                     const struct gi_kv_layer *layer)
+{
+    uint64_t partial = gi_x_size(layer->n_head * layer->head_dim);
+    uint64_t n_partial =
+        (uint64_t)layer->n_head * gi_attention_count_ranges(layer) * partial_size(layer);
+    uint64_t end = partial + n_partial + 4ull * layer->n_head;
+    scratch->partial = (uint32_t)partial;
+    scratch->counter = (uint32_t)(partial + n_partial);
+    return end * sizeof(uint32_t);
+}
+
+static void check_layer(const struct gi_kv_layer *layer)
+{
+    assert(layer->head_dim % 8 == 0 && layer->head_dim <= 256);
+    assert(layer->n_head % layer->n_kv_head == 0);
+    assert(layer->k % 4 == 0 && layer->v % 4 == 0);
+    (void)layer;
+}
+
+void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
+                            struct gi_dispatch *dispatch)
+{
+    const uint32_t row_size = gi_cache_row_size(layer->type_k, layer->head_dim) +
+                              gi_cache_row_size(layer->type_v, layer->head_dim);
+    dispatch->key_bytes = (uint64_t)layer->n_kv_head * row_size;
+    dispatch->key_flops = 4ull * layer->n_head * layer->head_dim;
+    dispatch->window = window;
+}
+
+//-- decode ----------------------------------------------------------------------------------------
+
+// How a decode kernel spreads over groups: a grid of ranges, and of heads or runs of heads. heads is a define of
+// those that take runs, vectors one of glsl/attention/attention_row.comp.
+struct step_shape {
+    enum gi_program_id program;
+    uint32_t n_defines;
+    uint32_t keys;      // of a range, or of the tiles that ranges take in turn
+    uint32_t max_range; // of the context
+    uint32_t n_group;   // for each range, or for `heads` of them
+    uint32_t heads, vectors;
+    bool is_texel;
+};
+
+// Spreads the heads of each kv head over runs of at most max_heads.
+static void split_heads(struct step_shape *shape, const struct gi_kv_layer *layer,
+                        uint32_t max_heads)
+{
+    const uint32_t n_rep = layer->n_head / layer->n_kv_head;
+    assert(n_rep > 0 && max_heads > 0);
+    const uint32_t n_run = (n_rep + max_heads - 1) / max_heads;
+    shape->n_group = layer->n_kv_head * n_run;
+    shape->heads = (n_rep + n_run - 1) / n_run;
+}
+
+// Bytes that a group of heads shares: the results of its subgroups, later of every n-th range.
+static uint32_t subgroup_shared_size(const struct gi_kv_layer *layer, uint32_t heads)
+{
+    const uint32_t n_quad = heads * layer->head_dim / 4, n_merge = SUBGROUP_WG / n_quad;
+    const uint32_t n_part = n_merge > SUBGROUP_WG / 32 ? n_merge : SUBGROUP_WG / 32;
+    return n_part * (n_quad * 16 + heads * 8) + 16;
+}
+
+// The most heads of a kv head that a group can work on, few, so that an invocation's part of their q and
+// results stays in registers; 0: it cannot.
+static uint32_t max_subgroup_heads(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    uint32_t heads = layer->head_dim <= 64 ? 3 : 2;
+    while (heads > 0 && subgroup_shared_size(layer, heads) > gi_gpu_limits(gpu)->max_shared_size) {
+        heads--;
+    }
+    return heads;
+}
+
+// Subgroups take heads of 8 times a power of two.
+static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    const uint32_t n = layer->head_dim;
+    return (n & (n - 1)) == 0 && gi_program_available(gpu, GI_PROGRAM_ATTENTION_SUBGROUP) &&
+           max_subgroup_heads(gpu, layer) > 0;
+}
+
+// Tiles of a key to eight an invocation, and no more ranges than run together.
+static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    const uint32_t n_slot = SUBGROUP_WG * 8 / layer->head_dim,
+                   n_range = gi_attention_count_ranges(layer);
+    struct step_shape shape = {
+        .program = GI_PROGRAM_ATTENTION_SUBGROUP,
+        .n_defines = 8,
+        .keys = n_slot > TILE_KEYS       ? n_slot
+                : 8 * n_slot < TILE_KEYS ? 8 * n_slot
+                                         : TILE_KEYS,
+    };
+    split_heads(&shape, layer, max_subgroup_heads(gpu, layer));
+    // A group for each head: those of a run take a range each where keys are many.
+    shape.n_group *= shape.heads;
+    const uint32_t most = SUBGROUP_GROUPS / shape.n_group, n = shape.heads * (most < 1 ? 1 : most);
+    shape.max_range = n < n_range ? n : n_range;
+    return shape;
+}
+
+static bool has_row_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+{
+    return layer->range.size / 16 <= gi_gpu_limits(gpu)->max_texels &&
+           gi_program_available(gpu, GI_PROGRAM_ATTENTION_ROW);
+}
+
+// As many heads of a kv head to a group as keep its private memory within a core's cache and the time to
+// compile it to seconds. Where there are groups enough for a few cores, ranges are long.
+static struct step_shape row_shape(const struct gi_kv_layer *layer)
+{
+    struct step_shape shape = {
+        .program = GI_PROGRAM_ATTENTION_ROW,
+        .n_defines = 8,
+        .vectors = layer->head_dim <= 64 ? 2 : 1,
+        .is_texel = true,
+    };
+    split_heads(&shape, layer, 512 / layer->head_dim);
+    shape.keys = shape.n_group < 8 ? 256 : 1024;
+    shape.max_range = gi_attention_count_ranges(layer);
+    return shape;
+}
+
+// What groups that stay take where they have no form of their own (ops/attention/attention_resident.h) is the last.
+static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
+                                           const struct gi_kv_layer *layer)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
+    if (recorder->group_size == 0 && has_row_form(gpu, layer)) {
+        return row_shape(layer);
+    }
+    if (recorder->group_size == 0 && has_subgroup_form(gpu, layer)) {
+        return subgroup_shape(gpu, layer);
+    }
+    return (struct step_shape){
+        .program = GI_PROGRAM_ATTENTION,
+        .n_defines = 7,
+        .keys = gi_program_has_registers(gpu) ? KEYS : FEW_KEYS,
+        .max_range = gi_attention_count_ranges(layer),
+        .n_group = layer->n_head,
+    };
+}
+
+// Ranges count from the first key that is seen in the row form, from its tile in the subgroup form, and from
+// key 0 in the other.
+static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, uint32_t window)
+{
+    if (shape->is_texel && window > 0) {
+        const uint32_t n_seen = window < n_ctx ? window : n_ctx;
+        const uint32_t n_range = (n_seen + shape->keys - 1) / shape->keys;
+        return (struct gi_grid){
+            .size = {n_range, shape->n_group, 1}
+        };
+    }
+    const bool is_subgroup = shape->program == GI_PROGRAM_ATTENTION_SUBGROUP;
+    const uint32_t n_each = is_subgroup ? shape->heads : 1; // ranges of a group of the grid
+    uint32_t most = shape->max_range;
+    if (is_subgroup && window > 0) {
+        const uint32_t n_tile = (window + shape->keys - 2) / shape->keys + 1;
+        most = n_tile < most ? n_tile : most;
+    }
+    return (struct gi_grid){
+        .size = {(most + n_each - 1) / n_each, shape->n_group, 1},
+        .rule = GI_GRID_KEYS,
+        .divisor = shape->keys * n_each
+    };
+}
+
+bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
+{
+    return gi_gemv_wants_sums(recorder->gpu) && layer->head_dim % 16 == 0 &&
+           !gi_attention_resident_suits(recorder, layer) &&
+           choose_step_shape(recorder, layer).program == GI_PROGRAM_ATTENTION;
+}
+
+static struct gi_program_key step_key(const struct gi_recorder *recorder,
+                                      const struct gi_kv_layer *layer,
+                                      const struct gi_score_rule *rule,
+                                      const struct step_shape *shape)
+{
+    struct gi_program_key key = {
+        .id = shape->program,
+        .quant = GI_QUANT_NONE,
+        .n_defines = shape->n_defines,
+        .defines = {{"HEAD_DIM", (int32_t)layer->head_dim},
+                    {"WINDOW", rule->window > 0},
+                    {"SOFTCAP", rule->softcap > 0},
+                    {"KEYS", (int32_t)shape->keys},
+                    {"K_TYPE", (int32_t)layer->type_k},
+                    {"V_TYPE", (int32_t)layer->type_v},
+                    {"HEADS", (int32_t)shape->heads},
+                    {"VECTORS", (int32_t)shape->vectors}},
+    };
+    if (shape->program == GI_PROGRAM_ATTENTION_SUBGROUP) {
+        key.defines[7] = (struct gi_define){"WG_SIZE", SUBGROUP_WG};
+    } else if (shape->program == GI_PROGRAM_ATTENTION) {
+        key.defines[6] = (struct gi_define){"WRITE_SUMS", gi_attention_has_sums(recorder, layer)};
+    }
+    return key;
+}
+
+struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
+                                                    const struct gi_score_rule *rule,
+                                                    const struct gi_attention_scratch *scratch,
+                                                    uint32_t max_range)
+{
+    return (struct gi_attention_params){
+        .n_head = layer->n_head,
+        .n_kv_head = layer->n_kv_head,
+        .n_ctx = layer->n_ctx,
+        .max_range = max_range,
+        .k = layer->k / 4,
+        .v = layer->v / 4,
+        .partial = scratch->partial,
+        .counter = scratch->counter,
+        .scale = rule->scale,
+        .window = rule->window,
+        .softcap = rule->softcap,
+        .k_scale = layer->k_scale,
+        .v_scale = layer->v_scale,
+    };
+}
+
+bool gi_op_attention(struct gi_recorder *recorder, const char *label,
+                     const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                     const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+{
+    check_layer(layer);
+    if (gi_attention_resident_suits(recorder, layer)) {
+        return gi_op_attention_resident(recorder, label, layer, rule, scratch, err);
+    }
+    const struct step_shape shape = choose_step_shape(recorder, layer);
+    const struct gi_program_key key = step_key(recorder, layer, rule, &shape);
+    const struct gi_attention_params params =
+        gi_attention_step_params(layer, rule, scratch, shape.max_range);
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {scratch->range, {0}, {0}, layer->range},
+        .texels = {[3] = shape.is_texel ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE          },
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = step_grid(&shape, layer->n_ctx, rule->window),
+    };
+    gi_attention_count_key(layer, rule->window, &dispatch);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+//-- a batch of a prompt ---------------------------------------------------------------------------
+
+static bool is_wide(const struct batch_shape *shape)
+{
+    return shape->program == GI_PROGRAM_ATTENTION_WIDE ||
+           shape->program == GI_PROGRAM_ATTENTION_WIDE_2;
+}
+
+static bool is_half(const struct batch_shape *shape)
+{
+    return shape->program == GI_PROGRAM_ATTENTION_HALF ||
+           shape->program == GI_PROGRAM_ATTENTION_HALF_128;
+}
+
+bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
+{
+    const struct batch_shape shape = choose_shape(recorder->gpu, layer, true);
+    return is_half(&shape) || (is_wide(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0);
+}
+
+bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
+                           const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                           const struct gi_rows *q, const struct gi_rows *out,
+                           struct glinfer_error *err)
+{
+    check_layer(layer);
+    assert(q->stride % 4 == 0 && out->stride % 4 == 0);
+    assert(!out->is_half || gi_attention_has_halves(recorder, layer));
+    struct batch_shape shape = choose_shape(recorder->gpu, layer, out->is_half);
+    const struct gi_program_key key = {
+        .id = shape.program,
+        .quant = GI_QUANT_NONE,
+        .n_defines = shape.n_defines,
+        .defines = {{"WINDOW", rule->window > 0},
+                    {"SOFTCAP", rule->softcap > 0},
+                    {"K_TYPE", (int32_t)layer->type_k},
+                    {"V_TYPE", (int32_t)layer->type_v},
+                    {"HEAD_DIM", (int32_t)layer->head_dim},
+                    is_wide(&shape) ? (struct gi_define){"HALF", out->is_half}
+                                    : (struct gi_define){"KEYS", (int32_t)shape.keys},
+                    {"VECTORS", (int32_t)shape.vectors}},
+    };
+    const struct gi_attention_batch_params params = {
+        .n_head = layer->n_head,
+        .n_kv_head = layer->n_kv_head,
+        .n_ctx = layer->n_ctx,
+        .q_stride = q->stride,
+        .k = layer->k / 4,
+        .v = layer->v / 4,
+        .out_stride = out->stride,
+        .scale = rule->scale,
+        .window = rule->window,
+        .softcap = rule->softcap,
+        .k_scale = layer->k_scale,
+        .v_scale = layer->v_scale,
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {out->range,                    q->range, {0}, layer->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {1, layer->n_head, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 0,
+                     .divisor = shape.n_tokens                                 },
+    };
+    gi_attention_count_key(layer, rule->window, &dispatch);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}

@@ -1,0 +1,62 @@
+// Attention over a layer's cache, for one token and for a batch of a prompt.
+//   out[h] = sum over keys j of softmax_j(scale * q[h] . k[h', j]) v[h', j],  h' = h * n_kv_head /
+//   n_head
+#ifndef GI_OPS_ATTENTION_H
+#define GI_OPS_ATTENTION_H
+
+#include "ops/record/recorder.h"
+#include "ops/record/stream.h"
+
+// What scores become before softmax, and which keys take part.
+struct gi_score_rule {
+    float scale;
+    float softcap;   // scores s become softcap * tanh(s / softcap); 0: they stay
+    uint32_t window; // a token sees so many keys, its own the last of them; 0: all
+};
+
+// Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then the partial results
+// of key ranges and four uints a head, some of them counters (zero between steps).
+struct gi_attention_scratch {
+    struct gi_range range;
+    uint32_t partial, counter; // offsets in floats (uints)
+};
+// Sets the offsets for a layer's shape; returns the bytes that the range must have. The offsets hold
+// if a device can bind as many.
+uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
+                                     const struct gi_kv_layer *layer);
+
+// The most ranges of keys that the scratch has room for.
+uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer);
+
+// One token at position step_state.n_past sees keys 0..n_past. Keys are split into ranges, one work
+// group a range and a head or a few heads of a kv head; the last group of them to finish merges the ranges
+// in their order, so that the result does not depend on which one that is. One dispatch.
+bool gi_op_attention(struct gi_recorder *recorder, const char *label,
+                     const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                     const struct gi_attention_scratch *scratch, struct glinfer_error *err);
+
+// What every kernel of decode attention reads, with a context of at most max_range ranges of keys: their lists in
+// ops/record/params.h are one.
+struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
+                                                    const struct gi_score_rule *rule,
+                                                    const struct gi_attention_scratch *scratch,
+                                                    uint32_t max_range);
+
+// Notes in a dispatch what attention reads and does for each key.
+void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
+                            struct gi_dispatch *dispatch);
+
+// Whether it also leaves the sums of out.
+bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
+
+// Whether the attention of a batch can leave out in f16 (ops/gemm/half_rows.h).
+bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
+
+// Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included.
+//   q   (n_tokens, n_head * head_dim) f32, pair order     out likewise
+bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
+                           const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                           const struct gi_rows *q, const struct gi_rows *out,
+                           struct glinfer_error *err);
+
+#endif

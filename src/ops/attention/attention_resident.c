@@ -1,0 +1,141 @@
+#include "ops/attention/attention_resident.h"
+
+#include "ops/record/params.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#define SUBGROUP 32 // invocations; what the program is written for
+
+// Ranges of keys: as many as there are groups for, no more than a subgroup merges, and none that scratch has no
+// room for.
+static uint32_t choose_ranges(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
+{
+    const uint32_t n_scratch = gi_attention_count_ranges(layer);
+    uint32_t n = recorder->n_groups / layer->n_head;
+    n = n > SUBGROUP ? SUBGROUP : n;
+    n = n > n_scratch ? n_scratch : n;
+    return n < 1 ? 1 : n;
+}
+
+// Bytes that a group shares: the results of its subgroups.
+static uint32_t shared_size(const struct gi_kv_layer *layer, uint32_t group_size)
+{
+    return group_size / SUBGROUP * (layer->head_dim * 4 + 8) + 16;
+}
+
+bool gi_attention_resident_suits(const struct gi_recorder *recorder,
+                                 const struct gi_kv_layer *layer)
+{
+    const uint32_t dim = layer->head_dim, size = recorder->group_size;
+    return size > 0 && size % SUBGROUP == 0 && size >= dim / 4 && (dim & (dim - 1)) == 0 &&
+           gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_RESIDENT) &&
+           shared_size(layer, size) <= gi_gpu_limits(recorder->gpu)->max_shared_size;
+}
+
+static struct gi_program_key make_key(const struct gi_recorder *recorder, enum gi_program_id id,
+                                      const struct gi_kv_layer *layer,
+                                      const struct gi_score_rule *rule, uint32_t n_range)
+{
+    return (struct gi_program_key){
+        .id = id,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 8,
+        .defines = {{"WG_SIZE", (int32_t)recorder->group_size},
+                    {"HEAD_DIM", (int32_t)layer->head_dim},
+                    {"RANGES", (int32_t)n_range},
+                    {"WINDOW", rule->window > 0},
+                    {"SOFTCAP", rule->softcap > 0},
+                    {"K_TYPE", (int32_t)layer->type_k},
+                    {"V_TYPE", (int32_t)layer->type_v},
+                    {"PUTS", GI_PUTS_ALL}},
+    };
+}
+
+static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+                   const struct gi_score_rule *rule, const struct gi_program_key *key,
+                   struct gi_dispatch *dispatch, struct glinfer_error *err)
+{
+    dispatch->grid.size[0] = choose_ranges(recorder, layer);
+    dispatch->grid.size[1] = layer->n_head;
+    dispatch->grid.size[2] = 1;
+    gi_attention_count_key(layer, rule->window, dispatch);
+    return gi_recorder_add(recorder, key, dispatch, err);
+}
+
+bool gi_op_attention_resident(struct gi_recorder *recorder, const char *label,
+                              const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                              const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+{
+    assert(gi_attention_resident_suits(recorder, layer));
+    const uint32_t n_range = choose_ranges(recorder, layer);
+    const struct gi_program_key key =
+        make_key(recorder, GI_PROGRAM_ATTENTION_RESIDENT, layer, rule, n_range);
+    const struct gi_attention_params params =
+        gi_attention_step_params(layer, rule, scratch, n_range);
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {scratch->range, {0}, {0}, layer->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+    };
+    return record(recorder, layer, rule, &key, &dispatch, err);
+}
+
+//-- q and k turned, too ---------------------------------------------------------------------------
+
+// Whether heads are normed one by one, if at all.
+static bool is_by_head(const struct gi_head_norm *norm, uint32_t head_dim)
+{
+    return norm->q_width == 0 || (norm->q_width == head_dim && norm->k_width == head_dim &&
+                                  norm->q_gamma % 4 == 0 && norm->k_gamma % 4 == 0);
+}
+
+// Invocations of a group times elements of a head. Heads of 128 in groups of 512 are faster apart: Llama-3.1-8B makes 628
+// tokens/s on an H200 so, 591 together.
+#define MAX_TOGETHER (512u * 64u)
+
+bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+                            const struct gi_attention_input *input)
+{
+    return gi_attention_resident_suits(recorder, layer) &&
+           recorder->group_size * layer->head_dim <= MAX_TOGETHER &&
+           is_by_head(&input->norm, layer->head_dim) && layer->type_k != GI_CACHE_Q8_0 &&
+           layer->type_v != GI_CACHE_Q8_0 && input->rope.n_rot % 8 == 0 &&
+           input->rope.table % 4 == 0;
+}
+
+bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
+                         const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                         const struct gi_attention_input *input,
+                         const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+{
+    assert(gi_attention_qkv_suits(recorder, layer, input));
+    const uint32_t n_range = choose_ranges(recorder, layer);
+    struct gi_program_key key = make_key(recorder, GI_PROGRAM_ATTENTION_QKV, layer, rule, n_range);
+    key.defines[key.n_defines++] = (struct gi_define){"NORM", input->norm.q_width > 0};
+    key.defines[key.n_defines++] = (struct gi_define){"TAKES", 1};
+    struct gi_attention_qkv_params params = {
+        .q_begin = input->layout.q_begin / 4,
+        .k_begin = input->layout.k_begin / 4,
+        .v_begin = input->layout.v_begin / 4,
+        .rope = input->rope.table / 4,
+        .rope_stride = input->rope.n_rot / 4,
+        .n_rot = input->rope.n_rot,
+        .q_gamma = input->norm.q_gamma / 4,
+        .k_gamma = input->norm.k_gamma / 4,
+        .norm_eps = input->norm.eps,
+    };
+    const struct gi_attention_params base = gi_attention_step_params(layer, rule, scratch, n_range);
+    memcpy(&params, &base, offsetof(struct gi_attention_qkv_params, q_begin)); // it begins alike
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {scratch->range, input->qkv, input->vectors.range, layer->range},
+        .writes = 1u << 0 | 1u << 3,
+        .params = &params,
+        .params_size = sizeof(params),
+    };
+    return record(recorder, layer, rule, &key, &dispatch, err);
+}

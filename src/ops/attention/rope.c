@@ -1,0 +1,104 @@
+#include "ops/gemm/batch.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 64 // pairs
+
+static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_layer *layer,
+                                      uint32_t group_size)
+{
+    return (struct gi_program_key){
+        .id = id,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", (int32_t)group_size},
+                    {"K_TYPE", (int32_t)layer->type_k},
+                    {"V_TYPE", (int32_t)layer->type_v}},
+    };
+}
+
+// What both kernels do with params of n_pair groups or invocations.
+static bool record_rope(struct gi_recorder *recorder, const char *label,
+                        const struct gi_program_key *key, const void *params, uint32_t params_size,
+                        uint32_t n_group, const struct gi_rows *qkv,
+                        const struct gi_vectors *vectors, const struct gi_kv_layer *layer,
+                        const struct gi_rows *q, struct glinfer_error *err)
+{
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {q->range,                qkv->range,             vectors->range, layer->range},
+        .writes = 1u << 0 | 1u << 3,
+        .params = params,
+        .params_size = params_size,
+        .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,      .divisor = 1},
+    };
+    return gi_recorder_add(recorder, key, &dispatch, err);
+}
+
+// What both kernels read: their lists in ops/record/params.h begin alike, so that this begins with rope_kv's. table is in
+// floats of the vectors.
+static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *layout,
+                                                 const struct gi_rows *qkv,
+                                                 const struct gi_kv_layer *layer,
+                                                 const struct gi_rows *q, uint32_t n_rot,
+                                                 uint32_t table)
+{
+    const uint32_t half_dim = layout->head_dim / 2;
+    assert(qkv->stride >= layout->n_rows && q->stride >= layout->n_head * layout->head_dim);
+    assert(n_rot % 2 == 0 && n_rot <= layout->head_dim && table % 2 == 0);
+    return (struct gi_norm_rope_kv_params){
+        .q_stride = q->stride,
+        .qkv_stride = qkv->stride,
+        .n_q_pair = layout->n_head * half_dim,
+        .n_kv_pair = layout->n_kv_head * half_dim,
+        .q_begin = layout->q_begin,
+        .k_begin = layout->k_begin,
+        .v_begin = layout->v_begin,
+        .n_head_pair = half_dim,
+        .n_rot_pair = n_rot / 2,
+        .n_ctx = layer->n_ctx,
+        .k = layer->k,
+        .v = layer->v,
+        .k_scale = layer->k_scale,
+        .v_scale = layer->v_scale,
+        .rope = table / 2,
+    };
+}
+
+bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
+                   const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
+                   const struct gi_vectors *vectors, uint32_t n_rot,
+                   const struct gi_kv_layer *layer, const struct gi_rows *q,
+                   struct glinfer_error *err)
+{
+    const uint32_t group_size = gi_recorder_group_size(recorder, WG_SIZE);
+    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, group_size);
+    const struct gi_norm_rope_kv_params params =
+        make_params(layout, qkv, layer, q, n_rot, vectors->rope);
+    const uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
+    return record_rope(recorder, label, &key, &params, sizeof(struct gi_rope_kv_params),
+                       (n_pair + group_size - 1) / group_size, qkv, vectors, layer, q, err);
+}
+
+bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
+                        const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
+                        const struct gi_vectors *vectors, const struct gi_head_norm *norm,
+                        const struct gi_rope *rope, const struct gi_kv_layer *layer,
+                        const struct gi_rows *q, struct glinfer_error *err)
+{
+    assert(norm->q_width % layout->head_dim == 0 && norm->k_width % layout->head_dim == 0);
+    const struct gi_program_key key =
+        make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_group_size(recorder, WG_SIZE));
+    struct gi_norm_rope_kv_params params =
+        make_params(layout, qkv, layer, q, rope->n_rot, rope->table);
+    params.q_norm_pair = norm->q_width / 2;
+    params.kv_norm_pair = norm->k_width / 2;
+    params.q_gamma = norm->q_gamma / 2;
+    params.k_gamma = norm->k_gamma / 2;
+    params.eps = norm->eps;
+    const uint32_t n_group =
+        params.n_q_pair / params.q_norm_pair + 2 * params.n_kv_pair / params.kv_norm_pair;
+    return record_rope(recorder, label, &key, &params, sizeof(params), n_group, qkv, vectors, layer,
+                       q, err);
+}

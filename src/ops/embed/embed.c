@@ -1,0 +1,157 @@
+#include "ops/embed/embed.h"
+
+#include "ops/gemv/gemv.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+// Invocations of a group: columns in fours, of a batch blocks of 32.
+#define TOKEN_WG 64
+#define BATCH_WG 32
+#define LAST_WG  64
+
+static uint32_t divide_up(uint32_t n, uint32_t d)
+{
+    return n / d + (n % d != 0);
+}
+
+// Groups that own columns of a token.
+static uint32_t token_groups(const struct gi_recorder *recorder, uint32_t n_block)
+{
+    return divide_up(n_block * (GI_QUANT_BLOCK / 4), gi_recorder_group_size(recorder, TOKEN_WG));
+}
+
+static bool record_token_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
+                              const struct gi_embed_token_params *params,
+                              const struct gi_vectors *vectors, const struct gi_stream *stream,
+                              struct glinfer_error *err)
+{
+    const uint32_t group_size = gi_recorder_group_size(recorder, TOKEN_WG);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_EMBED_TOKEN,
+        .quant = part->quant->type,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", (int32_t)group_size},
+                    {"WRITE_SUMS", stream->has_sums},
+                    {"PUTS", recorder->group_size ? GI_PUTS_SOME : GI_PUTS_NONE}},
+    };
+    struct gi_dispatch dispatch = {
+        .label = "embed_token",
+        .bindings = {stream->range, vectors->range, part->quads, part->aux},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1} },
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *weight,
+                       const struct gi_vectors *vectors, uint32_t gamma_offset, float scale,
+                       struct gi_stream *stream, struct glinfer_error *err)
+{
+    assert(weight->n_cols == stream->n_embd && stream->n_embd % 4 == 0 && gamma_offset % 4 == 0);
+    uint32_t n_block = gi_weight_blocks(weight);
+    stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        const struct gi_weight_part *part = &weight->parts[i];
+        const struct gi_embed_token_params params = {
+            .row_begin = part->row_begin,
+            .n_rows = part->n_rows,
+            .n_block = n_block,
+            .n_embd = stream->n_embd,
+            .residual = stream->residual,
+            .norm = stream->norm,
+            .ssq = stream->ssq,
+            .rope_row = stream->rope,
+            .gamma = gamma_offset,
+            .rope_table = vectors->rope,
+            .n_rot = stream->n_rot,
+            .scale = scale,
+        };
+        if (!record_token_part(recorder, part, &params, vectors, stream, err)) {
+            return false;
+        }
+    }
+    stream->n_ssq = token_groups(recorder, n_block);
+    assert(stream->n_ssq <= stream->max_ssq);
+    return true;
+}
+
+static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
+                              const struct gi_embed_batch_params *params, struct gi_range tokens,
+                              const struct gi_rows *x, struct glinfer_error *err)
+{
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_EMBED_BATCH,
+        .quant = part->quant->type,
+        .n_defines = 1,
+        .defines = {{"WG_SIZE", BATCH_WG}},
+    };
+    struct gi_dispatch dispatch = {
+        .label = "embed_batch",
+        .bindings = {x->range,                                             tokens, part->quads, part->aux},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = {.size = {divide_up(params->n_block, BATCH_WG), 1, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = 1                                                                        },
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
+                       struct gi_range tokens, float scale, const struct gi_rows *x,
+                       struct glinfer_error *err)
+{
+    assert(x->stride % 32 == 0 && x->stride >= weight->n_cols);
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        const struct gi_weight_part *part = &weight->parts[i];
+        const struct gi_embed_batch_params params = {
+            .row_begin = part->row_begin,
+            .n_rows = part->n_rows,
+            .n_block = gi_weight_blocks(weight),
+            .stride = x->stride,
+            .scale = scale,
+        };
+        if (!record_batch_part(recorder, part, &params, tokens, x, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
+                    const struct gi_vectors *vectors, uint32_t gamma_offset,
+                    struct gi_stream *stream, struct glinfer_error *err)
+{
+    assert(stream->n_embd % 4 == 0 && gamma_offset % 4 == 0 && x->stride % 32 == 0);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_LAST_ROW,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", LAST_WG}, {"WRITE_SUMS", gi_gemv_wants_sums(recorder->gpu)}},
+    };
+    const struct gi_last_row_params params = {
+        .stride = x->stride,
+        .n_embd = stream->n_embd,
+        .gamma = gamma_offset,
+        .norm = stream->norm,
+        .ssq = stream->ssq,
+        .residual = stream->residual,
+    };
+    struct gi_dispatch dispatch = {
+        .label = "last_row",
+        .bindings = {stream->range,   x->range, vectors->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {divide_up(stream->n_embd / 4, LAST_WG), 1, 1}},
+    };
+    stream->n_ssq = dispatch.grid.size[0];
+    stream->has_sums = gi_gemv_wants_sums(recorder->gpu);
+    assert(stream->n_ssq <= stream->max_ssq);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}

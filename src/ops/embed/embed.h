@@ -1,0 +1,39 @@
+// From token ids to the residual stream, and from a prompt's last row to the decode stream.
+#ifndef GI_OPS_EMBED_H
+#define GI_OPS_EMBED_H
+
+#include "ops/record/recorder.h"
+#include "ops/record/stream.h"
+#include "ops/record/weight.h"
+
+// Small f32 vectors of a model in one storage range: norm weights and the table of rotations
+// (n_ctx, n_rot) of cos, sin pairs. Offsets in floats, multiples of 4.
+struct gi_vectors {
+    struct gi_range range;
+    uint32_t rope; // offset of the table; a row is n_rot floats
+};
+
+// A table of rotations among the vectors, and how many elements of a head it turns.
+struct gi_rope {
+    uint32_t table; // offset in floats
+    uint32_t n_rot;
+};
+
+// residual = scale * W[step_state.token]; norm = residual * gamma, gamma n_embd floats at
+// gamma_offset of vectors; ssq; rope = the table's row step_state.n_past. Sets stream->n_ssq. W may
+// have several parts.
+bool gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *weight,
+                       const struct gi_vectors *vectors, uint32_t gamma_offset, float scale,
+                       struct gi_stream *stream, struct glinfer_error *err);
+
+// x[m] = scale * W[tokens[m]] for m < step_state.n_tokens; tokens is n_tokens uints.
+bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
+                       struct gi_range tokens, float scale, const struct gi_rows *x,
+                       struct glinfer_error *err);
+
+// residual = x[step_state.n_tokens - 1], norm = residual * gamma, and ssq: what gi_op_gemv_vocab reads.
+bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
+                    const struct gi_vectors *vectors, uint32_t gamma_offset,
+                    struct gi_stream *stream, struct glinfer_error *err);
+
+#endif

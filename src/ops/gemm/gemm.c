@@ -1,0 +1,305 @@
+#include "ops/gemm/batch.h"
+#include "ops/gemm/batch_class.h"
+#include "ops/gemv/gemv_batch.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+// How a device's class spreads the product over groups.
+struct gemm_shape {
+    enum gi_program_id program;
+    uint32_t n_rows, n_tokens; // of a group
+    uint32_t n_defines;
+    uint32_t n_slices; // of glsl/gemm/gemm_wide.comp and gemm_half.comp; 0: another kernel
+};
+
+// TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program compiles
+// in a second.
+#define ROW_TILES 12
+
+// TOKENS of glsl/gemm/gemm_lane.comp.
+static uint32_t lane_tokens(const struct gi_gpu *gpu)
+{
+    return gi_program_available(gpu, GI_PROGRAM_GEMM) ? 8 : 4; // the registers of Mali-T
+}
+
+// Groups that a large GPU runs at once: GL does not say.
+#define WAVE_GROUPS 128
+
+static uint32_t ceil_div(uint32_t n, uint32_t by)
+{
+    return (n + by - 1) / by;
+}
+
+//-- tiles -----------------------------------------------------------------------------------------
+
+// Of the forms that have weights in shared memory.
+enum gemm_tile {
+    GEMM_TILE_NARROW, // glsl/gemm/gemm.comp
+    GEMM_TILE_WHOLE,  // glsl/gemm/gemm_wide.comp
+    GEMM_TILE_SLICED,
+    GEMM_TILE_SMALL,
+    GEMM_TILE_HALVED,
+    GEMM_TILE_HALF, // glsl/gemm/gemm_half.comp, of x in f16: from here on
+    GEMM_TILE_HALF_SLICED,
+    GEMM_TILE_HALF_TALL,
+    GEMM_TILE_COUNT,
+};
+
+// As GLINFER_GEMM and tunings spell them: tokens by rows, and slices.
+static const struct {
+    const char *name;
+    struct gemm_shape shape;
+} tiles[GEMM_TILE_COUNT] = {
+    [GEMM_TILE_NARROW] = {"narrow",  {GI_PROGRAM_GEMM, 64, 64, 2, 0}       },
+    [GEMM_TILE_WHOLE] = {"64x64",   {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 1}  },
+    [GEMM_TILE_SLICED] = {"64x64:3", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 3}  },
+    [GEMM_TILE_SMALL] = {"32x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 32, 4, 2}  },
+    [GEMM_TILE_HALVED] = {"64x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 2}  },
+    [GEMM_TILE_HALF] = {"64x64",   {GI_PROGRAM_GEMM_HALF, 64, 64, 3, 1}  },
+    [GEMM_TILE_HALF_SLICED] = {"64x64:2", {GI_PROGRAM_GEMM_HALF_2, 64, 64, 3, 2}},
+    [GEMM_TILE_HALF_TALL] = {"128x64",  {GI_PROGRAM_GEMM_HALF, 64, 128, 3, 1} },
+};
+
+// Its slices come with the program.
+static bool is_half_program(enum gi_program_id program)
+{
+    return program == GI_PROGRAM_GEMM_HALF || program == GI_PROGRAM_GEMM_HALF_2;
+}
+
+static bool is_half_tile(enum gemm_tile tile)
+{
+    return is_half_program(tiles[tile].shape.program);
+}
+
+// Of the types that say QUANT_WORDS.
+static bool has_words(uint32_t type)
+{
+    return type == GI_GGML_TYPE_Q4_0;
+}
+
+static bool is_tile_possible(const struct gi_gpu *gpu, enum gemm_tile tile)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    const struct gemm_shape *shape = &tiles[tile].shape;
+    const uint32_t shared = shape->n_slices * (shape->n_tokens + shape->n_rows) * 32 * 4;
+    const uint32_t invocations = shape->n_slices * 128;
+    return gi_program_available(gpu, shape->program) && limits->max_shared_size >= shared &&
+           limits->max_invocations >= invocations && limits->max_group_size[0] >= invocations;
+}
+
+// text may be NULL. False for what is no tile, or none that the device can run.
+static bool parse_tile(const struct gi_gpu *gpu, const char *text, bool is_half,
+                       enum gemm_tile *tile)
+{
+    for (*tile = 0; text && *tile < GEMM_TILE_COUNT; ++*tile) {
+        if (is_half_tile(*tile) == is_half && strcmp(text, tiles[*tile].name) == 0) {
+            return is_tile_possible(gpu, *tile);
+        }
+    }
+    return false;
+}
+
+bool gi_gemm_is_tile(const char *text)
+{
+    for (enum gemm_tile i = 0; i < GEMM_TILE_COUNT; i++) {
+        if (strcmp(text, tiles[i].name) == 0) {
+            return true;
+        }
+    }
+    return gi_gemv_batch_is_asked(text);
+}
+
+bool gi_gemm_takes_half(void)
+{
+    const char *text = getenv("GLINFER_GEMM");
+    for (enum gemm_tile i = 0; text && i < GEMM_TILE_COUNT; i++) {
+        if (is_half_tile(i) && strcmp(text, tiles[i].name) == 0) {
+            return true;
+        }
+    }
+    return !text || !gi_gemm_is_tile(text);
+}
+
+// As they measured on an H200: whole groups where they make two waves, three slices where those fill half a
+// wave, small tiles below.
+static enum gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
+{
+    const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
+    enum gemm_tile tile = n_group >= 2 * WAVE_GROUPS  ? GEMM_TILE_WHOLE
+                          : n_group > WAVE_GROUPS / 2 ? GEMM_TILE_SLICED
+                                                      : GEMM_TILE_SMALL;
+    if (tile == GEMM_TILE_SLICED && !is_tile_possible(gpu, tile)) {
+        tile = GEMM_TILE_HALVED;
+    }
+    return is_tile_possible(gpu, tile) ? tile : GEMM_TILE_NARROW;
+}
+
+static enum gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
+{
+    const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
+    const bool is_sliced =
+        n_group < 2 * WAVE_GROUPS && is_tile_possible(gpu, GEMM_TILE_HALF_SLICED);
+    return is_sliced ? GEMM_TILE_HALF_SLICED : GEMM_TILE_HALF;
+}
+
+static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
+                          bool is_half, enum gemm_tile tile)
+{
+    struct gi_tuning_site *site;
+    const uint32_t number = gi_tuning_note(recorder->sites, key, tiles[tile].name, &site);
+    const char *asked = getenv("GLINFER_GEMM");
+    const bool is_open = !asked || !gi_gemm_is_tile(asked);
+    for (enum gemm_tile i = 0; site && is_open && i < GEMM_TILE_COUNT; i++) {
+        if (is_half_tile(i) == is_half && is_tile_possible(recorder->gpu, i)) {
+            gi_tuning_offer(site, tiles[i].name);
+        }
+    }
+    return number;
+}
+
+// GLINFER_GEMM, else what was measured, else what the class does best.
+static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
+                                     const struct gi_weight_part *part, uint32_t n_cols,
+                                     uint32_t n_tokens, bool is_half, uint32_t *site)
+{
+    const struct gi_tuning_key key = {
+        .kernel = is_half ? "gemm_half" : "gemm",
+        .type = part->quant->type,
+        .n_rows = part->n_rows,
+        .n_cols = n_cols,
+        .extent = n_tokens,
+    };
+    enum gemm_tile tile;
+    if (!parse_tile(recorder->gpu, getenv("GLINFER_GEMM"), is_half, &tile) &&
+        !parse_tile(recorder->gpu, gi_tuning_find(recorder->tuning, &key), is_half, &tile)) {
+        tile = is_half ? class_half_tile(recorder->gpu, n_tokens, part->n_rows)
+                       : class_tile(recorder->gpu, n_tokens, part->n_rows);
+    }
+    *site = recorder->sites ? note_site(recorder, &key, is_half, tile) : 0;
+    return tiles[tile].shape;
+}
+
+//-- all forms -------------------------------------------------------------------------------------
+
+// Through buffer textures where both operands fit.
+static struct gemm_shape choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *part,
+                                    const struct gi_rows *x, uint32_t max_tokens)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    bool is_texel = gi_program_available(gpu, GI_PROGRAM_GEMM_ROW_TEXEL) &&
+                    gi_weight_part_fits_texels(limits, part) &&
+                    x->range.size / 16 <= limits->max_texels;
+    return (struct gemm_shape){is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
+                               ROW_TILES * GI_TILE_ROWS, max_tokens > 4 ? 8 : 4, 4, 0};
+}
+
+static uint32_t max_tokens_of(const struct gi_rows *x)
+{
+    return (uint32_t)(x->range.size / (x->stride * sizeof(float)));
+}
+
+// *site is set to the number of a tuner's site, or 0.
+static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
+                                      const struct gi_weight_part *part, uint32_t n_cols,
+                                      const struct gi_rows *x, uint32_t *site)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
+    *site = 0;
+    uint32_t max_tokens = max_tokens_of(x);
+    if (x->is_half) {
+        return choose_tile(recorder, part, n_cols, max_tokens, true, site);
+    }
+    switch (gi_batch_form(gpu)) {
+    case GI_BATCH_FORM_ROW:
+        return choose_row(gpu, part, x, max_tokens);
+    case GI_BATCH_FORM_LANE:
+        return (struct gemm_shape){max_tokens <= gi_batch_few_tokens(gpu) ? GI_PROGRAM_GEMM_LANE_FEW
+                                                                          : GI_PROGRAM_GEMM_LANE,
+                                   64, lane_tokens(gpu), 3, 0};
+    default:
+        return choose_tile(recorder, part, n_cols, max_tokens, false, site);
+    }
+}
+
+static struct gi_program_key make_key(const struct gemm_shape *shape,
+                                      const struct gi_weight_part *part, bool is_added)
+{
+    const bool is_half = is_half_program(shape->program), is_wide = shape->n_slices > 0;
+    const struct gi_define n_tokens = {is_wide ? "TILE_TOKENS" : "TOKENS",
+                                       (int32_t)shape->n_tokens};
+    const struct gi_define n_tiles = {"TILES", ROW_TILES};
+    const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
+    const struct gi_define words = {"BY_WORDS", has_words(part->quant->type)};
+    const struct gi_define adds = {"ADD", is_added};
+    return (struct gi_program_key){
+        .id = shape->program,
+        .quant = part->quant->type,
+        .n_defines = shape->n_defines,
+        .defines = {is_half ? words : adds,
+                    {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+                    n_tokens, is_wide ? n_slices : n_tiles},
+    };
+}
+
+static bool record_part(struct gi_recorder *recorder, const char *label,
+                        const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
+                        const struct gi_rows *y, const struct gi_gemm_params *params,
+                        struct glinfer_error *err)
+{
+    if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
+        return gi_gemv_batch_record(recorder, label, part, x, is_added, y, params, err);
+    }
+    uint32_t site;
+    struct gemm_shape shape =
+        choose_shape(recorder, part, params->n_block * GI_QUANT_BLOCK, x, &site);
+    struct gi_program_key key = make_key(&shape, part, is_added);
+    enum gi_grid_rule rule =
+        shape.program == GI_PROGRAM_GEMM_LANE_FEW ? GI_GRID_FIXED : GI_GRID_TOKENS;
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {y->range,                                                         x->range, part->quads, part->aux},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = {.size = {(part->n_rows + shape.n_rows - 1) / shape.n_rows, 1, 1},
+                     .rule = rule,
+                     .axis = 1,
+                     .divisor = shape.n_tokens                                                                         },
+        .site = site,
+        .weight_bytes = part->quads.size + part->aux.size,
+        .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
+    };
+    if (shape.program == GI_PROGRAM_GEMM_ROW_TEXEL) {
+        dispatch.texels[1] = GI_TEXEL_VEC4;
+        dispatch.texels[2] = GI_TEXEL_UVEC4;
+        dispatch.texels[3] = GI_TEXEL_UINT;
+    }
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y,
+                struct glinfer_error *err)
+{
+    assert(x->stride % 32 == 0 && x->stride >= weight->n_cols && y->stride >= weight->n_rows);
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        const struct gi_weight_part *part = &weight->parts[i];
+        const struct gi_gemm_params params = {
+            .n_rows = part->n_rows,
+            .n_block = gi_weight_blocks(weight),
+            .x_stride = x->stride,
+            .y_stride = y->stride,
+            .y_begin = part->row_begin,
+            .bias = part->bias,
+            .scale = scale,
+            .is_added = is_added,
+        };
+        if (!record_part(recorder, label, part, x, is_added, y, &params, err)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,480 @@
+#include "ops/gemv/gemv.h"
+
+#include "base/round.h"
+#include "ops/experts/experts.h"
+#include "ops/gemv/gemv_part.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+bool gi_gemv_wants_sums(const struct gi_gpu *gpu)
+{
+    return gi_gemv_prefers_dot(gpu);
+}
+
+bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer)
+{
+    return layer->type_k != GI_CACHE_Q8_0 && layer->type_v != GI_CACHE_Q8_0;
+}
+
+bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                    const struct gi_qkv_layout *layout, uint32_t n_rot,
+                    const struct gi_stream *stream, const struct gi_kv_layer *layer,
+                    struct glinfer_error *err)
+{
+    assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
+    assert(stream->n_ssq > 0 && (n_rot == stream->n_rot || n_rot == 0));
+    assert(stream->n_parts == 0);
+    assert(gi_gemv_qkv_suits(layer));
+    uint32_t half_dim = layout->head_dim / 2;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_QKV, weight, i);
+        gi_gemv_add_define(&part.key, "HEAD_DIM", layout->head_dim);
+        gi_gemv_add_define(&part.key, "K_TYPE", layer->type_k);
+        gi_gemv_add_define(&part.key, "V_TYPE", layer->type_v);
+        const struct gi_gemv_qkv_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = stream->norm / 4,
+            .bias = part.weight->bias,
+            .ssq = stream->ssq / 4,
+            .n_ssq = stream->n_ssq,
+            .inv_n_embd = 1.0f / (float)stream->n_embd,
+            .norm_eps = stream->norm_eps,
+            .pair_begin = part.weight->row_begin / 2,
+            .k_begin = layout->k_begin / 2,
+            .v_begin = layout->v_begin / 2,
+            .n_q_pair = layout->n_head * half_dim,
+            .n_kv_pair = layout->n_kv_head * half_dim,
+            .n_rot_pair = n_rot / 2,
+            .rope = stream->rope / 4,
+            .n_ctx = layer->n_ctx,
+            .k = layer->k,
+            .v = layer->v,
+        };
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {layer->range, stream->range},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// source is bound for x, with what params say of the norm.
+static bool record_plain(struct gi_recorder *recorder, const char *label,
+                         const struct gi_weight *weight, struct gi_range source, bool has_norm,
+                         bool has_sums, struct gi_gemv_plain_params params, struct gi_range y,
+                         struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_PLAIN, weight, i);
+        gi_gemv_add_define(&part.key, "NORM", has_norm);
+        params.n_block = part.n_block;
+        params.n_pair = part.n_pair;
+        params.bias = part.weight->bias;
+        params.row_begin = part.weight->row_begin;
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {y, source},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        gi_gemv_add_source(&part, recorder, params.source, has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
+                     const struct gi_weight *weight, const struct gi_stream *stream,
+                     struct gi_range y, struct glinfer_error *err)
+{
+    assert(weight->n_cols == stream->n_embd && stream->n_ssq > 0 && stream->n_parts == 0);
+    const struct gi_gemv_plain_params params = {
+        .source = stream->norm / 4,
+        .ssq = stream->ssq / 4,
+        .n_ssq = stream->n_ssq,
+        .inv_n_embd = 1.0f / (float)stream->n_embd,
+        .norm_eps = stream->norm_eps,
+    };
+    return record_plain(recorder, label, weight, stream->range, true, stream->has_sums, params, y,
+                        err);
+}
+
+bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y,
+                struct glinfer_error *err)
+{
+    assert(x_offset % 4 == 0);
+    const struct gi_gemv_plain_params params = {.source = x_offset / 4};
+    return record_plain(recorder, label, weight, x, false, has_sums, params, y, err);
+}
+
+bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
+                         const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
+                         bool has_sums, float scale, struct gi_stream *stream,
+                         struct glinfer_error *err)
+{
+    assert(weight->n_rows >= stream->n_embd && x_offset % 4 == 0);
+    uint32_t n_ssq = 0;
+    bool has_written = true;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_RESIDUAL, weight, i);
+        gi_gemv_add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
+        has_written = gi_gemv_writes_sums(weight, 16, &part) && has_written;
+        if (stream->n_parts > 0) {
+            gi_gemv_add_define(&part.key, "PARTS", stream->n_parts);
+        }
+        const struct gi_gemv_residual_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = x_offset / 4,
+            .bias = part.weight->bias,
+            .gamma = part.weight->gamma,
+            .residual = stream->residual,
+            .norm = stream->norm,
+            .ssq = stream->ssq + n_ssq,
+            .row_begin = part.weight->row_begin,
+            .n_embd = stream->n_embd,
+            .scale = scale,
+            .parts = stream->parts,
+        };
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {stream->range, x},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        n_ssq += gi_gemv_partials(&part.shape, part.n_pair);
+        assert(n_ssq <= stream->max_ssq);
+        gi_gemv_add_source(&part, recorder, params.source, has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    stream->n_ssq = n_ssq;
+    stream->n_parts = 0;
+    stream->has_sums = has_written;
+    return true;
+}
+
+// What of a gated network's two factors a part holds: SIDE of the kernels.
+enum glu_side {
+    GLU_BOTH,
+    GLU_GATE,
+    GLU_UP,
+};
+
+// Parts of gate come before those of up and leave their factor in the result.
+static enum glu_side find_side(const struct gi_weight *weight, const struct gi_weight_part *part)
+{
+    return !weight->is_apart ? GLU_BOTH : part->row_begin < weight->n_rows / 2 ? GLU_GATE : GLU_UP;
+}
+
+// The kernel's forms with parts: gemv/gemv_parts.glsl.
+static bool takes_parts(const struct gi_gemv_shape *shape)
+{
+    return shape->form == GI_GEMV_FORM_SPLIT;
+}
+
+// Whether all parts of the weight have such a form.
+static bool all_take_parts(const struct gi_recorder *recorder, const struct gi_weight *weight)
+{
+    bool is_taking = weight->n_parts > 0;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_GLU, weight, i);
+        is_taking = is_taking && takes_parts(&part.shape);
+    }
+    return is_taking;
+}
+
+// A recorder by which to choose shapes: without tuning where that has found one that takes no parts.
+static struct gi_recorder choose_for_parts(const struct gi_recorder *recorder,
+                                           const struct gi_weight *weight)
+{
+    struct gi_recorder own = *recorder;
+    own.sites = NULL;
+    if (!all_take_parts(&own, weight)) {
+        own.tuning = NULL;
+    }
+    return own;
+}
+
+bool gi_gemv_glu_takes_parts(const struct gi_recorder *recorder, const struct gi_weight *weight)
+{
+    const struct gi_recorder own = choose_for_parts(recorder, weight);
+    return all_take_parts(&own, weight);
+}
+
+// x in place of its norm.
+static void add_parts(struct gi_gemv_part *part, const struct gi_stream *stream,
+                      struct gi_gemv_glu_params *params)
+{
+    assert(takes_parts(&part->shape));
+    gi_gemv_add_define(&part->key, "PARTS", stream->n_parts);
+    gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
+    params->source = stream->residual / 4;
+    params->parts = stream->parts / 4;
+}
+
+bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                    uint32_t n_ff, enum gi_activation activation, bool has_norm,
+                    const struct gi_stream *stream, struct gi_range act, bool *has_sums,
+                    struct glinfer_error *err)
+{
+    bool has_written = act.size >= gi_x_size(n_ff) * sizeof(float);
+    assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
+    assert(stream->n_ssq > 0 && (stream->n_parts == 0 || has_norm));
+    const struct gi_recorder chooser =
+        stream->n_parts > 0 ? choose_for_parts(recorder, weight) : *recorder;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, &chooser, GI_GEMV_GLU, weight, i);
+        const uint32_t row = part.weight->row_begin;
+        gi_gemv_add_define(&part.key, "ACTIVATION", activation);
+        gi_gemv_add_define(&part.key, "NORM", has_norm);
+        gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
+        has_written = gi_gemv_writes_sums(weight, 32, &part) && has_written;
+        struct gi_gemv_glu_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = (has_norm ? stream->norm : stream->residual) / 4,
+            .bias = part.weight->bias,
+            .ssq = stream->ssq / 4,
+            .n_ssq = stream->n_ssq,
+            .inv_n_embd = 1.0f / (float)stream->n_embd,
+            .norm_eps = stream->norm_eps,
+            .ff_begin = weight->is_apart ? row % (weight->n_rows / 2) : row / 2,
+            .n_ff = n_ff,
+            .n_embd = stream->n_embd,
+        };
+        if (stream->n_parts > 0) {
+            add_parts(&part, stream, &params);
+        }
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {act, stream->range},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        gi_gemv_add_source(&part, recorder, params.source, has_norm && stream->has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    if (has_sums) {
+        *has_sums = has_written;
+    }
+    return true;
+}
+
+uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
+{
+    // A partial result covers two rows at the least, and parts end in whole groups.
+    logits->n_vocab = n_vocab;
+    logits->partial = (uint32_t)gi_round_up(n_vocab, 4);
+    logits->max_partial = (uint32_t)gi_round_up(n_vocab, 16) / 2 + GI_TILE_ROWS * GI_MAX_PARTS;
+    logits->n_partial = 0;
+    logits->scan = (uint32_t)gi_round_up(logits->partial + 2 * logits->max_partial, 64);
+    logits->n_scan = 0;
+    logits->choice = logits->scan + 4 * GI_MAX_SCANS;
+    logits->many = (uint32_t)gi_round_up(logits->choice + 4, 64);
+    logits->top = logits->many + (uint32_t)gi_round_up(GI_SAMPLE_MANY_SIZE, 64);
+    return ((uint64_t)logits->top + GI_SAMPLE_TOP_SIZE) * sizeof(uint32_t);
+}
+
+// Notes whose largest a part's partial results are.
+static void note_partial_rows(struct gi_logits *logits, const struct gi_gemv_part *part,
+                              bool is_first)
+{
+    uint32_t block_rows, row_step;
+    gi_gemv_partial_rows(&part->shape, part->n_pair, &block_rows, &row_step);
+    if (is_first) {
+        logits->block_rows = block_rows;
+        logits->row_step = row_step;
+        logits->part_rows = part->weight->n_rows;
+    } else if (logits->block_rows != block_rows || logits->row_step != row_step ||
+               part->weight->row_begin % logits->part_rows != 0) {
+        logits->block_rows = 0;
+    }
+}
+
+// Partial results of a group of those that stay, where fine ones are wanted: so many that a small top_k is found by them,
+// and few enough for all groups to read.
+#define N_FINE 8
+
+// Adds the partial results of a part to logits, and the define that says which those are.
+static void add_partials(const struct gi_recorder *recorder, struct gi_logits *logits,
+                         struct gi_gemv_part *part)
+{
+    const uint32_t n = gi_gemv_partials(&part->shape, part->n_pair);
+    const uint32_t n_fine = logits->is_fine && recorder->group_size ? N_FINE : 0;
+    note_partial_rows(logits, part, logits->n_partial == 0);
+    if (n_fine > 0) {
+        logits->block_rows = 0;
+    }
+    logits->n_partial += n_fine > 0 ? n * n_fine : n;
+    assert(logits->n_partial <= logits->max_partial);
+    gi_gemv_add_define(&part->key, "FINE", n_fine);
+}
+
+bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
+                      const struct gi_weight *weight, const struct gi_stream *stream, float scale,
+                      float softcap, struct gi_logits *logits, struct glinfer_error *err)
+{
+    assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
+    assert(stream->n_ssq > 0 && stream->n_parts == 0);
+    logits->n_partial = 0;
+    logits->n_scan = 0;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_VOCAB, weight, i);
+        gi_gemv_add_define(&part.key, "SOFTCAP", softcap > 0);
+        const struct gi_gemv_vocab_params params = {
+            .n_block = part.n_block,
+            .n_pair = part.n_pair,
+            .source = stream->norm / 4,
+            .bias = part.weight->bias,
+            .ssq = stream->ssq / 4,
+            .n_ssq = stream->n_ssq,
+            .inv_n_embd = 1.0f / (float)stream->n_embd,
+            .norm_eps = stream->norm_eps,
+            .row_begin = part.weight->row_begin,
+            .n_vocab = logits->n_vocab,
+            .partial = logits->partial + 2 * logits->n_partial,
+            .scale = scale,
+            .softcap = softcap,
+        };
+        struct gi_dispatch dispatch = {
+            .label = label,
+            .bindings = {logits->range, stream->range},
+            .params = &params,
+            .params_size = sizeof(params),
+        };
+        add_partials(recorder, logits, &part);
+        gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+//-- experts ---------------------------------------------------------------------------------------
+
+// What both projections of experts have in common: one part, whose pairs are those of an expert.
+static void begin_experts(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                          enum gi_gemv_kernel kernel, const struct gi_weight *weight,
+                          uint32_t index, uint32_t expert_rows,
+                          struct gi_gemv_expert_glu_params *params)
+{
+    const uint32_t n_rows = weight->is_apart ? weight->n_rows / 2 : weight->n_rows;
+    gi_gemv_begin_part(part, recorder, kernel, weight, index);
+    part->n_pair = expert_rows / 16;
+    params->n_block = part->n_block;
+    params->n_pair = part->n_pair;
+    params->first_expert = part->weight->row_begin % n_rows / expert_rows;
+    params->n_expert = part->weight->n_rows / expert_rows;
+}
+
+static struct gi_grid expert_grid(const struct gi_experts *experts, enum gi_experts_tokens tokens)
+{
+    struct gi_grid grid = {
+        .size = {1, 1, experts->n_used}
+    };
+    if (tokens == GI_EXPERTS_BATCH) {
+        grid.rule = GI_GRID_TOKENS;
+        grid.axis = 1;
+        grid.divisor = 1;
+    }
+    return grid;
+}
+
+bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts *experts,
+                           enum gi_activation activation, const struct gi_weight *weight,
+                           const struct gi_stream *stream, const struct gi_rows *x,
+                           const struct gi_rows *act, struct glinfer_error *err)
+{
+    const uint32_t expert_rows = weight->n_rows / experts->n_expert / (weight->is_apart ? 2 : 1);
+    struct gi_gemv_expert_glu_params params = {
+        .n_row = experts->n_ff,
+        .stride = act->stride,
+        .width = experts->act_width,
+        .route = experts->route,
+    };
+    if (stream) {
+        params.source = stream->norm / 4;
+        params.ssq = stream->ssq / 4;
+        params.n_ssq = stream->n_ssq;
+        params.inv_n_embd = 1.0f / (float)stream->n_embd;
+        params.norm_eps = stream->norm_eps;
+    } else {
+        params.source_stride = x->stride / 4;
+    }
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        begin_experts(&part, recorder, GI_GEMV_EXPERT_GLU, weight, i, expert_rows, &params);
+        gi_gemv_add_define(&part.key, "ACTIVATION", activation);
+        gi_gemv_add_define(&part.key, "NORM", stream != NULL);
+        gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
+        struct gi_dispatch dispatch = {
+            .label = "expert_gate_up",
+            .bindings = {act->range, stream ? stream->range : x->range},
+            .params = &params,
+            .params_size = sizeof(params),
+            .grid = expert_grid(experts, stream ? GI_EXPERTS_STEP : GI_EXPERTS_BATCH),
+        };
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *experts,
+                       enum gi_experts_tokens tokens, const struct gi_weight *weight,
+                       const struct gi_rows *act, const struct gi_rows *y,
+                       struct glinfer_error *err)
+{
+    const uint32_t expert_rows = weight->n_rows / experts->n_expert;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        struct gi_gemv_part part;
+        struct gi_gemv_expert_glu_params common = {0};
+        begin_experts(&part, recorder, GI_GEMV_EXPERT, weight, i, expert_rows, &common);
+        const struct gi_gemv_expert_params params = {
+            .n_block = common.n_block,
+            .n_pair = common.n_pair,
+            .first_expert = common.first_expert,
+            .n_expert = common.n_expert,
+            .source_stride = act->stride / 4,
+            .n_row = experts->y_width < expert_rows ? experts->y_width : expert_rows,
+            .stride = y->stride,
+            .width = experts->y_width,
+            .route = experts->route / 4,
+            .act_width = experts->act_width / 4,
+        };
+        struct gi_dispatch dispatch = {
+            .label = "expert_down",
+            .bindings = {y->range, act->range},
+            .params = &params,
+            .params_size = sizeof(params),
+            .grid = expert_grid(experts, tokens),
+        };
+        if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,107 @@
+// The projections of a decode step: y = W x for one token, each with what comes before and after it
+// in the model folded in. Every op records one dispatch a part of the weight.
+#ifndef GI_OPS_GEMV_H
+#define GI_OPS_GEMV_H
+
+#include "ops/embed/embed.h"
+#include "ops/record/activation.h"
+#include "ops/record/recorder.h"
+#include "ops/record/stream.h"
+#include "ops/record/weight.h"
+
+// Whether the projections that follow read the sums of x that producers can leave behind it (stream.h).
+bool gi_gemv_wants_sums(const struct gi_gpu *gpu);
+
+// Whether GLINFER_GEMV may have this text.
+bool gi_gemv_is_shape(const char *text);
+
+// Whether the next op writes a cache of the layer's types: q8_0 takes whole blocks.
+bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer);
+
+// q, k, v = rope(W norm / rms + bias): reads stream norm, ssq and rope; writes q at the front of
+// the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's, or 0: nothing is turned.
+//   W (layout->n_rows, n_embd) in qkv order
+bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                    const struct gi_qkv_layout *layout, uint32_t n_rot,
+                    const struct gi_stream *stream, const struct gi_kv_layer *layer,
+                    struct glinfer_error *err);
+
+// y = W norm / rms + bias, for what has a dispatch of its own after it. y takes weight->n_rows floats, in
+// the GPU order of rows.
+bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
+                     const struct gi_weight *weight, const struct gi_stream *stream,
+                     struct gi_range y, struct glinfer_error *err);
+// y = W x + bias likewise; x is n_cols floats at x_offset floats of x, with has_sums gi_x_size of them.
+bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y,
+                struct glinfer_error *err);
+
+// residual += scale * (W x + bias); norm = residual * gamma; ssq = partial sums. x is n_cols floats
+// at x_offset floats of x, with has_sums gi_x_size of them. Sets stream->n_ssq and has_sums, and n_parts to 0:
+// a residual in parts becomes one. gamma may be absent from weight only in tests.
+bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
+                         const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
+                         bool has_sums, float scale, struct gi_stream *stream,
+                         struct glinfer_error *err);
+
+// Whether the next op can take x in parts (stream->n_parts) where it multiplies by weight.
+bool gi_gemv_glu_takes_parts(const struct gi_recorder *recorder, const struct gi_weight *weight);
+
+// act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without has_norm
+// of W residual + bias.
+//   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start, gi_x_size floats.
+// *has_sums says whether the sums of act are written too; may be NULL.
+bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+                    uint32_t n_ff, enum gi_activation activation, bool has_norm,
+                    const struct gi_stream *stream, struct gi_range act, bool *has_sums,
+                    struct glinfer_error *err);
+
+// norm = (residual - mean) / sqrt(variance + eps) * gamma + beta, offsets in vectors, and what makes 1 / rms 1: what
+// follows takes norm as it is. Sets stream->n_ssq and has_sums. One dispatch.
+bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
+                          const struct gi_vectors *vectors, uint32_t gamma, uint32_t beta,
+                          struct gi_stream *stream, struct glinfer_error *err);
+
+// residual += y / rms(y) * gamma; norm = residual * next_gamma; ssq = partial sums: the end of a block whose
+// result has a norm of its own. y is n_embd floats; gamma and next_gamma are offsets in vectors, next_gamma
+// UINT32_MAX where no norm follows (norm is not written then). Sets stream->n_ssq. One dispatch.
+bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
+                     const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
+                     struct gi_stream *stream, struct glinfer_error *err);
+
+// Logits and, for each work group, their largest and its index (the lowest on ties; a NaN or
+// infinity makes the index UINT32_MAX). One storage range of uints:
+//   logits   (n_vocab) f32;   partial (n_partial) of { f32 value, uint index };   scan: sample.h
+struct gi_logits {
+    struct gi_range range;
+    uint32_t n_vocab;
+    uint32_t partial; // offset in uints, a multiple of 4; logits are at 0
+    uint32_t max_partial;
+    // Wanted: several partial results of each group of those that stay, which are few.
+    bool is_fine;
+    // Set by gi_op_gemv_vocab. A partial result is that of every row_step-th row of a block of block_rows,
+    // counted from the first of the part_rows of its part; block_rows is 0 if parts differ in that.
+    uint32_t n_partial;
+    uint32_t block_rows, row_step, part_rows;
+    // What gi_op_sample_scan leaves: an offset in uints, and the number of { uvec4 }, which it sets.
+    uint32_t scan, n_scan;
+    uint32_t choice; // an offset in uints, of one that gi_op_sample needs
+    uint32_t many;   // likewise, of what the stages of gi_op_sample_many leave
+    uint32_t top;    // likewise gi_op_sample_top
+};
+#define GI_MAX_SCANS         128
+#define GI_MAX_SAMPLE_GROUPS 128
+// In uints: sums of 512 bins, which are zero between steps; largest and cuts; a list; bests (glsl/sample/many.glsl).
+#define GI_SAMPLE_SUMS_SIZE (4 * 512)
+#define GI_SAMPLE_MANY_SIZE (GI_SAMPLE_SUMS_SIZE + 2 * 64 + 2 * 512 + 4 * GI_MAX_SAMPLE_GROUPS)
+// Counters, which are zero between steps; a list (glsl/sample/sample_top.comp).
+#define GI_SAMPLE_TOP_SIZE (64 + 2 * 256)
+// Sets the offsets, scan, many and top to multiples of 256 bytes; returns the bytes that the range must have.
+uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
+
+// logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W (n_vocab rounded up, n_embd).
+bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
+                      const struct gi_weight *weight, const struct gi_stream *stream, float scale,
+                      float softcap, struct gi_logits *logits, struct glinfer_error *err);
+
+#endif

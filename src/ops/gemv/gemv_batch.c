@@ -1,0 +1,128 @@
+#include "ops/gemv/gemv_batch.h"
+
+#include "ops/gemm/batch.h"
+#include "ops/gemm/batch_class.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// How the product is spread over groups; glsl/gemv/gemv_batch.comp explains them.
+struct shape {
+    uint32_t wg_size, pairs, lane_pairs, tokens;
+};
+
+// The first row that is possible for a part of at least min_pair pairs. Measured on an H200 with the
+// projections of SmolLM2, Llama 1B and 8B: the fewer the rows, the more slices of k it takes to have the
+// whole machine load. Tiles are as fast from about 32 tokens on of the largest, later of others.
+static const struct {
+    uint32_t min_pair;
+    struct shape shape;
+} rows[] = {
+    {256, {256, 2, 2, 8}},
+    {0,   {256, 1, 1, 4}},
+    {0,   {128, 1, 1, 4}},
+};
+
+static uint32_t ceil_div(uint32_t n, uint32_t by)
+{
+    return (n + by - 1) / by;
+}
+
+static bool is_power(uint32_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+static bool has_subgroups(const struct gi_gpu *gpu)
+{
+    return gi_program_available(gpu, GI_PROGRAM_GEMV_BATCH_SUBGROUP);
+}
+
+// A team of invocations, 8 a slice of k, shares LANE_PAIRS pairs. Sums of slices, with subgroups of
+// subgroups, have to fit into shared memory.
+static bool is_possible(const struct shape *shape, const struct gi_gpu *gpu)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    const bool is_sound = is_power(shape->wg_size) && is_power(shape->pairs) &&
+                          (shape->lane_pairs == 1 || shape->lane_pairs == 2) &&
+                          shape->pairs % shape->lane_pairs == 0 && shape->tokens % 4 == 0 &&
+                          shape->tokens > 0 && shape->wg_size <= limits->max_invocations;
+    const uint32_t team = is_sound ? shape->wg_size / (shape->pairs / shape->lane_pairs) : 0;
+    const uint32_t span = has_subgroups(gpu) && team > 32 ? 32 : has_subgroups(gpu) ? team : 8;
+    return team >= 8 && (size_t)team / span * shape->tokens * shape->pairs * 16 * sizeof(float) <=
+                            limits->max_shared_size;
+}
+
+// What few[:wg_size:pairs:lane_pairs:tokens] asks for; false where it leaves the shape open. text may be NULL.
+static bool parse_shape(const char *text, struct shape *shape)
+{
+    int end = 0;
+    return text &&
+           // NOLINTNEXTLINE(cert-err34-c): what a number too large becomes is no shape that is possible
+           sscanf(text, "few:%u:%u:%u:%u%n", &shape->wg_size, &shape->pairs, &shape->lane_pairs,
+                  &shape->tokens, &end) == 4 &&
+           text[end] == 0;
+}
+
+bool gi_gemv_batch_is_asked(const char *text)
+{
+    struct shape shape;
+    return strcmp(text, "few") == 0 || parse_shape(text, &shape);
+}
+
+static struct shape choose_shape(const struct gi_gpu *gpu, uint32_t n_pair)
+{
+    struct shape asked;
+    if (parse_shape(getenv("GLINFER_GEMM"), &asked) && is_possible(&asked, gpu)) {
+        return asked;
+    }
+    uint32_t i = 0;
+    while (n_pair < rows[i].min_pair || !is_possible(&rows[i].shape, gpu)) {
+        i++;
+    }
+    return rows[i].shape;
+}
+
+bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
+{
+    const char *asked = getenv("GLINFER_GEMM");
+    if (gi_batch_form(gpu) != GI_BATCH_FORM_SPLIT) {
+        return false;
+    }
+    return asked && gi_gemm_is_tile(asked) ? gi_gemv_batch_is_asked(asked)
+                                           : max_tokens <= gi_batch_few_tokens(gpu);
+}
+
+bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
+                          const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
+                          const struct gi_rows *y, const struct gi_gemm_params *params,
+                          struct glinfer_error *err)
+{
+    const struct shape shape = choose_shape(recorder->gpu, part->n_rows / 16);
+    const struct gi_program_key key = {
+        .id = has_subgroups(recorder->gpu) ? GI_PROGRAM_GEMV_BATCH_SUBGROUP : GI_PROGRAM_GEMV_BATCH,
+        .quant = part->quant->type,
+        .n_defines = 6,
+        .defines = {{"ADD", is_added},
+                    {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+                    {"WG_SIZE", (int32_t)shape.wg_size},
+                    {"PAIRS", (int32_t)shape.pairs},
+                    {"LANE_PAIRS", (int32_t)shape.lane_pairs},
+                    {"TOKENS", (int32_t)shape.tokens}},
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {y->range,                                                 x->range, part->quads, part->aux},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = {.size = {1, ceil_div(part->n_rows, 16 * shape.pairs), 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 0,
+                     .divisor = shape.tokens                                                                   },
+        .weight_bytes = part->quads.size + part->aux.size,
+        .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}

@@ -1,0 +1,22 @@
+// The projections of a batch of few tokens: each weight is read and dequantised once for all of them.
+// gi_op_gemm takes this way where it is faster than tiles made for many tokens.
+#ifndef GI_OPS_GEMV_BATCH_H
+#define GI_OPS_GEMV_BATCH_H
+
+#include "ops/record/params.h"
+#include "ops/record/recorder.h"
+#include "ops/record/weight.h"
+
+// Whether a text asks for it in GLINFER_GEMM.
+bool gi_gemv_batch_is_asked(const char *text);
+
+// Whether batches of at most max_tokens go this way on the device.
+bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens);
+
+// y[m] = W x[m] + bias, or y[m] += params->scale * (W x[m] + bias), of one part: one dispatch.
+bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
+                          const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
+                          const struct gi_rows *y, const struct gi_gemm_params *params,
+                          struct glinfer_error *err);
+
+#endif

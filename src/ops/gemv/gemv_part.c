@@ -1,0 +1,227 @@
+#include "ops/gemv/gemv_part.h"
+
+#include "ops/record/stream.h"
+
+#include <assert.h>
+#include <string.h>
+
+void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t value)
+{
+    assert(key->n_defines < GI_MAX_DEFINES);
+    key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
+}
+
+// Of x in shared memory, where groups stay: 18 KiB with what keeps banks apart.
+#define MAX_SHARED_BLOCKS 128
+
+// Programs by form; the last one is the split form with subgroups.
+#define FORMS(kernel)                                                                              \
+    {                                                                                              \
+        GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_SPLIT,                        \
+            GI_PROGRAM_GEMV_##kernel##_ROW, GI_PROGRAM_GEMV_##kernel##_TEXEL,                      \
+            GI_PROGRAM_GEMV_##kernel##_HALVES, GI_PROGRAM_GEMV_##kernel##_BYTES,                   \
+            GI_PROGRAM_GEMV_##kernel##_PLACES, GI_PROGRAM_GEMV_##kernel##_BITS,                    \
+            GI_PROGRAM_GEMV_##kernel##_TEXBITS, GI_PROGRAM_GEMV_##kernel##_SUBGROUP                \
+    }
+
+static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gi_gemv_kernel kernel,
+                                         enum gi_gemv_form form)
+{
+    static const enum gi_program_id ids[][GI_GEMV_FORM_COUNT + 1] = {
+        [GI_GEMV_QKV] = FORMS(QKV),       [GI_GEMV_RESIDUAL] = FORMS(RESIDUAL),
+        [GI_GEMV_GLU] = FORMS(GLU),       [GI_GEMV_VOCAB] = FORMS(VOCAB),
+        [GI_GEMV_PLAIN] = FORMS(PLAIN),   [GI_GEMV_EXPERT_GLU] = FORMS(EXPERT_GLU),
+        [GI_GEMV_EXPERT] = FORMS(EXPERT),
+    };
+    enum gi_program_id subgroup = ids[kernel][GI_GEMV_FORM_COUNT];
+    bool is_subgroup =
+        ids[kernel][form] == ids[kernel][GI_GEMV_FORM_SPLIT] && gi_program_available(gpu, subgroup);
+    return is_subgroup ? subgroup : ids[kernel][form];
+}
+
+// As tuning knows them: in f32, and where products may be taken in f16.
+static const char *const kernel_names[][2] = {
+    [GI_GEMV_QKV] = {"gemv_qkv",        "gemv_qkv_half"       },
+    [GI_GEMV_RESIDUAL] = {"gemv_residual",   "gemv_residual_half"  },
+    [GI_GEMV_GLU] = {"gemv_glu",        "gemv_glu_half"       },
+    [GI_GEMV_VOCAB] = {"gemv_vocab",      "gemv_vocab_half"     },
+    [GI_GEMV_PLAIN] = {"gemv_plain",      "gemv_plain_half"     },
+    [GI_GEMV_EXPERT_GLU] = {"gemv_expert_glu", "gemv_expert_glu_half"},
+    [GI_GEMV_EXPERT] = {"gemv_expert",     "gemv_expert_half"    },
+};
+
+// Turns of groups that stay whose sums meet together: a power of two.
+#define MAX_BATCH 4
+
+static uint32_t choose_batch(const struct gi_gemv_part *part)
+{
+    const uint32_t n_pass = (part->n_pair + part->shape.pairs - 1) / part->shape.pairs;
+    const uint32_t n_turn = (n_pass + part->shape.max_groups - 1) / part->shape.max_groups;
+    uint32_t n = 1;
+    while (n < n_turn && n < MAX_BATCH && 2 * n * 8 * part->shape.pairs <= part->shape.wg_size) {
+        n *= 2;
+    }
+    return n;
+}
+
+// Whether no group takes more than one turn.
+static bool has_one_turn(const struct gi_gemv_part *part)
+{
+    return (part->n_pair + part->shape.pairs - 1) / part->shape.pairs <= part->shape.max_groups;
+}
+
+// Twos of blocks that a slice asks for ahead: two where no turn follows whose first could be asked for meanwhile, of
+// types that leave registers for it, if all that they meet of x is there at a time.
+static uint32_t choose_depth(const struct gi_gemv_part *part)
+{
+    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
+    const uint32_t n_two = ((part->n_block + 1) / 2 + n_slice - 1) / n_slice;
+    const bool is_small = part->shape.form == GI_GEMV_FORM_F16 &&
+                          part->weight->quant->n_quad <= part->weight->quant->quad_blocks;
+    const bool has_x = part->n_block <= GI_RESIDENT_BLOCKS || 4 * n_slice <= GI_RESIDENT_BLOCKS;
+    return is_small && has_x && has_one_turn(part) && n_two % 2 == 0 ? 2 : 1;
+}
+
+static void add_stream(struct gi_gemv_part *part)
+{
+    gi_gemv_add_define(&part->key, "STREAM", 1);
+    gi_gemv_add_define(&part->key, "ONCE", has_one_turn(part));
+    gi_gemv_add_define(&part->key, "DEPTH", choose_depth(part));
+    gi_gemv_add_define(&part->key, "BATCH", choose_batch(part));
+    if (part->shape.form == GI_GEMV_FORM_F16 && part->n_block > GI_RESIDENT_BLOCKS) {
+        gi_gemv_add_define(&part->key, "X_BLOCKS", GI_RESIDENT_BLOCKS);
+    }
+}
+
+// Which weights they are depends on what the dispatch before finds.
+static bool is_of_experts(enum gi_gemv_kernel kernel)
+{
+    return kernel == GI_GEMV_EXPERT || kernel == GI_GEMV_EXPERT_GLU;
+}
+
+// Where gate and up are apart a factor lies in the result's place before: it could be taken for that.
+static bool puts_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
+{
+    return kernel == GI_GEMV_RESIDUAL || kernel == GI_GEMV_PLAIN ||
+           (kernel == GI_GEMV_GLU && !weight->is_apart);
+}
+
+// Groups that stay ask for their first weights before what they depend on is there, unless which weights
+// they are depends on it. An invocation asks for two blocks at a time where it has several.
+static void add_resident(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                         enum gi_gemv_kernel kernel, const struct gi_weight *weight)
+{
+    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
+    gi_gemv_add_define(&part->key, "RESIDENT", !is_of_experts(kernel));
+    gi_gemv_add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
+    if (gi_gemv_streams(recorder) && !is_of_experts(kernel)) {
+        add_stream(part);
+    }
+    if (part->shape.form == GI_GEMV_FORM_F16 || part->n_block <= MAX_SHARED_BLOCKS) {
+        gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
+        gi_gemv_add_define(&part->key, "TAKES",
+                           weight->n_cols % GI_QUANT_BLOCK == 0); // what is past x nobody puts
+    }
+    gi_gemv_add_define(&part->key, "PUTS", puts_all(kernel, weight) ? GI_PUTS_ALL : GI_PUTS_NONE);
+}
+
+void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                        enum gi_gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
+{
+    const struct gi_weight_part *weight_part = &weight->parts[index];
+    assert(weight_part->n_rows > 0 && weight_part->n_rows % 16 == 0);
+    memset(part, 0, sizeof(*part));
+    part->weight = weight_part;
+    part->n_block = gi_weight_blocks(weight);
+    part->n_pair = weight_part->n_rows / 16;
+    const struct gi_tuning_key key = {
+        .kernel = kernel_names[kernel][gi_gemv_takes_f16(recorder, weight_part)],
+        .type = weight_part->quant->type,
+        .n_rows = weight_part->n_rows,
+        .n_cols = weight->n_cols,
+    };
+    part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
+    if (recorder->group_size && is_of_experts(kernel) && part->n_block > GI_RESIDENT_BLOCKS) {
+        part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
+    }
+    part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
+    part->key.quant = weight_part->quant->type;
+    gi_gemv_add_define(&part->key, "WG_SIZE", part->shape.wg_size);
+    gi_gemv_add_define(&part->key, "PAIRS", part->shape.pairs);
+    if (gi_gemv_is_looping(&part->shape, part->n_pair)) {
+        gi_gemv_add_define(&part->key, "LOOP", 1);
+    }
+    if (part->shape.form == GI_GEMV_FORM_F16) {
+        gi_gemv_add_define(&part->key, "HALF", 1);
+    }
+    if (part->shape.form == GI_GEMV_FORM_F16 && !recorder->group_size) {
+        gi_gemv_add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
+        gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
+        gi_gemv_add_define(&part->key, "AHEAD",
+                           gi_gemv_ahead(&part->shape, part->n_pair, part->n_block));
+        // Experts have fewer pairs than the part.
+        gi_gemv_add_define(&part->key, "EVEN",
+                           !is_of_experts(kernel) && part->n_pair % part->shape.pairs == 0 &&
+                               !gi_gemv_is_looping(&part->shape, part->n_pair));
+    }
+    if (gi_gemv_has_dot(&part->shape)) {
+        gi_gemv_add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
+    }
+    if (recorder->group_size) {
+        add_resident(part, recorder, kernel, weight);
+    }
+    gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
+}
+
+// An index that all invocations share costs V3D and Mali less in a uniform block.
+void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                        uint32_t begin, bool has_sums, struct gi_dispatch *dispatch)
+{
+    const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
+    const struct gi_range *source = &dispatch->bindings[1];
+    const uint32_t n_col = part->n_block * GI_QUANT_BLOCK;
+    if (!gi_gemv_has_dot(&part->shape)) {
+        return;
+    }
+    const uint32_t n_quad = (has_sums ? gi_x_size(n_col) : n_col) / 4;
+    const struct gi_range range = {source->buffer, source->offset + 16 * (uint64_t)begin,
+                                   16 * (uint64_t)n_quad};
+    gi_gemv_add_define(&part->key, "SUMS", has_sums);
+    if (range.size <= limits->max_uniform_block_size &&
+        range.offset % limits->uniform_alignment == 0 &&
+        range.offset + range.size <= source->offset + source->size) {
+        gi_gemv_add_define(&part->key, "X_QUADS", n_quad);
+        dispatch->uniform = range;
+    }
+}
+
+bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part)
+{
+    bool is_writing =
+        gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 32 && !weight->is_apart;
+    for (uint32_t i = 0; i < weight->n_parts; i++) {
+        is_writing = is_writing && weight->parts[i].row_begin % rows == 0;
+    }
+    gi_gemv_add_define(&part->key, "WRITE_SUMS", is_writing);
+    return is_writing;
+}
+
+bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *recorder,
+                         struct gi_dispatch *dispatch, struct glinfer_error *err)
+{
+    dispatch->bindings[2] = part->weight->quads;
+    dispatch->bindings[3] = part->weight->aux;
+    if (gi_gemv_has_texels(&part->shape)) {
+        dispatch->texels[1] = GI_TEXEL_VEC4;
+        dispatch->texels[2] = GI_TEXEL_UVEC4;
+        dispatch->texels[3] = GI_TEXEL_UINT;
+    }
+    dispatch->writes = 1u << 0;
+    dispatch->site = part->site;
+    dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
+    dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
+    dispatch->grid.size[0] = gi_gemv_groups(&part->shape, part->n_pair);
+    dispatch->grid.size[1] = 1;
+    dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
+    return gi_recorder_add(recorder, &part->key, dispatch, err);
+}

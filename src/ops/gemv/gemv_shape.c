@@ -1,0 +1,460 @@
+#include "ops/gemv/gemv_shape.h"
+
+#include "ops/gemv/gemv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The first row that is possible for a device's class and a part of at least min_pair pairs and min_block blocks.
+// One that leaves pairs open, 0, gives a group as many as let max_groups take all in one pass, and wg_size invocations
+// for each: groups that load a machine evenly.
+struct shape_row {
+    enum gi_gpu_class class;
+    uint32_t min_pair, min_block;
+    struct gi_gemv_shape shape;
+};
+
+// Split: measured on an H200 with the projections of SmolLM2, Llama 1B and 8B, in whole models. The fewer
+// the rows, the more slices of k it takes to have the whole machine load. A vocabulary of hundreds of
+// megabytes is read faster by groups that all run at once, each from a run of memory of its own, and
+// leaves more of a cache to the layers.
+static const struct shape_row rows[] = {
+    {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_TEXEL, 8, 4, 0}    },
+    {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_ROW, 8, 4, 0}      },
+    {GI_GPU_CLASS_ROW,      0,    0,   {GI_GEMV_FORM_ROW, 64, 1, 0}     },
+    {GI_GPU_CLASS_SPLIT,    4096, 40,  {GI_GEMV_FORM_F16, 256, 4, 528}  },
+    {GI_GPU_CLASS_SPLIT,    2113, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_F16, 64, 0, 264}   },
+    {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_F16, 512, 4, 0}    },
+    {GI_GPU_CLASS_SPLIT,    320,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {GI_GPU_CLASS_SPLIT,    192,  400, {GI_GEMV_FORM_F16, 1024, 2, 0}   },
+    {GI_GPU_CLASS_SPLIT,    192,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {GI_GPU_CLASS_SPLIT,    100,  256, {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {GI_GPU_CLASS_SPLIT,    100,  90,  {GI_GEMV_FORM_F16, 1024, 1, 0}   },
+    {GI_GPU_CLASS_SPLIT,    100,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {GI_GPU_CLASS_SPLIT,    4096, 0,   {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
+    {GI_GPU_CLASS_SPLIT,    2048, 0,   {GI_GEMV_FORM_SPLIT, 128, 4, 0}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_SPLIT, 1024, 8, 0} },
+    {GI_GPU_CLASS_SPLIT,    320,  0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    192,  400, {GI_GEMV_FORM_SPLIT, 1024, 2, 0} },
+    {GI_GPU_CLASS_SPLIT,    192,  40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    90,  {GI_GEMV_FORM_SPLIT, 1024, 1, 0} },
+    {GI_GPU_CLASS_SPLIT,    0,    40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
+    {GI_GPU_CLASS_SPLIT,    1024, 0,   {GI_GEMV_FORM_SPLIT, 128, 2, 0}  },
+    {GI_GPU_CLASS_SPLIT,    0,    0,   {GI_GEMV_FORM_SPLIT, 128, 1, 0}  },
+};
+
+static const char *const form_names[] = {
+    [GI_GEMV_FORM_SPLIT] = "split",     [GI_GEMV_FORM_F16] = "f16",
+    [GI_GEMV_FORM_ROW] = "row",         [GI_GEMV_FORM_TEXEL] = "texel",
+    [GI_GEMV_FORM_HALVES] = "halves",   [GI_GEMV_FORM_BYTES] = "bytes",
+    [GI_GEMV_FORM_PLACES] = "places",   [GI_GEMV_FORM_BITS] = "bits",
+    [GI_GEMV_FORM_TEXBITS] = "texbits",
+};
+
+// Takes ":number" from the front of a text, if it is there.
+static const char *parse_number(const char *text, uint32_t *number)
+{
+    if (*text != ':' || text[1] < '0' || text[1] > '9') {
+        return text;
+    }
+    char *end;
+    *number = (uint32_t)strtoul(text + 1, &end, 10);
+    return end;
+}
+
+// Reads form[:wg_size[:pairs[:max_groups]]]; false if it is nothing that is understood. text may be NULL.
+static bool parse_shape(const char *text, struct gi_gemv_shape *shape)
+{
+    static const struct gi_gemv_shape defaults[] = {
+        [GI_GEMV_FORM_SPLIT] = {GI_GEMV_FORM_SPLIT,   128, 1, 0},
+        [GI_GEMV_FORM_F16] = {GI_GEMV_FORM_F16,     128, 1, 0},
+        [GI_GEMV_FORM_ROW] = {GI_GEMV_FORM_ROW,     64,  1, 0},
+        [GI_GEMV_FORM_TEXEL] = {GI_GEMV_FORM_TEXEL,   8,   4, 0},
+        [GI_GEMV_FORM_HALVES] = {GI_GEMV_FORM_HALVES,  64,  1, 0},
+        [GI_GEMV_FORM_BYTES] = {GI_GEMV_FORM_BYTES,   64,  1, 0},
+        [GI_GEMV_FORM_PLACES] = {GI_GEMV_FORM_PLACES,  64,  1, 0},
+        [GI_GEMV_FORM_BITS] = {GI_GEMV_FORM_BITS,    64,  1, 0},
+        [GI_GEMV_FORM_TEXBITS] = {GI_GEMV_FORM_TEXBITS, 64,  1, 0},
+    };
+    for (size_t i = 0; text && i < sizeof(form_names) / sizeof(form_names[0]); i++) {
+        size_t size = strlen(form_names[i]);
+        if (strncmp(text, form_names[i], size) == 0) {
+            *shape = defaults[i];
+            const char *rest = parse_number(text + size, &shape->wg_size);
+            rest = parse_number(rest, &shape->pairs);
+            return *parse_number(rest, &shape->max_groups) == 0;
+        }
+    }
+    return false;
+}
+
+bool gi_gemv_is_shape(const char *text)
+{
+    struct gi_gemv_shape shape;
+    return parse_shape(text, &shape);
+}
+
+// What GLINFER_GEMV asks for. False without it, and where it says nothing that is understood.
+static bool is_shape_asked(struct gi_gemv_shape *shape)
+{
+    return parse_shape(getenv("GLINFER_GEMV"), shape);
+}
+
+static bool is_power(uint32_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+// A group that splits k has as many slices for each of its pairs. Reductions are over powers of two, of a subgroup's
+// slices and of owners, rounded up.
+static bool is_sound(const struct gi_gemv_shape *shape)
+{
+    const uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
+    if (!gi_gemv_is_split(shape)) {
+        return wg_size >= 8 && is_power(wg_size) && is_power(pairs) && pairs <= 16;
+    }
+    const uint32_t n_slice = pairs > 0 ? wg_size / (8 * pairs) : 0;
+    return pairs <= 16 && wg_size == 8 * pairs * n_slice &&
+           (is_power(n_slice) || (n_slice > 0 && n_slice % 4 == 0)) &&
+           (is_power(pairs) || n_slice > 1);
+}
+
+// x as glsl/gemv/gemv_half.glsl keeps it.
+#define F16_BLOCK_SIZE 80
+
+// Partial sums, at most a pair and a number an invocation, and where subgroups do not add them up what
+// lib/reduce.glsl has: two numbers more.
+static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape)
+{
+    const bool has_subgroups = gi_program_available(gpu, GI_PROGRAM_GEMV_VOCAB_SUBGROUP);
+    const bool is_shuffled = has_subgroups && shape->wg_size >= 32 * shape->pairs;
+    return shape->wg_size * (is_shuffled ? 12 : 20);
+}
+
+// Products in f16 are there for these types.
+static bool has_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)
+{
+    static const uint32_t types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0,
+                                     GI_GGML_TYPE_Q4_K};
+    bool has_type = false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        has_type |= part->quant->type == types[i];
+    }
+    return has_type && gi_gpu_limits(recorder->gpu)->keeps_half_denormals;
+}
+
+bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)
+{
+    return recorder->is_half && has_f16(recorder, part);
+}
+
+// Where they are wanted, or GLINFER_GEMV asks for them.
+static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
+                            const struct gi_weight_part *part, uint32_t n_block)
+{
+    struct gi_gemv_shape asked;
+    return (recorder->is_half || is_shape_asked(&asked)) && has_f16(recorder, part) &&
+           n_block * F16_BLOCK_SIZE + partials_size(recorder->gpu, shape) <=
+               gi_gpu_limits(recorder->gpu)->max_shared_size;
+}
+
+static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
+                        const struct gi_weight_part *part, uint32_t n_block)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
+           (shape->form != GI_GEMV_FORM_HALVES || !limits->flushes_half_denormals) &&
+           (shape->form != GI_GEMV_FORM_F16 || is_f16_possible(shape, recorder, part, n_block)) &&
+           (!gi_gemv_has_texels(shape) || gi_weight_part_fits_texels(limits, part));
+}
+
+static uint32_t divide_up(uint32_t n, uint32_t d)
+{
+    return n / d + (n % d != 0);
+}
+
+// Two share a scale word and the sums of x. V3D and Mali T have too few registers for two.
+uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block)
+{
+    const bool is_wide = shape->form == GI_GEMV_FORM_BYTES || shape->form == GI_GEMV_FORM_BITS ||
+                         shape->form == GI_GEMV_FORM_TEXBITS;
+    return is_wide && n_block % 2 == 0 ? 2 : 1;
+}
+
+uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    if (!gi_gemv_is_split(shape)) {
+        return divide_up(n_pair, shape->pairs * (shape->wg_size / 8));
+    }
+    uint32_t n_pass = divide_up(n_pair, shape->pairs);
+    return shape->max_groups ? divide_up(n_pass, divide_up(n_pass, shape->max_groups)) : n_pass;
+}
+
+bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    return gi_gemv_is_split(shape) &&
+           gi_gemv_groups(shape, n_pair) < divide_up(n_pair, shape->pairs);
+}
+
+// Groups of 1,024 have registers for one block; where a slice of k has few blocks all are better loaded at once.
+uint32_t gi_gemv_ahead(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
+{
+    const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
+    if (shape->form != GI_GEMV_FORM_F16 || n_block < 4 * n_slice ||
+        gi_gemv_is_looping(shape, n_pair)) {
+        return 0;
+    }
+    return shape->wg_size <= 512 && n_block % 2 == 0 ? 2 : 1;
+}
+
+uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    uint32_t each = shape->wg_size == 8 ? 8 : 1;
+    return gi_gemv_groups(shape, n_pair) * each;
+}
+
+void gi_gemv_partial_rows(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t *block_rows,
+                          uint32_t *row_step)
+{
+    const uint32_t n_pass = divide_up(n_pair, shape->pairs);
+    const uint32_t n_turn = divide_up(n_pass, gi_gemv_groups(shape, n_pair));
+    const uint32_t lanes = gi_gemv_is_split(shape) ? n_turn : shape->wg_size / 8;
+    *block_rows = 16 * shape->pairs * lanes;
+    *row_step = shape->wg_size == 8 ? 8 : 1;
+}
+
+// The form of a GPU of class ROW whose compiler is known: counted with Mesa 25.0 (glsl/gemv/gemv_row.glsl).
+static bool find_dot_shape(const struct gi_recorder *recorder, const struct gi_weight_part *part,
+                           uint32_t n_block, struct gi_gemv_shape *shape)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
+    static const enum gi_gemv_form forms[][2] = {
+        [GI_GPU_DOT_PLAIN] = {GI_GEMV_FORM_ROW,     GI_GEMV_FORM_ROW   },
+        [GI_GPU_DOT_HALVES] = {GI_GEMV_FORM_HALVES,  GI_GEMV_FORM_HALVES},
+        [GI_GPU_DOT_BYTES] = {GI_GEMV_FORM_BYTES,   GI_GEMV_FORM_BYTES },
+        [GI_GPU_DOT_PLACES] = {GI_GEMV_FORM_PLACES,  GI_GEMV_FORM_PLACES},
+        [GI_GPU_DOT_BITS] = {GI_GEMV_FORM_TEXBITS, GI_GEMV_FORM_BITS  },
+    };
+    // Adreno's constant registers hold a short x; a longer one is worth reading for four rows at once.
+    const bool is_long =
+        gi_gpu_dot(gpu) == GI_GPU_DOT_BITS && n_block >= 32 && part->n_rows >= 2048;
+    for (int i = 0; i < 2; i++) {
+        *shape = (struct gi_gemv_shape){forms[gi_gpu_dot(gpu)][i], 64, is_long ? 2 : 1, 0};
+        if (gi_gemv_has_dot(shape) && is_possible(shape, recorder, part, n_block)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// What the end of a turn takes, in blocks of a pair.
+#define TURN_END 40u
+
+// Turns of groups that stay, in blocks of a pair.
+static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
+{
+    const uint32_t n_turn = divide_up(divide_up(n_pair, shape->pairs), shape->max_groups);
+    return n_turn * (shape->pairs * n_block + TURN_END);
+}
+
+// As many pairs a group at a time as make all end together soonest.
+static void choose_stream_pairs(struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
+{
+    struct gi_gemv_shape other = *shape;
+    for (other.pairs = 2; other.pairs <= 8; other.pairs *= 2) {
+        if (turns_cost(&other, n_pair, n_block) < turns_cost(shape, n_pair, n_block)) {
+            *shape = other;
+        }
+    }
+}
+
+// For groups of one size that stay: as many pairs a group as let all groups work at once, but no fewer
+// than eight slices of k, and then groups that loop.
+static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder,
+                                           const struct gi_weight_part *part, uint32_t n_block)
+{
+    struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->group_size, 1, recorder->n_groups};
+    const uint32_t n_pair = part->n_rows / 16;
+    const bool is_stream = gi_gemv_streams(recorder);
+    const uint32_t n_kept =
+        is_stream && n_block > GI_RESIDENT_BLOCKS ? GI_RESIDENT_BLOCKS : n_block;
+    if (!recorder->is_half || n_kept > GI_RESIDENT_BLOCKS ||
+        !is_possible(&shape, recorder, part, n_kept)) {
+        shape.form = GI_GEMV_FORM_SPLIT;
+    }
+    if (is_stream) {
+        choose_stream_pairs(&shape, n_pair, n_block);
+        return shape;
+    }
+    while (n_pair > shape.pairs * shape.max_groups && shape.pairs < 8 &&
+           shape.wg_size >= 2 * 8 * 8 * shape.pairs) {
+        shape.pairs *= 2;
+    }
+    return shape;
+}
+
+bool gi_gemv_streams(const struct gi_recorder *recorder)
+{
+    return recorder->group_size > 0 &&
+           gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
+}
+
+bool gi_gemv_prefers_dot(const struct gi_gpu *gpu)
+{
+    struct gi_gemv_shape shape;
+    return is_shape_asked(&shape) ? gi_gemv_has_dot(&shape) : gi_gpu_dot(gpu) != GI_GPU_DOT_PLAIN;
+}
+
+static struct gi_gemv_shape close_shape(const struct gi_gemv_shape *shape, uint32_t n_pair)
+{
+    if (shape->pairs > 0) {
+        return *shape;
+    }
+    const uint32_t pairs = divide_up(n_pair, shape->max_groups);
+    return (struct gi_gemv_shape){shape->form, shape->wg_size * pairs, pairs, 0};
+}
+
+static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
+                                       const struct gi_tuning_key *key,
+                                       const struct gi_weight_part *part, uint32_t n_block)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
+    struct gi_gemv_shape shape;
+    if (recorder->group_size) {
+        return resident_shape(recorder, part, n_block);
+    }
+    if ((is_shape_asked(&shape) && is_possible(&shape, recorder, part, n_block)) ||
+        (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
+         is_possible(&shape, recorder, part, n_block))) {
+        return shape;
+    }
+    if (find_dot_shape(recorder, part, n_block, &shape)) {
+        return shape;
+    }
+    const struct shape_row *row = rows;
+    shape = close_shape(&row->shape, part->n_rows / 16);
+    while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
+           n_block < row->min_block || !is_possible(&shape, recorder, part, n_block)) {
+        row++;
+        shape = close_shape(&row->shape, part->n_rows / 16);
+    }
+    return shape;
+}
+
+//-- candidates ------------------------------------------------------------------------------------
+
+static void write_shape(const struct gi_gemv_shape *shape, char text[GI_TUNING_SHAPE_SIZE])
+{
+    snprintf(text, GI_TUNING_SHAPE_SIZE, "%s:%u:%u:%u", form_names[shape->form], shape->wg_size,
+             shape->pairs, shape->max_groups);
+}
+
+// Powers of two from min to max.
+struct candidates {
+    enum gi_gpu_class class;
+    enum gi_gemv_form form;
+    uint32_t min_groups; // fewer leave too much of the device idle
+    uint32_t min_wg_size, max_wg_size;
+    uint32_t min_pairs, max_pairs;
+};
+
+// The likely ones first: a slow device may not get to the others.
+static const struct candidates candidates[] = {
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_F16,     16, 128, 1024, 1, 16},
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SPLIT,   16, 64,  1024, 1, 16},
+    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,     16, 64,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  64,  64,   1, 2 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  16,  128,  1, 1 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT,   4,  64,  128,  1, 4 },
+    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  8,   128,  1, 4 },
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL,   1,  8,   16,   2, 8 },
+    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,     1,  8,   8,    4, 4 },
+};
+
+// Of split: no loop, twice and four times the cores of a large GPU.
+static const uint32_t loops[] = {0, 264, 528};
+
+// Shapes that differ from others in what the part's size makes of them.
+static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_shape *shape,
+                          uint32_t n_pair, uint32_t n_block)
+{
+    const uint32_t n_group = gi_gemv_groups(shape, n_pair);
+    if (n_group < row->min_groups && shape->pairs > row->min_pairs) {
+        return false;
+    }
+    if (!gi_gemv_is_split(shape)) {
+        return true;
+    }
+    const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
+    return n_slice < 2 * n_block && (gi_gemv_is_looping(shape, n_pair) || shape->max_groups == 0);
+}
+
+static void offer(const struct gi_recorder *recorder, const struct gi_weight_part *part,
+                  uint32_t n_block, const struct candidates *row, const struct gi_gemv_shape *shape,
+                  struct gi_tuning_site *site)
+{
+    if (is_possible(shape, recorder, part, n_block) &&
+        is_worthwhile(row, shape, part->n_rows / 16, n_block)) {
+        char text[GI_TUNING_SHAPE_SIZE];
+        write_shape(shape, text);
+        gi_tuning_offer(site, text);
+    }
+}
+
+static void offer_row(const struct gi_recorder *recorder, const struct gi_weight_part *part,
+                      uint32_t n_block, const struct candidates *row, struct gi_tuning_site *site)
+{
+    const size_t n_loop = row->form == GI_GEMV_FORM_SPLIT || row->form == GI_GEMV_FORM_F16
+                              ? sizeof(loops) / sizeof(loops[0])
+                              : 1;
+    for (uint32_t wg_size = row->min_wg_size; wg_size <= row->max_wg_size; wg_size *= 2) {
+        for (uint32_t pairs = row->min_pairs; pairs <= row->max_pairs; pairs *= 2) {
+            for (size_t i = 0; i < n_loop; i++) {
+                const struct gi_gemv_shape shape = {row->form, wg_size, pairs, loops[i]};
+                offer(recorder, part, n_block, row, &shape, site);
+            }
+        }
+    }
+}
+
+static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
+                          const struct gi_weight_part *part, uint32_t n_block,
+                          const struct gi_gemv_shape *shape)
+{
+    struct gi_tuning_site *site;
+    struct gi_gemv_shape asked;
+    const bool is_asked = is_shape_asked(&asked);
+    char text[GI_TUNING_SHAPE_SIZE];
+    write_shape(shape, text);
+    const uint32_t number = gi_tuning_note(recorder->sites, key, text, &site);
+    for (size_t i = 0; site && i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+        if (candidates[i].class == gi_gpu_class(recorder->gpu) && !is_asked) {
+            offer_row(recorder, part, n_block, &candidates[i], site);
+        }
+    }
+    return number;
+}
+
+struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
+                                          const struct gi_tuning_key *key,
+                                          const struct gi_weight_part *part, uint32_t n_block,
+                                          uint32_t *site)
+{
+    const struct gi_gemv_shape shape = find_shape(recorder, key, part, n_block);
+    *site = recorder->sites ? note_site(recorder, key, part, n_block, &shape) : 0;
+    return shape;
+}

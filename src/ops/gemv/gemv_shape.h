@@ -1,0 +1,78 @@
+// How the projections of a decode step are spread over invocations: a small table by class of device and
+// size, what was tuned on the device, GLINFER_GEMV. Internal to ops/.
+#ifndef GI_OPS_GEMV_SHAPE_H
+#define GI_OPS_GEMV_SHAPE_H
+
+#include "ops/record/recorder.h"
+#include "ops/record/weight.h"
+
+// glsl/gemv/gemv.glsl explains them.
+enum gi_gemv_form {
+    GI_GEMV_FORM_SPLIT,
+    GI_GEMV_FORM_F16, // split, products in f16
+    GI_GEMV_FORM_ROW,
+    GI_GEMV_FORM_TEXEL,
+    GI_GEMV_FORM_HALVES, // from here on GI_GEMV_FORM_ROW with the DOT of glsl/quant/dot.glsl
+    GI_GEMV_FORM_BYTES,
+    GI_GEMV_FORM_PLACES,
+    GI_GEMV_FORM_BITS,
+    GI_GEMV_FORM_TEXBITS, // the same through buffer textures
+    GI_GEMV_FORM_COUNT,
+};
+
+// Blocks of x in pairs of halves that groups that stay have in shared memory at a time: 20 KiB of what all stages of
+// a program share.
+#define GI_RESIDENT_BLOCKS 256u
+
+struct gi_gemv_shape {
+    enum gi_gemv_form form;
+    uint32_t wg_size;
+    uint32_t pairs;      // of a group if split, else of an invocation and a power of two
+    uint32_t max_groups; // split: groups loop so that there are no more; 0: one pass each
+};
+
+// Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else the class
+// table's; what the device cannot run is passed over. Where the recorder collects sites *site is set to the
+// number of this one, else to 0.
+struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
+                                          const struct gi_tuning_key *key,
+                                          const struct gi_weight_part *part, uint32_t n_block,
+                                          uint32_t *site);
+
+// Whether the part's products may be taken in f16. Its shapes are then tuned apart from those of sessions in f32.
+bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);
+
+// Whether groups stay, and have the form of persistent/gemv_stream.glsl. That needs subgroups.
+bool gi_gemv_streams(const struct gi_recorder *recorder);
+
+// Whether k is split across lanes.
+static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)
+{
+    return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_F16;
+}
+static inline bool gi_gemv_has_dot(const struct gi_gemv_shape *shape)
+{
+    return shape->form >= GI_GEMV_FORM_HALVES;
+}
+static inline bool gi_gemv_has_texels(const struct gi_gemv_shape *shape)
+{
+    return shape->form == GI_GEMV_FORM_TEXEL || shape->form == GI_GEMV_FORM_TEXBITS;
+}
+// Whether the device's projections mostly have such a form.
+bool gi_gemv_prefers_dot(const struct gi_gpu *gpu);
+// Blocks that an invocation adds in a turn of its loop.
+uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
+// Groups of a part of n_pair pairs.
+uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
+// Whether a group takes pairs again and again: not where max_groups are enough for one pass.
+bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair);
+// Blocks that a slice of k asks for before it works on as many others, 0: it does not. glsl/persistent/gemv_ahead.glsl.
+uint32_t gi_gemv_ahead(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block);
+// Results of a reduction that a part leaves: one a group, or, where groups are too small for a barrier to
+// pay, one an invocation.
+uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair);
+// The rows behind each of them: every row_step-th of a block of block_rows rows of the part.
+void gi_gemv_partial_rows(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t *block_rows,
+                          uint32_t *row_step);
+
+#endif

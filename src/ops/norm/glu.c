@@ -1,0 +1,74 @@
+#include "ops/gemm/batch.h"
+#include "ops/gemm/half_rows.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 64 // columns in fours, of halves in eights
+
+static bool record_part(struct gi_recorder *recorder, const char *label,
+                        const struct gi_rows *gate_up, const struct gi_rows *act,
+                        enum gi_activation activation, const struct gi_glu_params *params,
+                        struct glinfer_error *err)
+{
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_GLU,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", WG_SIZE},
+                    {"ACTIVATION", (int32_t)activation},
+                    {"HALF", act->is_half}},
+    };
+    const uint32_t columns = (act->is_half ? 8 : 4) * WG_SIZE;
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {act->range, gate_up->range},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = { .size = {(params->n_column + columns - 1) / columns, 1, 1},
+                     .rule = GI_GRID_TOKENS,
+                     .axis = 1,
+                     .divisor = 1},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_glu_has_halves(const struct gi_weight *weight)
+{
+    for (uint32_t i = 1; !weight->is_apart && i < weight->n_parts; i++) {
+        if (weight->parts[i].row_begin / 2 % GI_HALF_COLUMNS != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
+               const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,
+               const struct gi_rows *act, struct glinfer_error *err)
+{
+    assert(n_ff <= weight->n_rows / 2 && gate_up->stride >= weight->n_rows && act->stride >= n_ff);
+    assert(!act->is_half || gi_glu_has_halves(weight));
+    const struct gi_weight_part whole = {.n_rows = weight->n_rows};
+    for (uint32_t i = 0; i < (weight->is_apart ? 1 : weight->n_parts); i++) {
+        const struct gi_weight_part *part = weight->is_apart ? &whole : &weight->parts[i];
+        uint32_t begin = part->row_begin / 2;
+        uint32_t n_part = part->n_rows / 2;
+        assert(begin < n_ff);
+        // Past n_ff there are at most 3 columns more: rows of zero weights, and padding of act.
+        uint32_t n_left = (n_ff - begin + 3) / 4 * 4;
+        const struct gi_glu_params params = {
+            .gate_up_stride = gate_up->stride,
+            .act_stride = act->stride,
+            .gate_begin = part->row_begin,
+            .n_part = n_part,
+            .act_begin = begin,
+            .n_column = n_left < n_part ? n_left : n_part,
+        };
+        if (!record_part(recorder, label, gate_up, act, activation, &params, err)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,71 @@
+#include "ops/gemm/batch.h"
+#include "ops/gemv/gemv.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 128
+
+static bool record_norm(struct gi_recorder *recorder, const char *label,
+                        const struct gi_layernorm_params *params, bool is_batch,
+                        const struct gi_rows *y, struct gi_range x,
+                        const struct gi_vectors *vectors, struct glinfer_error *err)
+{
+    assert(params->width > 0 && params->width % 4 == 0);
+    assert(params->gamma % 4 == 0 && params->beta % 4 == 0);
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_LAYERNORM,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", gi_recorder_group_size(recorder, WG_SIZE)},
+                    {"BATCH", is_batch},
+                    {"HALF", y->is_half}},
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {y->range,                                          x, vectors->range},
+        .writes = 1u << 0,
+        .params = params,
+        .params_size = sizeof(*params),
+        .grid = { .size = {1, 1, 1},
+                     .rule = is_batch ? GI_GRID_TOKENS : GI_GRID_FIXED,
+                     .axis = 0,
+                     .divisor = 1},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_layernorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                     uint32_t width, const struct gi_vectors *vectors, uint32_t gamma,
+                     uint32_t beta, float eps, const struct gi_rows *y, struct glinfer_error *err)
+{
+    assert(x->stride >= width && y->stride >= width);
+    const struct gi_layernorm_params params = {
+        .x_stride = x->stride,
+        .y_stride = y->stride,
+        .width = width,
+        .gamma = gamma,
+        .beta = beta,
+        .eps = eps,
+    };
+    return record_norm(recorder, label, &params, true, y, x->range, vectors, err);
+}
+
+bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
+                          const struct gi_vectors *vectors, uint32_t gamma, uint32_t beta,
+                          struct gi_stream *stream, struct glinfer_error *err)
+{
+    const struct gi_layernorm_params params = {
+        .width = stream->n_embd,
+        .gamma = gamma,
+        .beta = beta,
+        .residual = stream->residual,
+        .norm = stream->norm,
+        .ssq = stream->ssq,
+        .eps = stream->norm_eps,
+    };
+    stream->n_ssq = 1;
+    stream->has_sums = false;
+    const struct gi_rows y = {stream->range, 0, false};
+    return record_norm(recorder, label, &params, false, &y, (struct gi_range){0}, vectors, err);
+}

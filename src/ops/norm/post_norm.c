@@ -1,0 +1,42 @@
+#include "ops/gemv/gemv.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 64 // columns in fours
+
+bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
+                     const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
+                     struct gi_stream *stream, struct glinfer_error *err)
+{
+    const uint32_t group_size = gi_recorder_group_size(recorder, WG_SIZE);
+    const bool has_gamma = next_gamma != UINT32_MAX;
+    assert(stream->n_embd % 4 == 0 && gamma % 4 == 0 && (!has_gamma || next_gamma % 4 == 0));
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_POST_NORM,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", (int32_t)group_size}, {"HAS_GAMMA", has_gamma}},
+    };
+    const struct gi_post_norm_params params = {
+        .n_embd = stream->n_embd,
+        .gamma = gamma,
+        .next_gamma = next_gamma,
+        .residual = stream->residual,
+        .norm = stream->norm,
+        .ssq = stream->ssq,
+        .eps = stream->norm_eps,
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {stream->range,   y, vectors->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {(stream->n_embd / 4 + group_size - 1) / group_size, 1, 1}},
+    };
+    stream->n_ssq = dispatch.grid.size[0];
+    stream->has_sums = false;
+    assert(stream->n_ssq <= stream->max_ssq);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}

@@ -1,0 +1,65 @@
+#include "ops/gemm/batch.h"
+#include "ops/gemm/batch_class.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE      64
+#define WIDE_WG_SIZE 256 // where a row would keep 64 invocations waiting
+#define WIDE_WIDTH   1024
+
+static int32_t group_size(const struct gi_gpu *gpu, uint32_t width)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    const bool is_wide = width >= WIDE_WIDTH && gi_batch_form(gpu) == GI_BATCH_FORM_SPLIT &&
+                         limits->max_invocations >= WIDE_WG_SIZE &&
+                         limits->max_group_size[0] >= WIDE_WG_SIZE;
+    return is_wide ? WIDE_WG_SIZE : WG_SIZE;
+}
+
+static bool record_norm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                        uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                        float eps, bool is_added, const struct gi_rows *y,
+                        struct glinfer_error *err)
+{
+    assert(width > 0 && width % 4 == 0 && gamma_offset % 4 == 0);
+    assert(x->stride >= width && y->stride >= width && !(y->is_half && is_added));
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_RMSNORM,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", group_size(recorder->gpu, width)},
+                    {"ADD", is_added},
+                    {"HALF", y->is_half}},
+    };
+    const struct gi_rmsnorm_params params = {
+        .x_stride = x->stride,
+        .y_stride = y->stride,
+        .width = width,
+        .gamma = gamma_offset,
+        .eps = eps,
+    };
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {y->range,                x->range,  vectors->range},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0,   .divisor = 1},
+    };
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                   float eps, const struct gi_rows *y, struct glinfer_error *err)
+{
+    return record_norm(recorder, label, x, width, vectors, gamma_offset, eps, false, y, err);
+}
+
+bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                       uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                       float eps, const struct gi_rows *y, struct glinfer_error *err)
+{
+    return record_norm(recorder, label, x, width, vectors, gamma_offset, eps, true, y, err);
+}

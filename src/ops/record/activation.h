@@ -1,0 +1,10 @@
+// The activations of gated feed-forward networks.
+#ifndef GI_OPS_ACTIVATION_H
+#define GI_OPS_ACTIVATION_H
+
+enum gi_activation { // glsl/norm/activation.glsl has the same numbers
+    GI_ACTIVATION_SILU,
+    GI_ACTIVATION_GELU_TANH,
+};
+
+#endif

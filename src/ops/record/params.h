@@ -1,0 +1,387 @@
+// The Params block (UBO 0) of every kernel: one list per kernel of its fields, 4-byte scalars only, in
+// the order of the std140 block in its .comp file. The lists give the C structs, which a dispatch table pads to 16
+// bytes; the kernel tests compare their offsets with those of every built program.
+#ifndef GI_OPS_PARAMS_H
+#define GI_OPS_PARAMS_H
+
+#include <stdint.h>
+
+// kernel and name of its struct gi_<name>_params; list GI_PARAMS_<KERNEL> of X(type, field).
+#define GI_PARAMS_MAP(X)                                                                           \
+    X(GEMV_QKV, gemv_qkv)                                                                          \
+    X(GEMV_RESIDUAL, gemv_residual)                                                                \
+    X(GEMV_GLU, gemv_glu)                                                                          \
+    X(GEMV_VOCAB, gemv_vocab)                                                                      \
+    X(GEMV_PLAIN, gemv_plain)                                                                      \
+    X(GEMV_EXPERT_GLU, gemv_expert_glu)                                                            \
+    X(GEMV_EXPERT, gemv_expert)                                                                    \
+    X(ROUTE, route)                                                                                \
+    X(ADD_EXPERTS, add_experts)                                                                    \
+    X(NORM_ROPE_KV, norm_rope_kv)                                                                  \
+    X(POST_NORM, post_norm)                                                                        \
+    X(ARGMAX, argmax)                                                                              \
+    X(SAMPLE_SCAN, sample_scan)                                                                    \
+    X(SAMPLE_FEW, sample_few)                                                                      \
+    X(SAMPLE, sample)                                                                              \
+    X(SAMPLE_TOP, sample_top)                                                                      \
+    X(SAMPLE_BINS, sample_bins)                                                                    \
+    X(SAMPLE_DRAW, sample_draw)                                                                    \
+    X(SAMPLE_MANY, sample_many)                                                                    \
+    X(EMBED_TOKEN, embed_token)                                                                    \
+    X(EMBED_BATCH, embed_batch)                                                                    \
+    X(LAST_ROW, last_row)                                                                          \
+    X(LOGPROB, logprob)                                                                            \
+    X(RMSNORM, rmsnorm)                                                                            \
+    X(LAYERNORM, layernorm)                                                                        \
+    X(GEMM, gemm)                                                                                  \
+    X(GEMM_LANE, gemm_lane)                                                                        \
+    X(GEMM_ROW, gemm_row)                                                                          \
+    X(GEMM_WIDE, gemm_wide)                                                                        \
+    X(GEMM_HALF, gemm_half)                                                                        \
+    X(GEMV_BATCH, gemv_batch)                                                                      \
+    X(RATE_FMA, rate_fma)                                                                          \
+    X(ROPE_KV, rope_kv)                                                                            \
+    X(GLU, glu)                                                                                    \
+    X(HALF_ROWS, half_rows)                                                                        \
+    X(ATTENTION, attention)                                                                        \
+    X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
+    X(ATTENTION_RESIDENT, attention_resident)                                                      \
+    X(ATTENTION_QKV, attention_qkv)                                                                \
+    X(ATTENTION_OUT, attention_out)                                                                \
+    X(ATTENTION_ROW, attention_row)                                                                \
+    X(ATTENTION_BATCH, attention_batch)                                                            \
+    X(ATTENTION_WIDE, attention_wide)                                                              \
+    X(ATTENTION_HALF, attention_half)                                                              \
+    X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
+    X(ATTENTION_BATCH_ROW, attention_batch_row)
+
+// What gemv/gemv.glsl reads. Offsets of stream parts are in vec4, of aux in uints.
+#define GI_PARAMS_GEMV(X)                                                                          \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, n_pair) /* pairs of tiles of the part */                                           \
+    X(uint32_t, source) /* x */                                                                    \
+    X(uint32_t, bias)   /* read with HAS_BIAS */
+
+#define GI_PARAMS_GEMV_NORM(X)                                                                     \
+    X(uint32_t, ssq)                                                                               \
+    X(uint32_t, n_ssq)                                                                             \
+    X(float, inv_n_embd)                                                                           \
+    X(float, norm_eps)
+
+// Pairs below are rotary pairs, counted over the whole stack.
+#define GI_PARAMS_GEMV_QKV(X)                                                                      \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, pair_begin) /* of the part */                                                      \
+    X(uint32_t, k_begin)                                                                           \
+    X(uint32_t, v_begin)                                                                           \
+    X(uint32_t, n_q_pair)  /* pairs of q without padding */                                        \
+    X(uint32_t, n_kv_pair) /* of k, of v */                                                        \
+    X(uint32_t, n_rot_pair)                                                                        \
+    X(uint32_t, rope)                                                                              \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, k) /* in uints of the layer's range */                                             \
+    X(uint32_t, v)
+
+// Offsets of residual, norm and ssq are in floats: this kernel writes them.
+#define GI_PARAMS_GEMV_RESIDUAL(X)                                                                 \
+    GI_PARAMS_GEMV(X)                                                                              \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq) /* of the part's first partial sum */                                         \
+    X(uint32_t, row_begin)                                                                         \
+    X(uint32_t, n_embd)                                                                            \
+    X(float, scale)                                                                                \
+    X(uint32_t, parts) /* read with PARTS */
+
+#define GI_PARAMS_GEMV_GLU(X)                                                                      \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, ff_begin) /* of the part */                                                        \
+    X(uint32_t, n_ff)                                                                              \
+    X(uint32_t, parts) /* in vec4; read with PARTS */                                              \
+    X(uint32_t, n_embd)
+
+#define GI_PARAMS_GEMV_VOCAB(X)                                                                    \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, row_begin)                                                                         \
+    X(uint32_t, n_vocab)                                                                           \
+    X(uint32_t, partial) /* of the part's first partial result, in uints */                        \
+    X(float, scale)                                                                                \
+    X(float, softcap)
+
+#define GI_PARAMS_GEMV_PLAIN(X)                                                                    \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, row_begin)
+
+// Of one part, results of an expert and a token: glsl/experts/gemv_expert_glu.comp.
+#define GI_PARAMS_GEMV_EXPERT_GLU(X)                                                               \
+    GI_PARAMS_GEMV(X)                                                                              \
+    GI_PARAMS_GEMV_NORM(X)                                                                         \
+    X(uint32_t, source_stride)                                                                     \
+    X(uint32_t, first_expert)                                                                      \
+    X(uint32_t, n_expert)                                                                          \
+    X(uint32_t, n_row)                                                                             \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, route)
+
+#define GI_PARAMS_GEMV_EXPERT(X)                                                                   \
+    GI_PARAMS_GEMV_EXPERT_GLU(X)                                                                   \
+    X(uint32_t, act_width)
+
+#define GI_PARAMS_ROUTE(X)                                                                         \
+    X(uint32_t, n_expert)                                                                          \
+    X(uint32_t, n_used)                                                                            \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, act_stride)                                                                        \
+    X(uint32_t, route)                                                                             \
+    X(uint32_t, one)
+
+// Offsets and strides in floats.
+#define GI_PARAMS_ADD_EXPERTS(X)                                                                   \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, n_used)                                                                            \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, y_width)                                                                           \
+    X(uint32_t, act_stride)                                                                        \
+    X(uint32_t, route)                                                                             \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(float, scale)
+
+#define GI_PARAMS_ARGMAX(X)                                                                        \
+    X(uint32_t, n_vocab)                                                                           \
+    X(uint32_t, n_partial)                                                                         \
+    X(uint32_t, partial)    /* in uints */                                                         \
+    X(uint32_t, block_rows) /* that a partial result is of, every row_step-th of part_rows */      \
+    X(uint32_t, row_step)                                                                          \
+    X(uint32_t, part_rows)                                                                         \
+    X(uint32_t, scan)      /* in uints */                                                          \
+    X(uint32_t, n_scan)    /* groups of sample_scan; 0: there are none */                          \
+    X(uint32_t, choice_at) /* in uints, that of sample_few; 0: there is none */                    \
+    X(uint32_t, many_at)   /* in uints, what sample_many.h or sample_top.h leave */                \
+    X(uint32_t, n_many)    /* groups of these */
+
+#define GI_PARAMS_SAMPLE_SCAN(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_FEW(X)  GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE(X)      GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_TOP(X)  GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_BINS(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_DRAW(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_SAMPLE_MANY(X) GI_PARAMS_ARGMAX(X)
+
+#define GI_PARAMS_EMBED_TOKEN(X)                                                                   \
+    X(uint32_t, row_begin) /* of the part */                                                       \
+    X(uint32_t, n_rows)                                                                            \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, residual) /* offsets in floats of the stream */                                    \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(uint32_t, rope_row)                                                                          \
+    X(uint32_t, gamma) /* in floats of the vectors */                                              \
+    X(uint32_t, rope_table)                                                                        \
+    X(uint32_t, n_rot)                                                                             \
+    X(float, scale)
+
+#define GI_PARAMS_EMBED_BATCH(X)                                                                   \
+    X(uint32_t, row_begin) /* of the part */                                                       \
+    X(uint32_t, n_rows)                                                                            \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, stride)                                                                            \
+    X(float, scale)
+
+#define GI_PARAMS_LAST_ROW(X)                                                                      \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(uint32_t, residual)
+
+#define GI_PARAMS_LOGPROB(X)                                                                       \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, n_vocab)                                                                           \
+    X(uint32_t, one)                                                                               \
+    X(float, scale)                                                                                \
+    X(float, softcap)
+
+#define GI_PARAMS_RATE_FMA(X)                                                                      \
+    X(uint32_t, n_round)                                                                           \
+    X(float, factor)                                                                               \
+    X(float, addend)
+
+#define GI_PARAMS_RMSNORM(X)                                                                       \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, gamma)                                                                             \
+    X(float, eps)
+
+// Offsets and strides in floats.
+#define GI_PARAMS_LAYERNORM(X)                                                                     \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, width)                                                                             \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, beta)                                                                              \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(float, eps)
+
+#define GI_PARAMS_GEMM(X)                                                                          \
+    X(uint32_t, n_rows) /* of the part */                                                          \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, y_stride)                                                                          \
+    X(uint32_t, y_begin)                                                                           \
+    X(uint32_t, bias)                                                                              \
+    X(float, scale)                                                                                \
+    X(uint32_t, is_added) /* of gemm_half; others have a define */
+
+#define GI_PARAMS_GEMM_LANE(X)  GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_ROW(X)   GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_HALF(X)  GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMM_WIDE(X)  GI_PARAMS_GEMM(X)
+#define GI_PARAMS_GEMV_BATCH(X) GI_PARAMS_GEMM(X)
+
+// Pairs are rotary pairs; k and v in uints of the layer's range, rope in pairs of the vectors.
+#define GI_PARAMS_ROPE_KV(X)                                                                       \
+    X(uint32_t, q_stride)                                                                          \
+    X(uint32_t, qkv_stride)                                                                        \
+    X(uint32_t, n_q_pair) /* of a token */                                                         \
+    X(uint32_t, n_kv_pair)                                                                         \
+    X(uint32_t, q_begin) /* columns of qkv */                                                      \
+    X(uint32_t, k_begin)                                                                           \
+    X(uint32_t, v_begin)                                                                           \
+    X(uint32_t, n_head_pair) /* of a head */                                                       \
+    X(uint32_t, n_rot_pair)                                                                        \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, k)                                                                                 \
+    X(uint32_t, v)                                                                                 \
+    X(uint32_t, k_scale)                                                                           \
+    X(uint32_t, v_scale)                                                                           \
+    X(uint32_t, rope)
+
+// Norms are of so many pairs; their weights are in pairs of the vectors.
+#define GI_PARAMS_NORM_ROPE_KV(X)                                                                  \
+    GI_PARAMS_ROPE_KV(X)                                                                           \
+    X(uint32_t, q_norm_pair)                                                                       \
+    X(uint32_t, kv_norm_pair)                                                                      \
+    X(uint32_t, q_gamma)                                                                           \
+    X(uint32_t, k_gamma)                                                                           \
+    X(float, eps)
+
+// Offsets in floats.
+#define GI_PARAMS_POST_NORM(X)                                                                     \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, next_gamma)                                                                        \
+    X(uint32_t, residual)                                                                          \
+    X(uint32_t, norm)                                                                              \
+    X(uint32_t, ssq)                                                                               \
+    X(float, eps)
+
+#define GI_PARAMS_HALF_ROWS(X)                                                                     \
+    X(uint32_t, x_stride)                                                                          \
+    X(uint32_t, width)
+
+#define GI_PARAMS_GLU(X)                                                                           \
+    X(uint32_t, gate_up_stride)                                                                    \
+    X(uint32_t, act_stride)                                                                        \
+    X(uint32_t, gate_begin) /* columns of gate_up */                                               \
+    X(uint32_t, n_part)                                                                            \
+    X(uint32_t, act_begin)                                                                         \
+    X(uint32_t, n_column)
+
+// k and v in words of 16 bytes of the layer's range, partial and counter in floats of the scratch.
+#define GI_PARAMS_ATTENTION(X)                                                                     \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_kv_head)                                                                         \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, max_range)                                                                         \
+    X(uint32_t, k)                                                                                 \
+    X(uint32_t, v)                                                                                 \
+    X(uint32_t, partial)                                                                           \
+    X(uint32_t, counter)                                                                           \
+    X(float, scale)                                                                                \
+    X(uint32_t, window)                                                                            \
+    X(float, softcap)                                                                              \
+    X(uint32_t, k_scale)                                                                           \
+    X(uint32_t, v_scale)
+
+#define GI_PARAMS_ATTENTION_SUBGROUP(X) GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_RESIDENT(X) GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_ROW(X)      GI_PARAMS_ATTENTION(X)
+
+// Behind what attention has, in quads of qkv and of the vectors; n_rot counts elements.
+#define GI_PARAMS_ATTENTION_QKV(X)                                                                 \
+    GI_PARAMS_ATTENTION(X)                                                                         \
+    X(uint32_t, q_begin)                                                                           \
+    X(uint32_t, k_begin)                                                                           \
+    X(uint32_t, v_begin)                                                                           \
+    X(uint32_t, rope)                                                                              \
+    X(uint32_t, rope_stride)                                                                       \
+    X(uint32_t, n_rot)                                                                             \
+    X(uint32_t, q_gamma)                                                                           \
+    X(uint32_t, k_gamma)                                                                           \
+    X(float, norm_eps)
+
+// parts and stride in vec4 of the stream, bias and gamma in uints of aux.
+#define GI_PARAMS_ATTENTION_OUT(X)                                                                 \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_kv_head)                                                                         \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, n_run)                                                                             \
+    X(uint32_t, k)                                                                                 \
+    X(uint32_t, v)                                                                                 \
+    X(float, scale)                                                                                \
+    X(uint32_t, window)                                                                            \
+    X(float, softcap)                                                                              \
+    X(uint32_t, k_scale)                                                                           \
+    X(uint32_t, v_scale)                                                                           \
+    X(uint32_t, n_block)                                                                           \
+    X(uint32_t, n_embd)                                                                            \
+    X(uint32_t, parts)                                                                             \
+    X(uint32_t, bias)                                                                              \
+    X(uint32_t, gamma)                                                                             \
+    X(uint32_t, stride)                                                                            \
+    X(float, out_scale)
+
+#define GI_PARAMS_ATTENTION_BATCH(X)                                                               \
+    X(uint32_t, n_head)                                                                            \
+    X(uint32_t, n_kv_head)                                                                         \
+    X(uint32_t, n_ctx)                                                                             \
+    X(uint32_t, q_stride)                                                                          \
+    X(uint32_t, k)                                                                                 \
+    X(uint32_t, v)                                                                                 \
+    X(uint32_t, out_stride)                                                                        \
+    X(float, scale)                                                                                \
+    X(uint32_t, window)                                                                            \
+    X(float, softcap)                                                                              \
+    X(uint32_t, k_scale)                                                                           \
+    X(uint32_t, v_scale)
+
+#define GI_PARAMS_ATTENTION_WIDE(X)       GI_PARAMS_ATTENTION_BATCH(X)
+#define GI_PARAMS_ATTENTION_HALF(X)       GI_PARAMS_ATTENTION_BATCH(X)
+#define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION_BATCH(X)
+#define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION_BATCH(X)
+
+#define GI_PARAMS_FIELD(type, field) type field;
+#define GI_PARAMS_STRUCT(kernel, name)                                                             \
+    struct gi_##name##_params {                                                                    \
+        GI_PARAMS_##kernel(GI_PARAMS_FIELD)                                                        \
+    };
+GI_PARAMS_MAP(GI_PARAMS_STRUCT)
+#undef GI_PARAMS_STRUCT
+#undef GI_PARAMS_FIELD
+
+#endif

@@ -1,0 +1,93 @@
+#include "ops/record/rate.h"
+
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+enum { WORD = 16, FMA_WG_SIZE = 64 };
+
+struct rate_shape {
+    uint32_t wg_size, loads;
+};
+
+// Registers of the small GPUs hold few words; llvmpipe wants its vector's width and no loop.
+static struct rate_shape choose_shape(const struct gi_gpu *gpu)
+{
+    switch (gi_gpu_class(gpu)) {
+    case GI_GPU_CLASS_LLVMPIPE:
+        return (struct rate_shape){8, 16};
+    case GI_GPU_CLASS_ROW:
+        return (struct rate_shape){64, 4};
+    default:
+        return (struct rate_shape){128, 8};
+    }
+}
+
+static bool record(struct gi_recorder *recorder, enum gi_program_id id, struct gi_range x,
+                   struct gi_dispatch *dispatch, struct glinfer_error *err)
+{
+    const struct rate_shape shape = choose_shape(recorder->gpu);
+    const struct gi_program_key key = {
+        .id = id,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 2,
+        .defines = {{"WG_SIZE", (int32_t)shape.wg_size}, {"LOADS", (int32_t)shape.loads}},
+    };
+    assert(x.size > 0 && x.size % GI_RATE_UNIT == 0);
+    dispatch->writes = 1u << 0;
+    dispatch->grid.size[0] = (uint32_t)(x.size / ((uint64_t)WORD * shape.wg_size * shape.loads));
+    dispatch->grid.size[1] = 1;
+    dispatch->grid.size[2] = 1;
+    return gi_recorder_add(recorder, &key, dispatch, err);
+}
+
+bool gi_op_rate_copy(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
+                     struct glinfer_error *err)
+{
+    assert(y.size == x.size);
+    struct gi_dispatch dispatch = {
+        .label = "rate_copy", .bindings = {y, x}
+    };
+    return record(recorder, GI_PROGRAM_RATE_COPY, x, &dispatch, err);
+}
+
+uint64_t gi_rate_parity_size(const struct gi_gpu *gpu, uint64_t x_size)
+{
+    return x_size / choose_shape(gpu).loads;
+}
+
+bool gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,
+                     bool through_texels, struct glinfer_error *err)
+{
+    assert(y.size >= gi_rate_parity_size(recorder->gpu, x.size));
+    struct gi_dispatch dispatch = {
+        .label = "rate_read",
+        .bindings = {y,             x                                              },
+        .texels = {GI_TEXEL_NONE, through_texels ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE},
+    };
+    return record(recorder, through_texels ? GI_PROGRAM_RATE_READ_TEXEL : GI_PROGRAM_RATE_READ, x,
+                  &dispatch, err);
+}
+
+bool gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_round, float factor,
+                    float addend, struct glinfer_error *err)
+{
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_RATE_FMA,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 1,
+        .defines = {{"WG_SIZE", FMA_WG_SIZE}},
+    };
+    const struct gi_rate_fma_params params = {
+        .n_round = n_round, .factor = factor, .addend = addend};
+    struct gi_dispatch dispatch = {
+        .label = "rate_fma",
+        .bindings = {y},
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = {.size = {(uint32_t)(y.size / sizeof(float) / FMA_WG_SIZE), 1, 1}},
+    };
+    assert(y.size % (sizeof(float) * FMA_WG_SIZE) == 0);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}

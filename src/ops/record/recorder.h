@@ -1,0 +1,44 @@
+// What an op records into: a dispatch table under construction and the programs it asks for. An op
+// checks shapes (asserts: they are ours), requests its program and appends its dispatches; it owns
+// nothing. All ops fail with what gi_program_table_request and gi_dispatch_table_record fail with.
+#ifndef GI_OPS_RECORDER_H
+#define GI_OPS_RECORDER_H
+
+#include "ops/record/tuning_site.h"
+#include "persistent/persistent.h"
+
+struct gi_recorder {
+    struct gi_gpu *gpu;                // borrowed
+    struct gi_program_table *programs; // borrowed
+    struct gi_dispatch_table *table;   // borrowed
+    const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
+    struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
+    bool is_half;                  // products in f16, where an op has them and they are faster
+    bool has_few_keys;             // of steps that see at most GI_ATTENTION_OUT_KEYS
+    // Of a step that one dispatch walks through (persistent/persistent.h): invocations of every group, and
+    // groups that there are. 0: each dispatch as suits it.
+    uint32_t group_size, n_groups;
+};
+
+// Invocations of a group of a kernel that would have `usual`.
+static inline uint32_t gi_recorder_group_size(const struct gi_recorder *recorder, uint32_t usual)
+{
+    return recorder->group_size ? recorder->group_size : usual;
+}
+
+// Appends a dispatch of the program with this key, which it requests.
+static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi_program_key *key,
+                                   struct gi_dispatch *dispatch, struct glinfer_error *err)
+{
+    return gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
+           gi_dispatch_table_record(recorder->table, dispatch, err);
+}
+
+// A named matrix of activations, a row a token: (n_tokens, stride), f32, row-major.
+struct gi_rows {
+    struct gi_range range;
+    uint32_t stride; // floats, a multiple of 32; what lies past a row's width is finite
+    bool is_half;    // as products in f16 read them instead: ops/gemm/half_rows.h
+};
+
+#endif

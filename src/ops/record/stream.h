@@ -1,0 +1,71 @@
+// The residual stream of a decode step, one token, and what travels with it. One storage range:
+//   residual (n_embd)   x
+//   norm     (n_embd)   x * gamma of the norm that follows: what the next projection reads, and its
+//                       sums (gi_x_size); the
+//   scalar
+//                       1 / rms(x) multiplies that projection's result
+//   ssq      (max_ssq)  partial sums of squares of x, n_ssq of them, from the producer of x
+//   rope     (n_rot)    cos, sin of each rotary pair at this position, copied by embed_token
+//   parts    (n_parts + 1, n_embd)  of the residual, which is x and these together, from attention_out; the
+//                       last row is gamma of the norm that follows: norm and ssq are not written then
+// Offsets are in floats and multiples of 4; each part is padded to 64 floats with finite values,
+// which is the alignment of a uniform block.
+#ifndef GI_OPS_STREAM_H
+#define GI_OPS_STREAM_H
+
+#include "gpu/memory/buffer.h"
+
+#define GI_MAX_STREAM_PARTS 16
+
+struct gi_stream {
+    struct gi_range range;
+    uint32_t n_embd, n_rot;
+    uint32_t residual, norm, ssq, rope, parts;
+    uint32_t max_ssq;
+    uint32_t n_ssq;   // written by the latest recorded producer; kept by the ops while recording
+    bool has_sums;    // likewise: whether it wrote the sums of norm
+    uint32_t n_parts; // likewise: in how many parts it left what it adds; 0: x is the residual
+    float norm_eps;
+};
+
+// Floats of n elements that a projection reads, with room for their sums: x rounded up to 64, then the sum of
+// each 16 elements, rounded up to 64. A producer writes them where gi_gemv_wants_sums.
+uint32_t gi_x_size(uint32_t n);
+
+// Floats from one part to the next.
+uint32_t gi_stream_part_size(const struct gi_stream *stream);
+
+// Sets the offsets; range.buffer stays as it is. Returns the bytes that the range must have.
+uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_rot,
+                          float norm_eps);
+
+// What a cache holds; the twin of glsl/attention/cache_type.glsl.
+enum gi_cache_type {
+    GI_CACHE_F16, // pairs
+    GI_CACHE_F32,
+    GI_CACHE_Q8_0, // a byte an element, and for 32 of a row an f16 scale, apart
+};
+
+// One layer's cache with the query of the current decode step in front. One storage range of uints:
+//   q  (n_head, head_dim)            f32, pair order
+//   k  (n_kv_head, n_ctx, head_dim)  pair order, after RoPE; q8_0: rows padded to 16 bytes
+//      (n_kv_head, n_ctx, head_dim / 32)  scales of q8_0, rows padded to a uint
+//   v  likewise
+struct gi_kv_layer {
+    struct gi_range range;
+    uint32_t n_head, n_kv_head, head_dim, n_ctx; // head_dim is a multiple of 8
+    uint32_t k, v;                               // offsets in uints, multiples of 4; q is at 0
+    uint32_t k_scale, v_scale;                   // likewise, of q8_0
+    enum gi_cache_type type_k, type_v;
+};
+
+// Bytes that a row of head_dim elements takes, its scales included.
+uint32_t gi_cache_row_size(enum gi_cache_type type, uint32_t head_dim);
+
+// Sets the offsets; returns the bytes that the range must have. The offsets hold if a device can
+// bind as many.
+uint64_t gi_kv_layer_layout(struct gi_kv_layer *layer, uint32_t n_head, uint32_t n_kv_head,
+                            uint32_t head_dim, uint32_t n_ctx, enum gi_cache_type type_k,
+                            enum gi_cache_type type_v);
+
+#endif

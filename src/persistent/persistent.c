@@ -1,0 +1,305 @@
+#include "persistent/persistent.h"
+
+#include "gpu/device/gpu_private.h"
+#include "gpu/device/multiprocessor.h"
+#include "persistent/persistent_source.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Of the control buffer, in words: glsl/persistent/grid_barrier.glsl.
+enum {
+    CONTROL_FAULT = 128,
+    CONTROL_WORDS = 192, // without places
+    // glsl/persistent/grid_place.glsl
+    CONTROL_IS_PLACED = CONTROL_WORDS,
+    CONTROL_PLACES = 256,
+    CONTROL_CLAIMS = CONTROL_PLACES + GI_MULTIPROCESSORS,
+    CONTROL_PLACED_WORDS = CONTROL_CLAIMS + GI_MULTIPROCESSORS,
+};
+
+// Locations of uniforms: persistent/grid_barrier.glsl, persistent/grid_walk.glsl.
+enum {
+    UNIFORM_STEPS,
+    UNIFORM_SPIN_LIMIT,
+    UNIFORM_EMPTY,
+    UNIFORM_GOES_ON,
+    UNIFORM_SERIAL,
+};
+
+enum {
+    PROBE_BARRIERS = 64,
+    PROBE_SPINS = 20000,       // some milliseconds
+    MAX_STEPS = 256,           // far below any watchdog
+    MAX_STEPS_ON_LLVMPIPE = 2, // it ends all loops of a program after 65,535 turns together
+};
+
+struct gi_persistent {
+    struct gi_gpu *gpu;                // borrowed
+    struct gi_program_table *programs; // of its own, so that a refused program is nobody else's
+    struct gi_buffer table, control;
+    struct gi_range bindings[GI_PERSISTENT_MAX_BINDINGS];
+    uint32_t n_bindings;
+    uint32_t index, program; // of programs; GL's name of it, 0: not built
+    struct gi_hash key;
+    uint32_t n_groups, max_spins;
+    bool has_places;
+    uint32_t serial;                   // dispatches so far
+    uint32_t n_ways;                   // of placing groups
+    uint32_t seen[GI_MULTIPROCESSORS]; // multiprocessors by group, as the device places them
+};
+
+//-- replay ----------------------------------------------------------------------------------------
+
+static void bind_range(uint32_t binding, const struct gi_range *range)
+{
+    if (range->buffer) {
+        glBindBufferRange(GL_SHADER_STORAGE_BUFFER, binding, range->buffer->name,
+                          (GLintptr)range->offset, (GLsizeiptr)range->size);
+    }
+}
+
+static void dispatch(struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty, uint32_t spins,
+                     bool goes_on)
+{
+    glUseProgram(p->program);
+    glUniform1ui(UNIFORM_STEPS, n_steps);
+    glUniform1ui(UNIFORM_SPIN_LIMIT, spins);
+    glUniform1ui(UNIFORM_EMPTY, n_empty);
+    glUniform1ui(UNIFORM_GOES_ON, goes_on);
+    if (p->has_places) {
+        glUniform1ui(UNIFORM_SERIAL, ++p->serial);
+    }
+    for (uint32_t i = 0; i < p->n_bindings; i++) {
+        bind_range(i, &p->bindings[i]);
+    }
+    glBindBufferBase(GL_UNIFORM_BUFFER, 0, p->table.name);
+    glDispatchCompute(p->n_groups, 1, 1);
+    glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT);
+}
+
+void gi_persistent_replay(struct gi_persistent *persistent, uint32_t n_steps, bool goes_on)
+{
+    dispatch(persistent, n_steps, 0, persistent->max_spins, goes_on);
+}
+
+struct gi_range gi_persistent_fault(const struct gi_persistent *persistent)
+{
+    return (struct gi_range){&persistent->control, CONTROL_FAULT * sizeof(uint32_t),
+                             sizeof(uint32_t)};
+}
+
+uint32_t gi_persistent_groups(const struct gi_persistent *persistent)
+{
+    return persistent->n_groups;
+}
+
+uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_t step_ns,
+                                 uint64_t budget_ns)
+{
+    const bool is_software = gi_gpu_platform(persistent->gpu)->is_software;
+    const uint32_t most = is_software ? MAX_STEPS_ON_LLVMPIPE : MAX_STEPS;
+    const uint64_t fit = step_ns > 0 ? budget_ns / step_ns : 1;
+    return fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
+}
+
+//-- probe -----------------------------------------------------------------------------------------
+
+// Whether n_groups were seen to run together.
+static bool try_groups(struct gi_persistent *p, bool *are_together, struct glinfer_error *err)
+{
+    static const uint32_t zeros[CONTROL_PLACED_WORDS];
+    uint32_t fault = 1;
+    if (!gi_buffer_write(&p->control, p->gpu, 0, zeros, p->control.size, err)) {
+        return false;
+    }
+    dispatch(p, 0, PROBE_BARRIERS, PROBE_SPINS, false);
+    if (!gi_buffer_read(&p->control, p->gpu, CONTROL_FAULT * sizeof(uint32_t), &fault,
+                        sizeof(fault), err)) {
+        return false;
+    }
+    *are_together = fault == 0;
+    return true;
+}
+
+// Takes as many groups as run together twice, with one failure forgiven: other work may hold them up.
+static bool probe(struct gi_persistent *p, struct glinfer_error *err)
+{
+    const uint32_t asked = p->n_groups;
+    uint32_t n_good = 0, n_bad = 0;
+    while (n_good < 2) {
+        bool are_together;
+        if (!try_groups(p, &are_together, err)) {
+            return false;
+        }
+        n_good = are_together ? n_good + 1 : 0;
+        n_bad = are_together ? n_bad : n_bad + 1;
+        if (n_bad == 2 && p->n_groups == 1) {
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                                "a group that waits for itself does not come back");
+        }
+        if (n_bad == 2) {
+            p->n_groups = p->n_groups * 3 / 4;
+            n_bad = 0;
+        }
+    }
+    if (p->n_groups == 1 && asked > 1) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "no two groups of a dispatch were seen to run at the same time");
+    }
+    return true;
+}
+
+//-- places ----------------------------------------------------------------------------------------
+
+// Takes the order in which the probe's last groups were placed.
+static bool find_ways(struct gi_persistent *p, struct glinfer_error *err)
+{
+    p->n_ways = 1;
+    if (!p->has_places) {
+        return true;
+    }
+    if (!gi_buffer_read(&p->control, p->gpu, CONTROL_CLAIMS * sizeof(uint32_t), p->seen,
+                        p->n_groups * sizeof(uint32_t), err)) {
+        return false;
+    }
+    if (gi_multiprocessor_is_order(p->seen, p->n_groups)) {
+        p->n_ways += GI_MULTIPROCESSOR_WAYS;
+    }
+    return true;
+}
+
+uint32_t gi_persistent_ways(const struct gi_persistent *persistent)
+{
+    return persistent->n_ways;
+}
+
+bool gi_persistent_place(struct gi_persistent *persistent, uint32_t way, struct glinfer_error *err)
+{
+    uint32_t words[CONTROL_PLACED_WORDS - CONTROL_IS_PLACED] = {way > 0};
+    assert(way < persistent->n_ways);
+    if (!persistent->has_places) {
+        return true;
+    }
+    if (way > 0) {
+        gi_multiprocessor_place(persistent->seen, persistent->n_groups, way - 1,
+                                words + CONTROL_PLACES - CONTROL_IS_PLACED);
+    }
+    return gi_buffer_write(&persistent->control, persistent->gpu,
+                           CONTROL_IS_PLACED * sizeof(uint32_t), words, sizeof(words), err);
+}
+
+//-- building --------------------------------------------------------------------------------------
+
+static bool take_program(struct gi_persistent *p, struct glinfer_error *err)
+{
+    p->program = gi_program_name(p->programs, p->index);
+    return probe(p, err) && find_ways(p, err);
+}
+
+bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
+                        struct glinfer_error *err)
+{
+    return gi_program_table_load(persistent->programs, is_loaded, err);
+}
+
+bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,
+                         struct glinfer_error *err)
+{
+    return gi_program_table_build(persistent->programs, progress, user, err) &&
+           take_program(persistent, err);
+}
+
+const char *gi_persistent_text(const struct gi_persistent *persistent, uint32_t *capability)
+{
+    return gi_program_text(persistent->programs, persistent->index, capability);
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static void make_key(struct gi_persistent *p, const struct gi_persistent_source *source)
+{
+    gi_hash_init(&p->key);
+    gi_gpu_identify(p->gpu, &p->key);
+    gi_hash_add(&p->key, source->text, strlen(source->text));
+    gi_hash_add(&p->key, source->table, source->n_words * sizeof(uint32_t));
+    gi_hash_add(&p->key, &p->n_groups, sizeof(p->n_groups));
+}
+
+static bool request(struct gi_persistent *p, const struct gi_persistent_source *source,
+                    struct glinfer_error *err)
+{
+    p->programs = gi_program_table_create(p->gpu, err);
+    return p->programs && gi_program_table_request_text(p->programs, "persistent", source->text,
+                                                        source->capability, &p->index, err);
+}
+
+static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
+                 const struct gi_program_table *programs, uint32_t group_size,
+                 struct glinfer_error *err)
+{
+    struct gi_persistent_source source;
+    if (p->n_groups > 1 && gi_gpu_platform(p->gpu)->is_software) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s does not run groups at the same time",
+                            gi_gpu_platform(p->gpu)->renderer);
+    }
+    p->has_places =
+        p->n_groups > 1 && p->n_groups <= GI_MULTIPROCESSORS && gi_multiprocessor_probe(p->gpu);
+    if (!gi_persistent_source_init(&source, p->gpu, table, programs, group_size, p->has_places,
+                                   err)) {
+        return false;
+    }
+    const uint64_t size = source.n_words * sizeof(uint32_t);
+    const uint32_t n_control = p->has_places ? CONTROL_PLACED_WORDS : CONTROL_WORDS;
+    const bool ok =
+        request(p, &source, err) && gi_buffer_init(&p->table, p->gpu, size, "table", err) &&
+        gi_buffer_write(&p->table, p->gpu, 0, source.table, size, err) &&
+        gi_buffer_init(&p->control, p->gpu, n_control * sizeof(uint32_t), "control", err);
+    if (ok) {
+        memcpy(p->bindings, source.bindings, sizeof(p->bindings));
+        p->n_bindings = source.n_bindings;
+        p->bindings[GI_PERSISTENT_CONTROL] = (struct gi_range){&p->control, 0, p->control.size};
+        make_key(p, &source);
+    }
+    gi_persistent_source_finish(&source);
+    return ok;
+}
+
+struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
+                                           const struct gi_dispatch_table *table,
+                                           const struct gi_program_table *programs,
+                                           const struct gi_persistent_params *params,
+                                           struct glinfer_error *err)
+{
+    struct gi_persistent *p = calloc(1, sizeof(*p));
+    if (!p) {
+        gi_error_no_memory(err, sizeof(*p), "a persistent table");
+        return NULL;
+    }
+    p->gpu = gpu;
+    p->n_groups = params->n_groups;
+    p->max_spins = params->max_spins;
+    if (!init(p, table, programs, params->group_size, err)) {
+        gi_persistent_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+void gi_persistent_destroy(struct gi_persistent *persistent)
+{
+    if (!persistent) {
+        return;
+    }
+    gi_buffer_finish(&persistent->table, persistent->gpu);
+    gi_buffer_finish(&persistent->control, persistent->gpu);
+    gi_program_table_destroy(persistent->programs);
+    free(persistent);
+}
+
+const struct gi_hash *gi_persistent_key(const struct gi_persistent *persistent)
+{
+    return &persistent->key;
+}

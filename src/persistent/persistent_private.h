@@ -1,0 +1,89 @@
+// What the files that make the program of a persistent dispatch share and nobody else sees: persistent_source.c reads
+// the table, persistent_stages.c writes its stages, persistent_walk.c the walk over its entries.
+#ifndef GI_GPU_PERSISTENT_PRIVATE_H
+#define GI_GPU_PERSISTENT_PRIVATE_H
+
+#include "gpu/program/glsl_source.h"
+#include "persistent/persistent_source.h"
+#include "persistent/stage_source.h"
+
+#include <stdio.h>
+
+#define GI_PERSISTENT_MAX_STAGES 64 // the table has 8 bits for one
+#define GI_PERSISTENT_MAX_VIEWS  64
+
+// A stage and what its entries agree on.
+struct gi_persistent_stage {
+    uint32_t program;
+    const struct gi_dispatch *first; // of its entries
+    const void *params;              // of the first
+    struct gi_glsl_source source;
+    struct gi_stage_facts facts;
+    bool is_same_begin[GI_MAX_BINDINGS], is_same_buffer[GI_MAX_BINDINGS];
+    bool is_same_field[GI_STAGE_MAX_FIELDS];
+};
+
+// A buffer bound whole for elements of one type. Those of a kind (type, coherent or not) have neighbouring
+// bindings: an array of blocks.
+struct gi_persistent_view {
+    struct gi_stage_word type;
+    bool is_hot; // written by some entry
+    const struct gi_buffer *buffer;
+    uint32_t index;   // within its kind
+    uint32_t binding; // of its kind's first
+};
+
+struct gi_persistent_maker {
+    const struct gi_gpu *gpu;
+    const struct gi_dispatch_table *table;
+    const struct gi_program_table *programs;
+    struct gi_persistent_source *source;
+    uint32_t group_size;
+    struct gi_persistent_stage stages[GI_PERSISTENT_MAX_STAGES];
+    uint32_t n_stages;
+    uint8_t *stage_of; // of each entry
+    bool *is_taken;    // of each entry: what the one before it puts is taken, in place of a barrier
+    struct gi_persistent_view views[GI_PERSISTENT_MAX_VIEWS];
+    uint32_t n_views;
+    uint32_t next_binding;
+    uint32_t n_table_quads;
+    uint32_t n_tag; // kinds of tags of what is put; 0: none, every edge is a barrier
+    FILE *out;
+    size_t out_size; // written when it is closed
+    struct glinfer_error *err;
+};
+
+// Fails with UNSUPPORTED: this dispatch, and why.
+bool gi_persistent_refuse(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
+                          const char *why);
+// The same for what was found in its text; another error than UNSUPPORTED is passed on.
+bool gi_persistent_blame(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
+                         const struct glinfer_error *found);
+// Whether a dispatch sees all of step_state, as storage (glsl/lib/step_state.glsl).
+bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
+                                   const struct gi_dispatch *dispatch);
+// Bytes of an element of a storage array; 0: of a struct.
+uint32_t gi_persistent_element_size(struct gi_stage_word type);
+// NULL if there is none.
+struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m,
+                                                   struct gi_stage_word type,
+                                                   const struct gi_buffer *buffer);
+// The next storage binding that neither control nor state has.
+uint32_t gi_persistent_take_binding(struct gi_persistent_maker *m);
+// Fails with UNSUPPORTED if the device has no such binding, or none so large.
+bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
+                        const struct gi_range *range);
+
+// Writes shared memory, and every stage: run<suffix>(), AHEAD<suffix>() and what they need.
+bool gi_persistent_write_stages(struct gi_persistent_maker *m);
+// Sets is_taken. An entry whose groups had long nothing to do keeps its barrier: they would take what others left there
+// many edges ago.
+void gi_persistent_find_taken(struct gi_persistent_maker *m);
+// Kinds of tags that tell what is put from all that was in its place before; 0: there is no such number.
+uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);
+// Whether groups of a stage may tell each other by tags what they put.
+bool gi_persistent_can_tell(const struct gi_persistent_maker *m);
+// Writes bool run_step(): all entries of the table, once.
+void gi_persistent_write_walk(const struct gi_persistent_maker *m);
+
+#endif

@@ -1,0 +1,479 @@
+#include "persistent/persistent_source.h"
+
+#include "gpu/device/gpu_private.h"
+#include "gpu/program/program_private.h"
+#include "persistent/persistent_private.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRY_WORDS 12
+
+bool gi_persistent_refuse(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
+                          const char *why)
+{
+    return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED, "%s (%s) %s", dispatch->label,
+                        gi_program_label(m->programs, dispatch->program), why);
+}
+
+bool gi_persistent_blame(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
+                         const struct glinfer_error *found)
+{
+    return found->status == GLINFER_STATUS_UNSUPPORTED
+               ? gi_persistent_refuse(m, dispatch, found->message)
+               : gi_error_set(m->err, found->status, "%s", found->message);
+}
+
+//-- stages ----------------------------------------------------------------------------------------
+
+static bool is_same_grid(const struct gi_grid *a, const struct gi_grid *b)
+{
+    const bool is_fixed = a->rule == GI_GRID_FIXED;
+    for (uint32_t i = 0; i < 3; i++) {
+        const bool is_free = !is_fixed && i == a->axis;
+        if (!is_free && a->size[i] != b->size[i]) {
+            return false;
+        }
+    }
+    return a->rule == b->rule && (is_fixed || (a->axis == b->axis && a->divisor == b->divisor));
+}
+
+// The value of a define of the program that the size of its groups is given by.
+static bool find_group_size(const struct gi_program *program, struct gi_stage_word name,
+                            uint32_t *value)
+{
+    for (uint32_t i = 0; i < program->key.n_defines; i++) {
+        if (gi_stage_word_is(name, program->key.defines[i].name)) {
+            *value = (uint32_t)program->key.defines[i].value;
+            return true;
+        }
+    }
+    const char *fixed = strstr(program->fixed_defines, "WG_SIZE=");
+    *value = fixed ? (uint32_t)strtoul(fixed + strlen("WG_SIZE="), NULL, 10) : 0;
+    return fixed && gi_stage_word_is(name, "WG_SIZE");
+}
+
+bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
+                                   const struct gi_dispatch *dispatch)
+{
+    const struct gi_range *state = gi_dispatch_table_state(m->table);
+    const struct gi_range *range = &dispatch->bindings[2];
+    return range->buffer == state->buffer && range->offset == state->offset;
+}
+
+// Attention over heads whose size is no power of two is written for groups of one size.
+static bool expect_group_size(const struct gi_persistent_maker *m,
+                              const struct gi_persistent_stage *stage,
+                              const struct gi_program *program)
+{
+    uint32_t size = 0;
+    char why[96];
+    if (find_group_size(program, stage->facts.group_size, &size) && size == m->group_size) {
+        return true;
+    }
+    snprintf(why, sizeof(why), "works in groups of %u, and all of one dispatch have %u", size,
+             m->group_size);
+    return gi_persistent_refuse(m, stage->first,
+                                size > 0 ? why : "works in groups of a size of its own");
+}
+
+static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
+{
+    const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+    const struct gi_program *program = &m->programs->programs[dispatch->program];
+    if (m->n_stages == GI_PERSISTENT_MAX_STAGES) {
+        return gi_persistent_refuse(m, dispatch, "is one kind of dispatch too many");
+    }
+    struct gi_persistent_stage *stage = &m->stages[m->n_stages++];
+    *stage = (struct gi_persistent_stage){.program = dispatch->program,
+                                          .first = dispatch,
+                                          .params = gi_dispatch_table_params(m->table, entry)};
+    struct gi_glsl_params params;
+    struct glinfer_error own;
+    gi_program_describe_source(program, &params);
+    if (!gi_glsl_source_init(&stage->source, &params, m->err)) {
+        return false;
+    }
+    if (!gi_stage_scan(stage->source.text, &stage->facts, &own)) {
+        return gi_persistent_blame(m, dispatch, &own);
+    }
+    if (!expect_group_size(m, stage, program)) {
+        return false;
+    }
+    m->source->capability |= program->capability & ~GI_CAPABILITY_TEXBUF;
+    memset(stage->is_same_begin, true, sizeof(stage->is_same_begin));
+    memset(stage->is_same_buffer, true, sizeof(stage->is_same_buffer));
+    for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+        // What bounds loops over all of a vocabulary, or of a matrix, is better not known to a compiler.
+        stage->is_same_field[i] = !gi_persistent_has_whole_state(m, dispatch) &&
+                                  !gi_stage_word_is(stage->facts.fields[i].name, "n_pair");
+    }
+    return true;
+}
+
+static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_stage *stage,
+                          uint32_t entry)
+{
+    const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+    const uint32_t *params = gi_dispatch_table_params(m->table, entry);
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *a = &dispatch->bindings[i], *b = &stage->first->bindings[i];
+        stage->is_same_begin[i] = stage->is_same_begin[i] && a->offset == b->offset;
+        stage->is_same_buffer[i] = stage->is_same_buffer[i] && a->buffer == b->buffer;
+    }
+    for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+        stage->is_same_field[i] =
+            stage->is_same_field[i] && params[i] == ((const uint32_t *)stage->params)[i];
+    }
+}
+
+static bool find_stages(struct gi_persistent_maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    for (uint32_t entry = 0; entry < count; entry++) {
+        const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+        uint32_t i = 0;
+        for (uint32_t k = 0; k < GI_MAX_BINDINGS; k++) {
+            if (dispatch->texels[k] != GI_TEXEL_NONE) {
+                return gi_persistent_refuse(m, dispatch, "reads buffer textures");
+            }
+        }
+        while (i < m->n_stages && (m->stages[i].program != dispatch->program ||
+                                   strcmp(m->stages[i].first->label, dispatch->label) != 0 ||
+                                   !is_same_grid(&m->stages[i].first->grid, &dispatch->grid))) {
+            i++;
+        }
+        if (i == m->n_stages && !open_stage(m, entry)) {
+            return false;
+        }
+        m->stage_of[entry] = (uint8_t)i;
+        compare_entry(m, &m->stages[i], entry);
+    }
+    return true;
+}
+
+//-- buffers ---------------------------------------------------------------------------------------
+
+uint32_t gi_persistent_element_size(struct gi_stage_word type)
+{
+    static const struct {
+        const char *name;
+        uint32_t size;
+    } types[] = {
+        {"float", 4 },
+        {"uint",  4 },
+        {"vec2",  8 },
+        {"uvec2", 8 },
+        {"vec4",  16},
+        {"uvec4", 16},
+    };
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (gi_stage_word_is(type, types[i].name)) {
+            return types[i].size;
+        }
+    }
+    return 0; // a struct
+}
+
+static bool is_written(const struct gi_dispatch_table *table, const struct gi_buffer *buffer)
+{
+    if (gi_dispatch_table_state(table)->buffer == buffer) {
+        return true;
+    }
+    for (uint32_t entry = 0; entry < gi_dispatch_table_count(table); entry++) {
+        const struct gi_dispatch *dispatch = gi_dispatch_table_at(table, entry);
+        for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+            if ((dispatch->writes >> i & 1) && dispatch->bindings[i].buffer == buffer) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_same_kind(const struct gi_persistent_view *a, const struct gi_persistent_view *b)
+{
+    return a->is_hot == b->is_hot && a->type.size == b->type.size &&
+           memcmp(a->type.start, b->type.start, a->type.size) == 0;
+}
+
+struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m,
+                                                   struct gi_stage_word type,
+                                                   const struct gi_buffer *buffer)
+{
+    for (uint32_t i = 0; i < m->n_views; i++) {
+        struct gi_persistent_view *view = &m->views[i];
+        if (view->buffer == buffer && view->type.size == type.size &&
+            memcmp(view->type.start, type.start, type.size) == 0) {
+            return view;
+        }
+    }
+    return NULL;
+}
+
+static bool add_view(struct gi_persistent_maker *m, struct gi_stage_word type,
+                     const struct gi_buffer *buffer)
+{
+    if (gi_persistent_find_view(m, type, buffer)) {
+        return true;
+    }
+    if (m->n_views == GI_PERSISTENT_MAX_VIEWS) {
+        return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED, "the model is in too many buffers");
+    }
+    struct gi_persistent_view view = {type, is_written(m->table, buffer), buffer, 0, 0};
+    for (uint32_t i = 0; i < m->n_views; i++) {
+        view.index += is_same_kind(&m->views[i], &view);
+    }
+    m->views[m->n_views++] = view;
+    return true;
+}
+
+static bool find_views(struct gi_persistent_maker *m)
+{
+    for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
+        const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+        const struct gi_stage_facts *facts = &m->stages[m->stage_of[entry]].facts;
+        for (uint32_t i = 0; i < facts->n_blocks; i++) {
+            const struct gi_stage_block *block = &facts->blocks[i];
+            if (block->binding >= GI_MAX_BINDINGS) {
+                return gi_persistent_refuse(m, dispatch,
+                                            "has more storage blocks than a dispatch binds");
+            }
+            const struct gi_buffer *buffer = dispatch->bindings[block->binding].buffer;
+            if (buffer && gi_persistent_element_size(block->type) > 0 &&
+                !add_view(m, block->type, buffer)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Storage bindings that are not taken by control and state.
+uint32_t gi_persistent_take_binding(struct gi_persistent_maker *m)
+{
+    while (m->next_binding == GI_PERSISTENT_CONTROL || m->next_binding == GI_PERSISTENT_STATE) {
+        m->next_binding++;
+    }
+    return m->next_binding++;
+}
+
+bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
+                        const struct gi_range *range)
+{
+    if (binding >= m->gpu->limits.max_storage_blocks || binding >= GI_PERSISTENT_MAX_BINDINGS) {
+        return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
+                            "the model is in more buffers than the %u storage blocks of a "
+                            "program can take",
+                            m->gpu->limits.max_storage_blocks);
+    }
+    if (range->size > m->gpu->limits.max_storage_block_size) {
+        return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
+                            "a buffer of %llu MiB is over the largest storage block",
+                            (unsigned long long)(range->size >> 20));
+    }
+    m->source->bindings[binding] = *range;
+    m->source->n_bindings = binding >= m->source->n_bindings ? binding + 1 : m->source->n_bindings;
+    return true;
+}
+
+// Arrays of blocks take one binding after another: kinds come before the single ones.
+static bool bind_views(struct gi_persistent_maker *m)
+{
+    m->next_binding = GI_PERSISTENT_STATE + 1;
+    for (uint32_t i = 0; i < m->n_views; i++) {
+        if (m->views[i].index != 0) {
+            continue;
+        }
+        const uint32_t first = m->next_binding;
+        for (uint32_t k = i; k < m->n_views; k++) {
+            if (is_same_kind(&m->views[k], &m->views[i])) {
+                const struct gi_range range = {m->views[k].buffer, 0, m->views[k].buffer->size};
+                m->views[k].binding = first;
+                if (!gi_persistent_bind(m, m->next_binding++, &range)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+// What is looked for by its tags must be loaded again each time.
+static const char *qualifiers(const struct gi_persistent_view *view)
+{
+    if (!view->is_hot) {
+        return "restrict readonly";
+    }
+    return gi_stage_word_is(view->type, "vec4") ? "coherent volatile" : "coherent";
+}
+
+static void write_views(const struct gi_persistent_maker *m)
+{
+    for (uint32_t i = 0; i < m->n_views; i++) {
+        const struct gi_persistent_view *view = &m->views[i];
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < m->n_views; k++) {
+            n += is_same_kind(&m->views[k], view);
+        }
+        const char *kind = view->is_hot ? "hot" : "cold";
+        if (view->index == 0) {
+            fprintf(m->out,
+                    "layout(std430, binding = %u) %s buffer %s_%.*s { %.*s at[]; } "
+                    "%s_%.*ss[%u];\n",
+                    view->binding, qualifiers(view), kind, (int)view->type.size, view->type.start,
+                    (int)view->type.size, view->type.start, kind, (int)view->type.size,
+                    view->type.start, n);
+        }
+    }
+}
+
+//-- text ----------------------------------------------------------------------------------------
+
+static bool write_text(struct gi_persistent_maker *m)
+{
+    gi_persistent_find_taken(m);
+    m->n_tag = gi_persistent_choose_tags(m);
+    fprintf(m->out,
+            "#define GRID_N_TAG %uu\n#define GRID_TELLS %d\n"
+            "#define GRID_HAS_PLACES %d\n",
+            m->n_tag > 0 ? m->n_tag : 1u, gi_persistent_can_tell(m),
+            (m->source->capability & GI_CAPABILITY_NUMBERED) != 0);
+    fprintf(m->out,
+            "#define GROUP_SIZE %u\n"
+            "layout(std140, binding = 0) uniform Table { highp uvec4 table[%u]; };\n"
+            "#include \"persistent/grid_stage.glsl\"\n",
+            m->group_size, m->n_table_quads);
+    write_views(m);
+    if (!gi_persistent_write_stages(m)) {
+        return false;
+    }
+    gi_persistent_write_walk(m);
+    fputs("#include \"persistent/grid_walk.glsl\"\n", m->out);
+    return true;
+}
+
+//-- table -----------------------------------------------------------------------------------------
+
+static bool needs_params(const struct gi_persistent_stage *stage)
+{
+    return memchr(stage->is_same_field, false, stage->facts.n_fields) != NULL;
+}
+
+static uint32_t count_quads(const struct gi_persistent_maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    uint32_t n = count * (ENTRY_WORDS / 4);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gi_persistent_stage *stage = &m->stages[m->stage_of[i]];
+        assert(stage->first);
+        n += needs_params(stage) ? stage->first->params_size / 16 : 0;
+    }
+    return n;
+}
+
+static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *params_at)
+{
+    const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+    const struct gi_persistent_stage *stage = &m->stages[m->stage_of[entry]];
+    uint32_t *words = m->source->table + (size_t)entry * ENTRY_WORDS;
+    words[0] = m->stage_of[entry] | (gi_dispatch_table_barrier(m->table, entry) ? 0x100u : 0u);
+    words[1] = *params_at;
+    for (uint32_t i = 0; i < stage->facts.n_blocks; i++) {
+        const struct gi_stage_block *block = &stage->facts.blocks[i];
+        const struct gi_range *range = &dispatch->bindings[block->binding];
+        const uint32_t size = gi_persistent_element_size(block->type);
+        const struct gi_persistent_view *view =
+            range->buffer && size ? gi_persistent_find_view(m, block->type, range->buffer) : NULL;
+        if (view) {
+            words[4 + block->binding] = (uint32_t)(range->offset / size);
+            words[8 + block->binding] = view->index;
+        }
+    }
+    if (needs_params(stage)) {
+        memcpy(m->source->table + (size_t)*params_at * 4, gi_dispatch_table_params(m->table, entry),
+               stage->facts.n_fields * sizeof(uint32_t));
+        *params_at += dispatch->params_size / 16;
+    }
+}
+
+static bool fill_table(struct gi_persistent_maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    m->n_table_quads = count_quads(m);
+    const size_t size = (size_t)m->n_table_quads * 16;
+    if (size > m->gpu->limits.max_uniform_block_size) {
+        return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
+                            "a table of %u dispatches takes %zu bytes, over the %u of a uniform "
+                            "block",
+                            count, size, m->gpu->limits.max_uniform_block_size);
+    }
+    assert(size > 0);
+    m->source->table = calloc(1, size);
+    if (!m->source->table) {
+        return gi_error_no_memory(m->err, size, "a persistent table");
+    }
+    m->source->n_words = m->n_table_quads * 4;
+    uint32_t params_at = count * (ENTRY_WORDS / 4);
+    for (uint32_t i = 0; i < count; i++) {
+        fill_entry(m, i, &params_at);
+    }
+    return true;
+}
+
+//-- all of it -------------------------------------------------------------------------------------
+
+static bool make(struct gi_persistent_maker *m)
+{
+    const struct gi_range *state = gi_dispatch_table_state(m->table);
+    m->out = open_memstream(&m->source->text, &m->out_size);
+    m->stage_of = calloc(gi_dispatch_table_count(m->table) + 1, 1);
+    m->is_taken = calloc(gi_dispatch_table_count(m->table) + 1, sizeof(bool));
+    if (!m->out || !m->stage_of || !m->is_taken) {
+        return gi_error_no_memory(m->err, gi_dispatch_table_count(m->table), "a persistent table");
+    }
+    return find_stages(m) && find_views(m) && gi_persistent_bind(m, GI_PERSISTENT_STATE, state) &&
+           bind_views(m) && fill_table(m) && write_text(m);
+}
+
+bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,
+                               const struct gi_dispatch_table *table,
+                               const struct gi_program_table *programs, uint32_t group_size,
+                               bool has_places, struct glinfer_error *err)
+{
+    *source = (struct gi_persistent_source){.capability = has_places ? GI_CAPABILITY_NUMBERED
+                                                                     : GI_CAPABILITY_BASE};
+    struct gi_persistent_maker *m = calloc(1, sizeof(*m));
+    if (!m) {
+        return gi_error_no_memory(err, sizeof(*m), "a persistent table");
+    }
+    *m = (struct gi_persistent_maker){.gpu = gpu,
+                                      .table = table,
+                                      .programs = programs,
+                                      .source = source,
+                                      .group_size = group_size,
+                                      .err = err};
+    bool ok = make(m);
+    if (m->out) {
+        ok = fclose(m->out) == 0 && ok;
+    }
+    for (uint32_t i = 0; i < m->n_stages; i++) {
+        gi_glsl_source_finish(&m->stages[i].source);
+    }
+    free(m->stage_of);
+    free(m->is_taken);
+    free(m);
+    if (!ok) {
+        gi_persistent_source_finish(source);
+    }
+    return ok;
+}
+
+void gi_persistent_source_finish(struct gi_persistent_source *source)
+{
+    free(source->text);
+    free(source->table);
+    *source = (struct gi_persistent_source){0};
+}

@@ -1,0 +1,36 @@
+// The program of a persistent dispatch: every kernel of a recorded table as a stage of one program, and
+// the table as that program reads it. Used by persistent.c alone; knows no GL calls.
+//
+// A stage is a kernel with one grid and label. What all of its entries agree on becomes a constant of the
+// text: parameters, places in buffers. What they do not is read from the table. Buffers are bound whole, once
+// for each element type that they are read as; those that any entry writes are coherent.
+#ifndef GI_GPU_PERSISTENT_SOURCE_H
+#define GI_GPU_PERSISTENT_SOURCE_H
+
+#include "gpu/dispatch/dispatch_table.h"
+
+#define GI_PERSISTENT_MAX_BINDINGS 96
+#define GI_PERSISTENT_CONTROL                                                                      \
+    0 // storage bindings of the program: glsl/persistent/grid_barrier.glsl
+#define GI_PERSISTENT_STATE 2
+
+struct gi_persistent_source {
+    char *text;
+    uint32_t capability; // of all stages together
+    uint32_t *table;     // n_words, of the uniform block
+    uint32_t n_words;
+    struct gi_range bindings[GI_PERSISTENT_MAX_BINDINGS]; // storage; buffer NULL: none, or control
+    uint32_t n_bindings;
+};
+
+// table is recorded, but not sealed; all of its groups have group_size invocations. With has_places they are where the
+// host says (multiprocessor.h). Fails with UNSUPPORTED (what the table holds that cannot be a stage, or how many
+// bindings there are), NO_MEMORY, DRIVER.
+bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,
+                               const struct gi_dispatch_table *table,
+                               const struct gi_program_table *programs, uint32_t group_size,
+                               bool has_places, struct glinfer_error *err);
+// Accepts all-zero.
+void gi_persistent_source_finish(struct gi_persistent_source *source);
+
+#endif

@@ -1,0 +1,361 @@
+#include "gpu/program/program_private.h"
+#include "persistent/persistent.h"
+#include "persistent/persistent_private.h"
+
+#include <string.h>
+
+#define MAX_PERIOD  32 // entries that a walk repeats
+#define MAX_WRITTEN 40 // entries that it has in its text
+#define MAX_TAGS    8  // TAG_BITS of glsl/persistent/grid_barrier.glsl
+#define MAX_AHEAD   6  // edges that a group may be ahead of others: fewer than tags
+
+//-- calls -----------------------------------------------------------------------------------------
+
+// Grid of a stage: which groups there are.
+static void write_grid(const struct gi_persistent_maker *m, uint32_t index)
+{
+    const struct gi_grid *grid = &m->stages[index].first->grid;
+    fputs("    stage_n_groups = uvec3(", m->out);
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *comma = i < 2 ? ", " : ");\n";
+        if (grid->rule == GI_GRID_FIXED || i != grid->axis) {
+            fprintf(m->out, "%uu%s", grid->size[i], comma);
+        } else {
+            const bool is_keys = grid->rule == GI_GRID_KEYS;
+            const uint32_t most = is_keys && grid->size[i] > 0 ? grid->size[i] : UINT32_MAX;
+            fprintf(m->out, "min((%s + %uu) / %uu, %uu)%s",
+                    is_keys ? "step_now.n_past + step_now.n_tokens" : "step_now.n_tokens",
+                    grid->divisor - 1, grid->divisor, most, comma);
+        }
+    }
+}
+
+// begin<suffix>() is what can be done of an entry before the barrier in front of it, all<suffix>() the rest.
+static void write_calls(const struct gi_persistent_maker *m, uint32_t index)
+{
+    fprintf(m->out, "void begin_s%u()\n{\n", index);
+    write_grid(m, index);
+    fprintf(m->out,
+            "    place_group(grid_own);\n"
+            "    AHEAD_s%u();\n}\n"
+            "void all_s%u()\n{\n",
+            index, index);
+    write_grid(m, index);
+    fprintf(m->out, "    STAGE_GROUPS(run_s%u(), AHEAD_s%u())\n}\n", index, index);
+}
+
+//-- edges -----------------------------------------------------------------------------------------
+
+// Value of a define of an entry's program; 0 if it has none.
+static int32_t find_define(const struct gi_persistent_maker *m, uint32_t entry, const char *name)
+{
+    const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+    const struct gi_program_key *key = &m->programs->programs[dispatch->program].key;
+    for (uint32_t i = 0; i < key->n_defines; i++) {
+        if (strcmp(key->defines[i].name, name) == 0) {
+            return key->defines[i].value;
+        }
+    }
+    return 0;
+}
+
+static bool has_barrier(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    return gi_dispatch_table_barrier(m->table, entry) != 0;
+}
+
+static const struct gi_range *range_of(const struct gi_persistent_maker *m, uint32_t entry,
+                                       uint32_t binding)
+{
+    return &gi_dispatch_table_at(m->table, entry)->bindings[binding];
+}
+
+static bool is_same_range(const struct gi_range *a, const struct gi_range *b)
+{
+    return a->buffer == b->buffer && a->offset == b->offset;
+}
+
+// Value of a parameter of an entry; 0 if it has none of this name.
+static uint32_t find_param(const struct gi_persistent_maker *m, uint32_t entry, const char *name)
+{
+    const struct gi_stage_facts *facts = &m->stages[m->stage_of[entry]].facts;
+    for (uint32_t i = 0; i < facts->n_fields; i++) {
+        if (gi_stage_word_is(facts->fields[i].name, name)) {
+            return ((const uint32_t *)gi_dispatch_table_params(m->table, entry))[i];
+        }
+    }
+    return 0;
+}
+
+// Whether the same invocations own the same elements of binding 0 in two entries.
+static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
+{
+    const struct gi_grid *grid = &gi_dispatch_table_at(m->table, a)->grid;
+    const struct gi_grid *other = &gi_dispatch_table_at(m->table, b)->grid;
+    return grid->rule == GI_GRID_FIXED && other->rule == GI_GRID_FIXED &&
+           memcmp(grid->size, other->size, sizeof(grid->size)) == 0 &&
+           find_define(m, a, "PAIRS") == find_define(m, b, "PAIRS") &&
+           find_param(m, a, "n_pair") == find_param(m, b, "n_pair") &&
+           find_param(m, a, "row_begin") == find_param(m, b, "row_begin");
+}
+
+// Whether what is in front of an entry stays a barrier; known of those before the one that is looked at.
+static bool waits(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    return has_barrier(m, entry) && !m->is_taken[entry];
+}
+
+// Groups that work for an entry; UINT32_MAX if they vary.
+static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    const struct gi_grid *grid = &gi_dispatch_table_at(m->table, entry)->grid;
+    return grid->rule == GI_GRID_FIXED ? grid->size[0] * grid->size[1] * grid->size[2] : UINT32_MAX;
+}
+
+// Whether all groups that work for an entry have taken something for an earlier one. Where keys have ranges those of
+// one range alone may do so.
+static bool have_taken(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
+{
+    const bool is_whole =
+        !find_define(m, earlier, "RANGES") || m->stage_of[earlier] == m->stage_of[entry];
+    return m->is_taken[earlier] && is_whole && count_groups(m, earlier) != UINT32_MAX &&
+           count_groups(m, earlier) >= count_groups(m, entry);
+}
+
+// Edges since all groups that work for an entry, not the first, last waited for others: so far may those run ahead that
+// had nothing to do meanwhile.
+static uint32_t count_ahead(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    uint32_t n = 0;
+    for (uint32_t i = entry; i-- > 0;) {
+        n += has_barrier(m, i + 1);
+        if (waits(m, i) || have_taken(m, i, entry)) {
+            break;
+        }
+    }
+    return n;
+}
+
+// Whether what an entry reads of its own binding 0 (the residual) is there: its invocations wrote it
+// themselves, or there was a barrier since.
+static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    for (uint32_t i = entry; i-- > 0;) {
+        if (i + 1 < entry && waits(m, i + 1)) {
+            return true;
+        }
+        if (is_same_range(range_of(m, i, 0), range_of(m, entry, 0))) {
+            return has_same_owners(m, i, entry);
+        }
+    }
+    return true;
+}
+
+// Whether an entry can take all that the one before it puts, instead of waiting at a barrier. Nothing is written
+// over before it was read then: who writes has taken results of all who read, or a barrier lies between.
+static bool can_take(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    return entry > 0 && has_barrier(m, entry) && find_define(m, entry, "TAKES") == 1 &&
+           find_define(m, entry - 1, "PUTS") == GI_PUTS_ALL &&
+           is_same_range(range_of(m, entry - 1, 0), range_of(m, entry, 1)) &&
+           owns_what_it_adds_to(m, entry) && count_ahead(m, entry) <= MAX_AHEAD;
+}
+
+void gi_persistent_find_taken(struct gi_persistent_maker *m)
+{
+    for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
+        m->is_taken[entry] = can_take(m, entry);
+    }
+}
+
+// Edges from the writer of an entry's binding 0 that is `back` entries before it to the entry, in a walk of
+// steps one after another; UINT32_MAX if that writes something else.
+static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry, uint32_t back)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    const uint32_t writer = (entry + count - back) % count;
+    uint32_t n = 0;
+    if (!find_define(m, writer, "PUTS") ||
+        !is_same_range(range_of(m, writer, 0), range_of(m, entry, 0))) {
+        return UINT32_MAX;
+    }
+    for (uint32_t i = writer; i != entry || n == 0;) {
+        i = (i + 1) % count;
+        n += i == 0 || has_barrier(m, i);
+        if (i == entry) {
+            break;
+        }
+    }
+    return n;
+}
+
+// Whether tags of so many kinds tell what an entry puts from all that may have been in its place when groups that run
+// ahead look for it.
+static bool tells_apart(const struct gi_persistent_maker *m, uint32_t entry, uint32_t n_tag)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    const uint32_t n_ahead = entry + 1 < count ? count_ahead(m, entry + 1) : 0;
+    for (uint32_t back = 1; back <= count; back++) {
+        const uint32_t n_edge = count_edges(m, entry, back);
+        if (n_edge == UINT32_MAX || n_edge == 0) { // of another part of the same weight
+            continue;
+        }
+        if (n_edge % n_tag == 0) {
+            return false;
+        }
+        if (find_define(m, (entry + count - back) % count, "PUTS") == GI_PUTS_ALL &&
+            (n_edge >= n_ahead || n_ahead > MAX_AHEAD)) {
+            return true;
+        }
+    }
+    return true;
+}
+
+uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    for (uint32_t n_tag = MAX_TAGS; n_tag >= 3; n_tag--) {
+        bool is_good = true;
+        for (uint32_t entry = 0; is_good && entry < count; entry++) {
+            is_good = !find_define(m, entry, "PUTS") || tells_apart(m, entry, n_tag);
+        }
+        if (is_good) {
+            return n_tag;
+        }
+    }
+    return 0;
+}
+
+// What one group of a stage leaves for another lies where the stage was at work the last time: no other may
+// have been there since, nor the same with other bounds.
+bool gi_persistent_can_tell(const struct gi_persistent_maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    uint32_t first = count;
+    for (uint32_t entry = 0; entry < count; entry++) {
+        if (find_define(m, entry, "RANGES") == 0) {
+            continue;
+        }
+        first = first == count ? entry : first;
+        if (m->stage_of[entry] != m->stage_of[first] ||
+            find_param(m, entry, "window") != find_param(m, first, "window")) {
+            return false;
+        }
+    }
+    return m->n_tag > 0;
+}
+
+//-- walk ------------------------------------------------------------------------------------------
+
+// Part of a table that comes n_times one after another.
+struct period {
+    uint32_t begin, size, n_times;
+};
+
+static bool is_same_edge(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
+{
+    return has_barrier(m, a) == has_barrier(m, b) && m->is_taken[a] == m->is_taken[b];
+}
+
+// The period that leaves fewest entries to be written.
+static struct period find_period(const struct gi_persistent_maker *m)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    struct period best = {0, count, 1};
+    uint32_t n_saved = 0;
+    for (uint32_t size = 1; size <= MAX_PERIOD; size++) {
+        for (uint32_t begin = 0, end; begin + size < count; begin = end + 1) {
+            // The edge in front of the first entry is written apart.
+            for (end = begin; end + size < count && m->stage_of[end] == m->stage_of[end + size] &&
+                              (end == begin || is_same_edge(m, end, end + size));) {
+                end++;
+            }
+            const uint32_t n_times = (end - begin) / size + 1;
+            if ((n_times - 1) * size > n_saved) {
+                n_saved = (n_times - 1) * size;
+                best = (struct period){begin, size, n_times};
+            }
+        }
+    }
+    return best;
+}
+
+// What is begun of an entry is begun between the two halves of the barrier in front of it.
+static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    const bool is_taken = m->n_tag > 0 && m->is_taken[entry];
+    fputs("    open_entry(++entry);\n", m->out);
+    if (has_barrier(m, entry)) {
+        fprintf(m->out, "    %s();\n", is_taken ? "grid_hand_over" : "grid_arrive");
+    }
+    fprintf(m->out, "    begin_s%u();\n", m->stage_of[entry]);
+    if (has_barrier(m, entry)) {
+        fprintf(m->out, "    if (!%s()) {\n        return false;\n    }\n",
+                is_taken ? "grid_take_over" : "grid_wait");
+    }
+}
+
+// Writes entries begin .. end - 1 but for the beginning of the first, and the beginning of entry end.
+static void write_entries(const struct gi_persistent_maker *m, uint32_t begin, uint32_t end)
+{
+    for (uint32_t entry = begin; entry < end; entry++) {
+        fprintf(m->out, "    all_s%u();\n", m->stage_of[entry]);
+        if (entry + 1 < gi_dispatch_table_count(m->table)) {
+            write_next(m, entry + 1);
+        }
+    }
+}
+
+static void write_straight_walk(const struct gi_persistent_maker *m, const struct period *period)
+{
+    const uint32_t count = gi_dispatch_table_count(m->table);
+    const uint32_t last = period->begin + period->size - 1;
+    const uint32_t end = period->begin + period->size * period->n_times;
+    fprintf(m->out,
+            "bool run_step()\n{\n    uint entry = 0u;\n    open_entry(0u);\n    begin_s%u();\n",
+            m->stage_of[0]);
+    write_entries(m, 0, period->begin);
+    fputs("    for (uint i = 1u;; i++) {\n", m->out);
+    write_entries(m, period->begin, last);
+    fprintf(m->out, "    all_s%u();\n    if (i == %uu) {\n        break;\n    }\n",
+            m->stage_of[last], period->n_times);
+    write_next(m, period->begin + period->size);
+    fputs("    }\n", m->out);
+    if (end < count) {
+        write_next(m, end);
+        write_entries(m, end, count);
+    }
+    fputs("    return true;\n}\n", m->out);
+}
+
+// Of a table without a period that is worth it: nothing is begun before its barrier.
+static void write_switched_walk(const struct gi_persistent_maker *m)
+{
+    fprintf(
+        m->out,
+        "bool run_step()\n{\n    for (uint entry = 0u; entry < %uu; entry++) {\n"
+        "    open_entry(entry);\n    uint head = table[entry * ENTRY_QUADS].x;\n"
+        "    if ((head & ENTRY_BARRIER) != 0u && !grid_barrier()) {\n        return false;\n    }\n"
+        "    switch (head & 0xFFu) {\n",
+        gi_dispatch_table_count(m->table));
+    for (uint32_t i = 0; i < m->n_stages; i++) {
+        fprintf(m->out, "    case %uu:\n        begin_s%u();\n        all_s%u();\n        break;\n",
+                i, i, i);
+    }
+    fputs("    }\n    }\n    return true;\n}\n", m->out);
+}
+
+void gi_persistent_write_walk(const struct gi_persistent_maker *m)
+{
+    for (uint32_t i = 0; i < m->n_stages; i++) {
+        write_calls(m, i);
+    }
+    const struct period period = find_period(m);
+    const uint32_t n_written =
+        gi_dispatch_table_count(m->table) - period.size * (period.n_times - 1);
+    if (period.n_times > 1 && n_written <= MAX_WRITTEN) {
+        write_straight_walk(m, &period);
+    } else {
+        write_switched_walk(m);
+    }
+}

@@ -1,0 +1,363 @@
+// Byte-level byte pair encoding as GPT-2 has it: each byte of a word is a token, and the pair of
+// neighbours that comes first in the list of merges becomes one, until no pair is in the list.
+//   Radford et al., Language Models are Unsupervised Multitask Learners (2019), section 2.2.
+#include "tokenizer/array.h"
+#include "tokenizer/tokenizer_impl.h"
+#include "tokenizer/utf8.h"
+#include "tokenizer/vocab/merge_heap.h"
+#include "tokenizer/vocab/pretokenizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+//-- bytes as characters -----------------------------------------------------------------------
+
+// A byte that is printable in Latin-1 stands for itself; the others, 0 to 0x20, 0x7f to 0xa0 and
+// 0xad, for the characters from U+0100 on in their order.
+static uint32_t character_of(uint8_t byte)
+{
+    return byte <= 0x20                   ? 0x100u + byte
+           : byte >= 0x7f && byte <= 0xa0 ? 0x121u + byte - 0x7fu
+           : byte == 0xad                 ? 0x143u
+                                          : byte;
+}
+
+// The byte that a character stands for, -1: none.
+static int byte_of(uint32_t character)
+{
+    uint32_t byte = character < 0x100   ? character
+                    : character < 0x121 ? character - 0x100
+                    : character < 0x143 ? character - 0x121 + 0x7f
+                                        : 0xad;
+    return character_of((uint8_t)byte) == character ? (int)byte : -1;
+}
+
+// Characters outside the table stay as they are.
+static size_t decode_token(char *text, size_t size)
+{
+    size_t n = 0;
+    for (size_t offset = 0; offset < size;) {
+        size_t start = offset;
+        int byte = byte_of(gi_utf8_next((struct gi_text){text, size}, &offset));
+        if (byte >= 0) {
+            text[n++] = (char)byte;
+        } else {
+            memmove(text + n, text + start, offset - start);
+            n += offset - start;
+        }
+    }
+    return n;
+}
+
+//-- merges ------------------------------------------------------------------------------------
+
+#define NO_MERGE UINT32_MAX
+
+struct merge {
+    int32_t left, right, joined; // left is GI_NO_TOKEN in a free slot
+    uint32_t rank;
+};
+
+struct bpe {
+    struct gi_pretokenizer *pretokenizer;
+    int32_t byte_ids[256]; // GI_NO_TOKEN: the vocabulary has no such byte
+    struct merge *merges;  // hash table
+    size_t mask;
+};
+
+static struct merge *find_merge(const struct bpe *bpe, int32_t left, int32_t right)
+{
+    uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;
+    size_t slot = (hash ^ hash >> 29) & bpe->mask;
+    while (bpe->merges[slot].left != GI_NO_TOKEN &&
+           (bpe->merges[slot].left != left || bpe->merges[slot].right != right)) {
+        slot = (slot + 1) & bpe->mask;
+    }
+    return &bpe->merges[slot];
+}
+
+static bool refuse_merge(struct gi_text merge, size_t rank, const char *reason,
+                         struct glinfer_error *err)
+{
+    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "merge %zu of the vocabulary (tokenizer.ggml.merges), '%.*s', %s", rank,
+                        (int)(merge.size < 64 ? merge.size : 64), merge.data, reason);
+}
+
+// The first space that is not the first byte parts the two.
+static bool add_merge(struct bpe *bpe, const struct gi_text_map *ids, struct gi_text text,
+                      uint32_t rank, struct glinfer_error *err)
+{
+    const char *space = text.size > 1 ? memchr(text.data + 1, ' ', text.size - 1) : NULL;
+    if (!space) {
+        return refuse_merge(text, rank, "has no space between two tokens", err);
+    }
+    struct gi_text left = {text.data, (size_t)(space - text.data)};
+    struct gi_text right = {space + 1, text.size - left.size - 1};
+    struct merge merge = {gi_text_map_find(ids, left), gi_text_map_find(ids, right),
+                          gi_text_map_find_joined(ids, left, right), rank};
+    if (merge.left < 0 || merge.right < 0 || merge.joined < 0) {
+        return refuse_merge(text, rank, "names or makes a token that is not in the vocabulary",
+                            err);
+    }
+    struct merge *slot = find_merge(bpe, merge.left, merge.right);
+    if (slot->left == GI_NO_TOKEN) {
+        *slot = merge;
+    }
+    return true;
+}
+
+static bool init_merges(struct bpe *bpe, const struct gi_text_map *ids,
+                        const struct gi_vocab *vocab, struct glinfer_error *err)
+{
+    if (vocab->n_merges >= NO_MERGE) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "the vocabulary has %zu merges, which is too many", vocab->n_merges);
+    }
+    size_t n_slots = 16;
+    while (n_slots < vocab->n_merges * 2) {
+        n_slots *= 2;
+    }
+    bpe->merges = gi_array_zeroed(n_slots, sizeof(*bpe->merges), "the merges", err);
+    if (!bpe->merges) {
+        return false;
+    }
+    bpe->mask = n_slots - 1;
+    for (size_t i = 0; i < n_slots; i++) {
+        bpe->merges[i].left = GI_NO_TOKEN;
+    }
+    for (size_t i = 0; i < vocab->n_merges; i++) {
+        if (!add_merge(bpe, ids, vocab->merges[i], (uint32_t)i, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void init_bytes(struct bpe *bpe, const struct gi_text_map *ids)
+{
+    for (size_t byte = 0; byte < 256; byte++) {
+        char text[4];
+        size_t size = gi_utf8_put(character_of((uint8_t)byte), text);
+        bpe->byte_ids[byte] = gi_text_map_find(ids, (struct gi_text){text, size});
+    }
+}
+
+static void destroy_bpe(void *state)
+{
+    struct bpe *bpe = state;
+    if (!bpe) {
+        return;
+    }
+    gi_pretokenizer_destroy(bpe->pretokenizer);
+    free(bpe->merges);
+    free(bpe);
+}
+
+static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
+                        struct glinfer_error *err)
+{
+    struct bpe *bpe = gi_array_zeroed(1, sizeof(*bpe), "a tokenizer", err);
+    if (!bpe) {
+        return NULL;
+    }
+    bpe->pretokenizer = gi_pretokenizer_create(vocab->pre, err);
+    if (!bpe->pretokenizer || !init_merges(bpe, &tokenizer->text_to_id, vocab, err)) {
+        destroy_bpe(bpe);
+        return NULL;
+    }
+    init_bytes(bpe, &tokenizer->text_to_id);
+    snprintf(tokenizer->name, sizeof(tokenizer->name), "gpt2/%s",
+             gi_pretokenizer_name(bpe->pretokenizer));
+    tokenizer->is_bos_added = gi_pretokenizer_adds_bos(bpe->pretokenizer);
+    return bpe;
+}
+
+//-- words -------------------------------------------------------------------------------------
+
+// A token of the word so far. A node that was merged into the one before it is dead.
+struct node {
+    int32_t id;         // GI_NO_TOKEN: dead, or a byte without a token
+    int32_t prev, next; // -1: none
+};
+
+// Scratch of one call.
+struct word {
+    struct node *nodes;
+    size_t node_capacity;
+    struct gi_merge_heap heap;
+};
+
+static void finish_word(struct word *word)
+{
+    free(word->nodes);
+    gi_merge_heap_finish(&word->heap);
+}
+
+// Offers the pair that starts at a node.
+static void offer_pair(const struct bpe *bpe, struct word *word, int32_t node)
+{
+    if (node < 0 || word->nodes[node].next < 0) {
+        return;
+    }
+    int32_t left = word->nodes[node].id, right = word->nodes[word->nodes[node].next].id;
+    if (left == GI_NO_TOKEN || right == GI_NO_TOKEN) {
+        return;
+    }
+    const struct merge *merge = find_merge(bpe, left, right);
+    if (merge->left != GI_NO_TOKEN) {
+        gi_merge_heap_push(&word->heap,
+                           (struct gi_merge){merge->rank, node, left, right, merge->joined});
+    }
+}
+
+static void apply_merge(const struct bpe *bpe, struct word *word, const struct gi_merge *merge)
+{
+    struct node *left = &word->nodes[merge->node];
+    if (left->id != merge->left || left->next < 0 || word->nodes[left->next].id != merge->right) {
+        return;
+    }
+    struct node *right = &word->nodes[left->next];
+    left->id = merge->joined;
+    left->next = right->next;
+    right->id = GI_NO_TOKEN;
+    if (left->next >= 0) {
+        word->nodes[left->next].prev = merge->node;
+    }
+    offer_pair(bpe, word, left->prev);
+    offer_pair(bpe, word, merge->node);
+}
+
+// A pair is offered at most once when the word begins and twice a merge, of which there are fewer
+// than bytes.
+static bool reserve_word(struct word *word, size_t size, struct glinfer_error *err)
+{
+    if (size > INT32_MAX / 4) {
+        return gi_error_no_memory(err, size, "a word");
+    }
+    struct node *nodes = gi_array_grow(word->nodes, &word->node_capacity, size, sizeof(*nodes),
+                                       "the bytes of a word", err);
+    if (!nodes) {
+        return false;
+    }
+    word->nodes = nodes;
+    return gi_merge_heap_reserve(&word->heap, 3 * size, err);
+}
+
+static bool encode_word(const struct bpe *bpe, struct word *word, struct gi_text text,
+                        struct gi_ids *ids, struct glinfer_error *err)
+{
+    if (!reserve_word(word, text.size, err)) {
+        return false;
+    }
+    int32_t n = (int32_t)text.size;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t next = i + 1 < n ? i + 1 : -1;
+        word->nodes[i] = (struct node){bpe->byte_ids[(uint8_t)text.data[i]], i - 1, next};
+    }
+    word->heap.count = 0;
+    for (int32_t i = 0; i < n; i++) {
+        offer_pair(bpe, word, i);
+    }
+    while (word->heap.count) {
+        struct gi_merge merge = gi_merge_heap_pop(&word->heap);
+        apply_merge(bpe, word, &merge);
+    }
+    for (int32_t i = 0; i >= 0; i = word->nodes[i].next) {
+        if (word->nodes[i].id != GI_NO_TOKEN && !gi_ids_push(ids, word->nodes[i].id, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+//-- text --------------------------------------------------------------------------------------
+
+// The token that spells the whole word, or GI_NO_TOKEN. scratch has room for two bytes each.
+static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text word, char *scratch)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < word.size; i++) {
+        n += gi_utf8_put(character_of((uint8_t)word.data[i]), scratch + n);
+    }
+    return gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){scratch, n});
+}
+
+// Valid text, cut into words that end at ends. scratch is NULL or as in find_word.
+static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                         const struct gi_word_ends *ends, char *scratch, struct gi_ids *ids,
+                         struct glinfer_error *err)
+{
+    const struct bpe *bpe = tokenizer->state;
+    struct word word = {0};
+    bool is_done = true;
+    size_t start = 0;
+    for (size_t i = 0; is_done && i < ends->count; i++) {
+        struct gi_text part = {text.data + start, ends->data[i] - start};
+        int32_t id = scratch ? find_word(tokenizer, part, scratch) : GI_NO_TOKEN;
+        is_done = id >= 0 ? gi_ids_push(ids, id, err) : encode_word(bpe, &word, part, ids, err);
+        start = ends->data[i];
+    }
+    finish_word(&word);
+    return is_done;
+}
+
+// The text repaired, the same with surrogates hidden, and scratch, in one allocation.
+struct repaired {
+    char *memory;
+    struct gi_text text, subject;
+    char *scratch;
+};
+
+static bool init_repaired(struct repaired *repaired, struct gi_text text, struct glinfer_error *err)
+{
+    if (text.size > SIZE_MAX / 9) {
+        return gi_error_no_memory(err, text.size, "a text");
+    }
+    repaired->memory = malloc(text.size * 9);
+    if (!repaired->memory) {
+        return gi_error_no_memory(err, text.size * 9, "a text");
+    }
+    bool has_surrogates;
+    size_t size = gi_utf8_repair(text, repaired->memory, &has_surrogates);
+    repaired->text = (struct gi_text){repaired->memory, size};
+    repaired->subject = repaired->text;
+    repaired->scratch = repaired->memory + text.size * 3;
+    if (has_surrogates) {
+        memcpy(repaired->scratch, repaired->memory, size);
+        gi_utf8_hide_surrogates(repaired->scratch, size);
+        repaired->subject.data = repaired->scratch;
+    }
+    return true;
+}
+
+static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                        struct gi_ids *ids, struct glinfer_error *err)
+{
+    const struct bpe *bpe = tokenizer->state;
+    struct repaired repaired = {0};
+    if (!text.size) {
+        return true;
+    }
+    if (!init_repaired(&repaired, text, err)) {
+        return false;
+    }
+    struct gi_word_ends ends = {0};
+    char *scratch = gi_pretokenizer_ignores_merges(bpe->pretokenizer) ? repaired.scratch : NULL;
+    bool is_done = gi_pretokenizer_split(bpe->pretokenizer, repaired.subject, &ends, err) &&
+                   encode_words(tokenizer, repaired.text, &ends, scratch, ids, err);
+    gi_word_ends_finish(&ends);
+    free(repaired.memory);
+    return is_done;
+}
+
+const struct gi_tokenizer_model gi_bpe_model = {
+    .name = "gpt2",
+    .default_bos = GI_NO_TOKEN,
+    .default_eos = GI_NO_TOKEN,
+    .default_unk = GI_NO_TOKEN,
+    .create = create_bpe,
+    .destroy = destroy_bpe,
+    .encode = encode_text,
+    .decode = decode_token,
+};

@@ -1,0 +1,448 @@
+#include "tokenizer/vocab/pretokenizer.h"
+
+#include "tokenizer/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+//-- table -------------------------------------------------------------------------------------
+
+// Unicode's White_Space, to stand in a class: \s of PCRE2 has U+180E besides.
+#define SPACE                                                                                      \
+    "\\x{09}-\\x{0d} \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"        \
+    "\\x{205f}\\x{3000}"
+#define CONTRACTIONS "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]"
+// All spaces before a word but the last, or all that end the text.
+#define SPACES_BUT_LAST "[" SPACE "]+(?![^" SPACE "])"
+#define SPACES          SPACES_BUT_LAST "|[" SPACE "]+"
+#define LINE_ENDS       "[" SPACE "]*[\\r\\n]+"
+
+#define GPT2                                                                                       \
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" SPACE "\\p{L}\\p{N}]+|" SPACES_BUT_LAST
+#define WORD           "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
+#define SIGNS          " ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n]*"
+#define SIGNS_OR_SLASH " ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n/]*"
+#define LLAMA3         CONTRACTIONS "|" WORD "|\\p{N}{1,3}|" SIGNS "|" LINE_ENDS "|" SPACES
+#define QWEN2          CONTRACTIONS "|" WORD "|\\p{N}|" SIGNS "|" LINE_ENDS "|" SPACES
+#define QWEN35                                                                                     \
+    CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^" SPACE                        \
+                 "\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" LINE_ENDS "|" SPACES
+#define SEED_CODER                                                                                 \
+    CONTRACTIONS "|" WORD "|\\p{N}| ?[^" SPACE "\\p{L}\\p{N}\\r\\n]+|" LINE_ENDS "|" SPACES
+#define BAILING                                                                                    \
+    "'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|" WORD "|\\p{N}|" SIGNS "|[" SPACE                 \
+    "]*[\\r\\n]|" SPACES
+#define MINICPM5 CONTRACTIONS "|" WORD "|\\p{N}+|" SIGNS "|" LINE_ENDS "|" SPACES
+// Letters but a-z, letters but A-Z: runs in which the case changes once.
+#define UPPER "[^\\P{L}a-z]"
+#define LOWER "[^\\P{L}A-Z]"
+#define CASED(suffix)                                                                              \
+    CASED_AS(UPPER "*" LOWER "+", suffix) "|" CASED_AS(UPPER "+" LOWER "*", suffix)
+#define CASED_AS(word, suffix) "[^\\r\\n\\p{L}\\p{N}]?" word suffix
+#define TEKKEN                 CASED("") "|\\p{N}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
+#define GPT4O                                                                                      \
+    CASED("(?:" CONTRACTIONS ")?")                                                                 \
+    "|\\p{N}{1,3}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
+#define DEEPSEEK3                                                                                  \
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"                                        \
+    "|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|" LINE_ENDS           \
+    "|" SPACES
+#define EXAONE_MOE                                                                                 \
+    CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?[^" SPACE  \
+                 "\\p{L}\\p{N}]+[\\r\\n/]?|[" SPACE "]*[\\r\\n]|" SPACES
+#define UFAKZEKA      WORD "|\\p{N}|" SIGNS "|" LINE_ENDS "|" SPACES
+#define ENDING(count) "[" SPACE "]{" count "}(?![^" SPACE "])"
+#define JAIS2                                                                                      \
+    CONTRACTIONS                                                                                   \
+    "|" WORD "|\\p{N}{1,3}|" SIGNS "|" LINE_ENDS                                                   \
+    "|" ENDING("512") "|" ENDING("256") "|" ENDING("128") "|" ENDING("64") "|" ENDING(             \
+        "32") "|" ENDING("16") "|" ENDING("8") "|" ENDING("4") "|" ENDING("1,2") "|[" SPACE "]"
+#define SPARK                                                                                      \
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"                                        \
+    "|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+|[\\r\\n]|" SPACES
+#define GRANITE97                                                                                  \
+    CASED_AS("(?:" UPPER "|\\p{M})*(?:" LOWER "|\\p{M})+", "(?:" CONTRACTIONS ")?")                \
+    "|" CASED_AS("(?:" UPPER "|\\p{M})+(?:" LOWER "|\\p{M})*",                                     \
+                 "(?:" CONTRACTIONS ")?") "|\\p{N}{1,3}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
+#define SENTENCE_SIGNS                                                                             \
+    " ?[^(" SPACE "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
+#define WIDE_SIGNS                                                                                 \
+    "!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3001}\\x{3002}"
+// [SPACE]+$, which alone would try a long run that ends no text at each of its spaces.
+#define ENDING_SPACES "(?<![" SPACE "])[" SPACE "]++$"
+// U+0800 to the end of Han, and Hangul, without the spaces among them.
+#define BROAD_CJK                                                                                  \
+    "[\\x{800}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}"                 \
+    "\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{9fa5}\\x{ac00}-\\x{d7ff}]+"
+#define CJK "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+"
+// Letters of Latin, Greek, Cyrillic and other scripts that have case.
+#define CASED_LETTERS                                                                              \
+    "A-Za-z\\x{b5}\\x{c0}-\\x{d6}\\x{d8}-\\x{f6}\\x{f8}-\\x{1ba}\\x{1bc}-\\x{1bf}"                 \
+    "\\x{1c4}-\\x{293}\\x{295}-\\x{2af}\\x{370}-\\x{373}\\x{376}\\x{377}\\x{37b}-\\x{37d}"         \
+    "\\x{37f}\\x{386}\\x{388}-\\x{38a}\\x{38c}\\x{38e}-\\x{3a1}\\x{3a3}-\\x{3f5}"                  \
+    "\\x{3f7}-\\x{481}\\x{48a}-\\x{52f}\\x{531}-\\x{556}\\x{10a0}-\\x{10c5}"                       \
+    "\\x{13a0}-\\x{13f5}\\x{13f8}-\\x{13fd}\\x{1c90}-\\x{1cba}\\x{1cbd}-\\x{1cbf}"                 \
+    "\\x{1d00}-\\x{1d2b}\\x{1d6b}-\\x{1d77}\\x{1d79}-\\x{1d9a}\\x{1e00}-\\x{1f15}"                 \
+    "\\x{1f18}-\\x{1f1d}\\x{1f20}-\\x{1f45}\\x{1f48}-\\x{1f4d}\\x{1f50}-\\x{1f57}"                 \
+    "\\x{1f59}\\x{1f5b}\\x{1f5d}\\x{1f5f}-\\x{1f7d}\\x{1f80}-\\x{1fb4}\\x{1fb6}-\\x{1fbc}"         \
+    "\\x{1fbe}\\x{1fc2}-\\x{1fc4}\\x{1fc6}-\\x{1fcc}\\x{1fd0}-\\x{1fd3}"                           \
+    "\\x{1fd6}-\\x{1fdb}\\x{1fe0}-\\x{1fec}\\x{1ff2}-\\x{1ff4}\\x{1ff6}-\\x{1ffc}"                 \
+    "\\x{2102}\\x{2107}\\x{210a}-\\x{2113}\\x{2115}\\x{2119}-\\x{211d}\\x{2124}\\x{2126}"          \
+    "\\x{2128}\\x{212a}-\\x{212d}\\x{212f}-\\x{2134}\\x{2139}\\x{213c}-\\x{213f}"                  \
+    "\\x{2145}-\\x{2149}\\x{214e}\\x{2183}\\x{2184}\\x{2c00}-\\x{2c7b}\\x{2c7e}-\\x{2ce4}"         \
+    "\\x{2ceb}-\\x{2cee}\\x{2cf2}\\x{2cf3}\\x{a640}-\\x{a66d}\\x{a680}-\\x{a69b}"                  \
+    "\\x{a722}-\\x{a76f}\\x{a771}-\\x{a787}\\x{a78b}-\\x{a78e}\\x{ab70}-\\x{abbf}"                 \
+    "\\x{fb00}-\\x{fb06}\\x{fb13}-\\x{fb17}\\x{ff21}-\\x{ff3a}\\x{ff41}-\\x{ff5a}"                 \
+    "\\x{10400}-\\x{1044f}\\x{104b0}-\\x{104d3}\\x{104d8}-\\x{104fb}\\x{10c80}-\\x{10cb2}"         \
+    "\\x{10cc0}-\\x{10cf2}\\x{118a0}-\\x{118df}\\x{1e900}-\\x{1e943}"
+
+#define NAMES_MAX   14
+#define REGEXES_MAX 6
+
+struct pre_row {
+    const char *names[NAMES_MAX];
+    const char *regexes[REGEXES_MAX];
+    bool ignores_merges;
+    bool adds_bos;
+};
+
+// What each name stands for: src/llama-vocab.cpp of llama.cpp, which gave the names.
+// clang-format off
+static const struct pre_row pre_rows[] = {
+    {.names = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b",
+               "mellum2"},
+     .regexes = {"\\p{N}", GPT2}},
+    {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0",
+               "lfm2", "jina-v5-nano"},
+     .regexes = {LLAMA3}, .ignores_merges = true, .adds_bos = true},
+    {.names = {"smaug-bpe", "dbrx", "chatglm-bpe"},
+     .regexes = {LLAMA3}},
+    {.names = {"glm4", "glm5"},
+     .regexes = {LLAMA3}, .ignores_merges = true},
+    {.names = {"qwen2", "deepseek-r1-qwen", "megrez", "kormo", "stablelm2", "hunyuan", "solar-open",
+               "grok-2", "f2llmv2"},
+     .regexes = {QWEN2}},
+    {.names = {"qwen35"},
+     .regexes = {QWEN35}},
+    {.names = {"gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "exaone4", "trillion",
+               "granite-docling", "gigachat", "a.x-4.0", "mellum", "modern-bert"},
+     .regexes = {GPT2}},
+    {.names = {"default"},
+     .regexes = {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
+    {.names = {"falcon"},
+     .regexes = {"[\\p{P}$+<=>^~|`]+", GPT2, "[0-9][0-9][0-9]"}},
+    {.names = {"deepseek-llm"},
+     .regexes = {"[\\r\\n]", "[" SPACE "]?[" CASED_LETTERS "]+", "[" SPACE "]?[" WIDE_SIGNS "]+",
+                 ENDING_SPACES, BROAD_CJK, "\\p{N}+"}},
+    {.names = {"deepseek-coder"},
+     .regexes = {"[\\r\\n]", "[" SPACE "]?\\p{L}+", "[" SPACE "]?\\p{P}+", BROAD_CJK, "\\p{N}"}},
+    {.names = {"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"},
+     .regexes = {"\\p{N}{1,3}", CJK, DEEPSEEK3}},
+    {.names = {"tekken"},
+     .regexes = {TEKKEN}, .ignores_merges = true, .adds_bos = true},
+    {.names = {"gpt-4o", "llama4", "kanana2", "minimax-m2", "talkie"},
+     .regexes = {GPT4O}},
+    {.names = {"bailingmoe", "bailingmoe2", "llada-moe"},
+     .regexes = {BAILING}},
+    {.names = {"seed-coder"},
+     .regexes = {SEED_CODER}},
+    {.names = {"minicpm5"},
+     .regexes = {"\\p{N}{1,3}", MINICPM5}, .ignores_merges = true},
+    {.names = {"exaone-moe"},
+     .regexes = {EXAONE_MOE}},
+    {.names = {"ufakzeka"},
+     .regexes = {UFAKZEKA}},
+    {.names = {"laguna"},
+     .regexes = {"[^\\n]+|[\\n]+", QWEN2}},
+    {.names = {"jais-2"},
+     .regexes = {JAIS2}},
+    {.names = {"spark2_5"},
+     .regexes = {"\\p{N}{1,3}", CJK, SPARK, "\\p{N}"}},
+    {.names = {"granite-embed-multi-97m"},
+     .regexes = {GRANITE97}, .ignores_merges = true},
+    {.names = {"chameleon"},
+     .regexes = {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", "[\\t\\n]|    |  ", "\\p{N}",
+                 "[\\p{P}!-/:-@\\[-`{-~]", GPT2},
+     .adds_bos = true},
+    {.names = {"bloom", "poro-chat", "gpt3-finnish"},
+     .regexes = {SENTENCE_SIGNS}},
+    {.names = {"viking"},
+     .regexes = {SENTENCE_SIGNS, "\\p{N}"}},
+};
+// clang-format on
+
+#define N_PRE_ROWS (sizeof(pre_rows) / sizeof(pre_rows[0]))
+
+struct gi_pretokenizer {
+    const struct pre_row *row;
+    const char *name; // the one of row->names that was asked for
+    pcre2_general_context *memory;
+    pcre2_code *codes[REGEXES_MAX];
+    size_t n_codes;
+};
+
+// PCRE2 takes its memory where everything else of the tokenizer does.
+static void *allocate(PCRE2_SIZE size, void *user)
+{
+    (void)user;
+    return malloc(size);
+}
+
+static void release(void *memory, void *user)
+{
+    (void)user;
+    free(memory);
+}
+
+//-- create ------------------------------------------------------------------------------------
+
+static bool is_name(struct gi_text text, const char *name)
+{
+    return text.size == strlen(name) && memcmp(text.data, name, text.size) == 0;
+}
+
+static bool find_row(struct gi_pretokenizer *pretokenizer, struct gi_text pre)
+{
+    for (size_t r = 0; r < N_PRE_ROWS; r++) {
+        for (size_t i = 0; i < NAMES_MAX && pre_rows[r].names[i]; i++) {
+            if (is_name(pre, pre_rows[r].names[i])) {
+                pretokenizer->row = &pre_rows[r];
+                pretokenizer->name = pre_rows[r].names[i];
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool refuse_pre(struct gi_text pre, struct glinfer_error *err)
+{
+    char known[768] = "";
+    size_t n = 0;
+    for (size_t r = 0; r < N_PRE_ROWS; r++) {
+        for (size_t i = 0; i < NAMES_MAX && pre_rows[r].names[i] && n < sizeof(known); i++) {
+            n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
+                                  pre_rows[r].names[i]);
+        }
+    }
+    return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "the pre-tokenizer '%.*s' (tokenizer.ggml.pre) is not supported; these "
+                        "are: %s",
+                        (int)(pre.size < 64 ? pre.size : 64), pre.data, known);
+}
+
+#define COMPILE_OPTIONS (PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_UTF_CHECK)
+
+static bool compile_regex(struct gi_pretokenizer *pretokenizer, const char *regex,
+                          struct glinfer_error *err)
+{
+    int error = PCRE2_ERROR_HEAP_FAILED;
+    PCRE2_SIZE offset = 0;
+    pcre2_compile_context *context = pcre2_compile_context_create(pretokenizer->memory);
+    pcre2_code *code = !context ? NULL
+                                : pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED,
+                                                COMPILE_OPTIONS, &error, &offset, context);
+    pcre2_compile_context_free(context);
+    if (!code) {
+        if (error == PCRE2_ERROR_HEAP_FAILED) {
+            return gi_error_no_memory(err, strlen(regex), "a pre-tokenizer");
+        }
+        PCRE2_UCHAR text[128] = "";
+        pcre2_get_error_message(error, text, sizeof(text));
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "PCRE2 refuses the pre-tokenizer %s at byte %zu: %s",
+                            pretokenizer->name, (size_t)offset, (const char *)text);
+    }
+    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); // without it the interpreter does the same
+    pretokenizer->codes[pretokenizer->n_codes++] = code;
+    return true;
+}
+
+struct gi_pretokenizer *gi_pretokenizer_create(struct gi_text pre, struct glinfer_error *err)
+{
+    struct gi_pretokenizer *pretokenizer =
+        gi_array_zeroed(1, sizeof(*pretokenizer), "a pre-tokenizer", err);
+    if (!pretokenizer) {
+        return NULL;
+    }
+    pretokenizer->memory = pcre2_general_context_create(allocate, release, NULL);
+    if (!pretokenizer->memory) {
+        gi_error_no_memory(err, sizeof(*pretokenizer), "a pre-tokenizer");
+        goto fail;
+    }
+    if (!pre.size) {
+        pre = (struct gi_text){"default", strlen("default")};
+    }
+    if (!find_row(pretokenizer, pre)) {
+        refuse_pre(pre, err);
+        goto fail;
+    }
+    for (size_t i = 0; i < REGEXES_MAX && pretokenizer->row->regexes[i]; i++) {
+        if (!compile_regex(pretokenizer, pretokenizer->row->regexes[i], err)) {
+            goto fail;
+        }
+    }
+    return pretokenizer;
+fail:
+    gi_pretokenizer_destroy(pretokenizer);
+    return NULL;
+}
+
+void gi_pretokenizer_destroy(struct gi_pretokenizer *pretokenizer)
+{
+    if (!pretokenizer) {
+        return;
+    }
+    for (size_t i = 0; i < pretokenizer->n_codes; i++) {
+        pcre2_code_free(pretokenizer->codes[i]);
+    }
+    pcre2_general_context_free(pretokenizer->memory);
+    free(pretokenizer);
+}
+
+const char *gi_pretokenizer_name(const struct gi_pretokenizer *pretokenizer)
+{
+    return pretokenizer->name;
+}
+
+bool gi_pretokenizer_ignores_merges(const struct gi_pretokenizer *pretokenizer)
+{
+    return pretokenizer->row->ignores_merges;
+}
+
+bool gi_pretokenizer_adds_bos(const struct gi_pretokenizer *pretokenizer)
+{
+    return pretokenizer->row->adds_bos;
+}
+
+//-- split -------------------------------------------------------------------------------------
+
+void gi_word_ends_finish(struct gi_word_ends *ends)
+{
+    free(ends->data);
+    memset(ends, 0, sizeof(*ends));
+}
+
+static bool push_end(struct gi_word_ends *ends, size_t end, struct glinfer_error *err)
+{
+    size_t *data = gi_array_grow(ends->data, &ends->capacity, ends->count + 1, sizeof(*data),
+                                 "the words of a text", err);
+    if (!data) {
+        return false;
+    }
+    ends->data = data;
+    data[ends->count++] = end;
+    return true;
+}
+
+// What a split needs and creates once.
+struct matcher {
+    pcre2_match_data *data;
+    pcre2_match_context *context;
+};
+
+static void finish_matcher(struct matcher *matcher)
+{
+    pcre2_match_data_free(matcher->data);
+    pcre2_match_context_free(matcher->context);
+}
+
+static bool init_matcher(struct matcher *matcher, const struct gi_pretokenizer *pretokenizer,
+                         struct glinfer_error *err)
+{
+    matcher->data = pcre2_match_data_create(1, pretokenizer->memory);
+    matcher->context = pcre2_match_context_create(pretokenizer->memory);
+    if (!matcher->data || !matcher->context) {
+        finish_matcher(matcher);
+        return gi_error_no_memory(err, sizeof(*matcher), "a pre-tokenizer");
+    }
+    pcre2_set_match_limit(matcher->context, UINT32_MAX);
+    pcre2_set_depth_limit(matcher->context, UINT32_MAX);
+    return true;
+}
+
+// Finds the next match in piece from start on; *found is false at the end. The compiled form has a
+// fixed stack; where that is too small the interpreter takes over, whose stack is the heap.
+static bool find_match(const struct matcher *matcher, const pcre2_code *code, struct gi_text piece,
+                       size_t start, bool *found, struct glinfer_error *err)
+{
+    PCRE2_SPTR subject = (PCRE2_SPTR)piece.data;
+    int n = pcre2_match(code, subject, piece.size, start, PCRE2_NO_UTF_CHECK, matcher->data,
+                        matcher->context);
+    if (n == PCRE2_ERROR_JIT_STACKLIMIT) {
+        n = pcre2_match(code, subject, piece.size, start, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
+                        matcher->data, matcher->context);
+    }
+    *found = n >= 0;
+    return n >= 0 || n == PCRE2_ERROR_NOMATCH ||
+           gi_error_no_memory(err, piece.size, "matching a pre-tokenizer");
+}
+
+// Appends the ends, from the start of the text on, of what the expression matches in the piece at
+// offset and of what lies between the matches.
+static bool split_piece(const struct matcher *matcher, const pcre2_code *code, struct gi_text piece,
+                        size_t offset, struct gi_word_ends *ends, struct glinfer_error *err)
+{
+    size_t done = 0;
+    while (done < piece.size) {
+        bool found;
+        if (!find_match(matcher, code, piece, done, &found, err)) {
+            return false;
+        }
+        const PCRE2_SIZE *span = pcre2_get_ovector_pointer(matcher->data);
+        if (!found || span[1] == span[0]) {
+            return push_end(ends, offset + piece.size, err);
+        }
+        if (span[0] > done && !push_end(ends, offset + span[0], err)) {
+            return false;
+        }
+        if (!push_end(ends, offset + span[1], err)) {
+            return false;
+        }
+        done = span[1];
+    }
+    return true;
+}
+
+static bool split_pieces(const struct matcher *matcher, const pcre2_code *code, struct gi_text text,
+                         const struct gi_word_ends *pieces, struct gi_word_ends *ends,
+                         struct glinfer_error *err)
+{
+    size_t start = 0;
+    ends->count = 0;
+    for (size_t i = 0; i < pieces->count; i++) {
+        struct gi_text piece = {text.data + start, pieces->data[i] - start};
+        if (!split_piece(matcher, code, piece, start, ends, err)) {
+            return false;
+        }
+        start = pieces->data[i];
+    }
+    return true;
+}
+
+bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi_text text,
+                           struct gi_word_ends *ends, struct glinfer_error *err)
+{
+    ends->count = 0;
+    if (!text.size) {
+        return true;
+    }
+    struct matcher matcher;
+    if (!init_matcher(&matcher, pretokenizer, err)) {
+        return false;
+    }
+    struct gi_word_ends pieces = {0};
+    bool is_done = push_end(ends, text.size, err);
+    for (size_t i = 0; is_done && i < pretokenizer->n_codes; i++) {
+        struct gi_word_ends swapped = pieces;
+        pieces = *ends;
+        *ends = swapped;
+        is_done = split_pieces(&matcher, pretokenizer->codes[i], text, &pieces, ends, err);
+    }
+    gi_word_ends_finish(&pieces);
+    finish_matcher(&matcher);
+    return is_done;
+}

@@ -1,0 +1,374 @@
+#include "tokenizer/vocab/special.h"
+
+#include "tokenizer/array.h"
+
+#include <stdlib.h>
+
+//-- what tokens are known to be ----------------------------------------------------------------
+
+// Files seldom say which tokens end a turn, so they are known by their spelling. These lists are
+// what llama.cpp holds to be so (llama_vocab::impl::load).
+static const char *const stop_tokens[] = {
+    "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>",
+    "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]",
+    "<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>",
+    "<｜end▁of▁sentence｜>", "[e~[",
+    // Padding, and the border between two files or repositories.
+    "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]", "<|fim_repo|>", "<|repo_name|>",
+    "<fim-repo>", "<REPO>", "<reponame>", "<|file_sep|>"};
+
+// Control tokens, though some files call them ordinary.
+static const char *const control_tokens[] = {
+    "<|fim_prefix|>",  "<fim-prefix>", "<fim_prefix>",    "<｜fim▁begin｜>", "<PRE>",
+    "▁<PRE>",          "▁<SUF>",       "▁<MID>",          "<|code_prefix|>", "<|prefix|>",
+    "<|fim_suffix|>",  "<fim-suffix>", "<fim_suffix>",    "<｜fim▁hole｜>",  "<SUF>",
+    "<|code_suffix|>", "<|suffix|>",   "<|fim_middle|>",  "<fim-middle>",    "<fim_middle>",
+    "<｜fim▁end｜>",   "<MID>",        "<|code_middle|>", "<|middle|>"};
+
+// Part of an answer, though some files call them control tokens.
+static const char *const text_tokens[] = {"<|channel|>", "<|message|>", "<|start|>",
+                                          "<|constrain|>"};
+
+// A token that ends no answer in vocabularies that have the two others.
+struct stop_exception {
+    const char *text, *other, *another;
+    enum gi_token_type type;
+};
+
+static const struct stop_exception stop_exceptions[] = {
+    {"<|end|>", "<|return|>",       "<|call|>",         GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|return|>",       "<|calls|>",        GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|flush|>",        "<|call|>",         GI_TOKEN_TYPE_USER_DEFINED},
+    {"<|end|>", "<|flush|>",        "<|calls|>",        GI_TOKEN_TYPE_USER_DEFINED},
+    {"</s>",    "<|tool_response>", "<|tool_response>", GI_TOKEN_TYPE_NORMAL      },
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static int32_t find_token(const struct gi_text_map *text_to_id, const char *text)
+{
+    return gi_text_map_find(text_to_id, (struct gi_text){text, strlen(text)});
+}
+
+static size_t find_stop(const struct gi_special *special, int32_t id)
+{
+    size_t i = 0;
+    while (i < special->n_stop_ids && special->stop_ids[i] != id) {
+        i++;
+    }
+    return i;
+}
+
+static void add_stop(struct gi_special *special, int32_t id)
+{
+    if (id >= 0 && find_stop(special, id) == special->n_stop_ids &&
+        special->n_stop_ids < GI_STOP_IDS_MAX) {
+        special->stop_ids[special->n_stop_ids++] = id;
+    }
+}
+
+static void remove_stop(struct gi_special *special, int32_t id)
+{
+    size_t i = find_stop(special, id);
+    if (i < special->n_stop_ids) {
+        special->stop_ids[i] = special->stop_ids[--special->n_stop_ids];
+    }
+}
+
+static void apply_exceptions(struct gi_special *special, const struct gi_text_map *text_to_id,
+                             uint8_t *types)
+{
+    for (size_t i = 0; i < COUNT_OF(stop_exceptions); i++) {
+        int32_t id = find_token(text_to_id, stop_exceptions[i].text);
+        if (id >= 0 && find_token(text_to_id, stop_exceptions[i].other) >= 0 &&
+            find_token(text_to_id, stop_exceptions[i].another) >= 0) {
+            types[id] = (uint8_t)stop_exceptions[i].type;
+            remove_stop(special, id);
+        }
+    }
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void set_types(const struct gi_text_map *text_to_id, const char *const *tokens,
+                      size_t n_tokens, enum gi_token_type type, uint8_t *types)
+{
+    for (size_t i = 0; i < n_tokens; i++) {
+        int32_t id = find_token(text_to_id, tokens[i]);
+        if (id >= 0) {
+            types[id] = (uint8_t)type;
+        }
+    }
+}
+
+static void apply_known(struct gi_special *special, const struct gi_text_map *text_to_id,
+                        uint8_t *types, const int32_t *ends, size_t n_ends)
+{
+    set_types(text_to_id, stop_tokens, COUNT_OF(stop_tokens), GI_TOKEN_TYPE_CONTROL, types);
+    set_types(text_to_id, control_tokens, COUNT_OF(control_tokens), GI_TOKEN_TYPE_CONTROL, types);
+    set_types(text_to_id, text_tokens, COUNT_OF(text_tokens), GI_TOKEN_TYPE_USER_DEFINED, types);
+    for (size_t i = 0; i < n_ends; i++) {
+        add_stop(special, ends[i]);
+    }
+    for (size_t i = 0; i < COUNT_OF(stop_tokens); i++) {
+        add_stop(special, find_token(text_to_id, stop_tokens[i]));
+    }
+    apply_exceptions(special, text_to_id, types);
+    qsort(special->stop_ids, special->n_stop_ids, sizeof(special->stop_ids[0]), compare_ids);
+}
+
+void gi_special_add_stop(struct gi_special *special, int32_t id)
+{
+    add_stop(special, id);
+    qsort(special->stop_ids, special->n_stop_ids, sizeof(special->stop_ids[0]), compare_ids);
+}
+
+//-- collect -----------------------------------------------------------------------------------
+
+static bool is_special(const struct gi_special *special, size_t id)
+{
+    uint8_t type = special->types[id];
+    return gi_text_list_at(special->texts, id).size &&
+           (type == GI_TOKEN_TYPE_CONTROL || type == GI_TOKEN_TYPE_UNKNOWN ||
+            type == GI_TOKEN_TYPE_USER_DEFINED);
+}
+
+static int compare_texts(const void *a, const void *b, void *user)
+{
+    const struct gi_text_list *texts = user;
+    int32_t left_id = *(const int32_t *)a, right_id = *(const int32_t *)b;
+    struct gi_text left = gi_text_list_at(texts, (size_t)left_id);
+    struct gi_text right = gi_text_list_at(texts, (size_t)right_id);
+    int order = memcmp(left.data, right.data, left.size < right.size ? left.size : right.size);
+    if (order) {
+        return order;
+    }
+    return left.size != right.size ? (left.size > right.size) - (left.size < right.size)
+                                   : (left_id > right_id) - (left_id < right_id);
+}
+
+static void sort_ids(struct gi_special *special)
+{
+    qsort_r(special->ids, special->count, sizeof(*special->ids), compare_texts,
+            (void *)special->texts);
+    for (size_t i = 0; i < special->count; i++) {
+        special->first[(uint8_t)gi_text_list_at(special->texts, (size_t)special->ids[i]).data[0] +
+                       1]++;
+    }
+    for (size_t byte = 0; byte < 256; byte++) {
+        special->first[byte + 1] += special->first[byte];
+    }
+}
+
+bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
+                     const struct gi_text_map *text_to_id, uint8_t *types, const int32_t *ends,
+                     size_t n_ends, struct glinfer_error *err)
+{
+    special->texts = texts;
+    special->types = types;
+    apply_known(special, text_to_id, types, ends, n_ends);
+    for (size_t id = 0; id < texts->count; id++) {
+        special->count += is_special(special, id);
+    }
+    special->ids = gi_array_zeroed(special->count, sizeof(*special->ids), "special tokens", err);
+    if (!special->ids) {
+        return false;
+    }
+    size_t n = 0;
+    for (size_t id = 0; id < texts->count; id++) {
+        if (is_special(special, id)) {
+            special->ids[n++] = (int32_t)id;
+        }
+    }
+    sort_ids(special);
+    return true;
+}
+
+void gi_special_finish(struct gi_special *special)
+{
+    free(special->ids);
+    memset(special, 0, sizeof(*special));
+}
+
+bool gi_special_trims_after(const struct gi_special *special, int32_t id)
+{
+    static const char *const exceptions[] = {"<unk>", "<s>", "<|endoftext|>"};
+    struct gi_text text = gi_text_list_at(special->texts, (size_t)id);
+    bool is_trimming = special->is_trimming;
+    for (size_t i = 0; i < COUNT_OF(exceptions); i++) {
+        is_trimming = is_trimming && (text.size != strlen(exceptions[i]) ||
+                                      memcmp(text.data, exceptions[i], text.size) != 0);
+    }
+    return is_trimming;
+}
+
+//-- find --------------------------------------------------------------------------------------
+
+void gi_special_matches_finish(struct gi_special_matches *matches)
+{
+    free(matches->data);
+    memset(matches, 0, sizeof(*matches));
+}
+
+static struct gi_text text_at(const struct gi_special *special, size_t index)
+{
+    return gi_text_list_at(special->texts, (size_t)special->ids[index]);
+}
+
+// The first index in [low, high) whose text has a byte above limit at depth; all have that byte or
+// end before it, and those that end come first.
+static size_t find_above(const struct gi_special *special, size_t low, size_t high, size_t depth,
+                         int limit)
+{
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct gi_text text = text_at(special, middle);
+        int byte = text.size > depth ? (uint8_t)text.data[depth] : -1;
+        if (byte > limit) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+// Takes the token of that index as the match if the text has it there, and is longer than the match.
+static void try_token(const struct gi_special *special, size_t index, struct gi_text text,
+                      size_t size_max, struct gi_special_match *match)
+{
+    int32_t id = special->ids[index];
+    struct gi_text token = gi_text_list_at(special->texts, (size_t)id);
+    bool is_user_defined = special->types[id] == GI_TOKEN_TYPE_USER_DEFINED;
+    size_t end = is_user_defined ? text.size : match->control_end;
+    if (token.size > match->size && token.size <= size_max && end >= match->offset &&
+        token.size <= end - match->offset &&
+        memcmp(token.data, text.data + match->offset, token.size) == 0) {
+        match->size = token.size;
+        match->id = id;
+    }
+}
+
+// Sets size and id of the match to those of the longest token at its offset that has no more than
+// size_max bytes; false: there is none.
+static bool find_longest(const struct gi_special *special, struct gi_text text, size_t size_max,
+                         struct gi_special_match *match)
+{
+    uint8_t byte = (uint8_t)text.data[match->offset];
+    size_t low = special->first[byte], high = special->first[byte + 1];
+    match->size = 0;
+    for (size_t depth = 1; low < high && depth <= size_max; depth++) {
+        bool is_last = high - low == 1 || match->offset + depth == text.size;
+        for (; low < high && (is_last || text_at(special, low).size == depth); low++) {
+            try_token(special, low, text, size_max, match);
+        }
+        if (low < high) {
+            byte = (uint8_t)text.data[match->offset + depth];
+            low = find_above(special, low, high, depth, byte - 1);
+            high = find_above(special, low, high, depth, byte);
+        }
+    }
+    return match->size;
+}
+
+bool gi_special_find_at(const struct gi_special *special, struct gi_text text, size_t offset,
+                        size_t control_end, struct gi_special_matches *matches,
+                        struct glinfer_error *err)
+{
+    struct gi_special_match match = {.offset = offset, .control_end = control_end};
+    if (!find_longest(special, text, SIZE_MAX, &match)) {
+        return true;
+    }
+    struct gi_special_match *data =
+        gi_array_grow(matches->data, &matches->capacity, matches->count + 1, sizeof(*data),
+                      "the special tokens of a text", err);
+    if (!data) {
+        return false;
+    }
+    matches->data = data;
+    data[matches->count++] = match;
+    return true;
+}
+
+//-- resolve -----------------------------------------------------------------------------------
+
+static bool is_before(const struct gi_special_match *a, const struct gi_special_match *b)
+{
+    if (a->size != b->size) {
+        return a->size > b->size;
+    }
+    return a->id != b->id ? a->id < b->id : a->offset < b->offset;
+}
+
+// Lets the match at i sink in the heap until none below it comes before it.
+static void sink_match(struct gi_special_match *heap, size_t count, size_t i)
+{
+    struct gi_special_match match = heap[i];
+    for (size_t child = 2 * i + 1; child < count; child = 2 * i + 1) {
+        if (child + 1 < count && is_before(&heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!is_before(&heap[child], &match)) {
+            break;
+        }
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = match;
+}
+
+static int compare_offset(const void *a, const void *b)
+{
+    const struct gi_special_match *left = a, *right = b;
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+// Takes the matches in their order; in place of one that ends in what was taken comes a shorter one
+// at its offset. Returns the number of those taken, which are the last of the count matches.
+static size_t take_matches(const struct gi_special *special, struct gi_text text,
+                           struct gi_special_match *heap, size_t count, uint8_t *is_taken)
+{
+    size_t n_heap = count, n_taken = 0;
+    for (size_t i = count / 2; i-- > 0;) {
+        sink_match(heap, n_heap, i);
+    }
+    while (n_heap) {
+        struct gi_special_match match = heap[0];
+        // What was taken before is not shorter, so it covers an end of whatever it overlaps.
+        bool can_start = !is_taken[match.offset];
+        bool can_end = !is_taken[match.offset + match.size - 1];
+        if (can_start && !can_end && find_longest(special, text, match.size - 1, &heap[0])) {
+            sink_match(heap, n_heap, 0);
+            continue;
+        }
+        heap[0] = heap[--n_heap];
+        sink_match(heap, n_heap, 0);
+        if (can_start && can_end) {
+            memset(is_taken + match.offset, 1, match.size);
+            heap[count - ++n_taken] = match;
+        }
+    }
+    return n_taken;
+}
+
+bool gi_special_resolve(const struct gi_special *special, struct gi_text text,
+                        struct gi_special_matches *matches, struct glinfer_error *err)
+{
+    if (!matches->count) {
+        return true;
+    }
+    uint8_t *is_taken = gi_array_zeroed(text.size, 1, "the special tokens of a text", err);
+    if (!is_taken) {
+        return false;
+    }
+    size_t n = take_matches(special, text, matches->data, matches->count, is_taken);
+    memmove(matches->data, matches->data + matches->count - n, n * sizeof(*matches->data));
+    matches->count = n;
+    free(is_taken);
+    qsort(matches->data, n, sizeof(*matches->data), compare_offset);
+    return true;
+}

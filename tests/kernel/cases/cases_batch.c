@@ -1,0 +1,263 @@
+// Embedding, of a step and of a batch, and the activation of a batch, against their formulas in double.
+#include "ops/gemv/gemv.h"
+#include "tests/kernel/fixture/kernel_rows.h"
+#include "tests/ref/ref_batch.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+//-- embed -----------------------------------------------------------------------------------------
+
+struct embed_case {
+    uint32_t type, n_vocab, n_embd, max_part_rows, n_rot, n_past, token;
+};
+
+static const struct embed_case embed_cases[] = {
+    {GI_GGML_TYPE_F32,     64,  32,   0,  2,   0,    0  },
+    {GI_GGML_TYPE_F16,     64,  96,   16, 32,  1,    63 },
+    {GI_GGML_TYPE_Q4_0,    500, 576,  64, 64,  63,   499},
+    {GI_GGML_TYPE_Q4_1,    500, 576,  0,  64,  64,   17 },
+    {GI_GGML_TYPE_Q8_0,    500, 1536, 48, 6,   500,  48 },
+    {GI_GGML_TYPE_Q8_0,    100, 4096, 16, 128, 2000, 31 },
+    {GI_GGML_TYPE_BF16,    20,  768,  0,  2,   0,    3  },
+    {GI_GGML_TYPE_Q5_0,    20,  768,  0,  2,   0,    4  },
+    {GI_GGML_TYPE_Q5_1,    20,  768,  0,  2,   0,    5  },
+    {GI_GGML_TYPE_Q2_K,    20,  768,  0,  2,   0,    6  },
+    {GI_GGML_TYPE_Q3_K,    20,  768,  0,  2,   0,    7  },
+    {GI_GGML_TYPE_Q4_K,    20,  768,  0,  2,   0,    8  },
+    {GI_GGML_TYPE_Q5_K,    20,  768,  0,  2,   0,    9  },
+    {GI_GGML_TYPE_Q6_K,    20,  768,  0,  2,   0,    10 },
+    {GI_GGML_TYPE_IQ4_NL,  20,  768,  0,  2,   0,    11 },
+    {GI_GGML_TYPE_IQ4_XS,  20,  768,  0,  2,   0,    12 },
+    {GI_GGML_TYPE_MXFP4,   20,  768,  0,  2,   0,    13 },
+    {GI_GGML_TYPE_TQ1_0,   20,  768,  0,  2,   0,    14 },
+    {GI_GGML_TYPE_TQ2_0,   20,  768,  0,  2,   0,    15 },
+    {GI_GGML_TYPE_IQ1_S,   20,  768,  0,  2,   0,    1  },
+    {GI_GGML_TYPE_IQ1_M,   20,  768,  0,  2,   0,    2  },
+    {GI_GGML_TYPE_IQ2_XXS, 20,  768,  0,  2,   0,    3  },
+    {GI_GGML_TYPE_IQ2_XS,  20,  768,  0,  2,   0,    4  },
+    {GI_GGML_TYPE_IQ2_S,   20,  768,  0,  2,   0,    5  },
+    {GI_GGML_TYPE_IQ3_XXS, 20,  768,  0,  2,   0,    6  },
+    {GI_GGML_TYPE_IQ3_S,   20,  768,  0,  2,   0,    7  },
+};
+
+static void embed_name(size_t index, char *text, size_t size)
+{
+    const struct embed_case *c = &embed_cases[index];
+    snprintf(text, size, "%s %ux%u token %u in parts of %u, rotations of %u",
+             gi_ggml_type_find(c->type)->name, c->n_vocab, c->n_embd, c->token, c->max_part_rows,
+             c->n_past);
+}
+
+// Zeros with room for the vectors of a stream and a table of rotations up to n_past.
+static struct gi_vectors make_embed_vectors(struct kt_run *run, const struct embed_case *c,
+                                            float **values)
+{
+    uint32_t rope = kt_pad32(c->n_embd) + 4;
+    size_t n = rope + (size_t)(c->n_past + 1) * c->n_rot;
+    *values = kt_alloc(n, sizeof(float));
+    kt_fill(run, *values, n, -1, 1);
+    return kt_vectors(run, *values, n, rope);
+}
+
+static bool run_embed_token(struct kt_run *run, size_t index)
+{
+    const struct embed_case *c = &embed_cases[index];
+    const float scale = 1.5f;
+    struct glinfer_error err;
+    struct kt_weight weight;
+    struct gi_stream stream = {0};
+    float *values = NULL;
+    double *want = kt_alloc(2 * (size_t)c->n_embd + c->n_rot, sizeof(double));
+    double *zeros = kt_alloc(c->n_rot, sizeof(double));
+    struct gi_vectors vectors = make_embed_vectors(run, c, &values);
+    uint64_t size = gi_stream_layout(&stream, c->n_embd, c->n_rot, 0);
+    stream.range = kt_range(run, "stream", NULL, (size_t)size);
+    run->state.token = c->token;
+    bool is_good =
+        kt_weight_init(&weight, run,
+                       &(struct kt_weight_params){.type = c->type,
+                                                  .n_rows = c->n_vocab,
+                                                  .n_cols = c->n_embd,
+                                                  .max_part_rows = c->max_part_rows}) &&
+        (gi_op_embed_token(&run->recorder, &weight.weight, &vectors, 4, scale, &stream, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, c->n_past, 1);
+    if (is_good) {
+        const float *row = weight.dense + (size_t)c->token * c->n_embd;
+        double ssq = ref_embed(row, values + 4, c->n_embd, (double)scale, want, want + c->n_embd);
+        double *rotations = want + 2 * (size_t)c->n_embd;
+        for (uint32_t i = 0; i < c->n_rot; i++) {
+            rotations[i] = (double)values[vectors.rope + (size_t)c->n_past * c->n_rot + i];
+        }
+        is_good = kt_check_stream(run, &stream, want, want + c->n_embd, ssq, 4) &&
+                  kt_compare_f32(run, "rope", &stream.range, stream.rope * sizeof(float), rotations,
+                                 zeros, c->n_rot) &&
+                  kt_bench(run, c->n_past, 1, (uint64_t)c->n_embd * 8);
+    }
+    kt_weight_finish(&weight);
+    free(values);
+    free(want);
+    free(zeros);
+    return is_good;
+}
+
+const struct kt_suite kt_embed_token = {"embed_token", COUNT(embed_cases), embed_name,
+                                        run_embed_token};
+
+static const uint32_t embed_batch_sizes[] = {1, 7, 33, 512};
+
+static void embed_batch_name(size_t index, char *text, size_t size)
+{
+    const struct embed_case *c = &embed_cases[index / COUNT(embed_batch_sizes)];
+    snprintf(text, size, "%s %ux%u in parts of %u, %u tokens", gi_ggml_type_find(c->type)->name,
+             c->n_vocab, c->n_embd, c->max_part_rows,
+             embed_batch_sizes[index % COUNT(embed_batch_sizes)]);
+}
+
+static bool check_embed_batch(struct kt_run *run, const struct kt_weight *weight,
+                              const uint32_t *tokens, uint32_t n_tokens, double scale,
+                              const struct gi_rows *x)
+{
+    uint32_t n = weight->weight.n_cols;
+    double *want = kt_alloc((size_t)n_tokens * n, sizeof(double));
+    double *bound = kt_alloc((size_t)n_tokens * n, sizeof(double));
+    for (size_t i = 0; i < (size_t)n_tokens * n; i++) {
+        want[i] = scale * (double)weight->dense[(size_t)tokens[i / n] * n + i % n];
+        bound[i] = 2 * (double)FLT_EPSILON * fabs(want[i]);
+    }
+    bool is_good = kt_compare_rows(run, "x", x, n_tokens, 0, n, want, bound);
+    free(want);
+    free(bound);
+    return is_good;
+}
+
+static bool run_embed_batch(struct kt_run *run, size_t index)
+{
+    const struct embed_case *c = &embed_cases[index / COUNT(embed_batch_sizes)];
+    uint32_t n_tokens = embed_batch_sizes[index % COUNT(embed_batch_sizes)];
+    struct glinfer_error err;
+    struct kt_weight weight;
+    uint32_t *tokens = kt_alloc(n_tokens, sizeof(*tokens));
+    for (uint32_t i = 0; i < n_tokens; i++) {
+        tokens[i] = kt_index(run, c->n_vocab);
+    }
+    struct gi_range range = kt_range(run, "tokens", tokens, n_tokens * sizeof(*tokens));
+    struct gi_rows x = kt_rows(run, "x", NULL, n_tokens, kt_pad32(c->n_embd) + 32);
+    bool is_good = kt_weight_init(&weight, run,
+                                  &(struct kt_weight_params){.type = c->type,
+                                                             .n_rows = c->n_vocab,
+                                                             .n_cols = c->n_embd,
+                                                             .max_part_rows = c->max_part_rows}) &&
+                   (gi_op_embed_batch(&run->recorder, &weight.weight, range, 0.5f, &x, &err) ||
+                    kt_fail(run, "%s", err.message)) &&
+                   kt_seal(run) && kt_replay(run, c->n_past, n_tokens) &&
+                   check_embed_batch(run, &weight, tokens, n_tokens, 0.5, &x) &&
+                   kt_bench(run, c->n_past, n_tokens, (uint64_t)n_tokens * c->n_embd * 4);
+    kt_weight_finish(&weight);
+    free(tokens);
+    return is_good;
+}
+
+const struct kt_suite kt_embed_batch = {"embed_batch",
+                                        COUNT(embed_cases) * COUNT(embed_batch_sizes),
+                                        embed_batch_name, run_embed_batch};
+
+//-- glu ----------------------------------------------------------------------------------------
+
+struct glu_case {
+    uint32_t n_tokens, n_ff, max_part_rows;
+    bool is_apart;
+};
+
+static const struct glu_case glu_cases[] = {
+    {1,   32,   0,    false},
+    {2,   96,   64,   false},
+    {7,   1536, 0,    false},
+    {33,  2048, 0,    false},
+    {31,  100,  48,   false},
+    {32,  20,   16,   false},
+    {512, 1536, 1024, false},
+    {3,   40,   0,    true },
+    {33,  100,  48,   true },
+};
+
+// Every other case.
+static bool is_gelu(const struct glu_case *c)
+{
+    return (c - glu_cases) % 2 == 1;
+}
+
+static void glu_name(size_t index, char *text, size_t size)
+{
+    const struct glu_case *c = &glu_cases[index];
+    snprintf(text, size, "%u tokens of %u in parts of %u%s", c->n_tokens, c->n_ff, c->max_part_rows,
+             c->is_apart ? " apart" : "");
+}
+
+// What glu looks at of a gate_up weight: where its parts begin.
+static struct gi_weight split_gate_up(const struct glu_case *c)
+{
+    struct gi_weight weight = {.name = "gate_up",
+                               .n_rows =
+                                   c->is_apart ? (c->n_ff + 15) / 16 * 32 : (c->n_ff + 7) / 8 * 16,
+                               .is_apart = c->is_apart};
+    uint32_t part_rows = c->max_part_rows ? c->max_part_rows : weight.n_rows;
+    for (uint32_t begin = 0; begin < weight.n_rows; begin += part_rows) {
+        uint32_t left = weight.n_rows - begin;
+        weight.parts[weight.n_parts++] = (struct gi_weight_part){
+            .row_begin = begin, .n_rows = left < part_rows ? left : part_rows};
+    }
+    return weight;
+}
+
+static bool check_glu(struct kt_run *run, const struct glu_case *c, const struct gi_weight *weight,
+                      const float *gate_up, uint32_t stride, const struct gi_rows *act)
+{
+    size_t n = (size_t)c->n_tokens * c->n_ff;
+    double *want = kt_alloc(n, sizeof(double)), *bound = kt_alloc(n, sizeof(double));
+    const struct gi_weight_part whole = {.n_rows = weight->n_rows};
+    const struct gi_weight_part *parts = c->is_apart ? &whole : weight->parts;
+    uint32_t n_part = parts[0].n_rows / 2; // the last part may have fewer
+    assert(n_part > 0);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t column = (uint32_t)(i % c->n_ff);
+        const struct gi_weight_part *part = &parts[column / n_part];
+        const float *gate = gate_up + i / c->n_ff * stride + part->row_begin + column % n_part;
+        want[i] = ref_glu((double)gate[0], (double)gate[part->n_rows / 2], is_gelu(c));
+        // exp carries the rounding of its argument, up to 1.6 (12 + 0.045 * 12^3) of GELU.
+        bound[i] = (is_gelu(c) ? 400 : 32) * (double)FLT_EPSILON * fabs(want[i]) + 1e-30;
+    }
+    bool is_good = kt_compare_rows(run, "act", act, c->n_tokens, 0, c->n_ff, want, bound);
+    free(want);
+    free(bound);
+    return is_good;
+}
+
+static bool run_glu(struct kt_run *run, size_t index)
+{
+    const struct glu_case *c = &glu_cases[index];
+    struct glinfer_error err;
+    struct gi_weight weight = split_gate_up(c);
+    uint32_t stride = kt_pad32(weight.n_rows);
+    size_t n = (size_t)c->n_tokens * stride;
+    float *gate_up = kt_alloc(n, sizeof(float));
+    kt_fill(run, gate_up, n, -12, 12);
+    struct gi_rows rows = {kt_range(run, "gate_up", gate_up, n * sizeof(float)), stride, false};
+    struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(c->n_ff));
+    bool is_good =
+        (gi_op_glu(&run->recorder, "glu", &weight, &rows, c->n_ff,
+                   is_gelu(c) ? GI_ACTIVATION_GELU_TANH : GI_ACTIVATION_SILU, &act, &err) ||
+         kt_fail(run, "%s", err.message)) &&
+        kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
+        check_glu(run, c, &weight, gate_up, stride, &act) &&
+        kt_bench(run, 0, c->n_tokens, (uint64_t)c->n_tokens * c->n_ff * 12);
+    free(gate_up);
+    return is_good;
+}
+
+const struct kt_suite kt_glu = {"glu", COUNT(glu_cases), glu_name, run_glu};

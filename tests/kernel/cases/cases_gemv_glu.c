@@ -1,0 +1,145 @@
+#include "tests/kernel/cases/cases_gemv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct glu_size {
+    uint32_t n_embd, n_ff, part_rows, n_ssq;
+    bool has_bias, is_gelu, has_norm;
+    bool is_apart; // up is Q8_0, whatever gate is
+};
+
+static const struct glu_size glu_sizes[] = {
+    {32,   8,    0,  1,  false, false, true,  false},
+    {96,   40,   32, 6,  true,  true,  true,  false},
+    {64,   36,   0,  3,  false, true,  false, false},
+    {352,  128,  48, 5,  true,  false, false, false},
+    {2048, 96,   0,  64, false, true,  true,  false},
+    {576,  1536, 0,  36, false, false, true,  false},
+    {32,   8,    0,  1,  false, false, true,  true },
+    {96,   40,   32, 6,  true,  true,  true,  true },
+    {352,  128,  48, 5,  true,  false, false, true },
+    {576,  1536, 0,  36, false, false, true,  true },
+};
+
+static void print_glu(const struct kt_gemv_variant *variant, const struct glu_size *s, char *text,
+                      size_t size)
+{
+    int n = kt_gemv_print(variant, text, size);
+    snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s%s", s->n_ff, s->n_embd,
+             s->part_rows ? " parts" : "", s->has_bias ? " bias" : "", s->is_gelu ? " gelu" : "",
+             s->has_norm ? " norm" : "", s->is_apart ? " apart" : "");
+}
+
+static void name_glu(size_t index, char *text, size_t size)
+{
+    struct kt_gemv_variant variant = kt_gemv_variant_at(index);
+    print_glu(&variant, &glu_sizes[variant.size], text, size);
+}
+
+// The part's gate rows come first, then as many up rows; or likewise the whole matrix's.
+static void gather_act(const struct gi_weight *weight, const struct ref_value *y,
+                       const struct glu_size *size, struct ref_value *act)
+{
+    for (uint32_t i = 0; weight->is_apart && i < size->n_ff; i++) {
+        act[i] = ref_gemv_glu(y[i], y[weight->n_rows / 2 + i], size->is_gelu);
+    }
+    if (weight->is_apart) {
+        return;
+    }
+    for (uint32_t p = 0; p < weight->n_parts; p++) {
+        const struct gi_weight_part *part = &weight->parts[p];
+        uint32_t half = part->n_rows / 2;
+        for (uint32_t i = 0; i < half && part->row_begin / 2 + i < size->n_ff; i++) {
+            const struct ref_value *gate = &y[part->row_begin + i];
+            act[part->row_begin / 2 + i] = ref_gemv_glu(gate[0], gate[half], size->is_gelu);
+        }
+    }
+}
+
+static bool check_glu(struct kt_run *run, const struct kt_gemv_variant *variant,
+                      const struct glu_size *size)
+{
+    struct kt_gemv_stream stream;
+    struct kt_weight weight;
+    struct glinfer_error err;
+    uint32_t n_rows = size->is_apart ? (size->n_ff + 15) / 16 * 32 : (size->n_ff + 7) / 8 * 16;
+    const struct kt_weight_params params = {.type = variant->type,
+                                            .is_apart = size->is_apart,
+                                            .up_type = GI_GGML_TYPE_Q8_0,
+                                            .n_rows = n_rows,
+                                            .n_cols = size->n_embd,
+                                            .max_part_rows = size->part_rows,
+                                            .has_bias = size->has_bias};
+    struct gi_range range = kt_range(run, "act", NULL, size->n_ff * sizeof(float));
+    bool is_good = kt_gemv_stream_init(&stream, run, size->n_embd, 0, size->n_ssq) &
+                   kt_weight_init(&weight, run, &params);
+    struct ref_value *y = kt_alloc(n_rows, sizeof(*y));
+    struct ref_value *act = kt_alloc(size->n_ff, sizeof(*act));
+    const float *x = stream.values + (size->has_norm ? stream.stream.norm : stream.stream.residual);
+    ref_gemv(y, weight.dense, x, weight.bias, n_rows, size->n_embd,
+             size->has_norm ? stream.inv_rms : 1);
+    gather_act(&weight.weight, y, size, act);
+    is_good = is_good && kt_gemv_set_shape(run, variant) &&
+              (gi_op_gemv_glu(&run->recorder, "ffn_act", &weight.weight, size->n_ff,
+                              size->is_gelu ? GI_ACTIVATION_GELU_TANH : GI_ACTIVATION_SILU,
+                              size->has_norm, &stream.stream, range, NULL, &err) ||
+               kt_fail(run, "%s", err.message)) &&
+              kt_seal(run) && kt_replay(run, 0, 1) &&
+              kt_gemv_compare(run, "act", &range, 0, act, size->n_ff) &&
+              kt_bench(run, 0, 1, kt_weight_bytes(&weight.weight));
+    free(y);
+    free(act);
+    free(stream.values);
+    kt_weight_finish(&weight);
+    return is_good;
+}
+
+static bool run_glu(struct kt_run *run, size_t index)
+{
+    struct kt_gemv_variant variant = kt_gemv_variant_at(index);
+    return check_glu(run, &variant, &glu_sizes[variant.size]);
+}
+
+const struct kt_suite kt_gemv_glu = {
+    .kernel = "gemv_glu",
+    .n_case = COUNT(glu_sizes) * KT_GEMV_TYPES * KT_GEMV_SHAPES,
+    .name = name_glu,
+    .run = run_glu,
+};
+
+// In f16: slices of few blocks and of many, also where not all slices have as many, and groups that loop past the last
+// pair.
+static const struct glu_size glu_half_sizes[] = {
+    {2048, 96,  0,  64, false, true,  true,  false},
+    {2304, 232, 48, 48, true,  false, true,  false},
+    {3072, 36,  0,  1,  false, false, false, false},
+};
+
+static struct kt_gemv_variant get_half_variant(size_t index)
+{
+    static const uint32_t half_types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0,
+                                          GI_GGML_TYPE_Q4_K};
+    return (struct kt_gemv_variant){half_types[index / KT_GEMV_HALVES % COUNT(half_types)],
+                                    index / KT_GEMV_HALVES / COUNT(half_types),
+                                    KT_GEMV_NAMED - KT_GEMV_HALVES + index % KT_GEMV_HALVES};
+}
+
+static void name_glu_half(size_t index, char *text, size_t size)
+{
+    struct kt_gemv_variant variant = get_half_variant(index);
+    print_glu(&variant, &glu_half_sizes[variant.size], text, size);
+}
+
+static bool run_glu_half(struct kt_run *run, size_t index)
+{
+    struct kt_gemv_variant variant = get_half_variant(index);
+    return check_glu(run, &variant, &glu_half_sizes[variant.size]);
+}
+
+const struct kt_suite kt_gemv_glu_half = {
+    .kernel = "gemv_glu_half",
+    .n_case = COUNT(glu_half_sizes) * 4 * KT_GEMV_HALVES,
+    .name = name_glu_half,
+    .run = run_glu_half,
+};

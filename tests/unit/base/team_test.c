@@ -1,0 +1,71 @@
+#include "base/team.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { N_ITEM = 1000 };
+
+struct job {
+    _Atomic uint32_t n_calls[N_ITEM];
+};
+
+static void count_call(void *user, uint32_t item)
+{
+    struct job *job = user;
+    atomic_fetch_add(&job->n_calls[item], 1);
+}
+
+static void team_calls_every_item_once(void **state)
+{
+    static const uint32_t counts[] = {0, 1, 3, 100};
+    (void)state;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        struct gi_team *team = gi_team_create(counts[i]);
+        assert_non_null(team);
+        for (uint32_t n = 0; n <= N_ITEM; n += 125) {
+            struct job job = {0};
+            gi_team_begin(team, count_call, &job, n);
+            gi_team_end(team);
+            for (uint32_t item = 0; item < N_ITEM; item++) {
+                assert_int_equal(job.n_calls[item], item < n);
+            }
+        }
+        gi_team_destroy(team);
+    }
+}
+
+static void team_may_have_had_no_job(void **state)
+{
+    (void)state;
+    struct gi_team *team = gi_team_create(2);
+    gi_team_end(team);
+    gi_team_destroy(team);
+    gi_team_destroy(NULL);
+}
+
+// A thread that is late for one job must not take it for the next.
+static void team_takes_many_small_jobs(void **state)
+{
+    struct gi_team *team = gi_team_create(4);
+    struct job job = {0};
+    (void)state;
+    for (uint32_t i = 0; i < 20000; i++) {
+        gi_team_begin(team, count_call, &job, 1 + i % 3);
+        gi_team_end(team);
+    }
+    assert_int_equal(job.n_calls[0], 20000);
+    assert_int_equal(job.n_calls[1], 20000 / 3 * 2 + 1);
+    assert_int_equal(job.n_calls[2], 20000 / 3);
+    gi_team_destroy(team);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(team_calls_every_item_once),
+        cmocka_unit_test(team_may_have_had_no_job),
+        cmocka_unit_test(team_takes_many_small_jobs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

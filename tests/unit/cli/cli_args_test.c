@@ -1,0 +1,289 @@
+#include "cli/common/cli_args.h"
+#include "cli/common/cli_list.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    const char *model;
+    bool is_json;
+    int64_t count;
+    float temperature;
+    uint64_t budget;
+    int type;
+    struct cli_texts stop;
+    struct cli_list lengths;
+    struct cli_pairs pairs;
+};
+
+static const char *const types[] = {"f16", "f32", NULL};
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Flags"),
+    CLI_FLAG_TEXT(settings, model, "-m, --model", "FILE", "a file"),
+    CLI_FLAG_SWITCH(settings, is_json, "--json", "an object"),
+    CLI_FLAG_INT(settings, count, -1, 100, "-n, --predict, --n-predict", "N", "tokens"),
+    CLI_FLAG_FLOAT(settings, temperature, 0, 2, "--temp", "T", "a temperature"),
+    CLI_FLAG_SIZE(settings, budget, "--mem-budget", "SIZE", "bytes"),
+    CLI_FLAG_CHOICE(settings, type, types, "-ctk", "TYPE", "a type"),
+    CLI_FLAG_TEXTS(settings, stop, "-r, --stop", "TEXT", "a text"),
+    CLI_FLAG_CUSTOM(settings, lengths, cli_list_parse, "-p", "N", "lengths"),
+    CLI_FLAG_CUSTOM(settings, pairs, cli_pairs_parse, "-pg", "P,N", "pairs"),
+    CLI_FLAG_IGNORED_VALUE("-ngl", "all of them"),
+    CLI_FLAG_IGNORED("--mlock", "never"),
+};
+
+static const struct cli_command command = {
+    .name = "try",
+    .usage = "-m MODEL",
+    .summary = "Tries.",
+    .word = "words are given with -p",
+    .flags = flags,
+    .n_flag = sizeof(flags) / sizeof(flags[0]),
+};
+
+#define MAX_WORDS 16
+
+struct outcome {
+    enum cli_parsed parsed;
+    struct settings settings;
+    struct cli_report report;
+    const char *words[MAX_WORDS];
+    char line[512];
+};
+
+// Parses words between single spaces; they live in the outcome.
+static void parse(struct outcome *o, const char *line)
+{
+    int argc = 0;
+    memset(o, 0, sizeof(*o));
+    snprintf(o->line, sizeof(o->line), "%s", line);
+    for (char *word = strtok(o->line, " "); word; word = strtok(NULL, " ")) {
+        o->words[argc++] = word;
+    }
+    o->parsed = cli_parse(&command, &o->settings, argc, o->words, &o->report);
+}
+
+static void assert_wrong(const char *line, const char *error)
+{
+    struct outcome o;
+    parse(&o, line);
+    assert_int_equal(o.parsed, CLI_PARSED_WRONG);
+    assert_string_equal(o.report.error, error);
+}
+
+static void args_take_every_kind(void **state)
+{
+    struct outcome o;
+    (void)state;
+    parse(&o, "-m a.gguf --json -n -1 --temp 0.25 --mem-budget 1.5G -ctk f32 -r x --stop y");
+    assert_int_equal(o.parsed, CLI_PARSED);
+    assert_string_equal(o.settings.model, "a.gguf");
+    assert_true(o.settings.is_json);
+    assert_int_equal(o.settings.count, -1);
+    assert_true(o.settings.temperature == 0.25F);
+    assert_int_equal(o.settings.budget, 1610612736);
+    assert_int_equal(o.settings.type, 1);
+    assert_int_equal(o.settings.stop.count, 2);
+    assert_string_equal(o.settings.stop.items[1], "y");
+}
+
+static void args_take_a_value_behind_an_equals_sign(void **state)
+{
+    struct outcome o;
+    (void)state;
+    parse(&o, "--model=b=c --n-predict=7");
+    assert_int_equal(o.parsed, CLI_PARSED);
+    assert_string_equal(o.settings.model, "b=c");
+    assert_int_equal(o.settings.count, 7);
+    assert_wrong("--json=1", "--json takes no value");
+}
+
+static void args_take_a_value_that_looks_like_a_flag(void **state)
+{
+    struct outcome o;
+    (void)state;
+    parse(&o, "-r --json");
+    assert_int_equal(o.parsed, CLI_PARSED);
+    assert_string_equal(o.settings.stop.items[0], "--json");
+    assert_false(o.settings.is_json);
+}
+
+static void args_let_the_last_of_two_win(void **state)
+{
+    struct outcome o;
+    (void)state;
+    parse(&o, "-n 3 --predict 4");
+    assert_int_equal(o.settings.count, 4);
+}
+
+static void args_know_help_everywhere(void **state)
+{
+    struct outcome o;
+    (void)state;
+    parse(&o, "-n 3 --help");
+    assert_int_equal(o.parsed, CLI_PARSED_HELP);
+    parse(&o, "-h");
+    assert_int_equal(o.parsed, CLI_PARSED_HELP);
+}
+
+static void args_report_flags_that_mean_nothing(void **state)
+{
+    struct outcome o;
+    (void)state;
+    parse(&o, "-ngl 99 --mlock -ngl --json");
+    assert_int_equal(o.parsed, CLI_PARSED);
+    assert_true(o.settings.is_json);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    cli_print_notes(file, &command, &o.report);
+    fclose(file);
+    assert_string_equal(text, "glinfer: note: -ngl has no effect: all of them\n"
+                              "glinfer: note: --mlock has no effect: never\n");
+    free(text);
+}
+
+static void args_suggest_the_nearest_flag(void **state)
+{
+    (void)state;
+    assert_wrong("--modle x", "unknown flag --modle; is it --model?");
+    assert_wrong("--tmp 1", "unknown flag --tmp; is it --temp?");
+    assert_wrong("--n_predict 1", "unknown flag --n_predict; is it --n-predict?");
+    assert_wrong("--n-pre 1", "unknown flag --n-pre; is it --n-predict?");
+    assert_wrong("--entirely-different",
+                 "unknown flag --entirely-different; `glinfer try --help` lists the flags");
+}
+
+static void args_refuse_words(void **state)
+{
+    (void)state;
+    assert_wrong("hello", "\"hello\" is no flag; words are given with -p");
+    assert_wrong("some/tiny.gguf", "\"some/tiny.gguf\" is no flag; a model is given with -m");
+    assert_wrong("-", "\"-\" is no flag; words are given with -p");
+}
+
+static void args_refuse_wrong_values(void **state)
+{
+    (void)state;
+    assert_wrong("-n", "-n needs a value: N");
+    assert_wrong("-n x", "-n \"x\": expected a whole number from -1 to 100");
+    assert_wrong("-n 101", "-n \"101\": expected a whole number from -1 to 100");
+    assert_wrong("-n 1.5", "-n \"1.5\": expected a whole number from -1 to 100");
+    assert_wrong("-n 99999999999999999999",
+                 "-n \"99999999999999999999\": expected a whole number from -1 to 100");
+    assert_wrong("--temp nan", "--temp \"nan\": expected a number from 0 to 2");
+    assert_wrong("--temp 3", "--temp \"3\": expected a number from 0 to 2");
+    assert_wrong("-ctk q8_0", "-ctk \"q8_0\": expected f16 or f32");
+    assert_wrong("--mem-budget 1X",
+                 "--mem-budget \"1X\": expected bytes such as 500000000, 300M or 1.5G");
+    assert_wrong("--mem-budget -5",
+                 "--mem-budget \"-5\": expected bytes such as 500000000, 300M or 1.5G");
+}
+
+static void args_read_sizes(void **state)
+{
+    static const struct {
+        const char *line;
+        uint64_t bytes;
+    } cases[] = {
+        {"--mem-budget 500000000", 500000000        },
+        {"--mem-budget 64k",       65536            },
+        {"--mem-budget 300M",      314572800        },
+        {"--mem-budget 2GiB",      UINT64_C(1) << 31},
+        {"--mem-budget 1TB",       UINT64_C(1) << 40},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct outcome o;
+        parse(&o, cases[i].line);
+        assert_int_equal(o.parsed, CLI_PARSED);
+        assert_int_equal(o.settings.budget, cases[i].bytes);
+    }
+}
+
+static void assert_list(const char *text, const int64_t *items, size_t count)
+{
+    struct cli_list list = {.count = 0};
+    char why[128];
+    assert_true(cli_list_parse(text, &list, why, sizeof(why)));
+    assert_int_equal(list.count, count);
+    assert_memory_equal(list.items, items, count * sizeof(*items));
+}
+
+static void lists_read_numbers_and_ranges(void **state)
+{
+    (void)state;
+    assert_list("512", (const int64_t[]){512}, 1);
+    assert_list("512,4096", (const int64_t[]){512, 4096}, 2);
+    assert_list("1-4", (const int64_t[]){1, 2, 3, 4}, 4);
+    assert_list("1-9+4", (const int64_t[]){1, 5, 9}, 3);
+    assert_list("64-600*2,7", (const int64_t[]){64, 128, 256, 512, 7}, 5);
+    assert_list("0", (const int64_t[]){0}, 1);
+}
+
+static void lists_refuse_what_is_no_list(void **state)
+{
+    static const char *const texts[] = {"",     ",",     "1,",    "x",     "-1",       "4-1",
+                                        "1-4+", "1-4*1", "0-4*2", "1-4+0", "1-100000", "99999999"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct cli_list list = {.count = 0};
+        char why[128];
+        assert_false(cli_list_parse(texts[i], &list, why, sizeof(why)));
+    }
+}
+
+static void pairs_need_two_numbers(void **state)
+{
+    struct outcome o;
+    (void)state;
+    parse(&o, "-pg 512,128 -pg 8,4");
+    assert_int_equal(o.settings.pairs.count, 2);
+    assert_int_equal(o.settings.pairs.items[0].gen, 128);
+    assert_int_equal(o.settings.pairs.items[1].prompt, 8);
+    assert_wrong("-pg 512", "-pg \"512\": expected prompt and answer tokens, such as 512,128");
+    assert_wrong("-pg 512,0", "-pg \"512,0\": expected prompt and answer tokens, such as 512,128");
+}
+
+static void help_names_every_flag_within_100_columns(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    cli_print_help(file, &command);
+    fclose(file);
+    for (size_t i = 0; i < command.n_flag; i++) {
+        assert_non_null(strstr(text, command.flags[i].names));
+    }
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+        assert_true(strcspn(line, "\n") <= 100);
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(args_take_every_kind),
+        cmocka_unit_test(args_take_a_value_behind_an_equals_sign),
+        cmocka_unit_test(args_take_a_value_that_looks_like_a_flag),
+        cmocka_unit_test(args_let_the_last_of_two_win),
+        cmocka_unit_test(args_know_help_everywhere),
+        cmocka_unit_test(args_report_flags_that_mean_nothing),
+        cmocka_unit_test(args_suggest_the_nearest_flag),
+        cmocka_unit_test(args_refuse_words),
+        cmocka_unit_test(args_refuse_wrong_values),
+        cmocka_unit_test(args_read_sizes),
+        cmocka_unit_test(lists_read_numbers_and_ranges),
+        cmocka_unit_test(lists_refuse_what_is_no_list),
+        cmocka_unit_test(pairs_need_two_numbers),
+        cmocka_unit_test(help_names_every_flag_within_100_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+// What stands where on a terminal that answers, messages and the progress bar share.
+#include "cli/common/cli_io.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int terminal, own[2]; // the far end; what standard output and error were
+
+static void lead(int output, int errors)
+{
+    fflush(stdout);
+    assert_true(dup2(output, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0);
+}
+
+// Has output and error lead to a terminal, each only if asked for, and the other to nowhere.
+static void enter(bool is_output, bool is_errors)
+{
+    terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    const int near = open(ptsname(terminal), O_RDWR | O_NOCTTY), null = open("/dev/null", O_WRONLY);
+    assert_true(near >= 0 && null >= 0);
+    own[0] = dup(STDOUT_FILENO);
+    own[1] = dup(STDERR_FILENO);
+    lead(is_output ? near : null, is_errors ? near : null);
+    close(near);
+    close(null);
+}
+
+// What the terminal has got; it puts a return before each line's end.
+static void leave(char *text, size_t size)
+{
+    size_t used = 0;
+    struct pollfd input = {.fd = terminal, .events = POLLIN};
+    fflush(stdout);
+    while (used + 1 < size && poll(&input, 1, 100) > 0 && (input.revents & POLLIN) &&
+           read(terminal, text + used, 1) == 1) {
+        used++;
+    }
+    text[used] = '\0';
+    lead(own[0], own[1]);
+    close(own[0]);
+    close(own[1]);
+    close(terminal);
+}
+
+static void say(const char *text)
+{
+    assert_true(cli_write(text, strlen(text)));
+}
+
+static void messages_begin_a_line_on_the_terminal_of_a_text(void **state)
+{
+    const bool is_verbose = true;
+    char text[512];
+    (void)state;
+    enter(true, true);
+    say("Once");
+    say(" upon");
+    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "a note");
+    cli_log((void *)&is_verbose, GLINFER_LOG_WARN, "a doubt");
+    say(" a time");
+    cli_fail(CLI_EXIT_FAILED, "an end");
+    say("there was\n");
+    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "another");
+    leave(text, sizeof(text));
+    assert_string_equal(text, "Once upon\r\na note\r\nglinfer: warning: a doubt\r\n a time\r\n"
+                              "glinfer: an end\r\nthere was\r\nanother\r\n");
+}
+
+static void messages_elsewhere_add_nothing_to_a_text(void **state)
+{
+    const bool is_verbose = true;
+    char text[512];
+    (void)state;
+    enter(false, true);
+    say("Once upon");
+    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "a note");
+    leave(text, sizeof(text));
+    assert_string_equal(text, "a note\r\n");
+    enter(true, false);
+    say(" a time");
+    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "a note");
+    say("\n");
+    leave(text, sizeof(text));
+    assert_string_equal(text, " a time\r\n");
+}
+
+static void a_bar_makes_room_for_messages_and_leaves_texts_alone(void **state)
+{
+    const bool is_verbose = true;
+    struct cli_bar bar;
+    char text[1024];
+    (void)state;
+    enter(true, true);
+    cli_bar_init(&bar);
+    assert_true(cli_progress(&bar, GLINFER_PHASE_LOAD, 1, 2));
+    cli_log((void *)&is_verbose, GLINFER_LOG_INFO, "a note");
+    say("Once upon");
+    assert_true(cli_progress(&bar, GLINFER_PHASE_COMPILE, 1, 2));
+    say(" a time\n");
+    leave(text, sizeof(text));
+    const char *note = strstr(text, "\r\033[Ka note\r\n");
+    assert_non_null(note);
+    assert_non_null(strstr(text, "loading"));
+    assert_true(strstr(text, "loading") < note);
+    assert_string_equal(note, "\r\033[Ka note\r\nOnce upon a time\r\n");
+}
+
+static void what_is_waited_for_comes_back_behind_progress(void **state)
+{
+    struct cli_bar bar;
+    char text[1024];
+    (void)state;
+    enter(true, true);
+    cli_bar_init(&bar);
+    cli_bar_wait(&bar, "measuring", false);
+    assert_true(cli_progress(&bar, GLINFER_PHASE_TUNE, 1, 2));
+    assert_true(cli_progress(&bar, GLINFER_PHASE_TUNE, 2, 2));
+    cli_bar_clear(&bar);
+    assert_true(cli_progress(&bar, GLINFER_PHASE_TUNE, 2, 2));
+    leave(text, sizeof(text));
+    const char *first = strstr(text, "\r\033[Kmeasuring...\r\033[K");
+    assert_non_null(first);
+    assert_non_null(strstr(first, " 50 %"));
+    assert_string_equal(strstr(first, " 50 %"), " 50 %\r\033[Kmeasuring...\r\033[K");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_begin_a_line_on_the_terminal_of_a_text),
+        cmocka_unit_test(messages_elsewhere_add_nothing_to_a_text),
+        cmocka_unit_test(a_bar_makes_room_for_messages_and_leaves_texts_alone),
+        cmocka_unit_test(what_is_waited_for_comes_back_behind_progress),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+// Which lines of a terminal are one message: those that arrive together, but not those that were typed ahead.
+#include "cli/chat/cli_lines.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+static int terminal; // the far end of standard input and error
+static int errors;   // standard error before
+
+static int open_terminal(void **state)
+{
+    (void)state;
+    terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
+        return 1;
+    }
+    const int near = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    errors = dup(STDERR_FILENO);
+    const bool ok = near >= 0 && dup2(near, STDIN_FILENO) == STDIN_FILENO &&
+                    dup2(near, STDERR_FILENO) == STDERR_FILENO;
+    close(near);
+    return ok ? 0 : 1;
+}
+
+static int close_terminal(void **state)
+{
+    (void)state;
+    dup2(errors, STDERR_FILENO);
+    close(errors);
+    close(terminal);
+    return 0;
+}
+
+static void type(const char *text)
+{
+    assert_int_equal(write(terminal, text, strlen(text)), strlen(text));
+}
+
+static void *type_later(void *text)
+{
+    const struct timespec while_reading = {.tv_nsec = 200000000};
+    nanosleep(&while_reading, NULL);
+    type(text);
+    return NULL;
+}
+
+static void expect(struct cli_lines *lines, const char *wanted)
+{
+    struct cli_bytes text = {0};
+    assert_int_equal(cli_lines_read(lines, &text), CLI_LINE_TEXT);
+    assert_string_equal(text.data, wanted);
+    cli_bytes_finish(&text);
+}
+
+static void lines_that_arrive_together_are_one(void **state)
+{
+    struct cli_lines lines;
+    pthread_t typist;
+    (void)state;
+    cli_lines_open(&lines, "");
+    assert_int_equal(pthread_create(&typist, NULL, type_later, "two\nlines\n"), 0);
+    expect(&lines, "two\nlines");
+    pthread_join(typist, NULL);
+    cli_lines_close(&lines);
+}
+
+static void lines_that_were_typed_ahead_are_themselves(void **state)
+{
+    struct cli_lines lines;
+    (void)state;
+    cli_lines_open(&lines, "");
+    type("one\n/two\n");
+    expect(&lines, "one");
+    expect(&lines, "/two");
+    cli_lines_close(&lines);
+}
+
+static void an_end_that_was_typed_ahead_is_one(void **state)
+{
+    struct cli_lines lines;
+    struct cli_bytes text = {0};
+    (void)state;
+    cli_lines_open(&lines, "");
+    type("one\n\004");
+    expect(&lines, "one");
+    assert_int_equal(cli_lines_read(&lines, &text), CLI_LINE_END);
+    cli_bytes_finish(&text);
+    cli_lines_close(&lines);
+}
+
+static bool has_echo(void)
+{
+    struct termios settings;
+    assert_int_equal(tcgetattr(STDIN_FILENO, &settings), 0);
+    return (settings.c_lflag & ECHO) != 0;
+}
+
+static void a_line_begins_with_what_was_typed_before_the_prompt(void **state)
+{
+    struct cli_lines lines;
+    pthread_t typist;
+    (void)state;
+    cli_lines_open(&lines, "");
+    type("one\nha");
+    expect(&lines, "one");
+    assert_int_equal(pthread_create(&typist, NULL, type_later, "lf\n"), 0);
+    expect(&lines, "half");
+    pthread_join(typist, NULL);
+    cli_lines_close(&lines);
+}
+
+static void an_edited_terminal_is_quiet_between_lines(void **state)
+{
+    struct cli_lines lines;
+    (void)state;
+    assert_true(has_echo());
+    cli_lines_open(&lines, "");
+    const bool is_edited = lines.editor != NULL;
+    type("one\n");
+    expect(&lines, "one");
+    assert_int_equal(has_echo(), !is_edited);
+    cli_lines_close(&lines);
+    assert_true(has_echo());
+}
+
+// The exit status tells what the terminal is like when the one who reads lines has been killed: 0 as it was before.
+static int kill_reader(int number)
+{
+    struct cli_lines lines;
+    const pid_t reader = fork();
+    if (reader == 0) {
+        cli_lines_open(&lines, "");
+        type("one\n");
+        expect(&lines, "one");
+        raise(number);
+        _exit(0);
+    }
+    int status = 0;
+    const bool is_killed = reader > 0 && waitpid(reader, &status, 0) == reader &&
+                           WIFSIGNALED(status) && WTERMSIG(status) == number;
+    return is_killed && has_echo() ? 0 : 1;
+}
+
+// Likewise of one who is stopped and goes on, in a group that is not the shell's.
+static int stop_reader(void)
+{
+    struct cli_lines lines;
+    const pid_t reader = fork();
+    if (reader == 0) {
+        setpgid(0, 0);
+        signal(SIGTTOU, SIG_IGN);
+        tcsetpgrp(STDIN_FILENO, getpid());
+        cli_lines_open(&lines, "");
+        type("one\n");
+        expect(&lines, "one");
+        raise(SIGTSTP);
+        const bool is_quiet = !has_echo();
+        _exit(is_quiet == (lines.editor != NULL) ? 0 : 1);
+    }
+    int status = 0;
+    const bool is_stopped = reader > 0 && waitpid(reader, &status, WUNTRACED) == reader &&
+                            WIFSTOPPED(status) && has_echo();
+    return is_stopped && kill(reader, SIGCONT) == 0 && waitpid(reader, &status, 0) == reader &&
+                   status == 0
+               ? 0
+               : 1;
+}
+
+static void a_signal_leaves_the_terminal_as_it_was(void **state)
+{
+    (void)state;
+    const pid_t session = fork(); // whose terminal it is, and which takes that along
+    if (session == 0) {
+        setsid();
+        _exit(ioctl(STDIN_FILENO, TIOCSCTTY, 0) == 0 && kill_reader(SIGHUP) == 0 &&
+                      kill_reader(SIGTERM) == 0 && stop_reader() == 0
+                  ? 0
+                  : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(session, &status, 0), session);
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_that_arrive_together_are_one),
+        cmocka_unit_test(lines_that_were_typed_ahead_are_themselves),
+        cmocka_unit_test(a_line_begins_with_what_was_typed_before_the_prompt),
+        cmocka_unit_test(an_end_that_was_typed_ahead_is_one),
+        cmocka_unit_test(an_edited_terminal_is_quiet_between_lines),
+        cmocka_unit_test(a_signal_leaves_the_terminal_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, open_terminal, close_terminal);
+}

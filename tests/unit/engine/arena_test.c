@@ -1,0 +1,252 @@
+// engine/load/arena.h on a device made up here: how many bytes it binds and allocates at once.
+#include "engine/load/arena.h"
+#include "tests/unit/cmocka_test.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static struct {
+    struct gi_limits limits;
+    struct gi_gpu_persistent persistent;
+    struct gi_log log;
+    uint64_t most; // bytes of a buffer that there is memory for
+    uint32_t n_alive, n_refused;
+} fake;
+
+const struct gi_limits *__wrap_gi_gpu_limits(const struct gi_gpu *gpu);
+const struct gi_gpu_persistent *__wrap_gi_gpu_persistent(const struct gi_gpu *gpu);
+const struct gi_log *__wrap_gi_gpu_log(const struct gi_gpu *gpu);
+bool __wrap_gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
+                                 uint64_t together, const char *label, struct glinfer_error *err);
+void __wrap_gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
+
+const struct gi_limits *__wrap_gi_gpu_limits(const struct gi_gpu *gpu)
+{
+    (void)gpu;
+    return &fake.limits;
+}
+
+const struct gi_gpu_persistent *__wrap_gi_gpu_persistent(const struct gi_gpu *gpu)
+{
+    (void)gpu;
+    return &fake.persistent;
+}
+
+const struct gi_log *__wrap_gi_gpu_log(const struct gi_gpu *gpu)
+{
+    (void)gpu;
+    return &fake.log;
+}
+
+bool __wrap_gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
+                                 uint64_t together, const char *label, struct glinfer_error *err)
+{
+    (void)gpu;
+    (void)together;
+    *buffer = (struct gi_buffer){0};
+    if (size > fake.most) {
+        fake.n_refused++;
+        return gi_error_set(err, GLINFER_STATUS_NO_MEMORY, "%s", label);
+    }
+    *buffer = (struct gi_buffer){.name = ++fake.n_alive, .size = size};
+    return true;
+}
+
+void __wrap_gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu)
+{
+    (void)gpu;
+    fake.n_alive--;
+    *buffer = (struct gi_buffer){0};
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&fake, 0, sizeof(fake));
+    fake.limits.max_storage_block_size = INT32_MAX;
+    fake.limits.storage_alignment = 256;
+    fake.persistent.mode = GI_PERSISTENT_BACKGROUND;
+    fake.most = UINT64_MAX;
+    return 0;
+}
+
+//-- sizes -----------------------------------------------------------------------------------------
+
+static void buffers_are_as_large_as_makes_them_few(void **state)
+{
+    (void)state;
+    const struct gi_limits *limits = &fake.limits;
+    assert_int_equal(gi_arena_buffer_size(limits, 900 * MIB, 3), 512 * MIB);
+    assert_int_equal(gi_arena_buffer_size(limits, 3 * 512 * MIB, 3), 512 * MIB);
+    assert_int_equal(gi_arena_buffer_size(limits, 3 * 512 * MIB + 1, 3), 1024 * MIB);
+    assert_int_equal(gi_arena_buffer_size(limits, 8000 * MIB, 0), 512 * MIB);
+}
+
+static void no_buffer_is_larger_than_what_is_bound(void **state)
+{
+    (void)state;
+    assert_int_equal(gi_arena_buffer_size(&fake.limits, 5000 * MIB, 1), 2048 * MIB - 256);
+    fake.limits.max_storage_block_size = INT64_MAX;
+    assert_int_equal(gi_arena_buffer_size(&fake.limits, 5000 * MIB, 1), GI_MAX_BUFFER_SIZE);
+    fake.limits.max_storage_block_size = 128 * MIB;
+    assert_int_equal(gi_arena_buffer_size(&fake.limits, 5000 * MIB, 1), 512 * MIB);
+}
+
+//-- places ----------------------------------------------------------------------------------------
+
+enum { N = 40 };
+
+// Ranges of 125 MiB and some each, 5,000 MiB together.
+static void place(struct gi_arena *arena, struct gi_arena_slot slots[N])
+{
+    uint64_t sizes[N];
+    const struct gi_arena_request request = {
+        .sizes = sizes, .n = N, .n_wanted = 3, .label = "weights"};
+    struct glinfer_error err = {0};
+    for (uint32_t i = 0; i < N; i++) {
+        sizes[i] = 125 * MIB + i;
+    }
+    assert_int_equal(gi_arena_total(&request, NULL), N * 125 * MIB + (N - 1) * 256);
+    assert_true(gi_arena_place(arena, NULL, &request, slots, &err));
+    assert_int_equal(arena->total, gi_arena_total(&request, NULL));
+}
+
+// Ranges follow one another, each in one buffer, none over its end.
+static void check_places(const struct gi_arena *arena, const struct gi_arena_slot slots[N])
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        const bool is_next = i > 0 && slots[i].buffer == slots[i - 1].buffer;
+        end = is_next ? end : 0;
+        assert_true(is_next || i == 0 || slots[i].buffer == slots[i - 1].buffer + 1);
+        assert_true(slots[i].offset == (end + 255) / 256 * 256);
+        end = slots[i].offset + slots[i].size;
+        assert_true(end <= arena->buffers[slots[i].buffer].size);
+        assert_int_equal(slots[i].size, 125 * MIB + i);
+    }
+}
+
+static void ranges_follow_one_another_in_few_buffers(void **state)
+{
+    (void)state;
+    struct gi_arena arena;
+    struct gi_arena_slot slots[N];
+    place(&arena, slots);
+    check_places(&arena, slots);
+    assert_int_equal(arena.n_buffers, 3);
+    gi_arena_finish(&arena, NULL);
+    assert_int_equal(fake.n_alive, 0);
+}
+
+// Llama-3.1-8B: what is alike in 32 layers, with its scales, and the embeddings and the output.
+static void ranges_of_a_kind_lie_in_one_buffer(void **state)
+{
+    (void)state;
+    enum { N_KIND = 4, N_LAYER = 32, N_RANGE = N_KIND * N_LAYER + 2 };
+    static const uint64_t kind_sizes[] = {14155776, 9453568, 66060288, 33054720, 558170112};
+    uint64_t sizes[N_RANGE];
+    uint32_t kinds[N_RANGE];
+    struct gi_arena arena;
+    struct gi_arena_slot slots[N_RANGE];
+    const struct gi_arena_request request = {.sizes = sizes,
+                                             .kinds = kinds,
+                                             .n = N_RANGE,
+                                             .n_kind = N_KIND + 1,
+                                             .n_wanted = 3,
+                                             .label = "weights"};
+    struct glinfer_error err = {0};
+    for (uint32_t i = 0; i < N_RANGE; i++) {
+        kinds[i] = i < N_KIND * N_LAYER ? i % N_KIND : N_KIND;
+        sizes[i] = kind_sizes[kinds[i]];
+    }
+    assert_true(gi_arena_place(&arena, NULL, &request, slots, &err));
+    assert_int_equal(arena.n_buffers, 3);
+    assert_int_equal(arena.total, gi_arena_total(&request, NULL));
+    uint64_t ends[3] = {0};
+    for (uint32_t i = 0; i < N_RANGE; i++) {
+        assert_int_equal(slots[i].buffer, slots[i < N_KIND ? i : i - N_KIND].buffer);
+        ends[slots[i].buffer] += slots[i].size;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(arena.buffers[i].size, ends[i]); // sizes are multiples of 256
+    }
+    gi_arena_finish(&arena, NULL);
+    assert_int_equal(fake.n_alive, 0);
+}
+
+// More than a buffer holds: the rest goes where there is room.
+static void a_kind_may_be_larger_than_a_buffer(void **state)
+{
+    (void)state;
+    const uint64_t sizes[] = {300 * MIB, 300 * MIB, 300 * MIB, 200 * MIB};
+    const uint32_t kinds[] = {1, 1, 1, 0};
+    const struct gi_arena_request request = {
+        .sizes = sizes, .kinds = kinds, .n = 4, .n_kind = 2, .n_wanted = 3, .label = "weights"};
+    struct gi_arena arena;
+    struct gi_arena_slot slots[4];
+    struct glinfer_error err = {0};
+    assert_true(gi_arena_place(&arena, NULL, &request, slots, &err));
+    assert_int_equal(arena.n_buffers, 3);
+    assert_int_equal(slots[3].buffer, 0);
+    assert_int_equal(slots[3].offset, 300 * MIB);
+    gi_arena_finish(&arena, NULL);
+}
+
+static void buffers_are_small_where_steps_are_no_single_dispatch(void **state)
+{
+    (void)state;
+    struct gi_arena arena;
+    struct gi_arena_slot slots[N];
+    fake.persistent.mode = GI_PERSISTENT_NEVER;
+    place(&arena, slots);
+    check_places(&arena, slots);
+    assert_int_equal(arena.n_buffers, 10);
+    gi_arena_finish(&arena, NULL);
+    assert_int_equal(fake.n_alive, 0);
+}
+
+static void smaller_buffers_are_taken_where_large_ones_are_refused(void **state)
+{
+    (void)state;
+    struct gi_arena arena;
+    struct gi_arena_slot slots[N];
+    fake.most = 1000 * MIB;
+    place(&arena, slots);
+    check_places(&arena, slots);
+    assert_int_equal(fake.n_refused, 1);
+    assert_int_equal(arena.n_buffers, 10);
+    assert_int_equal(fake.n_alive, 10);
+    gi_arena_finish(&arena, NULL);
+    assert_int_equal(fake.n_alive, 0);
+}
+
+static void what_has_no_room_at_all_is_said(void **state)
+{
+    (void)state;
+    struct gi_arena arena;
+    struct gi_arena_slot slot;
+    const uint64_t size = 300 * MIB;
+    const struct gi_arena_request request = {
+        .sizes = &size, .n = 1, .n_wanted = 1, .label = "session"};
+    struct glinfer_error err = {0};
+    fake.most = 100 * MIB;
+    assert_false(gi_arena_place(&arena, NULL, &request, &slot, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
+    assert_string_equal(err.message, "session");
+    gi_arena_finish(&arena, NULL);
+    assert_int_equal(fake.n_alive, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(buffers_are_as_large_as_makes_them_few, setup),
+        cmocka_unit_test_setup(no_buffer_is_larger_than_what_is_bound, setup),
+        cmocka_unit_test_setup(ranges_follow_one_another_in_few_buffers, setup),
+        cmocka_unit_test_setup(ranges_of_a_kind_lie_in_one_buffer, setup),
+        cmocka_unit_test_setup(a_kind_may_be_larger_than_a_buffer, setup),
+        cmocka_unit_test_setup(buffers_are_small_where_steps_are_no_single_dispatch, setup),
+        cmocka_unit_test_setup(smaller_buffers_are_taken_where_large_ones_are_refused, setup),
+        cmocka_unit_test_setup(what_has_no_room_at_all_is_said, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+#include "engine/load/model_info.h"
+#include "gguf/ggml_type.h"
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/gguf/gguf_builder.h"
+
+#include <stdlib.h>
+
+// The name of a file of a Q8_0 embedding and a smaller matrix of a type, with a number for its general.file_type.
+static void expect_description(enum gi_ggml_type type, uint32_t kind, uint32_t number,
+                               const char *description)
+{
+    enum { N_COLS = 256, N_VOCAB = 4000, N_ROWS = 1000 };
+    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(type);
+    const uint64_t embedding[] = {N_COLS, N_VOCAB}, matrix[] = {N_COLS, N_ROWS};
+    const size_t embedding_size = (size_t)N_VOCAB * N_COLS / 32 * 34;
+    const size_t matrix_size = (size_t)N_ROWS * N_COLS / facts->block_size * facts->block_bytes;
+    struct gguf_builder b = {0};
+    struct glinfer_model_info info = {0};
+    struct glinfer_error err;
+    gguf_header(&b, 2, 2);
+    gguf_pair_string(&b, "general.architecture", "test");
+    gguf_key(&b, "general.file_type", kind);
+    gguf_u32(&b, number);
+    gguf_tensor(&b, "token_embd.weight", 2, embedding, GI_GGML_TYPE_Q8_0, 0);
+    gguf_tensor(&b, "matrix.weight", 2, matrix, type, (embedding_size + 31) / 32 * 32);
+    gguf_pad(&b, 32);
+    uint8_t *zeros = calloc(1, embedding_size + matrix_size);
+    gguf_bytes(&b, zeros, embedding_size);
+    gguf_pad(&b, 32);
+    gguf_bytes(&b, zeros, matrix_size);
+    free(zeros);
+    struct gi_gguf *gguf = gi_gguf_open_memory(b.data, b.size, "test.gguf", &err);
+    if (!gguf || !gi_model_info_file(&info, gguf, NULL, &err)) {
+        fail_msg("%s", err.message);
+    }
+    assert_string_equal(info.description, description);
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+}
+
+static void a_mixture_has_its_name(void **state)
+{
+    (void)state;
+    expect_description(GI_GGML_TYPE_Q4_K, GI_GGUF_KIND_U32, 15, "test 1M Q4_K_M");
+    expect_description(GI_GGML_TYPE_Q6_K, GI_GGUF_KIND_U32, 18, "test 1M Q6_K");
+    expect_description(GI_GGML_TYPE_IQ3_S, GI_GGUF_KIND_U32, 27, "test 1M IQ3_M");
+}
+
+static void a_number_that_does_not_fit_is_passed_over(void **state)
+{
+    (void)state;
+    expect_description(GI_GGML_TYPE_Q5_0, GI_GGUF_KIND_U32, 15, "test 1M Q8_0");
+    expect_description(GI_GGML_TYPE_Q4_K, GI_GGUF_KIND_U32, 7, "test 1M Q8_0");
+    expect_description(GI_GGML_TYPE_Q4_K, GI_GGUF_KIND_U32, UINT32_MAX, "test 1M Q8_0");
+    expect_description(GI_GGML_TYPE_Q4_K, GI_GGUF_KIND_F32, 15, "test 1M Q8_0");
+    expect_description(GI_GGML_TYPE_F32, GI_GGUF_KIND_U32, 0, "test 1M Q8_0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mixture_has_its_name),
+        cmocka_unit_test(a_number_that_does_not_fit_is_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+// Planning a model file: what is missing or wrong is named, and every GPU row knows where it comes from.
+#include "engine/load/arena.h"
+#include "engine/load/model_plan.h"
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/gguf/gguf_builder.h"
+
+#include <stdio.h>
+
+enum { EMBD = 64, FF = 48, HEADS = 4, KV_HEADS = 2, HEAD_DIM = 16, VOCAB = 40, F32 = 0 };
+
+// A sound model of one layer, but for what a test wants wrong.
+struct wrong {
+    const char *skip_tensor, *skip_key;
+    const char *reshape; // this tensor has one row more
+    const char *retype;  // this one is of a type without a kernel
+    const char *half;    // this one is F16, which is sound
+    const char *architecture;
+    const char *rope_scaling;
+    uint32_t head_count; // 0: HEADS
+};
+
+struct tensor {
+    const char *name;
+    uint64_t cols, rows; // rows 0: a vector
+};
+
+static const struct tensor tensors[] = {
+    {"token_embd.weight",        EMBD,            VOCAB             },
+    {"output_norm.weight",       EMBD,            0                 },
+    {"blk.0.attn_norm.weight",   EMBD,            0                 },
+    {"blk.0.attn_q.weight",      EMBD,            HEADS *HEAD_DIM   },
+    {"blk.0.attn_k.weight",      EMBD,            KV_HEADS *HEAD_DIM},
+    {"blk.0.attn_v.weight",      EMBD,            KV_HEADS *HEAD_DIM},
+    {"blk.0.attn_output.weight", HEADS *HEAD_DIM, EMBD              },
+    {"blk.0.ffn_norm.weight",    EMBD,            0                 },
+    {"blk.0.ffn_gate.weight",    EMBD,            FF                },
+    {"blk.0.ffn_up.weight",      EMBD,            FF                },
+    {"blk.0.ffn_down.weight",    FF,              EMBD              },
+};
+enum { N_TENSORS = sizeof(tensors) / sizeof(tensors[0]) };
+
+static bool is_named(const char *name, const char *wanted)
+{
+    return wanted && strcmp(name, wanted) == 0;
+}
+
+static void add_count(struct gguf_builder *b, const struct wrong *wrong, const char *key,
+                      uint32_t value, uint64_t *n_pairs)
+{
+    if (!is_named(key, wrong->skip_key)) {
+        gguf_pair_u32(b, key, value);
+        ++*n_pairs;
+    }
+}
+
+static void build_pairs(struct gguf_builder *b, const struct wrong *wrong, uint64_t *n_pairs)
+{
+    const char *architecture = wrong->architecture ? wrong->architecture : "llama";
+    gguf_pair_string(b, "general.architecture", architecture);
+    *n_pairs = 1;
+    add_count(b, wrong, "llama.block_count", 1, n_pairs);
+    add_count(b, wrong, "llama.embedding_length", EMBD, n_pairs);
+    add_count(b, wrong, "llama.feed_forward_length", FF, n_pairs);
+    add_count(b, wrong, "llama.context_length", 128, n_pairs);
+    add_count(b, wrong, "llama.attention.head_count", wrong->head_count ? wrong->head_count : HEADS,
+              n_pairs);
+    add_count(b, wrong, "llama.attention.head_count_kv", KV_HEADS, n_pairs);
+    if (wrong->rope_scaling) {
+        gguf_pair_string(b, "llama.rope.scaling.type", wrong->rope_scaling);
+        ++*n_pairs;
+    }
+}
+
+static void build_tensors(struct gguf_builder *b, const struct wrong *wrong, uint64_t *n_tensors,
+                          uint64_t *size)
+{
+    *n_tensors = *size = 0;
+    for (int i = 0; i < N_TENSORS; i++) {
+        const struct tensor *tensor = &tensors[i];
+        if (is_named(tensor->name, wrong->skip_tensor)) {
+            continue;
+        }
+        const uint64_t more = is_named(tensor->name, wrong->reshape);
+        const uint64_t dims[] = {tensor->cols, tensor->rows + more};
+        const bool is_odd = is_named(tensor->name, wrong->retype);
+        const uint32_t type = is_odd                                ? GI_GGML_TYPE_I32
+                              : is_named(tensor->name, wrong->half) ? GI_GGML_TYPE_F16
+                                                                    : F32;
+        gguf_tensor(b, tensor->name, tensor->rows ? 2 : 1, dims, type, *size);
+        *size += 4 * tensor->cols * (tensor->rows ? tensor->rows + more : 1);
+        *size = (*size + 31) / 32 * 32;
+        ++*n_tensors;
+    }
+}
+
+static struct gi_gguf *build(struct gguf_builder *b, const struct wrong *wrong)
+{
+    struct gguf_builder body = {0};
+    struct glinfer_error err;
+    uint64_t n_pairs, n_tensors, size;
+    build_pairs(&body, wrong, &n_pairs);
+    build_tensors(&body, wrong, &n_tensors, &size);
+    gguf_header(b, n_tensors, n_pairs);
+    gguf_bytes(b, body.data, body.size);
+    gguf_finish(&body);
+    gguf_pad(b, 32);
+    for (uint64_t i = 0; i < size; i += 4) {
+        gguf_f32(b, (float)i);
+    }
+    struct gi_gguf *gguf = gi_gguf_open_memory(b->data, b->size, "test.gguf", &err);
+    if (!gguf) {
+        fail_msg("%s", err.message);
+    }
+    return gguf;
+}
+
+static const struct gi_plan_limits limits = {.max_range = 1 << 27, .alignment = 256};
+
+static void expect_refusal(const struct wrong *wrong, enum glinfer_status status, const char *word)
+{
+    struct gguf_builder b = {0};
+    struct gi_model_plan plan;
+    struct glinfer_error err = {0};
+    struct gi_gguf *gguf = build(&b, wrong);
+    assert_false(gi_model_plan_init(&plan, gguf, &limits, &err));
+    if (err.status != status || !strstr(err.message, word)) {
+        fail_msg("status %d, \"%s\"; expected %d and \"%s\"", err.status, err.message, status,
+                 word);
+    }
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+}
+
+static void missing_tensors_are_named(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_TENSORS; i++) {
+        const struct wrong wrong = {.skip_tensor = tensors[i].name};
+        expect_refusal(&wrong, GLINFER_STATUS_BAD_FILE, tensors[i].name);
+    }
+}
+
+static void wrong_shapes_are_named(void **state)
+{
+    (void)state;
+    for (int i = 1; i < N_TENSORS; i++) { // the embedding says how large the vocabulary is
+        if (tensors[i].rows > 0) {
+            const struct wrong wrong = {.reshape = tensors[i].name};
+            expect_refusal(&wrong, GLINFER_STATUS_BAD_FILE, tensors[i].name);
+        }
+    }
+}
+
+static void types_without_a_kernel_are_named(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_TENSORS; i++) {
+        const struct wrong wrong = {.retype = tensors[i].name};
+        expect_refusal(&wrong, GLINFER_STATUS_UNSUPPORTED, tensors[i].name);
+    }
+}
+
+static void missing_keys_are_named(void **state)
+{
+    (void)state;
+    const char *const keys[] = {"llama.block_count", "llama.embedding_length",
+                                "llama.feed_forward_length", "llama.context_length",
+                                "llama.attention.head_count"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const struct wrong wrong = {.skip_key = keys[i]};
+        expect_refusal(&wrong, GLINFER_STATUS_BAD_FILE, keys[i]);
+    }
+}
+
+static void what_cannot_be_run_is_said(void **state)
+{
+    (void)state;
+    const struct wrong family = {.architecture = "mamba"};
+    expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, "mamba");
+    const struct wrong scaling = {.rope_scaling = "spiral"};
+    expect_refusal(&scaling, GLINFER_STATUS_UNSUPPORTED, "spiral");
+    const struct wrong heads = {.head_count = 3};
+    expect_refusal(&heads, GLINFER_STATUS_BAD_FILE, "3 heads");
+    const struct wrong none = {.head_count = 5000};
+    expect_refusal(&none, GLINFER_STATUS_BAD_FILE, "head_count");
+}
+
+//-- rows ------------------------------------------------------------------------------------------
+
+// Every row of every source is taken by exactly one GPU row.
+static void check_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
+{
+    uint32_t seen[GI_MAX_SOURCES][256] = {{0}};
+    for (uint32_t p = 0; p < weight->weight.n_parts; p++) {
+        const struct gi_weight_part *part = &weight->weight.parts[p];
+        for (uint32_t row = 0; row < part->n_rows; row++) {
+            uint32_t source, source_row;
+            if (gi_plan_weight_row(plan, weight, part, row, &source, &source_row)) {
+                assert_true(source < weight->n_sources);
+                assert_true(source_row < weight->sources[source].tensor->dims[1]);
+                seen[source][source_row]++;
+            }
+        }
+    }
+    for (uint32_t s = 0; s < weight->n_sources; s++) {
+        for (uint32_t row = 0; row < weight->sources[s].tensor->dims[1]; row++) {
+            assert_int_equal(seen[s][row], 1);
+        }
+    }
+}
+
+static void check_places(const struct wrong *wrong)
+{
+    const uint64_t ranges[] = {1 << 27, 8192, 4096}; // whole, and cut into parts
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        struct gguf_builder b = {0};
+        struct gi_model_plan plan;
+        struct glinfer_error err;
+        const struct gi_plan_limits small = {.max_range = ranges[i], .alignment = 64};
+        struct gi_gguf *gguf = build(&b, wrong);
+        if (!gi_model_plan_init(&plan, gguf, &small, &err)) {
+            fail_msg("%s", err.message);
+        }
+        assert_int_equal(plan.n_weights, GI_SLOT_COUNT + 1);
+        for (uint32_t w = 0; w < plan.n_weights; w++) {
+            check_rows(&plan, &plan.weights[w]);
+            for (uint32_t p = 0; p < plan.weights[w].weight.n_parts; p++) {
+                assert_true(plan.weights[w].weight.parts[p].quads.size <= ranges[i]);
+                assert_true(plan.weights[w].weight.parts[p].aux.size <= ranges[i]);
+            }
+        }
+        gi_model_plan_finish(&plan);
+        gi_gguf_close(gguf);
+        gguf_finish(&b);
+    }
+}
+
+static void every_row_has_one_place(void **state)
+{
+    (void)state;
+    const char *const halves[] = {NULL, "blk.0.attn_k.weight", "blk.0.ffn_up.weight"};
+    for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
+        const struct wrong wrong = {.half = halves[i]};
+        check_places(&wrong);
+    }
+}
+
+// The first rotary pair of head 1 of q lies in neighbouring tiles.
+static void rotary_pairs_are_neighbours(void **state)
+{
+    (void)state;
+    const struct wrong nothing = {0};
+    struct gguf_builder b = {0};
+    struct gi_model_plan plan;
+    struct gi_gguf *gguf = build(&b, &nothing);
+    assert_true(gi_model_plan_init(&plan, gguf, &limits, NULL));
+    const struct gi_plan_weight *qkv = &plan.weights[GI_SLOT_QKV];
+    const enum gi_rope_pairing pairings[] = {GI_ROPE_PAIRING_ADJACENT, GI_ROPE_PAIRING_HALVES};
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t source, first, second;
+        plan.facts.rope_pairing = pairings[i];
+        assert_true(gi_plan_weight_row(&plan, qkv, &qkv->weight.parts[0], 16, &source, &first));
+        assert_true(gi_plan_weight_row(&plan, qkv, &qkv->weight.parts[0], 24, &source, &second));
+        assert_int_equal(first, HEAD_DIM);
+        assert_int_equal(second, HEAD_DIM + (i == 0 ? 1 : HEAD_DIM / 2));
+    }
+    gi_model_plan_finish(&plan);
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+}
+
+// As far as a storage block goes, and so that the two ranges of a part fit one buffer.
+static void ranges_fit_a_storage_block_and_half_a_buffer(void **state)
+{
+    (void)state;
+    const struct gi_limits floor = {.max_storage_block_size = 128u << 20};
+    const struct gi_limits wide = {.max_storage_block_size = INT32_MAX};
+    assert_int_equal(gi_arena_max_range(&floor), 128u << 20);
+    assert_int_equal(gi_arena_max_range(&wide), 512u << 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(missing_tensors_are_named),
+        cmocka_unit_test(wrong_shapes_are_named),
+        cmocka_unit_test(types_without_a_kernel_are_named),
+        cmocka_unit_test(missing_keys_are_named),
+        cmocka_unit_test(what_cannot_be_run_is_said),
+        cmocka_unit_test(every_row_has_one_place),
+        cmocka_unit_test(rotary_pairs_are_neighbours),
+        cmocka_unit_test(ranges_fit_a_storage_block_and_half_a_buffer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

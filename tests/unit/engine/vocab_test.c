@@ -1,0 +1,158 @@
+#include "engine/api/vocab.h"
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/gguf/gguf_builder.h"
+
+#define N_TOKENS 3
+
+// Writes model, tokens and n_types types, and one pair more where key is not NULL.
+static void build(struct gguf_builder *b, uint32_t n_types, const char *key, uint32_t kind,
+                  uint32_t value)
+{
+    gguf_header(b, 0, key ? 4 : 3);
+    gguf_pair_string(b, "tokenizer.ggml.model", "gpt2");
+    gguf_array(b, "tokenizer.ggml.tokens", GI_GGUF_KIND_STRING, N_TOKENS);
+    gguf_string(b, "a");
+    gguf_string(b, "");
+    gguf_string(b, "<s>");
+    gguf_array(b, "tokenizer.ggml.token_type", GI_GGUF_KIND_I32, n_types);
+    for (uint32_t i = 0; i < n_types; i++) {
+        gguf_u32(b, i + 1);
+    }
+    if (key) {
+        gguf_key(b, key, kind);
+        if (kind == GI_GGUF_KIND_BOOL) {
+            gguf_u8(b, (uint8_t)value);
+        } else {
+            gguf_u32(b, value);
+        }
+    }
+}
+
+static struct gi_gguf *open_built(struct gguf_builder *b)
+{
+    struct glinfer_error err;
+    struct gi_gguf *gguf = gi_gguf_open_memory(b->data, b->size, "test.gguf", &err);
+    if (!gguf) {
+        fail_msg("%s", err.message);
+    }
+    return gguf;
+}
+
+static void expect_bad_file(struct gguf_builder *b, const char *words)
+{
+    struct gi_gguf *gguf = open_built(b);
+    struct gi_vocab_file file;
+    struct glinfer_error err;
+    assert_false(gi_vocab_read(gguf, &file, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    if (!strstr(err.message, words)) {
+        fail_msg("'%s' is not in '%s'", words, err.message);
+    }
+    assert_null(file.tokens);
+    gi_gguf_close(gguf);
+    gguf_finish(b);
+}
+
+static void vocab_reads_what_is_there(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    build(&b, N_TOKENS, "tokenizer.ggml.bos_token_id", GI_GGUF_KIND_U32, 2);
+    struct gi_gguf *gguf = open_built(&b);
+    struct gi_vocab_file file;
+    assert_true(gi_vocab_read(gguf, &file, NULL));
+    assert_int_equal(file.vocab.n_tokens, N_TOKENS);
+    assert_int_equal(file.vocab.tokens[2].size, 3);
+    assert_memory_equal(file.vocab.tokens[2].data, "<s>", 3);
+    assert_int_equal(file.vocab.types[1], GI_TOKEN_TYPE_UNKNOWN);
+    assert_int_equal(file.vocab.bos, 2);
+    gi_vocab_finish(&file);
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+}
+
+static void vocab_says_what_is_absent(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    build(&b, 0, "tokenizer.ggml.add_bos_token", GI_GGUF_KIND_BOOL, 0);
+    struct gi_gguf *gguf = open_built(&b);
+    struct gi_vocab_file file;
+    assert_true(gi_vocab_read(gguf, &file, NULL));
+    assert_null(file.vocab.types);
+    assert_null(file.vocab.scores);
+    assert_int_equal(file.vocab.n_merges, 0);
+    assert_int_equal(file.vocab.bos, GI_NO_TOKEN);
+    assert_int_equal(file.vocab.eos, GI_NO_TOKEN);
+    assert_int_equal(file.vocab.add_bos, 0);
+    assert_int_equal(file.vocab.add_eos, -1);
+    assert_int_equal(file.vocab.chat_template.size, 0);
+    gi_vocab_finish(&file);
+    gi_vocab_finish(&file);
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+}
+
+static void vocab_takes_all_bits_set_for_no_token(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    build(&b, N_TOKENS, "tokenizer.ggml.bos_token_id", GI_GGUF_KIND_U32, UINT32_MAX);
+    struct gi_gguf *gguf = open_built(&b);
+    struct gi_vocab_file file;
+    assert_true(gi_vocab_read(gguf, &file, NULL));
+    assert_int_equal(file.vocab.bos, GI_NO_TOKEN);
+    gi_vocab_finish(&file);
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+}
+
+static void vocab_refuses_types_of_another_count(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    build(&b, N_TOKENS - 1, NULL, 0, 0);
+    expect_bad_file(&b, "token_type has 2 elements");
+}
+
+static void vocab_refuses_values_of_another_kind(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    build(&b, N_TOKENS, "tokenizer.ggml.merges", GI_GGUF_KIND_U32, 1);
+    expect_bad_file(&b, "tokenizer.ggml.merges");
+    build(&b, N_TOKENS, "tokenizer.ggml.eos_token_id", GI_GGUF_KIND_BOOL, 1);
+    expect_bad_file(&b, "tokenizer.ggml.eos_token_id");
+    build(&b, N_TOKENS, "tokenizer.ggml.pre", GI_GGUF_KIND_U32, 1);
+    expect_bad_file(&b, "tokenizer.ggml.pre");
+}
+
+static void vocab_refuses_ids_that_do_not_fit(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    build(&b, N_TOKENS, "tokenizer.ggml.eot_token_id", GI_GGUF_KIND_U32, 0x80000000u);
+    expect_bad_file(&b, "tokenizer.ggml.eot_token_id");
+}
+
+static void vocab_refuses_a_file_without_one(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 0);
+    expect_bad_file(&b, "no tokenizer");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vocab_reads_what_is_there),
+        cmocka_unit_test(vocab_says_what_is_absent),
+        cmocka_unit_test(vocab_takes_all_bits_set_for_no_token),
+        cmocka_unit_test(vocab_refuses_types_of_another_count),
+        cmocka_unit_test(vocab_refuses_values_of_another_kind),
+        cmocka_unit_test(vocab_refuses_ids_that_do_not_fit),
+        cmocka_unit_test(vocab_refuses_a_file_without_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

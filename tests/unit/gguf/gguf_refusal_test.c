@@ -1,0 +1,327 @@
+// Files that are wrong in one place, and what is said of them.
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/gguf/gguf_opened.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+//-- header ------------------------------------------------------------------------------------
+
+static void gguf_rejects_an_empty_file(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_u8(&b, 0);
+    b.size = 0;
+    assert_bad(&b, "empty");
+}
+
+static void gguf_rejects_another_magic(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_bytes(&b, "PK\3\4aaaaaaaaaaaaaaaaaaaaaaaaaa", 30);
+    assert_bad(&b, "starts with 50 4b 03 04");
+}
+
+static void assert_version_refused(uint32_t version, const char *says)
+{
+    struct gguf_builder b = {0};
+    gguf_bytes(&b, "GGUF", 4);
+    gguf_u32(&b, version);
+    gguf_u64(&b, 0);
+    gguf_u64(&b, 0);
+    assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, says);
+}
+
+static void gguf_rejects_other_versions(void **state)
+{
+    (void)state;
+    assert_version_refused(0, "version 0");
+    assert_version_refused(1, "version 1");
+    assert_version_refused(4, "version 4");
+    assert_version_refused(0x03000000, "big-endian");
+    assert_version_refused(0x02000000, "big-endian");
+}
+
+static void gguf_rejects_absurd_counts(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {UINT64_MAX, (uint64_t)1 << 32, (1 << 20) + 1, 1 << 20, 2};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        struct gguf_builder pairs = {0}, tensors = {0};
+        gguf_header(&pairs, 0, counts[i]);
+        assert_bad(&pairs, "metadata keys");
+        gguf_header(&tensors, counts[i], 0);
+        assert_bad(&tensors, "tensors");
+    }
+}
+
+static void gguf_rejects_every_truncation(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_sound_file(&b);
+    for (size_t size = 0; size < b.size; size++) {
+        struct opened o = open_bytes(&b, size);
+        assert_null(o.gguf);
+        assert_int_equal(o.err.status, GLINFER_STATUS_BAD_FILE);
+        close_bytes(&o);
+    }
+    gguf_finish(&b);
+}
+
+//-- metadata ----------------------------------------------------------------------------------
+
+static void gguf_rejects_truncated_string(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {9, 1000, INT64_MAX, UINT64_MAX, UINT64_MAX - 8};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct gguf_builder b = {0};
+        gguf_header(&b, 0, 1);
+        gguf_key(&b, "key", GI_GGUF_KIND_STRING);
+        gguf_u64(&b, sizes[i]);
+        gguf_bytes(&b, "12345678", 8);
+        assert_bad(&b, "a metadata string at byte 47");
+    }
+}
+
+static void gguf_rejects_long_and_empty_keys(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_u64(&b, 65536);
+    gguf_pad(&b, 1 << 17);
+    assert_bad(&b, "a metadata key at byte 24 is 65536 bytes long");
+    gguf_header(&b, 0, 1);
+    gguf_pair_u32(&b, "", 1);
+    assert_bad(&b, "is empty");
+}
+
+static void gguf_rejects_unknown_kinds(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_key(&b, "key", 13);
+    gguf_u64(&b, 0);
+    assert_bad(&b, "kind 13 at byte 35");
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "key", UINT32_MAX, 0);
+    assert_bad(&b, "kind 4294967295");
+}
+
+static void gguf_rejects_nested_arrays(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "key", GI_GGUF_KIND_ARRAY, 1);
+    gguf_u32(&b, GI_GGUF_KIND_U8);
+    gguf_u64(&b, 0);
+    assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, "array of arrays");
+}
+
+static void gguf_rejects_arrays_larger_than_the_file(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {2, (uint64_t)1 << 60, (uint64_t)1 << 61, (uint64_t)1 << 62,
+                                      UINT64_MAX};
+    static const uint32_t kinds[] = {GI_GGUF_KIND_STRING, GI_GGUF_KIND_U64, GI_GGUF_KIND_F64};
+    for (size_t i = 0; i < 15; i++) {
+        struct gguf_builder b = {0};
+        gguf_header(&b, 0, 1);
+        gguf_array(&b, "key", kinds[i % 3], counts[i / 3]);
+        gguf_u64(&b, 0);
+        assert_bad(&b, "more than the 8 bytes left");
+    }
+}
+
+static void gguf_rejects_bools_that_are_neither(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_key(&b, "key", GI_GGUF_KIND_BOOL);
+    gguf_u8(&b, 2);
+    gguf_pad(&b, 64);
+    assert_bad(&b, "holds 2");
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "key", GI_GGUF_KIND_BOOL, 2);
+    gguf_u8(&b, 1);
+    gguf_u8(&b, 255);
+    assert_bad(&b, "holds 255");
+}
+
+static void gguf_rejects_duplicate_keys(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 3);
+    gguf_pair_u32(&b, "same", 1);
+    gguf_pair_u32(&b, "other", 2);
+    gguf_pair_string(&b, "same", "3");
+    assert_bad(&b, "same appears twice");
+}
+
+static void gguf_rejects_bad_alignment(void **state)
+{
+    (void)state;
+    static const uint32_t values[] = {0, 3, 48, UINT32_MAX};
+    struct gguf_builder b = {0};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        gguf_header(&b, 0, 1);
+        gguf_pair_u32(&b, "general.alignment", values[i]);
+        assert_bad(&b, "expected a power of two");
+    }
+    gguf_header(&b, 0, 1);
+    gguf_pair_string(&b, "general.alignment", "32");
+    assert_bad(&b, "expected a whole number");
+}
+
+//-- tensors -----------------------------------------------------------------------------------
+
+// A file with one tensor, and 4096 bytes of data.
+static struct gguf_builder one_tensor(uint32_t n_dims, const uint64_t *dims, uint32_t type,
+                                      uint64_t offset)
+{
+    struct gguf_builder b = {0};
+    gguf_header(&b, 1, 0);
+    gguf_tensor(&b, "the.weight", n_dims, dims, type, offset);
+    gguf_pad(&b, 4096);
+    gguf_u8(&b, 0);
+    gguf_pad(&b, 4096);
+    return b;
+}
+
+static void gguf_rejects_bad_numbers_of_dimensions(void **state)
+{
+    (void)state;
+    static const uint64_t dims[5] = {1, 1, 1, 1, 1};
+    struct gguf_builder b = one_tensor(0, dims, GI_GGML_TYPE_F32, 0);
+    assert_bad(&b, "the.weight: the number of dimensions is 0");
+    b = one_tensor(5, dims, GI_GGML_TYPE_F32, 0);
+    assert_bad(&b, "the.weight: the number of dimensions is 5");
+}
+
+static void gguf_rejects_zero_and_overflowing_dimensions(void **state)
+{
+    (void)state;
+    static const uint64_t dims[][4] = {
+        {0,                 1,                 1, 1                },
+        {32,                0,                 1, 1                },
+        {32,                1,                 1, 0                },
+        {UINT64_MAX,        1,                 1, 1                },
+        {(uint64_t)1 << 32, (uint64_t)1 << 32, 1, 1                },
+        {(uint64_t)1 << 32, (uint64_t)1 << 31, 1, 1                },
+        {2,                 (uint64_t)1 << 62, 2, (uint64_t)1 << 63},
+    };
+    for (size_t i = 0; i < sizeof(dims) / sizeof(dims[0]); i++) {
+        struct gguf_builder b = one_tensor(4, dims[i], GI_GGML_TYPE_F32, 0);
+        assert_bad(&b, "the.weight: a dimension is");
+    }
+}
+
+static void gguf_rejects_sizes_that_overflow(void **state)
+{
+    (void)state;
+    struct gguf_builder b = one_tensor(2, (uint64_t[]){INT64_MAX, 1}, GI_GGML_TYPE_F64, 0);
+    assert_bad(&b, "the.weight: the number of blocks");
+    b = one_tensor(2, (uint64_t[]){(uint64_t)1 << 40, 4096}, GI_GGML_TYPE_F64, 0);
+    assert_bad(&b, "the.weight takes 36028797018963968 bytes");
+}
+
+static void gguf_rejects_rows_of_broken_blocks(void **state)
+{
+    (void)state;
+    struct gguf_builder b = one_tensor(2, (uint64_t[]){48, 2}, GI_GGML_TYPE_Q4_0, 0);
+    assert_bad(&b, "the.weight of type q4_0 has rows of 48");
+}
+
+static void gguf_rejects_unknown_tensor_types(void **state)
+{
+    (void)state;
+    static const uint32_t types[] = {4, 5, 31, 36, 1000, UINT32_MAX};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct gguf_builder b = one_tensor(1, (uint64_t[]){32}, types[i], 0);
+        assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, "the.weight has type number");
+    }
+}
+
+static void gguf_rejects_tensors_outside_the_data(void **state)
+{
+    (void)state;
+    static const uint64_t offsets[] = {4096 + 32, 4096, 4064 + 32, UINT64_MAX - 31,
+                                       (uint64_t)1 << 63};
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+        // The directory ends within the first 4096 bytes, so 8192 - 96 are data.
+        struct gguf_builder b =
+            one_tensor(1, (uint64_t[]){1024}, GI_GGML_TYPE_F32, 4096 + offsets[i]);
+        assert_bad(&b, "the.weight takes 4096 bytes");
+    }
+}
+
+static void gguf_rejects_misaligned_tensors(void **state)
+{
+    (void)state;
+    struct gguf_builder b = one_tensor(1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 4);
+    assert_bad(&b, "the.weight has offset 4, expected a multiple of 32");
+}
+
+static void gguf_rejects_duplicate_tensors(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 2, 0);
+    gguf_tensor(&b, "same", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
+    gguf_tensor(&b, "same", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 32);
+    gguf_pad(&b, 256);
+    assert_bad(&b, "same appears twice");
+}
+
+static void gguf_rejects_long_and_empty_tensor_names(void **state)
+{
+    (void)state;
+    char name[66] = "";
+    memset(name, 'n', 65);
+    struct gguf_builder b = {0};
+    gguf_header(&b, 1, 0);
+    gguf_tensor(&b, name, 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
+    gguf_pad(&b, 256);
+    assert_bad(&b, "65 bytes long");
+    gguf_header(&b, 1, 0);
+    gguf_tensor(&b, "", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
+    gguf_pad(&b, 256);
+    assert_bad(&b, "is empty");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gguf_rejects_an_empty_file),
+        cmocka_unit_test(gguf_rejects_another_magic),
+        cmocka_unit_test(gguf_rejects_other_versions),
+        cmocka_unit_test(gguf_rejects_absurd_counts),
+        cmocka_unit_test(gguf_rejects_every_truncation),
+        cmocka_unit_test(gguf_rejects_truncated_string),
+        cmocka_unit_test(gguf_rejects_long_and_empty_keys),
+        cmocka_unit_test(gguf_rejects_unknown_kinds),
+        cmocka_unit_test(gguf_rejects_nested_arrays),
+        cmocka_unit_test(gguf_rejects_arrays_larger_than_the_file),
+        cmocka_unit_test(gguf_rejects_bools_that_are_neither),
+        cmocka_unit_test(gguf_rejects_duplicate_keys),
+        cmocka_unit_test(gguf_rejects_bad_alignment),
+        cmocka_unit_test(gguf_rejects_bad_numbers_of_dimensions),
+        cmocka_unit_test(gguf_rejects_zero_and_overflowing_dimensions),
+        cmocka_unit_test(gguf_rejects_sizes_that_overflow),
+        cmocka_unit_test(gguf_rejects_rows_of_broken_blocks),
+        cmocka_unit_test(gguf_rejects_unknown_tensor_types),
+        cmocka_unit_test(gguf_rejects_tensors_outside_the_data),
+        cmocka_unit_test(gguf_rejects_misaligned_tensors),
+        cmocka_unit_test(gguf_rejects_duplicate_tensors),
+        cmocka_unit_test(gguf_rejects_long_and_empty_tensor_names),
+    };
+    return cmocka_run_group_tests_name("gguf refusals", tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+// What a sound file gives, from memory or from a path; what is refused: gguf_refusal_test.c.
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
+#include "tests/unit/gguf/gguf_opened.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+//-- what a sound file gives -------------------------------------------------------------------
+
+static void gguf_reads_integers_of_any_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        uint32_t value;
+    } cases[] = {
+        {"t.u8",   200        },
+        {"t.u16",  60000      },
+        {"t.i16",  12345      },
+        {"t.u32",  4000000000u},
+        {"t.i64",  77         },
+        {"t.none", 42         }
+    };
+    struct opened o = open_sound_file();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint32_t value;
+        assert_true(gi_gguf_get_u32(o.gguf, cases[i].key, 42, &value, NULL));
+        assert_int_equal(value, cases[i].value);
+    }
+    close_bytes(&o);
+}
+
+static void gguf_refuses_integers_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"t.i8", "t.i32", "t.u64"};
+    static const char *const says[] = {"is -5", "is -7", "is 18446744073709551615"};
+    struct opened o = open_sound_file();
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t value;
+        assert_false(gi_gguf_get_u32(o.gguf, keys[i], 42, &value, &o.err));
+        assert_int_equal(o.err.status, GLINFER_STATUS_BAD_FILE);
+        assert_non_null(strstr(o.err.message, keys[i]));
+        assert_non_null(strstr(o.err.message, says[i]));
+    }
+    close_bytes(&o);
+}
+
+static void gguf_refuses_a_value_of_another_kind(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    uint32_t u32;
+    float f32;
+    bool boolean;
+    struct gi_gguf_string string;
+    struct gi_gguf_array array;
+    assert_false(gi_gguf_get_u32(o.gguf, "t.f32", 0, &u32, &o.err));
+    assert_string_equal(o.err.message,
+                        "test.gguf: metadata key t.f32 is of kind f32, expected a whole number");
+    assert_false(gi_gguf_get_u32(o.gguf, "t.bool", 0, &u32, &o.err));
+    assert_false(gi_gguf_get_f32(o.gguf, "t.u32", 0, &f32, &o.err));
+    assert_false(gi_gguf_get_bool(o.gguf, "t.u8", 0, &boolean, &o.err));
+    assert_false(gi_gguf_get_string(o.gguf, "t.strings", &string, &o.err));
+    assert_false(gi_gguf_get_array(o.gguf, "t.string", GI_GGUF_KIND_STRING, &array, &o.err));
+    assert_false(gi_gguf_get_array(o.gguf, "t.f32s", GI_GGUF_KIND_I32, &array, &o.err));
+    assert_string_equal(
+        o.err.message,
+        "test.gguf: metadata key t.f32s is an array of f32, expected an array of i32");
+    close_bytes(&o);
+}
+
+static void gguf_reads_floats_bools_and_strings(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    float f32;
+    bool boolean;
+    struct gi_gguf_string string;
+    assert_true(gi_gguf_get_f32(o.gguf, "t.f32", 0, &f32, NULL) && f32 == 0.5f);
+    assert_true(gi_gguf_get_f32(o.gguf, "t.f64", 0, &f32, NULL) && f32 == -0.25f);
+    assert_true(gi_gguf_get_f32(o.gguf, "t.none", 3, &f32, NULL) && f32 == 3.0f);
+    assert_true(gi_gguf_get_bool(o.gguf, "t.bool", false, &boolean, NULL) && boolean);
+    assert_true(gi_gguf_get_bool(o.gguf, "t.none", true, &boolean, NULL) && boolean);
+    assert_true(gi_gguf_get_string(o.gguf, "t.string", &string, NULL));
+    assert_string_is(string, "text\033[2J");
+    assert_true(gi_gguf_get_string(o.gguf, "t.none", &string, NULL));
+    assert_null(string.data);
+    assert_true(gi_gguf_has(o.gguf, "t.u8"));
+    assert_false(gi_gguf_has(o.gguf, "t.u"));
+    assert_false(gi_gguf_has(o.gguf, ""));
+    close_bytes(&o);
+}
+
+static void gguf_refuses_f64_beyond_f32(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_key(&b, "t.f64", GI_GGUF_KIND_F64);
+    gguf_f64(&b, 1e300);
+    struct opened o = open_bytes(&b, b.size);
+    float f32;
+    assert_non_null(o.gguf);
+    assert_false(gi_gguf_get_f32(o.gguf, "t.f64", 0, &f32, &o.err));
+    assert_non_null(strstr(o.err.message, "1e+300"));
+    close_bytes(&o);
+    gguf_finish(&b);
+}
+
+static void gguf_reads_arrays(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    struct gi_gguf_array array;
+    assert_true(gi_gguf_get_array(o.gguf, "t.strings", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_int_equal(array.count, 3);
+    assert_string_is(array.strings[0], "one");
+    assert_string_is(array.strings[1], "");
+    assert_string_is(array.strings[2], "three");
+    assert_true(gi_gguf_get_array(o.gguf, "t.i32s", GI_GGUF_KIND_I32, &array, NULL));
+    assert_int_equal(array.count, 2);
+    assert_int_equal(gi_gguf_array_i32(&array, 0), -1);
+    assert_int_equal(gi_gguf_array_i32(&array, 1), 2);
+    assert_true(gi_gguf_get_array(o.gguf, "t.f32s", GI_GGUF_KIND_F32, &array, NULL));
+    assert_true(array.count == 1 && gi_gguf_array_f32(&array, 0) == 1.5f);
+    assert_true(gi_gguf_get_array(o.gguf, "t.bools", GI_GGUF_KIND_BOOL, &array, NULL));
+    assert_true(array.count == 2 && !array.data[0] && array.data[1]);
+    assert_true(gi_gguf_get_array(o.gguf, "t.empty", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_int_equal(array.count, 0);
+    assert_true(gi_gguf_get_array(o.gguf, "t.none", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_int_equal(array.count, 0);
+    close_bytes(&o);
+}
+
+static void gguf_takes_u32_for_i32_and_clamps(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    struct gi_gguf_array array;
+    assert_true(gi_gguf_get_array(o.gguf, "t.u32s", GI_GGUF_KIND_I32, &array, NULL));
+    assert_int_equal(array.kind, GI_GGUF_KIND_U32);
+    assert_int_equal(gi_gguf_array_i32(&array, 0), 3);
+    assert_int_equal(gi_gguf_array_i32(&array, 1), INT32_MAX);
+    close_bytes(&o);
+}
+
+static void gguf_reads_the_tensor_directory(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    assert_int_equal(gi_gguf_tensor_count(o.gguf), 3);
+    const struct gi_gguf_tensor *t = gi_gguf_tensor_find(o.gguf, "matrix");
+    assert_non_null(t);
+    assert_ptr_equal(t, gi_gguf_tensor_at(o.gguf, 2));
+    assert_string_is(t->name, "matrix");
+    assert_string_equal(t->type->name, "q4_0");
+    assert_int_equal(t->n_dims, 2);
+    assert_int_equal(t->dims[0], 64);
+    assert_int_equal(t->dims[1], 2);
+    assert_int_equal(t->dims[2], 1);
+    assert_int_equal(t->dims[3], 1);
+    assert_int_equal(t->n_elements, 128);
+    assert_int_equal(t->size, 72);
+    assert_int_equal(t->file_offset, gi_gguf_file_size(o.gguf) - 72);
+    assert_int_equal(t->data[0], 96);
+    assert_int_equal(gi_gguf_tensor_at(o.gguf, 1)->size, 48);
+    assert_null(gi_gguf_tensor_find(o.gguf, "matri"));
+    assert_null(gi_gguf_tensor_find(o.gguf, ""));
+    gi_gguf_tensor_drop(o.gguf, t, 0, UINT64_MAX);
+    close_bytes(&o);
+}
+
+static void append_line(void *user, struct gi_gguf_string key, const char *value)
+{
+    char *text = user;
+    sprintf(text + strlen(text), "%.*s=%s\n", (int)key.size, key.data, value);
+}
+
+static void gguf_each_shows_every_value_in_file_order(void **state)
+{
+    (void)state;
+    struct opened o = open_sound_file();
+    char text[1024] = "";
+    gi_gguf_each(o.gguf, append_line, text);
+    assert_string_equal(text, "t.u8=200\nt.i8=-5\nt.u16=60000\nt.i16=12345\nt.u32=4000000000\n"
+                              "t.i32=-7\nt.u64=18446744073709551615\nt.i64=77\nt.f32=0.5\n"
+                              "t.f64=-0.25\nt.bool=true\nt.string=text?[2J\n"
+                              "t.strings=3 x string\nt.i32s=2 x i32\nt.u32s=2 x u32\n"
+                              "t.f32s=1 x f32\nt.bools=2 x bool\nt.empty=0 x string\n");
+    close_bytes(&o);
+}
+
+static void gguf_opens_a_vocabulary_without_tensors(void **state)
+{
+    (void)state;
+    enum { N_TOKEN = 262144 };
+    struct gguf_builder b = {0};
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "tokens", GI_GGUF_KIND_STRING, N_TOKEN);
+    for (int i = 0; i < N_TOKEN; i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "token%d", i);
+        gguf_string(&b, text);
+    }
+    struct opened o = open_bytes(&b, b.size);
+    struct gi_gguf_array array;
+    assert_non_null(o.gguf);
+    assert_true(gi_gguf_get_array(o.gguf, "tokens", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_string_is(array.strings[N_TOKEN - 1], "token262143");
+    close_bytes(&o);
+    gguf_finish(&b);
+}
+
+static void gguf_opens_version_2(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_sound_file(&b);
+    b.data[4] = 2;
+    struct opened o = open_bytes(&b, b.size);
+    assert_non_null(o.gguf);
+    close_bytes(&o);
+    gguf_finish(&b);
+}
+
+static void gguf_obeys_the_alignment_key(void **state)
+{
+    (void)state;
+    struct gguf_builder b = {0};
+    gguf_header(&b, 2, 1);
+    gguf_pair_u32(&b, "general.alignment", 256);
+    gguf_tensor(&b, "a", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 0);
+    gguf_tensor(&b, "b", 1, (uint64_t[]){1}, GI_GGML_TYPE_F32, 256);
+    gguf_pad(&b, 256);
+    gguf_u32(&b, 1);
+    gguf_pad(&b, 256);
+    gguf_u32(&b, 2);
+    struct opened o = open_bytes(&b, b.size);
+    assert_non_null(o.gguf);
+    assert_int_equal(gi_gguf_tensor_find(o.gguf, "b")->file_offset, 512);
+    assert_int_equal(gi_gguf_tensor_find(o.gguf, "b")->data[0], 2);
+    close_bytes(&o);
+    gguf_finish(&b);
+}
+
+//-- files -------------------------------------------------------------------------------------
+
+// Writes the sound file to a path that the caller unlinks.
+static void write_sound_file(char path[64])
+{
+    struct gguf_builder b = {0};
+    snprintf(path, 64, "%s", "/tmp/glinfer-gguf-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    gguf_sound_file(&b);
+    assert_int_equal(write(fd, b.data, b.size), b.size);
+    assert_int_equal(close(fd), 0);
+    gguf_finish(&b);
+}
+
+static void gguf_opens_a_path(void **state)
+{
+    (void)state;
+    char path[64];
+    write_sound_file(path);
+    struct gi_gguf *gguf = gi_gguf_open(path, NULL);
+    unlink(path);
+    assert_non_null(gguf);
+    assert_string_equal(gi_gguf_path(gguf), path);
+    const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
+    gi_gguf_tensor_drop(gguf, t, 0, t->size);
+    gi_gguf_tensor_drop(gguf, t, t->size, 1);
+    assert_int_equal(t->data[0], 96);
+    gi_gguf_close(gguf);
+    gi_gguf_close(NULL);
+}
+
+static void gguf_refuses_paths_that_are_no_file(void **state)
+{
+    (void)state;
+    struct glinfer_error err;
+    assert_null(gi_gguf_open("/nonexistent.gguf", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
+    assert_null(gi_gguf_open("/tmp", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_null(gi_gguf_open("/dev/null", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+}
+
+static void gguf_survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    char path[64];
+    write_sound_file(path);
+    struct gi_gguf *gguf = NULL;
+    long n_failed = 0;
+    for (; !gguf && n_failed < 100; n_failed++) {
+        struct glinfer_error err;
+        fail_allocations_after(n_failed);
+        gguf = gi_gguf_open(path, &err);
+        fail_allocations_after(-1);
+        assert_true(gguf || err.status == GLINFER_STATUS_NO_MEMORY);
+    }
+    unlink(path);
+    assert_non_null(gguf);
+    assert_in_range(n_failed, 7, 20); // gguf, path, pairs, 2 string arrays, keys, tensors, names
+    gi_gguf_close(gguf);
+}
+
+static void type_facts_agree_with_the_table(void **state)
+{
+    (void)state;
+    const struct gi_ggml_type_facts *q6_k = gi_ggml_type_find(GI_GGML_TYPE_Q6_K);
+    assert_string_equal(q6_k->name, "q6_k");
+    assert_int_equal(q6_k->block_size, 256);
+    assert_int_equal(q6_k->block_bytes, 210);
+    assert_null(gi_ggml_type_find(4));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gguf_reads_integers_of_any_kind),
+        cmocka_unit_test(gguf_refuses_integers_that_do_not_fit),
+        cmocka_unit_test(gguf_refuses_a_value_of_another_kind),
+        cmocka_unit_test(gguf_reads_floats_bools_and_strings),
+        cmocka_unit_test(gguf_refuses_f64_beyond_f32),
+        cmocka_unit_test(gguf_reads_arrays),
+        cmocka_unit_test(gguf_takes_u32_for_i32_and_clamps),
+        cmocka_unit_test(gguf_reads_the_tensor_directory),
+        cmocka_unit_test(gguf_each_shows_every_value_in_file_order),
+        cmocka_unit_test(gguf_opens_a_vocabulary_without_tensors),
+        cmocka_unit_test(gguf_opens_version_2),
+        cmocka_unit_test(gguf_obeys_the_alignment_key),
+        cmocka_unit_test(gguf_opens_a_path),
+        cmocka_unit_test(gguf_refuses_paths_that_are_no_file),
+        cmocka_unit_test(gguf_survives_every_failed_allocation),
+        cmocka_unit_test(type_facts_agree_with_the_table),
+    };
+    return cmocka_run_group_tests_name("gguf", tests, NULL, NULL);
+}

@@ -1,0 +1,306 @@
+// How kernels are put together, and how a driver's log finds its way back to file and line.
+#include "gpu/program/glsl_source.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// A folder of shader files for one test.
+struct folder {
+    char path[64];
+    char files[16][128];
+    size_t n_files;
+};
+
+static void make_folder(struct folder *folder)
+{
+    memset(folder, 0, sizeof(*folder));
+    snprintf(folder->path, sizeof(folder->path), "/tmp/glsl_source_test.XXXXXX");
+    assert_non_null(mkdtemp(folder->path));
+}
+
+static void add_file(struct folder *folder, const char *name, const char *text)
+{
+    char path[sizeof(folder->files[0])];
+    snprintf(path, sizeof(path), "%s/%s", folder->path, name);
+    memcpy(folder->files[folder->n_files++], path, sizeof(path));
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    fputs(text, stream);
+    fclose(stream);
+}
+
+static void remove_folder(const struct folder *folder)
+{
+    for (size_t i = 0; i < folder->n_files; i++) {
+        unlink(folder->files[i]);
+    }
+    rmdir(folder->path);
+}
+
+static void make_source(struct gi_glsl_source *source, const struct gi_glsl_params *params)
+{
+    struct glinfer_error err;
+    if (!gi_glsl_source_init(source, params, &err)) {
+        fail_msg("%s", err.message);
+    }
+}
+
+static void expect_failure(const struct gi_glsl_params *params, const char *words)
+{
+    struct gi_glsl_source source;
+    struct glinfer_error err;
+    assert_false(gi_glsl_source_init(&source, params, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    if (!strstr(err.message, words)) {
+        fail_msg("\"%s\" does not say \"%s\"", err.message, words);
+    }
+    assert_null(source.text);
+}
+
+//-- assembly --------------------------------------------------------------------------------------
+
+static void source_begins_with_version_and_defines(void **state)
+{
+    static const struct gi_define defines[] = {
+        {"HEAD_DIM", 64},
+        {"SHIFT",    -3}
+    };
+    const struct gi_glsl_params params = {.file = "k.comp",
+                                          .text = "void main() {}\n",
+                                          .fixed_defines = "A=1 B=2 FLAG",
+                                          .defines = defines,
+                                          .n_defines = 2};
+    struct gi_glsl_source source;
+    (void)state;
+    make_source(&source, &params);
+    assert_string_equal(source.text, "#version 310 es\n"
+                                     "#define A 1\n"
+                                     "#define B 2\n"
+                                     "#define FLAG 1\n"
+                                     "#define HEAD_DIM 64\n"
+                                     "#define SHIFT -3\n"
+                                     "void main() {}\n");
+    assert_int_equal(source.size, strlen(source.text));
+    gi_glsl_source_finish(&source);
+}
+
+static void source_asks_for_extensions_before_defines(void **state)
+{
+    const struct gi_glsl_params params = {.file = "k.comp",
+                                          .text = "",
+                                          .fixed_defines = "A=1",
+                                          .capability =
+                                              GI_CAPABILITY_SUBGROUPS | GI_CAPABILITY_TEXBUF};
+    struct gi_glsl_source source;
+    (void)state;
+    make_source(&source, &params);
+    assert_int_equal(strncmp(source.text, "#version 320 es\n#extension ", 27), 0);
+    const char *texture = strstr(source.text, "#extension GL_EXT_texture_buffer : require\n");
+    const char *define = strstr(source.text, "#define A 1\n");
+    assert_non_null(texture);
+    assert_non_null(define);
+    assert_true(texture < define);
+    gi_glsl_source_finish(&source);
+}
+
+static void source_includes_each_file_once(void **state)
+{
+    struct folder folder;
+    struct gi_glsl_source source;
+    (void)state;
+    make_folder(&folder);
+    add_file(&folder, "a.glsl", "#include \"c.glsl\"\nint a;\n");
+    add_file(&folder, "b.glsl", "  # include \"c.glsl\"\nint b;");
+    add_file(&folder, "c.glsl", "int c;\n");
+    const struct gi_glsl_params params = {
+        .file = "k.comp",
+        .text = "#include \"a.glsl\"\n#include \"b.glsl\"\nvoid main() {}\n",
+        .dir = folder.path};
+    make_source(&source, &params);
+    assert_string_equal(source.text, "#version 310 es\nint c;\nint a;\nint b;\nvoid main() {}\n");
+    gi_glsl_source_finish(&source);
+    remove_folder(&folder);
+}
+
+static void source_resolves_quant_file(void **state)
+{
+    struct folder folder;
+    struct gi_glsl_source source;
+    (void)state;
+    make_folder(&folder);
+    add_file(&folder, "q9.glsl", "int quant;\n");
+    const struct gi_glsl_params params = {.file = "k.comp",
+                                          .text = "#include QUANT_FILE\n",
+                                          .dir = folder.path,
+                                          .quant_file = "q9.glsl"};
+    make_source(&source, &params);
+    assert_string_equal(source.text, "#version 310 es\nint quant;\n");
+    gi_glsl_source_finish(&source);
+    remove_folder(&folder);
+}
+
+static void source_prefers_the_folder(void **state)
+{
+    struct folder folder;
+    struct gi_glsl_source source;
+    (void)state;
+    make_folder(&folder);
+    add_file(&folder, "gemv_qkv.comp", "mine\n");
+    const struct gi_glsl_params params = {.file = "gemv_qkv.comp", .dir = folder.path};
+    make_source(&source, &params);
+    assert_string_equal(source.text, "#version 310 es\nmine\n");
+    gi_glsl_source_finish(&source);
+    remove_folder(&folder);
+}
+
+static void source_refuses_bad_includes(void **state)
+{
+    struct folder folder;
+    char name[16], text[32];
+    (void)state;
+    make_folder(&folder);
+    add_file(&folder, "self.glsl", "\n#include \"self.glsl\"\n");
+    add_file(&folder, "ping.glsl", "#include \"pong.glsl\"\n");
+    add_file(&folder, "pong.glsl", "#include \"ping.glsl\"\n");
+    for (int i = 0; i < 9; i++) {
+        snprintf(name, sizeof(name), "d%d.glsl", i);
+        snprintf(text, sizeof(text), "#include \"d%d.glsl\"\n", i + 1);
+        add_file(&folder, name, text);
+    }
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"int a;\n#include \"none.glsl\"\n", "k.comp:2: there is no shader file none.glsl"},
+        {"#include \"self.glsl\"\n",         "self.glsl:2: self.glsl includes itself"     },
+        {"#include \"ping.glsl\"\n",         "pong.glsl:1: ping.glsl includes itself"     },
+        {"#include \"d0.glsl\"\n",           "nested more than 8 deep"                    },
+        {"\n\n#include QUANT_FILE\n",        "k.comp:3: QUANT_FILE is included"           },
+        {"#include nothing\n",               "k.comp:1: #include needs"                   },
+        {"#include \"open\n",                "k.comp:1: #include needs"                   },
+        {"#include \"\"\n",                  "k.comp:1: #include needs"                   },
+        {"\n#version 310 es\n",              "k.comp:2: a kernel carries no #version"     },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct gi_glsl_params params = {
+            .file = "k.comp", .text = cases[i].text, .dir = folder.path};
+        expect_failure(&params, cases[i].words);
+    }
+    remove_folder(&folder);
+}
+
+static void source_names_a_missing_kernel(void **state)
+{
+    const struct gi_glsl_params params = {.file = "no_such.comp"};
+    (void)state;
+    expect_failure(&params, "there is no shader file no_such.comp");
+}
+
+//-- log -------------------------------------------------------------------------------------------
+
+// Lines: 1 version, 2 define, 3 "one" k:1, 4 part.glsl:1, 5 part.glsl:2, 6 k:3.
+static void make_mapped(struct folder *folder, struct gi_glsl_source *source)
+{
+    make_folder(folder);
+    add_file(folder, "part.glsl", "p1\np2\n");
+    const struct gi_glsl_params params = {.file = "k.comp",
+                                          .text = "one\n#include \"part.glsl\"\nthree\n",
+                                          .fixed_defines = "A=1",
+                                          .dir = folder->path};
+    make_source(source, &params);
+}
+
+static void line_map_finds_file_and_line(void **state)
+{
+    static const struct {
+        uint32_t line;
+        const char *file;
+        uint32_t file_line;
+    } cases[] = {
+        {1, "defines",   1},
+        {2, "defines",   2},
+        {3, "k.comp",    1},
+        {4, "part.glsl", 1},
+        {5, "part.glsl", 2},
+        {6, "k.comp",    3},
+    };
+    struct folder folder;
+    struct gi_glsl_source source;
+    const char *file;
+    uint32_t line;
+    (void)state;
+    make_mapped(&folder, &source);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_true(gi_glsl_source_locate(&source, cases[i].line, &file, &line));
+        assert_string_equal(file, cases[i].file);
+        assert_int_equal(line, cases[i].file_line);
+    }
+    assert_false(gi_glsl_source_locate(&source, 0, &file, &line));
+    assert_false(gi_glsl_source_locate(&source, 7, &file, &line));
+    gi_glsl_source_finish(&source);
+    remove_folder(&folder);
+}
+
+static void log_names_files_in_the_words_of_each_driver(void **state)
+{
+    static const struct {
+        const char *log, *expected;
+    } cases[] = {
+        {"0:5(12): error: `x' undeclared\n0:6(1): warning: w\n",
+         "part.glsl:2: error: `x' undeclared\nk.comp:3: warning: w"                                                 },
+        {"0(5) : error C1503: undefined variable \"x\"\n",
+         "part.glsl:2: error C1503: undefined variable \"x\""                                                       },
+        {"ERROR: 0:4: 'x' : undeclared identifier\nERROR: 1 compilation errors.\n",
+         "part.glsl:1: ERROR: 'x' : undeclared identifier\nERROR: 1 compilation errors."                            },
+        {"0:3: S0001: Type mismatch",                                               "k.comp:1: S0001: Type mismatch"},
+        {"0:99(1): error: past the end",                                            "0:99(1): error: past the end"  },
+        {"link failed: 0: no place",                                                "link failed: 0: no place"      },
+        {"0(5: odd\n0:\n0:5(3 error\n",                                             "0(5: odd\n0:\n0:5(3 error"     },
+        {"",                                                                        ""                              },
+    };
+    struct folder folder;
+    struct gi_glsl_source source;
+    char out[256];
+    (void)state;
+    make_mapped(&folder, &source);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        gi_glsl_source_log(&source, cases[i].log, out, sizeof(out));
+        assert_string_equal(out, cases[i].expected);
+    }
+    gi_glsl_source_finish(&source);
+    remove_folder(&folder);
+}
+
+static void log_is_cut_to_the_room_there_is(void **state)
+{
+    struct folder folder;
+    struct gi_glsl_source source;
+    char out[12];
+    (void)state;
+    make_mapped(&folder, &source);
+    memset(out, 'x', sizeof(out));
+    gi_glsl_source_log(&source, "0:5(12): error: long", out, sizeof(out) - 1);
+    assert_string_equal(out, "part.glsl:");
+    assert_int_equal(out[11], 'x');
+    gi_glsl_source_finish(&source);
+    remove_folder(&folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(source_begins_with_version_and_defines),
+        cmocka_unit_test(source_asks_for_extensions_before_defines),
+        cmocka_unit_test(source_includes_each_file_once),
+        cmocka_unit_test(source_resolves_quant_file),
+        cmocka_unit_test(source_prefers_the_folder),
+        cmocka_unit_test(source_refuses_bad_includes),
+        cmocka_unit_test(source_names_a_missing_kernel),
+        cmocka_unit_test(line_map_finds_file_and_line),
+        cmocka_unit_test(log_names_files_in_the_words_of_each_driver),
+        cmocka_unit_test(log_is_cut_to_the_room_there_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+// What is kept of trying a persistent program out, and files that are no verdict.
+#include "base/cache_file.h"
+#include "persistent/persistent_verdict.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct gi_hash key = {0x0123456789abcdef, 0xfedcba9876543210};
+
+static void expect(const struct gi_verdict *found, enum gi_verdict_kind kind)
+{
+    assert_int_equal(found->kind, kind);
+    if (kind == GI_VERDICT_NONE) {
+        assert_int_equal(found->ordinary_ns, 0);
+        assert_int_equal(found->persistent_ns, 0);
+    }
+}
+
+static void a_line_says_what_was_written(void **state)
+{
+    static const struct gi_verdict verdicts[] = {
+        {GI_VERDICT_FASTER,  790000,     380000,         950000000 },
+        {GI_VERDICT_SLOWER,  380000,     790000,         0         },
+        {GI_VERDICT_SLOWER,  5,          5,              1         },
+        {GI_VERDICT_WRONG,   0,          0,              0         },
+        {GI_VERDICT_REFUSED, 0,          0,              0         },
+        {GI_VERDICT_SLOWER,  1,          UINT64_MAX,     UINT64_MAX},
+        {GI_VERDICT_FASTER,  UINT64_MAX, UINT64_MAX - 1, UINT64_MAX},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+        char line[GI_VERDICT_LINE_SIZE];
+        gi_verdict_format(&verdicts[i], &key, line);
+        assert_true(strlen(line) < sizeof(line) - 1);
+        const struct gi_verdict found = gi_verdict_parse(line, &key);
+        expect(&found, verdicts[i].kind);
+        assert_true(found.ordinary_ns == verdicts[i].ordinary_ns);
+        assert_true(found.persistent_ns == verdicts[i].persistent_ns);
+        assert_true(found.take_ns == verdicts[i].take_ns);
+    }
+}
+
+static void another_programs_line_is_no_verdict(void **state)
+{
+    const struct gi_verdict verdict = {GI_VERDICT_FASTER, 2, 1, 3};
+    const struct gi_hash other = {key.lo, key.hi ^ 1};
+    char line[GI_VERDICT_LINE_SIZE];
+    (void)state;
+    gi_verdict_format(&verdict, &key, line);
+    const struct gi_verdict found = gi_verdict_parse(line, &other);
+    expect(&found, GI_VERDICT_NONE);
+}
+
+// Whatever byte is lost or changed, nothing but a figure can come of it.
+static void a_damaged_line_is_no_verdict(void **state)
+{
+    const struct gi_verdict verdict = {GI_VERDICT_FASTER, 790123, 380456, 9507890};
+    char sound[GI_VERDICT_LINE_SIZE], line[GI_VERDICT_LINE_SIZE];
+    (void)state;
+    gi_verdict_format(&verdict, &key, sound);
+    for (size_t i = 0; i < strlen(sound); i++) {
+        snprintf(line, sizeof(line), "%.*s", (int)i, sound);
+        struct gi_verdict found = gi_verdict_parse(line, &key);
+        expect(&found, GI_VERDICT_NONE);
+        for (int bit = 0; bit < 7; bit++) {
+            memcpy(line, sound, sizeof(line));
+            line[i] ^= (char)(1 << bit);
+            found = gi_verdict_parse(line, &key);
+            const bool is_figure = sound[i] >= '0' && sound[i] <= '9';
+            expect(&found, is_figure ? found.kind : GI_VERDICT_NONE);
+            assert_true(found.kind == GI_VERDICT_NONE || found.kind == GI_VERDICT_FASTER);
+        }
+    }
+}
+
+static void what_contradicts_itself_is_no_verdict(void **state)
+{
+    static const struct gi_verdict verdicts[] = {
+        {GI_VERDICT_FASTER, 1, 2, 0},
+        {GI_VERDICT_FASTER, 2, 2, 0},
+        {GI_VERDICT_FASTER, 0, 0, 0},
+        {GI_VERDICT_SLOWER, 2, 1, 0},
+        {GI_VERDICT_NONE,   1, 2, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+        char line[GI_VERDICT_LINE_SIZE];
+        gi_verdict_format(&verdicts[i], &key, line);
+        const struct gi_verdict found = gi_verdict_parse(line, &key);
+        assert_int_equal(found.kind, GI_VERDICT_NONE);
+    }
+}
+
+static void a_folder_gives_back_what_it_was_given(void **state)
+{
+    const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2, 3},
+                            newer = {GI_VERDICT_WRONG, 0, 0, 0};
+    const struct gi_hash other = {1, 2};
+    char folder[] = "/tmp/persistent_verdict_test.XXXXXX", inner[64], path[128];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(inner, sizeof(inner), "%s/persistent", folder);
+    struct gi_verdict found = gi_verdict_load(inner, &key);
+    expect(&found, GI_VERDICT_NONE);
+    assert_true(gi_verdict_store(inner, &key, &verdict));
+    found = gi_verdict_load(inner, &key);
+    expect(&found, GI_VERDICT_SLOWER);
+    found = gi_verdict_load(inner, &other);
+    expect(&found, GI_VERDICT_NONE);
+    assert_true(gi_verdict_store(inner, &key, &newer));
+    found = gi_verdict_load(inner, &key);
+    expect(&found, GI_VERDICT_WRONG);
+    gi_verdict_forget(inner, &key);
+    gi_verdict_forget(inner, &other);
+    found = gi_verdict_load(inner, &key);
+    expect(&found, GI_VERDICT_NONE);
+    assert_true(gi_verdict_store(inner, &key, &newer));
+    char digits[33];
+    gi_hash_text(&key, digits);
+    snprintf(path, sizeof(path), "%s/%s", inner, digits);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(inner), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static enum gi_verdict_kind kind_in(const char *folder)
+{
+    return gi_verdict_load(folder, &key).kind;
+}
+
+static bool has_lock(const char *folder)
+{
+    char digits[33], path[128];
+    gi_hash_text(&key, digits);
+    snprintf(path, sizeof(path), "%s/.%s", folder, digits);
+    return access(path, F_OK) == 0;
+}
+
+static void a_refusal_is_believed_the_second_time(void **state)
+{
+    struct gi_verdict_lock lock, other;
+    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) { // who is refused the second time
+        gi_verdict_refuse(folder, &key);
+        assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
+        assert_true(gi_verdict_lock(folder, &key, &lock));
+        assert_int_equal(lock.n_begun, 1);
+        gi_verdict_refuse(folder, &key); // that is for the lock's holder to find out
+        assert_false(gi_verdict_lock(folder, &key, &other));
+        assert_int_equal(errno, EWOULDBLOCK);
+        assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
+        if (is_elsewhere) {
+            assert_true(gi_verdict_begin(&lock));
+            gi_verdict_unlock(folder, &key, &lock, true);
+        } else {
+            close(lock.fd); // as a process that ends
+            gi_verdict_refuse(folder, &key);
+        }
+        assert_int_equal(kind_in(folder), GI_VERDICT_REFUSED);
+        assert_false(has_lock(folder));
+        gi_verdict_forget(folder, &key);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void what_compiles_forgets_refusals(void **state)
+{
+    struct gi_verdict_lock lock;
+    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    gi_verdict_refuse(folder, &key);
+    assert_true(has_lock(folder));
+    assert_true(gi_verdict_lock(folder, &key, &lock));
+    assert_true(gi_verdict_begin(&lock));
+    gi_verdict_unlock(folder, &key, &lock, false);
+    assert_false(has_lock(folder));
+    assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void what_is_cleared_forgets_refusals(void **state)
+{
+    const struct gi_hash other = {1, 2};
+    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) { // a verdict, and what would become one
+        gi_verdict_refuse(folder, &key);
+    }
+    gi_verdict_refuse(folder, &other);
+    assert_true(gi_cache_clear(folder));
+    gi_verdict_refuse(folder, &other);
+    assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
+    assert_int_equal(gi_verdict_load(folder, &other).kind, GI_VERDICT_NONE);
+    assert_true(gi_cache_clear(folder));
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void without_a_folder_nothing_is_kept(void **state)
+{
+    const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2, 3};
+    (void)state;
+    assert_false(gi_verdict_store(NULL, &key, &verdict));
+    gi_verdict_forget(NULL, &key);
+    gi_verdict_refuse(NULL, &key);
+    const struct gi_verdict found = gi_verdict_load(NULL, &key);
+    expect(&found, GI_VERDICT_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_says_what_was_written),
+        cmocka_unit_test(another_programs_line_is_no_verdict),
+        cmocka_unit_test(a_damaged_line_is_no_verdict),
+        cmocka_unit_test(what_contradicts_itself_is_no_verdict),
+        cmocka_unit_test(a_folder_gives_back_what_it_was_given),
+        cmocka_unit_test(a_refusal_is_believed_the_second_time),
+        cmocka_unit_test(what_compiles_forgets_refusals),
+        cmocka_unit_test(what_is_cleared_forgets_refusals),
+        cmocka_unit_test(without_a_folder_nothing_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+// A kernel's text as a stage of a larger program.
+#include "persistent/stage_source.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char kernel[] =
+    "#version 310 es\n"
+    "#define WG_SIZE 64\n"
+    "precision highp float;\n"
+    "layout(local_size_x = WG_SIZE) in;\n"
+    "#ifdef STEP_STATE_WRITTEN\n"
+    "layout(std430, binding = 2) restrict buffer StepState\n"
+    "#else\n"
+    "layout(std140, binding = 1) uniform StepState\n"
+    "#endif\n"
+    "{\n"
+    "    uint token, n_past;\n"
+    "} state;\n"
+    "layout(std140, binding = 0) uniform Params\n"
+    "{\n"
+    "    uint n_row, begin; // of the part\n"
+    "    float scale;\n"
+    "} params;\n"
+    "layout(std430, binding = 0) restrict writeonly buffer Dst { float dst[]; };\n"
+    "layout(std430, binding = 1) restrict readonly buffer Source { vec4 source[]; };\n"
+    "struct Item {\n"
+    "    uint key, sum;\n"
+    "};\n"
+    "layout(std430, binding = 3) restrict buffer Ring { Item ring[]; };\n"
+    "#define SOURCE params.begin\n"
+    "#define second(i) \\\n"
+    "    source[(i) + 1u]\n"
+    "shared float sums[WG_SIZE];\n"
+    "const float half_scale = 0.5;\n"
+    "float sum = 0.0, best = max(-1.0, -2.0); // of this invocation\n"
+    "vec4 load(uint i);\n"
+    "vec4 load(uint i)\n"
+    "{\n"
+    "    return source[SOURCE + (i == 0u ? 1u : 2u)] * params.scale;\n"
+    "}\n"
+    "float early;\n"
+    "#define STAGE_AHEAD\n"
+    "void ahead()\n"
+    "{\n"
+    "    early = half_scale;\n"
+    "}\n"
+    "void main()\n"
+    "{\n"
+    "    sums[gl_LocalInvocationIndex] = load(gl_WorkGroupID.x).x * half_scale;\n"
+    "    dst[uint(sums[0]) + params.n_row] = sum + source[state.n_past].x;\n"
+    "    ring[state.token % 4u].sum = ring[0].key;\n"
+    "}\n";
+
+static void scan(const char *text, struct gi_stage_facts *facts)
+{
+    struct glinfer_error err;
+    if (!gi_stage_scan(text, facts, &err)) {
+        fail_msg("%s", err.message);
+    }
+}
+
+static struct gi_stage_names make_names(void)
+{
+    return (struct gi_stage_names){
+        .suffix = "_s3",
+        .state = "step_now",
+        .prefixes = {"hot[7u + (", "cold[entry + (", NULL                 },
+        .suffixes = {")]",         ")]",             NULL                 },
+        .bindings = {0,            0,                9                    },
+        .fields = {"12u",        "table[1].y",     "uintBitsToFloat(5u)"},
+    };
+}
+
+static void what_a_kernel_declares_is_found(void **state)
+{
+    struct gi_stage_facts facts;
+    (void)state;
+    scan(kernel, &facts);
+    assert_true(gi_stage_word_is(facts.group_size, "WG_SIZE"));
+    assert_true(gi_stage_word_is(facts.state, "state"));
+    assert_true(gi_stage_word_is(facts.params, "params"));
+    assert_int_equal(facts.n_blocks, 3);
+    assert_int_equal(facts.blocks[1].binding, 1);
+    assert_true(gi_stage_word_is(facts.blocks[1].type, "vec4"));
+    assert_true(gi_stage_word_is(facts.blocks[1].array, "source"));
+    assert_true(gi_stage_word_is(facts.blocks[2].type, "Item"));
+    assert_int_equal(facts.n_fields, 3);
+    assert_true(gi_stage_word_is(facts.fields[1].name, "begin"));
+    assert_false(facts.fields[1].is_float);
+    assert_true(facts.fields[2].is_float);
+    assert_int_equal(facts.n_globals, 7); // Item half_scale sum best load early ahead
+    assert_int_equal(facts.n_shared, 1);
+    assert_true(facts.shared[0].is_array);
+}
+
+// What a function of the header writes of the kernel; freed by the caller.
+static char *write_by(bool (*write)(const char *text, const struct gi_stage_facts *facts,
+                                    const struct gi_stage_names *names, FILE *out,
+                                    struct glinfer_error *err))
+{
+    struct gi_stage_facts facts;
+    struct glinfer_error err;
+    char *text = NULL;
+    size_t size = 0;
+    const struct gi_stage_names names = make_names();
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    scan(kernel, &facts);
+    assert_true(write(kernel, &facts, &names, out, &err));
+    fclose(out);
+    return text;
+}
+
+static void a_stage_has_names_of_its_own(void **state)
+{
+    static const char *const parts[] = {
+        "vec4 load_s3(uint i)",
+        "return cold[entry + (SOURCE + (i == 0u ? 1u : 2u))] * uintBitsToFloat(5u);",
+        "#define SOURCE table[1].y",
+        "#define second(i) cold[entry + ((i) + 1u)]",
+        "void stage_s3()",
+        "sums_float[gl_LocalInvocationIndex] = load_s3(stage_group.x).x * half_scale_s3;",
+        "hot[7u + (uint(sums_float[0]) + 12u)] = sum_s3 + cold[entry + (step_now.n_past)].x;",
+        "layout(std430, binding = 9) coherent buffer Ring_s3 { Item_s3 ring_s3[]; };",
+        "ring_s3[step_now.token % 4u].sum = ring_s3[0].key;",
+        "uint key, sum;",
+        "#define RESET_s3_sum sum_s3 = 0.0;",
+        "#define RESET_s3_best best_s3 = max(-1.0, -2.0);",
+        "void run_s3()\n{\n    RESET_s3_sum\n    RESET_s3_best\n    stage_s3();\n}",
+        "void ahead_s3()",
+        "early_s3 = half_scale_s3;",
+        "#ifdef STAGE_AHEAD\n#define AHEAD_s3() ahead_s3()\n#undef STAGE_AHEAD\n#else\n",
+        "#undef SOURCE",
+        "#undef WG_SIZE",
+    };
+    static const char *const absent[] = {"#version", "precision",           "local_size_x",
+                                         "uniform",  "RESET_s3_half_scale", "of the part"};
+    (void)state;
+    char *text = write_by(gi_stage_write);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (!strstr(text, parts[i])) {
+            fail_msg("no '%s' in\n%s", parts[i], text);
+        }
+    }
+    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+        assert_null(strstr(text, absent[i]));
+    }
+    free(text);
+}
+
+static void shared_memory_is_declared_by_the_caller(void **state)
+{
+    (void)state;
+    char *text = write_by(gi_stage_write_sizes);
+    assert_non_null(strstr(text, "const int size_sums_float_s3 = int(WG_SIZE);\n"
+                                 "#define SIZE_sums_float_s3 size_sums_float_s3\n"));
+    assert_null(strstr(text, "shared"));
+    assert_null(strstr(text, "main"));
+    assert_non_null(strstr(text, "#undef WG_SIZE"));
+    free(text);
+}
+
+// Conditions that begin before what is left out still end.
+static void conditions_stay_balanced(void **state)
+{
+    int depth = 0;
+    (void)state;
+    char *text = write_by(gi_stage_write);
+    for (const char *at = strchr(text, '#'); at; at = strchr(at + 1, '#')) {
+        depth += strncmp(at, "#if", 3) == 0;
+        depth -= strncmp(at, "#endif", 6) == 0;
+    }
+    assert_int_equal(depth, 0);
+    free(text);
+}
+
+static void expect_refusal(const char *text, const char *words)
+{
+    struct gi_stage_facts facts;
+    struct glinfer_error err;
+    const struct gi_stage_names names = make_names();
+    char *written = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&written, &size);
+    assert_non_null(out);
+    assert_false(gi_stage_scan(text, &facts, &err) &&
+                 gi_stage_write(text, &facts, &names, out, &err));
+    fclose(out);
+    free(written);
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(err.message, words));
+}
+
+static void what_a_stage_cannot_have_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal("layout(std430, binding = 0) buffer Dst { uint n; uint dst[]; };\n",
+                   "one array");
+    expect_refusal("layout(std140, binding = 0) uniform Params { ivec2 n; } params;\n", "Params");
+    expect_refusal("layout(std430, binding = 0) buffer Dst { uint dst[]; };\n"
+                   "void main() { int n = dst.length(); }\n",
+                   "array[i]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_kernel_declares_is_found),
+        cmocka_unit_test(a_stage_has_names_of_its_own),
+        cmocka_unit_test(shared_memory_is_declared_by_the_caller),
+        cmocka_unit_test(conditions_stay_balanced),
+        cmocka_unit_test(what_a_stage_cannot_have_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

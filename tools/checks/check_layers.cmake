@@ -1,0 +1,140 @@
+# cmake -D SOURCE=<top> -P check_layers.cmake
+#
+# Holds every #include line to the table below: code is included leftwards only,
+#     base -> platform -> gpu -> persistent -> ops -> graph -> models -> engine -> cli
+# with gguf, quant, jinja and tokenizer beside the GPU layers. A row is a folder and what it may include;
+# glinfer.h is free to all. File names of C code are unique in the tree, too.
+cmake_minimum_required(VERSION 3.22)
+include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
+
+set(folders src/base platform src/gguf src/quant src/jinja src/tokenizer glsl src/gpu src/persistent src/ops src/graph models
+    src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/fuzz tests/install tests/shims tools)
+set(any base platform gguf quant jinja tokenizer glsl gpu persistent ops graph models engine)
+
+set(may_src/base base)
+set(may_platform base platform)
+set(may_src/gguf base gguf)
+set(may_src/quant base gguf quant)
+set(may_src/jinja base jinja)
+set(may_src/tokenizer base jinja tokenizer)
+set(may_glsl glsl)
+set(may_src/gpu base platform gpu glsl)
+set(may_src/persistent base platform gpu persistent)
+set(may_src/ops base platform gpu persistent quant ops glsl)
+set(may_src/graph base platform gpu quant gguf ops graph)
+set(may_models base platform gpu quant gguf ops graph models)
+set(may_src/engine ${any})
+list(REMOVE_ITEM may_src/engine glsl)
+set(may_src/cli cli)
+set(may_tests/unit ${any} cli tests)
+set(may_tests/platform base platform tests)
+set(may_tests/kernel ${any} tests)
+set(may_tests/ref tests)
+set(may_tests/golden tests)
+set(may_tests/fuzz ${any} tests)
+set(may_tests/install)
+set(may_tests/shims)
+set(may_tools base gguf quant)
+
+# Headers of the window-less context and of GL stay where GL is spoken.
+set(gl_header "^(EGL|GLES2|GLES3|KHR)/")
+set(gl_folders platform src/gpu src/persistent tests/platform)
+set(drm_header "^(gbm|xf86drm|xf86drmMode)\\.h$|^libdrm/")
+set(drm_folders platform)
+
+# "file: header", each with the reason why it may.
+set(exceptions
+    # A program's row names the weights it unpacks by their GGUF number.
+    "src/gpu/program/program_table.c: gguf/ggml_type.h")
+
+set(failures "")
+
+function(fail file header text)
+    string(REPLACE ";" ", " text "${text}")
+    list(APPEND failures "${file}: ${header}: ${text}")
+    set(failures "${failures}" PARENT_SCOPE)
+endfunction()
+
+# The folder that a header belongs to, by the spelling of its include line.
+function(owner_of header result)
+    string(REGEX MATCH "^[^/]+" owner "${header}")
+    set(${result} "${owner}" PARENT_SCOPE)
+endfunction()
+
+function(check_quoted folder file header)
+    if(header STREQUAL "glinfer.h" OR "${file}: ${header}" IN_LIST exceptions)
+        return()
+    endif()
+    if(header MATCHES "\\.\\./")
+        fail(${file} ${header} "include from src/ or the top, not through \"../\"")
+    elseif(folder MATCHES "^tests/" AND
+           (EXISTS ${SOURCE}/${folder}/${header} OR EXISTS ${SOURCE}/tests/${header}))
+        # What a test shares with others lies beside it or in tests/, such as "ref/ref_gemv.h".
+    elseif(NOT header MATCHES "/")
+        fail(${file} ${header} "name its folder too, such as \"gpu/memory/buffer.h\"")
+    elseif(NOT EXISTS ${SOURCE}/src/${header} AND NOT EXISTS ${SOURCE}/${header})
+        fail(${file} ${header} "there is no such file in src/ or at the top")
+    else()
+        owner_of(${header} owner)
+        if(NOT owner IN_LIST may_${folder})
+            fail(${file} ${header} "${folder} may include only: ${may_${folder}}")
+        endif()
+    endif()
+    set(failures "${failures}" PARENT_SCOPE)
+endfunction()
+
+function(check_angled folder file header)
+    if("${file}: ${header}" IN_LIST exceptions)
+        return()
+    endif()
+    if(header MATCHES "${gl_header}" AND NOT folder IN_LIST gl_folders)
+        fail(${file} ${header} "only ${gl_folders} may include GL and EGL headers")
+    elseif(header MATCHES "${drm_header}" AND NOT folder IN_LIST drm_folders)
+        fail(${file} ${header} "only ${drm_folders} may include GBM and DRM headers")
+    elseif(header STREQUAL "glinfer.h" AND NOT folder STREQUAL "tests/install")
+        fail(${file} ${header} "write \"glinfer.h\"")
+    endif()
+    set(failures "${failures}" PARENT_SCOPE)
+endfunction()
+
+function(check_file folder file)
+    file(STRINGS ${SOURCE}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[\"<]")
+    foreach(line IN LISTS lines)
+        if(line MATCHES "include[ \t]*\"([^\"]+)\"")
+            check_quoted(${folder} ${file} ${CMAKE_MATCH_1})
+        elseif(line MATCHES "include[ \t]*<([^>]+)>")
+            check_angled(${folder} ${file} ${CMAKE_MATCH_1})
+        endif()
+    endforeach()
+    set(failures "${failures}" PARENT_SCOPE)
+endfunction()
+
+set(all_files "")
+foreach(folder IN LISTS folders)
+    file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/${folder}/*.c ${SOURCE}/${folder}/*.h
+         ${SOURCE}/${folder}/*.def)
+    list(APPEND all_files ${files})
+    foreach(file IN LISTS files)
+        check_file(${folder} ${file})
+    endforeach()
+endforeach()
+
+# A folder that no row speaks of would go unchecked.
+list_files(tree *.c *.h)
+foreach(file IN LISTS tree)
+    get_filename_component(name ${file} NAME)
+    if(NOT file IN_LIST all_files AND NOT file STREQUAL "src/glinfer.h")
+        fail(${file} ${name} "its folder has no row in tools/checks/check_layers.cmake")
+    endif()
+    if(DEFINED path_of_${name})
+        fail(${file} ${name} "${path_of_${name}} has the same name; names are unique in the tree")
+    endif()
+    set(path_of_${name} ${file})
+endforeach()
+
+if(failures)
+    list(JOIN failures "\n" text)
+    message(FATAL_ERROR "${text}")
+endif()
+list(LENGTH all_files count)
+message(STATUS "${count} files keep to the layers")

@@ -1,0 +1,82 @@
+#!/bin/sh
+# tiny_models.sh [PYTHON]: makes tests/data/models/*.gguf and their golden files anew. The models are random,
+# 100 to 300 kB each, and cover what differs within the Llama family: weight types, tied and separate
+# outputs, shared heads, biases, RoPE scaling, odd sizes. PYTHON has the wheels gguf and xllamacpp.
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+python=${1:-python3}
+models=$top/tests/data/models
+golden=$top/tests/golden/data
+
+# make NAME OPTIONS...
+make() {
+    name=$1
+    shift
+    "$python" "$top/tools/golden/make_tiny_gguf.py" "$models/$name.gguf" "$@"
+    "$python" "$top/tools/golden/golden.py" "$models/$name.gguf" "$golden/tiny.prompts.json" \
+        "$golden/$name.golden" --steps 24 --n-ctx 512 2>/dev/null
+}
+
+mkdir -p "$models"
+make tiny-f32 --types f32 --embd 48 --heads 3 --kv-heads 1 --head-dim 16 --ff 80 --layers 2 --untied
+make tiny-f16 --types f16 --embd 64 --heads 4 --kv-heads 4 --ff 96 --layers 2
+make tiny-q4_0 --types q4_0 --embd 64 --heads 4 --kv-heads 2 --ff 160 --layers 3 --untied --bias
+make tiny-q4_1 --types attn=q4_1,ffn=q4_1,embd=q8_0 --embd 96 --heads 6 --kv-heads 2 --ff 128 --layers 2 \
+    --rope-scaling llama3
+make tiny-q8_0 --types q8_0 --embd 128 --heads 2 --kv-heads 1 --ff 96 --layers 2 --rope-scaling linear
+make tiny-mixed --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,attn_output=q4_1,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
+    --embd 64 --heads 2 --kv-heads 2 --head-dim 80 --ff 128 --layers 2 --untied
+make tiny-smollm3 --arch smollm3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 5
+make tiny-granite --arch granite --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 128 --layers 2 \
+    --scales
+make tiny-phi3 --arch phi3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 3 --ff 128 --layers 2 \
+    --rot 24 --rope-orig 64 --rope-scaling longrope --untied
+make tiny-olmo2 --arch olmo2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 4 --ff 96 --layers 5 \
+    --window 40 --rope-scaling yarn --untied
+make tiny-glm4 --arch glm4 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 96 --ff 96 \
+    --layers 2 --rot 48 --bias --untied
+# A mixture with a seed for which rounding to an f16 cache does not tip the choice of an expert.
+make tiny-qwen3moe --arch qwen3moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 \
+    --head-dim 32 --ff 32 --layers 2 --experts 6 --experts-used 2 --seed 2
+# Gate and up of different types, and widths that are no multiple of two tiles.
+make tiny-moe-mixed --arch qwen3moe --types attn_q=q4_0,attn_k=q8_0,attn_v=f16,ffn_gate=q4_0,ffn_up=q8_0,ffn_down=f16,embd=q8_0 \
+    --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 40 --layers 2 --experts 6 --experts-used 2 --seed 3
+make tiny-granitemoe --arch granitemoe --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 \
+    --layers 2 --experts 5 --experts-used 3 --scales
+# A mixture that bears the name of the Llama family.
+make tiny-mixtral --arch llama --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 --layers 2 \
+    --experts 4 --experts-used 2
+# Layers with a window in a list.
+make tiny-olmo3 --arch olmo2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 4 --ff 96 --layers 5 \
+    --window 40 --window-list 4 --untied
+# Families that are Llama's but for an order of rows or a scale.
+like_llama="--embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 2 --types attn=q8_0,ffn=q4_0,embd=q8_0"
+make tiny-exaone4 --arch exaone4 $like_llama --rope-scaling llama3
+make tiny-exaone --arch exaone $like_llama
+make tiny-internlm2 --arch internlm2 $like_llama --untied --bias
+make tiny-ernie4_5 --arch ernie4_5 $like_llama
+make tiny-minicpm --arch minicpm $like_llama --scales
+make tiny-stablelm --arch stablelm --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 128 --layers 2 \
+    --rot 8 --bias --untied
+make tiny-gemma --arch gemma --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 2 --kv-heads 1 --head-dim 64 --ff 128 \
+    --layers 2
+make tiny-gemma3 --arch gemma3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 \
+    --ff 64 --layers 6 --window 24 --rope-base 1000000 --rope-scaling linear
+make tiny-gemma2 --arch gemma2 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --heads 4 --kv-heads 2 --head-dim 32 \
+    --ff 128 --layers 4 --window 40 --softcap 10
+make tiny-qwen3 --arch qwen3 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 80 \
+    --ff 96 --layers 3
+make tiny-qwen2 --arch qwen2 --types q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 160 --layers 2
+# Rows of 256 for types of super-blocks: few heads, one layer.
+super="--embd 256 --heads 2 --kv-heads 1 --head-dim 32 --ff 256 --layers 1 --vocab 264"
+make tiny-k_m --types attn_q=q4_k,attn_k=q4_k,attn_v=q6_k,attn_output=q5_0,ffn_gate=q4_k,ffn_up=q4_k,ffn_down=q6_k,embd=q6_k \
+    $super
+make tiny-k_s --types attn_q=q3_k,attn_k=q2_k,attn_v=q5_k,attn_output=q5_1,ffn_gate=q3_k,ffn_up=q2_k,ffn_down=q5_k,embd=q2_k \
+    $super
+make tiny-iq4 --types attn_q=iq4_xs,attn_k=mxfp4,attn_v=bf16,attn_output=iq4_nl,ffn_gate=iq4_xs,ffn_up=iq4_xs,ffn_down=tq1_0,embd=iq4_nl,output=tq2_0 \
+    $super --untied
+make tiny-iq --types attn_q=iq2_xs,attn_k=iq1_m,attn_v=iq3_s,attn_output=q5_0,ffn_gate=iq2_xxs,ffn_up=iq2_xxs,ffn_down=iq3_xxs,embd=iq2_s,output=iq1_s \
+    $super --untied
+# A conversation, for the tests of chat.
+"$python" "$top/tools/golden/make_tiny_gguf.py" "$models/tiny-chat.gguf" --types q8_0 --embd 32 --heads 2 --kv-heads 1 \
+    --ff 64 --layers 1 --chatml
