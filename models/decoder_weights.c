@@ -48,6 +48,6 @@ bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_no
 
 bool gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return gi_graph_qkv(graph, layer, graph->facts->n_rot, err) &&
+    return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
            gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
 }

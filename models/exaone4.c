@@ -3,21 +3,20 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
     enum { N_LAYER_32B = 64 };
     const char *const prefix = "exaone4";
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    if (!gi_model_facts_read(gguf, prefix, facts, err)) {
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    if (!gi_hparams_read(gguf, prefix, hparams, err)) {
         return false;
     }
-    return facts->n_layer != N_LAYER_32B ||
-           (gi_model_facts_u32(gguf, prefix, "attention.sliding_window", 4096, &facts->window,
-                               err) &&
-            gi_model_facts_window_period(gguf, prefix, 4, facts, err));
+    return hparams->n_layer != N_LAYER_32B ||
+           (gi_hparams_u32(gguf, prefix, "attention.sliding_window", 4096, &hparams->window, err) &&
+            gi_hparams_window_period(gguf, prefix, 4, hparams, err));
 }
 
 //-- weights -------------------------------------------------------------------------------------
@@ -34,7 +33,7 @@ static const struct gi_norm_spec norms[] = {
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     struct gi_rope rope = graph->rope;
-    if (graph->facts->window > 0 && !gi_has_window(graph->facts, layer)) {
+    if (graph->hparams->window > 0 && !gi_has_window(graph->hparams, layer)) {
         rope.n_rot = 0;
     }
     return gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, &rope, err) &&
@@ -43,7 +42,7 @@ static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_
 
 const struct gi_model_family gi_model_family_exaone4 = {
     .name = "exaone4",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_post_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = norms,

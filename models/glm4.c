@@ -3,13 +3,13 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
-    return gi_model_facts_read(gguf, "glm4", facts, err);
+    hparams->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
+    return gi_hparams_read(gguf, "glm4", hparams, err);
 }
 
 //-- weights -------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ static const struct gi_weight_spec weights[] = {
 
 const struct gi_model_family gi_model_family_glm4 = {
     .name = "glm4",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = weights,
     .n_weights = sizeof(weights) / sizeof(weights[0]),
     .norms = gi_sandwich_norms,

@@ -3,42 +3,42 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_scaled(const struct gi_gguf *gguf, const char *prefix,
-                        struct gi_model_facts *facts, struct glinfer_error *err)
+static bool read_scaled(const struct gi_gguf *gguf, const char *prefix, struct gi_hparams *hparams,
+                        struct glinfer_error *err)
 {
     float logit_divisor;
     bool has_rope;
-    facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
-    if (!gi_model_facts_read(gguf, prefix, facts, err) ||
-        !gi_model_facts_f32(gguf, prefix, "embedding_scale", 1.0f, &facts->embed_scale, err) ||
-        !gi_model_facts_f32(gguf, prefix, "residual_scale", 1.0f, &facts->residual_scale, err) ||
-        !gi_model_facts_f32(gguf, prefix, "attention.scale", facts->attention_scale,
-                            &facts->attention_scale, err) ||
-        !gi_model_facts_f32(gguf, prefix, "logit_scale", 1.0f, &logit_divisor, err) ||
-        !gi_model_facts_bool(gguf, prefix, "rope.scaling.finetuned", true, &has_rope, err)) {
+    hparams->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
+    if (!gi_hparams_read(gguf, prefix, hparams, err) ||
+        !gi_hparams_f32(gguf, prefix, "embedding_scale", 1.0f, &hparams->embed_scale, err) ||
+        !gi_hparams_f32(gguf, prefix, "residual_scale", 1.0f, &hparams->residual_scale, err) ||
+        !gi_hparams_f32(gguf, prefix, "attention.scale", hparams->attention_scale,
+                        &hparams->attention_scale, err) ||
+        !gi_hparams_f32(gguf, prefix, "logit_scale", 1.0f, &logit_divisor, err) ||
+        !gi_hparams_bool(gguf, prefix, "rope.scaling.finetuned", true, &has_rope, err)) {
         return false;
     }
-    facts->logit_scale = 1.0f / logit_divisor;
-    facts->n_rot = has_rope ? facts->n_rot : 0;
+    hparams->logit_scale = 1.0f / logit_divisor;
+    hparams->n_rot = has_rope ? hparams->n_rot : 0;
     return true;
 }
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    return read_scaled(gguf, "granite", facts, err);
+    return read_scaled(gguf, "granite", hparams, err);
 }
 
-static bool read_expert_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                              struct glinfer_error *err)
+static bool read_expert_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                                struct glinfer_error *err)
 {
     const char *const prefix = "granitemoe";
     uint32_t n_shared;
-    if (!read_scaled(gguf, prefix, facts, err) ||
-        !gi_model_facts_read_experts(gguf, prefix, facts, err) ||
-        !gi_model_facts_u32(gguf, prefix, "expert_shared_feed_forward_length", 0, &n_shared, err)) {
+    if (!read_scaled(gguf, prefix, hparams, err) ||
+        !gi_hparams_read_experts(gguf, prefix, hparams, err) ||
+        !gi_hparams_u32(gguf, prefix, "expert_shared_feed_forward_length", 0, &n_shared, err)) {
         return false;
     }
     return n_shared == 0 ||
@@ -51,7 +51,7 @@ static bool read_expert_facts(const struct gi_gguf *gguf, struct gi_model_facts 
 
 const struct gi_model_family gi_model_family_granite = {
     .name = "granite",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_pre_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,
@@ -66,7 +66,7 @@ static bool record_expert_layer(struct gi_graph *graph, uint32_t layer, struct g
 
 const struct gi_model_family gi_model_family_granitemoe = {
     .name = "granitemoe",
-    .read_facts = read_expert_facts,
+    .read_hparams = read_expert_hparams,
     .weights = gi_expert_weights,
     .n_weights = GI_EXPERT_N_WEIGHTS,
     .norms = gi_pre_norm_norms,

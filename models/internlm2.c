@@ -2,18 +2,18 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
-    return gi_model_facts_read(gguf, "internlm2", facts, err);
+    hparams->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
+    return gi_hparams_read(gguf, "internlm2", hparams, err);
 }
 
 const struct gi_model_family gi_model_family_internlm2 = {
     .name = "internlm2",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_pre_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,

@@ -4,19 +4,19 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
-    return gi_model_facts_read(gguf, "llama", facts, err);
+    hparams->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
+    return gi_hparams_read(gguf, "llama", hparams, err);
 }
 
-static bool read_expert_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                              struct glinfer_error *err)
+static bool read_expert_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                                struct glinfer_error *err)
 {
-    return read_facts(gguf, facts, err) && gi_model_facts_read_experts(gguf, "llama", facts, err);
+    return read_hparams(gguf, hparams, err) && gi_hparams_read_experts(gguf, "llama", hparams, err);
 }
 
 //-- layer ---------------------------------------------------------------------------------------
@@ -28,7 +28,7 @@ static bool record_expert_layer(struct gi_graph *graph, uint32_t layer, struct g
 
 static const struct gi_model_family mixture = {
     .name = "llama",
-    .read_facts = read_expert_facts,
+    .read_hparams = read_expert_hparams,
     .weights = gi_expert_weights,
     .n_weights = GI_EXPERT_N_WEIGHTS,
     .norms = gi_pre_norm_norms,
@@ -38,7 +38,7 @@ static const struct gi_model_family mixture = {
 
 const struct gi_model_family gi_model_family_llama = {
     .name = "llama",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_pre_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,

@@ -5,30 +5,30 @@
 
 #include <math.h>
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
     const char *const prefix = "minicpm";
     const float n_embd_base = 256.0f;
     float logit_divisor;
-    facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
-    if (!gi_model_facts_read(gguf, prefix, facts, err) ||
-        !gi_model_facts_f32(gguf, prefix, "embedding_scale", 12.0f, &facts->embed_scale, err) ||
-        !gi_model_facts_f32(gguf, prefix, "residual_scale", 1.4f / sqrtf((float)facts->n_layer),
-                            &facts->residual_scale, err) ||
-        !gi_model_facts_f32(gguf, prefix, "logit_scale", (float)facts->n_embd / n_embd_base,
-                            &logit_divisor, err)) {
+    hparams->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
+    if (!gi_hparams_read(gguf, prefix, hparams, err) ||
+        !gi_hparams_f32(gguf, prefix, "embedding_scale", 12.0f, &hparams->embed_scale, err) ||
+        !gi_hparams_f32(gguf, prefix, "residual_scale", 1.4f / sqrtf((float)hparams->n_layer),
+                        &hparams->residual_scale, err) ||
+        !gi_hparams_f32(gguf, prefix, "logit_scale", (float)hparams->n_embd / n_embd_base,
+                        &logit_divisor, err)) {
         return false;
     }
-    facts->logit_scale = 1.0f / logit_divisor;
+    hparams->logit_scale = 1.0f / logit_divisor;
     return true;
 }
 
 const struct gi_model_family gi_model_family_minicpm = {
     .name = "minicpm",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_pre_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,

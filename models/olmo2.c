@@ -3,22 +3,22 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
     const char *const prefix = "olmo2";
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    facts->window_rope = (struct gi_rope_facts){.divisor = 1.0f, .magnitude = 1.0f};
-    if (!gi_model_facts_read(gguf, prefix, facts, err) ||
-        !gi_model_facts_u32(gguf, prefix, "attention.sliding_window", 0, &facts->window, err) ||
-        !gi_model_facts_window_period(gguf, prefix, 4, facts, err) ||
-        !gi_model_facts_f32(gguf, prefix, "rope.freq_base_swa", facts->rope.base,
-                            &facts->window_rope.base, err)) {
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    hparams->window_rope = (struct gi_rope_hparams){.divisor = 1.0f, .magnitude = 1.0f};
+    if (!gi_hparams_read(gguf, prefix, hparams, err) ||
+        !gi_hparams_u32(gguf, prefix, "attention.sliding_window", 0, &hparams->window, err) ||
+        !gi_hparams_window_period(gguf, prefix, 4, hparams, err) ||
+        !gi_hparams_f32(gguf, prefix, "rope.freq_base_swa", hparams->rope.base,
+                        &hparams->window_rope.base, err)) {
         return false;
     }
-    facts->has_window_rope = facts->window > 0;
+    hparams->has_window_rope = hparams->window > 0;
     return true;
 }
 
@@ -36,14 +36,14 @@ static const struct gi_norm_spec norms[] = {
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     const struct gi_rope *rope =
-        gi_has_window(graph->facts, layer) ? &graph->window_rope : &graph->rope;
+        gi_has_window(graph->hparams, layer) ? &graph->window_rope : &graph->rope;
     return gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, rope, err) &&
            gi_post_norm_record_rest(graph, layer, GI_NORM_NONE, err);
 }
 
 const struct gi_model_family gi_model_family_olmo2 = {
     .name = "olmo2",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_post_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = norms,

@@ -4,13 +4,13 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    return gi_model_facts_read(gguf, "phi3", facts, err);
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    return gi_hparams_read(gguf, "phi3", hparams, err);
 }
 
 //-- weights -------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ static const struct gi_weight_spec weights[] = {
 
 const struct gi_model_family gi_model_family_phi3 = {
     .name = "phi3",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = weights,
     .n_weights = sizeof(weights) / sizeof(weights[0]),
     .norms = gi_pre_norm_norms,

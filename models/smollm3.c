@@ -2,27 +2,27 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    facts->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
-    return gi_model_facts_read(gguf, "smollm3", facts, err);
+    hparams->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
+    return gi_hparams_read(gguf, "smollm3", hparams, err);
 }
 
 //-- layer ---------------------------------------------------------------------------------------
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    const uint32_t n_rot = layer % 4 == 3 ? 0 : graph->facts->n_rot;
+    const uint32_t n_rot = layer % 4 == 3 ? 0 : graph->hparams->n_rot;
     return gi_graph_qkv(graph, layer, n_rot, err) &&
            gi_graph_attention_and_out(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
 }
 
 const struct gi_model_family gi_model_family_smollm3 = {
     .name = "smollm3",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_pre_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,

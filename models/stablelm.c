@@ -2,16 +2,16 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
     const char *const prefix = "stablelm";
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    return gi_model_facts_read(gguf, prefix, facts, err) &&
-           gi_model_facts_f32(gguf, prefix, "attention.layer_norm_epsilon", facts->norm_eps,
-                              &facts->norm_eps, err);
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    return gi_hparams_read(gguf, prefix, hparams, err) &&
+           gi_hparams_f32(gguf, prefix, "attention.layer_norm_epsilon", hparams->norm_eps,
+                          &hparams->norm_eps, err);
 }
 
 //-- weights -------------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ static const struct gi_norm_spec norms[] = {
 
 const struct gi_model_family gi_model_family_stablelm = {
     .name = "stablelm",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_pre_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = norms,

@@ -2,24 +2,24 @@
 //   out[h] = sum over j of softmax_j(scale * q[h] . k[g, j]) v[g, j],  g = h * n_kv_head / n_head
 //
 //   scratch  attention/ranges.glsl: out (n_head, HEAD_DIM) at 0, with WRITE_SUMS its sums, partial results of ranges, counters
-//   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM), attention/kv_octet.glsl
+//   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM), attention/kv_vec8.glsl
 //
-// Group (range, head) takes an invocation a key for the scores, then an octet of v's elements and
+// Group (range, head) takes an invocation a key for the scores, then an vec8 of v's elements and
 // every N_SLICE-th key an invocation for the sum. The last group of a head to finish merges the
 // head's ranges in their order, so that the result is the same whichever that is; with one range a
 // group writes out itself. Reads each key and value once per head of its group. 9 heads of 64 on an
 // H200, with its dispatch: 8.4 us at 500 keys, 29 at 8,192; on llvmpipe 0.6 ms and 27 ms.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !defined(KEYS)
 #error "HEAD_DIM, a multiple of 8; KEYS of a range"
 #endif
 
-#define N_OCTET (HEAD_DIM / 8)
-#define N_SLICE (KEYS / N_OCTET)
+#define N_VEC8 (HEAD_DIM / 8)
+#define N_SLICE (KEYS / N_VEC8)
 #define N_QUAD uint(HEAD_DIM / 4)
 
 layout(local_size_x = KEYS) in;
@@ -45,7 +45,7 @@ float score(uint head, uint row)
 {
     uint q = head * uint(HEAD_DIM / 4);
     vec4 sum = vec4(0.0);
-    for (uint i = 0u; i < uint(N_OCTET); i++) {
+    for (uint i = 0u; i < uint(N_VEC8); i++) {
         vec4 low, high;
         read_key(row, i, low, high);
         sum += low * uintBitsToFloat(cache_word(q + 2u * i));
@@ -54,18 +54,18 @@ float score(uint head, uint row)
     return cap_score(params.scale * (sum.x + sum.y + sum.z + sum.w));
 }
 
-// Adds up this invocation's octet over its keys, then the slices of each octet through shared
-// memory; the sums of octet i are left in sums[2 i] and sums[2 i + 1].
+// Adds up this invocation's vec8 over its keys, then the slices of each vec8 through shared
+// memory; the sums of vec8 i are left in sums[2 i] and sums[2 i + 1].
 void sum_values(uint lane, uint first_row, uint n_key)
 {
-    uint octet = lane % uint(N_OCTET);
-    uint slice = lane / uint(N_OCTET);
+    uint vec8 = lane % uint(N_VEC8);
+    uint slice = lane / uint(N_VEC8);
     vec4 low_sum = vec4(0.0);
     vec4 high_sum = vec4(0.0);
     if (slice < uint(N_SLICE)) {
         for (uint key = slice; key < n_key; key += uint(N_SLICE)) {
             vec4 low, high;
-            read_value(first_row + key, octet, low, high);
+            read_value(first_row + key, vec8, low, high);
             low_sum += weights[key] * low;
             high_sum += weights[key] * high;
         }

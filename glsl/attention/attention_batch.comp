@@ -4,7 +4,7 @@
 //
 //   out    (n_tokens, stride)  (n_head, HEAD_DIM) of it written
 //   q      (n_tokens, stride)  (n_head, HEAD_DIM), pair order
-//   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, attention/kv_octet.glsl
+//   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, attention/kv_vec8.glsl
 //
 // Group (i, h) owns 32 tokens of head h and walks over the keys that the last of them sees by tiles
 // of 32. k and then v of a tile are staged in shared memory as f32, 64 elements of the head at a
@@ -15,7 +15,7 @@
 // after 1,000 keys 214 us.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM)
@@ -73,20 +73,20 @@ uint chunk_quads(uint chunk)
 // Stages elements 64 chunk ... of TILE rows of k or v; rows past the last are those of the last.
 void load_tile(bool is_key, uint first_row, uint n_row, uint chunk)
 {
-    uint octet = gl_LocalInvocationID.x % 8u;
-    if (2u * octet < chunk_quads(chunk)) {
+    uint vec8 = gl_LocalInvocationID.x % 8u;
+    if (2u * vec8 < chunk_quads(chunk)) {
         for (uint i = 0u; i < 2u; i++) {
             uint key = gl_LocalInvocationID.x / 8u + 16u * i;
             uint row = first_row + min(key, n_row - 1u);
-            uint at = chunk * (CHUNK_QUADS / 2u) + octet;
+            uint at = chunk * (CHUNK_QUADS / 2u) + vec8;
             vec4 low, high;
             if (is_key) {
                 read_key(row, at, low, high);
             } else {
                 read_value(row, at, low, high);
             }
-            kv_tile[tile_index(key, 2u * octet)] = low;
-            kv_tile[tile_index(key, 2u * octet + 1u)] = high;
+            kv_tile[tile_index(key, 2u * vec8)] = low;
+            kv_tile[tile_index(key, 2u * vec8 + 1u)] = high;
         }
     }
 }

@@ -4,24 +4,24 @@
 //
 //   out    (n_tokens, stride)  (n_head, HEAD_DIM) of it written
 //   q      (n_tokens, stride)  (n_head, HEAD_DIM), pair order
-//   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, attention/kv_octet.glsl
+//   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, attention/kv_vec8.glsl
 //
 // Group (m, h) walks over the token's keys by KEYS with online softmax: an invocation a key for the
-// scores, then an octet of v's elements and every N_SLICE-th key an invocation for the sum, as in
+// scores, then an vec8 of v's elements and every N_SLICE-th key an invocation for the sum, as in
 // attention.comp. Reads each key and value once per token and head, and so more than the tiles of
 // attention_batch.comp; but those spill on the GPUs that this is for, up to 222 values on Mali-T860,
 // where with groups of 128 Mesa 25.0.7 does not compile them in 20 s.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !defined(KEYS)
 #error "HEAD_DIM, a multiple of 8; KEYS of a group"
 #endif
 
-#define N_OCTET (HEAD_DIM / 8)
-#define N_SLICE (KEYS / N_OCTET)
+#define N_VEC8 (HEAD_DIM / 8)
+#define N_SLICE (KEYS / N_VEC8)
 #define N_QUAD uint(HEAD_DIM / 4)
 
 layout(local_size_x = KEYS) in;
@@ -47,7 +47,7 @@ shared vec4 sums[2 * KEYS];
 float score(uint q_begin, uint row)
 {
     float sum = 0.0;
-    for (uint i = 0u; i < uint(N_OCTET); i++) {
+    for (uint i = 0u; i < uint(N_VEC8); i++) {
         vec4 low, high;
         read_key(row, i, low, high);
         sum += dot(low, q[q_begin + 2u * i]) + dot(high, q[q_begin + 2u * i + 1u]);
@@ -55,22 +55,22 @@ float score(uint q_begin, uint row)
     return cap_score(params.scale * sum);
 }
 
-// Adds up this invocation's octet over its keys of a tile.
+// Adds up this invocation's vec8 over its keys of a tile.
 void add_values(uint lane, uint first_row, uint n_key, inout vec4 low_sum, inout vec4 high_sum)
 {
-    uint slice = lane / uint(N_OCTET);
-    uint octet = lane % uint(N_OCTET);
+    uint slice = lane / uint(N_VEC8);
+    uint vec8 = lane % uint(N_VEC8);
     if (slice < uint(N_SLICE)) {
         for (uint key = slice; key < n_key; key += uint(N_SLICE)) {
             vec4 low, high;
-            read_value(first_row + key, octet, low, high);
+            read_value(first_row + key, vec8, low, high);
             low_sum += weights[key] * low;
             high_sum += weights[key] * high;
         }
     }
 }
 
-// Adds the slices of each octet through shared memory; quad `lane` of the result.
+// Adds the slices of each vec8 through shared memory; quad `lane` of the result.
 vec4 add_slices(uint lane, vec4 low_sum, vec4 high_sum)
 {
     sums[2u * lane] = low_sum;

@@ -9,14 +9,14 @@
 // tokens after 1,000 keys 146 (599).
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !defined(VECTORS) || !defined(KEYS)
 #error "HEAD_DIM, a multiple of 8; VECTORS of 8 tokens; KEYS of a tile"
 #endif
 
-#define N_OCTET (HEAD_DIM / 8)
+#define N_VEC8 (HEAD_DIM / 8)
 #define MASKED -3.0e38
 
 layout(local_size_x = 8) in;
@@ -37,8 +37,8 @@ layout(std140, binding = 0) uniform Params
 #include "attention/score_rule.glsl"
 
 // What an invocation owns, a token a vector.
-vec4 query_low[VECTORS][N_OCTET], query_high[VECTORS][N_OCTET];
-vec4 sum_low[VECTORS][N_OCTET], sum_high[VECTORS][N_OCTET];
+vec4 query_low[VECTORS][N_VEC8], query_high[VECTORS][N_VEC8];
+vec4 sum_low[VECTORS][N_VEC8], sum_high[VECTORS][N_VEC8];
 float weight_sum[VECTORS], largest[VECTORS];
 uint token[VECTORS];
 
@@ -47,8 +47,8 @@ void begin_tokens(uint head)
     for (int i = 0; i < VECTORS; i++) {
         token[i] = gl_WorkGroupID.x * uint(8 * VECTORS) + uint(8 * i) + gl_LocalInvocationID.x;
         uint row = min(token[i], state.n_tokens - 1u) * (params.q_stride / 4u);
-        uint begin = row + head * uint(2 * N_OCTET);
-        for (int j = 0; j < N_OCTET; j++) {
+        uint begin = row + head * uint(2 * N_VEC8);
+        for (int j = 0; j < N_VEC8; j++) {
             query_low[i][j] = params.scale * q[begin + uint(2 * j)];
             query_high[i][j] = params.scale * q[begin + uint(2 * j + 1)];
             sum_low[i][j] = vec4(0.0);
@@ -65,7 +65,7 @@ void score_key(uint row, out float score[VECTORS])
     for (int i = 0; i < VECTORS; i++) {
         sum[i] = vec4(0.0);
     }
-    for (int j = 0; j < N_OCTET; j++) {
+    for (int j = 0; j < N_VEC8; j++) {
         vec4 low, high;
         read_key(row, uint(j), low, high);
         for (int i = 0; i < VECTORS; i++) {
@@ -104,7 +104,7 @@ void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
             weight[n][i] = weight_of(weight[n][i], top);
             weight_sum[i] += weight[n][i];
         }
-        for (int j = 0; j < N_OCTET; j++) {
+        for (int j = 0; j < N_VEC8; j++) {
             sum_low[i][j] *= factor;
             sum_high[i][j] *= factor;
         }
@@ -114,7 +114,7 @@ void weigh_keys(uint first_key, inout float weight[KEYS][VECTORS])
 
 void add_values(uint row, float weight[VECTORS])
 {
-    for (int j = 0; j < N_OCTET; j++) {
+    for (int j = 0; j < N_VEC8; j++) {
         vec4 low, high;
         read_value(row, uint(j), low, high);
         for (int i = 0; i < VECTORS; i++) {
@@ -127,9 +127,9 @@ void add_values(uint row, float weight[VECTORS])
 void write_tokens(uint head)
 {
     for (int i = 0; i < VECTORS; i++) {
-        uint begin = token[i] * (params.out_stride / 4u) + head * uint(2 * N_OCTET);
+        uint begin = token[i] * (params.out_stride / 4u) + head * uint(2 * N_VEC8);
         if (token[i] < state.n_tokens) {
-            for (int j = 0; j < N_OCTET; j++) {
+            for (int j = 0; j < N_VEC8; j++) {
                 result[begin + uint(2 * j)] = sum_low[i][j] / weight_sum[i];
                 result[begin + uint(2 * j + 1)] = sum_high[i][j] / weight_sum[i];
             }

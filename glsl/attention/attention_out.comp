@@ -5,14 +5,14 @@
 //   parts[n_run][row] = gamma[row], the weights of the norm that follows, or 1
 //
 //   dst     stream: parts (n_run + 1, n_embd), n_embd padded to 64
-//   source  the layer's range: q, k, v (attention/kv_octet.glsl)
+//   source  the layer's range: q, k, v (attention/kv_vec8.glsl)
 //   W       (n_embd, n_head * HEAD_DIM)
 //   aux     bias and gamma, one value a row
 //
 // A group takes TILES tiles of W and a run of TEAMS heads of a kv head, a team of invocations each: all groups
 // of a run work out the same heads, which for few keys costs less than the dispatch that it saves. A team
 // works as a group of attention_subgroup.comp does, over one tile of keys after another: neighbours share a
-// key, an octet of elements each, and each subgroup has a softmax of its own. Weights are asked for before
+// key, an vec8 of elements each, and each subgroup has a softmax of its own. Weights are asked for before
 // the first key. Whoever reads x next adds the parts up: gemv/gemv_parts.glsl.
 //
 // A step of SmolLM2-135M (9 heads of 64, 576 elements, Q4_0) on an H200, us, ordinary dispatches: of up to 128
@@ -29,7 +29,7 @@ uvec4 cache_word(uint i)
 }
 
 #define CACHE_APART
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(KEYS) || !defined(TEAMS) || !defined(TILES)
@@ -40,8 +40,8 @@ uvec4 cache_word(uint i)
 #endif
 
 #define TEAM (WG_SIZE / TEAMS)
-#define N_OCTET (HEAD_DIM / 8)
-#define N_SLOT (TEAM / N_OCTET)
+#define N_VEC8 (HEAD_DIM / 8)
+#define N_SLOT (TEAM / N_VEC8)
 #define TURNS (KEYS / N_SLOT)
 #define N_QUAD uint(HEAD_DIM / 4)
 #define N_SUBGROUP (TEAM / SUBGROUP)
@@ -89,19 +89,19 @@ float exp_of(float x)
 
 //-- a tile of keys --------------------------------------------------------------------------------
 
-uvec4 key_first[TURNS], key_second[TURNS]; // as the cache has them: attention/kv_octet.glsl
+uvec4 key_first[TURNS], key_second[TURNS]; // as the cache has them: attention/kv_vec8.glsl
 uvec4 value_first[TURNS], value_second[TURNS];
 vec4 q_low, q_high;
 float weights[TURNS];       // of keys; before, their scores
 vec2 both;                  // of the subgroup's keys so far: largest score, sum of weights
-vec4 values_low, values_high; // likewise their sum, of this octet and slot
+vec4 values_low, values_high; // likewise their sum, of this vec8 and slot
 
-void fetch_tile(uint first_row, uint key, uint n_key, uint octet)
+void fetch_tile(uint first_row, uint key, uint n_key, uint vec8)
 {
     for (int i = 0; i < TURNS; i++) {
         uint row = first_row + min(key + uint(i * N_SLOT), n_key - 1u);
-        fetch_octet(K_TYPE, params.k, params.k_scale, row, octet, key_first[i], key_second[i]);
-        fetch_octet(V_TYPE, params.v, params.v_scale, row, octet, value_first[i], value_second[i]);
+        fetch_vec8(K_TYPE, params.k, params.k_scale, row, vec8, key_first[i], key_second[i]);
+        fetch_vec8(V_TYPE, params.v, params.v_scale, row, vec8, value_first[i], value_second[i]);
     }
 }
 
@@ -109,11 +109,11 @@ void score_tile(uint key, uint seen, uint n_key)
 {
     for (int i = 0; i < TURNS; i++) {
         vec4 low, high;
-        unpack_octet(K_TYPE, key_first[i], key_second[i], low, high);
+        unpack_vec8(K_TYPE, key_first[i], key_second[i], low, high);
         vec4 p = low * q_low + high * q_high;
         weights[i] = (p.x + p.y) + (p.z + p.w);
     }
-    for (uint n = 1u; n < uint(N_OCTET); n *= 2u) {
+    for (uint n = 1u; n < uint(N_VEC8); n *= 2u) {
         for (int i = 0; i < TURNS; i++) {
             weights[i] += subgroupShuffleXor(weights[i], n);
         }
@@ -132,7 +132,7 @@ float weigh_tile()
     for (int i = 0; i < TURNS; i++) {
         largest = max(largest, weights[i]);
     }
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
+    for (uint n = uint(N_VEC8); n < uint(SUBGROUP); n *= 2u) {
         largest = max(largest, subgroupShuffleXor(largest, n));
     }
     for (int i = 0; i < TURNS; i++) {
@@ -150,7 +150,7 @@ void add_tile(float factor)
     values_high *= factor;
     for (int i = 0; i < TURNS; i++) {
         vec4 low, high;
-        unpack_octet(V_TYPE, value_first[i], value_second[i], low, high);
+        unpack_vec8(V_TYPE, value_first[i], value_second[i], low, high);
         values_low += weights[i] * low;
         values_high += weights[i] * high;
     }
@@ -159,17 +159,17 @@ void add_tile(float factor)
 //-- heads -----------------------------------------------------------------------------------------
 
 // Adds up the slots of each subgroup.
-void share_slots(uint team, uint member, uint octet)
+void share_slots(uint team, uint member, uint vec8)
 {
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
+    for (uint n = uint(N_VEC8); n < uint(SUBGROUP); n *= 2u) {
         both.y += subgroupShuffleXor(both.y, n);
         values_low += subgroupShuffleXor(values_low, n);
         values_high += subgroupShuffleXor(values_high, n);
     }
     uint part = team * uint(N_SUBGROUP) + member / uint(SUBGROUP);
-    if (member % uint(SUBGROUP) < uint(N_OCTET)) {
-        sums[part * N_QUAD + 2u * octet] = values_low;
-        sums[part * N_QUAD + 2u * octet + 1u] = values_high;
+    if (member % uint(SUBGROUP) < uint(N_VEC8)) {
+        sums[part * N_QUAD + 2u * vec8] = values_low;
+        sums[part * N_QUAD + 2u * vec8 + 1u] = values_high;
         softmax[part] = both;
     }
     group_barrier();
@@ -271,8 +271,8 @@ void main()
     uint kv_head = gl_WorkGroupID.y / n_run, rep = gl_WorkGroupID.y % n_run * uint(TEAMS);
     uint first_head = kv_head * n_rep + rep;
     bool is_there = rep + team < n_rep;
-    uint octet = member % uint(N_OCTET);
-    uint at = (is_there ? first_head + team : first_head) * N_QUAD + 2u * octet;
+    uint vec8 = member % uint(N_VEC8);
+    uint at = (is_there ? first_head + team : first_head) * N_QUAD + 2u * vec8;
     QuantBlock block = load_block(lane, first_head);
     q_low = uintBitsToFloat(cache_word(at));
     q_high = uintBitsToFloat(cache_word(at + 1u));
@@ -281,12 +281,12 @@ void main()
     values_high = vec4(0.0);
     uint n_key = min(state.n_past + 1u, params.n_ctx), seen = first_seen(n_key);
     for (uint begin = seen / uint(KEYS) * uint(KEYS); begin < n_key; begin += uint(KEYS)) {
-        uint key = begin + member / uint(N_OCTET);
-        fetch_tile(kv_head * params.n_ctx, key, n_key, octet);
+        uint key = begin + member / uint(N_VEC8);
+        fetch_tile(kv_head * params.n_ctx, key, n_key, vec8);
         score_tile(key, seen, n_key);
         add_tile(weigh_tile());
     }
-    share_slots(team, member, octet);
+    share_slots(team, member, vec8);
     share_head(team, member, is_there);
     share_product(lane, block);
     write_rows(lane);

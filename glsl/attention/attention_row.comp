@@ -9,14 +9,14 @@
 // 170 (1,100), 2,000 keys 520 (3,500), 8,192 keys 2,300 (24,500).
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !defined(HEADS) || !defined(VECTORS) || !defined(KEYS)
 #error "HEAD_DIM, a multiple of 8; HEADS of a group; VECTORS of 8 keys; KEYS of a range"
 #endif
 
-#define N_OCTET (HEAD_DIM / 8)
+#define N_VEC8 (HEAD_DIM / 8)
 #define N_QUAD uint(HEAD_DIM / 4)
 #define TURNS ((HEAD_DIM / 4 + 7) / 8) // quads of a result that an invocation owns
 #define TILE uint(8 * VECTORS)
@@ -37,12 +37,12 @@ layout(std140, binding = 0) uniform Params
 #include "attention/score_rule.glsl"
 
 // What an invocation's keys give, for each head.
-vec4 q_low[HEADS][N_OCTET], q_high[HEADS][N_OCTET];
-vec4 sum_low[HEADS][N_OCTET], sum_high[HEADS][N_OCTET];
+vec4 q_low[HEADS][N_VEC8], q_high[HEADS][N_VEC8];
+vec4 sum_low[HEADS][N_VEC8], sum_high[HEADS][N_VEC8];
 float largest[HEADS], weight_sum[HEADS];
 
 // The same of all of them: (HEADS, 8, N_QUAD) sums; largest score and sum of weights.
-shared vec4 sums[HEADS * 8 * 2 * N_OCTET];
+shared vec4 sums[HEADS * 8 * 2 * N_VEC8];
 shared vec2 softmax[HEADS * 8];
 
 void group_barrier()
@@ -67,7 +67,7 @@ void begin_heads(Heads heads)
 {
     for (int h = 0; h < HEADS; h++) {
         uint begin = head_of(heads, h) * N_QUAD;
-        for (int j = 0; j < N_OCTET; j++) {
+        for (int j = 0; j < N_VEC8; j++) {
             q_low[h][j] = uintBitsToFloat(cache_word(begin + uint(2 * j)));
             q_high[h][j] = uintBitsToFloat(cache_word(begin + uint(2 * j + 1)));
             sum_low[h][j] = vec4(0.0);
@@ -84,7 +84,7 @@ void score_key(uint row, bool is_seen, out float score[HEADS])
     for (int h = 0; h < HEADS; h++) {
         sum[h] = vec4(0.0);
     }
-    for (int j = 0; j < N_OCTET; j++) {
+    for (int j = 0; j < N_VEC8; j++) {
         vec4 low, high;
         read_key(row, uint(j), low, high);
         for (int h = 0; h < HEADS; h++) {
@@ -117,7 +117,7 @@ void weigh(inout float weight[VECTORS][HEADS])
             weight[n][h] = weight_of(weight[n][h], top);
             weight_sum[h] += weight[n][h];
         }
-        for (int j = 0; j < N_OCTET; j++) {
+        for (int j = 0; j < N_VEC8; j++) {
             sum_low[h][j] *= factor;
             sum_high[h][j] *= factor;
         }
@@ -127,7 +127,7 @@ void weigh(inout float weight[VECTORS][HEADS])
 
 void add_values(uint row[VECTORS], float weight[VECTORS][HEADS])
 {
-    for (int j = 0; j < N_OCTET; j++) {
+    for (int j = 0; j < N_VEC8; j++) {
         for (int n = 0; n < VECTORS; n++) {
             vec4 low, high;
             read_value(row[n], uint(j), low, high);
@@ -156,7 +156,7 @@ void share_sums(uint lane)
 {
     for (int h = 0; h < HEADS; h++) {
         uint at = uint(8 * h) + lane;
-        for (int j = 0; j < N_OCTET; j++) {
+        for (int j = 0; j < N_VEC8; j++) {
             sums[at * N_QUAD + uint(2 * j)] = sum_low[h][j];
             sums[at * N_QUAD + uint(2 * j + 1)] = sum_high[h][j];
         }

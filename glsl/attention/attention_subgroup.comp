@@ -2,7 +2,7 @@
 //
 // A group takes HEADS heads of a kv head, so that a key is read and converted once for all of them, and every
 // n_range-th tile of KEYS keys. Where tiles are few it takes one head and all tiles: a merge is more to wait
-// for. N_OCTET neighbouring invocations share a key, an octet of elements each; a tile's keys and values are all
+// for. N_VEC8 neighbouring invocations share a key, an vec8 of elements each; a tile's keys and values are all
 // asked for before the first is waited for. Scores meet by shuffles, each step of them for all keys and heads
 // before the next, and each subgroup has a softmax of its own: one barrier brings the subgroups together. The
 // last group of a run of heads to finish merges its ranges, always in the same order. Reads each key and value
@@ -17,15 +17,15 @@
 #define SCRATCH_QUADS 1
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(KEYS) || !defined(HEADS)
 #error "WG_SIZE; HEAD_DIM, 8 times a power of two; KEYS of a tile, 8 WG_SIZE / HEAD_DIM or more; HEADS"
 #endif
 
-#define N_OCTET (HEAD_DIM / 8)
-#define N_SLOT (WG_SIZE / N_OCTET)
+#define N_VEC8 (HEAD_DIM / 8)
+#define N_SLOT (WG_SIZE / N_VEC8)
 #define TURNS (KEYS / N_SLOT)
 #define N_QUAD uint(HEAD_DIM / 4)
 #define N_OWN (HEADS * HEAD_DIM / 4) // quads of a group's result
@@ -81,10 +81,10 @@ uint head_of(uint h)
 vec4 q_low[HEADS], q_high[HEADS];
 vec2 both[HEADS]; // of the subgroup's keys so far: largest score, sum of weights
 
-void begin_heads(int heads, uint octet)
+void begin_heads(int heads, uint vec8)
 {
     for (int h = 0; h < heads; h++) {
-        uint at = head_of(uint(h)) * N_QUAD + 2u * octet;
+        uint at = head_of(uint(h)) * N_QUAD + 2u * vec8;
         q_low[h] = uintBitsToFloat(cache_word(at));
         q_high[h] = uintBitsToFloat(cache_word(at + 1u));
         both[h] = vec2(MASKED, 0.0);
@@ -93,17 +93,17 @@ void begin_heads(int heads, uint octet)
 
 //-- a tile ----------------------------------------------------------------------------------------
 
-uvec4 key_first[TURNS], key_second[TURNS]; // as the cache has them: attention/kv_octet.glsl
+uvec4 key_first[TURNS], key_second[TURNS]; // as the cache has them: attention/kv_vec8.glsl
 uvec4 value_first[TURNS], value_second[TURNS];
 float weights[TURNS * HEADS]; // of key i and head h at i * HEADS + h; before, their scores
 float factors[HEADS];   // of what was summed before
 
-void fetch_tile(uint first_row, uint key, uint n_key, uint octet)
+void fetch_tile(uint first_row, uint key, uint n_key, uint vec8)
 {
     for (int i = 0; i < TURNS; i++) {
         uint row = first_row + min(key + uint(i * N_SLOT), n_key - 1u);
-        fetch_octet(K_TYPE, params.k, params.k_scale, row, octet, key_first[i], key_second[i]);
-        fetch_octet(V_TYPE, params.v, params.v_scale, row, octet, value_first[i], value_second[i]);
+        fetch_vec8(K_TYPE, params.k, params.k_scale, row, vec8, key_first[i], key_second[i]);
+        fetch_vec8(V_TYPE, params.v, params.v_scale, row, vec8, value_first[i], value_second[i]);
     }
 }
 
@@ -111,13 +111,13 @@ void score_tile(int heads, uint key, uint seen, uint n_key)
 {
     for (int i = 0; i < TURNS; i++) {
         vec4 low, high;
-        unpack_octet(K_TYPE, key_first[i], key_second[i], low, high);
+        unpack_vec8(K_TYPE, key_first[i], key_second[i], low, high);
         for (int h = 0; h < heads; h++) {
             vec4 p = low * q_low[h] + high * q_high[h];
             weights[i * HEADS + h] = (p.x + p.y) + (p.z + p.w);
         }
     }
-    for (uint n = 1u; n < uint(N_OCTET); n *= 2u) {
+    for (uint n = 1u; n < uint(N_VEC8); n *= 2u) {
         float other[TURNS * HEADS];
         for (int i = 0; i < TURNS; i++) {
             for (int h = 0; h < heads; h++) {
@@ -149,7 +149,7 @@ void find_largest(int heads, out float largest[HEADS])
             largest[h] = max(largest[h], weights[i * HEADS + h]);
         }
     }
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
+    for (uint n = uint(N_VEC8); n < uint(SUBGROUP); n *= 2u) {
         float other[HEADS];
         for (int h = 0; h < heads; h++) {
             other[h] = subgroupShuffleXor(largest[h], n);
@@ -173,7 +173,7 @@ void weigh_tile(int heads)
             sum[h] += weights[i * HEADS + h];
         }
     }
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
+    for (uint n = uint(N_VEC8); n < uint(SUBGROUP); n *= 2u) {
         float other[HEADS];
         for (int h = 0; h < heads; h++) {
             other[h] = subgroupShuffleXor(sum[h], n);
@@ -188,7 +188,7 @@ void weigh_tile(int heads)
     }
 }
 
-void sum_octets(int heads, out vec4 low[HEADS], out vec4 high[HEADS])
+void sum_vec8s(int heads, out vec4 low[HEADS], out vec4 high[HEADS])
 {
     for (int h = 0; h < heads; h++) {
         low[h] = vec4(0.0);
@@ -196,7 +196,7 @@ void sum_octets(int heads, out vec4 low[HEADS], out vec4 high[HEADS])
     }
     for (int i = 0; i < TURNS; i++) {
         vec4 value_low, value_high;
-        unpack_octet(V_TYPE, value_first[i], value_second[i], value_low, value_high);
+        unpack_vec8(V_TYPE, value_first[i], value_second[i], value_low, value_high);
         for (int h = 0; h < heads; h++) {
             low[h] += weights[i * HEADS + h] * value_low;
             high[h] += weights[i * HEADS + h] * value_high;
@@ -205,18 +205,18 @@ void sum_octets(int heads, out vec4 low[HEADS], out vec4 high[HEADS])
 }
 
 // Adds the subgroup's weighted values to its part in shared memory.
-void add_values(int heads, uint lane, uint octet, bool is_first)
+void add_values(int heads, uint lane, uint vec8, bool is_first)
 {
     vec4 low[HEADS], high[HEADS];
-    sum_octets(heads, low, high);
-    for (uint n = uint(N_OCTET); n < uint(SUBGROUP); n *= 2u) {
+    sum_vec8s(heads, low, high);
+    for (uint n = uint(N_VEC8); n < uint(SUBGROUP); n *= 2u) {
         for (int h = 0; h < heads; h++) {
             low[h] += subgroupShuffleXor(low[h], n);
             high[h] += subgroupShuffleXor(high[h], n);
         }
     }
-    if (lane % uint(SUBGROUP) < uint(N_OCTET)) {
-        uint at = lane / uint(SUBGROUP) * uint(N_OWN) + 2u * octet;
+    if (lane % uint(SUBGROUP) < uint(N_VEC8)) {
+        uint at = lane / uint(SUBGROUP) * uint(N_OWN) + 2u * vec8;
         for (int h = 0; h < heads; h++) {
             uint own = at + uint(h) * N_QUAD;
             sums[own] = is_first ? low[h] : low[h] + factors[h] * sums[own];
@@ -318,15 +318,15 @@ void merge_ranges(uint lane, uint n_range)
 // Tiles range, range + n_range, ... for the first `heads` heads.
 void attend(int heads, uint first_row, uint seen, uint n_key, uint range, uint n_range)
 {
-    uint lane = gl_LocalInvocationIndex, octet = lane % uint(N_OCTET);
+    uint lane = gl_LocalInvocationIndex, vec8 = lane % uint(N_VEC8);
     uint first_key = (seen / uint(KEYS) + range) * uint(KEYS);
-    begin_heads(heads, octet);
+    begin_heads(heads, vec8);
     for (uint begin = first_key; begin < n_key; begin += n_range * uint(KEYS)) {
-        uint key = begin + lane / uint(N_OCTET);
-        fetch_tile(first_row, key, n_key, octet);
+        uint key = begin + lane / uint(N_VEC8);
+        fetch_tile(first_row, key, n_key, vec8);
         score_tile(heads, key, seen, n_key);
         weigh_tile(heads);
-        add_values(heads, lane, octet, begin == first_key);
+        add_values(heads, lane, vec8, begin == first_key);
     }
     share_softmax(heads, lane);
     write_result(heads, lane, uint(N_SUBGROUP), range, n_range > 1u);

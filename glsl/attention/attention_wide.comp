@@ -11,7 +11,7 @@
 // 109 us (112). A longer tile of keys makes the walk of the last tokens, which all wait for, half as long.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !defined(CHUNKS) || !defined(HALF)
@@ -29,7 +29,7 @@
 #define N_QUAD uint(HEAD_DIM / 4)
 #define N_CHUNK uint(CHUNKS)
 #define CHUNK_QUADS 16u // of 64 elements
-#define OCTETS 2u       // that an invocation loads
+#define N_VEC8S 2u       // that an invocation loads
 #define MASKED -3.0e38
 
 layout(local_size_x = 256) in;
@@ -105,20 +105,20 @@ struct Share {
 //-- k and v on their way to shared memory -----------------------------------------------------------
 
 struct Stage {
-    uvec4 low[OCTETS];
+    uvec4 low[N_VEC8S];
 #if HAS_F32
-    uvec4 high[OCTETS];
+    uvec4 high[N_VEC8S];
 #endif
 };
 
 // Elements 64 chunk ... of the keys from first_key on; keys past the last are the last.
 void load_stage(out Stage stage, uint begin, bool is_f32, Share share, uint first_key, uint chunk)
 {
-    uint octet = min(gl_LocalInvocationID.x % 8u, chunk_quads(chunk) / 2u - 1u);
-    for (uint i = 0u; i < OCTETS; i++) {
+    uint vec8 = min(gl_LocalInvocationID.x % 8u, chunk_quads(chunk) / 2u - 1u);
+    for (uint i = 0u; i < N_VEC8S; i++) {
         uint key = min(first_key + gl_LocalInvocationID.x / 8u + 32u * i, share.n_key - 1u);
         uint row = share.kv_head * params.n_ctx + key;
-        uint at = row * (N_QUAD / 2u) + chunk * (CHUNK_QUADS / 2u) + octet;
+        uint at = row * (N_QUAD / 2u) + chunk * (CHUNK_QUADS / 2u) + vec8;
         stage.low[i] = cache_word(begin + at * (is_f32 ? 2u : 1u));
 #if HAS_F32
         stage.high[i] = cache_word(begin + at * (is_f32 ? 2u : 1u) + (is_f32 ? 1u : 0u));
@@ -128,16 +128,16 @@ void load_stage(out Stage stage, uint begin, bool is_f32, Share share, uint firs
 
 void store_stage(Stage stage, bool is_f32)
 {
-    uint octet = gl_LocalInvocationID.x % 8u;
-    for (uint i = 0u; i < OCTETS; i++) {
+    uint vec8 = gl_LocalInvocationID.x % 8u;
+    for (uint i = 0u; i < N_VEC8S; i++) {
         uint key = gl_LocalInvocationID.x / 8u + 32u * i;
         vec4 low = cache_halves(stage.low[i].xy), high = cache_halves(stage.low[i].zw);
 #if HAS_F32
         low = is_f32 ? uintBitsToFloat(stage.low[i]) : low;
         high = is_f32 ? uintBitsToFloat(stage.high[i]) : high;
 #endif
-        kv_tile[tile_index(key, 2u * octet)] = low;
-        kv_tile[tile_index(key, 2u * octet + 1u)] = high;
+        kv_tile[tile_index(key, 2u * vec8)] = low;
+        kv_tile[tile_index(key, 2u * vec8 + 1u)] = high;
     }
 }
 

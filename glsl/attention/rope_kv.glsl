@@ -1,5 +1,5 @@
 // What the kernels that turn q and k share: reading pairs of a projection in the row order of ops/record/weight.h,
-// rotation, and writing k and v into the cache (its types: attention/kv_octet.glsl), which goes by units: a pair, or
+// rotation, and writing k and v into the cache (its types: attention/kv_vec8.glsl), which goes by units: a pair, or
 // with q8_0 a uint of four bytes, whose owner looks at its whole block for the largest value. They define
 //
 //   vec2 kv_pair(bool is_key, uint token, uint position, uint pair)  as it goes into the cache

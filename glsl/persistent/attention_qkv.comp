@@ -6,7 +6,7 @@
 //
 // The subgroup that has the token's own key among its keys works it out, and its value; of the heads of a kv head the
 // first one's writes both into the cache. Nobody waits until they are there: none but these see them in this step. With
-// TAKES all are taken by their tags, so that no edge of a layer is a barrier. Rotations are of whole octets: n_rot is a
+// TAKES all are taken by their tags, so that no edge of a layer is a barrier. Rotations are of whole vec8s: n_rot is a
 // multiple of 8.
 //
 // What is known before q, k and v is asked for before them. Behind them it had to wait for the keys on their way, too:
@@ -57,13 +57,13 @@ uvec4 cache_word(uint i)
 }
 
 #define CACHE_APART
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
-#error "a block of q8_0 takes more than an octet"
+#error "a block of q8_0 takes more than an vec8"
 #endif
 #include "persistent/attention_stay.glsl"
 
-// Firsts and seconds of the four pairs of an octet.
+// Firsts and seconds of the four pairs of an vec8.
 struct Pairs {
     vec4 x, y;
 };
@@ -71,11 +71,11 @@ struct Pairs {
 Pairs rotation; // cosines and sines
 Row fresh;      // the token's own, where has_fresh
 
-// The invocation's octet of a head's row that begins at quad `begin` of qkv.
-uint octet_at(uint begin, uint head)
+// The invocation's vec8 of a head's row that begins at quad `begin` of qkv.
+uint vec8_at(uint begin, uint head)
 {
-    uint octet = head * uint(N_OCTET) + gl_LocalInvocationIndex % uint(N_OCTET);
-    return begin + octet / 2u * 4u + octet % 2u;
+    uint vec8 = head * uint(N_VEC8) + gl_LocalInvocationIndex % uint(N_VEC8);
+    return begin + vec8 / 2u * 4u + vec8 % 2u;
 }
 
 Pairs part_pairs(vec4 low, vec4 high)
@@ -95,18 +95,18 @@ uint wrong_pairs(Pairs p)
 }
 #endif
 
-// The invocation's octet of vectors that begin at a quad.
+// The invocation's vec8 of vectors that begin at a quad.
 Pairs load_vectors(uint begin)
 {
-    uint at = begin + 2u * (gl_LocalInvocationIndex % uint(N_OCTET));
+    uint at = begin + 2u * (gl_LocalInvocationIndex % uint(N_VEC8));
     return part_pairs(vectors[at], vectors[at + 1u]);
 }
 
-// Normed, with its octet of gamma, and turned.
+// Normed, with its vec8 of gamma, and turned.
 Pairs turn_pairs(Pairs p, Pairs gamma)
 {
 #if NORM
-    float ssq = sum_lanes(dot(p.x, p.x) + dot(p.y, p.y), 1, N_OCTET);
+    float ssq = sum_lanes(dot(p.x, p.x) + dot(p.y, p.y), 1, N_VEC8);
     float inverse = inversesqrt(ssq / float(HEAD_DIM) + params.norm_eps);
     p = Pairs(p.x * inverse * gamma.x, p.y * inverse * gamma.y);
 #endif
@@ -120,7 +120,7 @@ void join_pairs(Pairs p, out vec4 low, out vec4 high)
 }
 
 // As the cache has it.
-void pack_octet(int type, vec4 low, vec4 high, out uvec4 first, out uvec4 second)
+void pack_vec8(int type, vec4 low, vec4 high, out uvec4 first, out uvec4 second)
 {
     second = uvec4(0u);
     if (type == CACHE_F32) {
@@ -131,15 +131,15 @@ void pack_octet(int type, vec4 low, vec4 high, out uvec4 first, out uvec4 second
     }
 }
 
-void write_octet(int type, uint data, uint row, uvec4 first, uvec4 second)
+void write_vec8(int type, uint data, uint row, uvec4 first, uvec4 second)
 {
-    uint octet = gl_LocalInvocationIndex % uint(N_OCTET);
+    uint vec8 = gl_LocalInvocationIndex % uint(N_VEC8);
     if (type == CACHE_F32) {
-        uint at = data + 2u * (row * uint(N_OCTET) + octet);
+        uint at = data + 2u * (row * uint(N_VEC8) + vec8);
         cache[at] = first;
         cache[at + 1u] = second;
     } else {
-        cache[data + row * uint(N_OCTET) + octet] = first;
+        cache[data + row * uint(N_VEC8) + vec8] = first;
     }
 }
 
@@ -148,7 +148,7 @@ bool has_fresh(Part part)
 {
     uint own = part.n_key - 1u, row = own / uint(N_SLOT) - part.seen / uint(N_SLOT);
     uint range = part.is_few ? 0u : row % uint(RANGES);
-    uint first = own % uint(N_SLOT) * uint(N_OCTET); // invocation that has the key's first octet
+    uint first = own % uint(N_SLOT) * uint(N_VEC8); // invocation that has the key's first vec8
     return gl_WorkGroupID.x == range &&
            gl_LocalInvocationIndex / uint(SUBGROUP) == first / uint(SUBGROUP);
 }
@@ -158,18 +158,18 @@ void write_fresh(Part part)
 {
     uint n_rep = params.n_head / params.n_kv_head;
     if (part.head % n_rep == 0u && state.n_past < params.n_ctx &&
-        gl_LocalInvocationIndex % uint(SUBGROUP) < uint(N_OCTET)) {
+        gl_LocalInvocationIndex % uint(SUBGROUP) < uint(N_VEC8)) {
         uint row = part.first_row + state.n_past;
-        write_octet(K_TYPE, params.k, row, fresh.key_first, fresh.key_second);
-        write_octet(V_TYPE, params.v, row, fresh.value_first, fresh.value_second);
+        write_vec8(K_TYPE, params.k, row, fresh.key_first, fresh.key_second);
+        write_vec8(V_TYPE, params.v, row, fresh.value_first, fresh.value_second);
     }
 }
 
 void begin_head(Part part)
 {
-    uint octet = gl_LocalInvocationIndex % uint(N_OCTET), kv_head = part.first_row / params.n_ctx;
+    uint vec8 = gl_LocalInvocationIndex % uint(N_VEC8), kv_head = part.first_row / params.n_ctx;
     rotation = Pairs(vec4(1.0), vec4(0.0));
-    if (8u * octet < params.n_rot) {
+    if (8u * vec8 < params.n_rot) {
         rotation = load_vectors(params.rope + (part.n_key - 1u) * params.rope_stride);
     }
     Pairs q_gamma = rotation, k_gamma = rotation;
@@ -177,8 +177,8 @@ void begin_head(Part part)
     q_gamma = load_vectors(params.q_gamma);
     k_gamma = load_vectors(params.k_gamma);
 #endif
-    uint q_at = octet_at(params.q_begin, part.head), k_at = octet_at(params.k_begin, kv_head);
-    uint v_at = octet_at(params.v_begin, kv_head);
+    uint q_at = vec8_at(params.q_begin, part.head), k_at = vec8_at(params.k_begin, kv_head);
+    uint v_at = vec8_at(params.v_begin, kv_head);
     Pairs q = load_pairs(q_at), k = load_pairs(k_at), v = load_pairs(v_at);
 #if TAKES && defined(STAGE)
     GRID_TAKE_WHILE((wrong_pairs(q) | wrong_pairs(k) | wrong_pairs(v)) != 0u,
@@ -189,9 +189,9 @@ void begin_head(Part part)
     open_head(a, b);
     if (has_fresh(part)) {
         join_pairs(turn_pairs(k, k_gamma), a, b);
-        pack_octet(K_TYPE, a, b, fresh.key_first, fresh.key_second);
+        pack_vec8(K_TYPE, a, b, fresh.key_first, fresh.key_second);
         join_pairs(v, a, b);
-        pack_octet(V_TYPE, a, b, fresh.value_first, fresh.value_second);
+        pack_vec8(V_TYPE, a, b, fresh.value_first, fresh.value_second);
         write_fresh(part);
     }
 }
@@ -206,7 +206,7 @@ void renew_row(Part part, inout Row row, uint own)
 // Puts the token's own key and value in place of what the cache had there, in the last tile of all.
 void renew_tile(Part part, inout Tile tile, uint key)
 {
-    uint first = key - gl_LocalInvocationIndex / uint(N_OCTET);
+    uint first = key - gl_LocalInvocationIndex / uint(N_VEC8);
     if (first + 3u * part.stride + uint(N_SLOT) < part.n_key) { // the same in all of the group
         return;
     }

@@ -2,7 +2,7 @@
 // buffers.
 //
 // A group takes a head, and every RANGES-th row of N_SLOT keys; there are no more ranges than groups at work at
-// once. N_OCTET neighbouring invocations share a key, an octet of elements each. A tile is four rows; while one is
+// once. N_VEC8 neighbouring invocations share a key, an vec8 of elements each. A tile is four rows; while one is
 // worked out the next is under way. An invocation has a softmax of its own, so that nothing meets before a
 // group's last tile.
 //
@@ -28,7 +28,7 @@
 #include "lib/common.glsl"
 #include "persistent/put.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_octet.glsl"
+#include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(RANGES)
@@ -55,7 +55,7 @@ layout(std430, binding = 0) coherent buffer Counters { uvec4 counters[]; };
 
 void begin_head(Part part)
 {
-    uint at = part.head * N_QUAD + 2u * (gl_LocalInvocationIndex % uint(N_OCTET));
+    uint at = part.head * N_QUAD + 2u * (gl_LocalInvocationIndex % uint(N_VEC8));
     open_head(uintBitsToFloat(cache_word(at)), uintBitsToFloat(cache_word(at + 1u)));
 }
 

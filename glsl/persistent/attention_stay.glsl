@@ -1,13 +1,13 @@
 // What attention of groups that stay has in common: attention_resident.comp, attention_qkv.comp. They declare Params
-// with the fields of the former, scratch and counters, and include what reads the cache (attention/kv_octet.glsl). They
+// with the fields of the former, scratch and counters, and include what reads the cache (attention/kv_vec8.glsl). They
 // define
 //
-//   void begin_head(Part part)       calls open_head() with an octet of q
+//   void begin_head(Part part)       calls open_head() with an vec8 of q
 //   void renew_tile(Part part, inout Tile tile, uint key)
 //                                    may put keys and values in place of what the cache had
 
-#define N_OCTET (HEAD_DIM / 8)
-#define N_SLOT (WG_SIZE / N_OCTET)
+#define N_VEC8 (HEAD_DIM / 8)
+#define N_SLOT (WG_SIZE / N_VEC8)
 #define N_QUAD uint(HEAD_DIM / 4)
 #define N_SUBGROUP (WG_SIZE / SUBGROUP)
 #define TILE 4u // rows
@@ -67,13 +67,13 @@ Part find_part()
     part.stride = uint(N_SLOT) * (part.is_few ? 1u : uint(RANGES));
     part.end = is_idle ? 0u : part.n_key;
     part.key = (first + (part.is_few ? 0u : range)) * uint(N_SLOT) +
-               gl_LocalInvocationIndex / uint(N_OCTET);
+               gl_LocalInvocationIndex / uint(N_VEC8);
     return part;
 }
 
 //-- tiles -----------------------------------------------------------------------------------------
 
-// An octet of a key and of its value, as the cache has them (attention/kv_octet.glsl).
+// An vec8 of a key and of its value, as the cache has them (attention/kv_vec8.glsl).
 struct Row {
     uvec4 key_first, key_second, value_first, value_second;
 };
@@ -84,10 +84,10 @@ struct Tile {
 
 Row load_row(Part part, uint own)
 {
-    uint octet = gl_LocalInvocationIndex % uint(N_OCTET), at = part.first_row + own;
+    uint vec8 = gl_LocalInvocationIndex % uint(N_VEC8), at = part.first_row + own;
     Row row;
-    fetch_octet(K_TYPE, params.k, params.k_scale, at, octet, row.key_first, row.key_second);
-    fetch_octet(V_TYPE, params.v, params.v_scale, at, octet, row.value_first, row.value_second);
+    fetch_vec8(K_TYPE, params.k, params.k_scale, at, vec8, row.key_first, row.key_second);
+    fetch_vec8(V_TYPE, params.v, params.v_scale, at, vec8, row.value_first, row.value_second);
     return row;
 }
 
@@ -113,7 +113,7 @@ Tile fetch_tile(Part part, uint key)
 // Qwen3-0.6B there 2,045 and 2,056. Heads of 128 with this throughout: Llama-3.1-8B 648 and 639.
 Row load_some_row(Part part, uint own)
 {
-    uint slot = gl_LocalInvocationIndex / uint(N_OCTET);
+    uint slot = gl_LocalInvocationIndex / uint(N_VEC8);
     return load_row(part, own < part.end ? own : part.key - slot);
 }
 
@@ -124,8 +124,8 @@ Tile fetch_next(Part part, uint key)
                 load_some_row(part, key + 3u * part.stride));
 }
 
-vec4 q_low, q_high; // an octet of q; times scale and log2(e) where nothing caps scores
-vec4 low, high;     // an octet of the sum of weighted values
+vec4 q_low, q_high; // an vec8 of q; times scale and log2(e) where nothing caps scores
+vec4 low, high;     // an vec8 of the sum of weighted values
 vec2 both;          // largest score, sum of weights
 
 // Sets q, and what has to be set anew for each head.
@@ -149,7 +149,7 @@ void open_head(vec4 a, vec4 b)
 float dot_row(Row row)
 {
     vec4 a, b;
-    unpack_octet(K_TYPE, row.key_first, row.key_second, a, b);
+    unpack_vec8(K_TYPE, row.key_first, row.key_second, a, b);
     vec4 p = a * q_low + b * q_high;
     return (p.x + p.y) + (p.z + p.w);
 }
@@ -158,7 +158,7 @@ float dot_row(Row row)
 vec4 score_tile(Part part, Tile tile, uint key)
 {
     vec4 s = vec4(dot_row(tile.a), dot_row(tile.b), dot_row(tile.c), dot_row(tile.d));
-    s = sum_lanes(s, 1, N_OCTET);
+    s = sum_lanes(s, 1, N_VEC8);
 #if SOFTCAP
     s *= params.scale;
     s = LOG2_E * vec4(cap_score(s.x), cap_score(s.y), cap_score(s.z), cap_score(s.w));
@@ -174,7 +174,7 @@ vec4 score_tile(Part part, Tile tile, uint key)
 void add_row(Row row, float weight)
 {
     vec4 a, b;
-    unpack_octet(V_TYPE, row.value_first, row.value_second, a, b);
+    unpack_vec8(V_TYPE, row.value_first, row.value_second, a, b);
     low += weight * a;
     high += weight * b;
 }
@@ -199,7 +199,7 @@ void work_tile(Part part, inout Tile tile, uint key)
 
 void work_tiles(Part part)
 {
-    uint slot = gl_LocalInvocationIndex / uint(N_OCTET), step = TILE * part.stride;
+    uint slot = gl_LocalInvocationIndex / uint(N_VEC8), step = TILE * part.stride;
     Tile tile_0 = fetch_tile(part, part.key);
     Tile tile_1 = fetch_tile(part, part.key + step);
     begin_head(part);
@@ -219,17 +219,17 @@ void work_tiles(Part part)
 
 //-- parts -----------------------------------------------------------------------------------------
 
-// What the invocations of a subgroup have for an octet, together, in shared memory.
+// What the invocations of a subgroup have for an vec8, together, in shared memory.
 void share_parts()
 {
     uint lane = gl_LocalInvocationIndex, subgroup = lane / uint(SUBGROUP);
-    float largest = max_lanes(both.x, N_OCTET, SUBGROUP);
+    float largest = max_lanes(both.x, N_VEC8, SUBGROUP);
     float factor = exp2(both.x - largest);
-    both = vec2(largest, sum_lanes(factor * both.y, N_OCTET, SUBGROUP));
-    low = sum_lanes(factor * low, N_OCTET, SUBGROUP);
-    high = sum_lanes(factor * high, N_OCTET, SUBGROUP);
-    if (lane % uint(SUBGROUP) < uint(N_OCTET)) {
-        uint at = subgroup * N_QUAD + 2u * (lane % uint(N_OCTET));
+    both = vec2(largest, sum_lanes(factor * both.y, N_VEC8, SUBGROUP));
+    low = sum_lanes(factor * low, N_VEC8, SUBGROUP);
+    high = sum_lanes(factor * high, N_VEC8, SUBGROUP);
+    if (lane % uint(SUBGROUP) < uint(N_VEC8)) {
+        uint at = subgroup * N_QUAD + 2u * (lane % uint(N_VEC8));
         sums[at] = low;
         sums[at + 1u] = high;
     }

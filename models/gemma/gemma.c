@@ -5,23 +5,23 @@
 
 #include <math.h>
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    facts->activation = GI_ACTIVATION_GELU_TANH;
-    if (!gi_model_facts_read(gguf, "gemma", facts, err)) {
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    hparams->activation = GI_ACTIVATION_GELU_TANH;
+    if (!gi_hparams_read(gguf, "gemma", hparams, err)) {
         return false;
     }
-    facts->embed_scale = sqrtf((float)facts->n_embd);
+    hparams->embed_scale = sqrtf((float)hparams->n_embd);
     return true;
 }
 
 const struct gi_model_family gi_model_family_gemma = {
     .name = "gemma",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_pre_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,

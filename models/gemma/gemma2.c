@@ -5,34 +5,34 @@
 
 #include <math.h>
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
     enum { N_LAYER_27B = 46 };
     const char *const prefix = "gemma2";
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    facts->activation = GI_ACTIVATION_GELU_TANH;
-    if (!gi_model_facts_read(gguf, prefix, facts, err) ||
-        !gi_model_facts_u32(gguf, prefix, "attention.sliding_window", 4096, &facts->window, err) ||
-        !gi_model_facts_window_period(gguf, prefix, 2, facts, err) ||
-        !gi_model_facts_f32(gguf, prefix, "attn_logit_softcapping", 50.0f,
-                            &facts->attention_softcap, err) ||
-        !gi_model_facts_f32(gguf, prefix, "final_logit_softcapping", 30.0f, &facts->logit_softcap,
-                            err)) {
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    hparams->activation = GI_ACTIVATION_GELU_TANH;
+    if (!gi_hparams_read(gguf, prefix, hparams, err) ||
+        !gi_hparams_u32(gguf, prefix, "attention.sliding_window", 4096, &hparams->window, err) ||
+        !gi_hparams_window_period(gguf, prefix, 2, hparams, err) ||
+        !gi_hparams_f32(gguf, prefix, "attn_logit_softcapping", 50.0f, &hparams->attention_softcap,
+                        err) ||
+        !gi_hparams_f32(gguf, prefix, "final_logit_softcapping", 30.0f, &hparams->logit_softcap,
+                        err)) {
         return false;
     }
-    if (facts->n_layer == N_LAYER_27B) {
-        facts->attention_scale = 1.0f / sqrtf((float)facts->n_embd / (float)facts->n_head);
+    if (hparams->n_layer == N_LAYER_27B) {
+        hparams->attention_scale = 1.0f / sqrtf((float)hparams->n_embd / (float)hparams->n_head);
     }
-    facts->embed_scale = sqrtf((float)facts->n_embd);
+    hparams->embed_scale = sqrtf((float)hparams->n_embd);
     return true;
 }
 
 const struct gi_model_family gi_model_family_gemma2 = {
     .name = "gemma2",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_post_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_sandwich_norms,

@@ -5,37 +5,37 @@
 
 #include <math.h>
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
 // Gemma 3 itself has none.
-static bool read_softcap(const struct gi_gguf *gguf, struct gi_model_facts *facts,
+static bool read_softcap(const struct gi_gguf *gguf, struct gi_hparams *hparams,
                          struct glinfer_error *err)
 {
     const char *const key = "gemma3.final_logit_softcapping";
-    return gi_gguf_get_f32(gguf, key, 0.0f, &facts->logit_softcap, err);
+    return gi_gguf_get_f32(gguf, key, 0.0f, &hparams->logit_softcap, err);
 }
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
     enum { N_LAYER_27B = 62 };
     const char *const prefix = "gemma3";
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    facts->activation = GI_ACTIVATION_GELU_TANH;
-    facts->has_window_rope = true;
-    facts->window_rope = (struct gi_rope_facts){.divisor = 1.0f, .magnitude = 1.0f};
-    if (!gi_model_facts_read(gguf, prefix, facts, err) ||
-        !gi_model_facts_u32(gguf, prefix, "attention.sliding_window", 0, &facts->window, err) ||
-        !gi_model_facts_window_period(gguf, prefix, 6, facts, err) ||
-        !gi_model_facts_f32(gguf, prefix, "rope.freq_base_swa", 10000.0f, &facts->window_rope.base,
-                            err) ||
-        !read_softcap(gguf, facts, err)) {
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    hparams->activation = GI_ACTIVATION_GELU_TANH;
+    hparams->has_window_rope = true;
+    hparams->window_rope = (struct gi_rope_hparams){.divisor = 1.0f, .magnitude = 1.0f};
+    if (!gi_hparams_read(gguf, prefix, hparams, err) ||
+        !gi_hparams_u32(gguf, prefix, "attention.sliding_window", 0, &hparams->window, err) ||
+        !gi_hparams_window_period(gguf, prefix, 6, hparams, err) ||
+        !gi_hparams_f32(gguf, prefix, "rope.freq_base_swa", 10000.0f, &hparams->window_rope.base,
+                        err) ||
+        !read_softcap(gguf, hparams, err)) {
         return false;
     }
-    if (facts->n_layer == N_LAYER_27B) {
-        facts->attention_scale = 1.0f / sqrtf((float)facts->n_embd / (float)facts->n_head);
+    if (hparams->n_layer == N_LAYER_27B) {
+        hparams->attention_scale = 1.0f / sqrtf((float)hparams->n_embd / (float)hparams->n_head);
     }
-    facts->embed_scale = sqrtf((float)facts->n_embd);
+    hparams->embed_scale = sqrtf((float)hparams->n_embd);
     return true;
 }
 
@@ -55,14 +55,14 @@ static const struct gi_norm_spec norms[] = {
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     const struct gi_rope *rope =
-        gi_has_window(graph->facts, layer) ? &graph->window_rope : &graph->rope;
+        gi_has_window(graph->hparams, layer) ? &graph->window_rope : &graph->rope;
     return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, rope, err) &&
            gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
 }
 
 const struct gi_model_family gi_model_family_gemma3 = {
     .name = "gemma3",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_post_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = norms,

@@ -3,18 +3,18 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    return gi_model_facts_read(gguf, "qwen2", facts, err);
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    return gi_hparams_read(gguf, "qwen2", hparams, err);
 }
 
 const struct gi_model_family gi_model_family_qwen2 = {
     .name = "qwen2",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_pre_norm_weights,
     .n_weights = GI_DECODER_N_WEIGHTS,
     .norms = gi_pre_norm_norms,

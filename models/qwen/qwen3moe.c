@@ -3,14 +3,14 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- facts ---------------------------------------------------------------------------------------
+//-- hparams ---------------------------------------------------------------------------------------
 
-static bool read_facts(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err)
+static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err)
 {
-    facts->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    return gi_model_facts_read(gguf, "qwen3moe", facts, err) &&
-           gi_model_facts_read_experts(gguf, "qwen3moe", facts, err);
+    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
+    return gi_hparams_read(gguf, "qwen3moe", hparams, err) &&
+           gi_hparams_read_experts(gguf, "qwen3moe", hparams, err);
 }
 
 //-- weights -------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_
 
 const struct gi_model_family gi_model_family_qwen3moe = {
     .name = "qwen3moe",
-    .read_facts = read_facts,
+    .read_hparams = read_hparams,
     .weights = gi_expert_weights,
     .n_weights = GI_EXPERT_N_WEIGHTS,
     .norms = norms,

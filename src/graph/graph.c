@@ -17,15 +17,15 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
                         uint32_t layer, enum gi_norm norm, const struct gi_rows *y,
                         struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     const uint32_t gamma = norm_offset(graph, layer, norm);
     const uint32_t beta = gi_norm_shift(&graph->norm_layout, layer, norm);
     if (beta == UINT32_MAX) {
-        return gi_op_rmsnorm(recorder, label, &graph->x, facts->n_embd, &graph->vectors, gamma,
-                             facts->norm_eps, y, err);
+        return gi_op_rmsnorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
+                             hparams->norm_eps, y, err);
     }
-    return gi_op_layernorm(recorder, label, &graph->x, facts->n_embd, &graph->vectors, gamma, beta,
-                           facts->norm_eps, y, err);
+    return gi_op_layernorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
+                           beta, hparams->norm_eps, y, err);
 }
 
 // What the producer of a step's residual leaves to be done of the norm: of a layernorm all.
@@ -49,7 +49,7 @@ static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer
         return gi_graph_norm_rows(graph, recorder, label, layer, norm, rows, err);
     }
     if (rows->is_half) {
-        return gi_op_half_rows(recorder, label, &graph->x, graph->facts->n_embd, rows, err);
+        return gi_op_half_rows(recorder, label, &graph->x, graph->hparams->n_embd, rows, err);
     }
     *rows = graph->x;
     return true;
@@ -60,7 +60,7 @@ static bool project_back(struct gi_graph *graph, const char *label, const struct
                          struct gi_range range, bool has_sums, const struct gi_rows *rows,
                          struct glinfer_error *err)
 {
-    const float scale = graph->facts->residual_scale;
+    const float scale = graph->hparams->residual_scale;
     if (graph->is_batch) {
         return gi_op_gemm(&graph->recorder, label, weight, rows, true, scale, &graph->x, err);
     }
@@ -75,12 +75,12 @@ static bool project_back_normed(struct gi_graph *graph, const char *label, uint3
                                 enum gi_norm next, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     const uint32_t gamma = norm_offset(graph, layer, norm);
     if (graph->is_batch) {
         return gi_op_gemm(recorder, label, weight, rows, false, 1.0f, &graph->norm, err) &&
-               gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, facts->n_embd,
-                                 &graph->vectors, gamma, facts->norm_eps, &graph->x, err);
+               gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, hparams->n_embd,
+                                 &graph->vectors, gamma, hparams->norm_eps, &graph->x, err);
     }
     return gi_op_gemv(recorder, label, weight, range, 0, has_sums, graph->row.range, err) &&
            gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,
@@ -132,7 +132,7 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    const struct gi_rows q = {kv->range, graph->facts->n_head * graph->facts->head_dim, false};
+    const struct gi_rows q = {kv->range, graph->hparams->n_head * graph->hparams->head_dim, false};
     const struct gi_rope rope = {graph->vectors.rope, n_rot};
     if (leave_to_attention(graph, layer, &rope, NULL)) {
         return qkv_rows(graph, layer, GI_NORM_ATTN, err);
@@ -151,16 +151,16 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                        const struct gi_rope *rope, struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
     const struct gi_head_norm norm = {
         .q_gamma = norm_offset(graph, layer, GI_NORM_Q),
         .k_gamma = norm_offset(graph, layer, GI_NORM_K),
         .q_width = graph->norm_layout.widths[GI_NORM_Q],
         .k_width = graph->norm_layout.widths[GI_NORM_K],
-        .eps = facts->norm_eps,
+        .eps = hparams->norm_eps,
     };
-    const struct gi_rows q = {kv->range, facts->n_head * facts->head_dim, false};
+    const struct gi_rows q = {kv->range, hparams->n_head * hparams->head_dim, false};
     const bool is_left = leave_to_attention(graph, layer, rope, &norm);
     return qkv_rows(graph, layer, before, err) &&
            (is_left ||
@@ -185,19 +185,19 @@ static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv
                            err);
 }
 
-static struct gi_score_rule score_rule(const struct gi_model_facts *facts, uint32_t layer)
+static struct gi_score_rule score_rule(const struct gi_hparams *hparams, uint32_t layer)
 {
     return (struct gi_score_rule){
-        .scale = facts->attention_scale,
-        .softcap = facts->attention_softcap,
-        .window = gi_has_window(facts, layer) ? facts->window : 0,
+        .scale = hparams->attention_scale,
+        .softcap = hparams->attention_softcap,
+        .window = gi_has_window(hparams, layer) ? hparams->window : 0,
     };
 }
 
 bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    const struct gi_score_rule rule = score_rule(graph->facts, layer);
+    const struct gi_score_rule rule = score_rule(graph->hparams, layer);
     if (graph->is_batch) {
         return attention_batch(graph, kv, &rule, err);
     }
@@ -231,7 +231,7 @@ bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 static bool has_parts(const struct gi_graph *graph, uint32_t layer)
 {
     const struct gi_recorder *recorder = &graph->recorder;
-    return graph->facts->n_expert == 0 &&
+    return graph->hparams->n_expert == 0 &&
            gi_norm_shift(&graph->norm_layout, layer, GI_NORM_FFN) == UINT32_MAX &&
            gi_attention_out_suits(recorder, &graph->kv_cache[layer],
                                   layer_weight(graph, layer, GI_SLOT_OUT)) &&
@@ -245,15 +245,15 @@ bool gi_graph_attention_and_out(struct gi_graph *graph, uint32_t layer, struct g
         !has_parts(graph, layer)) {
         return gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
     }
-    const struct gi_score_rule rule = score_rule(graph->facts, layer);
+    const struct gi_score_rule rule = score_rule(graph->hparams, layer);
     return gi_op_attention_out(recorder, "attention_out", &graph->kv_cache[layer], &rule,
                                layer_weight(graph, layer, GI_SLOT_OUT),
-                               graph->facts->residual_scale, &graph->stream, err);
+                               graph->hparams->residual_scale, &graph->stream, err);
 }
 
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return gi_graph_qkv(graph, layer, graph->facts->n_rot, err) &&
+    return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
            gi_graph_attention_and_out(graph, layer, err);
 }
 
@@ -264,8 +264,8 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
-    const uint32_t n_ff = graph->facts->n_ff;
-    const enum gi_activation activation = graph->facts->activation;
+    const uint32_t n_ff = graph->hparams->n_ff;
+    const enum gi_activation activation = graph->hparams->activation;
     struct gi_rows input;
     if (!graph->is_batch) {
         return norm_step(graph, "ffn_norm", layer, before, err) &&
@@ -305,39 +305,39 @@ bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_e
 static bool experts_step(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
     return gi_op_gemv_norm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER),
                            &graph->stream, graph->row.range, err) &&
            gi_op_route(recorder, &graph->experts, GI_EXPERTS_STEP, &graph->row, &act, err) &&
-           gi_op_gemv_expert_glu(recorder, &graph->experts, facts->activation,
+           gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
                                  layer_weight(graph, layer, GI_SLOT_GATE_UP), &graph->stream, NULL,
                                  &act, err) &&
            gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_STEP,
                              layer_weight(graph, layer, GI_SLOT_DOWN), &act, &graph->row, err) &&
            gi_op_add_experts(recorder, &graph->experts, &act, &graph->row, &graph->vectors,
-                             norm_offset(graph, layer, GI_NORM_NEXT), facts->residual_scale,
+                             norm_offset(graph, layer, GI_NORM_NEXT), hparams->residual_scale,
                              &graph->stream, err);
 }
 
 static bool experts_batch(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     const struct gi_rows *input = &graph->norm; // f32: which experts are chosen hangs on little
     return gi_graph_norm_rows(graph, recorder, "ffn_norm", layer, GI_NORM_FFN, input, err) &&
            gi_op_gemm(recorder, "router", layer_weight(graph, layer, GI_SLOT_ROUTER), input, false,
                       1.0f, &graph->qkv, err) &&
            gi_op_route(recorder, &graph->experts, GI_EXPERTS_BATCH, &graph->qkv,
                        &graph->ffn_act_rows, err) &&
-           gi_op_gemv_expert_glu(recorder, &graph->experts, facts->activation,
+           gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
                                  layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, input,
                                  &graph->ffn_act_rows, err) &&
            gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_BATCH,
                              layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_act_rows,
                              &graph->ffn_gate_up, err) &&
            gi_op_add_experts_batch(recorder, &graph->experts, &graph->ffn_act_rows,
-                                   &graph->ffn_gate_up, facts->n_embd, facts->residual_scale,
+                                   &graph->ffn_gate_up, hparams->n_embd, hparams->residual_scale,
                                    &graph->x, err);
 }
 
@@ -350,29 +350,29 @@ bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinf
 
 bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     if (graph->is_batch) {
         return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
-                                 facts->embed_scale, &graph->x, err);
+                                 hparams->embed_scale, &graph->x, err);
     }
     // Without a norm in front of the first projection nothing reads this one; the output's serves.
     uint32_t gamma = norm_offset(graph, 0, GI_NORM_ATTN);
     if (gamma == UINT32_MAX) {
-        gamma = norm_offset(graph, facts->n_layer - 1, GI_NORM_NEXT);
+        gamma = norm_offset(graph, hparams->n_layer - 1, GI_NORM_NEXT);
     }
     return gi_op_embed_token(&graph->recorder, graph->weights.embed, &graph->vectors, gamma,
-                             facts->embed_scale, &graph->stream, err);
+                             hparams->embed_scale, &graph->stream, err);
 }
 
 bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     if (graph->is_batch && !gi_op_last_row(&graph->recorder, &graph->x, &graph->vectors,
-                                           norm_offset(graph, facts->n_layer - 1, GI_NORM_NEXT),
+                                           norm_offset(graph, hparams->n_layer - 1, GI_NORM_NEXT),
                                            &graph->stream, err)) {
         return false;
     }
-    return norm_step(graph, "output_norm", facts->n_layer - 1, GI_NORM_NEXT, err) &&
+    return norm_step(graph, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT, err) &&
            gi_op_gemv_vocab(&graph->recorder, "output", graph->weights.output, &graph->stream,
-                            facts->logit_scale, facts->logit_softcap, &graph->logits, err);
+                            hparams->logit_scale, hparams->logit_softcap, &graph->logits, err);
 }

@@ -25,7 +25,7 @@ struct gi_model_weights {
 
 struct gi_graph {
     struct gi_recorder recorder;
-    const struct gi_model_facts *facts;
+    const struct gi_hparams *hparams;
     struct gi_model_weights weights;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
@@ -68,7 +68,7 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
 // the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
 
 // q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. Where groups stay it may be gi_graph_attention
-// that does all but the projection. n_rot is the facts', or 0
+// that does all but the projection. n_rot is the hparams', or 0
 // in a layer without rotation.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
                   struct glinfer_error *err);

@@ -1,4 +1,4 @@
-// A family of models: facts, weights, and how one layer is recorded. One file each in models/, listed in
+// A family of models: hparams, weights, and how one layer is recorded. One file each in models/, listed in
 // models/families.c.
 #ifndef GI_GRAPH_MODEL_FAMILY_H
 #define GI_GRAPH_MODEL_FAMILY_H
@@ -7,8 +7,8 @@
 
 struct gi_model_family {
     const char *name; // general.architecture, and the prefix of its keys
-    bool (*read_facts)(const struct gi_gguf *gguf, struct gi_model_facts *facts,
-                       struct glinfer_error *err);
+    bool (*read_hparams)(const struct gi_gguf *gguf, struct gi_hparams *hparams,
+                         struct glinfer_error *err);
     const struct gi_weight_spec *weights; // n_weights, of one layer
     size_t n_weights;
     const struct gi_norm_spec *norms; // n_norms, of one layer

@@ -5,30 +5,30 @@
 
 #include <assert.h>
 
-uint32_t gi_dim_size(const struct gi_model_facts *facts, enum gi_dim dim)
+uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim)
 {
     switch (dim) {
     case GI_DIM_EMBD:
-        return facts->n_embd;
+        return hparams->n_embd;
     case GI_DIM_HEAD:
-        return facts->head_dim;
+        return hparams->head_dim;
     case GI_DIM_Q:
-        return facts->n_head * facts->head_dim;
+        return hparams->n_head * hparams->head_dim;
     case GI_DIM_KV:
-        return facts->n_kv_head * facts->head_dim;
+        return hparams->n_kv_head * hparams->head_dim;
     case GI_DIM_FF:
-        return facts->n_ff;
+        return hparams->n_ff;
     case GI_DIM_VOCAB:
-        return facts->n_vocab;
+        return hparams->n_vocab;
     case GI_DIM_EXPERT:
-        return facts->n_expert;
+        return hparams->n_expert;
     case GI_DIM_NONE:
         break;
     }
     return 0;
 }
 
-void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_model_facts *facts,
+void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams *hparams,
                          const struct gi_norm_spec *specs, size_t n_specs)
 {
     uint32_t end = 0;
@@ -37,18 +37,18 @@ void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_model_fa
         layout->widths[norm] = 0;
     }
     for (size_t i = 0; i < n_specs; i++) {
-        const uint32_t width = gi_dim_size(facts, specs[i].size);
+        const uint32_t width = gi_dim_size(hparams, specs[i].size);
         layout->offsets[specs[i].norm] = end;
         layout->widths[specs[i].norm] = width;
         end += gi_round_up(width, GI_QUANT_BLOCK);
     }
-    layout->n_layer = facts->n_layer;
+    layout->n_layer = hparams->n_layer;
     layout->layer_size = end;
-    layout->size = facts->n_layer * end + gi_round_up(facts->n_embd, GI_QUANT_BLOCK);
+    layout->size = hparams->n_layer * end + gi_round_up(hparams->n_embd, GI_QUANT_BLOCK);
     layout->output_shift = UINT32_MAX;
     if (layout->offsets[GI_NORM_ATTN_SHIFT] != UINT32_MAX) {
         layout->output_shift = layout->size;
-        layout->size += gi_round_up(facts->n_embd, GI_QUANT_BLOCK);
+        layout->size += gi_round_up(hparams->n_embd, GI_QUANT_BLOCK);
     }
 }
 

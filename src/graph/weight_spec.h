@@ -4,7 +4,7 @@
 #ifndef GI_GRAPH_WEIGHT_SPEC_H
 #define GI_GRAPH_WEIGHT_SPEC_H
 
-#include "graph/model_facts.h"
+#include "graph/hparams.h"
 
 // The weight matrices of a layer, as the blocks of graph.h use them.
 enum gi_slot {
@@ -85,9 +85,9 @@ struct gi_norm_layout {
 };
 
 // Elements of a dimension.
-uint32_t gi_dim_size(const struct gi_model_facts *facts, enum gi_dim dim);
+uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim);
 
-void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_model_facts *facts,
+void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams *hparams,
                          const struct gi_norm_spec *specs, size_t n_specs);
 // Offset of a norm's weights; UINT32_MAX if there is none. GI_NORM_NEXT is the norm after a layer.
 uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);

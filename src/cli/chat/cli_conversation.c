@@ -156,12 +156,12 @@ static bool replace_file(const char *path, const char *text)
 // a link leads to that is not there yet.
 static bool save_text(const char *path, const char *text)
 {
-    struct stat facts;
+    struct stat status;
     char *target = realpath(path, NULL);
     if (!target) {
-        return lstat(path, &facts) == 0 ? write_file(path, text) : replace_file(path, text);
+        return lstat(path, &status) == 0 ? write_file(path, text) : replace_file(path, text);
     }
-    const bool is_file = stat(target, &facts) == 0 && S_ISREG(facts.st_mode);
+    const bool is_file = stat(target, &status) == 0 && S_ISREG(status.st_mode);
     const bool is_saved = is_file ? replace_file(target, text) : write_file(target, text);
     const int error = errno;
     free(target);

@@ -30,8 +30,8 @@ static bool is_pages(const char *text)
 
 static bool is_folder(const char *path)
 {
-    struct stat facts;
-    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static bool is_dispatch(const char *text)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gi_default_context(const struct gi_model_facts *facts)
+uint32_t gi_default_context(const struct gi_hparams *hparams)
 {
-    return facts->n_ctx_train < 4096 ? facts->n_ctx_train : 4096;
+    return hparams->n_ctx_train < 4096 ? hparams->n_ctx_train : 4096;
 }
 
 static struct glinfer_model_params take_params(const struct glinfer_model_params *params)
@@ -132,7 +132,7 @@ static void read_norm(const struct glinfer_model *model, const struct gi_gguf_te
     const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
     gi_read_vector(tensor, n, is_paired ? file_order : out);
     for (uint32_t i = 0; is_paired && i < n; i++) {
-        out[i] = file_order[gi_plan_pair_row(&model->facts, i)];
+        out[i] = file_order[gi_plan_pair_row(&model->hparams, i)];
     }
 }
 
@@ -140,7 +140,7 @@ static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *
                        struct glinfer_error *err)
 {
     const struct gi_norm_layout *layout = &model->norm_layout;
-    const uint32_t n_norm = model->facts.n_layer * GI_NORM_COUNT;
+    const uint32_t n_norm = model->hparams.n_layer * GI_NORM_COUNT;
     model->norms = calloc(layout->size, sizeof(float));
     float *file_order = calloc(layout->size, sizeof(float));
     const bool ok = model->norms && file_order;
@@ -152,22 +152,22 @@ static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *
         }
     }
     if (ok) {
-        gi_read_vector(plan->norms[n_norm], model->facts.n_embd,
+        gi_read_vector(plan->norms[n_norm], model->hparams.n_embd,
                        model->norms +
-                           gi_norm_offset(layout, model->facts.n_layer - 1, GI_NORM_NEXT));
+                           gi_norm_offset(layout, model->hparams.n_layer - 1, GI_NORM_NEXT));
     }
     if (ok && plan->norms[n_norm + 1]) {
-        gi_read_vector(plan->norms[n_norm + 1], model->facts.n_embd,
+        gi_read_vector(plan->norms[n_norm + 1], model->hparams.n_embd,
                        model->norms + layout->output_shift);
     }
     free(file_order);
     return ok || gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
 }
 
-static bool read_factors(const struct gi_model_facts *facts, const struct gi_gguf_tensor *tensor,
+static bool read_factors(const struct gi_hparams *hparams, const struct gi_gguf_tensor *tensor,
                          float **out, struct glinfer_error *err)
 {
-    const size_t n = facts->n_rot / 2;
+    const size_t n = hparams->n_rot / 2;
     if (!tensor) {
         return true;
     }
@@ -182,14 +182,14 @@ static bool read_factors(const struct gi_model_facts *facts, const struct gi_ggu
 static bool read_rope_factors(struct glinfer_model *model, const struct gi_model_plan *plan,
                               struct glinfer_error *err)
 {
-    return read_factors(&model->facts, plan->rope_factors, &model->rope_factors, err) &&
-           read_factors(&model->facts, plan->long_rope_factors, &model->long_rope_factors, err);
+    return read_factors(&model->hparams, plan->rope_factors, &model->rope_factors, err) &&
+           read_factors(&model->hparams, plan->long_rope_factors, &model->long_rope_factors, err);
 }
 
 static void point_at_weights(struct glinfer_model *model, const struct gi_model_plan *plan)
 {
     const struct gi_weight *ends =
-        model->store.weights + (size_t)model->facts.n_layer * GI_SLOT_COUNT;
+        model->store.weights + (size_t)model->hparams.n_layer * GI_SLOT_COUNT;
     model->weights.layers = model->store.weights;
     model->weights.embed = &ends[0];
     model->weights.output = plan->is_tied ? &ends[0] : &ends[1];
@@ -213,15 +213,15 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
                          const struct glinfer_model_params *params, struct glinfer_error *err)
 {
     model->family = plan->family;
-    model->facts = plan->facts;
+    model->hparams = plan->hparams;
     model->qkv_layout = plan->qkv_layout;
     model->norm_layout = plan->norm_layout;
     gi_model_info_plan(&model->info, plan, params);
-    if (gi_tokenizer_size(model->tokenizer.core) > plan->facts.n_vocab) {
+    if (gi_tokenizer_size(model->tokenizer.core) > plan->hparams.n_vocab) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: the vocabulary has %zu tokens, the embedding %u rows",
                             params->path, gi_tokenizer_size(model->tokenizer.core),
-                            plan->facts.n_vocab);
+                            plan->hparams.n_vocab);
     }
     if (!check_budget(model, err) || !read_norms(model, plan, err) ||
         !read_rope_factors(model, plan, err) || !load_weights(model, plan, params, err)) {

@@ -13,14 +13,14 @@ struct glinfer_tokenizer {
 struct glinfer_model {
     struct glinfer_device *device; // borrowed; counts this model
     const struct gi_model_family *family;
-    struct gi_model_facts facts;
+    struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
     struct gi_weight_store store;
     struct gi_model_weights weights; // into the store
     float *norms;                    // norm_layout.size floats
     float *rope_factors;             // n_rot / 2, or NULL
-    float *long_rope_factors;        // likewise, of a context longer than facts.rope.n_ctx_orig
+    float *long_rope_factors;        // likewise, of a context longer than hparams.rope.n_ctx_orig
     struct glinfer_tokenizer tokenizer;
     struct glinfer_model_info info;
     uint64_t mem_budget; // bytes, 0: none
@@ -32,7 +32,7 @@ struct glinfer_model {
 struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
 
 // The context and the batch that a session takes when asked for 0.
-uint32_t gi_default_context(const struct gi_model_facts *facts);
+uint32_t gi_default_context(const struct gi_hparams *hparams);
 #define GI_DEFAULT_BATCH GI_MAX_BATCH
 
 #endif

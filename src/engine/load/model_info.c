@@ -62,8 +62,8 @@ static void name_main_type(const struct gi_gguf *gguf, char out[16])
         sizes[type] += tensor->size;
         most = sizes[type] > sizes[most] ? type : most;
     }
-    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(most);
-    const char *name = facts ? facts->name : "?";
+    const struct gi_ggml_type_facts *hparams = gi_ggml_type_find(most);
+    const char *name = hparams ? hparams->name : "?";
     size_t i = 0;
     for (; name[i] && i < 15; i++) {
         out[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];
@@ -178,11 +178,11 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
                         const struct glinfer_model_params *params)
 {
     enum { PEAK_HOST = 48 << 20 }; // chunks, staging buffers, vocabulary
-    const struct gi_model_facts *facts = &plan->facts;
+    const struct gi_hparams *hparams = &plan->hparams;
     struct gi_graph graph = {
-        .facts = facts, .qkv_layout = plan->qkv_layout, .norm_layout = plan->norm_layout};
+        .hparams = hparams, .qkv_layout = plan->qkv_layout, .norm_layout = plan->norm_layout};
     const struct gi_session_shape shape = {
-        .n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(facts),
+        .n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(hparams),
         .n_batch = GI_DEFAULT_BATCH,
         .type_k = (enum gi_cache_type)params->type_k,
         .type_v = (enum gi_cache_type)params->type_v,
@@ -190,17 +190,17 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     struct gi_kv_layer kv;
     uint64_t kv_size = 0, sizes[GI_SESSION_RANGE_COUNT];
     gi_session_layout(&graph, &shape, &kv, &kv_size, sizes);
-    info->n_layer = facts->n_layer;
-    info->n_embd = facts->n_embd;
-    info->n_ff = facts->n_ff;
-    info->n_head = facts->n_head;
-    info->n_kv_head = facts->n_kv_head;
-    info->head_dim = facts->head_dim;
-    info->n_vocab = facts->n_vocab;
-    info->n_ctx_train = facts->n_ctx_train;
+    info->n_layer = hparams->n_layer;
+    info->n_embd = hparams->n_embd;
+    info->n_ff = hparams->n_ff;
+    info->n_head = hparams->n_head;
+    info->n_kv_head = hparams->n_kv_head;
+    info->head_dim = hparams->head_dim;
+    info->n_vocab = hparams->n_vocab;
+    info->n_ctx_train = hparams->n_ctx_train;
     info->n_ctx = shape.n_ctx;
     info->weights = plan->weight_bytes;
-    info->kv_cache = kv_size * facts->n_layer;
+    info->kv_cache = kv_size * hparams->n_layer;
     info->largest_binding = largest(plan->largest_range, kv_size);
     info->scratch = 0;
     for (int i = 0; i < GI_SESSION_RANGE_COUNT; i++) {

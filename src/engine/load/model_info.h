@@ -8,7 +8,7 @@
 // The fields that need no plan: names, sizes, types. tokenizer may be NULL.
 bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *gguf,
                         const struct gi_tokenizer *tokenizer, struct glinfer_error *err);
-// The facts and the estimate for the context and cache types of params.
+// The hparams and the estimate for the context and cache types of params.
 void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_plan *plan,
                         const struct glinfer_model_params *params);
 

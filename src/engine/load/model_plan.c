@@ -101,26 +101,26 @@ static bool find_source(const struct gi_model_plan *plan, const char *pattern, u
 
 static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = &plan->facts;
-    const size_t n_norm = (size_t)facts->n_layer * GI_NORM_COUNT, count = n_norm + 2;
+    const struct gi_hparams *hparams = &plan->hparams;
+    const size_t n_norm = (size_t)hparams->n_layer * GI_NORM_COUNT, count = n_norm + 2;
     plan->norms = calloc(count, sizeof(plan->norms[0]));
     if (!plan->norms) {
         return gi_error_no_memory(err, count * sizeof(plan->norms[0]), "the list of norms");
     }
-    for (uint32_t layer = 0; layer < facts->n_layer; layer++) {
+    for (uint32_t layer = 0; layer < hparams->n_layer; layer++) {
         for (size_t i = 0; i < plan->family->n_norms; i++) {
             const struct gi_norm_spec *spec = &plan->family->norms[i];
             if (!require_suffix(plan, spec->name, layer,
                                 gi_is_shift(spec->norm) ? "bias" : "weight",
-                                gi_dim_size(facts, spec->size), 1, 1,
+                                gi_dim_size(hparams, spec->size), 1, 1,
                                 &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
                 return false;
             }
         }
     }
-    return require(plan, "output_norm", 0, facts->n_embd, 1, 1, &plan->norms[n_norm], err) &&
+    return require(plan, "output_norm", 0, hparams->n_embd, 1, 1, &plan->norms[n_norm], err) &&
            (plan->norm_layout.output_shift == UINT32_MAX ||
-            require_suffix(plan, "output_norm", 0, "bias", facts->n_embd, 1, 1,
+            require_suffix(plan, "output_norm", 0, "bias", hparams->n_embd, 1, 1,
                            &plan->norms[n_norm + 1], err));
 }
 
@@ -169,7 +169,7 @@ static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_
         return n_halves * (uint32_t)gi_round_up(2 / n_halves * rows, two_tiles);
     case GI_WEIGHT_ORDER_EXPERTS:
     case GI_WEIGHT_ORDER_EXPERTS_GATE_UP:
-        return n_halves * plan->facts.n_expert * gi_plan_expert_rows(weight);
+        return n_halves * plan->hparams.n_expert * gi_plan_expert_rows(weight);
     case GI_WEIGHT_ORDER_PLAIN:
         break;
     }
@@ -213,20 +213,20 @@ static bool find_sources(const struct gi_model_plan *plan, const struct gi_weigh
                          uint32_t layer, uint32_t n, struct gi_plan_weight *weight,
                          struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = &plan->facts;
+    const struct gi_hparams *hparams = &plan->hparams;
     const uint32_t first = weight->n_sources;
     struct gi_plan_source whole = {0};
     uint32_t n_rows = 0;
     for (uint32_t i = 0; i < n; i++) {
-        n_rows += gi_dim_size(facts, spec->sources[first + i].rows);
+        n_rows += gi_dim_size(hparams, spec->sources[first + i].rows);
     }
-    if (!find_source(plan, spec->sources[first].name, layer, gi_dim_size(facts, spec->cols), n_rows,
-                     has_experts(spec->order) ? facts->n_expert : 1, &whole, err)) {
+    if (!find_source(plan, spec->sources[first].name, layer, gi_dim_size(hparams, spec->cols),
+                     n_rows, has_experts(spec->order) ? hparams->n_expert : 1, &whole, err)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
         weight->sources[first + i] = whole;
-        weight->sources[first + i].n_rows = gi_dim_size(facts, spec->sources[first + i].rows);
+        weight->sources[first + i].n_rows = gi_dim_size(hparams, spec->sources[first + i].rows);
         whole.row_begin += weight->sources[first + i].n_rows;
     }
     return true;
@@ -254,7 +254,7 @@ static bool plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
 static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
                       struct glinfer_error *err)
 {
-    const struct gi_model_facts *facts = &plan->facts;
+    const struct gi_hparams *hparams = &plan->hparams;
     static const char *const names[] = {"token_embd", "output"};
     for (int i = 0; i < 2; i++) {
         if (i == 1 && plan->is_tied) {
@@ -263,8 +263,8 @@ static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *l
         struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
         snprintf(weight->name, sizeof(weight->name), "%s", names[i]);
         weight->n_sources = 1;
-        if (!find_source(plan, names[i], 0, facts->n_embd, facts->n_vocab, 1, &weight->sources[0],
-                         err) ||
+        if (!find_source(plan, names[i], 0, hparams->n_embd, hparams->n_vocab, 1,
+                         &weight->sources[0], err) ||
             !lay_out(plan, weight, limits, err)) {
             return false;
         }
@@ -275,7 +275,7 @@ static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *l
 static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits *limits,
                          struct glinfer_error *err)
 {
-    const uint32_t n_layer = plan->facts.n_layer;
+    const uint32_t n_layer = plan->hparams.n_layer;
     const size_t count = (size_t)n_layer * GI_SLOT_COUNT + 2;
     plan->weights = calloc(count, sizeof(plan->weights[0]));
     if (!plan->weights) {
@@ -302,7 +302,7 @@ static bool choose_by_experts(struct gi_model_plan *plan, struct glinfer_error *
     if (!plan->family->with_experts) {
         return true;
     }
-    if (!gi_model_facts_u32(plan->gguf, plan->family->name, "expert_count", 0, &n_expert, err)) {
+    if (!gi_hparams_u32(plan->gguf, plan->family->name, "expert_count", 0, &n_expert, err)) {
         return false;
     }
     plan->family = n_expert > 0 ? plan->family->with_experts : plan->family;
@@ -343,7 +343,7 @@ static bool find_factors(const struct gi_model_plan *plan, const char *name,
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: %s is of type %s, expected f32",
                             gi_gguf_path(plan->gguf), name, factors->type->name);
     }
-    return check_shape(plan, factors, plan->facts.n_rot / 2, 1, 1, err);
+    return check_shape(plan, factors, plan->hparams.n_rot / 2, 1, 1, err);
 }
 
 static bool find_rope_factors(struct gi_model_plan *plan, struct glinfer_error *err)
@@ -361,12 +361,12 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
 {
     memset(plan, 0, sizeof(*plan));
     plan->gguf = gguf;
-    if (!find_family(plan, err) || !plan->family->read_facts(gguf, &plan->facts, err)) {
+    if (!find_family(plan, err) || !plan->family->read_hparams(gguf, &plan->hparams, err)) {
         goto fail;
     }
-    gi_qkv_layout_init(&plan->qkv_layout, plan->facts.n_head, plan->facts.n_kv_head,
-                       plan->facts.head_dim);
-    gi_norm_layout_init(&plan->norm_layout, &plan->facts, plan->family->norms,
+    gi_qkv_layout_init(&plan->qkv_layout, plan->hparams.n_head, plan->hparams.n_kv_head,
+                       plan->hparams.head_dim);
+    gi_norm_layout_init(&plan->norm_layout, &plan->hparams, plan->family->norms,
                         plan->family->n_norms);
     if (!find_rope_factors(plan, err) || !plan_norms(plan, err) ||
         !plan_weights(plan, limits, err)) {
@@ -387,11 +387,11 @@ void gi_model_plan_finish(struct gi_model_plan *plan)
 
 //-- rows ----------------------------------------------------------------------------------------
 
-uint32_t gi_plan_pair_row(const struct gi_model_facts *facts, uint32_t at)
+uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at)
 {
-    const uint32_t n_turn = facts->n_rot / 2;
-    const uint32_t in_head = at % facts->head_dim, i = in_head / 2;
-    if (i >= n_turn || facts->rope_pairing == GI_ROPE_PAIRING_ADJACENT) {
+    const uint32_t n_turn = hparams->n_rot / 2;
+    const uint32_t in_head = at % hparams->head_dim, i = in_head / 2;
+    if (i >= n_turn || hparams->rope_pairing == GI_ROPE_PAIRING_ADJACENT) {
         return at;
     }
     return at - in_head + i + in_head % 2 * n_turn;
@@ -400,7 +400,7 @@ uint32_t gi_plan_pair_row(const struct gi_model_facts *facts, uint32_t at)
 static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *source,
                     uint32_t *source_row)
 {
-    const struct gi_model_facts *facts = &plan->facts;
+    const struct gi_hparams *hparams = &plan->hparams;
     const struct gi_qkv_layout *layout = &plan->qkv_layout;
     const uint32_t begins[] = {layout->q_begin, layout->k_begin, layout->v_begin};
     *source = row >= layout->v_begin ? 2 : row >= layout->k_begin ? 1 : 0;
@@ -408,12 +408,12 @@ static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *so
     const uint32_t tile = relative / GI_TILE_ROWS;
     const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
     const uint32_t second = tile % 2;
-    const uint32_t half = facts->head_dim / 2;
-    if (pair >= (*source == 0 ? facts->n_head : facts->n_kv_head) * half) {
+    const uint32_t half = hparams->head_dim / 2;
+    if (pair >= (*source == 0 ? hparams->n_head : hparams->n_kv_head) * half) {
         return false;
     }
     const uint32_t at = 2 * pair + second;
-    *source_row = *source < 2 ? gi_plan_pair_row(facts, at) : at;
+    *source_row = *source < 2 ? gi_plan_pair_row(hparams, at) : at;
     return true;
 }
 

@@ -1,4 +1,4 @@
-// What loading a file will do, found before anything is allocated: the family, its facts, and for every
+// What loading a file will do, found before anything is allocated: the family, its hparams, and for every
 // weight matrix the tensors it is made of, checked for presence, shape and type, and its layout on the
 // GPU. Borrows the gguf, which must outlive it.
 #ifndef GI_ENGINE_MODEL_PLAN_H
@@ -27,7 +27,7 @@ struct gi_plan_weight {
 struct gi_model_plan {
     const struct gi_gguf *gguf; // borrowed
     const struct gi_model_family *family;
-    struct gi_model_facts facts;
+    struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
     // (n_layer, GI_SLOT_COUNT), then the embedding, then the output unless it is tied to it.
@@ -59,7 +59,7 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
                         uint32_t *source_row);
 
 // The row of a head, or of several, that is element `at` in pair order (ops/record/weight.h).
-uint32_t gi_plan_pair_row(const struct gi_model_facts *facts, uint32_t at);
+uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at);
 
 // GPU rows of one expert of a weight in one of their orders; of its gate alone where that lies apart.
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);

@@ -1,6 +1,6 @@
 #include "engine/load/weight_store.h"
 
-#include "base/team.h"
+#include "base/thread_pool.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { CHUNK_BYTES = 2 << 20, N_CHUNKS = 2 };
 
-// Neighbouring tiles of a part, repacked by a team and then written.
+// Neighbouring tiles of a part, repacked by a pool and then written.
 struct chunk {
     const struct gi_model_plan *plan;
     const struct gi_plan_weight *weight;
@@ -26,7 +26,7 @@ struct loader {
     glinfer_progress_fn progress;
     void *user;
     uint64_t done, total; // bytes of the file
-    struct gi_team *team;
+    struct gi_thread_pool *pool;
     struct chunk chunks[N_CHUNKS]; // one is repacked while the one before is written
     uint32_t n_begun;              // chunks
     struct glinfer_error *err;
@@ -124,19 +124,19 @@ static bool begin_chunk(struct loader *loader, const struct chunk *wanted)
     chunk->scales = old.scales;
     chunk->quads_capacity = old.quads_capacity;
     chunk->scales_capacity = old.scales_capacity;
-    gi_team_end(loader->team);
+    gi_thread_pool_end(loader->pool);
     if (!grow_chunk(chunk, loader->err)) {
         chunk->n_tiles = 0;
         return false;
     }
-    gi_team_begin(loader->team, repack_tile, chunk, chunk->n_tiles);
+    gi_thread_pool_begin(loader->pool, repack_tile, chunk, chunk->n_tiles);
     loader->n_begun++;
     return write_chunk(loader, last);
 }
 
 static bool end_chunks(struct loader *loader)
 {
-    gi_team_end(loader->team);
+    gi_thread_pool_end(loader->pool);
     for (uint32_t i = 0; i < N_CHUNKS; i++) { // one at most is left
         if (!write_chunk(loader, &loader->chunks[i])) {
             return false;
@@ -362,10 +362,10 @@ static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
 
 static void release(struct loader *loader)
 {
-    if (loader->team) {
-        gi_team_end(loader->team); // of what failed
+    if (loader->pool) {
+        gi_thread_pool_end(loader->pool); // of what failed
     }
-    gi_team_destroy(loader->team);
+    gi_thread_pool_destroy(loader->pool);
     for (uint32_t i = 0; i < N_CHUNKS; i++) {
         free(loader->chunks[i].quads);
         free(loader->chunks[i].scales);
@@ -382,8 +382,8 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
         loader.total += gi_gguf_tensor_at(plan->gguf, i)->size;
     }
     memset(store, 0, sizeof(*store));
-    loader.team = gi_team_create(0);
-    bool ok = (loader.team || gi_error_no_memory(err, 1, "threads that load weights")) &&
+    loader.pool = gi_thread_pool_create(0);
+    bool ok = (loader.pool || gi_error_no_memory(err, 1, "threads that load weights")) &&
               copy_weights(store, plan, err) && place_parts(store, gpu, plan, err);
     for (uint32_t i = 0; ok && i < plan->n_weights; i++) {
         ok = load_weight(&loader, &plan->weights[i], &store->weights[i]);

@@ -468,7 +468,7 @@ static void release(struct profile *profile)
 
 static void fill_tokens(struct profile *profile)
 {
-    const uint32_t n_vocab = profile->session->model->facts.n_vocab;
+    const uint32_t n_vocab = profile->session->model->hparams.n_vocab;
     uint32_t random = 1;
     for (uint32_t i = 0; i < profile->params.n_prompt; i++) {
         random = random * 1664525u + 1013904223u;

@@ -328,7 +328,7 @@ static void release(struct gi_tune *tune)
 static bool write_tokens(struct gi_tune *tune)
 {
     uint32_t tokens[GI_MAX_BATCH];
-    const uint32_t n_vocab = tune->session->model->facts.n_vocab;
+    const uint32_t n_vocab = tune->session->model->hparams.n_vocab;
     const struct gi_range *range = &tune->session->ranges[GI_SESSION_TOKENS];
     for (uint32_t i = 0; i < tune->session->n_batch; i++) {
         tokens[i] = (i * 2654435761u >> 8) % n_vocab;

@@ -25,8 +25,8 @@ static struct gi_range output_range(const struct gi_tune *tune, bool is_prompt)
     if (is_prompt) {
         range.offset += (uint64_t)(session->n_batch - 1) * x->stride * sizeof(float);
     }
-    range.size =
-        (is_prompt ? session->model->facts.n_embd : session->model->facts.n_vocab) * sizeof(float);
+    range.size = (is_prompt ? session->model->hparams.n_embd : session->model->hparams.n_vocab) *
+                 sizeof(float);
     return range;
 }
 

@@ -43,7 +43,8 @@ static bool check_entry(const struct gi_generation *run, const struct gi_ring_en
                             "expected generation %u): it was probably reset",
                             step, entry->step, entry->epoch, run->session->epoch);
     }
-    if (entry->status != GI_RING_STATUS_OK || entry->token >= run->session->model->facts.n_vocab) {
+    if (entry->status != GI_RING_STATUS_OK ||
+        entry->token >= run->session->model->hparams.n_vocab) {
         return gi_error_set(run->err, GLINFER_STATUS_GPU_FAULT,
                             "the GPU computed something impossible at step %u: %s (token %u)", step,
                             entry->status == GI_RING_STATUS_NAN ? "a logit that is not a number"
@@ -191,7 +192,7 @@ static bool take_chain(struct gi_generation *run)
 static bool check_params(const struct glinfer_session *session,
                          const struct glinfer_generate_params *params, struct glinfer_error *err)
 {
-    const size_t n_vocab = session->model->facts.n_vocab;
+    const size_t n_vocab = session->model->hparams.n_vocab;
     if (params->n_prompt == 0 || !params->prompt) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "the prompt has no tokens");
     }

@@ -136,7 +136,7 @@ static uint32_t choose_batch(const struct gi_generation *run)
     uint64_t most = session->n_batch;
     if (session->prompt_token_ns > 0) {
         const uint64_t n_long =
-            3ull * session->model->facts.n_layer; // dispatches that share the time
+            3ull * session->model->hparams.n_layer; // dispatches that share the time
         const uint64_t fit = session->budget_ns * n_long / session->prompt_token_ns;
         most = fit < most ? fit : most;
     } else if (gi_gpu_class(gi_generation_gpu(run)) != GI_GPU_CLASS_SPLIT) {

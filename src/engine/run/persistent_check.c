@@ -149,7 +149,7 @@ bool gi_persistent_check_tokens(struct glinfer_session *session,
             break;
         }
         has_differed = has_differed || !are_same;
-        text.token = (text.token * 31 + 17) % session->model->facts.n_vocab;
+        text.token = (text.token * 31 + 17) % session->model->hparams.n_vocab;
     }
     *verdict = (struct gi_verdict){.kind = are_same ? GI_VERDICT_FASTER : GI_VERDICT_WRONG};
     return true;

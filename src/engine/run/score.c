@@ -81,7 +81,7 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
                    struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
-    const struct gi_model_facts *facts = &model->facts;
+    const struct gi_hparams *hparams = &model->hparams;
     struct gi_graph *graph = &session->graph;
     const struct gi_dispatch_table_params params = {.state = session->step_buffers.state};
     const struct gi_rows logits = {scorer->ranges[SCORE_LOGITS], logits_stride(session), false};
@@ -89,12 +89,12 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
     scorer->table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
     recorder.table = scorer->table;
     return scorer->table &&
-           gi_graph_norm_rows(graph, &recorder, "output_norm", facts->n_layer - 1, GI_NORM_NEXT,
+           gi_graph_norm_rows(graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
                               &graph->norm, err) &&
            gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f,
                       &logits, err) &&
-           gi_op_logprob(&recorder, &logits, facts->n_vocab, facts->logit_scale,
-                         facts->logit_softcap, scorer->ranges[SCORE_TARGETS],
+           gi_op_logprob(&recorder, &logits, hparams->n_vocab, hparams->logit_scale,
+                         hparams->logit_softcap, scorer->ranges[SCORE_TARGETS],
                          scorer->ranges[SCORE_RESULT], err) &&
            gi_program_table_build(recorder.programs, NULL, NULL, err) &&
            gi_dispatch_table_seal(scorer->table, err);
@@ -213,10 +213,10 @@ static bool check(const struct glinfer_session *session, const int32_t *ids, siz
                             "%zu tokens do not fit the context of %u", n, session->n_ctx);
     }
     for (size_t i = 0; i < n; i++) {
-        if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->facts.n_vocab) {
+        if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->hparams.n_vocab) {
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                                 "token %zu is %d, the vocabulary has %u", i, ids[i],
-                                session->model->facts.n_vocab);
+                                session->model->hparams.n_vocab);
         }
     }
     return true;

@@ -27,10 +27,10 @@ static bool check_params(const struct glinfer_model *model,
                             "a batch of %u or a chain of %u is too long: %u and %u are the most",
                             params->n_batch, params->chain_length, GI_MAX_BATCH, GI_MAX_CHAIN);
     }
-    if (params->n_ctx > model->facts.n_ctx_train) {
+    if (params->n_ctx > model->hparams.n_ctx_train) {
         gi_log_write(&model->device->log, GLINFER_LOG_WARN,
                      "a context of %u is more than the %u that the model was trained with",
-                     params->n_ctx, model->facts.n_ctx_train);
+                     params->n_ctx, model->hparams.n_ctx_train);
     }
     return true;
 }
@@ -95,7 +95,7 @@ static bool allocate(struct glinfer_session *session, const struct gi_kv_layer *
                      struct glinfer_error *err)
 {
     struct gi_gpu *gpu = session->model->device->gpu;
-    const uint32_t n_layer = session->model->facts.n_layer;
+    const uint32_t n_layer = session->model->hparams.n_layer;
     const uint32_t n_slots = n_layer + GI_SESSION_RANGE_COUNT;
     struct gi_arena_slot *slots = calloc(n_slots, sizeof(*slots));
     uint64_t *all = calloc(n_slots, sizeof(*all));
@@ -158,7 +158,7 @@ static bool create_buffers(struct glinfer_session *session,
     };
     struct gi_kv_layer kv;
     uint64_t kv_size = 0, sizes[GI_SESSION_RANGE_COUNT];
-    session->graph.facts = &model->facts;
+    session->graph.hparams = &model->hparams;
     session->graph.weights = model->weights;
     session->graph.qkv_layout = model->qkv_layout;
     session->graph.norm_layout = model->norm_layout;
@@ -176,12 +176,12 @@ static bool create_buffers(struct glinfer_session *session,
     return true;
 }
 
-static bool write_rotations(struct glinfer_session *session, const struct gi_rope_facts *rope,
+static bool write_rotations(struct glinfer_session *session, const struct gi_rope_hparams *rope,
                             const float *factors, uint32_t offset, struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
     const struct gi_range range = session->ranges[GI_SESSION_VECTORS];
-    const uint32_t n_rot = model->facts.n_rot;
+    const uint32_t n_rot = model->hparams.n_rot;
     const uint64_t size = (uint64_t)session->n_ctx * n_rot * sizeof(float);
     float *table = malloc(size + sizeof(float));
     if (!table) {
@@ -199,15 +199,15 @@ static bool write_rotations(struct glinfer_session *session, const struct gi_rop
 static bool write_vectors(struct glinfer_session *session, struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
-    const struct gi_model_facts *facts = &model->facts;
+    const struct gi_hparams *hparams = &model->hparams;
     const float *factors =
-        session->n_ctx > facts->rope.n_ctx_orig ? model->long_rope_factors : model->rope_factors;
+        session->n_ctx > hparams->rope.n_ctx_orig ? model->long_rope_factors : model->rope_factors;
     const struct gi_range range = session->ranges[GI_SESSION_VECTORS];
     return gi_buffer_write((struct gi_buffer *)range.buffer, model->device->gpu, range.offset,
                            model->norms, model->norm_layout.size * sizeof(float), err) &&
-           write_rotations(session, &facts->rope, factors, session->graph.rope.table, err) &&
-           (!facts->has_window_rope || write_rotations(session, &facts->window_rope, NULL,
-                                                       session->graph.window_rope.table, err));
+           write_rotations(session, &hparams->rope, factors, session->graph.rope.table, err) &&
+           (!hparams->has_window_rope || write_rotations(session, &hparams->window_rope, NULL,
+                                                         session->graph.window_rope.table, err));
 }
 
 //-- the session ---------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
         .is_half = takes_halves(model, own.precision),
     };
     model->n_sessions++;
-    session->n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->facts);
+    session->n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->hparams);
     session->n_batch = own.n_batch ? own.n_batch : GI_DEFAULT_BATCH;
     session->n_few = gi_batch_few_tokens(model->device->gpu);
     session->n_few = session->n_few < session->n_batch ? session->n_few : 0;

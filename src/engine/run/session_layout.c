@@ -19,36 +19,38 @@ static uint32_t larger(uint32_t a, uint32_t b)
 static uint32_t act_width(const struct gi_graph *graph)
 {
     const struct gi_experts *experts = &graph->experts;
-    return graph->facts->n_expert > 0 ? experts->route + 4 * experts->n_used : graph->facts->n_ff;
+    return graph->hparams->n_expert > 0 ? experts->route + 4 * experts->n_used
+                                        : graph->hparams->n_ff;
 }
 
 static void lay_out_experts(struct gi_graph *graph)
 {
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     struct gi_experts *experts = &graph->experts;
-    experts->n_expert = facts->n_expert;
-    experts->n_used = facts->n_expert_used;
-    experts->n_ff = facts->n_ff;
-    experts->act_width = gi_round_up(facts->n_ff, GI_QUANT_BLOCK);
-    experts->y_width = gi_round_up(facts->n_embd, GI_QUANT_BLOCK);
+    experts->n_expert = hparams->n_expert;
+    experts->n_used = hparams->n_expert_used;
+    experts->n_ff = hparams->n_ff;
+    experts->act_width = gi_round_up(hparams->n_ff, GI_QUANT_BLOCK);
+    experts->y_width = gi_round_up(hparams->n_embd, GI_QUANT_BLOCK);
     experts->route = experts->n_used * experts->act_width;
 }
 
 static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape *shape,
                           uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
-    const struct gi_model_facts *facts = graph->facts;
-    const uint32_t n_q = facts->n_head * facts->head_dim;
+    const struct gi_hparams *hparams = graph->hparams;
+    const uint32_t n_q = hparams->n_head * hparams->head_dim;
     const uint32_t n_act = act_width(graph);
     // Rows of gate and up as a layer has them at the most (ops/record/weight.h). Experts leave their results,
     // one after another, where others have these.
-    const uint32_t n_gate_up = facts->n_expert > 0 ? graph->experts.n_used * graph->experts.y_width
-                                                   : 2 * gi_round_up(facts->n_ff, 2 * GI_TILE_ROWS);
+    const uint32_t n_gate_up = hparams->n_expert > 0
+                                   ? graph->experts.n_used * graph->experts.y_width
+                                   : 2 * gi_round_up(hparams->n_ff, 2 * GI_TILE_ROWS);
     sizes[GI_SESSION_TOKENS] = (uint64_t)shape->n_batch * sizeof(uint32_t);
-    sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, facts->n_embd);
-    sizes[GI_SESSION_NORM] = lay_out_rows(&graph->norm, shape, facts->n_embd);
+    sizes[GI_SESSION_X] = lay_out_rows(&graph->x, shape, hparams->n_embd);
+    sizes[GI_SESSION_NORM] = lay_out_rows(&graph->norm, shape, hparams->n_embd);
     sizes[GI_SESSION_QKV] =
-        lay_out_rows(&graph->qkv, shape, larger(graph->qkv_layout.n_rows, facts->n_expert));
+        lay_out_rows(&graph->qkv, shape, larger(graph->qkv_layout.n_rows, hparams->n_expert));
     sizes[GI_SESSION_Q] = lay_out_rows(&graph->q, shape, n_q);
     sizes[GI_SESSION_ATTN] = lay_out_rows(&graph->attn, shape, n_q);
     sizes[GI_SESSION_FFN_GATE_UP] = lay_out_rows(&graph->ffn_gate_up, shape, n_gate_up);
@@ -59,32 +61,32 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
                        struct gi_kv_layer *kv, uint64_t *kv_size,
                        uint64_t sizes[GI_SESSION_RANGE_COUNT])
 {
-    const struct gi_model_facts *facts = graph->facts;
+    const struct gi_hparams *hparams = graph->hparams;
     const uint64_t n_norm = graph->norm_layout.size;
     lay_out_experts(graph);
-    *kv_size = gi_kv_layer_layout(kv, facts->n_head, facts->n_kv_head, facts->head_dim,
+    *kv_size = gi_kv_layer_layout(kv, hparams->n_head, hparams->n_kv_head, hparams->head_dim,
                                   shape->n_ctx, shape->type_k, shape->type_v);
     sizes[GI_SESSION_STATE] = sizeof(struct gi_step_state);
     sizes[GI_SESSION_COUNTS] = GI_MAX_SLOTS * sizeof(struct gi_grid_slot);
     sizes[GI_SESSION_RING] = GI_RING_SLOTS * sizeof(struct gi_ring_entry);
     sizes[GI_SESSION_STREAM] =
-        gi_stream_layout(&graph->stream, facts->n_embd, facts->n_rot, facts->norm_eps);
+        gi_stream_layout(&graph->stream, hparams->n_embd, hparams->n_rot, hparams->norm_eps);
     sizes[GI_SESSION_ATTENTION] = gi_attention_scratch_layout(&graph->attention, kv);
     sizes[GI_SESSION_FFN_ACT] = (uint64_t)gi_x_size(act_width(graph)) * sizeof(float);
     graph->row.stride =
-        larger(gi_round_up(facts->n_embd, 2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
-    graph->row.stride = larger(graph->row.stride, gi_round_up(facts->n_expert, 2 * GI_TILE_ROWS));
+        larger(gi_round_up(hparams->n_embd, 2 * GI_TILE_ROWS), graph->qkv_layout.n_rows);
+    graph->row.stride = larger(graph->row.stride, gi_round_up(hparams->n_expert, 2 * GI_TILE_ROWS));
     graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
-    sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, facts->n_vocab);
+    sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab);
     lay_out_batch(graph, shape, sizes);
     graph->vectors.rope = (uint32_t)n_norm;
-    graph->rope = (struct gi_rope){.table = (uint32_t)n_norm, .n_rot = facts->n_rot};
+    graph->rope = (struct gi_rope){.table = (uint32_t)n_norm, .n_rot = hparams->n_rot};
     graph->window_rope = graph->rope;
-    uint64_t end = n_norm + (uint64_t)shape->n_ctx * facts->n_rot;
-    if (facts->has_window_rope) {
+    uint64_t end = n_norm + (uint64_t)shape->n_ctx * hparams->n_rot;
+    if (hparams->has_window_rope) {
         graph->window_rope.table = (uint32_t)end;
-        end += (uint64_t)shape->n_ctx * facts->n_rot;
+        end += (uint64_t)shape->n_ctx * hparams->n_rot;
     }
     sizes[GI_SESSION_VECTORS] = end * sizeof(float);
 }

@@ -40,9 +40,9 @@ static struct gi_persistent_params choose_params(const struct glinfer_session *s
     const struct gi_gpu_persistent *wish = gi_gpu_persistent(gpu_of(session));
     const struct glinfer_model *model = session->model;
     struct gi_persistent_params params = wish->params;
-    const uint64_t layer_bytes = model->info.weights / model->facts.n_layer;
+    const uint64_t layer_bytes = model->info.weights / model->hparams.n_layer;
     const bool has_room =
-        end != GI_STEP_END_TOP || gi_persistent_has_room_to_draw(model->facts.head_dim);
+        end != GI_STEP_END_TOP || gi_persistent_has_room_to_draw(model->hparams.head_dim);
     if (has_room && gi_persistent_has_large_groups(layer_bytes, params.n_groups)) {
         params.group_size = wish->large_group_size;
     }

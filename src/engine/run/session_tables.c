@@ -28,7 +28,7 @@ static bool record_layers(struct glinfer_session *session, struct glinfer_error 
     if (!gi_graph_embed(&session->graph, err)) {
         return false;
     }
-    for (uint32_t layer = 0; layer < model->facts.n_layer; layer++) {
+    for (uint32_t layer = 0; layer < model->hparams.n_layer; layer++) {
         if (!model->family->record_layer(&session->graph, layer, err)) {
             return false;
         }
@@ -194,13 +194,13 @@ static bool has_top(const struct glinfer_session *session)
     const bool is_useful = may_persist(session)
                                ? gi_gpu_persistent(gpu)->params.group_size >= GI_SAMPLE_TOP_GROUP
                                : gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT;
-    return is_useful && gi_sample_top_is_possible(gpu, session->model->facts.n_vocab);
+    return is_useful && gi_sample_top_is_possible(gpu, session->model->hparams.n_vocab);
 }
 
 enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
                                        const struct glinfer_generate_params *params)
 {
-    const bool is_cut = params->top_k > 0 && params->top_k < session->model->facts.n_vocab;
+    const bool is_cut = params->top_k > 0 && params->top_k < session->model->hparams.n_vocab;
     if (params->n_probs > 0) {
         return GI_STEP_END_SAMPLE_ALL;
     }

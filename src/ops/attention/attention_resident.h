@@ -26,7 +26,7 @@ struct gi_attention_input {
 };
 
 // Whether gi_op_attention_qkv can do it all, and is the faster way: gi_attention_resident_suits, a cache of f16 or f32,
-// heads normed one by one, rotations of whole octets, and no large heads in large groups.
+// heads normed one by one, rotations of whole vec8s, and no large heads in large groups.
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
                             const struct gi_attention_input *input);
 

@@ -39,7 +39,7 @@ static bool has_subgroups(const struct gi_gpu *gpu)
     return gi_program_available(gpu, GI_PROGRAM_GEMV_BATCH_SUBGROUP);
 }
 
-// A team of invocations, 8 a slice of k, shares LANE_PAIRS pairs. Sums of slices, with subgroups of
+// A pool of invocations, 8 a slice of k, shares LANE_PAIRS pairs. Sums of slices, with subgroups of
 // subgroups, have to fit into shared memory.
 static bool is_possible(const struct shape *shape, const struct gi_gpu *gpu)
 {
@@ -48,9 +48,9 @@ static bool is_possible(const struct shape *shape, const struct gi_gpu *gpu)
                           (shape->lane_pairs == 1 || shape->lane_pairs == 2) &&
                           shape->pairs % shape->lane_pairs == 0 && shape->tokens % 4 == 0 &&
                           shape->tokens > 0 && shape->wg_size <= limits->max_invocations;
-    const uint32_t team = is_sound ? shape->wg_size / (shape->pairs / shape->lane_pairs) : 0;
-    const uint32_t span = has_subgroups(gpu) && team > 32 ? 32 : has_subgroups(gpu) ? team : 8;
-    return team >= 8 && (size_t)team / span * shape->tokens * shape->pairs * 16 * sizeof(float) <=
+    const uint32_t pool = is_sound ? shape->wg_size / (shape->pairs / shape->lane_pairs) : 0;
+    const uint32_t span = has_subgroups(gpu) && pool > 32 ? 32 : has_subgroups(gpu) ? pool : 8;
+    return pool >= 8 && (size_t)pool / span * shape->tokens * shape->pairs * 16 * sizeof(float) <=
                             limits->max_shared_size;
 }
 

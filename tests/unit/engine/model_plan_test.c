@@ -258,7 +258,7 @@ static void rotary_pairs_are_neighbours(void **state)
     const enum gi_rope_pairing pairings[] = {GI_ROPE_PAIRING_ADJACENT, GI_ROPE_PAIRING_HALVES};
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t source, first, second;
-        plan.facts.rope_pairing = pairings[i];
+        plan.hparams.rope_pairing = pairings[i];
         assert_true(gi_plan_weight_row(&plan, qkv, &qkv->weight.parts[0], 16, &source, &first));
         assert_true(gi_plan_weight_row(&plan, qkv, &qkv->weight.parts[0], 24, &source, &second));
         assert_int_equal(first, HEAD_DIM);

@@ -69,11 +69,11 @@ static const char *fallback_type(const char *type)
 
 static const struct gi_ggml_type_facts *find_type(const char *name)
 {
-    const struct gi_ggml_type_facts *facts = NULL;
-    for (uint32_t type = 0; type < 64 && (!facts || strcmp(facts->name, name) != 0); type++) {
-        facts = gi_ggml_type_find(type);
+    const struct gi_ggml_type_facts *hparams = NULL;
+    for (uint32_t type = 0; type < 64 && (!hparams || strcmp(hparams->name, name) != 0); type++) {
+        hparams = gi_ggml_type_find(type);
     }
-    return facts;
+    return hparams;
 }
 
 //-- a file ----------------------------------------------------------------------------------------
@@ -117,17 +117,17 @@ static void add_tensor(struct file *file, uint32_t layer, const char *name, cons
 {
     char full[96];
     const uint64_t dims[] = {cols, rows, n_matrix};
-    const struct gi_ggml_type_facts *facts = find_type(type);
-    if (cols % facts->block_size) {
-        facts = find_type(fallback_type(type));
+    const struct gi_ggml_type_facts *hparams = find_type(type);
+    if (cols % hparams->block_size) {
+        hparams = find_type(fallback_type(type));
     }
     if (layer < N_LAYER) {
         snprintf(full, sizeof(full), "blk.%u.%s.weight", layer, name);
     } else {
         snprintf(full, sizeof(full), "%s.weight", name);
     }
-    gguf_tensor(&file->body, full, n_matrix > 1 ? 3 : 2, dims, facts->type, file->size);
-    file->size += cols / facts->block_size * facts->block_bytes * rows * n_matrix;
+    gguf_tensor(&file->body, full, n_matrix > 1 ? 3 : 2, dims, hparams->type, file->size);
+    file->size += cols / hparams->block_size * hparams->block_bytes * rows * n_matrix;
     file->size = (file->size + 31) / 32 * 32;
     file->n_tensors++;
 }

@@ -13,7 +13,7 @@ enum gi_rope_pairing {
 };
 
 // How fast pairs turn with the position.
-struct gi_rope_facts {
+struct gi_rope_hparams {
     float base;
     float divisor;       // of positions: linear scaling, and yarn's
     float magnitude;     // of cos and sin: yarn's and longrope's factor of attention
@@ -23,7 +23,7 @@ struct gi_rope_facts {
     bool is_yarn;
 };
 
-struct gi_model_facts {
+struct gi_hparams {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
     uint32_t n_expert, n_expert_used; // 0: no mixture of experts; n_ff is an expert's
     float norm_eps;
@@ -34,8 +34,8 @@ struct gi_model_facts {
     uint32_t window;        // keys that a token sees in a layer with a window
     uint32_t window_period; // of so many layers all but the last have one; 0: none has
     enum gi_rope_pairing rope_pairing;
-    struct gi_rope_facts rope;
-    struct gi_rope_facts window_rope; // of layers with a window, if has_window_rope
+    struct gi_rope_hparams rope;
+    struct gi_rope_hparams window_rope; // of layers with a window, if has_window_rope
     bool has_window_rope;
 };
 
@@ -43,36 +43,36 @@ struct gi_model_facts {
 // 1 / sqrt(head_dim), the pairing is left as it is. n_vocab comes from the embedding. Fails with BAD_FILE
 // (a key missing, of the wrong kind, out of range) and UNSUPPORTED (a kind of RoPE scaling that is not
 // known, a head that is no multiple of 8).
-bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
-                         struct gi_model_facts *facts, struct glinfer_error *err);
+bool gi_hparams_read(const struct gi_gguf *gguf, const char *prefix, struct gi_hparams *hparams,
+                     struct glinfer_error *err);
 
 // Reads what a mixture of experts has beside, n_ff being that of an expert. Fails with BAD_FILE.
-bool gi_model_facts_read_experts(const struct gi_gguf *gguf, const char *prefix,
-                                 struct gi_model_facts *facts, struct glinfer_error *err);
+bool gi_hparams_read_experts(const struct gi_gguf *gguf, const char *prefix,
+                             struct gi_hparams *hparams, struct glinfer_error *err);
 
 // Reads which layers have a window: a period, or a list of truth values that has one. fallback where the
 // file says nothing. n_layer is read. Fails with BAD_FILE, and UNSUPPORTED (a list without a period).
-bool gi_model_facts_window_period(const struct gi_gguf *gguf, const char *prefix, uint32_t fallback,
-                                  struct gi_model_facts *facts, struct glinfer_error *err);
+bool gi_hparams_window_period(const struct gi_gguf *gguf, const char *prefix, uint32_t fallback,
+                              struct gi_hparams *hparams, struct glinfer_error *err);
 
 // Whether a layer is one of those with a window.
-bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer);
+bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer);
 
 // A key of the family's own: prefix.name. fallback where it is missing; fails with BAD_FILE if it is of the
 // wrong kind or, for an f32, not a positive number.
-bool gi_model_facts_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                        uint32_t fallback, uint32_t *out, struct glinfer_error *err);
-bool gi_model_facts_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                        float fallback, float *out, struct glinfer_error *err);
+bool gi_hparams_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                    uint32_t fallback, uint32_t *out, struct glinfer_error *err);
+bool gi_hparams_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                    float fallback, float *out, struct glinfer_error *err);
 
-bool gi_model_facts_bool(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                         bool fallback, bool *out, struct glinfer_error *err);
+bool gi_hparams_bool(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                     bool fallback, bool *out, struct glinfer_error *err);
 
 // Fills table (n_ctx, n_rot) with magnitude times cos, sin of each rotary pair at each position:
 //   angle = position * base^(-2 i / n_rot) / (divisor * factors[i])
 // factors (n_rot / 2) may be NULL: all 1 (they are what Llama 3.1 files carry as rope_freqs, and longrope
 // files as rope_factors_short and _long). With yarn fast pairs are not divided, and those between in part.
-void gi_rope_table_fill(const struct gi_rope_facts *rope, uint32_t n_rot, const float *factors,
+void gi_rope_table_fill(const struct gi_rope_hparams *rope, uint32_t n_rot, const float *factors,
                         uint32_t n_ctx, float *table);
 
 #endif

@@ -1,9 +1,9 @@
 // Eight elements of a cached key or value. A kernel that includes this file declares the layer's range
 // (binding 3) through it; with TEXELS 1 it reads through a buffer texture, and with CACHE_APART it declares cache_word
 // itself. Rows are of HEAD_DIM elements:
-//   f16   pairs, an octet a word of 16 bytes
-//   f32   two words an octet
-//   q8_0  bytes, two octets a word; scales apart, an f16 for 32 elements, two in a uint, as many uints a
+//   f16   pairs, an vec8 a word of 16 bytes
+//   f32   two words an vec8
+//   q8_0  bytes, two vec8s a word; scales apart, an f16 for 32 elements, two in a uint, as many uints a
 //         row as take it. An element is its byte times its scale.
 #include "attention/cache_type.glsl"
 
@@ -42,35 +42,35 @@ vec4 cache_bytes(uint w)
                             w & 0xFF000000u)));
 }
 
-// Scale of an octet, times 2^-24; begin counts uints.
-float cache_scale(uint begin, uint row, uint octet)
+// Scale of an vec8, times 2^-24; begin counts uints.
+float cache_scale(uint begin, uint row, uint vec8)
 {
-    uint i = begin + row * uint((HEAD_DIM + 63) / 64) + octet / 8u;
+    uint i = begin + row * uint((HEAD_DIM + 63) / 64) + vec8 / 8u;
     highp vec2 scales = unpackHalf2x16(cache_word(i / 4u)[i & 3u]);
-    return (octet & 4u) == 0u ? scales.x * (1.0 / 16777216.0) : scales.y * (1.0 / 16777216.0);
+    return (vec8 & 4u) == 0u ? scales.x * (1.0 / 16777216.0) : scales.y * (1.0 / 16777216.0);
 }
 
-// An octet as the cache has it, so that many can be asked for before one is waited for: f16 in first, f32 in
-// both, q8_0 with its bytes in first.xy and their scale in first.z. Octet `octet` of row `row`; data
+// An vec8 as the cache has it, so that many can be asked for before one is waited for: f16 in first, f32 in
+// both, q8_0 with its bytes in first.xy and their scale in first.z. Vec8 `vec8` of row `row`; data
 // counts words of 16 bytes. No struct: NVIDIA's compiler keeps an array of those in memory.
-void fetch_octet(int type, uint data, uint scales, uint row, uint octet, out uvec4 first,
+void fetch_vec8(int type, uint data, uint scales, uint row, uint vec8, out uvec4 first,
                  out uvec4 second)
 {
     second = uvec4(0u);
     if (type == CACHE_Q8_0) {
-        uvec4 word = cache_word(data + row * uint((HEAD_DIM + 15) / 16) + octet / 2u);
-        first.xy = (octet & 1u) == 0u ? word.xy : word.zw;
-        first.zw = uvec2(floatBitsToUint(cache_scale(scales, row, octet)), 0u);
+        uvec4 word = cache_word(data + row * uint((HEAD_DIM + 15) / 16) + vec8 / 2u);
+        first.xy = (vec8 & 1u) == 0u ? word.xy : word.zw;
+        first.zw = uvec2(floatBitsToUint(cache_scale(scales, row, vec8)), 0u);
     } else if (type == CACHE_F32) {
-        uint at = data + 2u * (row * uint(HEAD_DIM / 8) + octet);
+        uint at = data + 2u * (row * uint(HEAD_DIM / 8) + vec8);
         first = cache_word(at);
         second = cache_word(at + 1u);
     } else {
-        first = cache_word(data + row * uint(HEAD_DIM / 8) + octet);
+        first = cache_word(data + row * uint(HEAD_DIM / 8) + vec8);
     }
 }
 
-void unpack_octet(int type, uvec4 first, uvec4 second, out vec4 low, out vec4 high)
+void unpack_vec8(int type, uvec4 first, uvec4 second, out vec4 low, out vec4 high)
 {
     if (type == CACHE_Q8_0) {
         float scale = uintBitsToFloat(first.z);
@@ -85,15 +85,15 @@ void unpack_octet(int type, uvec4 first, uvec4 second, out vec4 low, out vec4 hi
     }
 }
 
-void read_octet(int type, uint data, uint scales, uint row, uint octet, out vec4 low, out vec4 high)
+void read_vec8(int type, uint data, uint scales, uint row, uint vec8, out vec4 low, out vec4 high)
 {
     uvec4 first, second;
-    fetch_octet(type, data, scales, row, octet, first, second);
-    unpack_octet(type, first, second, low, high);
+    fetch_vec8(type, data, scales, row, vec8, first, second);
+    unpack_vec8(type, first, second, low, high);
 }
 
 // With the places of k and v that Params gives: data in words of 16 bytes, scales in uints.
-#define read_key(row, octet, low, high)                                                            \
-    read_octet(K_TYPE, params.k, params.k_scale, row, octet, low, high)
-#define read_value(row, octet, low, high)                                                          \
-    read_octet(V_TYPE, params.v, params.v_scale, row, octet, low, high)
+#define read_key(row, vec8, low, high)                                                            \
+    read_vec8(K_TYPE, params.k, params.k_scale, row, vec8, low, high)
+#define read_value(row, vec8, low, high)                                                          \
+    read_vec8(V_TYPE, params.v, params.v_scale, row, vec8, low, high)

@@ -1,24 +1,25 @@
 // A few threads that share the items of one job at a time, and the caller's thread with them when it waits. For work on
 // the CPU alone: GL belongs to the caller. Signals are not delivered to them.
-#ifndef GI_BASE_TEAM_H
-#define GI_BASE_TEAM_H
+#ifndef GI_BASE_THREAD_POOL_H
+#define GI_BASE_THREAD_POOL_H
 
 #include <stdint.h>
 
-struct gi_team;
+struct gi_thread_pool;
 
 // Called with every item once, by any thread, in no order.
-typedef void (*gi_team_fn)(void *user, uint32_t item);
+typedef void (*gi_thread_pool_fn)(void *user, uint32_t item);
 
 // At most n_threads beside the caller's; 0: one less than there are processors, at most 7. Threads that cannot be
 // had are done without, down to none. NULL if there is no memory.
-struct gi_team *gi_team_create(uint32_t n_threads);
+struct gi_thread_pool *gi_thread_pool_create(uint32_t n_threads);
 // Accepts NULL. No job is under way.
-void gi_team_destroy(struct gi_team *team);
+void gi_thread_pool_destroy(struct gi_thread_pool *pool);
 
 // Begins a job and returns at once; user lives until it has ended. The last one has ended.
-void gi_team_begin(struct gi_team *team, gi_team_fn fn, void *user, uint32_t n_items);
+void gi_thread_pool_begin(struct gi_thread_pool *pool, gi_thread_pool_fn fn, void *user,
+                          uint32_t n_items);
 // Takes part in it and returns when it is done. Without a job: returns.
-void gi_team_end(struct gi_team *team);
+void gi_thread_pool_end(struct gi_thread_pool *pool);
 
 #endif

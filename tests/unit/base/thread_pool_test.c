@@ -1,4 +1,4 @@
-#include "base/team.h"
+#include "base/thread_pool.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdatomic.h>
@@ -16,56 +16,56 @@ static void count_call(void *user, uint32_t item)
     atomic_fetch_add(&job->n_calls[item], 1);
 }
 
-static void team_calls_every_item_once(void **state)
+static void thread_pool_calls_every_item_once(void **state)
 {
     static const uint32_t counts[] = {0, 1, 3, 100};
     (void)state;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        struct gi_team *team = gi_team_create(counts[i]);
-        assert_non_null(team);
+        struct gi_thread_pool *pool = gi_thread_pool_create(counts[i]);
+        assert_non_null(pool);
         for (uint32_t n = 0; n <= N_ITEM; n += 125) {
             struct job job = {0};
-            gi_team_begin(team, count_call, &job, n);
-            gi_team_end(team);
+            gi_thread_pool_begin(pool, count_call, &job, n);
+            gi_thread_pool_end(pool);
             for (uint32_t item = 0; item < N_ITEM; item++) {
                 assert_int_equal(job.n_calls[item], item < n);
             }
         }
-        gi_team_destroy(team);
+        gi_thread_pool_destroy(pool);
     }
 }
 
-static void team_may_have_had_no_job(void **state)
+static void thread_pool_may_have_had_no_job(void **state)
 {
     (void)state;
-    struct gi_team *team = gi_team_create(2);
-    gi_team_end(team);
-    gi_team_destroy(team);
-    gi_team_destroy(NULL);
+    struct gi_thread_pool *pool = gi_thread_pool_create(2);
+    gi_thread_pool_end(pool);
+    gi_thread_pool_destroy(pool);
+    gi_thread_pool_destroy(NULL);
 }
 
 // A thread that is late for one job must not take it for the next.
-static void team_takes_many_small_jobs(void **state)
+static void thread_pool_takes_many_small_jobs(void **state)
 {
-    struct gi_team *team = gi_team_create(4);
+    struct gi_thread_pool *pool = gi_thread_pool_create(4);
     struct job job = {0};
     (void)state;
     for (uint32_t i = 0; i < 20000; i++) {
-        gi_team_begin(team, count_call, &job, 1 + i % 3);
-        gi_team_end(team);
+        gi_thread_pool_begin(pool, count_call, &job, 1 + i % 3);
+        gi_thread_pool_end(pool);
     }
     assert_int_equal(job.n_calls[0], 20000);
     assert_int_equal(job.n_calls[1], 20000 / 3 * 2 + 1);
     assert_int_equal(job.n_calls[2], 20000 / 3);
-    gi_team_destroy(team);
+    gi_thread_pool_destroy(pool);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(team_calls_every_item_once),
-        cmocka_unit_test(team_may_have_had_no_job),
-        cmocka_unit_test(team_takes_many_small_jobs),
+        cmocka_unit_test(thread_pool_calls_every_item_once),
+        cmocka_unit_test(thread_pool_may_have_had_no_job),
+        cmocka_unit_test(thread_pool_takes_many_small_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "graph/model_facts.h"
+#include "graph/hparams.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +65,8 @@ static bool text_equals(struct gi_gguf_string text, const char *word)
     return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
-static bool read_rope_type(const struct reader *reader, struct gi_rope_facts *rope, bool *is_scaled)
+static bool read_rope_type(const struct reader *reader, struct gi_rope_hparams *rope,
+                           bool *is_scaled)
 {
     char key[KEY_SIZE];
     struct gi_gguf_string type;
@@ -88,16 +89,16 @@ static bool read_rope_type(const struct reader *reader, struct gi_rope_facts *ro
 
 // A factor without a type is linear scaling; longrope files may name no type, and are known by their
 // factors.
-static bool read_rope_scaling(const struct reader *reader, struct gi_model_facts *facts)
+static bool read_rope_scaling(const struct reader *reader, struct gi_hparams *hparams)
 {
-    struct gi_rope_facts *rope = &facts->rope;
+    struct gi_rope_hparams *rope = &hparams->rope;
     bool is_scaled;
     float linear;
     if (!read_rope_type(reader, rope, &is_scaled) ||
         !read_positive(reader, "rope.scale_linear", 1.0f, &linear) ||
         !read_positive(reader, "rope.scaling.factor", linear, &rope->divisor) ||
         !read_positive(reader, "rope.scaling.attn_factor", 1.0f, &rope->magnitude) ||
-        !read_optional(reader, "rope.scaling.original_context_length", facts->n_ctx_train,
+        !read_optional(reader, "rope.scaling.original_context_length", hparams->n_ctx_train,
                        &rope->n_ctx_orig) ||
         !read_positive(reader, "rope.scaling.yarn_beta_fast", 32.0f, &rope->beta_fast) ||
         !read_positive(reader, "rope.scaling.yarn_beta_slow", 1.0f, &rope->beta_slow)) {
@@ -110,39 +111,39 @@ static bool read_rope_scaling(const struct reader *reader, struct gi_model_facts
     return true;
 }
 
-static bool read_heads(const struct reader *reader, struct gi_model_facts *facts)
+static bool read_heads(const struct reader *reader, struct gi_hparams *hparams)
 {
     const char *path = gi_gguf_path(reader->gguf);
     uint32_t value_dim = 0;
-    if (!read_count(reader, "attention.head_count", 1, 1024, &facts->n_head) ||
-        !read_optional(reader, "attention.head_count_kv", facts->n_head, &facts->n_kv_head) ||
-        !read_optional(reader, "attention.key_length", facts->n_embd / facts->n_head,
-                       &facts->head_dim) ||
-        !read_optional(reader, "attention.value_length", facts->head_dim, &value_dim) ||
-        !read_optional(reader, "rope.dimension_count", facts->head_dim, &facts->n_rot)) {
+    if (!read_count(reader, "attention.head_count", 1, 1024, &hparams->n_head) ||
+        !read_optional(reader, "attention.head_count_kv", hparams->n_head, &hparams->n_kv_head) ||
+        !read_optional(reader, "attention.key_length", hparams->n_embd / hparams->n_head,
+                       &hparams->head_dim) ||
+        !read_optional(reader, "attention.value_length", hparams->head_dim, &value_dim) ||
+        !read_optional(reader, "rope.dimension_count", hparams->head_dim, &hparams->n_rot)) {
         return false;
     }
-    if (facts->n_kv_head == 0 || facts->n_head % facts->n_kv_head != 0) {
+    if (hparams->n_kv_head == 0 || hparams->n_head % hparams->n_kv_head != 0) {
         return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
                             "%s: %u heads cannot share %u key/value heads evenly", path,
-                            facts->n_head, facts->n_kv_head);
+                            hparams->n_head, hparams->n_kv_head);
     }
-    if (facts->head_dim == 0 || facts->head_dim % 8 != 0 || facts->head_dim > 256 ||
-        value_dim != facts->head_dim) {
+    if (hparams->head_dim == 0 || hparams->head_dim % 8 != 0 || hparams->head_dim > 256 ||
+        value_dim != hparams->head_dim) {
         return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
                             "%s: heads of %u (values %u) are not supported, only equal multiples "
                             "of 8 up to 256",
-                            path, facts->head_dim, value_dim);
+                            path, hparams->head_dim, value_dim);
     }
-    if (facts->n_rot % 2 != 0 || facts->n_rot > facts->head_dim) {
+    if (hparams->n_rot % 2 != 0 || hparams->n_rot > hparams->head_dim) {
         return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %u rotary dimensions do not fit heads of %u", path, facts->n_rot,
-                            facts->head_dim);
+                            "%s: %u rotary dimensions do not fit heads of %u", path, hparams->n_rot,
+                            hparams->head_dim);
     }
     return true;
 }
 
-static bool read_vocab_size(const struct reader *reader, struct gi_model_facts *facts)
+static bool read_vocab_size(const struct reader *reader, struct gi_hparams *hparams)
 {
     const struct gi_gguf_tensor *embed = gi_gguf_tensor_find(reader->gguf, "token_embd.weight");
     if (!embed) {
@@ -157,63 +158,63 @@ static bool read_vocab_size(const struct reader *reader, struct gi_model_facts *
                             gi_gguf_path(reader->gguf), (unsigned long long)embed->dims[1],
                             1u << 20);
     }
-    facts->n_vocab = (uint32_t)embed->dims[1];
+    hparams->n_vocab = (uint32_t)embed->dims[1];
     return true;
 }
 
-bool gi_model_facts_read(const struct gi_gguf *gguf, const char *prefix,
-                         struct gi_model_facts *facts, struct glinfer_error *err)
+bool gi_hparams_read(const struct gi_gguf *gguf, const char *prefix, struct gi_hparams *hparams,
+                     struct glinfer_error *err)
 {
     const struct reader reader = {gguf, prefix, err};
-    if (!read_count(&reader, "block_count", 1, 1024, &facts->n_layer) ||
-        !read_count(&reader, "embedding_length", 8, 1u << 16, &facts->n_embd) ||
-        !read_count(&reader, "feed_forward_length", 1, 1u << 18, &facts->n_ff) ||
-        !read_count(&reader, "context_length", 1, 1u << 24, &facts->n_ctx_train) ||
-        !read_positive(&reader, "attention.layer_norm_rms_epsilon", 1e-5f, &facts->norm_eps) ||
-        !read_positive(&reader, "rope.freq_base", 10000.0f, &facts->rope.base) ||
-        !read_rope_scaling(&reader, facts) || !read_heads(&reader, facts) ||
-        !read_vocab_size(&reader, facts)) {
+    if (!read_count(&reader, "block_count", 1, 1024, &hparams->n_layer) ||
+        !read_count(&reader, "embedding_length", 8, 1u << 16, &hparams->n_embd) ||
+        !read_count(&reader, "feed_forward_length", 1, 1u << 18, &hparams->n_ff) ||
+        !read_count(&reader, "context_length", 1, 1u << 24, &hparams->n_ctx_train) ||
+        !read_positive(&reader, "attention.layer_norm_rms_epsilon", 1e-5f, &hparams->norm_eps) ||
+        !read_positive(&reader, "rope.freq_base", 10000.0f, &hparams->rope.base) ||
+        !read_rope_scaling(&reader, hparams) || !read_heads(&reader, hparams) ||
+        !read_vocab_size(&reader, hparams)) {
         return false;
     }
-    facts->attention_scale = 1.0f / sqrtf((float)facts->head_dim);
-    facts->embed_scale = facts->residual_scale = facts->logit_scale = 1.0f;
+    hparams->attention_scale = 1.0f / sqrtf((float)hparams->head_dim);
+    hparams->embed_scale = hparams->residual_scale = hparams->logit_scale = 1.0f;
     return true;
 }
 
-bool gi_model_facts_read_experts(const struct gi_gguf *gguf, const char *prefix,
-                                 struct gi_model_facts *facts, struct glinfer_error *err)
+bool gi_hparams_read_experts(const struct gi_gguf *gguf, const char *prefix,
+                             struct gi_hparams *hparams, struct glinfer_error *err)
 {
     const struct reader reader = {gguf, prefix, err};
     enum { MAX_USED = 32 };
-    if (!read_count(&reader, "expert_count", 1, 1024, &facts->n_expert) ||
+    if (!read_count(&reader, "expert_count", 1, 1024, &hparams->n_expert) ||
         !read_count(&reader, "expert_used_count", 1,
-                    facts->n_expert < MAX_USED ? facts->n_expert : MAX_USED,
-                    &facts->n_expert_used)) {
+                    hparams->n_expert < MAX_USED ? hparams->n_expert : MAX_USED,
+                    &hparams->n_expert_used)) {
         return false;
     }
-    return read_optional(&reader, "expert_feed_forward_length", facts->n_ff, &facts->n_ff);
+    return read_optional(&reader, "expert_feed_forward_length", hparams->n_ff, &hparams->n_ff);
 }
 
 // Of a list the period is the place of the first layer without a window, if the others follow suit.
 static bool read_window_list(const struct reader *reader, const struct gi_gguf_array *list,
-                             struct gi_model_facts *facts)
+                             struct gi_hparams *hparams)
 {
     uint32_t period = 1;
-    while (period <= facts->n_layer && period <= list->count && list->data[period - 1]) {
+    while (period <= hparams->n_layer && period <= list->count && list->data[period - 1]) {
         period++;
     }
-    bool is_periodic = list->count >= facts->n_layer;
-    for (uint32_t i = 0; is_periodic && i < facts->n_layer; i++) {
+    bool is_periodic = list->count >= hparams->n_layer;
+    for (uint32_t i = 0; is_periodic && i < hparams->n_layer; i++) {
         is_periodic = (list->data[i] != 0) == ((i + 1) % period != 0);
     }
-    facts->window_period = period;
+    hparams->window_period = period;
     return is_periodic || gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
                                        "%s: layers with a window do not come in turns",
                                        gi_gguf_path(reader->gguf));
 }
 
-bool gi_model_facts_window_period(const struct gi_gguf *gguf, const char *prefix, uint32_t fallback,
-                                  struct gi_model_facts *facts, struct glinfer_error *err)
+bool gi_hparams_window_period(const struct gi_gguf *gguf, const char *prefix, uint32_t fallback,
+                              struct gi_hparams *hparams, struct glinfer_error *err)
 {
     const struct reader reader = {gguf, prefix, err};
     const char *const name = "attention.sliding_window_pattern";
@@ -221,32 +222,33 @@ bool gi_model_facts_window_period(const struct gi_gguf *gguf, const char *prefix
     struct gi_gguf_array list;
     make_key(&reader, name, key);
     if (gi_gguf_get_array(gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0) {
-        return read_window_list(&reader, &list, facts);
+        return read_window_list(&reader, &list, hparams);
     }
-    return read_optional(&reader, name, fallback, &facts->window_period);
+    return read_optional(&reader, name, fallback, &hparams->window_period);
 }
 
-bool gi_has_window(const struct gi_model_facts *facts, uint32_t layer)
+bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer)
 {
-    return facts->window > 0 && facts->window_period > 0 && (layer + 1) % facts->window_period != 0;
+    return hparams->window > 0 && hparams->window_period > 0 &&
+           (layer + 1) % hparams->window_period != 0;
 }
 
-bool gi_model_facts_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                        uint32_t fallback, uint32_t *out, struct glinfer_error *err)
+bool gi_hparams_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                    uint32_t fallback, uint32_t *out, struct glinfer_error *err)
 {
     const struct reader reader = {gguf, prefix, err};
     return read_optional(&reader, name, fallback, out);
 }
 
-bool gi_model_facts_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                        float fallback, float *out, struct glinfer_error *err)
+bool gi_hparams_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                    float fallback, float *out, struct glinfer_error *err)
 {
     const struct reader reader = {gguf, prefix, err};
     return read_positive(&reader, name, fallback, out);
 }
 
-bool gi_model_facts_bool(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                         bool fallback, bool *out, struct glinfer_error *err)
+bool gi_hparams_bool(const struct gi_gguf *gguf, const char *prefix, const char *name,
+                     bool fallback, bool *out, struct glinfer_error *err)
 {
     const struct reader reader = {gguf, prefix, err};
     char key[KEY_SIZE];
@@ -255,14 +257,14 @@ bool gi_model_facts_bool(const struct gi_gguf *gguf, const char *prefix, const c
 }
 
 // The pair that makes so many turns over the context before it was stretched.
-static double pair_of_turns(const struct gi_rope_facts *rope, uint32_t n_rot, double turns)
+static double pair_of_turns(const struct gi_rope_hparams *rope, uint32_t n_rot, double turns)
 {
     const double pi = 3.14159265358979323846;
     return n_rot * log(rope->n_ctx_orig / (turns * 2.0 * pi)) / (2.0 * log((double)rope->base));
 }
 
 // The share of a pair's angle that is left as it was trained: 1 for fast pairs, 0 for slow ones.
-static double yarn_share(const struct gi_rope_facts *rope, uint32_t n_rot, uint32_t pair)
+static double yarn_share(const struct gi_rope_hparams *rope, uint32_t n_rot, uint32_t pair)
 {
     const double first = fmax(0.0, floor(pair_of_turns(rope, n_rot, (double)rope->beta_fast)));
     const double last =
@@ -271,7 +273,7 @@ static double yarn_share(const struct gi_rope_facts *rope, uint32_t n_rot, uint3
     return 1.0 - fmin(1.0, fmax(0.0, place));
 }
 
-void gi_rope_table_fill(const struct gi_rope_facts *rope, uint32_t n_rot, const float *factors,
+void gi_rope_table_fill(const struct gi_rope_hparams *rope, uint32_t n_rot, const float *factors,
                         uint32_t n_ctx, float *table)
 {
     const uint32_t n_pair = n_rot / 2;
