@@ -19,21 +19,15 @@ struct program_row {
 
 static const struct program_row rows[] = {
 #define GI_PROGRAM(id, file, defines, capability) {file, defines, GI_CAPABILITY_##capability},
-#define GI_PROGRAM_QUANT(type, file)
 #include "glsl/programs.def"
-#undef GI_PROGRAM
-#undef GI_PROGRAM_QUANT
 };
 
 static const struct quant_row {
     uint32_t type;
     const char *name, *file;
 } quant_rows[] = {
-#define GI_PROGRAM(id, file, defines, capability)
 #define GI_PROGRAM_QUANT(type, file) {GI_GGML_TYPE_##type, #type, file},
 #include "glsl/programs.def"
-#undef GI_PROGRAM
-#undef GI_PROGRAM_QUANT
 };
 
 static const struct quant_row *find_quant(uint32_t type)

@@ -10,10 +10,7 @@
 
 enum gi_program_id {
 #define GI_PROGRAM(id, file, defines, capability) GI_PROGRAM_##id,
-#define GI_PROGRAM_QUANT(type, file)
 #include "glsl/programs.def"
-#undef GI_PROGRAM
-#undef GI_PROGRAM_QUANT
     GI_PROGRAM_COUNT
 };
 

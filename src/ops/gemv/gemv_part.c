@@ -14,41 +14,35 @@ void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t v
 // Of x in shared memory, where groups stay: 18 KiB with what keeps banks apart.
 #define MAX_SHARED_BLOCKS 128
 
-// Programs by form; the last one is the split form with subgroups.
-#define FORMS(kernel)                                                                              \
-    {                                                                                              \
-        GI_PROGRAM_GEMV_##kernel##_SPLIT, GI_PROGRAM_GEMV_##kernel##_SPLIT,                        \
-            GI_PROGRAM_GEMV_##kernel##_ROW, GI_PROGRAM_GEMV_##kernel##_TEXEL,                      \
-            GI_PROGRAM_GEMV_##kernel##_HALVES, GI_PROGRAM_GEMV_##kernel##_BYTES,                   \
-            GI_PROGRAM_GEMV_##kernel##_PLACES, GI_PROGRAM_GEMV_##kernel##_BITS,                    \
-            GI_PROGRAM_GEMV_##kernel##_TEXBITS, GI_PROGRAM_GEMV_##kernel##_SUBGROUP                \
-    }
+// The kernels: the first of their programs, which follow each other as forms do, and names for tuning, in f32 and where
+// products may be taken in f16.
+static const struct {
+    enum gi_program_id first;
+    const char *names[2];
+} kernels[] = {
+    [GI_GEMV_QKV] = {GI_PROGRAM_GEMV_QKV_SPLIT,        {"gemv_qkv", "gemv_qkv_half"}          },
+    [GI_GEMV_RESIDUAL] = {GI_PROGRAM_GEMV_RESIDUAL_SPLIT,   {"gemv_residual", "gemv_residual_half"}},
+    [GI_GEMV_GLU] = {GI_PROGRAM_GEMV_GLU_SPLIT,        {"gemv_glu", "gemv_glu_half"}          },
+    [GI_GEMV_VOCAB] = {GI_PROGRAM_GEMV_VOCAB_SPLIT,      {"gemv_vocab", "gemv_vocab_half"}      },
+    [GI_GEMV_PLAIN] = {GI_PROGRAM_GEMV_PLAIN_SPLIT,      {"gemv_plain", "gemv_plain_half"}      },
+    [GI_GEMV_EXPERT_GLU] = {GI_PROGRAM_GEMV_EXPERT_GLU_SPLIT,
+                     {"gemv_expert_glu", "gemv_expert_glu_half"}                              },
+    [GI_GEMV_EXPERT] = {GI_PROGRAM_GEMV_EXPERT_SPLIT,     {"gemv_expert", "gemv_expert_half"}    },
+};
+
+// glsl/programs.def has the program with subgroups second, where forms have products in f16, a define.
+_Static_assert(GI_PROGRAM_GEMV_QKV_TEXBITS - GI_PROGRAM_GEMV_QKV_SPLIT == GI_GEMV_FORM_TEXBITS,
+               "forms are in the order of GI_PROGRAM_GEMV");
 
 static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gi_gemv_kernel kernel,
-                                         enum gi_gemv_form form)
+                                         const struct gi_gemv_shape *shape)
 {
-    static const enum gi_program_id ids[][GI_GEMV_FORM_COUNT + 1] = {
-        [GI_GEMV_QKV] = FORMS(QKV),       [GI_GEMV_RESIDUAL] = FORMS(RESIDUAL),
-        [GI_GEMV_GLU] = FORMS(GLU),       [GI_GEMV_VOCAB] = FORMS(VOCAB),
-        [GI_GEMV_PLAIN] = FORMS(PLAIN),   [GI_GEMV_EXPERT_GLU] = FORMS(EXPERT_GLU),
-        [GI_GEMV_EXPERT] = FORMS(EXPERT),
-    };
-    enum gi_program_id subgroup = ids[kernel][GI_GEMV_FORM_COUNT];
-    bool is_subgroup =
-        ids[kernel][form] == ids[kernel][GI_GEMV_FORM_SPLIT] && gi_program_available(gpu, subgroup);
-    return is_subgroup ? subgroup : ids[kernel][form];
+    const enum gi_program_id first = kernels[kernel].first;
+    if (gi_gemv_is_split(shape)) {
+        return gi_program_available(gpu, first + 1) ? first + 1 : first;
+    }
+    return first + (enum gi_program_id)shape->form;
 }
-
-// As tuning knows them: in f32, and where products may be taken in f16.
-static const char *const kernel_names[][2] = {
-    [GI_GEMV_QKV] = {"gemv_qkv",        "gemv_qkv_half"       },
-    [GI_GEMV_RESIDUAL] = {"gemv_residual",   "gemv_residual_half"  },
-    [GI_GEMV_GLU] = {"gemv_glu",        "gemv_glu_half"       },
-    [GI_GEMV_VOCAB] = {"gemv_vocab",      "gemv_vocab_half"     },
-    [GI_GEMV_PLAIN] = {"gemv_plain",      "gemv_plain_half"     },
-    [GI_GEMV_EXPERT_GLU] = {"gemv_expert_glu", "gemv_expert_glu_half"},
-    [GI_GEMV_EXPERT] = {"gemv_expert",     "gemv_expert_half"    },
-};
 
 // Turns of groups that stay whose sums meet together: a power of two.
 #define MAX_BATCH 4
@@ -135,7 +129,7 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     part->n_block = gi_weight_blocks(weight);
     part->n_pair = weight_part->n_rows / 16;
     const struct gi_tuning_key key = {
-        .kernel = kernel_names[kernel][gi_gemv_takes_f16(recorder, weight_part)],
+        .kernel = kernels[kernel].names[gi_gemv_takes_f16(recorder, weight_part)],
         .type = weight_part->quant->type,
         .n_rows = weight_part->n_rows,
         .n_cols = weight->n_cols,
@@ -144,7 +138,7 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     if (recorder->group_size && is_of_experts(kernel) && part->n_block > GI_RESIDENT_BLOCKS) {
         part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
     }
-    part->key.id = choose_program(recorder->gpu, kernel, part->shape.form);
+    part->key.id = choose_program(recorder->gpu, kernel, &part->shape);
     part->key.quant = weight_part->quant->type;
     gi_gemv_add_define(&part->key, "WG_SIZE", part->shape.wg_size);
     gi_gemv_add_define(&part->key, "PAIRS", part->shape.pairs);
