@@ -27,7 +27,6 @@ layout(location = 1) uniform uint spin_limit;
 layout(location = 3) uniform uint goes_on; // 1: what was put is as the last dispatch left it
 
 shared uint grid_begin, grid_past, grid_fault;
-#include "persistent/grid_place.glsl"
 uint grid_goal; // arrivals at the next barrier
 
 uint grid_turn = 0u;          // edges so far, the same in all groups
@@ -86,10 +85,8 @@ bool grid_start()
         grid_begin = control[CONTROL_BEGIN];
         grid_past = control[CONTROL_TURN];
         grid_fault = control[CONTROL_FAULT];
-        grid_find_place();
     }
     barrier();
-    grid_take_place();
     grid_goal = grid_begin;
     grid_turn = grid_past;
     grid_tag = grid_turn % GRID_N_TAG;

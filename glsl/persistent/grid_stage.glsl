@@ -42,7 +42,7 @@ bool stage_is_whole()
 // ahead() is what the stage does for its next group while others still work for it, run() the rest.
 #define STAGE_GROUPS(run, ahead)                                                                     \
     uint n = stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;                                 \
-    for (uint i = grid_own; i < n;) {                                                                \
+    for (uint i = gl_WorkGroupID.x; i < n;) {                                                                \
         place_group(i);                                                                              \
         run;                                                                                         \
         i += gl_NumWorkGroups.x;                                                                     \

@@ -1,7 +1,6 @@
 #include "persistent/persistent.h"
 
 #include "gpu/device/gpu_private.h"
-#include "gpu/device/multiprocessor.h"
 #include "persistent/persistent_source.h"
 
 #include <assert.h>
@@ -11,12 +10,7 @@
 // Of the control buffer, in words: glsl/persistent/grid_barrier.glsl.
 enum {
     CONTROL_FAULT = 128,
-    CONTROL_WORDS = 192, // without places
-    // glsl/persistent/grid_place.glsl
-    CONTROL_IS_PLACED = CONTROL_WORDS,
-    CONTROL_PLACES = 256,
-    CONTROL_CLAIMS = CONTROL_PLACES + GI_MULTIPROCESSORS,
-    CONTROL_PLACED_WORDS = CONTROL_CLAIMS + GI_MULTIPROCESSORS,
+    CONTROL_WORDS = 192,
 };
 
 // Locations of uniforms: persistent/grid_barrier.glsl, persistent/grid_walk.glsl.
@@ -25,7 +19,6 @@ enum {
     UNIFORM_SPIN_LIMIT,
     UNIFORM_EMPTY,
     UNIFORM_GOES_ON,
-    UNIFORM_SERIAL,
 };
 
 enum {
@@ -44,10 +37,6 @@ struct gi_persistent {
     uint32_t index, program; // of programs; GL's name of it, 0: not built
     struct gi_hash key;
     uint32_t n_groups, max_spins;
-    bool has_places;
-    uint32_t serial;                   // dispatches so far
-    uint32_t n_ways;                   // of placing groups
-    uint32_t seen[GI_MULTIPROCESSORS]; // multiprocessors by group, as the device places them
 };
 
 //-- replay ----------------------------------------------------------------------------------------
@@ -68,9 +57,6 @@ static void dispatch(struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty
     glUniform1ui(UNIFORM_SPIN_LIMIT, spins);
     glUniform1ui(UNIFORM_EMPTY, n_empty);
     glUniform1ui(UNIFORM_GOES_ON, goes_on);
-    if (p->has_places) {
-        glUniform1ui(UNIFORM_SERIAL, ++p->serial);
-    }
     for (uint32_t i = 0; i < p->n_bindings; i++) {
         bind_range(i, &p->bindings[i]);
     }
@@ -109,7 +95,7 @@ uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_
 // Whether n_groups were seen to run together.
 static bool try_groups(struct gi_persistent *p, bool *are_together, struct glinfer_error *err)
 {
-    static const uint32_t zeros[CONTROL_PLACED_WORDS];
+    static const uint32_t zeros[CONTROL_WORDS];
     uint32_t fault = 1;
     if (!gi_buffer_write(&p->control, p->gpu, 0, zeros, p->control.size, err)) {
         return false;
@@ -151,51 +137,12 @@ static bool probe(struct gi_persistent *p, struct glinfer_error *err)
     return true;
 }
 
-//-- places ----------------------------------------------------------------------------------------
-
-// Takes the order in which the probe's last groups were placed.
-static bool find_ways(struct gi_persistent *p, struct glinfer_error *err)
-{
-    p->n_ways = 1;
-    if (!p->has_places) {
-        return true;
-    }
-    if (!gi_buffer_read(&p->control, p->gpu, CONTROL_CLAIMS * sizeof(uint32_t), p->seen,
-                        p->n_groups * sizeof(uint32_t), err)) {
-        return false;
-    }
-    if (gi_multiprocessor_is_order(p->seen, p->n_groups)) {
-        p->n_ways += GI_MULTIPROCESSOR_WAYS;
-    }
-    return true;
-}
-
-uint32_t gi_persistent_ways(const struct gi_persistent *persistent)
-{
-    return persistent->n_ways;
-}
-
-bool gi_persistent_place(struct gi_persistent *persistent, uint32_t way, struct glinfer_error *err)
-{
-    uint32_t words[CONTROL_PLACED_WORDS - CONTROL_IS_PLACED] = {way > 0};
-    assert(way < persistent->n_ways);
-    if (!persistent->has_places) {
-        return true;
-    }
-    if (way > 0) {
-        gi_multiprocessor_place(persistent->seen, persistent->n_groups, way - 1,
-                                words + CONTROL_PLACES - CONTROL_IS_PLACED);
-    }
-    return gi_buffer_write(&persistent->control, persistent->gpu,
-                           CONTROL_IS_PLACED * sizeof(uint32_t), words, sizeof(words), err);
-}
-
 //-- building --------------------------------------------------------------------------------------
 
 static bool take_program(struct gi_persistent *p, struct glinfer_error *err)
 {
     p->program = gi_program_name(p->programs, p->index);
-    return probe(p, err) && find_ways(p, err);
+    return probe(p, err);
 }
 
 bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
@@ -245,18 +192,14 @@ static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
                             "%s does not run groups at the same time",
                             gi_gpu_platform(p->gpu)->renderer);
     }
-    p->has_places =
-        p->n_groups > 1 && p->n_groups <= GI_MULTIPROCESSORS && gi_multiprocessor_probe(p->gpu);
-    if (!gi_persistent_source_init(&source, p->gpu, table, programs, group_size, p->has_places,
-                                   err)) {
+    if (!gi_persistent_source_init(&source, p->gpu, table, programs, group_size, err)) {
         return false;
     }
     const uint64_t size = source.n_words * sizeof(uint32_t);
-    const uint32_t n_control = p->has_places ? CONTROL_PLACED_WORDS : CONTROL_WORDS;
     const bool ok =
         request(p, &source, err) && gi_buffer_init(&p->table, p->gpu, size, "table", err) &&
         gi_buffer_write(&p->table, p->gpu, 0, source.table, size, err) &&
-        gi_buffer_init(&p->control, p->gpu, n_control * sizeof(uint32_t), "control", err);
+        gi_buffer_init(&p->control, p->gpu, CONTROL_WORDS * sizeof(uint32_t), "control", err);
     if (ok) {
         memcpy(p->bindings, source.bindings, sizeof(p->bindings));
         p->n_bindings = source.n_bindings;

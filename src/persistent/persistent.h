@@ -50,12 +50,6 @@ bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
 bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,
                          struct glinfer_error *err);
 
-// Ways of placing groups on multiprocessors (multiprocessor.h), at least 1: the first one is the device's own. Known
-// once it is built.
-uint32_t gi_persistent_ways(const struct gi_persistent *persistent);
-// Has the next replays place them so, `way` being below that. Fails with GPU_LOST.
-bool gi_persistent_place(struct gi_persistent *persistent, uint32_t way, struct glinfer_error *err);
-
 // Groups that are used.
 uint32_t gi_persistent_groups(const struct gi_persistent *persistent);
 // The most steps that one dispatch should be given, at least 1: as many as budget_ns holds of step_ns (0: not

@@ -29,24 +29,6 @@ bool gi_persistent_may_try(const struct gi_persistent_scene *scene)
            (scene->is_tried || scene->n_free >= GI_PERSISTENT_TRIED_STEPS);
 }
 
-bool gi_persistent_may_place(const struct gi_persistent_scene *scene)
-{
-    return scene->phase == GI_PERSISTENT_READY && scene->session_ns >= 5000 * MS;
-}
-
-bool gi_persistent_is_deep(uint32_t n_past)
-{
-    return n_past >= GI_PERSISTENT_MANY_KEYS;
-}
-
-bool gi_persistent_wants_places(const struct gi_persistent_places *places, uint32_t n_past,
-                                uint32_t n_free)
-{
-    const bool is_deep = gi_persistent_is_deep(n_past);
-    return n_free >= GI_PERSISTENT_TRIED_STEPS &&
-           (places->is_deep != is_deep || places->ways[is_deep] == 0);
-}
-
 bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups)
 {
     return layer_bytes / n_groups >= 256u << 10;

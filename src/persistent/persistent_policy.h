@@ -30,14 +30,6 @@ struct gi_persistent_scene {
     uint32_t n_free;     // places in the KV cache behind the last token
 };
 
-// What groups are placed for, and the ways that were found best for few keys and for many; 0: not tried.
-struct gi_persistent_places {
-    bool is_deep; // for many
-    uint32_t ways[2];
-};
-
-// From how many keys on groups have other places: attention is then what steps wait for.
-#define GI_PERSISTENT_MANY_KEYS 1024
 // Places in the cache that trying out takes at most.
 #define GI_PERSISTENT_TRIED_STEPS 8
 
@@ -52,13 +44,6 @@ bool gi_persistent_may_look_again(const struct gi_persistent_scene *scene);
 // Whether to take what was loaded here, trying it out if it never was: a session must have decoded for as long as that
 // holds it up, which is taken for a tenth of a second until it is known.
 bool gi_persistent_may_try(const struct gi_persistent_scene *scene);
-// Whether to look for the best places of groups behind an answer (session_places.h): that takes a fifth of a second, for
-// steps that are up to 8 % faster.
-bool gi_persistent_may_place(const struct gi_persistent_scene *scene);
-bool gi_persistent_is_deep(uint32_t n_past);
-// Whether they are to be elsewhere behind n_past, where n_free places of the cache are free.
-bool gi_persistent_wants_places(const struct gi_persistent_places *places, uint32_t n_past,
-                                uint32_t n_free);
 // Whether groups should be large (struct gi_gpu_persistent) where n_groups of them read layers of so many bytes: from
 // 256 KiB each on that was seen to be faster. With smaller ones it is, too, but slower at long contexts: Qwen3-0.6B on an
 // H200 2,240 tokens/s in groups of 512, 2,172 in those of 256; at 2,048 keys 1,518 and 1,640.

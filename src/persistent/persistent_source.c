@@ -336,11 +336,8 @@ static bool write_text(struct gi_persistent_maker *m)
 {
     gi_persistent_find_taken(m);
     m->n_tag = gi_persistent_choose_tags(m);
-    fprintf(m->out,
-            "#define GRID_N_TAG %uu\n#define GRID_TELLS %d\n"
-            "#define GRID_HAS_PLACES %d\n",
-            m->n_tag > 0 ? m->n_tag : 1u, gi_persistent_can_tell(m),
-            (m->source->capability & GI_CAPABILITY_NUMBERED) != 0);
+    fprintf(m->out, "#define GRID_N_TAG %uu\n#define GRID_TELLS %d\n", m->n_tag > 0 ? m->n_tag : 1u,
+            gi_persistent_can_tell(m));
     fprintf(m->out,
             "#define GROUP_SIZE %u\n"
             "layout(std140, binding = 0) uniform Table { highp uvec4 table[%u]; };\n"
@@ -441,10 +438,9 @@ static bool make(struct gi_persistent_maker *m)
 bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,
                                const struct gi_dispatch_table *table,
                                const struct gi_program_table *programs, uint32_t group_size,
-                               bool has_places, struct glinfer_error *err)
+                               struct glinfer_error *err)
 {
-    *source = (struct gi_persistent_source){.capability = has_places ? GI_CAPABILITY_NUMBERED
-                                                                     : GI_CAPABILITY_BASE};
+    *source = (struct gi_persistent_source){.capability = GI_CAPABILITY_BASE};
     struct gi_persistent_maker *m = calloc(1, sizeof(*m));
     if (!m) {
         return gi_error_no_memory(err, sizeof(*m), "a persistent table");

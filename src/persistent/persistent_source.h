@@ -23,13 +23,12 @@ struct gi_persistent_source {
     uint32_t n_bindings;
 };
 
-// table is recorded, but not sealed; all of its groups have group_size invocations. With has_places they are where the
-// host says (multiprocessor.h). Fails with UNSUPPORTED (what the table holds that cannot be a stage, or how many
+// table is recorded, but not sealed; all of its groups have group_size invocations. Fails with UNSUPPORTED (what the table holds that cannot be a stage, or how many
 // bindings there are), NO_MEMORY, DRIVER.
 bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,
                                const struct gi_dispatch_table *table,
                                const struct gi_program_table *programs, uint32_t group_size,
-                               bool has_places, struct glinfer_error *err);
+                               struct glinfer_error *err);
 // Accepts all-zero.
 void gi_persistent_source_finish(struct gi_persistent_source *source);
 

@@ -36,7 +36,7 @@ static void write_calls(const struct gi_persistent_maker *m, uint32_t index)
     fprintf(m->out, "void begin_s%u()\n{\n", index);
     write_grid(m, index);
     fprintf(m->out,
-            "    place_group(grid_own);\n"
+            "    place_group(gl_WorkGroupID.x);\n"
             "    AHEAD_s%u();\n}\n"
             "void all_s%u()\n{\n",
             index, index);

@@ -397,9 +397,6 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     const uint64_t waits = gi_gpu_wait_count(gi_generation_gpu(run));
     const bool ok = prepare(run) && run_to_end(run, tokens);
     fill_stats(run, waits);
-    if (ok) {
-        gi_session_rest_persistent(session, run->end);
-    }
     gi_gpu_leave(gi_generation_gpu(run), &saved);
     return ok;
 }

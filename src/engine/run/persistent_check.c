@@ -7,11 +7,9 @@
 #include <string.h>
 
 enum {
-    SAME_STEPS = 4,        // whose tokens are compared
-    N_ROUND = 3,           // of timing, the best of which counts
-    ROUND_NS = 10000000,   // that show a difference, and that nobody notices
-    PLACES_NS = 200000000, // that trying ways of placing groups out takes
-    WARM_NS = 20000000,    // before that
+    SAME_STEPS = 4,      // whose tokens are compared
+    N_ROUND = 3,         // of timing, the best of which counts
+    ROUND_NS = 10000000, // that show a difference, and that nobody notices
 };
 
 static struct gi_gpu *gpu_of(const struct glinfer_session *session)
@@ -227,54 +225,4 @@ bool gi_persistent_check(struct glinfer_session *session, const struct gi_persis
     }
     *verdict = found;
     return true;
-}
-
-//-- where groups run ------------------------------------------------------------------------------
-
-// Time of a step, in ns, on a GPU whose clock is up.
-static bool time_warm_step(struct glinfer_session *session, const struct gi_persistent_check *check,
-                           uint64_t *step_ns, struct glinfer_error *err)
-{
-    const uint64_t end_ns = gi_clock_ns() + WARM_NS;
-    *step_ns = UINT64_MAX;
-    do {
-        if (!time_steps(session, check, run_persistent, 1, step_ns, err)) {
-            return false;
-        }
-    } while (gi_clock_ns() < end_ns);
-    return true;
-}
-
-// Each way twice: now and then a GPU has something else to do.
-bool gi_persistent_check_places(struct glinfer_session *session,
-                                const struct gi_persistent_check *check, uint32_t *best,
-                                struct glinfer_error *err)
-{
-    const uint32_t n_ways = gi_persistent_ways(check->persistent);
-    uint64_t step_ns, best_ns = UINT64_MAX;
-    assert(n_ways > 1);
-    if (session->n_ctx - check->n_past < GI_PERSISTENT_TRIED_STEPS) {
-        return true;
-    }
-    if (!time_warm_step(session, check, &step_ns, err)) {
-        return false;
-    }
-    const uint32_t wanted = fit_steps(PLACES_NS / 2 / n_ways, step_ns, 1);
-    const uint32_t n = count_steps(session, check, step_ns, wanted);
-    const uint64_t end_ns = gi_clock_ns() + PLACES_NS;
-    for (uint32_t i = 0; i < 2 * (n_ways - 1) && gi_clock_ns() < end_ns; i++) {
-        const uint32_t way = 1 + i % (n_ways - 1); // the device's own is another one tomorrow
-        uint64_t ns = UINT64_MAX;
-        if (!gi_persistent_place(check->persistent, way, err) ||
-            !time_steps(session, check, run_persistent, n, &ns, err)) {
-            return false;
-        }
-        *best = ns < best_ns ? way : *best;
-        best_ns = ns < best_ns ? ns : best_ns;
-    }
-    gi_log_write(gi_gpu_log(gpu_of(session)), GLINFER_LOG_DEBUG,
-                 "its groups are placed in way %u of %u, in which a step takes %.3f ms at %u",
-                 *best, n_ways, (double)best_ns / 1e6, check->n_past);
-    return expect_no_fault(session, check, err) &&
-           gi_persistent_place(check->persistent, *best, err);
 }

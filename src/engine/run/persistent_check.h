@@ -23,11 +23,6 @@ struct gi_persistent_check {
 // did not run together, which is no verdict, and with GPU_LOST.
 bool gi_persistent_check(struct glinfer_session *session, const struct gi_persistent_check *check,
                          struct gi_verdict *verdict, struct glinfer_error *err);
-// Has its groups run in the way, *best, in which steps take the least time there (gi_persistent_place), within a fifth of
-// a second or so; there is more than one. Without room to try out, *best stays. What it leaves, and fails with, as above.
-bool gi_persistent_check_places(struct glinfer_session *session,
-                                const struct gi_persistent_check *check, uint32_t *best,
-                                struct glinfer_error *err);
 // Compares tokens alone; kind is FASTER or WRONG.
 bool gi_persistent_check_tokens(struct glinfer_session *session,
                                 const struct gi_persistent_check *check, struct gi_verdict *verdict,

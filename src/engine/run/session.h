@@ -37,7 +37,6 @@ struct gi_session_persistent {
     struct gi_verdict verdict; // what is known of it
     uint64_t take_ns;          // what taking it from the cache took; 0: it was compiled here
     uint64_t looked_ns;        // when the program was last looked for in the cache
-    struct gi_persistent_places places;
 };
 
 struct glinfer_session {

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "engine/run/compile_job.h"
 #include "engine/run/generate.h"
-#include "engine/run/session_places.h"
+#include "engine/run/persistent_check.h"
 #include "engine/run/session_tables.h"
 
 #include <stdlib.h>
@@ -266,18 +266,6 @@ static void keep_refusal(struct glinfer_session *session, enum gi_step_end end,
     }
 }
 
-// Tries out what was not tried before, and for who is patient where its groups run best, which is another place in each
-// session.
-static bool try_out(struct glinfer_session *session, const struct gi_persistent_check *check,
-                    bool is_new, bool is_patient, struct glinfer_error *why)
-{
-    const struct gi_verdict *verdict = &session->persistent[check->end].verdict;
-    if (is_new && !judge(session, check, why)) {
-        return false;
-    }
-    return !is_patient || !is_welcome(session, verdict) || gi_session_place(session, check, why);
-}
-
 // A fault takes back what was found before.
 static bool give_up(struct glinfer_session *session, enum gi_step_end end,
                     const struct glinfer_error *why, struct glinfer_error *err)
@@ -291,8 +279,7 @@ static bool give_up(struct glinfer_session *session, enum gi_step_end end,
 
 // Builds, where that is not done yet, and tries it out. params, whose progress is told, may be NULL.
 static bool settle(struct glinfer_session *session, const struct gi_persistent_check *where,
-                   bool is_patient, const struct glinfer_generate_params *params,
-                   struct glinfer_error *err)
+                   const struct glinfer_generate_params *params, struct glinfer_error *err)
 {
     struct gi_session_persistent *own = &session->persistent[where->end];
     struct gi_persistent_check check = *where;
@@ -307,7 +294,7 @@ static bool settle(struct glinfer_session *session, const struct gi_persistent_c
         }
         keep_refusal(session, check.end, &why);
         refuse(session, check.end, why.message);
-    } else if (!try_out(session, &check, is_new, is_patient, &why)) {
+    } else if (is_new && !judge(session, &check, &why)) {
         if (!give_up(session, check.end, &why, err)) {
             return false;
         }
@@ -316,14 +303,6 @@ static bool settle(struct glinfer_session *session, const struct gi_persistent_c
         follow_verdict(session, check.end);
     }
     return gi_gpu_check(gpu_of(session), "preparing persistent steps", err);
-}
-
-static bool place(struct glinfer_session *session, const struct gi_persistent_check *check,
-                  struct glinfer_error *err)
-{
-    struct glinfer_error why = {0};
-    return (gi_session_place(session, check, &why) || give_up(session, check->end, &why, err)) &&
-           gi_gpu_check(gpu_of(session), "placing groups", err);
 }
 
 //-- between chains --------------------------------------------------------------------------------
@@ -432,7 +411,7 @@ bool gi_session_try_persistent(struct glinfer_session *session, enum gi_step_end
                                uint32_t n_past, uint32_t token, struct glinfer_error *err)
 {
     const struct gi_persistent_check check = {.end = end, .n_past = n_past, .token = token};
-    return settle(session, &check, false, NULL, err);
+    return settle(session, &check, NULL, err);
 }
 
 struct gi_persistent *gi_session_persistent(const struct glinfer_session *session,
@@ -489,7 +468,7 @@ static bool open_at_once(struct glinfer_session *session, enum gi_step_end end,
         refuse(session, end, why.message);
         return true;
     }
-    return settle(session, &check, true, NULL, err);
+    return settle(session, &check, NULL, err);
 }
 
 bool gi_session_open_persistent(struct glinfer_session *session, int expected,
@@ -553,12 +532,9 @@ bool gi_session_finish_persistent(struct glinfer_session *session, enum gi_step_
         look_first(session, end);
     }
     const struct gi_persistent_check check = check_here(session, end);
-    if (own->phase == GI_PERSISTENT_READY) {
-        return !gi_session_wants_places(session, end, check.n_past) || place(session, &check, err);
-    }
-    return own->phase == GI_PERSISTENT_OFF ||
+    return own->phase == GI_PERSISTENT_OFF || own->phase == GI_PERSISTENT_READY ||
            session->n_ctx - check.n_past < GI_PERSISTENT_TRIED_STEPS ||
-           settle(session, &check, true, params, err);
+           settle(session, &check, params, err);
 }
 
 bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step_end end,
@@ -567,14 +543,4 @@ bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step
 {
     return gi_gpu_persistent(gpu_of(session))->mode != GI_PERSISTENT_AT_ONCE ||
            gi_session_finish_persistent(session, end, params, err);
-}
-
-void gi_session_rest_persistent(struct glinfer_session *session, enum gi_step_end end)
-{
-    const struct gi_persistent_scene scene = look_around(session, end);
-    if (gi_persistent_may_place(&scene) && gi_session_wants_places(session, end, session->n_past)) {
-        const struct gi_persistent_check check = check_here(session, end);
-        struct glinfer_error why;
-        (void)place(session, &check, &why); // whoever comes next is told of a lost GPU
-    }
 }

@@ -2,7 +2,7 @@
 // one size and made into one program for each way in which it may end. Where the device suits it, the program is
 // taken from the cache between two chains, or another process is asked to compile it, while ordinary dispatches give
 // the answers; it is tried out, and taken where it is right and faster; what was found is kept
-// (persistent/persistent_verdict.h). Nobody waits for any of it, but for a fifth of a second behind an answer, once or twice. Whatever stands in the way is logged and is no failure,
+// (persistent/persistent_verdict.h). Nobody waits for any of it. Whatever stands in the way is logged and is no failure,
 // but for a lost GPU.
 //
 // Steps that draw among few (ops/sample/sample_top.h) are whole in it, as greedy ones are. Those that draw among many are one
@@ -38,8 +38,6 @@ bool gi_session_prepare_persistent(struct glinfer_session *session, enum gi_step
 bool gi_session_finish_persistent(struct glinfer_session *session, enum gi_step_end end,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_error *err);
-// Behind an answer, when its last token was given: places groups (session_places.h) where that is worth while.
-void gi_session_rest_persistent(struct glinfer_session *session, enum gi_step_end end);
 void gi_session_close_persistent(struct glinfer_session *session);
 
 // What chains that end so take; NULL: ordinary dispatches.

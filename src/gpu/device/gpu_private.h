@@ -35,9 +35,6 @@ struct gi_gpu {
         uint64_t from;                  // bytes of an arena that are worth large pages
         bool is_refused;                // there are none to be had
     } pages;
-    struct {
-        bool is_known, are_numbered; // multiprocessor.h
-    } multiprocessors;
     char *cache_dir; // owned; NULL: no cache
     bool is_lost;
     uint64_t n_waits;

@@ -70,8 +70,3 @@ bool gi_quirk_has_small_pages(const char *renderer, const char *version)
 {
     return is_nvidia(renderer, version);
 }
-
-bool gi_quirk_numbers_multiprocessors(const char *renderer, const char *version)
-{
-    return is_nvidia(renderer, version);
-}

@@ -23,9 +23,6 @@ struct gi_quirk {
 // (large_pages.h). NVIDIA's own alone is known to.
 bool gi_quirk_has_small_pages(const char *renderer, const char *version);
 
-// Whether the driver is known to tell kernels the number of their multiprocessor (multiprocessor.h); NVIDIA's own alone.
-bool gi_quirk_numbers_multiprocessors(const char *renderer, const char *version);
-
 // Returns the first row that fits; never NULL, the last row fits everything.
 const struct gi_quirk *gi_quirk_find(const char *renderer, const char *version);
 

@@ -106,10 +106,6 @@ static bool append_extensions(struct assembly *a)
           append_format(a, "#extension GL_KHR_shader_subgroup_shuffle : require"))) {
         return false;
     }
-    if ((capability & GI_CAPABILITY_NUMBERED) &&
-        !append_format(a, "#extension GL_NV_shader_thread_group : enable")) { // it is not listed
-        return false;
-    }
     return !(capability & GI_CAPABILITY_TEXBUF) ||
            append_format(a, "#extension GL_EXT_texture_buffer : require");
 }

@@ -26,7 +26,6 @@ enum gi_capability {
     GI_CAPABILITY_WG256_48K = 513, // ... 48 KiB
     GI_CAPABILITY_HALF_32K = 385,  // HALF and WG256_32K
     GI_CAPABILITY_HALF_48K = 641,  // HALF and WG256_48K
-    GI_CAPABILITY_NUMBERED = 1024, // gl_SMIDNV (multiprocessor.h); of persistent programs alone
 };
 
 struct gi_glsl_params {

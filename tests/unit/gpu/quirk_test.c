@@ -83,22 +83,12 @@ static void small_pages_are_nvidias(void **state)
     assert_false(gi_quirk_has_small_pages("AMD Radeon Graphics", MESA));
 }
 
-static void numbers_of_multiprocessors_are_nvidias(void **state)
-{
-    (void)state;
-    assert_true(gi_quirk_numbers_multiprocessors("NVIDIA H200/PCIe/SSE2",
-                                                 "OpenGL ES 3.2 NVIDIA 580.159.04"));
-    assert_false(gi_quirk_numbers_multiprocessors("zink Vulkan 1.3(NVIDIA H200)", MESA));
-    assert_false(gi_quirk_numbers_multiprocessors("Mesa Intel(R) Graphics", MESA));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_renderer_finds_its_row),
         cmocka_unit_test(subgroups_are_used_where_they_have_one_size),
         cmocka_unit_test(small_pages_are_nvidias),
-        cmocka_unit_test(numbers_of_multiprocessors_are_nvidias),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,39 +119,6 @@ static void what_takes_long_to_take_is_taken_by_long_sessions(void **state)
     assert_false(gi_persistent_may_try(&scene));
 }
 
-static void long_sessions_place_groups(void **state)
-{
-    struct gi_persistent_scene scene = scene_in(GI_PERSISTENT_READY);
-    (void)state;
-    scene.session_ns = 5000 * MS;
-    assert_true(gi_persistent_may_place(&scene));
-    scene.session_ns--;
-    assert_false(gi_persistent_may_place(&scene));
-    scene = scene_in(GI_PERSISTENT_LOADED);
-    scene.session_ns = 5000 * MS;
-    assert_false(gi_persistent_may_place(&scene));
-}
-
-static void few_keys_and_many_have_places_of_their_own(void **state)
-{
-    struct gi_persistent_places places = {
-        false, {0, 0}
-    };
-    const uint32_t many = GI_PERSISTENT_MANY_KEYS, n_free = GI_PERSISTENT_TRIED_STEPS;
-    (void)state;
-    assert_true(gi_persistent_wants_places(&places, 0, n_free)); // nothing was tried yet
-    places.ways[0] = 3;
-    assert_false(gi_persistent_wants_places(&places, 0, n_free));
-    assert_false(gi_persistent_wants_places(&places, many - 1, n_free));
-    assert_true(gi_persistent_wants_places(&places, many, n_free));
-    assert_false(gi_persistent_wants_places(&places, many, n_free - 1)); // no room to try out
-    places = (struct gi_persistent_places){
-        true, {3, 5}
-    };
-    assert_false(gi_persistent_wants_places(&places, many, n_free));
-    assert_true(gi_persistent_wants_places(&places, 0, n_free)); // the session was reset
-}
-
 // Bytes of Q4_0 weights by their layers, read by a group on each multiprocessor of an H200.
 static void large_groups_read_large_layers(void **state)
 {
@@ -185,8 +152,6 @@ int main(void)
         cmocka_unit_test(the_cache_is_looked_at_now_and_then),
         cmocka_unit_test(trying_out_takes_places_in_the_cache),
         cmocka_unit_test(what_takes_long_to_take_is_taken_by_long_sessions),
-        cmocka_unit_test(long_sessions_place_groups),
-        cmocka_unit_test(few_keys_and_many_have_places_of_their_own),
         cmocka_unit_test(large_groups_read_large_layers),
         cmocka_unit_test(large_heads_leave_a_draw_no_room),
     };
