@@ -3,8 +3,8 @@
 #include <stddef.h>
 
 static const struct gi_ggml_type_facts table[] = {
-#define TABLE_ENTRY(name, number, text, block, bytes) {number, text, block, bytes},
-    GI_GGML_TYPE_MAP(TABLE_ENTRY)
+#define TABLE_ENTRY(name, text, folder, number, block, bytes) {number, #text, block, bytes},
+    GI_WEIGHT_TYPE_MAP(TABLE_ENTRY) GI_OTHER_TYPE_MAP(TABLE_ENTRY)
 #undef TABLE_ENTRY
 };
 

@@ -1,8 +1,8 @@
 #include "quant/quant_table.h"
 
 static const struct gi_quant *const table[] = {
-#define TABLE_ENTRY(name) &gi_quant_##name,
-    GI_QUANT_MAP(TABLE_ENTRY)
+#define TABLE_ENTRY(name, text, ...) &gi_quant_##text,
+    GI_WEIGHT_TYPE_MAP(TABLE_ENTRY)
 #undef TABLE_ENTRY
 };
 
@@ -18,8 +18,8 @@ const struct gi_quant *gi_quant_find(uint32_t type)
 
 const char *gi_quant_names(void)
 {
-#define NAME_AFTER_COMMA(name) ", " #name
-    static const char names[] = GI_QUANT_MAP(NAME_AFTER_COMMA);
+#define NAME_AFTER_COMMA(name, text, ...) ", " #text
+    static const char names[] = GI_WEIGHT_TYPE_MAP(NAME_AFTER_COMMA);
 #undef NAME_AFTER_COMMA
     return names + 2;
 }

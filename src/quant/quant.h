@@ -1,6 +1,6 @@
 // Weight types that glinfer computes with: dequantise (for tests and rows on the CPU) and repack
-// from the file's layout into the GPU's. One file per type; this header is the table. Plain C, no
-// GL.
+// from the file's layout into the GPU's. One file per type; gguf/ggml_type.h has their table. Plain
+// C, no GL.
 //
 // GPU layout, shared by all types and by glsl/quant/quant.glsl. Rows come in tiles of GI_TILE_ROWS =
 // 8, columns in blocks of GI_QUANT_BLOCK = 32 (n_cols is rounded up, the rest is zero weights), and
@@ -12,33 +12,8 @@
 // Neighbouring invocations own neighbouring rows. A quad is 16 bytes, mostly of quants. The two are
 // apart; a table that all rows share, where the type has one, stands in front of the scales.
 //
-//   type         quads / blocks                         scale words / blocks
-//   f32          8 / 1                                  none
-//   f16, bf16    4 / 1                                  none
-//   q8_0         2 / 1                                  1 / 2   f16 d of each, the even block low
-//   q4_0 iq4_nl  1 / 1  nibbles                         1 / 2   as q8_0
-//   q4_1         1 / 1  nibbles                         1 / 1   f16 d low, f16 m high
-//   q5_0         1 / 1  nibbles                         3 / 2   as q8_0; bits of each
-//   q5_1         1 / 1  nibbles                         2 / 1   as q4_1; bits
-//   mxfp4        1 / 1  nibbles                         1 / 4   e of each, a byte
-//   q4_k         9 / 8  d, scales; nibbles of each      none
-//   q5_k         9 / 8  as q4_k                         1 / 1   bits
-//   q3_k         5 / 8  d, scales; pairs of two each    1 / 1   bits
-//   q6_k        12 / 8  nibbles of each; pairs of two   5 / 8   d; two scales of each
-//   q2_k         4 / 8  pairs of two each               5 / 8   d, d_min; two scales of each
-//   iq4_xs       8 / 8  nibbles of each                 2 / 8   d, scales as in the file
-//   iq1_s        3 / 8  points as in the file           1 / 16  as tq2_0
-//   iq1_m        3 / 8  points as in the file           2 / 8   d, scales as in the file
-//   iq2_xxs      4 / 8  points, signs of two each       1 / 16  as tq2_0
-//   iq2_xs       4 / 8  points, signs of two each       3 / 8   d; two scales of each
-//   iq2_s        4 / 8  points, signs of two each       5 / 8   d; bits of points, scales of each
-//   iq3_xxs      4 / 8  points of two each              9 / 8   d; signs, scale of each
-//   iq3_s        4 / 8  points of two each              12 / 8  d; scales; bits of points; signs
-//   tq2_0        4 / 8  pairs of two each               1 / 16  f16 d of 8 each, the first low
-//   tq1_0        3 / 8  bytes as in the file            3 / 16  as tq2_0; the last bytes of 8 each
-//
-// The table of iq1, iq2 and iq3 is their grid. The unpackers in glsl/quant say what lies where in
-// quads and scale words.
+// The table of iq1, iq2 and iq3 is their grid. Files of types say how many quads and scale words
+// they have, the unpackers in glsl/quant what lies where in them.
 //
 // Within a block the elements are in natural order in words of the quad: f32 one, f16 two (low half
 // first), q8_0 four (low byte first). Smaller quants lie in planes, from which a mask takes the four

@@ -1,4 +1,4 @@
-// What quant.c and the type files share: the list of types and the planes that quants lie in.
+// What quant.c and the type files share: the table of types and the planes that quants lie in.
 // Private to this folder.
 #ifndef GI_QUANT_QUANT_TABLE_H
 #define GI_QUANT_QUANT_TABLE_H
@@ -6,36 +6,9 @@
 #include "base/bytes.h"
 #include "quant/quant.h"
 
-// Each has a file of its name, which defines `const struct gi_quant gi_quant_<name>`.
-#define GI_QUANT_MAP(X)                                                                            \
-    X(f32)                                                                                         \
-    X(f16)                                                                                         \
-    X(bf16)                                                                                        \
-    X(q4_0)                                                                                        \
-    X(q4_1)                                                                                        \
-    X(q5_0)                                                                                        \
-    X(q5_1)                                                                                        \
-    X(q8_0)                                                                                        \
-    X(q2_k)                                                                                        \
-    X(q3_k)                                                                                        \
-    X(q4_k)                                                                                        \
-    X(q5_k)                                                                                        \
-    X(q6_k)                                                                                        \
-    X(iq1_s)                                                                                       \
-    X(iq1_m)                                                                                       \
-    X(iq2_xxs)                                                                                     \
-    X(iq2_xs)                                                                                      \
-    X(iq2_s)                                                                                       \
-    X(iq3_xxs)                                                                                     \
-    X(iq3_s)                                                                                       \
-    X(iq4_nl)                                                                                      \
-    X(iq4_xs)                                                                                      \
-    X(mxfp4)                                                                                       \
-    X(tq1_0)                                                                                       \
-    X(tq2_0)
-
-#define GI_QUANT_DECLARE(name) extern const struct gi_quant gi_quant_##name;
-GI_QUANT_MAP(GI_QUANT_DECLARE)
+// Each weight type has a file of its name, which defines `const struct gi_quant gi_quant_<text>`.
+#define GI_QUANT_DECLARE(name, text, ...) extern const struct gi_quant gi_quant_##text;
+GI_WEIGHT_TYPE_MAP(GI_QUANT_DECLARE)
 #undef GI_QUANT_DECLARE
 
 #define GI_QUAD_WORDS  4u  // uints a uvec4

@@ -26,8 +26,10 @@ static const struct quant_row {
     uint32_t type;
     const char *name, *file;
 } quant_rows[] = {
-#define GI_PROGRAM_QUANT(type, file) {GI_GGML_TYPE_##type, #type, file},
-#include "glsl/programs.def"
+#define QUANT_ROW(name, text, folder, ...)                                                         \
+    {GI_GGML_TYPE_##name, #text, "quant/" #folder "/" #text ".glsl"},
+    GI_WEIGHT_TYPE_MAP(QUANT_ROW)
+#undef QUANT_ROW
 };
 
 static const struct quant_row *find_quant(uint32_t type)
@@ -122,11 +124,7 @@ static void write_label(struct gi_program *program)
     const char *slash = strrchr(program->file, '/');
     size_t used = (size_t)snprintf(label, size, "%s", slash ? slash + 1 : program->file);
     if (quant && used < size) {
-        char *start = label + used;
-        used += (size_t)snprintf(start, size - used, " %s", quant->name);
-        for (; *start; start++) {
-            *start = (char)(*start >= 'A' && *start <= 'Z' ? *start - 'A' + 'a' : *start);
-        }
+        used += (size_t)snprintf(label + used, size - used, " %s", quant->name);
     }
     if (used < size && *program->fixed_defines) {
         used += (size_t)snprintf(label + used, size - used, " %s", program->fixed_defines);
