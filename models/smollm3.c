@@ -16,8 +16,8 @@ static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     const uint32_t n_rot = layer % 4 == 3 ? 0 : graph->hparams->n_rot;
-    return gi_graph_qkv(graph, layer, n_rot, err) &&
-           gi_graph_attention_and_out(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+    return gi_graph_qkv(graph, layer, n_rot, err) && gi_graph_attention(graph, layer, err) &&
+           gi_graph_attn_out(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
 }
 
 const struct gi_model_family gi_model_family_smollm3 = {

@@ -28,8 +28,6 @@
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; gemv/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (quant/dot.glsl).
-//   PARTS n        with GEMV_NORM and GEMV_SPLIT 1: x is a residual that lies in n parts more, and its norm is
-//                  yet to be taken (gemv/gemv_parts.glsl).
 //   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
 //   TEXELS 1       Source and weights are read through buffer textures. llvmpipe turns a load from a
 //                  storage block inside a loop into a loop over its lanes, and a texel fetch into
@@ -91,10 +89,6 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef UNROLL
 #define UNROLL 1
 #endif
-#ifndef PARTS
-#define PARTS 0
-#endif
-#define GEMV_PARTS (GEMV_NORM && PARTS > 0)
 #ifndef AHEAD
 #define AHEAD 0
 #endif
@@ -119,9 +113,7 @@ void gemv_finish(uint pair, uint row, vec2 y);
 // Invocations of a reduction over owners: a power of two.
 #define GEMV_REDUCED uint(2 << findMSB(GEMV_OWNERS - 1))
 
-#if GEMV_PARTS
-#include "gemv/gemv_parts.glsl"
-#elif X_QUADS
+#if X_QUADS
 layout(std140, binding = 2) uniform X { vec4 x_quads[X_QUADS]; };
 #define gemv_x(i) x_quads[i]
 #else
@@ -202,25 +194,13 @@ shared float gemv_partial_ssq[8 * PAIRS * N_PARTIAL];
 #endif
 
 #if SSQ_BY_SLICE
-// Over the slices of an owner, `at` its first; with parts over all invocations, each of which staged some.
+// Over the slices of an owner, `at` its first.
 float gemv_collect_ssq(uint at)
 {
-#if GEMV_PARTS && SUBGROUP
-    float ssq = gemv_partial_ssq[at % 8u];
-    for (uint i = 1u; i < uint(PAIRS * N_PARTIAL); i++) {
-        ssq += gemv_partial_ssq[at % 8u + i * 8u];
-    }
-#elif GEMV_PARTS
-    float ssq = gemv_partial_ssq[0];
-    for (uint i = 1u; i < uint(8 * PAIRS * N_PARTIAL); i++) {
-        ssq += gemv_partial_ssq[i];
-    }
-#else
     float ssq = gemv_partial_ssq[at];
     for (uint i = 1u; i < uint(N_PARTIAL); i++) {
         ssq += gemv_partial_ssq[at + i * 8u];
     }
-#endif
     return ssq;
 }
 #endif
@@ -243,9 +223,6 @@ vec2 gemv_collect(uint owner)
 void gemv_leave(uint lane, vec2 y, float ssq)
 {
 #if SUBGROUP
-#if GEMV_PARTS
-    ssq = sum_lanes(ssq, 1, 8);
-#endif
     y = sum_lanes(y, 8, GEMV_SPAN);
 #if SSQ_BY_SLICE
     ssq = sum_lanes(ssq, 8, GEMV_SPAN);
@@ -290,9 +267,6 @@ void gemv_stage(uint lane)
 {
 #if QUANT_STAGE
     quant_stage(lane);
-#endif
-#if GEMV_PARTS
-    gemv_stage_parts(lane);
 #endif
 }
 
@@ -379,7 +353,7 @@ void gemv_pass(uint first, bool is_first_pass)
     QuantBlock w[2 * UNROLL];
     gemv_load_weights(slice, tiles, row, w);
     float ssq = 0.0;
-#if GEMV_NORM && !GEMV_PARTS
+#if GEMV_NORM
     ssq = gemv_ssq4(min(slice, (params.n_ssq - 1u) / 4u));
     ssq = slice * 4u < params.n_ssq ? ssq : 0.0;
 #endif
@@ -390,16 +364,13 @@ void gemv_pass(uint first, bool is_first_pass)
     if (is_first_pass) {
         gemv_stage(lane);
     }
-#if GEMV_PARTS
-    ssq = parts_ssq;
-#endif
     vec2 y = gemv_dot_weights(slice, w);
     for (uint block = slice + uint(UNROLL * N_SLICE); block < params.n_block;
          block += uint(UNROLL * N_SLICE)) {
         gemv_load_weights(block, tiles, row, w);
         y += gemv_dot_weights(block, w);
     }
-#if GEMV_NORM && !GEMV_PARTS
+#if GEMV_NORM
     for (uint i = slice + uint(N_SLICE); i * 4u < params.n_ssq; i += uint(N_SLICE)) {
         ssq += gemv_ssq4(i);
     }

@@ -2,7 +2,7 @@
 // bias: the gated FFN, a gated linear unit. f is the activation.
 //
 //   dst     act (n_ff), with WRITE_SUMS its sums        with SIDE 2 read, too
-//   source  stream: norm (n_embd), ssq (n_ssq), or x (n_embd); with PARTS residual and parts
+//   source  stream: norm (n_embd), ssq (n_ssq), or x (n_embd)
 //   W       a part: gate rows, then the same number of up rows; with SIDE rows of one of them
 //
 // A pair is gate tile j and up tile j, so that an owner has both factors. Where the two are of different
@@ -24,7 +24,6 @@ layout(std140, binding = 0) uniform Params
     uint ssq, n_ssq;
     float inv_n_embd, norm_eps;
     uint ff_begin, n_ff;
-    uint parts, n_embd;
 } params;
 
 #if SIDE == 2

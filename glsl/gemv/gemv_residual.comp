@@ -5,9 +5,6 @@
 //   W       (n_rows, n_cols)
 //   aux     bias and gamma, one value a row
 //
-// With PARTS the residual read is that of the stream and PARTS rows more from params.parts on
-// (attention_out.comp).
-//
 // Whoever writes the residual also leaves what the next norm needs: the product with its weights, and
 // the sum of squares in parts that the next projection adds up, so that no dispatch is a norm's. A part
 // is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes: gemv/gemv.glsl.
@@ -27,7 +24,6 @@ layout(std140, binding = 0) uniform Params
     uint gamma, residual, norm, ssq;
     uint row_begin, n_embd;
     float scale;
-    uint parts;
 } params;
 
 layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
@@ -37,8 +33,6 @@ layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
 #include "gemv/gemv.glsl"
 #include "gemv/gemv_sums.glsl"
 #include "lib/reduce.glsl"
-
-#define PART_SIZE ((params.n_embd + 63u) / 64u * 64u)
 
 float own_ssq = 0.0;
 
@@ -82,10 +76,6 @@ void gemv_prepare(uint pair, uint row)
     row += pair * 16u;
     uvec2 n = min(uvec2(row, row + 8u) + params.row_begin, params.n_embd - 1u);
     residual = vec2(stream[params.residual + n.x], stream[params.residual + n.y]);
-    for (uint i = 0u; i < uint(PARTS); i++) {
-        uvec2 at = params.parts + i * PART_SIZE + n;
-        residual += vec2(stream[at.x], stream[at.y]);
-    }
 }
 
 void write_row(uint n, float r, float weight)

@@ -26,7 +26,8 @@ static const struct gi_norm_spec norms[] = {
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
-           gi_graph_attention_and_out(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err) &&
+           gi_graph_ffn_block(graph, layer, err);
 }
 
 const struct gi_model_family gi_model_family_qwen3 = {

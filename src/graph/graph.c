@@ -227,34 +227,10 @@ bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinf
                                &graph->attn_input, GI_NORM_ATTN_POST, GI_NORM_FFN, err);
 }
 
-// The network that follows adds the parts up.
-static bool has_parts(const struct gi_graph *graph, uint32_t layer)
-{
-    const struct gi_recorder *recorder = &graph->recorder;
-    return graph->hparams->n_expert == 0 &&
-           gi_norm_shift(&graph->norm_layout, layer, GI_NORM_FFN) == UINT32_MAX &&
-           gi_attention_out_suits(recorder, &graph->kv_cache[layer],
-                                  layer_weight(graph, layer, GI_SLOT_OUT)) &&
-           gi_gemv_glu_takes_parts(recorder, layer_weight(graph, layer, GI_SLOT_GATE_UP));
-}
-
-bool gi_graph_attention_and_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    struct gi_recorder *recorder = &graph->recorder;
-    if (graph->is_batch || graph->has_attention_input || !recorder->has_few_keys ||
-        !has_parts(graph, layer)) {
-        return gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
-    }
-    const struct gi_score_rule rule = score_rule(graph->hparams, layer);
-    return gi_op_attention_out(recorder, "attention_out", &graph->kv_cache[layer], &rule,
-                               layer_weight(graph, layer, GI_SLOT_OUT),
-                               graph->hparams->residual_scale, &graph->stream, err);
-}
-
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
-           gi_graph_attention_and_out(graph, layer, err);
+           gi_graph_attention(graph, layer, err) && gi_graph_attn_out(graph, layer, err);
 }
 
 //-- feed-forward --------------------------------------------------------------------------------

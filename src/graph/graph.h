@@ -6,7 +6,6 @@
 #define GI_GRAPH_GRAPH_H
 
 #include "graph/weight_spec.h"
-#include "ops/attention/attention_out.h"
 #include "ops/attention/attention_resident.h"
 #include "ops/embed/embed.h"
 #include "ops/experts/experts.h"
@@ -75,9 +74,6 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
 // The same with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two dispatches.
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                        const struct gi_rope *rope, struct glinfer_error *err);
-// Both that follow, of a layer whose gated network comes next, with GI_NORM_FFN before it: in a decode step two
-// dispatches, or one where there are few keys (ops/attention/attention_out.h).
-bool gi_graph_attention_and_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += residual_scale * out(attention)
 bool gi_graph_attn_out(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);

@@ -89,10 +89,10 @@ static void replay_table(struct profile *profile, struct gi_dispatch_table *tabl
     }
 }
 
-// One table for all steps, that of the first. It is ready.
+// Returns the table of a step, which is ready.
 static struct gi_dispatch_table *step_table(const struct profile *profile)
 {
-    return gi_session_step(profile->session, GI_STEP_END_ARGMAX, profile->params.depth, NULL);
+    return gi_session_step(profile->session, GI_STEP_END_ARGMAX, NULL);
 }
 
 static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_timer *timer)
@@ -404,7 +404,7 @@ static bool prepare(const struct profile *profile)
 {
     struct glinfer_session *session = profile->session;
     const uint32_t n_prompt = profile->params.n_prompt;
-    uint32_t tables = gi_session_step_bit(session, GI_STEP_END_ARGMAX, profile->params.depth);
+    uint32_t tables = gi_session_step_bit(GI_STEP_END_ARGMAX);
     if (n_prompt > 0) { // of one token as of two: no step here
         tables |= gi_session_choose_tables(session, GI_STEP_END_ARGMAX, n_prompt > 1 ? n_prompt : 2,
                                            true);

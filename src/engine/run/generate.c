@@ -335,7 +335,7 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
 {
     struct glinfer_stats *stats = run->stats;
     const struct gi_dispatch_table *step =
-        run->step ? run->step : gi_session_recorded_step(run->session, run->end, run->base);
+        run->step ? run->step : gi_session_recorded_step(run->session, run->end);
     const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
     stats->prompt_n = run->n_prompt;
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
@@ -358,23 +358,17 @@ struct glinfer_generate_params gi_generation_params(const struct glinfer_generat
     return own;
 }
 
-// Compiles what no generation needed before. A long answer ends with steps of another table: it is compiled while
-// those before are taken, where that can be, else now.
+// Compiles what no generation needed before.
 static bool prepare(const struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
-    const uint32_t last =
-        gi_session_last_step_bit(session, run->end, run->base, run->max_steps) & ~session->ready;
     const uint32_t tables =
-        gi_session_choose_tables(session, run->end, run->n_prompt, run->max_steps > 1) |
-        (gi_session_can_begin(session) ? 0 : last);
+        gi_session_choose_tables(session, run->end, run->n_prompt, run->max_steps > 1);
     const bool is_new_kind = session->ready != 0 && (tables & ~session->ready) != 0;
     return gi_session_prepare(session, tables, run->params->progress, run->params->progress_user,
                               run->err) &&
-           gi_session_record(session, gi_session_step_bit(session, run->end, run->base),
-                             run->err) &&
+           gi_session_record(session, gi_session_step_bit(run->end), run->err) &&
            (!is_new_kind || gi_session_prepare_rest(session, run->err)) &&
-           (last == 0 || gi_session_begin(session, last, run->err)) &&
            gi_session_prepare_persistent(session, run->end, run->params, run->err);
 }
 

@@ -43,7 +43,7 @@ bool gi_generation_check_cancel(const struct gi_generation *run);
 // Writes step_state for a step of n_tokens at n_past.
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);
-// Takes up the table of the step that has n_past keys before its own, its grids primed for it.
+// Takes up the table of decode steps if that was not done yet, its grids primed for n_past keys.
 bool gi_generation_take_step(struct gi_generation *run, uint32_t n_past);
 // Submits the batches of the prompt, and the first chain: the token that the prompt itself gives.
 bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens);

@@ -98,7 +98,7 @@ static uint32_t choose_length(const struct gi_generation *run)
 
 bool gi_generation_take_step(struct gi_generation *run, uint32_t n_past)
 {
-    struct gi_dispatch_table *step = gi_session_step(run->session, run->end, n_past, run->err);
+    struct gi_dispatch_table *step = gi_session_step(run->session, run->end, run->err);
     if (!step || step == run->step) {
         return step != NULL;
     }
@@ -114,12 +114,12 @@ bool gi_generation_submit_chain(struct gi_generation *run)
         gi_session_replay_persistent(run->session, run->end, n_steps);
         return close_chain(run, n_steps, persistent);
     }
+    const uint32_t n_past = run->base + run->n_submitted - 1;
+    if (!gi_generation_take_step(run, n_past)) {
+        return false;
+    }
     for (uint32_t i = 0; i < n_steps; i++) {
-        const struct gi_replay replay = {.n_past = run->base + run->n_submitted - 1 + i,
-                                         .n_tokens = 1};
-        if (!gi_generation_take_step(run, replay.n_past)) {
-            return false;
-        }
+        const struct gi_replay replay = {.n_past = n_past + i, .n_tokens = 1};
         gi_dispatch_table_replay(run->step, &replay);
     }
     return close_chain(run, n_steps, NULL);

@@ -39,7 +39,7 @@ static bool write_state(struct glinfer_session *session, const struct gi_persist
 static bool run_ordinary(struct glinfer_session *session, const struct gi_persistent_check *check,
                          uint32_t n, struct glinfer_error *err)
 {
-    struct gi_dispatch_table *table = gi_session_step(session, check->end, check->n_past, err);
+    struct gi_dispatch_table *table = gi_session_step(session, check->end, err);
     if (!table || !gi_dispatch_table_prime(table, check->n_past, 1, err) ||
         !write_state(session, check, err)) {
         return false;

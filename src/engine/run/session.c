@@ -245,7 +245,7 @@ static bool open_persistent(struct glinfer_session *session,
     const bool is_asked =
         gi_gpu_persistent(session->model->device->gpu)->mode == GI_PERSISTENT_AT_ONCE;
     return (!is_asked || !params->expected ||
-            gi_session_prepare(session, gi_session_step_bit(session, (enum gi_step_end)end, 0),
+            gi_session_prepare(session, gi_session_step_bit((enum gi_step_end)end),
                                params->progress, params->progress_user, err)) &&
            gi_session_open_persistent(session, end, err);
 }

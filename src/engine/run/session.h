@@ -55,11 +55,9 @@ struct glinfer_session {
     struct gi_step_buffers step_buffers;
     // Tables that were recorded: NULL until then, or of no use here. See session_tables.h.
     struct gi_dispatch_table *step[GI_STEP_END_COUNT];       // a decode step
-    struct gi_dispatch_table *step_few[GI_STEP_END_COUNT];   // the same of few keys
     struct gi_dispatch_table *prompt;                        // a batch, to the residual stream
     struct gi_dispatch_table *prompt_few;                    // the same of at most n_few tokens
     struct gi_dispatch_table *prompt_end[GI_STEP_END_COUNT]; // its last row, to a token
-    bool has_step_few;                                       // there is another way for those
     uint32_t ready;                                          // the set of those that are
     bool has_rest;                                           // gi_session_prepare_rest was called
     struct gi_session_persistent persistent[GI_STEP_END_COUNT]; // session_persistent.h
@@ -89,10 +87,10 @@ struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session
 // Points the graph at the session's ranges.
 void gi_session_hand_out_ranges(struct glinfer_session *session);
 
-// The table of a decode step that has n_past keys before its own, made ready if it is not: NULL with what that
-// fails with. Tables with grids that change are to be primed when a generation takes them up.
+// Returns the table of a decode step, made ready if it is not; NULL with what that fails with. Tables with grids
+// that change are to be primed when a generation takes them up.
 struct gi_dispatch_table *gi_session_step(struct glinfer_session *session, enum gi_step_end end,
-                                          uint32_t n_past, struct glinfer_error *err);
+                                          struct glinfer_error *err);
 // The prompt table for a batch of n_tokens, made ready if it is not: NULL with what that fails with. Those of a
 // session have the same number of dispatches.
 struct gi_dispatch_table *gi_session_prompt(struct glinfer_session *session, uint32_t n_tokens,

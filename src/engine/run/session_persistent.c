@@ -88,8 +88,7 @@ static void add_labels(struct gi_hash *key, const struct glinfer_session *sessio
 static struct gi_hash make_key(struct glinfer_session *session, enum gi_step_end end)
 {
     struct gi_hash key = *gi_persistent_key(session->persistent[end].made);
-    add_labels(&key, session, gi_session_recorded_step(session, end, 0));
-    add_labels(&key, session, gi_session_recorded_step(session, end, UINT32_MAX));
+    add_labels(&key, session, gi_session_recorded_step(session, end));
     return key;
 }
 
@@ -97,9 +96,8 @@ static bool write_program(struct glinfer_session *session, enum gi_step_end end,
                           struct glinfer_error *err)
 {
     struct gi_session_persistent *own = &session->persistent[end];
-    const uint32_t ordinary =
-        gi_session_step_bit(session, end, 0) | gi_session_step_bit(session, end, UINT32_MAX);
-    own->made = gi_session_record(session, ordinary, err) ? make(session, end, err) : NULL;
+    own->made =
+        gi_session_record(session, gi_session_step_bit(end), err) ? make(session, end, err) : NULL;
     if (own->made) {
         own->tail = has_tail(end) ? gi_session_record_draw(session, err) : NULL;
         own->key = make_key(session, end);

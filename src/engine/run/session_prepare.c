@@ -18,24 +18,11 @@ const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
     }
 }
 
-// Of the longest answer.
-static uint32_t last_step_bit(const struct glinfer_session *session, enum gi_step_end end,
-                              const struct glinfer_generate_params *params)
-{
-    const size_t n_pending = session->pending != GI_NO_TOKEN;
-    const size_t place = session->n_past + n_pending + params->n_prompt;
-    const uint32_t base = place < session->n_ctx ? (uint32_t)place : session->n_ctx;
-    const uint32_t room = session->n_ctx - base + 1, wanted = (uint32_t)params->n_predict;
-    return gi_session_last_step_bit(session, end, base, wanted < room ? wanted : room);
-}
-
 static bool prepare(struct glinfer_session *session, const struct glinfer_generate_params *params,
                     struct glinfer_error *err)
 {
     const enum gi_step_end end = gi_session_choose_end(session, params);
-    const uint32_t tables = gi_session_choose_tables(session, end, params->n_prompt, true) |
-                            gi_session_step_bit(session, end, session->n_past) |
-                            last_step_bit(session, end, params);
+    const uint32_t tables = gi_session_choose_tables(session, end, params->n_prompt, true);
     return gi_session_prepare(session, tables, params->progress, params->progress_user, err) &&
            gi_session_finish_persistent(session, end, params, err);
 }

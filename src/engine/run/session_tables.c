@@ -109,22 +109,6 @@ struct gi_dispatch_table *gi_session_record_step(struct glinfer_session *session
     return table;
 }
 
-// The grids of this table never change: it has no counts. Those of the other are kept up to date by the kernel
-// that ends a step, whichever table that is of.
-static struct gi_dispatch_table *record_step_few(struct glinfer_session *session, int end,
-                                                 struct glinfer_error *err)
-{
-    struct gi_dispatch_table *table = open_table(session, true, err);
-    session->graph.is_batch = false;
-    session->graph.recorder.has_few_keys = true;
-    if (table &&
-        (!record_layers(session, err) || !record_end(session, end, &session->step_buffers, err))) {
-        gi_dispatch_table_destroy(table);
-        return NULL;
-    }
-    return table;
-}
-
 // Batches of few tokens have kernels of their own, which ops choose by the rows that there are.
 static struct gi_dispatch_table *record_few(struct glinfer_session *session,
                                             struct glinfer_error *err)
@@ -160,8 +144,7 @@ static struct gi_dispatch_table **slot_of(struct glinfer_session *session, uint3
 {
     return table == GI_TABLE_PROMPT       ? &session->prompt
            : table == GI_TABLE_PROMPT_FEW ? &session->prompt_few
-           : table < GI_TABLE_STEP_FEW    ? &session->step[table - GI_TABLE_STEP]
-           : table < GI_TABLE_PROMPT_END  ? &session->step_few[table - GI_TABLE_STEP_FEW]
+           : table < GI_TABLE_PROMPT_END  ? &session->step[table - GI_TABLE_STEP]
                                           : &session->prompt_end[table - GI_TABLE_PROMPT_END];
 }
 
@@ -174,11 +157,8 @@ static struct gi_dispatch_table *record_table(struct glinfer_session *session, u
     if (table == GI_TABLE_PROMPT_FEW) {
         return record_few(session, err);
     }
-    if (table < GI_TABLE_STEP_FEW) {
-        return gi_session_record_step(session, (enum gi_step_end)(table - GI_TABLE_STEP), err);
-    }
     return table < GI_TABLE_PROMPT_END
-               ? record_step_few(session, (int)(table - GI_TABLE_STEP_FEW), err)
+               ? gi_session_record_step(session, (enum gi_step_end)(table - GI_TABLE_STEP), err)
                : record_prompt_end(session, (int)(table - GI_TABLE_PROMPT_END), err);
 }
 
@@ -214,38 +194,19 @@ enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
                                                                              : GI_STEP_END_MANY;
 }
 
-static uint32_t step_table(const struct glinfer_session *session, enum gi_step_end end,
-                           uint32_t n_past)
+uint32_t gi_session_step_bit(enum gi_step_end end)
 {
-    const bool is_few = session->has_step_few && n_past < GI_ATTENTION_OUT_KEYS;
-    return (is_few ? GI_TABLE_STEP_FEW : GI_TABLE_STEP) + (uint32_t)end;
-}
-
-uint32_t gi_session_step_bit(const struct glinfer_session *session, enum gi_step_end end,
-                             uint32_t n_past)
-{
-    return 1u << step_table(session, end, n_past);
-}
-
-uint32_t gi_session_last_step_bit(const struct glinfer_session *session, enum gi_step_end end,
-                                  uint32_t base, uint32_t max_steps)
-{
-    return max_steps < 2 ? 0 : gi_session_step_bit(session, end, base + max_steps - 2);
+    return 1u << (GI_TABLE_STEP + end);
 }
 
 uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,
                                   size_t n_prompt, bool has_steps)
 {
     const size_t rest = n_prompt % session->n_batch; // a batch of its own
-    const uint32_t next = session->n_past + (uint32_t)n_prompt;
-    const uint32_t step = has_steps ? gi_session_step_bit(session, end, next) : 0;
-    uint32_t tables = 1u << (GI_TABLE_PROMPT_END + end) | step;
+    const uint32_t step = gi_session_step_bit(end);
+    uint32_t tables = 1u << (GI_TABLE_PROMPT_END + end) | (has_steps ? step : 0);
     if (n_prompt == 1) {
-        return gi_session_step_bit(session, end, session->n_past) | step;
-    }
-    if (n_prompt == 0 && has_steps) {
-        tables |=
-            gi_session_step_bit(session, end, 0) | gi_session_step_bit(session, end, UINT32_MAX);
+        return step;
     }
     if (n_prompt == 0 || n_prompt > session->n_few) {
         tables |= 1u << GI_TABLE_PROMPT;
@@ -264,19 +225,15 @@ static bool is_needed(const struct glinfer_session *session, uint32_t table)
         return session->n_few > 0;
     case GI_TABLE_PROMPT_END + GI_STEP_END_TOP:
         return has_top(session);
-    case GI_TABLE_STEP:
-    case GI_TABLE_STEP_FEW:
-        return true;
     default: // the ends of steps are those of prompts
-        return table < GI_TABLE_STEP || table >= GI_TABLE_PROMPT_END;
+        return table <= GI_TABLE_STEP || table >= GI_TABLE_PROMPT_END;
     }
 }
 
-// Layers of every kind, and every end that there is. Steps of few keys differ from others if they take fewer dispatches.
+// Layers of every kind, and every end that there is.
 bool gi_session_check_tables(struct glinfer_session *session, struct glinfer_error *err)
 {
     struct gi_program_table *own = session->recorder.programs;
-    uint32_t n_step = 0;
     bool ok = true;
     session->recorder.programs = gi_program_table_create(session->recorder.gpu, err);
     for (uint32_t i = 0; ok && i < GI_TABLE_COUNT; i++) {
@@ -286,11 +243,6 @@ bool gi_session_check_tables(struct glinfer_session *session, struct glinfer_err
         struct gi_dispatch_table *table =
             session->recorder.programs ? record_table(session, i, err) : NULL;
         ok = table != NULL;
-        if (ok && i == GI_TABLE_STEP) {
-            n_step = gi_dispatch_table_count(table);
-        } else if (ok && i == GI_TABLE_STEP_FEW) {
-            session->has_step_few = gi_dispatch_table_count(table) < n_step;
-        }
         gi_dispatch_table_destroy(table);
     }
     gi_program_table_destroy(session->recorder.programs);
@@ -347,7 +299,8 @@ bool gi_session_prepare(struct glinfer_session *session, uint32_t tables,
             seal_tables(session, missing, progress, user, err));
 }
 
-bool gi_session_can_begin(const struct glinfer_session *session)
+// True if tables can be compiled without waiting: the driver has threads for it.
+static bool can_begin(const struct glinfer_session *session)
 {
     const struct gi_gpu *gpu = session->recorder.gpu;
     const struct gi_platform_info *platform = gi_gpu_platform(gpu);
@@ -355,13 +308,14 @@ bool gi_session_can_begin(const struct glinfer_session *session)
            !platform->is_debug;
 }
 
-// What is not recorded or begun now is when it is needed.
-bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err)
+// Begins to compile the tables of a set without waiting, where that can be. What stands in the way is logged, and
+// shows where they are needed; fails with GPU_LOST.
+static bool begin_tables(struct glinfer_session *session, uint32_t tables,
+                         struct glinfer_error *err)
 {
     struct glinfer_error why = {0};
-    if (!gi_session_can_begin(session) ||
-        (gi_session_record(session, tables, &why) &&
-         gi_program_table_start(session->recorder.programs, &why))) {
+    if (!can_begin(session) || (gi_session_record(session, tables, &why) &&
+                                gi_program_table_start(session->recorder.programs, &why))) {
         return true;
     }
     if (why.status == GLINFER_STATUS_GPU_LOST) {
@@ -382,21 +336,21 @@ bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_err
         gi_session_choose_tables(session, GI_STEP_END_ARGMAX, 0, true) |
         gi_session_choose_tables(session, gi_session_choose_end(session, &drawn), 0, true);
     session->has_rest = true;
-    return gi_session_begin(session, tables, err);
+    return begin_tables(session, tables, err);
 }
 
-const struct gi_dispatch_table *gi_session_recorded_step(struct glinfer_session *session,
-                                                         enum gi_step_end end, uint32_t n_past)
+const struct gi_dispatch_table *gi_session_recorded_step(const struct glinfer_session *session,
+                                                         enum gi_step_end end)
 {
-    return *slot_of(session, step_table(session, end, n_past));
+    return session->step[end];
 }
 
 struct gi_dispatch_table *gi_session_step(struct glinfer_session *session, enum gi_step_end end,
-                                          uint32_t n_past, struct glinfer_error *err)
+                                          struct glinfer_error *err)
 {
-    const uint32_t table = step_table(session, end, n_past);
-    return gi_session_prepare(session, 1u << table, NULL, NULL, err) ? *slot_of(session, table)
-                                                                     : NULL;
+    return gi_session_prepare(session, gi_session_step_bit(end), NULL, NULL, err)
+               ? session->step[end]
+               : NULL;
 }
 
 struct gi_dispatch_table *gi_session_prompt(struct glinfer_session *session, uint32_t n_tokens,

@@ -10,21 +10,15 @@ enum {
     GI_TABLE_PROMPT,
     GI_TABLE_PROMPT_FEW,
     GI_TABLE_STEP,
-    GI_TABLE_STEP_FEW = GI_TABLE_STEP + GI_STEP_END_COUNT,
-    GI_TABLE_PROMPT_END = GI_TABLE_STEP_FEW + GI_STEP_END_COUNT,
+    GI_TABLE_PROMPT_END = GI_TABLE_STEP + GI_STEP_END_COUNT,
     GI_TABLE_COUNT = GI_TABLE_PROMPT_END + GI_STEP_END_COUNT,
 };
 
 // How the steps of a generation end.
 enum gi_step_end gi_session_choose_end(const struct glinfer_session *session,
                                        const struct glinfer_generate_params *params);
-// Of a decode step that has n_past keys before its own; UINT32_MAX: of any step.
-uint32_t gi_session_step_bit(const struct glinfer_session *session, enum gi_step_end end,
-                             uint32_t n_past);
-// Of the last decode step of a generation of max_steps tokens with base keys behind its prompt, whose own table that
-// may be; 0: there are no decode steps.
-uint32_t gi_session_last_step_bit(const struct glinfer_session *session, enum gi_step_end end,
-                                  uint32_t base, uint32_t max_steps);
+// Returns the set of the table of a decode step.
+uint32_t gi_session_step_bit(enum gi_step_end end);
 // What a generation begins with: of n_prompt tokens (0: any number) behind those in the cache, which end in a token, with
 // more steps behind it or not.
 uint32_t gi_session_choose_tables(const struct glinfer_session *session, enum gi_step_end end,
@@ -39,16 +33,11 @@ bool gi_session_prepare(struct glinfer_session *session, uint32_t tables,
                         glinfer_progress_fn progress, void *user, struct glinfer_error *err);
 // Records those of a set that are not, and builds nothing.
 bool gi_session_record(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err);
-// The table of a decode step that has n_past keys before its own; NULL: it was not recorded yet.
-const struct gi_dispatch_table *gi_session_recorded_step(struct glinfer_session *session,
-                                                         enum gi_step_end end, uint32_t n_past);
-// Whether tables can be compiled without waiting: the driver has threads for it.
-bool gi_session_can_begin(const struct glinfer_session *session);
-// Begins to compile the tables of a set without waiting, where that can be. What stands in the way is logged, and shows
-// where they are needed; fails with GPU_LOST.
-bool gi_session_begin(struct glinfer_session *session, uint32_t tables, struct glinfer_error *err);
-// Likewise, once, what greedy and drawn answers may need yet: for a session whose generations are of more than one
-// kind. Fails with GPU_LOST.
+// Returns the table of a decode step, or NULL if it was not recorded yet.
+const struct gi_dispatch_table *gi_session_recorded_step(const struct glinfer_session *session,
+                                                         enum gi_step_end end);
+// Begins to compile, once and without waiting, what greedy and sampled answers may need yet: for a session whose
+// generations are of more than one kind. Does nothing where the driver has no threads for it. Fails with GPU_LOST.
 bool gi_session_prepare_rest(struct glinfer_session *session, struct glinfer_error *err);
 
 void gi_session_destroy_tables(struct glinfer_session *session);

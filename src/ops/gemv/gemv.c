@@ -24,7 +24,6 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
 {
     assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
     assert(stream->n_ssq > 0 && (n_rot == stream->n_rot || n_rot == 0));
-    assert(stream->n_parts == 0);
     assert(gi_gemv_qkv_suits(layer));
     uint32_t half_dim = layout->head_dim / 2;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
@@ -99,7 +98,7 @@ bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, const struct gi_stream *stream,
                      struct gi_range y, struct glinfer_error *err)
 {
-    assert(weight->n_cols == stream->n_embd && stream->n_ssq > 0 && stream->n_parts == 0);
+    assert(weight->n_cols == stream->n_embd && stream->n_ssq > 0);
     const struct gi_gemv_plain_params params = {
         .source = stream->norm / 4,
         .ssq = stream->ssq / 4,
@@ -133,9 +132,6 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         gi_gemv_begin_part(&part, recorder, GI_GEMV_RESIDUAL, weight, i);
         gi_gemv_add_define(&part.key, "HAS_GAMMA", part.weight->gamma != GI_NO_OFFSET);
         has_written = gi_gemv_writes_sums(weight, 16, &part) && has_written;
-        if (stream->n_parts > 0) {
-            gi_gemv_add_define(&part.key, "PARTS", stream->n_parts);
-        }
         const struct gi_gemv_residual_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
@@ -148,7 +144,6 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
             .row_begin = part.weight->row_begin,
             .n_embd = stream->n_embd,
             .scale = scale,
-            .parts = stream->parts,
         };
         struct gi_dispatch dispatch = {
             .label = label,
@@ -164,7 +159,6 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
         }
     }
     stream->n_ssq = n_ssq;
-    stream->n_parts = 0;
     stream->has_sums = has_written;
     return true;
 }
@@ -182,53 +176,6 @@ static enum glu_side find_side(const struct gi_weight *weight, const struct gi_w
     return !weight->is_apart ? GLU_BOTH : part->row_begin < weight->n_rows / 2 ? GLU_GATE : GLU_UP;
 }
 
-// The kernel's forms with parts: gemv/gemv_parts.glsl.
-static bool takes_parts(const struct gi_gemv_shape *shape)
-{
-    return shape->form == GI_GEMV_FORM_SPLIT;
-}
-
-// Whether all parts of the weight have such a form.
-static bool all_take_parts(const struct gi_recorder *recorder, const struct gi_weight *weight)
-{
-    bool is_taking = weight->n_parts > 0;
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
-        struct gi_gemv_part part;
-        gi_gemv_begin_part(&part, recorder, GI_GEMV_GLU, weight, i);
-        is_taking = is_taking && takes_parts(&part.shape);
-    }
-    return is_taking;
-}
-
-// A recorder by which to choose shapes: without tuning where that has found one that takes no parts.
-static struct gi_recorder choose_for_parts(const struct gi_recorder *recorder,
-                                           const struct gi_weight *weight)
-{
-    struct gi_recorder own = *recorder;
-    own.sites = NULL;
-    if (!all_take_parts(&own, weight)) {
-        own.tuning = NULL;
-    }
-    return own;
-}
-
-bool gi_gemv_glu_takes_parts(const struct gi_recorder *recorder, const struct gi_weight *weight)
-{
-    const struct gi_recorder own = choose_for_parts(recorder, weight);
-    return all_take_parts(&own, weight);
-}
-
-// x in place of its norm.
-static void add_parts(struct gi_gemv_part *part, const struct gi_stream *stream,
-                      struct gi_gemv_glu_params *params)
-{
-    assert(takes_parts(&part->shape));
-    gi_gemv_add_define(&part->key, "PARTS", stream->n_parts);
-    gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
-    params->source = stream->residual / 4;
-    params->parts = stream->parts / 4;
-}
-
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     uint32_t n_ff, enum gi_activation activation, bool has_norm,
                     const struct gi_stream *stream, struct gi_range act, bool *has_sums,
@@ -236,18 +183,16 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
 {
     bool has_written = act.size >= gi_x_size(n_ff) * sizeof(float);
     assert(weight->n_cols == stream->n_embd && weight->n_rows / 2 >= n_ff);
-    assert(stream->n_ssq > 0 && (stream->n_parts == 0 || has_norm));
-    const struct gi_recorder chooser =
-        stream->n_parts > 0 ? choose_for_parts(recorder, weight) : *recorder;
+    assert(stream->n_ssq > 0);
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gi_gemv_part part;
-        gi_gemv_begin_part(&part, &chooser, GI_GEMV_GLU, weight, i);
+        gi_gemv_begin_part(&part, recorder, GI_GEMV_GLU, weight, i);
         const uint32_t row = part.weight->row_begin;
         gi_gemv_add_define(&part.key, "ACTIVATION", activation);
         gi_gemv_add_define(&part.key, "NORM", has_norm);
         gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
         has_written = gi_gemv_writes_sums(weight, 32, &part) && has_written;
-        struct gi_gemv_glu_params params = {
+        const struct gi_gemv_glu_params params = {
             .n_block = part.n_block,
             .n_pair = part.n_pair,
             .source = (has_norm ? stream->norm : stream->residual) / 4,
@@ -258,11 +203,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .norm_eps = stream->norm_eps,
             .ff_begin = weight->is_apart ? row % (weight->n_rows / 2) : row / 2,
             .n_ff = n_ff,
-            .n_embd = stream->n_embd,
         };
-        if (stream->n_parts > 0) {
-            add_parts(&part, stream, &params);
-        }
         struct gi_dispatch dispatch = {
             .label = label,
             .bindings = {act, stream->range},
@@ -335,7 +276,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       float softcap, struct gi_logits *logits, struct glinfer_error *err)
 {
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
-    assert(stream->n_ssq > 0 && stream->n_parts == 0);
+    assert(stream->n_ssq > 0);
     logits->n_partial = 0;
     logits->n_scan = 0;
     for (uint32_t i = 0; i < weight->n_parts; i++) {

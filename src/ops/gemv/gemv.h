@@ -37,15 +37,12 @@ bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi
                 struct glinfer_error *err);
 
 // residual += scale * (W x + bias); norm = residual * gamma; ssq = partial sums. x is n_cols floats
-// at x_offset floats of x, with has_sums gi_x_size of them. Sets stream->n_ssq and has_sums, and n_parts to 0:
-// a residual in parts becomes one. gamma may be absent from weight only in tests.
+// at x_offset floats of x, with has_sums gi_x_size of them. Sets stream->n_ssq and has_sums.
+// gamma may be absent from weight only in tests.
 bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          const struct gi_weight *weight, struct gi_range x, uint32_t x_offset,
                          bool has_sums, float scale, struct gi_stream *stream,
                          struct glinfer_error *err);
-
-// Whether the next op can take x in parts (stream->n_parts) where it multiplies by weight.
-bool gi_gemv_glu_takes_parts(const struct gi_recorder *recorder, const struct gi_weight *weight);
 
 // act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without has_norm
 // of W residual + bias.

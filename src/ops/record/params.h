@@ -47,7 +47,6 @@
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
     X(ATTENTION_RESIDENT, attention_resident)                                                      \
     X(ATTENTION_QKV, attention_qkv)                                                                \
-    X(ATTENTION_OUT, attention_out)                                                                \
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_WIDE, attention_wide)                                                              \
@@ -92,16 +91,13 @@
     X(uint32_t, ssq) /* of the part's first partial sum */                                         \
     X(uint32_t, row_begin)                                                                         \
     X(uint32_t, n_embd)                                                                            \
-    X(float, scale)                                                                                \
-    X(uint32_t, parts) /* read with PARTS */
+    X(float, scale)
 
 #define GI_PARAMS_GEMV_GLU(X)                                                                      \
     GI_PARAMS_GEMV(X)                                                                              \
     GI_PARAMS_GEMV_NORM(X)                                                                         \
     X(uint32_t, ff_begin) /* of the part */                                                        \
-    X(uint32_t, n_ff)                                                                              \
-    X(uint32_t, parts) /* in vec4; read with PARTS */                                              \
-    X(uint32_t, n_embd)
+    X(uint32_t, n_ff)
 
 #define GI_PARAMS_GEMV_VOCAB(X)                                                                    \
     GI_PARAMS_GEMV(X)                                                                              \
@@ -336,26 +332,6 @@
     X(float, norm_eps)
 
 // parts and stride in vec4 of the stream, bias and gamma in uints of aux.
-#define GI_PARAMS_ATTENTION_OUT(X)                                                                 \
-    X(uint32_t, n_head)                                                                            \
-    X(uint32_t, n_kv_head)                                                                         \
-    X(uint32_t, n_ctx)                                                                             \
-    X(uint32_t, n_run)                                                                             \
-    X(uint32_t, k)                                                                                 \
-    X(uint32_t, v)                                                                                 \
-    X(float, scale)                                                                                \
-    X(uint32_t, window)                                                                            \
-    X(float, softcap)                                                                              \
-    X(uint32_t, k_scale)                                                                           \
-    X(uint32_t, v_scale)                                                                           \
-    X(uint32_t, n_block)                                                                           \
-    X(uint32_t, n_embd)                                                                            \
-    X(uint32_t, parts)                                                                             \
-    X(uint32_t, bias)                                                                              \
-    X(uint32_t, gamma)                                                                             \
-    X(uint32_t, stride)                                                                            \
-    X(float, out_scale)
-
 #define GI_PARAMS_ATTENTION_BATCH(X)                                                               \
     X(uint32_t, n_head)                                                                            \
     X(uint32_t, n_kv_head)                                                                         \

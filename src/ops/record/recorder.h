@@ -14,7 +14,6 @@ struct gi_recorder {
     const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
     struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
     bool is_half;                  // products in f16, where an op has them and they are faster
-    bool has_few_keys;             // of steps that see at most GI_ATTENTION_OUT_KEYS
     // Of a step that one dispatch walks through (persistent/persistent.h): invocations of every group, and
     // groups that there are. 0: each dispatch as suits it.
     uint32_t group_size, n_groups;

@@ -17,11 +17,6 @@ uint32_t gi_x_size(uint32_t n)
     return pad_part(n) + pad_part(pad_part(n) / 16);
 }
 
-uint32_t gi_stream_part_size(const struct gi_stream *stream)
-{
-    return pad_part(stream->n_embd);
-}
-
 uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_rot, float norm_eps)
 {
     assert(n_embd > 0 && n_rot % 2 == 0);
@@ -37,9 +32,7 @@ uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_
     stream->n_ssq = 0;
     stream->has_sums = false;
     stream->norm_eps = norm_eps;
-    stream->parts = stream->rope + pad_part(n_rot);
-    stream->n_parts = 0;
-    return (stream->parts + (GI_MAX_STREAM_PARTS + 1) * (uint64_t)pad_part(n_embd)) * sizeof(float);
+    return (stream->rope + (uint64_t)pad_part(n_rot)) * sizeof(float);
 }
 
 // Uints of a row, without its scales.

@@ -6,8 +6,6 @@
 //                       1 / rms(x) multiplies that projection's result
 //   ssq      (max_ssq)  partial sums of squares of x, n_ssq of them, from the producer of x
 //   rope     (n_rot)    cos, sin of each rotary pair at this position, copied by embed_token
-//   parts    (n_parts + 1, n_embd)  of the residual, which is x and these together, from attention_out; the
-//                       last row is gamma of the norm that follows: norm and ssq are not written then
 // Offsets are in floats and multiples of 4; each part is padded to 64 floats with finite values,
 // which is the alignment of a uniform block.
 #ifndef GI_OPS_STREAM_H
@@ -15,25 +13,19 @@
 
 #include "gpu/memory/buffer.h"
 
-#define GI_MAX_STREAM_PARTS 16
-
 struct gi_stream {
     struct gi_range range;
     uint32_t n_embd, n_rot;
-    uint32_t residual, norm, ssq, rope, parts;
+    uint32_t residual, norm, ssq, rope;
     uint32_t max_ssq;
-    uint32_t n_ssq;   // written by the latest recorded producer; kept by the ops while recording
-    bool has_sums;    // likewise: whether it wrote the sums of norm
-    uint32_t n_parts; // likewise: in how many parts it left what it adds; 0: x is the residual
+    uint32_t n_ssq; // written by the latest recorded producer; kept by the ops while recording
+    bool has_sums;  // likewise: whether it wrote the sums of norm
     float norm_eps;
 };
 
 // Floats of n elements that a projection reads, with room for their sums: x rounded up to 64, then the sum of
 // each 16 elements, rounded up to 64. A producer writes them where gi_gemv_wants_sums.
 uint32_t gi_x_size(uint32_t n);
-
-// Floats from one part to the next.
-uint32_t gi_stream_part_size(const struct gi_stream *stream);
 
 // Sets the offsets; range.buffer stays as it is. Returns the bytes that the range must have.
 uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_rot,
