@@ -163,9 +163,7 @@ static void expect_test_grids(struct fixture *f, const struct grid_run *run)
 
 static void open_with_mode(struct fixture *f, const char *mode)
 {
-    setenv("GLINFER_DISPATCH", mode, 1);
-    open_fixture(f, "");
-    unsetenv("GLINFER_DISPATCH");
+    open_fixture_with(f, "GLINFER_DISPATCH", mode);
 }
 
 static void grids_follow_their_rules_when_direct(void **state)

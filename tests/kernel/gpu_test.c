@@ -29,9 +29,7 @@ static void limits_can_be_cut_to_the_floor(void **state)
 {
     struct fixture floor;
     (void)state;
-    setenv("GLINFER_LIMITS", "es31", 1);
-    open_fixture(&floor, "");
-    unsetenv("GLINFER_LIMITS");
+    open_fixture_with(&floor, "GLINFER_LIMITS", "es31");
     const struct gi_limits *limits = gi_gpu_limits(floor.gpu);
     assert_int_equal(limits->max_storage_blocks, 4);
     assert_int_equal(limits->max_storage_block_size, 128u << 20);
@@ -165,11 +163,8 @@ static void readback_gives_ranges_in_the_order_of_the_adds(void **state)
 static void probe_halves(struct fixture *f, const char *asked)
 {
     struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
-    if (asked) {
-        setenv("GLINFER_HALF", asked, 1);
-    }
+    gi_settings_set(&f->settings, "GLINFER_HALF", asked);
     check(programs && gi_half_probe(f->gpu, programs, &f->err), &f->err);
-    unsetenv("GLINFER_HALF");
     gi_program_table_destroy(programs);
     check(gi_gpu_check(f->gpu, "probing halves", &f->err), &f->err);
 }
@@ -209,9 +204,7 @@ static void large_pages_hold_what_is_written(void **state)
     struct gi_buffer buffer;
     uint32_t words[1024], back[1024], zero[4];
     (void)state;
-    setenv("GLINFER_PAGES", "large", 1);
-    open_fixture(&f, "");
-    unsetenv("GLINFER_PAGES");
+    open_fixture_with(&f, "GLINFER_PAGES", "large");
     for (uint32_t i = 0; i < 1024; i++) {
         words[i] = i * 2654435761u;
     }

@@ -1,6 +1,7 @@
 // Tables that one dispatch walks through: the results of ordinary replays, waits that end, refusals. Exit
 // status 77 where there is no device.
 #include "base/clock.h"
+#include "gpu/device/settings.h"
 #include "gpu/dispatch/step_state.h"
 #include "persistent/persistent.h"
 #include "tests/unit/cmocka_test.h"
@@ -87,10 +88,12 @@ static int setup(void **state)
 {
     static struct fixture f;
     const struct gi_platform_params params = {.device = "auto", .allow_software = true};
-    const struct gi_gpu_params gpu_params = {.cache_dir = ""};
+    static struct gi_settings settings;
+    const struct gi_gpu_params gpu_params = {.cache_dir = "", .settings = &settings};
     const struct gi_define size[] = {
         {"WG_SIZE", GROUP_SIZE}
     };
+    gi_settings_read(&settings, NULL);
     f.platform = gi_platform_open(&params, &f.err);
     if (!f.platform) {
         exit(SKIPPED);

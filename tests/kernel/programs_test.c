@@ -1,6 +1,7 @@
 // Builds every program of programs.def on the device, with typical defines, under no more than it
 // offers. Exit status 77 where there is no device.
 #include "gpu/device/half_probe.h"
+#include "gpu/device/settings.h"
 #include "tests/kernel/fixture/program_variants.h"
 
 #include <stdio.h>
@@ -40,8 +41,10 @@ static bool build_all(struct build *build)
 
 static bool run(struct gi_platform *platform, struct build *build)
 {
-    const struct gi_gpu_params params = {.cache_dir = ""};
+    struct gi_settings settings;
+    const struct gi_gpu_params params = {.cache_dir = "", .settings = &settings};
     struct gi_platform_saved saved;
+    gi_settings_read(&settings, NULL);
     build->gpu = gi_gpu_create(platform, &params, &build->err);
     if (!build->gpu || !gi_gpu_enter(build->gpu, &saved, &build->err)) {
         return false;

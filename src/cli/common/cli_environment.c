@@ -11,7 +11,7 @@ extern char **environ;
 
 const char cli_environment[] =
     "environment:\n"
-    "    GLINFER_DISPATCH=ordinary|direct|indirect\n"
+    "    GLINFER_DISPATCH=multi|direct|indirect\n"
     "                                      no chain of decode steps in one dispatch, and how grids "
     "that\n"
     "                                      grow with the context are dispatched\n"

@@ -3,11 +3,12 @@
 #define GI_ENGINE_DEVICE_H
 
 #include "engine/measure/tuning_file.h"
-#include "gpu/device/gpu.h"
+#include "gpu/device/settings.h"
 #include "gpu/program/program_table.h"
 
 struct glinfer_device {
     struct gi_log log;
+    struct gi_settings settings;
     struct gi_platform *platform;
     struct gi_gpu *gpu;
     struct gi_program_table *programs; // shared by all sessions

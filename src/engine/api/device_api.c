@@ -1,7 +1,6 @@
 #include "base/cache_file.h"
 #include "base/error.h"
 #include "engine/api/device.h"
-#include "engine/api/settings.h"
 #include "gpu/device/half_probe.h"
 #include "ops/gemm/batch_class.h"
 
@@ -67,13 +66,13 @@ static void apply_tuning(struct glinfer_device *device)
 static bool load_tuning(struct glinfer_device *device, const char *cache_dir,
                         struct glinfer_error *err)
 {
-    const char *wanted = getenv("GLINFER_TUNING");
+    const char *wanted = device->settings.tuning;
     gi_tuning_file_init(&device->tuning_file, device->gpu, cache_dir);
     device->tuning = gi_tuning_create(err);
-    if (!device->tuning || (wanted && strcmp(wanted, "off") == 0)) {
+    if (!device->tuning || (strcmp(wanted, "off") == 0)) {
         return device->tuning != NULL;
     }
-    if (!wanted || !*wanted) {
+    if (!*wanted) {
         return gi_tuning_file_load(&device->tuning_file, device->tuning, err);
     }
     if (!gi_tuning_file_read(wanted, device->tuning, err)) {
@@ -96,7 +95,8 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
                                                 .allow_software = params->allow_software,
                                                 .debug = params->debug,
                                                 .log = &device->log};
-    const struct gi_gpu_params gpu = {.cache_dir = params->cache_dir, .log = &device->log};
+    const struct gi_gpu_params gpu = {
+        .cache_dir = params->cache_dir, .log = &device->log, .settings = &device->settings};
     device->platform = gi_platform_open(&platform, err);
     device->gpu = device->platform ? gi_gpu_create(device->platform, &gpu, err) : NULL;
     if (!device->gpu || !load_tuning(device, params->cache_dir, err)) {
@@ -106,7 +106,7 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
     device->cache_folder = gi_cache_folder(params->cache_dir, "programs");
     // Kernels that are being worked on make new programs that have an old key.
     device->verdict_folder =
-        getenv("GLINFER_GLSL_DIR") ? NULL : gi_cache_folder(params->cache_dir, "persistent");
+        device->settings.glsl_dir[0] ? NULL : gi_cache_folder(params->cache_dir, "persistent");
     return true;
 }
 
@@ -134,7 +134,7 @@ struct glinfer_device *glinfer_device_create(const struct glinfer_device_params 
         gi_error_no_memory(err, sizeof(*device), "a device");
         return NULL;
     }
-    gi_settings_check(&(struct gi_log){own.log, own.log_user});
+    gi_settings_read(&device->settings, &(struct gi_log){own.log, own.log_user});
     if (!open_device(device, &own, err) || !create_programs(device, err)) {
         glinfer_device_destroy(&device);
         return NULL;
@@ -224,10 +224,11 @@ static const char *skip_device(const char *message, const char *name)
 }
 
 // Opens one candidate, whatever its renderer, and describes it or its refusal.
-static bool try_candidate(const struct glinfer_device_params *params, const char *name,
+static bool try_candidate(const struct glinfer_device_params *params,
+                          const struct gi_settings *settings, const char *name,
                           struct glinfer_device_info *info)
 {
-    struct glinfer_device device = {0};
+    struct glinfer_device device = {.settings = *settings};
     struct glinfer_device_params own = *params;
     struct glinfer_error err;
     own.device = name;
@@ -259,10 +260,11 @@ size_t glinfer_device_list(const struct glinfer_device_params *params,
         n = 1;
     }
     size_t n_usable = 0;
-    gi_settings_check(&(struct gi_log){own.log, own.log_user});
+    struct gi_settings settings;
+    gi_settings_read(&settings, &(struct gi_log){own.log, own.log_user});
     for (size_t i = 0; i < n; i++) {
         struct glinfer_device_info info;
-        n_usable += try_candidate(&own, candidates[i].device, &info);
+        n_usable += try_candidate(&own, &settings, candidates[i].device, &info);
         each(user, &info);
     }
     return n_usable;

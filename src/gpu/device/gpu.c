@@ -110,20 +110,12 @@ static bool check_limits(const struct gi_limits *limits, const struct gi_platfor
     return true;
 }
 
-static bool is_setting(const char *variable, const char *value)
+static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
 {
-    const char *text = getenv(variable);
-    return text && strcmp(text, value) == 0;
-}
-
-static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect,
-                            const struct gi_dispatch_setting *setting)
-{
-    gpu->dispatch_mode = setting->mode;
-    gpu->is_dispatch_open = indirect == GI_QUIRK_INDIRECT_UNKNOWN;
-    gpu->limits.is_indirect =
-        gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT ||
-        (gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO && indirect == GI_QUIRK_INDIRECT_YES);
+    const enum gi_dispatch_mode mode = gpu->settings->dispatch.mode;
+    gpu->is_dispatch_open = indirect == GI_QUIRK_INDIRECT_UNKNOWN && mode == GI_DISPATCH_MODE_AUTO;
+    gpu->limits.is_indirect = mode == GI_DISPATCH_MODE_INDIRECT ||
+                              (mode == GI_DISPATCH_MODE_AUTO && indirect == GI_QUIRK_INDIRECT_YES);
 }
 
 // Where small pages are not known to cost time GLINFER_PAGES=large is a way to try.
@@ -131,12 +123,10 @@ static void choose_pages(struct gi_gpu *gpu, const struct gi_platform_info *info
 {
     const uint64_t worth_while = UINT64_C(1) << 30;
     const bool is_small = gi_quirk_has_small_pages(info->renderer, info->version);
-    gpu->pages.from = is_small ? worth_while : UINT64_MAX;
-    if (is_setting("GLINFER_PAGES", "large")) {
-        gpu->pages.from = 1;
-    } else if (is_setting("GLINFER_PAGES", "small")) {
-        gpu->pages.from = UINT64_MAX;
-    }
+    const enum gi_choice choice = gpu->settings->large_pages;
+    gpu->pages.from = choice == GI_CHOICE_YES                ? 1
+                      : choice == GI_CHOICE_NONE && is_small ? worth_while
+                                                             : UINT64_MAX;
 }
 
 // Where it was seen to be right and faster, and what was compiled is kept.
@@ -168,8 +158,9 @@ static uint32_t choose_persistent_size(const struct gi_gpu *gpu, uint32_t asked)
     return size;
 }
 
-static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setting *setting)
+static void choose_persistent(struct gi_gpu *gpu)
 {
+    const struct gi_dispatch_setting *setting = &gpu->settings->dispatch;
     const struct gi_persistent_params *asked = &setting->persistent;
     // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
     gpu->persistent = (struct gi_gpu_persistent){
@@ -184,15 +175,6 @@ static void choose_persistent(struct gi_gpu *gpu, const struct gi_dispatch_setti
     };
     const bool has_larger = asked->group_size == 0 && is_persistent_size(&gpu->limits, 512);
     gpu->persistent.large_group_size = has_larger ? 512 : gpu->persistent.params.group_size;
-}
-
-// GLINFER_DISPATCH; engine/api/settings.h says what is ill-formed.
-static void take_dispatch_setting(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
-{
-    struct gi_dispatch_setting setting;
-    gi_dispatch_setting_parse(getenv("GLINFER_DISPATCH"), &setting);
-    choose_dispatch(gpu, indirect, &setting);
-    choose_persistent(gpu, &setting);
 }
 
 //-- debug messages --------------------------------------------------------------------------------
@@ -251,7 +233,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     if (gpu->limits.has_subgroups) {
         gpu->limits.subgroup_size = gi_quirk_subgroup_size(info->renderer, info->version);
     }
-    if (is_setting("GLINFER_LIMITS", "es31")) {
+    if (gpu->settings->is_es31) {
         cut_to_es31(&gpu->limits, &gpu->ext);
     }
     if (gpu->ext.compiler_threads) {
@@ -260,7 +242,8 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     gpu->class = quirk->class;
     gpu->batch_class = quirk->class;
     gpu->dot = quirk->dot;
-    take_dispatch_setting(gpu, quirk->indirect);
+    choose_dispatch(gpu, quirk->indirect);
+    choose_persistent(gpu);
     choose_pages(gpu, info);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
@@ -276,6 +259,7 @@ static bool copy_text(char **copy, const char *text, struct glinfer_error *err)
 struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_params *params,
                              struct glinfer_error *err)
 {
+    static const struct gi_settings no_settings;
     struct gi_platform_saved saved;
     struct gi_gpu *gpu = calloc(1, sizeof(*gpu));
     if (!gpu) {
@@ -283,6 +267,7 @@ struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_p
         return NULL;
     }
     gpu->platform = platform;
+    gpu->settings = params->settings ? params->settings : &no_settings;
     if (params->log) {
         gpu->log = *params->log;
     }
@@ -321,12 +306,17 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
 
 bool gi_gpu_is_dispatch_open(const struct gi_gpu *gpu)
 {
-    return gpu->is_dispatch_open && gpu->dispatch_mode == GI_DISPATCH_MODE_AUTO;
+    return gpu->is_dispatch_open;
 }
 
 void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect)
 {
     gpu->limits.is_indirect = is_indirect;
+}
+
+const struct gi_settings *gi_gpu_settings(const struct gi_gpu *gpu)
+{
+    return gpu->settings;
 }
 
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct gi_gpu;
+struct gi_settings;
 
 // What the context offers; zero means "not there". Filled at create, under GLINFER_LIMITS=es31 cut
 // down to what OpenGL ES 3.1 promises (4 storage blocks of 128 MiB, 128 invocations, 16 KiB shared,
@@ -88,7 +89,9 @@ struct gi_gpu_persistent {
 
 struct gi_gpu_params {
     const char *cache_dir;    // as glinfer_device_params.cache_dir
-    const struct gi_log *log; // borrowed, may be NULL
+    const struct gi_log *log; // may be NULL
+    const struct gi_settings
+        *settings; // borrowed; NULL: none. What kernels take may change between recordings
 };
 
 // Reads the limits. Fails with UNSUPPORTED (no compute storage blocks: says what to upgrade),
@@ -102,6 +105,7 @@ void gi_gpu_destroy(struct gi_gpu *gpu);
 bool gi_gpu_is_dispatch_open(const struct gi_gpu *gpu);
 void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
 
+const struct gi_settings *gi_gpu_settings(const struct gi_gpu *gpu); // settings.h; never NULL
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
 // The class whose kernels a batch of a prompt takes: the same, or what measuring found.

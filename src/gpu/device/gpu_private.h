@@ -2,8 +2,8 @@
 #ifndef GI_GPU_GPU_PRIVATE_H
 #define GI_GPU_GPU_PRIVATE_H
 
-#include "gpu/device/dispatch_setting.h"
 #include "gpu/device/gl_ext.h"
+#include "gpu/device/settings.h"
 #include "gpu/memory/buffer.h"
 #include "platform/paged_memory.h"
 
@@ -20,14 +20,14 @@ struct gi_staging {
 };
 
 struct gi_gpu {
-    struct gi_platform *platform; // borrowed
+    struct gi_platform *platform;       // borrowed
+    const struct gi_settings *settings; // borrowed
     struct gi_log log;
     struct gi_limits limits;
     struct gi_gl_ext ext;
     struct gi_staging staging;
     enum gi_gpu_class class, batch_class;
     enum gi_gpu_dot dot;
-    enum gi_dispatch_mode dispatch_mode;
     bool is_dispatch_open; // no row of the device says whether grids should be indirect
     struct gi_gpu_persistent persistent;
     struct {

@@ -5,7 +5,6 @@
 #include "gpu/dispatch/dispatch_table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BLOCK   32
@@ -233,14 +232,10 @@ bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct
 {
     struct glinfer_error own = {0};
     struct probe probe = {.gpu = gpu, .programs = programs, .err = &own};
-    const char *asked = getenv("GLINFER_HALF");
-    const char *held = getenv("GLINFER_LIMITS");
-    if (asked && strcmp(asked, "yes") == 0) {
-        gpu->limits.has_fast_half = true;
-        gpu->limits.keeps_half_denormals = true;
-        return true;
-    }
-    if ((asked && strcmp(asked, "no") == 0) || (held && strcmp(held, "es31") == 0)) {
+    const struct gi_settings *settings = gi_gpu_settings(gpu);
+    gpu->limits.has_fast_half = settings->half == GI_CHOICE_YES;
+    gpu->limits.keeps_half_denormals = settings->half == GI_CHOICE_YES;
+    if (settings->half != GI_CHOICE_NONE || settings->is_es31) {
         return true;
     }
     const bool ok = find_out(&probe);

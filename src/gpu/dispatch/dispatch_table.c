@@ -99,7 +99,7 @@ static bool choose_slot(struct gi_dispatch_table *table, const struct gi_dispatc
                         uint32_t *slot, struct glinfer_error *err)
 {
     bool is_wanted = dispatch->grid.rule != GI_GRID_FIXED ||
-                     table->gpu->dispatch_mode == GI_DISPATCH_MODE_INDIRECT;
+                     table->gpu->settings->dispatch.mode == GI_DISPATCH_MODE_INDIRECT;
     *slot = GI_NO_SLOT;
     return !is_indirect(table) || !is_wanted || find_slot(table, dispatch, slot, err);
 }

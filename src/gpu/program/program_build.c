@@ -32,7 +32,7 @@ void gi_program_describe_source(const struct gi_program *program, struct gi_glsl
     *params = (struct gi_glsl_params){
         .file = program->file,
         .text = program->text,
-        .dir = getenv("GLINFER_GLSL_DIR"),
+        .dir = program->dir,
         .fixed_defines = program->fixed_defines,
         .quant_file = program->quant_file,
         .defines = program->key.defines,

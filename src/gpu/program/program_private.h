@@ -10,8 +10,9 @@ struct gi_program {
     struct gi_program_key key;
     const char *file, *fixed_defines, *quant_file; // literals; quant_file may be NULL
     char *text;                                    // owned: of a test's kernel; NULL: a row's
-    uint32_t capability;                           // GI_CAPABILITY_ bits
-    uint32_t name;                                 // GL program, 0 until built
+    const char *dir;     // borrowed: of the files; NULL: the embedded ones
+    uint32_t capability; // GI_CAPABILITY_ bits
+    uint32_t name;       // GL program, 0 until built
     char *refusal; // owned: why there will be none; NULL: there may, or there was no memory for it
     char label[160];
 

@@ -135,7 +135,7 @@ static void write_label(struct gi_program *program)
     }
 }
 
-// A new program at the end of the table, zeroed; NULL if there is no memory.
+// Returns a new program at the end of the table, otherwise zero; NULL if there is no memory.
 static struct gi_program *append_program(struct gi_program_table *table, struct glinfer_error *err)
 {
     if (table->n_programs == table->capacity) {
@@ -150,7 +150,8 @@ static struct gi_program *append_program(struct gi_program_table *table, struct 
         table->capacity = capacity;
     }
     struct gi_program *program = &table->programs[table->n_programs++];
-    *program = (struct gi_program){0};
+    const char *dir = table->gpu->settings->glsl_dir;
+    *program = (struct gi_program){.dir = *dir ? dir : NULL};
     return program;
 }
 

@@ -30,10 +30,8 @@ bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi
                 const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y,
                 struct glinfer_error *err);
 
-// Whether GLINFER_GEMM may have this text.
-bool gi_gemm_is_tile(const char *text);
-// False where GLINFER_GEMM names what only products in f32 have.
-bool gi_gemm_takes_half(void);
+// False if GLINFER_GEMM names what only products in f32 have.
+bool gi_gemm_takes_half(const struct gi_gpu *gpu);
 
 // Takes qkv[m] (qkv order, bias added), turns q and k by the rotations of position n_past + m,
 // writes q rows in pair order and k, v into the cache.

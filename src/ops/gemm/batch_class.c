@@ -1,9 +1,7 @@
 #include "ops/gemm/batch_class.h"
 
+#include "gpu/device/settings.h"
 #include "gpu/program/program_table.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static enum gi_batch_form class_form(const struct gi_gpu *gpu)
 {
@@ -17,38 +15,26 @@ static enum gi_batch_form class_form(const struct gi_gpu *gpu)
     }
 }
 
-// GLINFER_BATCH. False without it, and where it names nothing that the device has.
-static bool is_form_asked(const struct gi_gpu *gpu, enum gi_batch_form *form)
+// True if GLINFER_BATCH names a form that the device has the program for.
+static bool is_form_asked(const struct gi_gpu *gpu)
 {
-    static const struct {
-        const char *name;
-        enum gi_batch_form form;
-        enum gi_program_id program; // that it is made of
-    } forms[] = {
-        {"split", GI_BATCH_FORM_SPLIT, GI_PROGRAM_GEMM     },
-        {"lane",  GI_BATCH_FORM_LANE,  GI_PROGRAM_GEMM_LANE},
-        {"row",   GI_BATCH_FORM_ROW,   GI_PROGRAM_GEMM_ROW },
+    static const enum gi_program_id programs[] = {
+        [GI_BATCH_FORM_SPLIT] = GI_PROGRAM_GEMM,
+        [GI_BATCH_FORM_LANE] = GI_PROGRAM_GEMM_LANE,
+        [GI_BATCH_FORM_ROW] = GI_PROGRAM_GEMM_ROW,
     };
-    const char *asked = getenv("GLINFER_BATCH");
-    for (size_t i = 0; asked && i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (strcmp(asked, forms[i].name) == 0) {
-            *form = forms[i].form;
-            return gi_program_available(gpu, forms[i].program);
-        }
-    }
-    return false;
+    const struct gi_settings *settings = gi_gpu_settings(gpu);
+    return settings->batch.is_set && gi_program_available(gpu, programs[settings->batch.form]);
 }
 
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
 {
-    enum gi_batch_form form;
-    return is_form_asked(gpu, &form) ? form : class_form(gpu);
+    return is_form_asked(gpu) ? gi_gpu_settings(gpu)->batch.form : class_form(gpu);
 }
 
 bool gi_batch_is_open(const struct gi_gpu *gpu)
 {
-    enum gi_batch_form form;
-    return gi_gpu_class(gpu) == GI_GPU_CLASS_ROW && !is_form_asked(gpu, &form) &&
+    return gi_gpu_class(gpu) == GI_GPU_CLASS_ROW && !is_form_asked(gpu) &&
            gi_program_available(gpu, GI_PROGRAM_GEMM);
 }
 

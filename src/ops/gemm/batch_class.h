@@ -3,15 +3,9 @@
 #define GI_OPS_BATCH_CLASS_H
 
 #include "gpu/device/gpu.h"
+#include "gpu/device/kernel_shape.h"
 
-enum gi_batch_form {
-    GI_BATCH_FORM_SPLIT, // tiles in shared memory: fast shared memory, many registers
-    GI_BATCH_FORM_LANE,  // a row of weights an invocation, few registers: V3D, Mali, Adreno
-    GI_BATCH_FORM_ROW,   // a row of results an invocation, in private memory: llvmpipe
-};
-
-// The form for the device's class. GLINFER_BATCH=split|lane|row in the environment overrides it where
-// the device can.
+// The form for the device's class. GLINFER_BATCH overrides it where the device can.
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu);
 
 // Whether the class alone does not settle the form: on small GPUs that have the registers for the split form,

@@ -1,11 +1,10 @@
+#include "gpu/device/settings.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_class.h"
 #include "ops/gemv/gemv_batch.h"
 #include "ops/record/params.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 // How a device's class spreads the product over groups.
 struct gemm_shape {
@@ -35,32 +34,15 @@ static uint32_t ceil_div(uint32_t n, uint32_t by)
 
 //-- tiles -----------------------------------------------------------------------------------------
 
-// Of the forms that have weights in shared memory.
-enum gemm_tile {
-    GEMM_TILE_NARROW, // glsl/gemm/gemm.comp
-    GEMM_TILE_WHOLE,  // glsl/gemm/gemm_wide.comp
-    GEMM_TILE_SLICED,
-    GEMM_TILE_SMALL,
-    GEMM_TILE_HALVED,
-    GEMM_TILE_HALF, // glsl/gemm/gemm_half.comp, of x in f16: from here on
-    GEMM_TILE_HALF_SLICED,
-    GEMM_TILE_HALF_TALL,
-    GEMM_TILE_COUNT,
-};
-
-// As GLINFER_GEMM and tunings spell them: tokens by rows, and slices.
-static const struct {
-    const char *name;
-    struct gemm_shape shape;
-} tiles[GEMM_TILE_COUNT] = {
-    [GEMM_TILE_NARROW] = {"narrow",  {GI_PROGRAM_GEMM, 64, 64, 2, 0}       },
-    [GEMM_TILE_WHOLE] = {"64x64",   {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 1}  },
-    [GEMM_TILE_SLICED] = {"64x64:3", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 3}  },
-    [GEMM_TILE_SMALL] = {"32x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 32, 4, 2}  },
-    [GEMM_TILE_HALVED] = {"64x64:2", {GI_PROGRAM_GEMM_WIDE, 64, 64, 4, 2}  },
-    [GEMM_TILE_HALF] = {"64x64",   {GI_PROGRAM_GEMM_HALF, 64, 64, 3, 1}  },
-    [GEMM_TILE_HALF_SLICED] = {"64x64:2", {GI_PROGRAM_GEMM_HALF_2, 64, 64, 3, 2}},
-    [GEMM_TILE_HALF_TALL] = {"128x64",  {GI_PROGRAM_GEMM_HALF, 64, 128, 3, 1} },
+static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
+    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM,        64, 64,  2, 0},
+    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 1},
+    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 3},
+    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE,   64, 32,  4, 2},
+    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 2},
+    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF,   64, 64,  3, 1},
+    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF_2, 64, 64,  3, 2},
+    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF,   64, 128, 3, 1},
 };
 
 // Its slices come with the program.
@@ -69,92 +51,68 @@ static bool is_half_program(enum gi_program_id program)
     return program == GI_PROGRAM_GEMM_HALF || program == GI_PROGRAM_GEMM_HALF_2;
 }
 
-static bool is_half_tile(enum gemm_tile tile)
-{
-    return is_half_program(tiles[tile].shape.program);
-}
-
 // Of the types that say QUANT_WORDS.
 static bool has_words(uint32_t type)
 {
     return type == GI_GGML_TYPE_Q4_0;
 }
 
-static bool is_tile_possible(const struct gi_gpu *gpu, enum gemm_tile tile)
+static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
-    const struct gemm_shape *shape = &tiles[tile].shape;
+    const struct gemm_shape *shape = &tiles[tile];
     const uint32_t shared = shape->n_slices * (shape->n_tokens + shape->n_rows) * 32 * 4;
     const uint32_t invocations = shape->n_slices * 128;
     return gi_program_available(gpu, shape->program) && limits->max_shared_size >= shared &&
            limits->max_invocations >= invocations && limits->max_group_size[0] >= invocations;
 }
 
-// text may be NULL. False for what is no tile, or none that the device can run.
+// Reads a tile that the device can run. text may be NULL.
 static bool parse_tile(const struct gi_gpu *gpu, const char *text, bool is_half,
-                       enum gemm_tile *tile)
+                       enum gi_gemm_tile *tile)
 {
-    for (*tile = 0; text && *tile < GEMM_TILE_COUNT; ++*tile) {
-        if (is_half_tile(*tile) == is_half && strcmp(text, tiles[*tile].name) == 0) {
-            return is_tile_possible(gpu, *tile);
-        }
-    }
-    return false;
+    return gi_gemm_tile_parse(text, is_half, tile) && is_tile_possible(gpu, *tile);
 }
 
-bool gi_gemm_is_tile(const char *text)
+bool gi_gemm_takes_half(const struct gi_gpu *gpu)
 {
-    for (enum gemm_tile i = 0; i < GEMM_TILE_COUNT; i++) {
-        if (strcmp(text, tiles[i].name) == 0) {
-            return true;
-        }
-    }
-    return gi_gemv_batch_is_asked(text);
-}
-
-bool gi_gemm_takes_half(void)
-{
-    const char *text = getenv("GLINFER_GEMM");
-    for (enum gemm_tile i = 0; text && i < GEMM_TILE_COUNT; i++) {
-        if (is_half_tile(i) && strcmp(text, tiles[i].name) == 0) {
-            return true;
-        }
-    }
-    return !text || !gi_gemm_is_tile(text);
+    const char *asked = gi_gpu_settings(gpu)->gemm;
+    enum gi_gemm_tile tile;
+    return !*asked || gi_gemm_tile_parse(asked, true, &tile);
 }
 
 // As they measured on an H200: whole groups where they make two waves, three slices where those fill half a
 // wave, small tiles below.
-static enum gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
+static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
     const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
-    enum gemm_tile tile = n_group >= 2 * WAVE_GROUPS  ? GEMM_TILE_WHOLE
-                          : n_group > WAVE_GROUPS / 2 ? GEMM_TILE_SLICED
-                                                      : GEMM_TILE_SMALL;
-    if (tile == GEMM_TILE_SLICED && !is_tile_possible(gpu, tile)) {
-        tile = GEMM_TILE_HALVED;
+    enum gi_gemm_tile tile = n_group >= 2 * WAVE_GROUPS  ? GI_GEMM_TILE_WHOLE
+                             : n_group > WAVE_GROUPS / 2 ? GI_GEMM_TILE_SLICED
+                                                         : GI_GEMM_TILE_SMALL;
+    if (tile == GI_GEMM_TILE_SLICED && !is_tile_possible(gpu, tile)) {
+        tile = GI_GEMM_TILE_HALVED;
     }
-    return is_tile_possible(gpu, tile) ? tile : GEMM_TILE_NARROW;
+    return is_tile_possible(gpu, tile) ? tile : GI_GEMM_TILE_NARROW;
 }
 
-static enum gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
+static enum gi_gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
+                                         uint32_t n_rows)
 {
     const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
     const bool is_sliced =
-        n_group < 2 * WAVE_GROUPS && is_tile_possible(gpu, GEMM_TILE_HALF_SLICED);
-    return is_sliced ? GEMM_TILE_HALF_SLICED : GEMM_TILE_HALF;
+        n_group < 2 * WAVE_GROUPS && is_tile_possible(gpu, GI_GEMM_TILE_HALF_SLICED);
+    return is_sliced ? GI_GEMM_TILE_HALF_SLICED : GI_GEMM_TILE_HALF;
 }
 
 static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
-                          bool is_half, enum gemm_tile tile)
+                          bool is_half, enum gi_gemm_tile tile)
 {
     struct gi_tuning_site *site;
-    const uint32_t number = gi_tuning_note(recorder->sites, key, tiles[tile].name, &site);
-    const char *asked = getenv("GLINFER_GEMM");
-    const bool is_open = !asked || !gi_gemm_is_tile(asked);
-    for (enum gemm_tile i = 0; site && is_open && i < GEMM_TILE_COUNT; i++) {
-        if (is_half_tile(i) == is_half && is_tile_possible(recorder->gpu, i)) {
-            gi_tuning_offer(site, tiles[i].name);
+    const uint32_t number = gi_tuning_note(recorder->sites, key, gi_gemm_tile_name(tile), &site);
+    const bool is_open = !*gi_gpu_settings(recorder->gpu)->gemm;
+    for (enum gi_gemm_tile i = 0; site && is_open && i < GI_GEMM_TILE_COUNT; i++) {
+        if (gi_gemm_tile_is_half(i) == is_half && is_tile_possible(recorder->gpu, i)) {
+            gi_tuning_offer(site, gi_gemm_tile_name(i));
         }
     }
     return number;
@@ -172,14 +130,14 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
         .n_cols = n_cols,
         .extent = n_tokens,
     };
-    enum gemm_tile tile;
-    if (!parse_tile(recorder->gpu, getenv("GLINFER_GEMM"), is_half, &tile) &&
+    enum gi_gemm_tile tile;
+    if (!parse_tile(recorder->gpu, gi_gpu_settings(recorder->gpu)->gemm, is_half, &tile) &&
         !parse_tile(recorder->gpu, gi_tuning_find(recorder->tuning, &key), is_half, &tile)) {
         tile = is_half ? class_half_tile(recorder->gpu, n_tokens, part->n_rows)
                        : class_tile(recorder->gpu, n_tokens, part->n_rows);
     }
     *site = recorder->sites ? note_site(recorder, &key, is_half, tile) : 0;
-    return tiles[tile].shape;
+    return tiles[tile];
 }
 
 //-- all forms -------------------------------------------------------------------------------------

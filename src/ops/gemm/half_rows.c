@@ -30,7 +30,8 @@ struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_
 {
     const uint32_t n_tokens = (uint32_t)(rows->range.size / (rows->stride * sizeof(float)));
     struct gi_rows half = *rows;
-    half.is_half = recorder->is_half && gi_gemm_takes_half() && n_tokens >= MIN_TOKENS &&
+    half.is_half = recorder->is_half && gi_gemm_takes_half(recorder->gpu) &&
+                   n_tokens >= MIN_TOKENS &&
                    gi_program_available(recorder->gpu, GI_PROGRAM_GEMM_HALF) &&
                    gi_batch_form(recorder->gpu) == GI_BATCH_FORM_SPLIT &&
                    gi_half_rows_size(n_tokens, rows->stride) <= rows->range.size;

@@ -12,9 +12,6 @@
 // Whether the projections that follow read the sums of x that producers can leave behind it (stream.h).
 bool gi_gemv_wants_sums(const struct gi_gpu *gpu);
 
-// Whether GLINFER_GEMV may have this text.
-bool gi_gemv_is_shape(const char *text);
-
 // Whether the next op writes a cache of the layer's types: q8_0 takes whole blocks.
 bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer);
 

@@ -1,23 +1,17 @@
 #include "ops/gemv/gemv_batch.h"
 
+#include "gpu/device/settings.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_class.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-// How the product is spread over groups; glsl/gemv/gemv_batch.comp explains them.
-struct shape {
-    uint32_t wg_size, pairs, lane_pairs, tokens;
-};
 
 // The first row that is possible for a part of at least min_pair pairs. Measured on an H200 with the
 // projections of SmolLM2, Llama 1B and 8B: the fewer the rows, the more slices of k it takes to have the
 // whole machine load. Tiles are as fast from about 32 tokens on of the largest, later of others.
 static const struct {
     uint32_t min_pair;
-    struct shape shape;
+    struct gi_gemv_batch_shape shape;
 } rows[] = {
     {256, {256, 2, 2, 8}},
     {0,   {256, 1, 1, 4}},
@@ -41,7 +35,7 @@ static bool has_subgroups(const struct gi_gpu *gpu)
 
 // A pool of invocations, 8 a slice of k, shares LANE_PAIRS pairs. Sums of slices, with subgroups of
 // subgroups, have to fit into shared memory.
-static bool is_possible(const struct shape *shape, const struct gi_gpu *gpu)
+static bool is_possible(const struct gi_gemv_batch_shape *shape, const struct gi_gpu *gpu)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const bool is_sound = is_power(shape->wg_size) && is_power(shape->pairs) &&
@@ -54,27 +48,10 @@ static bool is_possible(const struct shape *shape, const struct gi_gpu *gpu)
                             limits->max_shared_size;
 }
 
-// What few[:wg_size:pairs:lane_pairs:tokens] asks for; false where it leaves the shape open. text may be NULL.
-static bool parse_shape(const char *text, struct shape *shape)
+static struct gi_gemv_batch_shape choose_shape(const struct gi_gpu *gpu, uint32_t n_pair)
 {
-    int end = 0;
-    return text &&
-           // NOLINTNEXTLINE(cert-err34-c): what a number too large becomes is no shape that is possible
-           sscanf(text, "few:%u:%u:%u:%u%n", &shape->wg_size, &shape->pairs, &shape->lane_pairs,
-                  &shape->tokens, &end) == 4 &&
-           text[end] == 0;
-}
-
-bool gi_gemv_batch_is_asked(const char *text)
-{
-    struct shape shape;
-    return strcmp(text, "few") == 0 || parse_shape(text, &shape);
-}
-
-static struct shape choose_shape(const struct gi_gpu *gpu, uint32_t n_pair)
-{
-    struct shape asked;
-    if (parse_shape(getenv("GLINFER_GEMM"), &asked) && is_possible(&asked, gpu)) {
+    struct gi_gemv_batch_shape asked;
+    if (gi_gemv_batch_shape_parse(gi_gpu_settings(gpu)->gemm, &asked) && is_possible(&asked, gpu)) {
         return asked;
     }
     uint32_t i = 0;
@@ -86,12 +63,11 @@ static struct shape choose_shape(const struct gi_gpu *gpu, uint32_t n_pair)
 
 bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
 {
-    const char *asked = getenv("GLINFER_GEMM");
+    const char *asked = gi_gpu_settings(gpu)->gemm;
     if (gi_batch_form(gpu) != GI_BATCH_FORM_SPLIT) {
         return false;
     }
-    return asked && gi_gemm_is_tile(asked) ? gi_gemv_batch_is_asked(asked)
-                                           : max_tokens <= gi_batch_few_tokens(gpu);
+    return *asked ? strncmp(asked, "few", 3) == 0 : max_tokens <= gi_batch_few_tokens(gpu);
 }
 
 bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
@@ -99,7 +75,7 @@ bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                           const struct gi_rows *y, const struct gi_gemm_params *params,
                           struct glinfer_error *err)
 {
-    const struct shape shape = choose_shape(recorder->gpu, part->n_rows / 16);
+    const struct gi_gemv_batch_shape shape = choose_shape(recorder->gpu, part->n_rows / 16);
     const struct gi_program_key key = {
         .id = has_subgroups(recorder->gpu) ? GI_PROGRAM_GEMV_BATCH_SUBGROUP : GI_PROGRAM_GEMV_BATCH,
         .quant = part->quant->type,

@@ -7,9 +7,6 @@
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
-// Whether a text asks for it in GLINFER_GEMM.
-bool gi_gemv_batch_is_asked(const char *text);
-
 // Whether batches of at most max_tokens go this way on the device.
 bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens);
 

@@ -1,10 +1,7 @@
 #include "ops/gemv/gemv_shape.h"
 
+#include "gpu/device/settings.h"
 #include "ops/gemv/gemv.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 // The first row that is possible for a device's class and a part of at least min_pair pairs and min_block blocks.
 // One that leaves pairs open, 0, gives a group as many as let max_groups take all in one pass, and wg_size invocations
@@ -47,61 +44,12 @@ static const struct shape_row rows[] = {
     {GI_GPU_CLASS_SPLIT,    0,    0,   {GI_GEMV_FORM_SPLIT, 128, 1, 0}  },
 };
 
-static const char *const form_names[] = {
-    [GI_GEMV_FORM_SPLIT] = "split",     [GI_GEMV_FORM_F16] = "f16",
-    [GI_GEMV_FORM_ROW] = "row",         [GI_GEMV_FORM_TEXEL] = "texel",
-    [GI_GEMV_FORM_HALVES] = "halves",   [GI_GEMV_FORM_BYTES] = "bytes",
-    [GI_GEMV_FORM_PLACES] = "places",   [GI_GEMV_FORM_BITS] = "bits",
-    [GI_GEMV_FORM_TEXBITS] = "texbits",
-};
-
-// Takes ":number" from the front of a text, if it is there.
-static const char *parse_number(const char *text, uint32_t *number)
+// Reads what GLINFER_GEMV asks for. Returns false without it.
+static bool is_shape_asked(const struct gi_gpu *gpu, struct gi_gemv_shape *shape)
 {
-    if (*text != ':' || text[1] < '0' || text[1] > '9') {
-        return text;
-    }
-    char *end;
-    *number = (uint32_t)strtoul(text + 1, &end, 10);
-    return end;
-}
-
-// Reads form[:wg_size[:pairs[:max_groups]]]; false if it is nothing that is understood. text may be NULL.
-static bool parse_shape(const char *text, struct gi_gemv_shape *shape)
-{
-    static const struct gi_gemv_shape defaults[] = {
-        [GI_GEMV_FORM_SPLIT] = {GI_GEMV_FORM_SPLIT,   128, 1, 0},
-        [GI_GEMV_FORM_F16] = {GI_GEMV_FORM_F16,     128, 1, 0},
-        [GI_GEMV_FORM_ROW] = {GI_GEMV_FORM_ROW,     64,  1, 0},
-        [GI_GEMV_FORM_TEXEL] = {GI_GEMV_FORM_TEXEL,   8,   4, 0},
-        [GI_GEMV_FORM_HALVES] = {GI_GEMV_FORM_HALVES,  64,  1, 0},
-        [GI_GEMV_FORM_BYTES] = {GI_GEMV_FORM_BYTES,   64,  1, 0},
-        [GI_GEMV_FORM_PLACES] = {GI_GEMV_FORM_PLACES,  64,  1, 0},
-        [GI_GEMV_FORM_BITS] = {GI_GEMV_FORM_BITS,    64,  1, 0},
-        [GI_GEMV_FORM_TEXBITS] = {GI_GEMV_FORM_TEXBITS, 64,  1, 0},
-    };
-    for (size_t i = 0; text && i < sizeof(form_names) / sizeof(form_names[0]); i++) {
-        size_t size = strlen(form_names[i]);
-        if (strncmp(text, form_names[i], size) == 0) {
-            *shape = defaults[i];
-            const char *rest = parse_number(text + size, &shape->wg_size);
-            rest = parse_number(rest, &shape->pairs);
-            return *parse_number(rest, &shape->max_groups) == 0;
-        }
-    }
-    return false;
-}
-
-bool gi_gemv_is_shape(const char *text)
-{
-    struct gi_gemv_shape shape;
-    return parse_shape(text, &shape);
-}
-
-// What GLINFER_GEMV asks for. False without it, and where it says nothing that is understood.
-static bool is_shape_asked(struct gi_gemv_shape *shape)
-{
-    return parse_shape(getenv("GLINFER_GEMV"), shape);
+    const struct gi_settings *settings = gi_gpu_settings(gpu);
+    *shape = settings->gemv.shape;
+    return settings->gemv.is_set;
 }
 
 static bool is_power(uint32_t n)
@@ -156,8 +104,8 @@ bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weigh
 static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
                             const struct gi_weight_part *part, uint32_t n_block)
 {
-    struct gi_gemv_shape asked;
-    return (recorder->is_half || is_shape_asked(&asked)) && has_f16(recorder, part) &&
+    const struct gi_settings *settings = gi_gpu_settings(recorder->gpu);
+    return (recorder->is_half || settings->gemv.is_set) && has_f16(recorder, part) &&
            n_block * F16_BLOCK_SIZE + partials_size(recorder->gpu, shape) <=
                gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
@@ -307,7 +255,8 @@ bool gi_gemv_streams(const struct gi_recorder *recorder)
 bool gi_gemv_prefers_dot(const struct gi_gpu *gpu)
 {
     struct gi_gemv_shape shape;
-    return is_shape_asked(&shape) ? gi_gemv_has_dot(&shape) : gi_gpu_dot(gpu) != GI_GPU_DOT_PLAIN;
+    return is_shape_asked(gpu, &shape) ? gi_gemv_has_dot(&shape)
+                                       : gi_gpu_dot(gpu) != GI_GPU_DOT_PLAIN;
 }
 
 static struct gi_gemv_shape close_shape(const struct gi_gemv_shape *shape, uint32_t n_pair)
@@ -328,8 +277,8 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
     if (recorder->group_size) {
         return resident_shape(recorder, part, n_block);
     }
-    if ((is_shape_asked(&shape) && is_possible(&shape, recorder, part, n_block)) ||
-        (parse_shape(gi_tuning_find(recorder->tuning, key), &shape) &&
+    if ((is_shape_asked(gpu, &shape) && is_possible(&shape, recorder, part, n_block)) ||
+        (gi_gemv_shape_parse(gi_tuning_find(recorder->tuning, key), &shape) &&
          is_possible(&shape, recorder, part, n_block))) {
         return shape;
     }
@@ -347,12 +296,6 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
 }
 
 //-- candidates ------------------------------------------------------------------------------------
-
-static void write_shape(const struct gi_gemv_shape *shape, char text[GI_TUNING_SHAPE_SIZE])
-{
-    snprintf(text, GI_TUNING_SHAPE_SIZE, "%s:%u:%u:%u", form_names[shape->form], shape->wg_size,
-             shape->pairs, shape->max_groups);
-}
 
 // Powers of two from min to max.
 struct candidates {
@@ -410,7 +353,7 @@ static void offer(const struct gi_recorder *recorder, const struct gi_weight_par
     if (is_possible(shape, recorder, part, n_block) &&
         is_worthwhile(row, shape, part->n_rows / 16, n_block)) {
         char text[GI_TUNING_SHAPE_SIZE];
-        write_shape(shape, text);
+        gi_gemv_shape_write(shape, text, sizeof(text));
         gi_tuning_offer(site, text);
     }
 }
@@ -436,10 +379,9 @@ static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tu
                           const struct gi_gemv_shape *shape)
 {
     struct gi_tuning_site *site;
-    struct gi_gemv_shape asked;
-    const bool is_asked = is_shape_asked(&asked);
+    const bool is_asked = gi_gpu_settings(recorder->gpu)->gemv.is_set;
     char text[GI_TUNING_SHAPE_SIZE];
-    write_shape(shape, text);
+    gi_gemv_shape_write(shape, text, sizeof(text));
     const uint32_t number = gi_tuning_note(recorder->sites, key, text, &site);
     for (size_t i = 0; site && i < sizeof(candidates) / sizeof(candidates[0]); i++) {
         if (candidates[i].class == gi_gpu_class(recorder->gpu) && !is_asked) {

@@ -3,33 +3,13 @@
 #ifndef GI_OPS_GEMV_SHAPE_H
 #define GI_OPS_GEMV_SHAPE_H
 
+#include "gpu/device/kernel_shape.h"
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
-
-// glsl/gemv/gemv.glsl explains them.
-enum gi_gemv_form {
-    GI_GEMV_FORM_SPLIT,
-    GI_GEMV_FORM_F16, // split, products in f16
-    GI_GEMV_FORM_ROW,
-    GI_GEMV_FORM_TEXEL,
-    GI_GEMV_FORM_HALVES, // from here on GI_GEMV_FORM_ROW with the DOT of glsl/quant/dot.glsl
-    GI_GEMV_FORM_BYTES,
-    GI_GEMV_FORM_PLACES,
-    GI_GEMV_FORM_BITS,
-    GI_GEMV_FORM_TEXBITS, // the same through buffer textures
-    GI_GEMV_FORM_COUNT,
-};
 
 // Blocks of x in pairs of halves that groups that stay have in shared memory at a time: 20 KiB of what all stages of
 // a program share.
 #define GI_RESIDENT_BLOCKS 256u
-
-struct gi_gemv_shape {
-    enum gi_gemv_form form;
-    uint32_t wg_size;
-    uint32_t pairs;      // of a group if split, else of an invocation and a power of two
-    uint32_t max_groups; // split: groups loop so that there are no more; 0: one pass each
-};
 
 // Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else the class
 // table's; what the device cannot run is passed over. Where the recorder collects sites *site is set to the

@@ -116,7 +116,7 @@ for shape in splitt split: split:x row:64:1:0:1; do
 done
 warned 'GLINFER_GLSL_DIR=/no/where is not known and left out: expected a folder' GLINFER_GLSL_DIR=/no/where
 for numbers in :0 :8:7 :1:96 :1:2048 :1:128:x; do
-    warned "GLINFER_DISPATCH=persistent$numbers is not known and left out: expected ordinary, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024" \
+    warned "GLINFER_DISPATCH=persistent$numbers is not known and left out: expected multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024" \
         GLINFER_DISPATCH=persistent$numbers
 done
 if ! grep -q 'subgroups  *yes' devices; then

@@ -32,8 +32,8 @@ check 'what was found is kept' "$(cat "$dir"/cache/glinfer/persistent/* | wc -l 
 
 "$glinfer" compile-job </dev/null
 check 'no job' $? 1
-GLINFER_DISPATCH=ordinary run --json | grep -q '"dispatch":"direct"'
-check 'ordinary is obeyed' $? 0
+GLINFER_DISPATCH=multi run --json | grep -q '"dispatch":"direct"'
+check 'multi is obeyed' $? 0
 
 cp -r "$glsl" "$dir/glsl" || exit 1
 sed -i 's/StepNow(state.token,/StepNow(state.token + 1u,/' "$dir/glsl/persistent/grid_walk.glsl"

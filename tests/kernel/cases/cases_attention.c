@@ -354,7 +354,7 @@ static bool run_attention_batch(struct kt_run *run, size_t index)
     struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};
     bool is_good = !run->has_failed &&
-                   setenv("GLINFER_BATCH", batch_shapes[index % COUNT(batch_shapes)], 1) == 0 &&
+                   kt_set(run, "GLINFER_BATCH", batch_shapes[index % COUNT(batch_shapes)]) &&
                    (gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule,
                                           &q, &out, &err) ||
                     kt_fail(run, "%s", err.message)) &&
@@ -419,7 +419,7 @@ static bool run_agree(struct kt_run *run, size_t index)
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};
     float *first = kt_alloc(size, 1);
     bool is_good =
-        !run->has_failed && unsetenv("GLINFER_BATCH") == 0 &&
+        !run->has_failed && kt_set(run, "GLINFER_BATCH", NULL) &&
         ((gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule, &q, &out,
                                 &err) &&
           gi_op_attention(&run->recorder, "attention", &a.layer.kv, &a.rule, &scratch, &err)) ||

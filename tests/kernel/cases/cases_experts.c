@@ -258,7 +258,7 @@ static bool run_batch(struct kt_run *run, size_t index)
     struct gi_rows input;
     bool is_good = init(&m, run, c);
     m.input = make_rows(run, "input", &input, c->n_tokens, pad32(c->n_embd), 1);
-    is_good = is_good && setenv("GLINFER_GEMV", shapes[index % COUNT(shapes)], 1) == 0 &&
+    is_good = is_good && kt_set(run, "GLINFER_GEMV", shapes[index % COUNT(shapes)]) &&
               record_batch(run, &m, &input) && kt_seal(run) && kt_replay(run, 0, c->n_tokens) &&
               read_back(run, &m);
     for (uint32_t t = 0; is_good && t < c->n_tokens; t++) {
@@ -308,11 +308,11 @@ static void name_step(size_t index, char *text, size_t size)
 static bool set_form(struct kt_run *run, size_t form)
 {
     if (form < COUNT(shapes)) {
-        return setenv("GLINFER_GEMV", shapes[form], 1) == 0;
+        return kt_set(run, "GLINFER_GEMV", shapes[form]);
     }
     run->recorder.group_size = stays[form - COUNT(shapes)];
     run->recorder.n_groups = 3;
-    return unsetenv("GLINFER_GEMV") == 0;
+    return kt_set(run, "GLINFER_GEMV", NULL);
 }
 
 static bool fits(const struct kt_run *run, size_t form)

@@ -103,8 +103,8 @@ static bool run_gemm_case(struct kt_run *run, const struct gemm_case *c,
     float *before = kt_alloc((size_t)c->n_tokens * y_stride, sizeof(float));
     struct gi_rows x_rows = kt_rows(run, "x", x, c->n_tokens, x_stride);
     struct gi_rows y = kt_rows(run, "y", before, c->n_tokens, y_stride);
-    setenv("GLINFER_BATCH", shape->batch, 1);
-    setenv("GLINFER_GEMM", shape->gemm, 1);
+    kt_set(run, "GLINFER_BATCH", shape->batch);
+    kt_set(run, "GLINFER_GEMM", shape->gemm);
     bool is_good = kt_weight_init(&weight, run,
                                   &(struct kt_weight_params){.type = c->type,
                                                              .n_rows = c->n_rows,

@@ -84,14 +84,14 @@ bool kt_gemv_set_shape(struct kt_run *run, const struct kt_gemv_variant *variant
         run->recorder.n_groups = stay->n;
         run->recorder.is_half = stay->is_half;
         roundings = stay->is_half ? F16_ROUNDINGS : ROUNDINGS;
-        return unsetenv("GLINFER_GEMV") == 0;
+        return kt_set(run, "GLINFER_GEMV", NULL);
     }
     bool is_texel = strstr(shape_names[variant->shape], "tex") != NULL;
     roundings = strncmp(shape_names[variant->shape], "f16", 3) == 0 ? F16_ROUNDINGS : ROUNDINGS;
     if (is_texel && strstr(gi_gpu_platform(run->gpu)->renderer, "softpipe")) {
-        return unsetenv("GLINFER_GEMV") == 0;
+        return kt_set(run, "GLINFER_GEMV", NULL);
     }
-    return setenv("GLINFER_GEMV", shape_names[variant->shape], 1) == 0;
+    return kt_set(run, "GLINFER_GEMV", shape_names[variant->shape]);
 }
 
 double kt_gemv_roundings(void)

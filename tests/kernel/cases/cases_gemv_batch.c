@@ -119,8 +119,8 @@ static bool run_case(struct kt_run *run, size_t index)
                                             .max_part_rows = c->max_part_rows,
                                             .has_bias = c->has_bias};
     const struct few_shape *shape = &few_shapes[index % COUNT(few_shapes)];
-    setenv("GLINFER_BATCH", shape->batch, 1);
-    setenv("GLINFER_GEMM", shape->gemm, 1);
+    kt_set(run, "GLINFER_BATCH", shape->batch);
+    kt_set(run, "GLINFER_GEMM", shape->gemm);
     bool is_good = kt_weight_init(&weight, run, &params) &&
                    (gi_op_gemm(&run->recorder, "gemv_batch", &weight.weight, &x_rows, c->is_added,
                                scale, &y_rows, &err) ||

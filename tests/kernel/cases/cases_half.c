@@ -67,16 +67,16 @@ static bool record_gemm(struct kt_run *run, const struct gemm_case *c,
                         const struct gi_rows *y)
 {
     struct glinfer_error err;
-    setenv("GLINFER_BATCH", "split", 1);
-    setenv("GLINFER_GEMM", c->tile, 1);
+    kt_set(run, "GLINFER_BATCH", "split");
+    kt_set(run, "GLINFER_GEMM", c->tile);
     run->recorder.is_half = true;
     const uint64_t size = gi_half_rows_size(c->n_tokens, c->n_cols);
     const struct gi_rows halves = {kt_range(run, "halves", NULL, (size_t)size), c->n_cols, true};
     const bool is_good =
         gi_op_half_rows(&run->recorder, "half_rows", x, c->n_cols, &halves, &err) &&
         gi_op_gemm(&run->recorder, "gemm", weight, &halves, c->is_added, scale, y, &err);
-    unsetenv("GLINFER_BATCH");
-    unsetenv("GLINFER_GEMM");
+    kt_set(run, "GLINFER_BATCH", NULL);
+    kt_set(run, "GLINFER_GEMM", NULL);
     return is_good || kt_fail(run, "%s", err.message);
 }
 

@@ -218,10 +218,10 @@ static bool run_half(struct kt_run *run, size_t index)
     const struct gi_rows halves = {
         kt_range(run, "f16", NULL, (size_t)gi_half_rows_size(c->n_tokens, c->width)), stride, true};
     bool is_there;
-    setenv("GLINFER_BATCH", "split", 1);
+    kt_set(run, "GLINFER_BATCH", "split");
     bool is_good =
         record(run, c, &floats, &halves, &is_there, &err) || kt_fail(run, "%s", err.message);
-    unsetenv("GLINFER_BATCH");
+    kt_set(run, "GLINFER_BATCH", NULL);
     return is_good && (!is_there || (kt_seal(run) && kt_replay(run, c->n_past, c->n_tokens) &&
                                      compare(run, c, &halves, &floats)));
 }

@@ -1,0 +1,199 @@
+#include "gpu/device/settings.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+//-- GLINFER_DISPATCH ------------------------------------------------------------------------------
+
+enum {
+    MAX_GROUPS = 65535,
+    MIN_SIZE = 64,
+    MAX_SIZE = 1024,
+};
+
+// Takes ":number" from the front of *text. Returns false if what is there is not a number from least to most.
+static bool take_number(const char **text, uint64_t least, uint64_t most, uint32_t *number)
+{
+    const char *digit = *text + 1;
+    uint64_t value = 0;
+    if (**text != ':' || *digit < '0' || *digit > '9') {
+        return false;
+    }
+    for (; *digit >= '0' && *digit <= '9' && value <= most; digit++) {
+        value = value * 10 + (uint64_t)(*digit - '0');
+    }
+    *number = (uint32_t)value;
+    *text = digit;
+    return value >= least && value <= most;
+}
+
+// Takes a size that kernels can halve again and again.
+static bool take_size(const char **text, uint32_t *size)
+{
+    return take_number(text, MIN_SIZE, MAX_SIZE, size) && (*size & (*size - 1)) == 0;
+}
+
+static bool take_numbers(const char *text, struct gi_dispatch_setting *setting)
+{
+    struct gi_persistent_params *params = &setting->persistent;
+    if (*text && !take_number(&text, 1, MAX_GROUPS, &params->n_groups)) {
+        return false;
+    }
+    if (*text && !take_size(&text, &params->group_size)) {
+        return false;
+    }
+    setting->has_spins = *text != '\0';
+    return !setting->has_spins ||
+           (take_number(&text, 0, UINT32_MAX, &params->max_spins) && *text == '\0');
+}
+
+static bool set_dispatch(struct gi_settings *settings, const char *text)
+{
+    static const struct {
+        const char *name;
+        enum gi_dispatch_mode mode;
+        enum gi_persistent_mode persistent_mode;
+    } modes[] = {
+        {"multi",      GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_NEVER     },
+        {"direct",     GI_DISPATCH_MODE_DIRECT,   GI_PERSISTENT_NEVER     },
+        {"indirect",   GI_DISPATCH_MODE_INDIRECT, GI_PERSISTENT_NEVER     },
+        {"persistent", GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_AT_ONCE   },
+        {"background", GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_BACKGROUND},
+    };
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        const size_t size = strlen(modes[i].name);
+        if (strncmp(text, modes[i].name, size) == 0) {
+            settings->dispatch = (struct gi_dispatch_setting){
+                .is_set = true, .mode = modes[i].mode, .persistent_mode = modes[i].persistent_mode};
+            return modes[i].persistent_mode == GI_PERSISTENT_NEVER
+                       ? text[size] == '\0'
+                       : take_numbers(text + size, &settings->dispatch);
+        }
+    }
+    return false;
+}
+
+//-- the others ------------------------------------------------------------------------------------
+
+static bool set_limits(struct gi_settings *settings, const char *text)
+{
+    settings->is_es31 = strcmp(text, "es31") == 0;
+    return settings->is_es31;
+}
+
+static bool set_gemm(struct gi_settings *settings, const char *text)
+{
+    enum gi_gemm_tile tile;
+    struct gi_gemv_batch_shape shape;
+    snprintf(settings->gemm, sizeof(settings->gemm), "%s", text);
+    return strlen(text) < sizeof(settings->gemm) &&
+           (gi_gemm_tile_parse(text, false, &tile) || gi_gemm_tile_parse(text, true, &tile) ||
+            strcmp(text, "few") == 0 || gi_gemv_batch_shape_parse(text, &shape));
+}
+
+static bool set_gemv(struct gi_settings *settings, const char *text)
+{
+    settings->gemv.is_set = gi_gemv_shape_parse(text, &settings->gemv.shape);
+    return settings->gemv.is_set;
+}
+
+static bool set_batch(struct gi_settings *settings, const char *text)
+{
+    settings->batch.is_set = gi_batch_form_parse(text, &settings->batch.form);
+    return settings->batch.is_set;
+}
+
+static bool set_choice(enum gi_choice *choice, const char *text, const char *yes, const char *no)
+{
+    *choice = strcmp(text, yes) == 0  ? GI_CHOICE_YES
+              : strcmp(text, no) == 0 ? GI_CHOICE_NO
+                                      : GI_CHOICE_NONE;
+    return *choice != GI_CHOICE_NONE;
+}
+
+static bool set_half(struct gi_settings *settings, const char *text)
+{
+    return set_choice(&settings->half, text, "yes", "no");
+}
+
+static bool set_pages(struct gi_settings *settings, const char *text)
+{
+    return set_choice(&settings->large_pages, text, "large", "small");
+}
+
+static bool set_path(char path[GI_SETTING_PATH_SIZE], const char *text)
+{
+    return snprintf(path, GI_SETTING_PATH_SIZE, "%s", text) < GI_SETTING_PATH_SIZE;
+}
+
+static bool set_glsl_dir(struct gi_settings *settings, const char *text)
+{
+    struct stat status;
+    return set_path(settings->glsl_dir, text) && stat(text, &status) == 0 &&
+           S_ISDIR(status.st_mode);
+}
+
+// Whether the file can be read is for its reader to say.
+static bool set_tuning(struct gi_settings *settings, const char *text)
+{
+    return set_path(settings->tuning, text);
+}
+
+//-- all -------------------------------------------------------------------------------------------
+
+#define FIELD(name) offsetof(struct gi_settings, name), sizeof(((struct gi_settings *)0)->name)
+
+static const struct row {
+    const char *variable;
+    bool (*set)(struct gi_settings *settings, const char *text);
+    size_t offset, size; // of the field that it sets
+    const char *expected;
+} rows[] = {
+    {"GLINFER_DISPATCH", set_dispatch, FIELD(dispatch),
+     "multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], "
+     "GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024"                       },
+    {"GLINFER_LIMITS",   set_limits,   FIELD(is_es31),     "es31"              },
+    {"GLINFER_GEMM",     set_gemm,     FIELD(gemm),
+     "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few"                 },
+    {"GLINFER_GEMV",     set_gemv,     FIELD(gemv),
+     "split, f16, row, texel, halves, bytes, places, bits or texbits"          },
+    {"GLINFER_HALF",     set_half,     FIELD(half),        "yes or no"         },
+    {"GLINFER_BATCH",    set_batch,    FIELD(batch),       "split, lane or row"},
+    {"GLINFER_PAGES",    set_pages,    FIELD(large_pages), "large or small"    },
+    {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir),    "a folder"          },
+    {"GLINFER_TUNING",   set_tuning,   FIELD(tuning),      "off or a file"     },
+};
+
+static bool set_row(struct gi_settings *settings, const struct row *row, const char *text)
+{
+    memset((char *)settings + row->offset, 0, row->size);
+    if (!text || !*text || row->set(settings, text)) {
+        return true;
+    }
+    memset((char *)settings + row->offset, 0, row->size);
+    return false;
+}
+
+bool gi_settings_set(struct gi_settings *settings, const char *variable, const char *text)
+{
+    const struct row *row = rows;
+    while (strcmp(row->variable, variable) != 0) {
+        row++;
+        assert(row < rows + sizeof(rows) / sizeof(rows[0]));
+    }
+    return set_row(settings, row, text);
+}
+
+void gi_settings_read(struct gi_settings *settings, const struct gi_log *log)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *text = getenv(rows[i].variable);
+        if (!set_row(settings, &rows[i], text)) {
+            gi_log_write(log, GLINFER_LOG_WARN, "%s=%s is not known and left out: expected %s",
+                         rows[i].variable, text, rows[i].expected);
+        }
+    }
+}

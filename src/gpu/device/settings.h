@@ -1,0 +1,58 @@
+// What the variables GLINFER_... of the environment ask for. They are for comparing and for finding faults; all zero is
+// what a user has. Read once, by who opens a device, and carried by the gpu (gi_gpu_settings), which borrows them; tests
+// fill the struct themselves. Knows no GL calls.
+#ifndef GI_GPU_SETTINGS_H
+#define GI_GPU_SETTINGS_H
+
+#include "gpu/device/gpu.h"
+#include "gpu/device/kernel_shape.h"
+
+// How grids that change are dispatched.
+enum gi_dispatch_mode {
+    GI_DISPATCH_MODE_AUTO, // as the device's class says
+    GI_DISPATCH_MODE_DIRECT,
+    GI_DISPATCH_MODE_INDIRECT, // every grid, those that never change too
+};
+
+enum gi_choice {
+    GI_CHOICE_NONE, // the device's to say
+    GI_CHOICE_NO,
+    GI_CHOICE_YES,
+};
+
+struct gi_dispatch_setting {
+    bool is_set; // else all is the device's to say
+    enum gi_dispatch_mode mode;
+    enum gi_persistent_mode persistent_mode;
+    struct gi_persistent_params persistent; // what the text leaves out is 0
+    bool has_spins;                         // 0 spins are asked for: every wait faults
+};
+
+#define GI_SETTING_PATH_SIZE 4096
+
+struct gi_settings {
+    struct gi_dispatch_setting dispatch; // GLINFER_DISPATCH
+    bool is_es31;                        // GLINFER_LIMITS: no more than OpenGL ES 3.1 promises
+    struct {
+        bool is_set;
+        struct gi_gemv_shape shape;
+    } gemv;        // GLINFER_GEMV
+    char gemm[32]; // GLINFER_GEMM: a tile's name, few or a shape of few; "": none
+    struct {
+        bool is_set;
+        enum gi_batch_form form;
+    } batch;                             // GLINFER_BATCH
+    enum gi_choice half;                 // GLINFER_HALF: fast halves, in place of the probe
+    enum gi_choice large_pages;          // GLINFER_PAGES
+    char glsl_dir[GI_SETTING_PATH_SIZE]; // GLINFER_GLSL_DIR; "": the embedded kernels
+    char tuning[GI_SETTING_PATH_SIZE]; // GLINFER_TUNING: off or a file; "": what was measured here
+};
+
+// Fills *settings from the environment. Warns of each variable that says something unknown and leaves it out.
+void gi_settings_read(struct gi_settings *settings, const struct gi_log *log);
+
+// Sets one of them as its variable would be; NULL and "" clear it. Returns false, with the setting cleared, if the text
+// is not known.
+bool gi_settings_set(struct gi_settings *settings, const char *variable, const char *text);
+
+#endif

@@ -1,0 +1,183 @@
+// What the variables GLINFER_... may say, and what is refused.
+#include "gpu/device/settings.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct gi_settings settings;
+
+static const struct gi_dispatch_setting *set_dispatch(const char *text)
+{
+    assert_true(gi_settings_set(&settings, "GLINFER_DISPATCH", text));
+    return &settings.dispatch;
+}
+
+static void modes_are_known_by_name(void **state)
+{
+    const struct gi_dispatch_setting *setting;
+    (void)state;
+    setting = set_dispatch(NULL);
+    assert_int_equal(setting->mode, GI_DISPATCH_MODE_AUTO);
+    setting = set_dispatch("");
+    assert_false(setting->is_set);
+    setting = set_dispatch("multi");
+    assert_true(setting->is_set);
+    assert_int_equal(setting->mode, GI_DISPATCH_MODE_AUTO);
+    assert_int_equal(setting->persistent_mode, GI_PERSISTENT_NEVER);
+    setting = set_dispatch("direct");
+    assert_int_equal(setting->mode, GI_DISPATCH_MODE_DIRECT);
+    setting = set_dispatch("indirect");
+    assert_int_equal(setting->mode, GI_DISPATCH_MODE_INDIRECT);
+    assert_int_equal(setting->persistent_mode, GI_PERSISTENT_NEVER);
+}
+
+static void numbers_may_be_left_out_from_the_end(void **state)
+{
+    const struct gi_dispatch_setting *setting;
+    (void)state;
+    setting = set_dispatch("persistent");
+    assert_int_equal(setting->persistent_mode, GI_PERSISTENT_AT_ONCE);
+    assert_int_equal(setting->persistent.n_groups, 0);
+    assert_false(setting->has_spins);
+    setting = set_dispatch("persistent:66:128");
+    assert_int_equal(setting->persistent.n_groups, 66);
+    assert_int_equal(setting->persistent.group_size, 128);
+    assert_false(setting->has_spins);
+    setting = set_dispatch("persistent:1:1024:0");
+    assert_true(setting->has_spins);
+    assert_int_equal(setting->persistent.max_spins, 0);
+    setting = set_dispatch("persistent:1:64:4294967295");
+    assert_int_equal(setting->persistent.max_spins, UINT32_MAX);
+    setting = set_dispatch("background:2:64");
+    assert_int_equal(setting->persistent_mode, GI_PERSISTENT_BACKGROUND);
+    assert_int_equal(setting->persistent.n_groups, 2);
+    assert_int_equal(setting->persistent.group_size, 64);
+}
+
+static void ill_formed_settings_are_refused(void **state)
+{
+    static const char *const texts[] = {
+        "persistent:0:256:0",
+        "persistent:0",
+        "persistent:132:0",
+        "persistent:",
+        "persistent:132:",
+        "persistent:132:256:",
+        "persistent:132:256:10:1",
+        "persistent:132:256:1 ",
+        "persistent:65536",
+        "persistent:132:1025",
+        "persistent:132:2048",
+        "persistent:132:32",
+        "persistent:132:129",
+        "persistent:8:7",
+        "persistent:-1",
+        "persistent: 1",
+        "persistent:+1",
+        "persistent:1x",
+        "persistent:99999999999999999999",
+        "persistent::256",
+        "persistent132",
+        "persistent:132:256:4294967296",
+        "background:0",
+        "backgroundx",
+        "ordinary",
+        "multi:1",
+        "direct:1",
+        "Direct",
+        "direct ",
+        "yes",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const struct gi_dispatch_setting *setting = set_dispatch("persistent:2");
+        if (gi_settings_set(&settings, "GLINFER_DISPATCH", texts[i])) {
+            fail_msg("%s was taken", texts[i]);
+        }
+        assert_false(setting->is_set);
+        assert_int_equal(setting->persistent_mode, GI_PERSISTENT_NEVER);
+        assert_int_equal(setting->persistent.n_groups, 0);
+    }
+}
+
+static void words_of_kernels_are_known(void **state)
+{
+    static const char *const good[][2] = {
+        {"GLINFER_GEMV",   "split"       },
+        {"GLINFER_GEMV",   "f16:256:4:66"},
+        {"GLINFER_GEMM",   "64x64:3"     },
+        {"GLINFER_GEMM",   "128x64"      },
+        {"GLINFER_GEMM",   "few"         },
+        {"GLINFER_GEMM",   "few:64:1:1:4"},
+        {"GLINFER_BATCH",  "lane"        },
+        {"GLINFER_HALF",   "no"          },
+        {"GLINFER_PAGES",  "large"       },
+        {"GLINFER_LIMITS", "es31"        },
+    };
+    static const char *const bad[][2] = {
+        {"GLINFER_GEMV",     "splits"                                 },
+        {"GLINFER_GEMV",     "split:"                                 },
+        {"GLINFER_GEMM",     "64x32"                                  },
+        {"GLINFER_GEMM",     "few:64"                                 },
+        {"GLINFER_GEMM",     "few:00000000000000000000000000064:1:1:4"},
+        {"GLINFER_BATCH",    "rows"                                   },
+        {"GLINFER_HALF",     "1"                                      },
+        {"GLINFER_PAGES",    "smal"                                   },
+        {"GLINFER_LIMITS",   "es32"                                   },
+        {"GLINFER_GLSL_DIR", "/no/where"                              },
+    };
+    static const struct gi_settings none;
+    (void)state;
+    memset(&settings, 0, sizeof(settings));
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(gi_settings_set(&settings, good[i][0], good[i][1]));
+    }
+    assert_int_equal(settings.gemv.shape.form, GI_GEMV_FORM_F16);
+    assert_int_equal(settings.gemv.shape.max_groups, 66);
+    assert_string_equal(settings.gemm, "few:64:1:1:4");
+    assert_int_equal(settings.batch.form, GI_BATCH_FORM_LANE);
+    assert_int_equal(settings.half, GI_CHOICE_NO);
+    assert_int_equal(settings.large_pages, GI_CHOICE_YES);
+    assert_true(settings.is_es31);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_false(gi_settings_set(&settings, bad[i][0], bad[i][1]));
+    }
+    assert_memory_equal(&settings, &none, sizeof(none));
+}
+
+static void count_warning(void *user, enum glinfer_log_level level, const char *message)
+{
+    assert_int_equal(level, GLINFER_LOG_WARN);
+    assert_string_equal(message,
+                        "GLINFER_HALF=maybe is not known and left out: expected yes or no");
+    ++*(int *)user;
+}
+
+static void environment_is_read_and_what_is_unknown_said(void **state)
+{
+    int n = 0;
+    const struct gi_log log = {.fn = count_warning, .user = &n};
+    (void)state;
+    setenv("GLINFER_HALF", "maybe", 1);
+    setenv("GLINFER_BATCH", "row", 1);
+    setenv("GLINFER_LIMITS", "", 1);
+    settings.is_es31 = true;
+    gi_settings_read(&settings, &log);
+    assert_int_equal(n, 1);
+    assert_int_equal(settings.half, GI_CHOICE_NONE);
+    assert_int_equal(settings.batch.form, GI_BATCH_FORM_ROW);
+    assert_false(settings.is_es31);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modes_are_known_by_name),
+        cmocka_unit_test(numbers_may_be_left_out_from_the_end),
+        cmocka_unit_test(ill_formed_settings_are_refused),
+        cmocka_unit_test(words_of_kernels_are_known),
+        cmocka_unit_test(environment_is_read_and_what_is_unknown_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
