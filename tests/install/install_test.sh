@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install_test.sh BUILD SOURCE SCRATCH
 #
-# Installs BUILD into SCRATCH, looks at what it exports, builds answer.c as an outside program by
+# Installs BUILD into SCRATCH, checks its symbols and man pages, builds answer.c as an outside program by
 # pkg-config and by find_package, and runs both with the model of GLINFER_TEST_MODEL or of
 # tools/fetch-model.
 set -euo pipefail
@@ -28,6 +28,10 @@ for name in $declared; do
     grep -qx "$name" <<<"$exported" || die "glinfer.h declares $name, the library lacks it"
 done
 grep -q 'SONAME.*libglinfer\.so\.0\]' <<<"$(readelf -d "$library")" || die "the soname is not libglinfer.so.0"
+
+for page in "$source"/src/cli/man/*.1; do
+    cmp -s "$page" "$prefix/share/man/man1/${page##*/}" || die "${page##*/} is not installed"
+done
 
 export PKG_CONFIG_PATH=${library%/*}/pkgconfig
 # shellcheck disable=SC2046

@@ -1,4 +1,4 @@
-# Tests of the tree itself: who includes whom, headers, format, flags.
+# Tests of the tree itself: who includes whom, headers, format, flags, man pages.
 
 # glinfer_check(<name> <variables of tools/checks/check_<name>.cmake>)
 function(glinfer_check name)
@@ -13,6 +13,8 @@ endfunction()
 
 find_program(GLINFER_CXX NAMES c++ g++ clang++)
 find_program(GLINFER_GLSLANG NAMES glslangValidator)
+find_program(GLINFER_MANDOC NAMES mandoc)
+find_program(GLINFER_GROFF NAMES groff)
 find_program(GLINFER_CLANG_FORMAT NAMES clang-format-14 clang-format)
 foreach(package EGL GLES GBM DRM PCRE2 CJSON CMOCKA)
     list(APPEND package_includes ${${package}_INCLUDE_DIRS})
@@ -27,6 +29,7 @@ endif()
 glinfer_check(layers)
 glinfer_check(headers "CC=${CMAKE_C_COMPILER}" "CXX=${cxx}" "INCLUDES=${package_includes}")
 glinfer_check(format "CLANG_FORMAT=${GLINFER_CLANG_FORMAT}")
+glinfer_check(man "MANDOC=${GLINFER_MANDOC}" "GROFF=${GLINFER_GROFF}")
 if(TARGET program_dump)
     glinfer_check(glsl "DUMP=$<TARGET_FILE:program_dump>" "VALIDATOR=${GLINFER_GLSLANG}")
 endif()
