@@ -9,6 +9,14 @@ bool gi_jinja_at(const struct gi_jinja_parser *parser, const char *word)
            gi_jinja_is(token->text, word);
 }
 
+bool gi_jinja_at_any(const struct gi_jinja_parser *parser, const char *const *words)
+{
+    while (*words && !gi_jinja_at(parser, *words)) {
+        words++;
+    }
+    return *words;
+}
+
 bool gi_jinja_take(struct gi_jinja_parser *parser, const char *word)
 {
     const bool is_there = !gi_jinja_has_failed(parser) && gi_jinja_at(parser, word);
@@ -39,11 +47,9 @@ struct gi_jinja_string gi_jinja_expect_name(struct gi_jinja_parser *parser)
 struct gi_jinja_node *gi_jinja_new_node(struct gi_jinja_parser *parser,
                                         enum gi_jinja_node_kind kind)
 {
-    struct gi_jinja_node *node = gi_jinja_allocate(parser->lexer.pool, sizeof(*node));
-    if (node) {
-        node->kind = kind;
-        node->line = gi_jinja_line(&parser->lexer);
-    }
+    struct gi_jinja_node *node = gi_jinja_new(parser->lexer.pool, sizeof(*node));
+    node->kind = kind;
+    node->line = parser->lexer.pool->line;
     return node;
 }
 
@@ -51,31 +57,34 @@ static struct gi_jinja_node *new_constant(struct gi_jinja_parser *parser,
                                           struct gi_jinja_value value)
 {
     struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_CONSTANT);
-    if (node) {
-        node->constant = value;
-    }
+    node->constant = value;
     return node;
 }
 
-// A node of operands; NULL if one that is needed is.
 static struct gi_jinja_node *new_operation(struct gi_jinja_parser *parser,
                                            enum gi_jinja_node_kind kind, struct gi_jinja_node *a,
                                            struct gi_jinja_node *b)
 {
     struct gi_jinja_node *node = gi_jinja_new_node(parser, kind);
-    if (node) {
-        node->a = a;
-        node->b = b;
-    }
+    node->a = a;
+    node->b = b;
     return node;
 }
 
-static void add_node(struct gi_jinja_node ***end, struct gi_jinja_node *node)
+void gi_jinja_add_node(struct gi_jinja_node ***end, struct gi_jinja_node *node)
 {
     if (node) {
         **end = node;
         *end = &node->next;
     }
+}
+
+bool gi_jinja_enter(struct gi_jinja_parser *parser)
+{
+    if (++parser->depth > MAX_DEPTH) {
+        gi_jinja_refuse(parser->lexer.pool, "nested too deeply");
+    }
+    return !gi_jinja_has_failed(parser);
 }
 
 //-- the smallest parts ----------------------------------------------------------------------------
@@ -84,23 +93,17 @@ struct gi_jinja_node *gi_jinja_parse_arguments(struct gi_jinja_parser *parser)
 {
     struct gi_jinja_node *first = NULL, **end = &first;
     while (!gi_jinja_has_failed(parser) && !gi_jinja_take(parser, ")")) {
-        const struct gi_jinja_lexer before = parser->lexer;
         struct gi_jinja_string name = {0};
-        if (before.token.kind == GI_JINJA_TOKEN_NAME) {
-            gi_jinja_advance(&parser->lexer);
-            if (gi_jinja_take(parser, "=")) {
-                name = before.token.text;
-            } else {
-                parser->lexer = before;
-            }
+        if (parser->lexer.token.kind == GI_JINJA_TOKEN_NAME &&
+            gi_jinja_is_followed_by(&parser->lexer, "=")) {
+            name = gi_jinja_expect_name(parser);
+            gi_jinja_expect(parser, "=");
         }
-        // An element of a list is a node of its own: what it holds may be an element elsewhere.
+        // An element of a list is a node of its own, because what it holds may be an element too.
         struct gi_jinja_node *argument = new_operation(
             parser, GI_JINJA_NODE_CONSTANT, gi_jinja_parse_expression(parser, true), NULL);
-        if (argument) {
-            argument->name = name;
-        }
-        add_node(&end, argument);
+        argument->name = name;
+        gi_jinja_add_node(&end, argument);
         if (!gi_jinja_take(parser, ",") && !gi_jinja_at(parser, ")")) {
             gi_jinja_expect_failed(&parser->lexer, "')'");
         }
@@ -115,18 +118,16 @@ static struct gi_jinja_node *parse_elements(struct gi_jinja_parser *parser, cons
         gi_jinja_new_node(parser, is_dict ? GI_JINJA_NODE_DICT : GI_JINJA_NODE_LIST);
     struct gi_jinja_node *first = NULL, **end = &first;
     while (!gi_jinja_has_failed(parser) && !gi_jinja_take(parser, close)) {
-        add_node(&end, gi_jinja_parse_expression(parser, true));
+        gi_jinja_add_node(&end, gi_jinja_parse_expression(parser, true));
         if (is_dict) {
             gi_jinja_expect(parser, ":");
-            add_node(&end, gi_jinja_parse_expression(parser, true));
+            gi_jinja_add_node(&end, gi_jinja_parse_expression(parser, true));
         }
         if (!gi_jinja_take(parser, ",") && !gi_jinja_at(parser, close)) {
             gi_jinja_expect_failed(&parser->lexer, close);
         }
     }
-    if (node) {
-        node->list = first;
-    }
+    node->list = first;
     return node;
 }
 
@@ -136,16 +137,20 @@ struct gi_jinja_node *gi_jinja_parse_tuple(struct gi_jinja_parser *parser)
     if (!first || !gi_jinja_at(parser, ",")) {
         return first;
     }
-    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_LIST), **end;
-    if (!node) {
-        return NULL;
-    }
+    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_LIST);
+    struct gi_jinja_node **end = &first->next;
     node->list = first;
-    end = &first->next;
     while (gi_jinja_take(parser, ",") && parser->lexer.token.kind != GI_JINJA_TOKEN_END &&
            !gi_jinja_at(parser, ")")) {
-        add_node(&end, gi_jinja_parse_expression(parser, true));
+        gi_jinja_add_node(&end, gi_jinja_parse_expression(parser, true));
     }
+    return node;
+}
+
+static struct gi_jinja_node *new_name(struct gi_jinja_parser *parser)
+{
+    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_NAME);
+    node->name = gi_jinja_expect_name(parser);
     return node;
 }
 
@@ -167,12 +172,7 @@ static struct gi_jinja_node *parse_name(struct gi_jinja_parser *parser)
                                                                 .number = constants[i].number});
         }
     }
-    struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_NAME);
-    const struct gi_jinja_string name = gi_jinja_expect_name(parser);
-    if (node) {
-        node->name = name;
-    }
-    return node;
+    return new_name(parser);
 }
 
 static struct gi_jinja_node *parse_strings(struct gi_jinja_parser *parser)
@@ -182,7 +182,7 @@ static struct gi_jinja_node *parse_strings(struct gi_jinja_parser *parser)
         gi_jinja_append(parser->lexer.pool, &text, parser->lexer.token.text);
         gi_jinja_advance(&parser->lexer);
     }
-    return new_constant(parser, gi_jinja_text_value(gi_jinja_text_string(&text)));
+    return new_constant(parser, gi_jinja_written(&text));
 }
 
 static struct gi_jinja_node *parse_primary(struct gi_jinja_parser *parser)
@@ -240,13 +240,9 @@ static struct gi_jinja_node *parse_subscript(struct gi_jinja_parser *parser,
         return new_operation(parser, GI_JINJA_NODE_ITEM, node, bounds[0]);
     }
     struct gi_jinja_node *slice = new_operation(parser, GI_JINJA_NODE_SLICE, node, NULL);
-    for (int i = 3; slice && i-- > 0;) {
-        struct gi_jinja_node *bound =
-            bounds[i] ? bounds[i] : new_constant(parser, gi_jinja_undefined());
-        if (bound) {
-            bound->next = slice->list;
-            slice->list = bound;
-        }
+    struct gi_jinja_node **end = &slice->list;
+    for (int i = 0; i < 3; i++) {
+        gi_jinja_add_node(&end, bounds[i] ? bounds[i] : new_constant(parser, gi_jinja_undefined()));
     }
     return slice;
 }
@@ -257,18 +253,12 @@ static struct gi_jinja_node *parse_postfix(struct gi_jinja_parser *parser,
     while (node && !gi_jinja_has_failed(parser)) {
         if (gi_jinja_take(parser, ".")) {
             node = new_operation(parser, GI_JINJA_NODE_ATTRIBUTE, node, NULL);
-            const struct gi_jinja_string name = gi_jinja_expect_name(parser);
-            if (node) {
-                node->name = name;
-            }
+            node->name = gi_jinja_expect_name(parser);
         } else if (gi_jinja_take(parser, "[")) {
             node = parse_subscript(parser, node);
         } else if (gi_jinja_take(parser, "(")) {
             node = new_operation(parser, GI_JINJA_NODE_CALL, node, NULL);
-            struct gi_jinja_node *list = gi_jinja_parse_arguments(parser);
-            if (node) {
-                node->list = list;
-            }
+            node->list = gi_jinja_parse_arguments(parser);
         } else {
             break;
         }
@@ -280,59 +270,44 @@ struct gi_jinja_node *gi_jinja_parse_filters(struct gi_jinja_parser *parser,
                                              struct gi_jinja_node *node)
 {
     while (!gi_jinja_has_failed(parser) && gi_jinja_take(parser, "|")) {
-        struct gi_jinja_node *filter = new_operation(parser, GI_JINJA_NODE_FILTER, node, NULL);
-        const struct gi_jinja_string name = gi_jinja_expect_name(parser);
-        struct gi_jinja_node *list =
-            gi_jinja_take(parser, "(") ? gi_jinja_parse_arguments(parser) : NULL;
-        if (filter) {
-            filter->name = name;
-            filter->list = list;
-        }
-        node = filter;
+        node = new_operation(parser, GI_JINJA_NODE_FILTER, node, NULL);
+        node->name = gi_jinja_expect_name(parser);
+        node->list = gi_jinja_take(parser, "(") ? gi_jinja_parse_arguments(parser) : NULL;
     }
     return node;
 }
 
 static bool is_test_argument(const struct gi_jinja_parser *parser)
 {
-    const struct gi_jinja_token *token = &parser->lexer.token;
-    const bool is_word = gi_jinja_at(parser, "else") || gi_jinja_at(parser, "or") ||
-                         gi_jinja_at(parser, "and") || gi_jinja_at(parser, "is") ||
-                         gi_jinja_at(parser, "if") || gi_jinja_at(parser, "not") ||
-                         gi_jinja_at(parser, "in");
-    return (token->kind == GI_JINJA_TOKEN_NAME && !is_word) ||
-           token->kind == GI_JINJA_TOKEN_STRING || token->kind == GI_JINJA_TOKEN_INT ||
-           gi_jinja_at(parser, "[");
+    static const char *const others[] = {"else", "or", "and", "is", "if", "not", "in", NULL};
+    const enum gi_jinja_token_kind kind = parser->lexer.token.kind;
+    return (kind == GI_JINJA_TOKEN_NAME && !gi_jinja_at_any(parser, others)) ||
+           kind == GI_JINJA_TOKEN_STRING || kind == GI_JINJA_TOKEN_INT || gi_jinja_at(parser, "[");
 }
 
 static struct gi_jinja_node *parse_test(struct gi_jinja_parser *parser, struct gi_jinja_node *node)
 {
     const bool is_not = gi_jinja_take(parser, "not");
     struct gi_jinja_node *test = new_operation(parser, GI_JINJA_NODE_TEST, node, NULL);
-    const struct gi_jinja_string name = gi_jinja_expect_name(parser);
-    struct gi_jinja_node *list = NULL;
+    test->name = gi_jinja_expect_name(parser);
     if (gi_jinja_take(parser, "(")) {
-        list = gi_jinja_parse_arguments(parser);
+        test->list = gi_jinja_parse_arguments(parser);
     } else if (is_test_argument(parser)) {
-        list = new_operation(parser, GI_JINJA_NODE_CONSTANT,
-                             parse_postfix(parser, parse_primary(parser)), NULL);
-    }
-    if (test) {
-        test->name = name;
-        test->list = list;
+        test->list = new_operation(parser, GI_JINJA_NODE_CONSTANT,
+                                   parse_postfix(parser, parse_primary(parser)), NULL);
     }
     return is_not ? new_operation(parser, GI_JINJA_NODE_NOT, test, NULL) : test;
 }
 
 static struct gi_jinja_node *parse_unary(struct gi_jinja_parser *parser)
 {
-    struct gi_jinja_node *node;
-    if (gi_jinja_take(parser, "-")) {
-        node = new_operation(parser, GI_JINJA_NODE_NEGATE,
-                             parse_postfix(parser, parse_primary(parser)), NULL);
-    } else {
+    const bool is_negative = gi_jinja_take(parser, "-");
+    if (!is_negative) {
         gi_jinja_take(parser, "+");
-        node = parse_postfix(parser, parse_primary(parser));
+    }
+    struct gi_jinja_node *node = parse_postfix(parser, parse_primary(parser));
+    if (is_negative) {
+        node = new_operation(parser, GI_JINJA_NODE_NEGATE, node, NULL);
     }
     while (node && !gi_jinja_has_failed(parser)) {
         if (gi_jinja_at(parser, "|")) {
@@ -353,75 +328,53 @@ static struct gi_jinja_node *parse_unary(struct gi_jinja_parser *parser)
 struct operator_name {
     const char *name;
     enum gi_jinja_operator op;
+    int level; // the lowest binds most
 };
 
-static const struct operator_name products[] = {
-    {"*",  GI_JINJA_MULTIPLY},
-    {"//", GI_JINJA_DIVIDE  },
-    {"/",  GI_JINJA_DIVIDE  },
-    {"%",  GI_JINJA_MODULO  },
-    {NULL, GI_JINJA_ADD     }
-};
-static const struct operator_name joins[] = {
-    {"~",  GI_JINJA_JOIN},
-    {NULL, GI_JINJA_ADD }
-};
-static const struct operator_name sums[] = {
-    {"+",  GI_JINJA_ADD     },
-    {"-",  GI_JINJA_SUBTRACT},
-    {NULL, GI_JINJA_ADD     }
-};
-static const struct operator_name comparisons[] = {
-    {"==", GI_JINJA_EQUAL     },
-    {"!=", GI_JINJA_UNEQUAL   },
-    {"<",  GI_JINJA_LESS      },
-    {"<=", GI_JINJA_LESS_EQUAL},
-    {">",  GI_JINJA_MORE      },
-    {">=", GI_JINJA_MORE_EQUAL},
-    {"in", GI_JINJA_IN        },
-    {NULL, GI_JINJA_ADD       }
-};
-static const struct operator_name *const levels[] = {products, joins, sums, comparisons};
+enum { LEVEL_PRODUCT, LEVEL_JOIN, LEVEL_SUM, LEVEL_COMPARISON };
 
-// An operator of the level, stepped over.
-static bool take_operator(struct gi_jinja_parser *parser, const struct operator_name *names,
-                          enum gi_jinja_operator *op)
+static const struct operator_name operators[] = {
+    {"*",   GI_JINJA_MULTIPLY,   LEVEL_PRODUCT   },
+    {"//",  GI_JINJA_DIVIDE,     LEVEL_PRODUCT   },
+    {"/",   GI_JINJA_DIVIDE,     LEVEL_PRODUCT   },
+    {"%",   GI_JINJA_MODULO,     LEVEL_PRODUCT   },
+    {"~",   GI_JINJA_JOIN,       LEVEL_JOIN      },
+    {"+",   GI_JINJA_ADD,        LEVEL_SUM       },
+    {"-",   GI_JINJA_SUBTRACT,   LEVEL_SUM       },
+    {"==",  GI_JINJA_EQUAL,      LEVEL_COMPARISON},
+    {"!=",  GI_JINJA_UNEQUAL,    LEVEL_COMPARISON},
+    {"<",   GI_JINJA_LESS,       LEVEL_COMPARISON},
+    {"<=",  GI_JINJA_LESS_EQUAL, LEVEL_COMPARISON},
+    {">",   GI_JINJA_MORE,       LEVEL_COMPARISON},
+    {">=",  GI_JINJA_MORE_EQUAL, LEVEL_COMPARISON},
+    {"in",  GI_JINJA_IN,         LEVEL_COMPARISON},
+    {"not", GI_JINJA_NOT_IN,     LEVEL_COMPARISON},
+};
+
+// Steps over an operator of the level; NULL if none is there.
+static const struct operator_name *take_operator(struct gi_jinja_parser *parser, int level)
 {
-    for (; names->name; names++) {
-        if (gi_jinja_take(parser, names->name)) {
-            *op = names->op;
-            return true;
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+        const struct operator_name *each = &operators[i];
+        const bool is_not = each->op == GI_JINJA_NOT_IN;
+        if (each->level == level && (!is_not || gi_jinja_is_followed_by(&parser->lexer, "in")) &&
+            gi_jinja_take(parser, each->name)) {
+            return is_not && !gi_jinja_take(parser, "in") ? NULL : each;
         }
     }
-    return false;
-}
-
-static bool take_not_in(struct gi_jinja_parser *parser, enum gi_jinja_operator *op)
-{
-    const struct gi_jinja_lexer before = parser->lexer;
-    if (gi_jinja_take(parser, "not") && gi_jinja_take(parser, "in")) {
-        *op = GI_JINJA_NOT_IN;
-        return true;
-    }
-    if (!gi_jinja_has_failed(parser)) {
-        parser->lexer = before;
-    }
-    return false;
+    return NULL;
 }
 
 static struct gi_jinja_node *parse_level(struct gi_jinja_parser *parser, int level)
 {
-    struct gi_jinja_node *node = level == 0 ? parse_unary(parser) : parse_level(parser, level - 1);
-    enum gi_jinja_operator op;
-    while (node && !gi_jinja_has_failed(parser) &&
-           (take_operator(parser, levels[level], &op) ||
-            (levels[level] == comparisons && take_not_in(parser, &op)))) {
-        struct gi_jinja_node *right =
-            level == 0 ? parse_unary(parser) : parse_level(parser, level - 1);
-        node = new_operation(parser, GI_JINJA_NODE_BINARY, node, right);
-        if (node) {
-            node->op = op;
-        }
+    if (level < LEVEL_PRODUCT) {
+        return parse_unary(parser);
+    }
+    struct gi_jinja_node *node = parse_level(parser, level - 1);
+    const struct operator_name *found;
+    while (node && (found = take_operator(parser, level))) {
+        node = new_operation(parser, GI_JINJA_NODE_BINARY, node, parse_level(parser, level - 1));
+        node->op = found->op;
     }
     return gi_jinja_has_failed(parser) ? NULL : node;
 }
@@ -432,7 +385,7 @@ static struct gi_jinja_node *parse_not(struct gi_jinja_parser *parser)
     while (gi_jinja_take(parser, "not")) {
         n_not++;
     }
-    struct gi_jinja_node *node = parse_level(parser, 3);
+    struct gi_jinja_node *node = parse_level(parser, LEVEL_COMPARISON);
     for (uint32_t i = 0; i < n_not; i++) {
         node = new_operation(parser, GI_JINJA_NODE_NOT, node, NULL);
     }
@@ -459,19 +412,10 @@ static struct gi_jinja_node *parse_or(struct gi_jinja_parser *parser)
 
 struct gi_jinja_node *gi_jinja_parse_expression(struct gi_jinja_parser *parser, bool with_condition)
 {
-    if (++parser->depth > MAX_DEPTH) {
-        gi_jinja_fail(parser->lexer.pool, GLINFER_STATUS_UNSUPPORTED,
-                      "line %u of the chat template: nested too deeply",
-                      gi_jinja_line(&parser->lexer));
-    }
-    struct gi_jinja_node *node = gi_jinja_has_failed(parser) ? NULL : parse_or(parser);
+    struct gi_jinja_node *node = gi_jinja_enter(parser) ? parse_or(parser) : NULL;
     while (with_condition && gi_jinja_take(parser, "if")) {
         node = new_operation(parser, GI_JINJA_NODE_IF_ELSE, node, parse_or(parser));
-        struct gi_jinja_node *other =
-            gi_jinja_take(parser, "else") ? gi_jinja_parse_expression(parser, true) : NULL;
-        if (node) {
-            node->c = other;
-        }
+        node->c = gi_jinja_take(parser, "else") ? gi_jinja_parse_expression(parser, true) : NULL;
     }
     parser->depth--;
     return gi_jinja_has_failed(parser) ? NULL : node;
@@ -482,20 +426,12 @@ struct gi_jinja_node *gi_jinja_parse_targets(struct gi_jinja_parser *parser)
     struct gi_jinja_node *first = NULL, **end = &first;
     const bool has_bracket = gi_jinja_take(parser, "(");
     do {
-        struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_NAME);
-        struct gi_jinja_string name = gi_jinja_expect_name(parser);
+        struct gi_jinja_node *node = new_name(parser);
         if (gi_jinja_take(parser, ".")) {
-            struct gi_jinja_node *object = node;
-            if (object) {
-                object->name = name;
-            }
-            node = new_operation(parser, GI_JINJA_NODE_ATTRIBUTE, object, NULL);
-            name = gi_jinja_expect_name(parser);
+            node = new_operation(parser, GI_JINJA_NODE_ATTRIBUTE, node, NULL);
+            node->name = gi_jinja_expect_name(parser);
         }
-        if (node) {
-            node->name = name;
-        }
-        add_node(&end, node);
+        gi_jinja_add_node(&end, node);
     } while (gi_jinja_take(parser, ","));
     if (has_bracket) {
         gi_jinja_expect(parser, ")");

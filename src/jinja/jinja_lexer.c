@@ -1,17 +1,22 @@
 #include "jinja/jinja_lexer.h"
 
+#include "jinja/jinja_value.h"
+
 #include <ctype.h>
 #include <string.h>
 
-unsigned gi_jinja_line(struct gi_jinja_lexer *lexer)
+// Sets the pool's line to where the lexer is.
+static void count_lines(struct gi_jinja_lexer *lexer)
 {
-    if (lexer->at < lexer->counted) {
-        lexer->counted = lexer->n_newlines = 0;
-    }
     for (; lexer->counted < lexer->at && lexer->counted < lexer->source.size; lexer->counted++) {
-        lexer->n_newlines += lexer->source.data[lexer->counted] == '\n';
+        lexer->pool->line += lexer->source.data[lexer->counted] == '\n';
     }
-    return lexer->n_newlines + 1;
+}
+
+static void fail(struct gi_jinja_lexer *lexer, const char *what)
+{
+    count_lines(lexer);
+    gi_jinja_refuse(lexer->pool, "%s has no end", what);
 }
 
 void gi_jinja_expect_failed(struct gi_jinja_lexer *lexer, const char *expected)
@@ -19,9 +24,8 @@ void gi_jinja_expect_failed(struct gi_jinja_lexer *lexer, const char *expected)
     const struct gi_jinja_token *token = &lexer->token;
     const bool is_end = token->kind == GI_JINJA_TOKEN_END;
     const int size = token->text.size > 32 ? 32 : (int)token->text.size;
-    gi_jinja_fail(lexer->pool, GLINFER_STATUS_UNSUPPORTED,
-                  "line %u of the chat template: expected %s, found '%.*s'", gi_jinja_line(lexer),
-                  expected, is_end ? 14 : size, is_end ? "the tag's end" : token->text.data);
+    gi_jinja_refuse(lexer->pool, "expected %s, found '%.*s'", expected, is_end ? 14 : size,
+                    is_end ? "the tag's end" : token->text.data);
 }
 
 static char peek(const struct gi_jinja_lexer *lexer, size_t ahead)
@@ -30,9 +34,22 @@ static char peek(const struct gi_jinja_lexer *lexer, size_t ahead)
     return at < lexer->source.size ? lexer->source.data[at] : 0;
 }
 
-static bool is_space(char byte)
+static bool is_name(char byte)
 {
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+    return isalnum((unsigned char)byte) || byte == '_';
+}
+
+bool gi_jinja_is_followed_by(const struct gi_jinja_lexer *lexer, const char *word)
+{
+    const size_t size = strlen(word);
+    size_t i = 0;
+    while (gi_jinja_is_space(peek(lexer, i))) {
+        i++;
+    }
+    const size_t at = lexer->at + i;
+    const char behind = peek(lexer, i + size);
+    return gi_jinja_is(gi_jinja_part(lexer->source, at, at + size), word) &&
+           (is_name(word[0]) ? !is_name(behind) : behind != '=');
 }
 
 //-- between tags ----------------------------------------------------------------------------------
@@ -48,31 +65,23 @@ static size_t find_tag(const struct gi_jinja_lexer *lexer)
     return i + 1 < source.size ? i : source.size;
 }
 
-// The end of text [begin, end) without the white space that starts the line of a tag at its end.
+// Returns the end of text [begin, end) without the white space that starts the line of a tag at its
+// end.
 static size_t strip_line(const struct gi_jinja_lexer *lexer, size_t begin, size_t end)
 {
     const char *data = lexer->source.data;
     size_t i = end;
-    while (i > begin && data[i - 1] != '\n' && is_space(data[i - 1])) {
+    while (i > begin && data[i - 1] != '\n' && gi_jinja_is_space(data[i - 1])) {
         i--;
     }
-    const bool starts_line = i == 0 || data[i - 1] == '\n';
-    return starts_line ? i : end;
+    return i == 0 || data[i - 1] == '\n' ? i : end;
 }
 
-static size_t strip_all(const struct gi_jinja_lexer *lexer, size_t begin, size_t end)
-{
-    while (end > begin && is_space(lexer->source.data[end - 1])) {
-        end--;
-    }
-    return end;
-}
-
-// After a tag: all white space where a sign asks for it, a line's end after a statement.
+// Skips behind a tag: all white space if a sign asks for it, a line's end after a statement.
 static void end_tag(struct gi_jinja_lexer *lexer, char sign, bool is_block)
 {
     if (sign == '-') {
-        while (is_space(peek(lexer, 0))) {
+        while (gi_jinja_is_space(peek(lexer, 0))) {
             lexer->at++;
         }
     } else if (is_block && sign != '+') {
@@ -85,8 +94,7 @@ static void skip_comment(struct gi_jinja_lexer *lexer)
 {
     const size_t end = gi_jinja_locate(lexer->source, gi_jinja_string_of("#}"), lexer->at);
     if (end == SIZE_MAX) {
-        gi_jinja_fail(lexer->pool, GLINFER_STATUS_UNSUPPORTED,
-                      "line %u of the chat template: a comment has no end", gi_jinja_line(lexer));
+        fail(lexer, "a comment");
         return;
     }
     const char sign = lexer->source.data[end - 1];
@@ -104,7 +112,7 @@ enum gi_jinja_tag gi_jinja_next_tag(struct gi_jinja_lexer *lexer, struct gi_jinj
     }
     const char kind = peek(lexer, 1), sign = peek(lexer, 2);
     if (sign == '-') {
-        text->size = strip_all(lexer, begin, tag) - begin;
+        *text = gi_jinja_strip(*text, NULL, GI_JINJA_RIGHT);
     } else if (kind != '{' && sign != '+') {
         text->size = strip_line(lexer, begin, tag) - begin;
     }
@@ -156,7 +164,7 @@ static size_t put_code_point(uint32_t code, char out[4])
     return 3;
 }
 
-// \xhh and \uhhhh; false if the digits are not there.
+// Reads the digits of \xhh or \uhhhh; false if they are not there.
 static bool take_code(struct gi_jinja_lexer *lexer, uint32_t n_digits, uint32_t *code)
 {
     *code = 0;
@@ -173,7 +181,7 @@ static bool take_code(struct gi_jinja_lexer *lexer, uint32_t n_digits, uint32_t 
     return true;
 }
 
-// What stands after a backslash, as Python has it: what it does not know stays as it is.
+// Reads what stands behind a backslash as Python does, which keeps what it does not know.
 static void take_escape(struct gi_jinja_lexer *lexer, struct gi_jinja_text *value)
 {
     static const char names[] = "ntrbfav0\\'\"", bytes[] = "\n\t\r\b\f\a\v\0\\'\"";
@@ -209,18 +217,12 @@ static void take_string(struct gi_jinja_lexer *lexer)
         }
     }
     if (lexer->at >= lexer->source.size) {
-        gi_jinja_fail(lexer->pool, GLINFER_STATUS_UNSUPPORTED,
-                      "line %u of the chat template: a string has no end", gi_jinja_line(lexer));
+        fail(lexer, "a string");
         return;
     }
     lexer->at++;
     lexer->token = (struct gi_jinja_token){.kind = GI_JINJA_TOKEN_STRING,
                                            .text = gi_jinja_text_string(&value)};
-}
-
-static bool is_name(char byte)
-{
-    return isalnum((unsigned char)byte) || byte == '_';
 }
 
 static void take_word(struct gi_jinja_lexer *lexer)
@@ -245,6 +247,7 @@ static void take_number(struct gi_jinja_lexer *lexer)
                   __builtin_add_overflow(number, digits.data[i] - '0', &number);
     }
     if (is_over || (peek(lexer, 0) == '.' && isdigit((unsigned char)peek(lexer, 1)))) {
+        count_lines(lexer);
         gi_jinja_expect_failed(lexer, "a whole number");
     }
     lexer->token.kind = GI_JINJA_TOKEN_INT;
@@ -269,20 +272,8 @@ static void take_sign(struct gi_jinja_lexer *lexer)
     lexer->at += size;
 }
 
-void gi_jinja_advance(struct gi_jinja_lexer *lexer)
+static void take_token(struct gi_jinja_lexer *lexer)
 {
-    while (is_space(peek(lexer, 0))) {
-        lexer->at++;
-    }
-    if (lexer->at >= lexer->source.size) {
-        gi_jinja_fail(lexer->pool, GLINFER_STATUS_UNSUPPORTED,
-                      "line %u of the chat template: a tag has no end", gi_jinja_line(lexer));
-        lexer->token = (struct gi_jinja_token){.kind = GI_JINJA_TOKEN_END};
-        return;
-    }
-    if (take_end(lexer)) {
-        return;
-    }
     const char byte = peek(lexer, 0);
     if (byte == '"' || byte == '\'') {
         take_string(lexer);
@@ -293,4 +284,18 @@ void gi_jinja_advance(struct gi_jinja_lexer *lexer)
     } else {
         take_sign(lexer);
     }
+}
+
+void gi_jinja_advance(struct gi_jinja_lexer *lexer)
+{
+    while (gi_jinja_is_space(peek(lexer, 0))) {
+        lexer->at++;
+    }
+    if (lexer->at >= lexer->source.size) {
+        fail(lexer, "a tag");
+        lexer->token = (struct gi_jinja_token){.kind = GI_JINJA_TOKEN_END};
+    } else if (!take_end(lexer)) {
+        take_token(lexer);
+    }
+    count_lines(lexer);
 }

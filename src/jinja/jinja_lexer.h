@@ -1,9 +1,9 @@
-// A template's text cut into what stands between tags, and the tokens within them. White space goes
-// as trim_blocks, lstrip_blocks and the signs at tags say. Private to this folder.
+// Cuts a template into the texts between tags and the tokens within them. Removes white space as
+// trim_blocks, lstrip_blocks and the signs at tags say. Private to this folder.
 #ifndef GI_JINJA_JINJA_LEXER_H
 #define GI_JINJA_JINJA_LEXER_H
 
-#include "jinja/jinja_value.h"
+#include "jinja/jinja_string.h"
 
 enum gi_jinja_tag {
     GI_JINJA_TAG_NONE, // the end of the template
@@ -22,7 +22,7 @@ enum gi_jinja_token_kind {
 
 struct gi_jinja_token {
     enum gi_jinja_token_kind kind;
-    struct gi_jinja_string text; // of a string its value
+    struct gi_jinja_string text; // a string's value
     int64_t number;
 };
 
@@ -33,17 +33,16 @@ struct gi_jinja_lexer {
     enum gi_jinja_tag tag;
     int depth;                   // of brackets
     struct gi_jinja_token token; // the one that is looked at
-    size_t counted;              // bytes whose newlines are
-    unsigned n_newlines;
+    size_t counted;              // bytes whose newlines are in the pool's line
 };
 
-// Reads what comes before the next tag and steps to the tag's first token; a comment is stepped over
-// whole.
+// Reads the text before the next tag and steps to the tag's first token, or over a whole comment.
 enum gi_jinja_tag gi_jinja_next_tag(struct gi_jinja_lexer *lexer, struct gi_jinja_string *text);
 // Steps to the next token of the tag.
 void gi_jinja_advance(struct gi_jinja_lexer *lexer);
-unsigned gi_jinja_line(struct gi_jinja_lexer *lexer);
-// Fails with what was expected and the line.
+// True if this name or sign comes behind the token.
+bool gi_jinja_is_followed_by(const struct gi_jinja_lexer *lexer, const char *word);
+// Fails with what was expected, what was found and the line.
 void gi_jinja_expect_failed(struct gi_jinja_lexer *lexer, const char *expected);
 
 #endif

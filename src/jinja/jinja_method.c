@@ -1,66 +1,78 @@
-#include "jinja/jinja.h"
 #include "jinja/jinja_date.h"
 #include "jinja/jinja_run.h"
 
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-// A call of a method.
-struct call {
-    struct gi_jinja_run *run;
-    const struct gi_jinja_node *node;
-    struct gi_jinja_value object;
-    const struct gi_jinja_arguments *arguments;
-};
-
-static struct gi_jinja_value argument_at(const struct call *call, size_t i)
+static struct gi_jinja_value argument_at(const struct gi_jinja_call *call, size_t i)
 {
-    return gi_jinja_argument(call->arguments, i, "");
+    return gi_jinja_argument(call, i, "");
 }
 
-// Argument i as a string; NULL where there is none.
-static const struct gi_jinja_string *string_at(const struct call *call, size_t i)
+//-- methods of strings ----------------------------------------------------------------------------
+
+// Applies the filter of the same name.
+static struct gi_jinja_value method_as_filter(const struct gi_jinja_call *call)
 {
-    return i < call->arguments->values.count &&
-                   call->arguments->values.items[i].kind == GI_JINJA_STRING
-               ? &call->arguments->values.items[i].string
-               : NULL;
+    return gi_jinja_filter(call);
 }
 
-static bool is_named(const struct call *call, const char *name)
+static struct gi_jinja_value method_strip(const struct gi_jinja_call *call)
 {
-    return gi_jinja_is(call->node->name, name);
+    const enum gi_jinja_sides sides = call->name.data[0] == 's'   ? GI_JINJA_BOTH
+                                      : call->name.data[0] == 'l' ? GI_JINJA_LEFT
+                                                                  : GI_JINJA_RIGHT;
+    return gi_jinja_value_of(
+        gi_jinja_strip(call->value.string, gi_jinja_string_argument(call, 0), sides));
 }
 
-//-- of strings ------------------------------------------------------------------------------------
-
-static struct gi_jinja_value method_strip(const struct call *call)
+static void split_words(struct gi_jinja_pool *pool, struct gi_jinja_string string,
+                        struct gi_jinja_list *list, int64_t at_most)
 {
-    const enum gi_jinja_sides sides = is_named(call, "strip")    ? GI_JINJA_BOTH
-                                      : is_named(call, "lstrip") ? GI_JINJA_LEFT
-                                                                 : GI_JINJA_RIGHT;
-    return gi_jinja_text_value(gi_jinja_strip(call->object.string, string_at(call, 0), sides));
-}
-
-static struct gi_jinja_value method_split(const struct call *call)
-{
-    struct gi_jinja_value at_most = argument_at(call, 1);
-    if (at_most.kind != GI_JINJA_INT) {
-        at_most =
-            gi_jinja_get(&call->run->pool, &call->arguments->named, gi_jinja_constant("maxsplit"));
+    string = gi_jinja_strip(string, NULL, GI_JINJA_LEFT);
+    for (; string.size && !pool->has_failed; at_most--) {
+        size_t end = at_most == 0 ? string.size : 0;
+        while (end < string.size && !gi_jinja_is_space(string.data[end])) {
+            end++;
+        }
+        gi_jinja_push(pool, list, gi_jinja_value_of(gi_jinja_part(string, 0, end)));
+        string = gi_jinja_strip(gi_jinja_part(string, end, string.size), NULL, GI_JINJA_LEFT);
     }
-    return gi_jinja_split(&call->run->pool, call->object.string, string_at(call, 0),
-                          at_most.kind == GI_JINJA_INT ? at_most.number : -1);
 }
 
-static struct gi_jinja_value method_splitlines(const struct call *call)
+struct gi_jinja_value gi_jinja_split(struct gi_jinja_pool *pool, struct gi_jinja_string string,
+                                     const struct gi_jinja_string *separator, int64_t at_most)
+{
+    struct gi_jinja_value value = gi_jinja_new_list(pool);
+    size_t begin = 0, found;
+    if (!separator) {
+        split_words(pool, string, value.list, at_most);
+        return value;
+    }
+    for (; separator->size && at_most != 0 && !pool->has_failed &&
+           (found = gi_jinja_locate(string, *separator, begin)) != SIZE_MAX;
+         at_most--) {
+        gi_jinja_push(pool, value.list, gi_jinja_value_of(gi_jinja_part(string, begin, found)));
+        begin = found + separator->size;
+    }
+    gi_jinja_push(pool, value.list, gi_jinja_value_of(gi_jinja_part(string, begin, string.size)));
+    return value;
+}
+
+static struct gi_jinja_value method_split(const struct gi_jinja_call *call)
+{
+    return gi_jinja_split(call->pool, call->value.string, gi_jinja_string_argument(call, 0),
+                          gi_jinja_int_argument(call, 1, "maxsplit", INT64_MIN, INT64_MAX, -1));
+}
+
+static struct gi_jinja_value method_splitlines(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_string newline = gi_jinja_string_of("\n");
-    struct gi_jinja_string string = call->object.string;
-    string.size -= string.size && string.data[string.size - 1] == '\n';
-    return call->object.string.size ? gi_jinja_split(&call->run->pool, string, &newline, -1)
-                                    : gi_jinja_new_list(&call->run->pool);
+    struct gi_jinja_string string = call->value.string;
+    if (!string.size) {
+        return gi_jinja_new_list(call->pool);
+    }
+    string.size -= string.data[string.size - 1] == '\n';
+    return gi_jinja_split(call->pool, string, &newline, -1);
 }
 
 static bool has_affix(struct gi_jinja_string string, struct gi_jinja_value affix, bool is_end)
@@ -72,267 +84,225 @@ static bool has_affix(struct gi_jinja_string string, struct gi_jinja_value affix
     return gi_jinja_same(gi_jinja_part(string, begin, begin + affix.string.size), affix.string);
 }
 
-static struct gi_jinja_value method_affix(const struct call *call)
+static struct gi_jinja_value method_affix(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_value affix = argument_at(call, 0);
-    const bool is_end = is_named(call, "endswith");
-    bool has_any = has_affix(call->object.string, affix, is_end);
+    const bool is_end = gi_jinja_is(call->name, "endswith");
+    bool has_any = has_affix(call->value.string, affix, is_end);
     for (size_t i = 0; affix.kind == GI_JINJA_LIST && i < affix.list->count; i++) {
-        has_any = has_any || has_affix(call->object.string, affix.list->items[i], is_end);
+        has_any = has_any || has_affix(call->value.string, affix.list->items[i], is_end);
     }
     return gi_jinja_bool(has_any);
 }
 
-static struct gi_jinja_value method_remove(const struct call *call)
+static struct gi_jinja_value method_remove(const struct gi_jinja_call *call)
 {
-    const bool is_end = is_named(call, "removesuffix");
-    const struct gi_jinja_string *affix = string_at(call, 0), string = call->object.string;
-    if (!affix || !has_affix(string, gi_jinja_text_value(*affix), is_end)) {
-        return call->object;
+    const bool is_end = gi_jinja_is(call->name, "removesuffix");
+    const struct gi_jinja_value affix = argument_at(call, 0);
+    const struct gi_jinja_string string = call->value.string;
+    if (!has_affix(string, affix, is_end)) {
+        return call->value;
     }
-    return gi_jinja_text_value(is_end ? gi_jinja_part(string, 0, string.size - affix->size)
-                                      : gi_jinja_part(string, affix->size, string.size));
+    const size_t size = affix.string.size;
+    return gi_jinja_value_of(is_end ? gi_jinja_part(string, 0, string.size - size)
+                                    : gi_jinja_part(string, size, string.size));
 }
 
-static struct gi_jinja_value method_case(const struct call *call)
+static struct gi_jinja_value method_replace(const struct gi_jinja_call *call)
 {
-    static const char *const names[] = {"upper", "lower", "title", "capitalize"};
-    size_t to = 0;
-    while (!is_named(call, names[to])) {
-        to++;
-    }
-    return gi_jinja_text_value(
-        gi_jinja_change_case(&call->run->pool, call->object.string, (enum gi_jinja_case)to));
-}
-
-static struct gi_jinja_value method_replace(const struct call *call)
-{
-    const struct gi_jinja_string *old = string_at(call, 0), *with = string_at(call, 1);
-    const struct gi_jinja_value at_most = argument_at(call, 2);
+    const struct gi_jinja_string *old = gi_jinja_string_argument(call, 0);
+    const struct gi_jinja_string *with = gi_jinja_string_argument(call, 1);
     if (!old || !with) {
-        gi_jinja_run_fail(call->run, call->node, "'replace' takes two strings");
-        return gi_jinja_undefined();
+        return gi_jinja_refuse(call->pool, "'replace' takes two strings");
     }
-    return gi_jinja_text_value(
-        gi_jinja_replace(&call->run->pool, call->object.string, *old, *with,
-                         at_most.kind == GI_JINJA_INT ? at_most.number : -1));
+    return gi_jinja_value_of(
+        gi_jinja_replace(call->pool, call->value.string, *old, *with,
+                         gi_jinja_int_argument(call, 2, "", INT64_MIN, INT64_MAX, -1)));
 }
 
-// In characters; -1: nowhere.
-static struct gi_jinja_value method_find(const struct call *call)
+// Returns a place in characters; -1 if there is none.
+static struct gi_jinja_value method_find(const struct gi_jinja_call *call)
 {
-    const struct gi_jinja_string *what = string_at(call, 0);
-    const size_t found = what ? gi_jinja_locate(call->object.string, *what, 0) : SIZE_MAX;
-    if (found == SIZE_MAX) {
-        return gi_jinja_int(-1);
-    }
-    return gi_jinja_int(
-        (int64_t)gi_jinja_count(gi_jinja_text_value(gi_jinja_part(call->object.string, 0, found))));
+    const struct gi_jinja_string *what = gi_jinja_string_argument(call, 0);
+    const size_t found = what ? gi_jinja_locate(call->value.string, *what, 0) : SIZE_MAX;
+    const struct gi_jinja_string before = gi_jinja_part(call->value.string, 0, found);
+    return gi_jinja_int(found == SIZE_MAX ? -1 : (int64_t)gi_jinja_count_characters(before));
 }
 
-static struct gi_jinja_value method_count(const struct call *call)
+static struct gi_jinja_value method_count(const struct gi_jinja_call *call)
 {
-    const struct gi_jinja_string *what = string_at(call, 0);
+    const struct gi_jinja_string *what = gi_jinja_string_argument(call, 0);
     int64_t n = 0;
     for (size_t at = 0;
-         what && what->size && (at = gi_jinja_locate(call->object.string, *what, at)) != SIZE_MAX;
+         what && what->size && (at = gi_jinja_locate(call->value.string, *what, at)) != SIZE_MAX;
          at += what->size) {
         n++;
     }
-    gi_jinja_spend(&call->run->pool, (size_t)n);
+    gi_jinja_spend(call->pool, (size_t)n);
     return gi_jinja_int(n);
 }
 
-static struct gi_jinja_value method_is_digit(const struct call *call)
+static struct gi_jinja_value method_is_digit(const struct gi_jinja_call *call)
 {
-    bool is_digit = call->object.string.size > 0;
-    for (size_t i = 0; i < call->object.string.size; i++) {
-        is_digit =
-            is_digit && call->object.string.data[i] >= '0' && call->object.string.data[i] <= '9';
+    const struct gi_jinja_string string = call->value.string;
+    bool is_digit = string.size > 0;
+    for (size_t i = 0; i < string.size; i++) {
+        is_digit = is_digit && string.data[i] >= '0' && string.data[i] <= '9';
     }
     return gi_jinja_bool(is_digit);
 }
 
-static struct gi_jinja_value method_join(const struct call *call)
+static struct gi_jinja_value method_join(const struct gi_jinja_call *call)
 {
-    struct gi_jinja_pool *pool = &call->run->pool;
-    const struct gi_jinja_list list =
-        gi_jinja_elements(call->run, call->node, argument_at(call, 0));
-    struct gi_jinja_text text = {0};
-    for (size_t i = 0; i < list.count && !pool->has_failed; i++) {
-        gi_jinja_append(pool, &text, i ? call->object.string : gi_jinja_string_of(""));
-        gi_jinja_append(pool, &text, gi_jinja_to_string(pool, list.items[i]));
-    }
-    return gi_jinja_text_value(gi_jinja_text_string(&text));
+    return gi_jinja_join(call->pool, argument_at(call, 0), call->value.string, NULL);
 }
 
-//-- of mappings -----------------------------------------------------------------------------------
+static const struct gi_jinja_builtin string_methods[] = {
+    {"strip",        method_strip     },
+    {"lstrip",       method_strip     },
+    {"rstrip",       method_strip     },
+    {"split",        method_split     },
+    {"splitlines",   method_splitlines},
+    {"startswith",   method_affix     },
+    {"endswith",     method_affix     },
+    {"removeprefix", method_remove    },
+    {"removesuffix", method_remove    },
+    {"upper",        method_as_filter },
+    {"lower",        method_as_filter },
+    {"title",        method_as_filter },
+    {"capitalize",   method_as_filter },
+    {"replace",      method_replace   },
+    {"find",         method_find      },
+    {"count",        method_count     },
+    {"isdigit",      method_is_digit  },
+    {"join",         method_join      },
+    {NULL,           NULL             }
+};
 
-static struct gi_jinja_value method_get(const struct call *call)
+//-- methods of mappings ---------------------------------------------------------------------------
+
+static struct gi_jinja_value method_get(const struct gi_jinja_call *call)
 {
     const struct gi_jinja_value found =
-        gi_jinja_get(&call->run->pool, call->object.dict, argument_at(call, 0));
+        gi_jinja_get(call->pool, call->value.dict, argument_at(call, 0));
     const struct gi_jinja_value other = argument_at(call, 1);
     return found.kind != GI_JINJA_UNDEFINED   ? found
            : other.kind != GI_JINJA_UNDEFINED ? other
                                               : gi_jinja_none();
 }
 
-static struct gi_jinja_value method_keys(const struct call *call)
+static struct gi_jinja_value method_keys(const struct gi_jinja_call *call)
 {
-    struct gi_jinja_value list = gi_jinja_new_list(&call->run->pool);
-    if (list.kind == GI_JINJA_LIST) {
-        *list.list = is_named(call, "keys") ? call->object.dict->keys : call->object.dict->values;
-        list.list->capacity = list.list->count; // it is grown by a copy
-    }
+    const struct gi_jinja_dict *dict = call->value.dict;
+    struct gi_jinja_value list = gi_jinja_new_list(call->pool);
+    *list.list = gi_jinja_is(call->name, "keys") ? dict->keys : dict->values;
+    list.list->capacity = list.list->count; // so that growing it copies it
     return list;
 }
 
-static struct gi_jinja_value method_items(const struct call *call)
-{
-    static const struct gi_jinja_arguments none;
-    return gi_jinja_filter(call->run, call->node, gi_jinja_string_of("items"), call->object, &none);
-}
+static const struct gi_jinja_builtin dict_methods[] = {
+    {"get",    method_get      },
+    {"keys",   method_keys     },
+    {"values", method_keys     },
+    {"items",  method_as_filter},
+    {NULL,     NULL            }
+};
 
-struct gi_jinja_value gi_jinja_method(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                                      struct gi_jinja_value object,
-                                      const struct gi_jinja_arguments *arguments)
+struct gi_jinja_value gi_jinja_method(const struct gi_jinja_call *call)
 {
-    static const struct {
-        const char *name;
-        enum gi_jinja_kind kind;
-        struct gi_jinja_value (*apply)(const struct call *call);
-    } methods[] = {
-        {"strip",        GI_JINJA_STRING, method_strip     },
-        {"lstrip",       GI_JINJA_STRING, method_strip     },
-        {"rstrip",       GI_JINJA_STRING, method_strip     },
-        {"split",        GI_JINJA_STRING, method_split     },
-        {"splitlines",   GI_JINJA_STRING, method_splitlines},
-        {"startswith",   GI_JINJA_STRING, method_affix     },
-        {"endswith",     GI_JINJA_STRING, method_affix     },
-        {"removeprefix", GI_JINJA_STRING, method_remove    },
-        {"removesuffix", GI_JINJA_STRING, method_remove    },
-        {"upper",        GI_JINJA_STRING, method_case      },
-        {"lower",        GI_JINJA_STRING, method_case      },
-        {"title",        GI_JINJA_STRING, method_case      },
-        {"capitalize",   GI_JINJA_STRING, method_case      },
-        {"replace",      GI_JINJA_STRING, method_replace   },
-        {"find",         GI_JINJA_STRING, method_find      },
-        {"count",        GI_JINJA_STRING, method_count     },
-        {"isdigit",      GI_JINJA_STRING, method_is_digit  },
-        {"join",         GI_JINJA_STRING, method_join      },
-        {"get",          GI_JINJA_DICT,   method_get       },
-        {"keys",         GI_JINJA_DICT,   method_keys      },
-        {"values",       GI_JINJA_DICT,   method_keys      },
-        {"items",        GI_JINJA_DICT,   method_items     },
-    };
-    const struct call call = {run, node, object, arguments};
-    gi_jinja_charge(run, object);
-    for (size_t i = 0; i < COUNT(methods); i++) {
-        if (methods[i].kind == object.kind && gi_jinja_is(node->name, methods[i].name)) {
-            return methods[i].apply(&call);
-        }
+    const struct gi_jinja_value object = call->value;
+    const struct gi_jinja_builtin *method =
+        object.kind == GI_JINJA_STRING ? gi_jinja_find_builtin(string_methods, call->name)
+        : object.kind == GI_JINJA_DICT ? gi_jinja_find_builtin(dict_methods, call->name)
+                                       : NULL;
+    gi_jinja_charge(call->pool, object);
+    if (method) {
+        return method->apply(call);
     }
-    const struct gi_jinja_value macro = gi_jinja_item(run, object, gi_jinja_text_value(node->name));
+    const struct gi_jinja_value macro =
+        gi_jinja_item(call->pool, object, gi_jinja_value_of(call->name));
     if (macro.kind == GI_JINJA_MACRO && macro.macro) {
-        return gi_jinja_call_macro(run, macro.macro, arguments);
+        return gi_jinja_call_macro(call, macro.macro);
     }
-    gi_jinja_run_fail(run, node, "%s has no method '%.*s'", gi_jinja_kind_name(object.kind),
-                      (int)node->name.size, node->name.data);
-    return gi_jinja_undefined();
+    return gi_jinja_refuse(call->pool, "%s has no method '%.*s'", gi_jinja_kind_name(object.kind),
+                           (int)call->name.size, call->name.data);
 }
 
 //-- functions -------------------------------------------------------------------------------------
 
-static struct gi_jinja_value call_raise(const struct call *call)
+static struct gi_jinja_value call_raise(const struct gi_jinja_call *call)
 {
-    const struct gi_jinja_string text = gi_jinja_to_string(&call->run->pool, argument_at(call, 0));
-    gi_jinja_fail(&call->run->pool, GLINFER_STATUS_INVALID_ARGUMENT,
+    const struct gi_jinja_string text = gi_jinja_to_string(call->pool, argument_at(call, 0));
+    gi_jinja_fail(call->pool, GLINFER_STATUS_INVALID_ARGUMENT,
                   "the chat template refuses the conversation: %.*s",
                   text.size > 300 ? 300 : (int)text.size, text.data ? text.data : "");
     return gi_jinja_undefined();
 }
 
-static struct gi_jinja_value call_range(const struct call *call)
+static struct gi_jinja_value call_range(const struct gi_jinja_call *call)
 {
-    enum { MAX_RANGE = 1 << 16 };
-    const size_t n = call->arguments->values.count;
-    struct gi_jinja_value list = gi_jinja_new_list(&call->run->pool);
-    const struct gi_jinja_value first = argument_at(call, 0), second = argument_at(call, 1);
-    const struct gi_jinja_value by = argument_at(call, 2);
-    const int64_t begin = n > 1 ? first.number : 0, end = n > 1 ? second.number : first.number;
-    const int64_t step = by.kind == GI_JINJA_INT ? by.number : 1;
-    if (first.kind != GI_JINJA_INT || (n > 1 && second.kind != GI_JINJA_INT) || step == 0 ||
-        begin < -MAX_RANGE || begin > MAX_RANGE || end < -MAX_RANGE || end > MAX_RANGE ||
-        step < -MAX_RANGE || step > MAX_RANGE) {
-        gi_jinja_run_fail(call->run, call->node, "a range is out of range");
+    enum { MAX_RANGE = 1 << 16, BAD = MAX_RANGE + 1 };
+    const int64_t first = gi_jinja_int_argument(call, 0, "", -MAX_RANGE, MAX_RANGE, BAD);
+    const int64_t second = gi_jinja_int_argument(call, 1, "", -MAX_RANGE, MAX_RANGE, BAD);
+    const bool has_both = call->arguments.count > 1;
+    const int64_t begin = has_both ? first : 0, end = has_both ? second : first;
+    const int64_t step = argument_at(call, 2).kind == GI_JINJA_INT
+                             ? gi_jinja_int_argument(call, 2, "", -MAX_RANGE, MAX_RANGE, 0)
+                             : 1;
+    struct gi_jinja_value list = gi_jinja_new_list(call->pool);
+    if (begin == BAD || end == BAD || step == 0) {
+        return gi_jinja_refuse(call->pool, "a range is out of range");
     }
-    for (int64_t i = begin; !call->run->pool.has_failed && (step > 0 ? i < end : i > end);
-         i += step) {
-        gi_jinja_push(&call->run->pool, list.list, gi_jinja_int(i));
+    for (int64_t i = begin; !call->pool->has_failed && (step > 0 ? i < end : i > end); i += step) {
+        gi_jinja_push(call->pool, list.list, gi_jinja_int(i));
     }
     return list;
 }
 
-static struct gi_jinja_value call_namespace(const struct call *call)
+// Creates a mapping, whose values may be set if it is a namespace.
+static struct gi_jinja_value call_namespace(const struct gi_jinja_call *call)
 {
-    struct gi_jinja_value value = gi_jinja_new_dict(&call->run->pool);
-    const struct gi_jinja_dict *named = &call->arguments->named;
-    if (value.kind == GI_JINJA_DICT) {
-        value.dict->is_namespace = gi_jinja_is(call->node->a->name, "namespace");
-    }
-    for (size_t i = 0; i < named->keys.count && !call->run->pool.has_failed; i++) {
-        gi_jinja_put(&call->run->pool, value.dict, named->keys.items[i], named->values.items[i]);
+    struct gi_jinja_value value = gi_jinja_new_dict(call->pool);
+    value.dict->is_namespace = gi_jinja_is(call->name, "namespace");
+    for (size_t i = 0; i < call->named.keys.count && !call->pool->has_failed; i++) {
+        gi_jinja_put(call->pool, value.dict, call->named.keys.items[i],
+                     call->named.values.items[i]);
     }
     return value;
 }
 
-static struct gi_jinja_value call_today(const struct call *call)
+static struct gi_jinja_value call_today(const struct gi_jinja_call *call)
 {
     char format[128] = "", today[256];
-    const struct gi_jinja_string *text = string_at(call, 0);
+    const struct gi_jinja_string *text = gi_jinja_string_argument(call, 0);
     if (!text || text->size >= sizeof(format)) {
-        gi_jinja_run_fail(call->run, call->node, "a date has no format");
-        return gi_jinja_undefined();
+        return gi_jinja_refuse(call->pool, "a date has no format");
     }
     if (text->size) {
         memcpy(format, text->data, text->size);
     }
     gi_jinja_today(format, today, sizeof(today));
-    return gi_jinja_text_value(gi_jinja_copy(&call->run->pool, gi_jinja_string_of(today)));
+    return gi_jinja_value_of(gi_jinja_copy(call->pool, gi_jinja_string_of(today)));
 }
 
-static const struct {
-    const char *name;
-    struct gi_jinja_value (*apply)(const struct call *call);
-} functions[] = {
+static const struct gi_jinja_builtin functions[] = {
     {"raise_exception", call_raise    },
     {"range",           call_range    },
     {"namespace",       call_namespace},
     {"dict",            call_namespace},
     {"strftime_now",    call_today    },
+    {NULL,              NULL          }
 };
 
 bool gi_jinja_has_function(struct gi_jinja_string name)
 {
-    for (size_t i = 0; i < COUNT(functions); i++) {
-        if (gi_jinja_is(name, functions[i].name)) {
-            return true;
-        }
-    }
-    return false;
+    return gi_jinja_find_builtin(functions, name);
 }
 
-struct gi_jinja_value gi_jinja_function(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                                        struct gi_jinja_string name,
-                                        const struct gi_jinja_arguments *arguments)
+struct gi_jinja_value gi_jinja_function(const struct gi_jinja_call *call)
 {
-    const struct call call = {run, node, gi_jinja_undefined(), arguments};
-    for (size_t i = 0; i < COUNT(functions); i++) {
-        if (gi_jinja_is(name, functions[i].name)) {
-            return functions[i].apply(&call);
-        }
-    }
-    gi_jinja_run_fail(run, node, "the function '%.*s' is not known", (int)name.size, name.data);
-    return gi_jinja_undefined();
+    const struct gi_jinja_builtin *function = gi_jinja_find_builtin(functions, call->name);
+    return function ? function->apply(call)
+                    : gi_jinja_refuse(call->pool, "the function '%.*s' is not known",
+                                      (int)call->name.size, call->name.data);
 }

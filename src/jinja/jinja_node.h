@@ -1,5 +1,5 @@
-// A template as a tree. Expressions have their operands in a, b and c, lists (elements, arguments,
-// bodies) linked by next from `list` on. Private to this folder.
+// A template as a tree. Expressions have their operands in a, b and c; lists (elements, arguments,
+// bodies) are linked by next from `list` on. Private to this folder.
 #ifndef GI_JINJA_JINJA_NODE_H
 #define GI_JINJA_JINJA_NODE_H
 
@@ -15,7 +15,7 @@ enum gi_jinja_node_kind {
     GI_JINJA_NODE_ITEM,      // a[b]
     GI_JINJA_NODE_SLICE,     // a[list], three of which each may be absent (an undefined constant)
     GI_JINJA_NODE_CALL,      // a(list); an argument with a name is given by it
-    GI_JINJA_NODE_FILTER,    // a | name(list); in a block `a` is NULL
+    GI_JINJA_NODE_FILTER,    // a | name(list)
     GI_JINJA_NODE_TEST,      // a is name(list)
     GI_JINJA_NODE_NOT,       // not a
     GI_JINJA_NODE_NEGATE,    // -a
@@ -23,12 +23,13 @@ enum gi_jinja_node_kind {
     GI_JINJA_NODE_OR,        // a or b
     GI_JINJA_NODE_BINARY,    // a op b: arithmetic and comparison
     GI_JINJA_NODE_IF_ELSE,   // a if b else c (NULL: undefined)
+    GI_JINJA_NODE_CAPTURE,   // what list, a body, writes
     // Statements
     GI_JINJA_NODE_TEXT,  // constant
     GI_JINJA_NODE_PRINT, // a
     GI_JINJA_NODE_IF,    // list if a, else other
     GI_JINJA_NODE_FOR,   // targets b in a if c: list, without any: other
-    GI_JINJA_NODE_SET,   // targets b = a, or = what list writes
+    GI_JINJA_NODE_SET,   // targets b = a
     GI_JINJA_NODE_MACRO, // name, parameters b, body list
     GI_JINJA_NODE_BREAK,
     GI_JINJA_NODE_CONTINUE,

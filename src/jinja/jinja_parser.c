@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 100, MAX_SIZE = 1 << 20, MAX_POOL = 16 << 20 };
+enum { MAX_SIZE = 1 << 20, MAX_POOL = 16 << 20 };
 
 static struct gi_jinja_node *parse_body(struct gi_jinja_parser *parser, const char *const *ends);
 
@@ -15,7 +15,7 @@ static void expect_end(struct gi_jinja_parser *parser)
     }
 }
 
-// A body up to the statement that ends it, which is stepped over.
+// Parses a body and steps over the statement that ends it.
 static struct gi_jinja_node *parse_block(struct gi_jinja_parser *parser, const char *end)
 {
     const char *const ends[] = {end, NULL};
@@ -33,9 +33,6 @@ static struct gi_jinja_node *parse_if(struct gi_jinja_parser *parser)
     struct gi_jinja_node *first = NULL, **place = &first;
     do {
         struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_IF);
-        if (!node) {
-            return NULL;
-        }
         node->a = gi_jinja_parse_tuple(parser);
         expect_end(parser);
         node->list = parse_body(parser, ends);
@@ -54,9 +51,6 @@ static struct gi_jinja_node *parse_for(struct gi_jinja_parser *parser)
 {
     static const char *const ends[] = {"else", "endfor", NULL};
     struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_FOR);
-    if (!node) {
-        return NULL;
-    }
     node->b = gi_jinja_parse_targets(parser);
     gi_jinja_expect(parser, "in");
     node->a = gi_jinja_parse_expression(parser, false);
@@ -74,32 +68,24 @@ static struct gi_jinja_node *parse_for(struct gi_jinja_parser *parser)
 static struct gi_jinja_node *parse_set(struct gi_jinja_parser *parser)
 {
     struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_SET);
-    if (!node) {
-        return NULL;
-    }
     node->b = gi_jinja_parse_targets(parser);
     if (gi_jinja_take(parser, "=")) {
         node->a = gi_jinja_parse_tuple(parser);
         return node;
     }
-    node->c = gi_jinja_parse_filters(parser, NULL);
-    node->list = parse_block(parser, "endset");
+    struct gi_jinja_node *capture = gi_jinja_new_node(parser, GI_JINJA_NODE_CAPTURE);
+    node->a = gi_jinja_parse_filters(parser, capture);
+    capture->list = parse_block(parser, "endset");
     return node;
 }
 
 static struct gi_jinja_node *parse_macro(struct gi_jinja_parser *parser)
 {
     struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_MACRO);
-    const struct gi_jinja_string name = gi_jinja_expect_name(parser);
+    node->name = gi_jinja_expect_name(parser);
     gi_jinja_expect(parser, "(");
-    struct gi_jinja_node *parameters = gi_jinja_parse_arguments(parser);
-    struct gi_jinja_node *body = parse_block(parser, "endmacro");
-    if (!node) {
-        return NULL;
-    }
-    node->name = name;
-    node->b = parameters;
-    node->list = body;
+    node->b = gi_jinja_parse_arguments(parser);
+    node->list = parse_block(parser, "endmacro");
     return node;
 }
 
@@ -131,38 +117,20 @@ static struct gi_jinja_node *parse_statement(struct gi_jinja_parser *parser)
 
 //-- bodies ----------------------------------------------------------------------------------------
 
-static void add_node(struct gi_jinja_node ***end, struct gi_jinja_node *node)
-{
-    if (node) {
-        **end = node;
-        *end = &node->next;
-    }
-}
-
 static void add_text(struct gi_jinja_parser *parser, struct gi_jinja_node ***end,
                      struct gi_jinja_string text)
 {
-    struct gi_jinja_node *node = text.size ? gi_jinja_new_node(parser, GI_JINJA_NODE_TEXT) : NULL;
-    if (node) {
-        node->constant = gi_jinja_text_value(text);
-        add_node(end, node);
+    if (text.size) {
+        struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_TEXT);
+        node->constant = gi_jinja_value_of(text);
+        gi_jinja_add_node(end, node);
     }
-}
-
-static bool is_end(const struct gi_jinja_parser *parser, const char *const *ends)
-{
-    for (; *ends; ends++) {
-        if (gi_jinja_at(parser, *ends)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void add_tag(struct gi_jinja_parser *parser, enum gi_jinja_tag tag,
                     struct gi_jinja_node ***end)
 {
-    // What marks the answer for training says nothing of how it is written.
+    // The statements that mark the answer for training write nothing.
     if (tag == GI_JINJA_TAG_STATEMENT &&
         (gi_jinja_take(parser, "generation") || gi_jinja_take(parser, "endgeneration"))) {
         expect_end(parser);
@@ -174,28 +142,22 @@ static void add_tag(struct gi_jinja_parser *parser, enum gi_jinja_tag tag,
     } else {
         struct gi_jinja_node *value = gi_jinja_parse_tuple(parser);
         node = gi_jinja_new_node(parser, GI_JINJA_NODE_PRINT);
-        if (node) {
-            node->a = value;
-        }
+        node->a = value;
     }
     expect_end(parser);
-    add_node(end, node);
+    gi_jinja_add_node(end, node);
 }
 
-// Up to a statement of ends, which is looked at; with none up to the end of the template.
+// Parses up to a statement of ends, which becomes the current one; with none to the template's end.
 static struct gi_jinja_node *parse_body(struct gi_jinja_parser *parser, const char *const *ends)
 {
     struct gi_jinja_node *first = NULL, **end = &first;
-    if (++parser->depth > MAX_DEPTH) {
-        gi_jinja_fail(parser->lexer.pool, GLINFER_STATUS_UNSUPPORTED,
-                      "line %u of the chat template: nested too deeply",
-                      gi_jinja_line(&parser->lexer));
-    }
+    gi_jinja_enter(parser);
     while (!gi_jinja_has_failed(parser)) {
         struct gi_jinja_string text;
         const enum gi_jinja_tag tag = gi_jinja_next_tag(&parser->lexer, &text);
         add_text(parser, &end, text);
-        if (tag == GI_JINJA_TAG_STATEMENT && is_end(parser, ends)) {
+        if (tag == GI_JINJA_TAG_STATEMENT && gi_jinja_at_any(parser, ends)) {
             break;
         }
         if (tag == GI_JINJA_TAG_NONE) {
@@ -228,7 +190,8 @@ struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_e
         gi_jinja_fail(&jinja->pool, GLINFER_STATUS_UNSUPPORTED,
                       "the chat template has %zu bytes, expected at most %d", size, MAX_SIZE);
     }
-    size -= size && text[size - 1] == '\n'; // one newline at the end does not count
+    size -= size && text[size - 1] == '\n'; // as Jinja does with one newline at the end
+    jinja->pool.line = 1;
     struct gi_jinja_parser parser = {.lexer = {.pool = &jinja->pool}};
     parser.lexer.source = gi_jinja_copy(&jinja->pool, (struct gi_jinja_string){text, NULL, size});
     jinja->body = parse_body(&parser, none);

@@ -1,4 +1,4 @@
-// From tokens to a tree. Private to this folder.
+// Parses tokens into a tree. Private to this folder.
 #ifndef GI_JINJA_JINJA_PARSER_H
 #define GI_JINJA_JINJA_PARSER_H
 
@@ -10,28 +10,32 @@ struct gi_jinja_parser {
     int depth; // of nesting
 };
 
-// NULL after a failure, also in the functions below.
+// Never NULL; after a failure all nodes are the same memory, and no tree is to be walked.
 struct gi_jinja_node *gi_jinja_new_node(struct gi_jinja_parser *parser,
                                         enum gi_jinja_node_kind kind);
-// An expression from the token that is looked at; with_condition: it may be `a if b else c`.
+// Adds a node, if it is not NULL, at the end of a list.
+void gi_jinja_add_node(struct gi_jinja_node ***end, struct gi_jinja_node *node);
+// Counts a level of nesting; false after a failure, which too many levels are.
+bool gi_jinja_enter(struct gi_jinja_parser *parser);
+// Parses an expression; with_condition: it may be `a if b else c`. NULL after a failure.
 struct gi_jinja_node *gi_jinja_parse_expression(struct gi_jinja_parser *parser,
                                                 bool with_condition);
-// The same, or several in a list that are separated by commas.
+// Parses one, or a list of several that are separated by commas.
 struct gi_jinja_node *gi_jinja_parse_tuple(struct gi_jinja_parser *parser);
-// Names, linked, that are separated by commas; also a.b, as an attribute.
+// Parses names that are separated by commas, or attributes, into a list.
 struct gi_jinja_node *gi_jinja_parse_targets(struct gi_jinja_parser *parser);
-// Arguments from behind the opening bracket to behind the closing one. Parameters of a macro look the
-// same.
+// Parses the arguments of a call, or the parameters of a macro, behind the opening bracket.
 struct gi_jinja_node *gi_jinja_parse_arguments(struct gi_jinja_parser *parser);
-// Filters behind a node, which may be NULL.
+// Parses the filters behind a node.
 struct gi_jinja_node *gi_jinja_parse_filters(struct gi_jinja_parser *parser,
                                              struct gi_jinja_node *node);
 
-// Whether the token is this name or sign.
+// True if the token is this name or sign, or one of a list that ends in NULL.
 bool gi_jinja_at(const struct gi_jinja_parser *parser, const char *word);
-// Steps over it if it is.
+bool gi_jinja_at_any(const struct gi_jinja_parser *parser, const char *const *words);
+// Steps over the token if it is this name or sign.
 bool gi_jinja_take(struct gi_jinja_parser *parser, const char *word);
-// Fails if it is not.
+// Steps over the token, and fails if it is not this name or sign.
 void gi_jinja_expect(struct gi_jinja_parser *parser, const char *word);
 struct gi_jinja_string gi_jinja_expect_name(struct gi_jinja_parser *parser);
 

@@ -2,45 +2,30 @@
 
 #include "jinja/jinja.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MAX_POOL = 32 << 20, // with the parser's, host memory beside a model stays under 64 MiB
+    MAX_POOL = 32 << 20, // with the parser's 16 MiB below the 64 MiB of host memory beside a model
     MAX_DEPTH = 100,
 };
 
-// How a body ended.
+// How a body ends.
 enum flow {
     FLOW_ON,
     FLOW_BREAK,
     FLOW_CONTINUE,
 };
 
-void gi_jinja_run_fail(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                       const char *format, ...)
-{
-    char sentence[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence, sizeof(sentence), format, arguments);
-    va_end(arguments);
-    gi_jinja_fail(&run->pool, GLINFER_STATUS_UNSUPPORTED, "line %u of the chat template: %s",
-                  node->line, sentence);
-}
-
 static enum flow run_body(struct gi_jinja_run *run, const struct gi_jinja_node *body);
 
-// What a body writes.
-static struct gi_jinja_value capture(struct gi_jinja_run *run, const struct gi_jinja_node *body)
+struct gi_jinja_value gi_jinja_capture(struct gi_jinja_run *run, const struct gi_jinja_node *body)
 {
     struct gi_jinja_text text = {0}, *out = run->out;
     run->out = &text;
     run_body(run, body);
     run->out = out;
-    return gi_jinja_text_value(gi_jinja_text_string(&text));
+    return gi_jinja_written(&text);
 }
 
 //-- variables -------------------------------------------------------------------------------------
@@ -48,20 +33,19 @@ static struct gi_jinja_value capture(struct gi_jinja_run *run, const struct gi_j
 static void set_variable(struct gi_jinja_run *run, const struct gi_jinja_node *target,
                          struct gi_jinja_value value)
 {
-    const struct gi_jinja_value name = gi_jinja_text_value(target->name);
-    if (target->kind == GI_JINJA_NODE_NAME) {
-        gi_jinja_put(&run->pool, &run->scope->variables, name, value);
-        return;
+    struct gi_jinja_dict *variables = &run->scope->variables;
+    if (target->kind == GI_JINJA_NODE_ATTRIBUTE) {
+        const struct gi_jinja_value object = gi_jinja_evaluate(run, target->a);
+        if (object.kind != GI_JINJA_DICT || !object.dict->is_namespace) {
+            gi_jinja_refuse(&run->pool, "only what a namespace has can be set");
+            return;
+        }
+        variables = object.dict;
     }
-    const struct gi_jinja_value object = gi_jinja_evaluate_node(run, target->a);
-    if (object.kind != GI_JINJA_DICT || !object.dict->is_namespace) {
-        gi_jinja_run_fail(run, target, "only what a namespace has can be set");
-        return;
-    }
-    gi_jinja_put(&run->pool, object.dict, name, value);
+    gi_jinja_put(&run->pool, variables, gi_jinja_value_of(target->name), value);
 }
 
-// One target takes the value, several its elements.
+// Sets one target to the value, several to its elements.
 static void set_targets(struct gi_jinja_run *run, const struct gi_jinja_node *targets,
                         struct gi_jinja_value value)
 {
@@ -69,49 +53,27 @@ static void set_targets(struct gi_jinja_run *run, const struct gi_jinja_node *ta
         set_variable(run, targets, value);
         return;
     }
-    const struct gi_jinja_list list = gi_jinja_elements(run, targets, value);
-    size_t i = 0;
-    for (; targets && !run->pool.has_failed; targets = targets->next, i++) {
+    const struct gi_jinja_list list = gi_jinja_elements(&run->pool, value);
+    for (size_t i = 0; targets && !run->pool.has_failed; targets = targets->next, i++) {
         if (i >= list.count || (!targets->next && i + 1 != list.count)) {
-            gi_jinja_run_fail(run, targets, "%zu values do not fit the names for them", list.count);
+            gi_jinja_refuse(&run->pool, "%zu values do not fit the names for them", list.count);
             return;
         }
         set_variable(run, targets, list.items[i]);
     }
 }
 
-static void run_set(struct gi_jinja_run *run, const struct gi_jinja_node *node)
-{
-    if (node->a) {
-        set_targets(run, node->b, gi_jinja_evaluate_node(run, node->a));
-        return;
-    }
-    struct gi_jinja_value value = capture(run, node->list);
-    const struct gi_jinja_node *chain[8];
-    size_t n = 0;
-    for (const struct gi_jinja_node *filter = node->c; filter && n < 8; filter = filter->a) {
-        chain[n++] = filter;
-    }
-    while (n-- > 0 && !run->pool.has_failed) {
-        struct gi_jinja_arguments arguments;
-        gi_jinja_read_arguments(run, chain[n]->list, &arguments);
-        value = gi_jinja_filter(run, chain[n], chain[n]->name, value, &arguments);
-    }
-    set_targets(run, node->b, value);
-}
-
 //-- loops -----------------------------------------------------------------------------------------
 
-// Begins a turn of a loop: the variables of the turn before are gone, their room is used again.
-static void begin_turn(struct gi_jinja_scope *scope)
+// Forgets the variables of the iteration before; their room is used again.
+static void clear_scope(struct gi_jinja_scope *scope)
 {
     scope->variables.keys.count = scope->variables.values.count = 0;
 }
 
 static struct gi_jinja_list choose_items(struct gi_jinja_run *run, const struct gi_jinja_node *node)
 {
-    const struct gi_jinja_list all =
-        gi_jinja_elements(run, node, gi_jinja_evaluate_node(run, node->a));
+    const struct gi_jinja_list all = gi_jinja_elements(&run->pool, gi_jinja_evaluate(run, node->a));
     struct gi_jinja_list chosen = {0};
     struct gi_jinja_scope scope = {.parent = run->scope};
     if (!node->c) {
@@ -119,9 +81,9 @@ static struct gi_jinja_list choose_items(struct gi_jinja_run *run, const struct 
     }
     run->scope = &scope;
     for (size_t i = 0; i < all.count && !run->pool.has_failed; i++) {
-        begin_turn(&scope);
+        clear_scope(&scope);
         set_targets(run, node->b, all.items[i]);
-        if (gi_jinja_is_true(gi_jinja_evaluate_node(run, node->c))) {
+        if (gi_jinja_is_true(gi_jinja_evaluate(run, node->c))) {
             gi_jinja_push(&run->pool, &chosen, all.items[i]);
         }
     }
@@ -129,7 +91,7 @@ static struct gi_jinja_list choose_items(struct gi_jinja_run *run, const struct 
     return chosen;
 }
 
-// Tells the variable `loop`, which is one for all turns, of turn i.
+// Fills the variable `loop`, one mapping for all iterations, for iteration i.
 static void set_loop(struct gi_jinja_pool *pool, struct gi_jinja_dict *loop,
                      const struct gi_jinja_list *items, size_t i)
 {
@@ -158,7 +120,7 @@ static void run_for(struct gi_jinja_run *run, const struct gi_jinja_node *node)
     const struct gi_jinja_value loop = gi_jinja_new_dict(&run->pool);
     run->scope = &scope;
     for (size_t i = 0; i < items.count && flow != FLOW_BREAK && !run->pool.has_failed; i++) {
-        begin_turn(&scope);
+        clear_scope(&scope);
         set_loop(&run->pool, loop.dict, &items, i);
         gi_jinja_put_name(&run->pool, &scope.variables, "loop", loop);
         set_targets(run, node->b, items.items[i]);
@@ -169,31 +131,31 @@ static void run_for(struct gi_jinja_run *run, const struct gi_jinja_node *node)
 
 //-- macros ----------------------------------------------------------------------------------------
 
-static void bind_parameters(struct gi_jinja_run *run, const struct gi_jinja_node *macro,
-                            const struct gi_jinja_arguments *arguments)
+static void bind_parameters(const struct gi_jinja_call *call, const struct gi_jinja_node *macro)
 {
+    struct gi_jinja_run *run = call->run;
     size_t i = 0;
     for (const struct gi_jinja_node *p = macro->b; p && !run->pool.has_failed; p = p->next, i++) {
         const bool has_default = p->name.size > 0;
-        const struct gi_jinja_value name = gi_jinja_text_value(has_default ? p->name : p->a->name);
-        struct gi_jinja_value value = i < arguments->values.count
-                                          ? arguments->values.items[i]
-                                          : gi_jinja_get(&run->pool, &arguments->named, name);
+        const struct gi_jinja_value name = gi_jinja_value_of(has_default ? p->name : p->a->name);
+        struct gi_jinja_value value = i < call->arguments.count
+                                          ? call->arguments.items[i]
+                                          : gi_jinja_get(call->pool, &call->named, name);
         if (value.kind == GI_JINJA_UNDEFINED && has_default) {
-            value = gi_jinja_evaluate_node(run, p->a);
+            value = gi_jinja_evaluate(run, p->a);
         }
-        gi_jinja_put(&run->pool, &run->scope->variables, name, value);
+        gi_jinja_put(call->pool, &run->scope->variables, name, value);
     }
 }
 
-struct gi_jinja_value gi_jinja_call_macro(struct gi_jinja_run *run,
-                                          const struct gi_jinja_node *macro,
-                                          const struct gi_jinja_arguments *arguments)
+struct gi_jinja_value gi_jinja_call_macro(const struct gi_jinja_call *call,
+                                          const struct gi_jinja_node *macro)
 {
+    struct gi_jinja_run *run = call->run;
     struct gi_jinja_scope scope = {.parent = run->root}, *caller = run->scope;
     run->scope = &scope;
-    bind_parameters(run, macro, arguments);
-    const struct gi_jinja_value value = capture(run, macro->list);
+    bind_parameters(call, macro);
+    const struct gi_jinja_value value = gi_jinja_capture(run, macro->list);
     run->scope = caller;
     return value;
 }
@@ -208,19 +170,19 @@ static enum flow run_statement(struct gi_jinja_run *run, const struct gi_jinja_n
         return FLOW_ON;
     case GI_JINJA_NODE_PRINT:
         gi_jinja_append(&run->pool, run->out,
-                        gi_jinja_to_string(&run->pool, gi_jinja_evaluate_node(run, node->a)));
+                        gi_jinja_to_string(&run->pool, gi_jinja_evaluate(run, node->a)));
         return FLOW_ON;
     case GI_JINJA_NODE_IF:
-        return run_body(run, gi_jinja_is_true(gi_jinja_evaluate_node(run, node->a)) ? node->list
-                                                                                    : node->other);
+        return run_body(run, gi_jinja_is_true(gi_jinja_evaluate(run, node->a)) ? node->list
+                                                                               : node->other);
     case GI_JINJA_NODE_FOR:
         run_for(run, node);
         return FLOW_ON;
     case GI_JINJA_NODE_SET:
-        run_set(run, node);
+        set_targets(run, node->b, gi_jinja_evaluate(run, node->a));
         return FLOW_ON;
     case GI_JINJA_NODE_MACRO:
-        gi_jinja_put(&run->pool, &run->scope->variables, gi_jinja_text_value(node->name),
+        gi_jinja_put(&run->pool, &run->scope->variables, gi_jinja_value_of(node->name),
                      (struct gi_jinja_value){.kind = GI_JINJA_MACRO, .macro = node});
         return FLOW_ON;
     case GI_JINJA_NODE_BREAK:
@@ -234,16 +196,18 @@ static enum flow run_statement(struct gi_jinja_run *run, const struct gi_jinja_n
 
 static enum flow run_body(struct gi_jinja_run *run, const struct gi_jinja_node *body)
 {
+    const unsigned line = run->pool.line;
     enum flow flow = FLOW_ON;
-    if (run->depth > MAX_DEPTH && body) {
-        gi_jinja_run_fail(run, body, "it nests too deeply");
+    if (run->depth++ > MAX_DEPTH && body) {
+        gi_jinja_refuse(&run->pool, "it nests too deeply");
     }
-    run->depth++;
     for (; body && flow == FLOW_ON && !run->pool.has_failed; body = body->next) {
+        run->pool.line = body->line;
         run->n_steps++;
         flow = run_statement(run, body);
     }
     run->depth--;
+    run->pool.line = line;
     return flow;
 }
 
@@ -265,7 +229,7 @@ static void add_messages(struct gi_jinja_run *run, const struct gi_jinja_input *
         memset(marks, 1, content.size);
         content.marks = marks;
         gi_jinja_put_name(pool, dict.dict, "role", gi_jinja_constant(message->role));
-        gi_jinja_put_name(pool, dict.dict, "content", gi_jinja_text_value(content));
+        gi_jinja_put_name(pool, dict.dict, "content", gi_jinja_value_of(content));
         gi_jinja_push(pool, list.list, dict);
     }
     gi_jinja_put_name(pool, &run->root->variables, "messages", list);
@@ -292,7 +256,7 @@ static bool take_output(struct gi_jinja_run *run, const struct gi_jinja_text *te
 
 static struct gi_jinja_value token_value(const char *text, size_t size)
 {
-    return gi_jinja_text_value((struct gi_jinja_string){text, NULL, size});
+    return gi_jinja_value_of((struct gi_jinja_string){text, NULL, size});
 }
 
 bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
@@ -309,9 +273,7 @@ bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *
     gi_jinja_put_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(true));
     gi_jinja_put_name(&run.pool, variables, "tools", gi_jinja_none());
     gi_jinja_put_name(&run.pool, variables, "documents", gi_jinja_none());
-    if (!run.pool.has_failed) {
-        run_body(&run, jinja->body);
-    }
+    run_body(&run, jinja->body);
     const bool is_done = take_output(&run, &text, output);
     gi_jinja_pool_finish(&run.pool);
     return is_done;

@@ -1,10 +1,11 @@
-// A template while it is run. Private to this folder.
+// A template while it runs: what the files share that run statements, evaluate expressions and hold
+// the filters, tests, methods and functions of the language. Private to this folder.
 #ifndef GI_JINJA_JINJA_RUN_H
 #define GI_JINJA_JINJA_RUN_H
 
 #include "jinja/jinja_node.h"
 
-// Variables of a body; those of the bodies around it are seen through parent.
+// The variables of a body; those of the bodies around it are seen through parent.
 struct gi_jinja_scope {
     struct gi_jinja_dict variables;
     struct gi_jinja_scope *parent;
@@ -17,84 +18,59 @@ struct gi_jinja_run {
     uint32_t n_steps, depth;
 };
 
-// Arguments of a call, evaluated: values without a name, then those with one.
-struct gi_jinja_arguments {
-    struct gi_jinja_list values;
+// A call of a filter, test, method, function or macro, its arguments evaluated.
+struct gi_jinja_call {
+    struct gi_jinja_run *run;
+    struct gi_jinja_pool *pool; // of the run
+    struct gi_jinja_string name;
+    struct gi_jinja_value value;    // what a filter, test or method is applied to
+    struct gi_jinja_list arguments; // without a name
     struct gi_jinja_dict named;
 };
 
-// Fails with the line of a node.
-void gi_jinja_run_fail(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                       const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-// Counts what it costs to look at all of a value.
-void gi_jinja_charge(struct gi_jinja_run *run, struct gi_jinja_value value);
-
-struct gi_jinja_value gi_jinja_evaluate_node(struct gi_jinja_run *run,
-                                             const struct gi_jinja_node *node);
-void gi_jinja_read_arguments(struct gi_jinja_run *run, const struct gi_jinja_node *list,
-                             struct gi_jinja_arguments *arguments);
-// Argument i, or the one of that name; undefined where it is not given.
-struct gi_jinja_value gi_jinja_argument(const struct gi_jinja_arguments *arguments, size_t i,
-                                        const char *name);
-// What a macro writes.
-struct gi_jinja_value gi_jinja_call_macro(struct gi_jinja_run *run,
-                                          const struct gi_jinja_node *macro,
-                                          const struct gi_jinja_arguments *arguments);
-
-// What there is to walk over in a value: elements, keys, characters.
-struct gi_jinja_list gi_jinja_elements(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                                       struct gi_jinja_value value);
-// object[key]: an element, the value of a key, a character; undefined if there is none.
-struct gi_jinja_value gi_jinja_item(struct gi_jinja_run *run, struct gi_jinja_value object,
-                                    struct gi_jinja_value key);
-size_t gi_jinja_count(struct gi_jinja_value value); // elements, keys, characters
-// Byte at which character i of the string begins; its size past the end.
-size_t gi_jinja_character(struct gi_jinja_string string, size_t i);
-
-// Filters by name, also of a node's value; a test; a method of a value; a function.
-struct gi_jinja_value gi_jinja_filter(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                                      struct gi_jinja_string name, struct gi_jinja_value value,
-                                      const struct gi_jinja_arguments *arguments);
-bool gi_jinja_test(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                   struct gi_jinja_string name, struct gi_jinja_value value,
-                   struct gi_jinja_value argument);
-struct gi_jinja_value gi_jinja_method(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                                      struct gi_jinja_value object,
-                                      const struct gi_jinja_arguments *arguments);
-// Whether there is a function of that name.
-bool gi_jinja_has_function(struct gi_jinja_string name);
-struct gi_jinja_value gi_jinja_function(struct gi_jinja_run *run, const struct gi_jinja_node *node,
-                                        struct gi_jinja_string name,
-                                        const struct gi_jinja_arguments *arguments);
-
-//-- strings (jinja_string.c) ----------------------------------------------------------------------
-
-enum gi_jinja_sides {
-    GI_JINJA_LEFT = 1,
-    GI_JINJA_RIGHT = 2,
-    GI_JINJA_BOTH = 3,
+// A row of the tables of filters, tests, methods and functions.
+struct gi_jinja_builtin {
+    const char *name; // NULL behind the last
+    struct gi_jinja_value (*apply)(const struct gi_jinja_call *call);
 };
 
-// Without the characters of `what` (NULL: white space) at its ends.
-struct gi_jinja_string gi_jinja_strip(struct gi_jinja_string string,
-                                      const struct gi_jinja_string *what,
-                                      enum gi_jinja_sides sides);
-struct gi_jinja_string gi_jinja_replace(struct gi_jinja_pool *pool, struct gi_jinja_string string,
-                                        struct gi_jinja_string old, struct gi_jinja_string with,
-                                        int64_t at_most);
-// The list of its parts between separators (NULL: runs of white space); at_most cuts, negative: all.
+//-- jinja_run.c -----------------------------------------------------------------------------------
+
+// Return what a body, or a macro with these arguments, writes.
+struct gi_jinja_value gi_jinja_capture(struct gi_jinja_run *run, const struct gi_jinja_node *body);
+struct gi_jinja_value gi_jinja_call_macro(const struct gi_jinja_call *call,
+                                          const struct gi_jinja_node *macro);
+
+//-- jinja_evaluate.c ------------------------------------------------------------------------------
+
+struct gi_jinja_value gi_jinja_evaluate(struct gi_jinja_run *run, const struct gi_jinja_node *node);
+// Returns argument i, or the one of that name; undefined if it is not given.
+struct gi_jinja_value gi_jinja_argument(const struct gi_jinja_call *call, size_t i,
+                                        const char *name);
+// Returns argument i if it is a string, else NULL.
+const struct gi_jinja_string *gi_jinja_string_argument(const struct gi_jinja_call *call, size_t i);
+// Returns an argument that is a number from least to most, else fallback.
+int64_t gi_jinja_int_argument(const struct gi_jinja_call *call, size_t i, const char *name,
+                              int64_t least, int64_t most, int64_t fallback);
+// Returns the row of that name; NULL if there is none.
+const struct gi_jinja_builtin *gi_jinja_find_builtin(const struct gi_jinja_builtin *table,
+                                                     struct gi_jinja_string name);
+
+//-- jinja_filter.c, jinja_method.c ----------------------------------------------------------------
+
+struct gi_jinja_value gi_jinja_filter(const struct gi_jinja_call *call);
+bool gi_jinja_test(const struct gi_jinja_call *call);
+struct gi_jinja_value gi_jinja_method(const struct gi_jinja_call *call);
+bool gi_jinja_has_function(struct gi_jinja_string name);
+struct gi_jinja_value gi_jinja_function(const struct gi_jinja_call *call);
+
+// Return the strings of a list with a separator between them, or with attribute (NULL: none) those
+// of its elements; and the parts of a string between separators (NULL: runs of white space), of which
+// at_most are cut off, negative: all.
+struct gi_jinja_value gi_jinja_join(struct gi_jinja_pool *pool, struct gi_jinja_value list,
+                                    struct gi_jinja_string separator,
+                                    const struct gi_jinja_value *attribute);
 struct gi_jinja_value gi_jinja_split(struct gi_jinja_pool *pool, struct gi_jinja_string string,
                                      const struct gi_jinja_string *separator, int64_t at_most);
-
-enum gi_jinja_case {
-    GI_JINJA_CASE_UPPER,
-    GI_JINJA_CASE_LOWER,
-    GI_JINJA_CASE_TITLE,      // the first letter of each word upper, the others lower
-    GI_JINJA_CASE_CAPITALIZE, // the first letter of all
-};
-// Letters of ASCII only.
-struct gi_jinja_string gi_jinja_change_case(struct gi_jinja_pool *pool,
-                                            struct gi_jinja_string string, enum gi_jinja_case to);
 
 #endif

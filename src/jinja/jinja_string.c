@@ -1,23 +1,153 @@
-#include "jinja/jinja_run.h"
+#include "jinja/jinja_string.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static bool is_space(char byte)
+struct gi_jinja_string gi_jinja_string_of(const char *text)
 {
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+    return (struct gi_jinja_string){text, NULL, strlen(text)};
 }
+
+struct gi_jinja_string gi_jinja_part(struct gi_jinja_string string, size_t begin, size_t end)
+{
+    end = end < string.size ? end : string.size;
+    begin = begin < end ? begin : end;
+    return (struct gi_jinja_string){string.data ? string.data + begin : NULL,
+                                    string.marks ? string.marks + begin : NULL, end - begin};
+}
+
+bool gi_jinja_same(struct gi_jinja_string a, struct gi_jinja_string b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+bool gi_jinja_is(struct gi_jinja_string string, const char *text)
+{
+    return gi_jinja_same(string, gi_jinja_string_of(text));
+}
+
+int gi_jinja_compare(struct gi_jinja_string a, struct gi_jinja_string b)
+{
+    const size_t size = a.size < b.size ? a.size : b.size;
+    const int order = size ? memcmp(a.data, b.data, size) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+size_t gi_jinja_locate(struct gi_jinja_string string, struct gi_jinja_string what, size_t from)
+{
+    if (from > string.size || what.size > string.size - from) {
+        return SIZE_MAX;
+    }
+    if (what.size == 0) {
+        return from;
+    }
+    // Searches in windows, each twice the one before: memmem of AddressSanitizer looks at all that it
+    // is given, so a search of all the rest would cost that much for every find.
+    for (size_t window = 256;; window *= 2) {
+        const size_t left = string.size - from;
+        const bool is_last = left - what.size <= window;
+        const char *found =
+            memmem(string.data + from, is_last ? left : window + what.size, what.data, what.size);
+        if (found || is_last) {
+            return found ? (size_t)(found - string.data) : SIZE_MAX;
+        }
+        from += window + 1;
+    }
+}
+
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+size_t gi_jinja_character(struct gi_jinja_string string, size_t i)
+{
+    size_t at = 0;
+    for (; i > 0 && at < string.size; i--) {
+        at++;
+        while (at < string.size && is_continuation(string.data[at])) {
+            at++;
+        }
+    }
+    return at;
+}
+
+size_t gi_jinja_count_characters(struct gi_jinja_string string)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < string.size; i++) {
+        n += !is_continuation(string.data[i]);
+    }
+    return n;
+}
+
+//-- growing ---------------------------------------------------------------------------------------
+
+static bool grow_text(struct gi_jinja_pool *pool, struct gi_jinja_text *text, size_t size)
+{
+    if (size <= text->capacity) {
+        return true;
+    }
+    const size_t capacity = size < 128 ? 256 : 2 * size;
+    char *data = gi_jinja_allocate(pool, capacity);
+    uint8_t *marks = gi_jinja_allocate(pool, capacity);
+    if (!data || !marks) {
+        return false;
+    }
+    if (text->size) {
+        memcpy(data, text->data, text->size);
+        memcpy(marks, text->marks, text->size);
+    }
+    text->data = data;
+    text->marks = marks;
+    text->capacity = capacity;
+    return true;
+}
+
+void gi_jinja_append(struct gi_jinja_pool *pool, struct gi_jinja_text *text,
+                     struct gi_jinja_string string)
+{
+    if (string.size == 0 || string.size > pool->limit ||
+        !grow_text(pool, text, text->size + string.size)) {
+        return;
+    }
+    memcpy(text->data + text->size, string.data, string.size);
+    if (string.marks) {
+        memcpy(text->marks + text->size, string.marks, string.size);
+    } else {
+        memset(text->marks + text->size, 0, string.size);
+    }
+    text->size += string.size;
+}
+
+void gi_jinja_append_text(struct gi_jinja_pool *pool, struct gi_jinja_text *text,
+                          const char *string)
+{
+    gi_jinja_append(pool, text, gi_jinja_string_of(string));
+}
+
+struct gi_jinja_string gi_jinja_text_string(const struct gi_jinja_text *text)
+{
+    return (struct gi_jinja_string){text->data, text->marks, text->size};
+}
+
+struct gi_jinja_string gi_jinja_copy(struct gi_jinja_pool *pool, struct gi_jinja_string string)
+{
+    struct gi_jinja_text text = {0};
+    gi_jinja_append(pool, &text, string);
+    return gi_jinja_text_string(&text);
+}
+
+//-- changing --------------------------------------------------------------------------------------
 
 struct gi_jinja_string gi_jinja_strip(struct gi_jinja_string string,
                                       const struct gi_jinja_string *what, enum gi_jinja_sides sides)
 {
+    const struct gi_jinja_string cut = what ? *what : gi_jinja_string_of(" \t\n\v\f\r");
     bool is_cut[256] = {false};
     size_t begin = 0, end = string.size;
-    for (size_t i = 0; what && i < what->size; i++) {
-        is_cut[(unsigned char)what->data[i]] = true;
-    }
-    for (const char *spaces = " \t\n\v\f\r"; !what && *spaces; spaces++) {
-        is_cut[(unsigned char)*spaces] = true;
+    for (size_t i = 0; i < cut.size; i++) {
+        is_cut[(unsigned char)cut.data[i]] = true;
     }
     while ((sides & GI_JINJA_LEFT) && begin < end && is_cut[(unsigned char)string.data[begin]]) {
         begin++;
@@ -44,43 +174,6 @@ struct gi_jinja_string gi_jinja_replace(struct gi_jinja_pool *pool, struct gi_ji
     }
     gi_jinja_append(pool, &text, gi_jinja_part(string, begin, string.size));
     return gi_jinja_text_string(&text);
-}
-
-static void split_words(struct gi_jinja_pool *pool, struct gi_jinja_string string,
-                        struct gi_jinja_list *list, int64_t at_most)
-{
-    string = gi_jinja_strip(string, NULL, GI_JINJA_LEFT);
-    while (string.size && !pool->has_failed) {
-        size_t end = 0;
-        while (end < string.size && (at_most == 0 || !is_space(string.data[end]))) {
-            end++;
-        }
-        gi_jinja_push(pool, list, gi_jinja_text_value(gi_jinja_part(string, 0, end)));
-        string = gi_jinja_strip(gi_jinja_part(string, end, string.size), NULL, GI_JINJA_LEFT);
-        at_most--;
-    }
-}
-
-struct gi_jinja_value gi_jinja_split(struct gi_jinja_pool *pool, struct gi_jinja_string string,
-                                     const struct gi_jinja_string *separator, int64_t at_most)
-{
-    struct gi_jinja_value value = gi_jinja_new_list(pool);
-    size_t begin = 0, found;
-    if (value.kind != GI_JINJA_LIST) {
-        return value;
-    }
-    if (!separator) {
-        split_words(pool, string, value.list, at_most);
-        return value;
-    }
-    for (; separator->size && at_most != 0 && !pool->has_failed &&
-           (found = gi_jinja_locate(string, *separator, begin)) != SIZE_MAX;
-         at_most--) {
-        gi_jinja_push(pool, value.list, gi_jinja_text_value(gi_jinja_part(string, begin, found)));
-        begin = found + separator->size;
-    }
-    gi_jinja_push(pool, value.list, gi_jinja_text_value(gi_jinja_part(string, begin, string.size)));
-    return value;
 }
 
 struct gi_jinja_string gi_jinja_change_case(struct gi_jinja_pool *pool,

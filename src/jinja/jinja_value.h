@@ -1,70 +1,10 @@
-// Values of a template and the memory they live in. All of a template's nodes, or of a run's values,
-// come from one pool, which is freed at once; nothing is freed before. The first failure is kept in
-// the pool: from there on operations do nothing and return undefined, and loops look at has_failed.
-// Private to this folder.
+// Values of a template. Private to this folder.
 #ifndef GI_JINJA_JINJA_VALUE_H
 #define GI_JINJA_JINJA_VALUE_H
 
-#include "base/error.h"
+#include "jinja/jinja_string.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-struct gi_jinja_block;
 struct gi_jinja_node;
-
-struct gi_jinja_pool {
-    struct gi_jinja_block *blocks;
-    size_t used, limit; // bytes
-    uint64_t work;      // what gi_jinja_spend counted
-    bool has_failed;
-    struct glinfer_error *err; // may be NULL
-};
-
-void gi_jinja_pool_init(struct gi_jinja_pool *pool, size_t limit, struct glinfer_error *err);
-void gi_jinja_pool_finish(struct gi_jinja_pool *pool);
-// Zeros; NULL after a failure.
-void *gi_jinja_allocate(struct gi_jinja_pool *pool, size_t size);
-// Keeps the first failure.
-void gi_jinja_fail(struct gi_jinja_pool *pool, enum glinfer_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-// Counts what takes time without taking memory: elements looked at, and bytes 16 at a time. Fails where a
-// template does too much of it.
-void gi_jinja_spend(struct gi_jinja_pool *pool, size_t work);
-
-//-- strings ---------------------------------------------------------------------------------------
-
-// Bytes, each with a mark: 1 if it is of a message's content. No marks: none is.
-struct gi_jinja_string {
-    const char *data;
-    const uint8_t *marks;
-    size_t size;
-};
-
-// A string while it grows; zero-initialised.
-struct gi_jinja_text {
-    char *data;
-    uint8_t *marks;
-    size_t size, capacity;
-};
-
-struct gi_jinja_string gi_jinja_string_of(const char *text);
-// Bytes [begin, end) of a string.
-struct gi_jinja_string gi_jinja_part(struct gi_jinja_string string, size_t begin, size_t end);
-bool gi_jinja_is(struct gi_jinja_string string, const char *text);
-bool gi_jinja_same(struct gi_jinja_string a, struct gi_jinja_string b);
-// Where what begins in the string, from byte `from` on; SIZE_MAX: nowhere.
-size_t gi_jinja_locate(struct gi_jinja_string string, struct gi_jinja_string what, size_t from);
-void gi_jinja_append(struct gi_jinja_pool *pool, struct gi_jinja_text *text,
-                     struct gi_jinja_string string);
-void gi_jinja_append_text(struct gi_jinja_pool *pool, struct gi_jinja_text *text,
-                          const char *string);
-struct gi_jinja_string gi_jinja_text_string(const struct gi_jinja_text *text);
-// A copy that the pool owns.
-struct gi_jinja_string gi_jinja_copy(struct gi_jinja_pool *pool, struct gi_jinja_string string);
-
-//-- values ----------------------------------------------------------------------------------------
 
 enum gi_jinja_kind {
     GI_JINJA_UNDEFINED,
@@ -98,19 +38,58 @@ struct gi_jinja_dict {
     bool is_namespace;                 // its values may be set
 };
 
-struct gi_jinja_value gi_jinja_undefined(void);
-struct gi_jinja_value gi_jinja_none(void);
-struct gi_jinja_value gi_jinja_bool(bool truth);
-struct gi_jinja_value gi_jinja_int(int64_t number);
-struct gi_jinja_value gi_jinja_text_value(struct gi_jinja_string string);
-struct gi_jinja_value gi_jinja_constant(const char *text); // not copied
-// Empty ones.
+static inline struct gi_jinja_value gi_jinja_undefined(void)
+{
+    return (struct gi_jinja_value){.kind = GI_JINJA_UNDEFINED};
+}
+
+static inline struct gi_jinja_value gi_jinja_none(void)
+{
+    return (struct gi_jinja_value){.kind = GI_JINJA_NONE};
+}
+
+static inline struct gi_jinja_value gi_jinja_bool(bool truth)
+{
+    return (struct gi_jinja_value){.kind = GI_JINJA_BOOL, .number = truth};
+}
+
+static inline struct gi_jinja_value gi_jinja_int(int64_t number)
+{
+    return (struct gi_jinja_value){.kind = GI_JINJA_INT, .number = number};
+}
+
+static inline struct gi_jinja_value gi_jinja_value_of(struct gi_jinja_string string)
+{
+    return (struct gi_jinja_value){.kind = GI_JINJA_STRING, .string = string};
+}
+
+// Returns a string that is not copied.
+static inline struct gi_jinja_value gi_jinja_constant(const char *text)
+{
+    return gi_jinja_value_of(gi_jinja_string_of(text));
+}
+
+static inline struct gi_jinja_value gi_jinja_written(const struct gi_jinja_text *text)
+{
+    return gi_jinja_value_of(gi_jinja_text_string(text));
+}
+
+// True for integers and truth values.
+static inline bool gi_jinja_is_number(struct gi_jinja_value value)
+{
+    return value.kind == GI_JINJA_BOOL || value.kind == GI_JINJA_INT;
+}
+
+// Return empty ones.
 struct gi_jinja_value gi_jinja_new_list(struct gi_jinja_pool *pool);
 struct gi_jinja_value gi_jinja_new_dict(struct gi_jinja_pool *pool);
 void gi_jinja_push(struct gi_jinja_pool *pool, struct gi_jinja_list *list,
                    struct gi_jinja_value value);
 
-// The value of a key; undefined if there is none.
+// Returns where the value of a key is; NULL if there is none.
+struct gi_jinja_value *gi_jinja_find(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
+                                     struct gi_jinja_value key);
+// Returns the value of a key; undefined if there is none.
 struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
                                    struct gi_jinja_value key);
 void gi_jinja_put(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
@@ -119,15 +98,29 @@ void gi_jinja_put_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, c
                        struct gi_jinja_value value);
 
 bool gi_jinja_is_true(struct gi_jinja_value value);
-// The pool counts what is compared; false once it has failed.
+// Counts what is compared in the pool; false once it has failed.
 bool gi_jinja_is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a,
                        struct gi_jinja_value b);
-// "a string": for messages.
+// Returns "a string" and the like, for messages.
 const char *gi_jinja_kind_name(enum gi_jinja_kind kind);
-// What a print of the value writes.
+
+// Counts what it costs to look at all of a value.
+void gi_jinja_charge(struct gi_jinja_pool *pool, struct gi_jinja_value value);
+// Returns the number of elements, keys or characters; 0 for what has none.
+size_t gi_jinja_count(struct gi_jinja_value value);
+// Returns what a loop walks over: elements, keys, characters. Fails for what has none.
+struct gi_jinja_list gi_jinja_elements(struct gi_jinja_pool *pool, struct gi_jinja_value value);
+// Returns object[key]: an element, the value of a key, a character; undefined if there is none.
+struct gi_jinja_value gi_jinja_item(struct gi_jinja_pool *pool, struct gi_jinja_value object,
+                                    struct gi_jinja_value key);
+// True if `what` is an element, key or part of `where`.
+bool gi_jinja_contains(struct gi_jinja_pool *pool, struct gi_jinja_value where,
+                       struct gi_jinja_value what);
+
+// Returns what a print of the value writes.
 struct gi_jinja_string gi_jinja_to_string(struct gi_jinja_pool *pool, struct gi_jinja_value value);
-// The value as JSON; indent: spaces a level, or -1 for one line.
-struct gi_jinja_string gi_jinja_to_json(struct gi_jinja_pool *pool, struct gi_jinja_value value,
-                                        int indent);
+// Returns the value as JSON with indent spaces a level, or with -1 on one line.
+struct gi_jinja_value gi_jinja_to_json(struct gi_jinja_pool *pool, struct gi_jinja_value value,
+                                       int indent);
 
 #endif

@@ -29,10 +29,10 @@ static struct gi_text text_of(const char *string)
 static bool is_format(const struct gi_chat_format *format, struct gi_text jinja)
 {
     for (size_t i = 0; i < GI_CHAT_TELLS_MAX; i++) {
-        if (format->tells[i] && !gi_jinja_find(jinja, format->tells[i])) {
+        if (format->tells[i] && !gi_text_find(jinja, format->tells[i])) {
             return false;
         }
-        if (format->denials[i] && gi_jinja_find(jinja, format->denials[i])) {
+        if (format->denials[i] && gi_text_find(jinja, format->denials[i])) {
             return false;
         }
     }
@@ -56,7 +56,7 @@ static bool skip_newline(struct gi_text *text)
     size_t size = text->size && text->data[0] == '\n'                   ? 1
                   : text->size > 1 && memcmp(text->data, "\\n", 2) == 0 ? 2
                                                                         : 0;
-    *text = gi_jinja_after(*text, text->data + size);
+    *text = gi_text_after(*text, text->data + size);
     return size != 0;
 }
 
@@ -72,7 +72,7 @@ static bool find_constant_turn(const struct gi_chat_format *format, struct gi_te
         *jinja = (struct gi_text){NULL, 0};
         return false;
     }
-    *jinja = gi_jinja_after(*jinja, begin + before.size);
+    *jinja = gi_text_after(*jinja, begin + before.size);
     struct gi_text rest = *jinja;
     if (!skip_newline(&rest)) {
         return false;
@@ -98,7 +98,7 @@ static bool copy_constant(struct gi_text *copy, struct gi_text constant, struct 
             data[n++] = '\n';
         } else {
             data[n++] = constant.data[0];
-            constant = gi_jinja_after(constant, constant.data + 1);
+            constant = gi_text_after(constant, constant.data + 1);
         }
     }
     *copy = (struct gi_text){data, n};
@@ -122,11 +122,11 @@ static bool read_constant_system(struct gi_chat *chat, struct gi_text jinja,
 static bool evaluate_at(struct gi_text jinja, const char *mark, char *out, size_t capacity,
                         size_t *size)
 {
-    const char *found = gi_jinja_find(jinja, mark);
+    const char *found = gi_text_find(jinja, mark);
     const char *quote = strchr(mark, '"');
     size_t skipped = quote ? (size_t)(quote - mark) : strlen(mark);
-    return found &&
-           gi_jinja_evaluate(jinja, gi_jinja_after(jinja, found + skipped), out, capacity, size);
+    return found && gi_jinja_text_evaluate(jinja, gi_text_after(jinja, found + skipped), out,
+                                           capacity, size);
 }
 
 // A format that has marks is unknown where they hold no constants.
@@ -291,7 +291,7 @@ static void trim_segments(struct script *script, size_t first)
     for (size_t i = first; is_blank && i < script->count; i++) {
         struct gi_text *text = &script->data[i].text;
         while (text->size && is_white(text->data[0])) {
-            *text = gi_jinja_after(*text, text->data + 1);
+            *text = gi_text_after(*text, text->data + 1);
         }
         is_blank = !text->size;
     }
@@ -321,8 +321,8 @@ static bool has_thoughts(struct gi_text *content)
     static const char end[] = "</think>";
     const char *found;
     bool has_any = false;
-    while ((found = gi_jinja_find(*content, end))) {
-        *content = gi_jinja_after(*content, found + strlen(end));
+    while ((found = gi_text_find(*content, end))) {
+        *content = gi_text_after(*content, found + strlen(end));
         has_any = true;
     }
     return has_any;
@@ -333,7 +333,7 @@ static struct gi_text strip_thoughts(struct gi_text content, unsigned trims)
     bool is_stripped = (trims & GI_CHAT_TRIM_THINKING) && has_thoughts(&content);
     if ((trims & GI_CHAT_TRIM_LINES) || ((trims & GI_CHAT_TRIM_THINKING_LINE) && is_stripped)) {
         while (content.size && content.data[0] == '\n') {
-            content = gi_jinja_after(content, content.data + 1);
+            content = gi_text_after(content, content.data + 1);
         }
     }
     return content;

@@ -10,12 +10,12 @@
 #define DATE_MAX_SIZE   128
 #define TERMS_MAX       16
 
-const char *gi_jinja_find(struct gi_text text, const char *what)
+const char *gi_text_find(struct gi_text text, const char *what)
 {
     return text.size ? memmem(text.data, text.size, what, strlen(what)) : NULL;
 }
 
-struct gi_text gi_jinja_after(struct gi_text text, const char *position)
+struct gi_text gi_text_after(struct gi_text text, const char *position)
 {
     return (struct gi_text){position, text.size - (size_t)(position - text.data)};
 }
@@ -40,14 +40,14 @@ static bool skip(struct gi_text *text, const char *word)
     if (text->size < size || memcmp(text->data, word, size) != 0) {
         return false;
     }
-    *text = gi_jinja_after(*text, text->data + size);
+    *text = gi_text_after(*text, text->data + size);
     return true;
 }
 
 static void skip_spaces(struct gi_text *text)
 {
     while (text->size && text->data[0] && strchr(" \t\r\n", text->data[0])) {
-        *text = gi_jinja_after(*text, text->data + 1);
+        *text = gi_text_after(*text, text->data + 1);
     }
 }
 
@@ -65,7 +65,7 @@ static bool read_literal(struct gi_text *text, struct output *out)
     for (size_t i = 1; i < text->size; i++) {
         char byte = text->data[i];
         if (byte == quote) {
-            *text = gi_jinja_after(*text, text->data + i + 1);
+            *text = gi_text_after(*text, text->data + i + 1);
             return true;
         }
         if (byte == '\\' && i + 1 < text->size) {
@@ -113,18 +113,18 @@ static bool read_variable(struct gi_text jinja, struct gi_text *text, struct out
         return false;
     }
     snprintf(mark, sizeof(mark), "set %.*s = ", (int)size, text->data);
-    const char *found = gi_jinja_find(jinja, mark);
-    *text = gi_jinja_after(*text, text->data + size);
+    const char *found = gi_text_find(jinja, mark);
+    *text = gi_text_after(*text, text->data + size);
     if (!found) {
         return false;
     }
-    struct gi_text value = gi_jinja_after(jinja, found + strlen(mark));
+    struct gi_text value = gi_text_after(jinja, found + strlen(mark));
     return read_constant(&value, out);
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): written through output
-bool gi_jinja_evaluate(struct gi_text jinja, struct gi_text rest, char *out, size_t capacity,
-                       size_t *size)
+bool gi_jinja_text_evaluate(struct gi_text jinja, struct gi_text rest, char *out, size_t capacity,
+                            size_t *size)
 {
     struct output output = {out, *size, capacity};
     for (size_t n = 0; n < TERMS_MAX; n++) {
