@@ -170,7 +170,6 @@ static void make_key(struct gi_persistent *p, const struct gi_persistent_source 
     gi_hash_init(&p->key);
     gi_gpu_identify(p->gpu, &p->key);
     gi_hash_add(&p->key, source->text, strlen(source->text));
-    gi_hash_add(&p->key, source->table, source->n_words * sizeof(uint32_t));
     gi_hash_add(&p->key, &p->n_groups, sizeof(p->n_groups));
 }
 

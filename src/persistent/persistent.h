@@ -13,15 +13,6 @@
 
 struct gi_persistent;
 
-// What programs of a table recorded for it may say by two defines. PUTS: what they write to their binding 0 has
-// tags (glsl/persistent/grid_barrier.glsl), all that the next dispatch may read there or some. TAKES 1: what they read
-// of binding 1 they look for by its tags, but for what was written a barrier ago.
-enum gi_puts {
-    GI_PUTS_NONE,
-    GI_PUTS_SOME,
-    GI_PUTS_ALL,
-};
-
 // Writes the program of a table that was recorded for it and is not sealed; the table and the programs that
 // it was recorded with are not needed afterwards. Nothing is compiled. Fails with UNSUPPORTED (a software
 // renderer with more than one group, a table with a dispatch that cannot be a stage: says which), DRIVER,

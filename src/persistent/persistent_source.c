@@ -40,21 +40,6 @@ static bool is_same_grid(const struct gi_grid *a, const struct gi_grid *b)
     return a->rule == b->rule && (is_fixed || (a->axis == b->axis && a->divisor == b->divisor));
 }
 
-// The value of a define of the program that the size of its groups is given by.
-static bool find_group_size(const struct gi_program *program, struct gi_stage_word name,
-                            uint32_t *value)
-{
-    for (uint32_t i = 0; i < program->key.n_defines; i++) {
-        if (gi_stage_word_is(name, program->key.defines[i].name)) {
-            *value = (uint32_t)program->key.defines[i].value;
-            return true;
-        }
-    }
-    const char *fixed = strstr(program->fixed_defines, "WG_SIZE=");
-    *value = fixed ? (uint32_t)strtoul(fixed + strlen("WG_SIZE="), NULL, 10) : 0;
-    return fixed && gi_stage_word_is(name, "WG_SIZE");
-}
-
 bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
                                    const struct gi_dispatch *dispatch)
 {
@@ -64,19 +49,16 @@ bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
 }
 
 // Attention over heads whose size is no power of two is written for groups of one size.
-static bool expect_group_size(const struct gi_persistent_maker *m,
-                              const struct gi_persistent_stage *stage,
-                              const struct gi_program *program)
+static bool expect_wg_size(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch)
 {
-    uint32_t size = 0;
     char why[96];
-    if (find_group_size(program, stage->facts.group_size, &size) && size == m->group_size) {
+    if (dispatch->wg_size == m->group_size) {
         return true;
     }
-    snprintf(why, sizeof(why), "works in groups of %u, and all of one dispatch have %u", size,
-             m->group_size);
-    return gi_persistent_refuse(m, stage->first,
-                                size > 0 ? why : "works in groups of a size of its own");
+    snprintf(why, sizeof(why), "works in groups of %u, and all of one dispatch have %u",
+             dispatch->wg_size, m->group_size);
+    return gi_persistent_refuse(
+        m, dispatch, dispatch->wg_size > 0 ? why : "works in groups of a size of its own");
 }
 
 static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
@@ -99,16 +81,15 @@ static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
     if (!gi_stage_scan(stage->source.text, &stage->facts, &own)) {
         return gi_persistent_blame(m, dispatch, &own);
     }
-    if (!expect_group_size(m, stage, program)) {
+    if (!expect_wg_size(m, dispatch)) {
         return false;
     }
     m->source->capability |= program->capability & ~GI_CAPABILITY_TEXBUF;
     memset(stage->is_same_begin, true, sizeof(stage->is_same_begin));
     memset(stage->is_same_buffer, true, sizeof(stage->is_same_buffer));
     for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
-        // What bounds loops over all of a vocabulary, or of a matrix, is better not known to a compiler.
-        stage->is_same_field[i] = !gi_persistent_has_whole_state(m, dispatch) &&
-                                  !gi_stage_word_is(stage->facts.fields[i].name, "n_pair");
+        stage->is_same_field[i] =
+            !gi_persistent_has_whole_state(m, dispatch) && (dispatch->runtime_params >> i & 1) == 0;
     }
     return true;
 }
@@ -120,7 +101,8 @@ static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_st
     const uint32_t *params = gi_dispatch_table_params(m->table, entry);
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
         const struct gi_range *a = &dispatch->bindings[i], *b = &stage->first->bindings[i];
-        stage->is_same_begin[i] = stage->is_same_begin[i] && a->offset == b->offset;
+        stage->is_same_begin[i] = stage->is_same_begin[i] && a->offset == b->offset &&
+                                  (dispatch->runtime_begins >> i & 1) == 0;
         stage->is_same_buffer[i] = stage->is_same_buffer[i] && a->buffer == b->buffer;
     }
     for (uint32_t i = 0; i < stage->facts.n_fields; i++) {

@@ -1,4 +1,3 @@
-#include "gpu/program/program_private.h"
 #include "persistent/persistent.h"
 #include "persistent/persistent_private.h"
 
@@ -22,7 +21,8 @@ static void write_grid(const struct gi_persistent_maker *m, uint32_t index)
             fprintf(m->out, "%uu%s", grid->size[i], comma);
         } else {
             const bool is_keys = grid->rule == GI_GRID_KEYS;
-            const uint32_t most = is_keys && grid->size[i] > 0 ? grid->size[i] : UINT32_MAX;
+            const bool is_bounded = is_keys && !grid->is_whole && grid->size[i] > 0;
+            const uint32_t most = is_bounded ? grid->size[i] : UINT32_MAX;
             fprintf(m->out, "min((%s + %uu) / %uu, %uu)%s",
                     is_keys ? "step_now.n_past + step_now.n_tokens" : "step_now.n_tokens",
                     grid->divisor - 1, grid->divisor, most, comma);
@@ -46,17 +46,9 @@ static void write_calls(const struct gi_persistent_maker *m, uint32_t index)
 
 //-- edges -----------------------------------------------------------------------------------------
 
-// Value of a define of an entry's program; 0 if it has none.
-static int32_t find_define(const struct gi_persistent_maker *m, uint32_t entry, const char *name)
+static const struct gi_dispatch *entry_at(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
-    const struct gi_program_key *key = &m->programs->programs[dispatch->program].key;
-    for (uint32_t i = 0; i < key->n_defines; i++) {
-        if (strcmp(key->defines[i].name, name) == 0) {
-            return key->defines[i].value;
-        }
-    }
-    return 0;
+    return gi_dispatch_table_at(m->table, entry);
 }
 
 static bool has_barrier(const struct gi_persistent_maker *m, uint32_t entry)
@@ -67,7 +59,7 @@ static bool has_barrier(const struct gi_persistent_maker *m, uint32_t entry)
 static const struct gi_range *range_of(const struct gi_persistent_maker *m, uint32_t entry,
                                        uint32_t binding)
 {
-    return &gi_dispatch_table_at(m->table, entry)->bindings[binding];
+    return &entry_at(m, entry)->bindings[binding];
 }
 
 static bool is_same_range(const struct gi_range *a, const struct gi_range *b)
@@ -75,28 +67,13 @@ static bool is_same_range(const struct gi_range *a, const struct gi_range *b)
     return a->buffer == b->buffer && a->offset == b->offset;
 }
 
-// Value of a parameter of an entry; 0 if it has none of this name.
-static uint32_t find_param(const struct gi_persistent_maker *m, uint32_t entry, const char *name)
-{
-    const struct gi_stage_facts *facts = &m->stages[m->stage_of[entry]].facts;
-    for (uint32_t i = 0; i < facts->n_fields; i++) {
-        if (gi_stage_word_is(facts->fields[i].name, name)) {
-            return ((const uint32_t *)gi_dispatch_table_params(m->table, entry))[i];
-        }
-    }
-    return 0;
-}
-
 // Whether the same invocations own the same elements of binding 0 in two entries.
 static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
 {
-    const struct gi_grid *grid = &gi_dispatch_table_at(m->table, a)->grid;
-    const struct gi_grid *other = &gi_dispatch_table_at(m->table, b)->grid;
-    return grid->rule == GI_GRID_FIXED && other->rule == GI_GRID_FIXED &&
-           memcmp(grid->size, other->size, sizeof(grid->size)) == 0 &&
-           find_define(m, a, "PAIRS") == find_define(m, b, "PAIRS") &&
-           find_param(m, a, "n_pair") == find_param(m, b, "n_pair") &&
-           find_param(m, a, "row_begin") == find_param(m, b, "row_begin");
+    const struct gi_dispatch *first = entry_at(m, a), *second = entry_at(m, b);
+    return first->grid.rule == GI_GRID_FIXED && second->grid.rule == GI_GRID_FIXED &&
+           memcmp(first->grid.size, second->grid.size, sizeof(first->grid.size)) == 0 &&
+           memcmp(&first->owners, &second->owners, sizeof(first->owners)) == 0;
 }
 
 // Whether what is in front of an entry stays a barrier; known of those before the one that is looked at.
@@ -117,7 +94,7 @@ static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry
 static bool have_taken(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
 {
     const bool is_whole =
-        !find_define(m, earlier, "RANGES") || m->stage_of[earlier] == m->stage_of[entry];
+        entry_at(m, earlier)->n_split == 0 || m->stage_of[earlier] == m->stage_of[entry];
     return m->is_taken[earlier] && is_whole && count_groups(m, earlier) != UINT32_MAX &&
            count_groups(m, earlier) >= count_groups(m, entry);
 }
@@ -155,8 +132,8 @@ static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t e
 // over before it was read then: who writes has taken results of all who read, or a barrier lies between.
 static bool can_take(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    return entry > 0 && has_barrier(m, entry) && find_define(m, entry, "TAKES") == 1 &&
-           find_define(m, entry - 1, "PUTS") == GI_PUTS_ALL &&
+    return entry > 0 && has_barrier(m, entry) && entry_at(m, entry)->consumes &&
+           entry_at(m, entry - 1)->publishes == GI_PUBLISH_ALL &&
            is_same_range(range_of(m, entry - 1, 0), range_of(m, entry, 1)) &&
            owns_what_it_adds_to(m, entry) && count_ahead(m, entry) <= MAX_AHEAD;
 }
@@ -175,7 +152,7 @@ static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry,
     const uint32_t count = gi_dispatch_table_count(m->table);
     const uint32_t writer = (entry + count - back) % count;
     uint32_t n = 0;
-    if (!find_define(m, writer, "PUTS") ||
+    if (entry_at(m, writer)->publishes == GI_PUBLISH_NONE ||
         !is_same_range(range_of(m, writer, 0), range_of(m, entry, 0))) {
         return UINT32_MAX;
     }
@@ -203,7 +180,7 @@ static bool tells_apart(const struct gi_persistent_maker *m, uint32_t entry, uin
         if (n_edge % n_tag == 0) {
             return false;
         }
-        if (find_define(m, (entry + count - back) % count, "PUTS") == GI_PUTS_ALL &&
+        if (entry_at(m, (entry + count - back) % count)->publishes == GI_PUBLISH_ALL &&
             (n_edge >= n_ahead || n_ahead > MAX_AHEAD)) {
             return true;
         }
@@ -217,7 +194,8 @@ uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m)
     for (uint32_t n_tag = MAX_TAGS; n_tag >= 3; n_tag--) {
         bool is_good = true;
         for (uint32_t entry = 0; is_good && entry < count; entry++) {
-            is_good = !find_define(m, entry, "PUTS") || tells_apart(m, entry, n_tag);
+            is_good =
+                entry_at(m, entry)->publishes == GI_PUBLISH_NONE || tells_apart(m, entry, n_tag);
         }
         if (is_good) {
             return n_tag;
@@ -233,12 +211,12 @@ bool gi_persistent_can_tell(const struct gi_persistent_maker *m)
     const uint32_t count = gi_dispatch_table_count(m->table);
     uint32_t first = count;
     for (uint32_t entry = 0; entry < count; entry++) {
-        if (find_define(m, entry, "RANGES") == 0) {
+        if (entry_at(m, entry)->n_split == 0) {
             continue;
         }
         first = first == count ? entry : first;
         if (m->stage_of[entry] != m->stage_of[first] ||
-            find_param(m, entry, "window") != find_param(m, first, "window")) {
+            entry_at(m, entry)->window != entry_at(m, first)->window) {
             return false;
         }
     }

@@ -24,6 +24,7 @@ struct fixture {
     struct gi_gpu *gpu;
     struct gi_platform_saved saved;
     struct gi_program_table *programs;
+    uint32_t n_split;      // of the entries that are recorded
     uint32_t mix, advance; // programs
     uint32_t told;         // mix, as if its values had tags
     struct gi_buffer data, state;
@@ -102,9 +103,9 @@ static int setup(void **state)
     check(f.gpu && gi_gpu_enter(f.gpu, &f.saved, &f.err), &f.err);
     f.is_software = gi_gpu_platform(f.gpu)->is_software;
     const struct gi_define told[] = {
-        {"WG_SIZE", GROUP_SIZE },
-        {"TAKES",   1          },
-        {"PUTS",    GI_PUTS_ALL}
+        {"WG_SIZE", GROUP_SIZE    },
+        {"TAKES",   1             },
+        {"PUTS",    GI_PUBLISH_ALL}
     };
     f.programs = gi_program_table_create(f.gpu, &f.err);
     check(f.programs &&
@@ -162,6 +163,8 @@ static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_m
             .program = f->mix,
             .bindings = {{&f->data, (i + 1) % 2 * half, half}, {&f->data, i % 2 * half, half}},
             .writes = 1,
+            .wg_size = GROUP_SIZE,
+            .n_split = f->n_split,
             .params = &block,
             .params_size = sizeof(block),
             .grid = {.size = {is_first ? N_GROUP : N_GROUP / 4, is_first ? 1 : 4, 1}                                   },
@@ -173,6 +176,7 @@ static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_m
         .program = f->advance,
         .bindings = {{0},                            {0}, {&f->state, 0, f->state.size}},
         .writes = 4,
+        .wg_size = GROUP_SIZE,
         .writes_state = true,
         .grid = {.size = {1, 1, 1}}
     };
@@ -308,6 +312,9 @@ static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
             .program = f->told,
             .bindings = {{&f->data, (i + 1) % 2 * half, half}, {&f->data, i % 2 * half, half}},
             .writes = 1,
+            .wg_size = GROUP_SIZE,
+            .publishes = GI_PUBLISH_ALL,
+            .consumes = true,
             .params = block,
             .params_size = sizeof(block),
             .grid = {.size = {is_few ? N_GROUP / 4 : N_GROUP, 1, 1}                                   },
@@ -422,20 +429,13 @@ static void a_key_tells_tables_apart(void **state)
     }
 }
 
-// A kernel with ranges, as one stage and as two.
+// Entries whose groups share results, as one stage and as two.
 static void groups_of_a_stage_tell_each_other_where_no_other_writes(void **state)
 {
     struct fixture *f = *state;
     const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
-    const struct gi_define defines[] = {
-        {"WG_SIZE", GROUP_SIZE},
-        {"RANGES",  2         }
-    };
     const char *const expected[] = {"#define GRID_TELLS 1\n", "#define GRID_TELLS 0\n"};
-    const uint32_t plain = f->mix;
-    check(gi_program_table_request_source(f->programs, "ranges", mix_kernel, defines, 2, &f->mix,
-                                          &f->err),
-          &f->err);
+    f->n_split = 2;
     for (uint32_t i = 0; i < 2; i++) {
         struct gi_dispatch_table *table = record_labelled(f, 2 * (i + 1), false);
         struct gi_persistent *persistent =
@@ -446,7 +446,7 @@ static void groups_of_a_stage_tell_each_other_where_no_other_writes(void **state
         assert_non_null(strstr(gi_persistent_text(persistent, &capability), expected[i]));
         gi_persistent_destroy(persistent);
     }
-    f->mix = plain;
+    f->n_split = 0;
 }
 
 static void a_dispatch_takes_what_its_budget_holds(void **state)

@@ -107,17 +107,17 @@ static bool allocate(struct glinfer_session *session, const struct gi_kv_layer *
         gi_error_no_memory(err, n_slots * sizeof(*slots), "a session");
     }
     for (uint32_t i = 0; ok && i < n_slots; i++) {
-        all[i] = i < n_layer ? kv_size : sizes[i - n_layer];
+        all[i] = i < GI_SESSION_RANGE_COUNT ? sizes[i] : kv_size;
     }
     ok = ok && reserve(session, gi_arena_total(&request, gpu), err) &&
          gi_arena_place(&session->arena, gpu, &request, slots, err);
     for (uint32_t i = 0; ok && i < n_slots; i++) {
         const struct gi_range range = gi_arena_range(&session->arena, &slots[i]);
-        if (i < n_layer) {
-            session->kv_cache[i] = *kv;
-            session->kv_cache[i].range = range;
+        if (i < GI_SESSION_RANGE_COUNT) {
+            session->ranges[i] = range;
         } else {
-            session->ranges[i - n_layer] = range;
+            session->kv_cache[i - GI_SESSION_RANGE_COUNT] = *kv;
+            session->kv_cache[i - GI_SESSION_RANGE_COUNT].range = range;
         }
     }
     free(all);

@@ -5,17 +5,18 @@
 
 #include "graph/graph.h"
 
-// Every range that is not the cache.
+// Every range that is not the cache, in the order in which they lie in memory: those of a decode step come first, so
+// that their places, constants of a persistent program, depend neither on the context nor on the batch.
 enum gi_session_range {
     GI_SESSION_STATE,
     GI_SESSION_COUNTS,
     GI_SESSION_RING,
-    GI_SESSION_TOKENS,
     GI_SESSION_STREAM,
-    GI_SESSION_ATTENTION,
     GI_SESSION_ROW,
     GI_SESSION_FFN_ACT,
     GI_SESSION_LOGITS,
+    GI_SESSION_ATTENTION, // grows with the context
+    GI_SESSION_TOKENS,    // from here on with the batch
     GI_SESSION_X,
     GI_SESSION_NORM,
     GI_SESSION_QKV,
@@ -23,7 +24,7 @@ enum gi_session_range {
     GI_SESSION_ATTN,
     GI_SESSION_FFN_GATE_UP,
     GI_SESSION_FFN_ACT_ROWS,
-    GI_SESSION_VECTORS,
+    GI_SESSION_VECTORS, // grows with the context
     GI_SESSION_RANGE_COUNT,
 };
 

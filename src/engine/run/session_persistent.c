@@ -62,8 +62,9 @@ static struct gi_persistent *make(struct glinfer_session *session, enum gi_step_
     const struct gi_recorder recorder = {.gpu = gpu,
                                          .programs = programs,
                                          .table = table,
-                                         .group_size = params.group_size,
-                                         .n_groups = params.n_groups};
+                                         .wg_size = params.group_size,
+                                         .n_wg = params.n_groups,
+                                         .movable = session->ranges[GI_SESSION_VECTORS]};
     struct gi_persistent *persistent = NULL;
     const int own_end = has_tail(end) ? GI_STEP_END_COUNT : (int)end;
     if (table && gi_session_record_with(session, recorder, own_end, err)) {

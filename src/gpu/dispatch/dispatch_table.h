@@ -12,6 +12,8 @@
 #include "gpu/memory/buffer.h"
 #include "gpu/program/program_table.h"
 
+#include <stddef.h>
+
 #define GI_MAX_BINDINGS 4
 
 // What size[axis] itself holds: of KEYS the most groups, 0 for no limit; of TOKENS what
@@ -26,6 +28,7 @@ struct gi_grid {
     uint32_t size[3];
     enum gi_grid_rule rule;
     uint32_t axis, divisor; // of a rule that is not FIXED
+    bool is_whole; // KEYS: size[axis] is what a full context takes, so that it bounds nothing
 };
 
 // How a binding is read where it is not a storage block: through a buffer texture of the same
@@ -36,6 +39,23 @@ enum gi_texel {
     GI_TEXEL_UVEC4, // usamplerBuffer
     GI_TEXEL_UINT,  // usamplerBuffer, one component
 };
+
+// What of a dispatch's results at binding 0 carries tags that tell when it was written, so that an executor may let the
+// next dispatch look for it in place of a barrier (glsl/persistent/grid_barrier.glsl).
+enum gi_publish {
+    GI_PUBLISH_NONE,
+    GI_PUBLISH_SOME,
+    GI_PUBLISH_ALL, // all that the next dispatch may read there
+};
+
+// Rows of binding 0 that the invocations of a dispatch own: each group takes per_group of them at a time, in order.
+struct gi_owners {
+    uint32_t begin, count; // count 0: not said
+    uint32_t per_group;
+};
+
+// The bit of gi_dispatch.runtime_params for a field of a Params struct.
+#define GI_PARAM_BIT(params, field) (UINT64_C(1) << (offsetof(params, field) / sizeof(uint32_t)))
 
 struct gi_dispatch {
     const char *label; // a literal: "attn_out"; kept
@@ -48,6 +68,15 @@ struct gi_dispatch {
     const void *params;   // copied, and padded with zeros to a multiple of 16 bytes
     uint32_t params_size; // at most 256
     struct gi_grid grid;
+    // How it works together with others, for executors that keep groups over several entries:
+    uint32_t wg_size; // invocations of a group; 0: not said
+    struct gi_owners owners;
+    enum gi_publish publishes;
+    bool consumes;    // looks for what the entry before it publishes in its binding 1
+    uint32_t n_split; // groups that work out one result together and publish to each other; 0: none
+    uint64_t
+        runtime_params; // bit i: word i of params depends on the context, or is better not a constant
+    uint32_t runtime_begins; // bit i: where binding i begins depends on the size of the context
     // For figures and tuning only:
     uint32_t site;         // where its shape was chosen, counted from 1; 0: nowhere
     uint64_t weight_bytes; // that it reads

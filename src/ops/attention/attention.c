@@ -1,5 +1,6 @@
 #include "ops/attention/attention.h"
 
+#include "base/round.h"
 #include "ops/attention/attention_resident.h"
 #include "ops/gemm/batch_class.h"
 #include "ops/gemm/half_rows.h"
@@ -85,13 +86,12 @@ static uint32_t partial_size(const struct gi_kv_layer *layer)
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer)
 {
-    uint64_t partial = gi_x_size(layer->n_head * layer->head_dim);
-    uint64_t n_partial =
-        (uint64_t)layer->n_head * gi_attention_count_ranges(layer) * partial_size(layer);
-    uint64_t end = partial + n_partial + 4ull * layer->n_head;
-    scratch->partial = (uint32_t)partial;
-    scratch->counter = (uint32_t)(partial + n_partial);
-    return end * sizeof(uint32_t);
+    const uint32_t n_count = gi_attention_count_ranges(layer);
+    const uint64_t n_range =
+        n_count < GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n_count;
+    scratch->counter = gi_x_size(layer->n_head * layer->head_dim);
+    scratch->partial = scratch->counter + (uint32_t)gi_round_up(4ull * layer->n_head, 64);
+    return (scratch->partial + layer->n_head * n_range * partial_size(layer)) * sizeof(uint32_t);
 }
 
 static void check_layer(const struct gi_kv_layer *layer)
@@ -211,10 +211,10 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
                                            const struct gi_kv_layer *layer)
 {
     const struct gi_gpu *gpu = recorder->gpu;
-    if (recorder->group_size == 0 && has_row_form(gpu, layer)) {
+    if (recorder->wg_size == 0 && has_row_form(gpu, layer)) {
         return row_shape(layer);
     }
-    if (recorder->group_size == 0 && has_subgroup_form(gpu, layer)) {
+    if (recorder->wg_size == 0 && has_subgroup_form(gpu, layer)) {
         return subgroup_shape(gpu, layer);
     }
     return (struct step_shape){
@@ -247,7 +247,8 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
     return (struct gi_grid){
         .size = {(most + n_each - 1) / n_each, shape->n_group, 1},
         .rule = GI_GRID_KEYS,
-        .divisor = shape->keys * n_each
+        .divisor = shape->keys * n_each,
+        .is_whole = !is_subgroup
     };
 }
 
@@ -325,7 +326,14 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
+        .runtime_params = GI_PARAM_BIT(struct gi_attention_params, n_ctx) |
+                          GI_PARAM_BIT(struct gi_attention_params, max_range) |
+                          GI_PARAM_BIT(struct gi_attention_params, k) |
+                          GI_PARAM_BIT(struct gi_attention_params, v) |
+                          GI_PARAM_BIT(struct gi_attention_params, k_scale) |
+                          GI_PARAM_BIT(struct gi_attention_params, v_scale),
         .grid = step_grid(&shape, layer->n_ctx, rule->window),
+        .wg_size = shape.keys,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
     return gi_recorder_add(recorder, &key, &dispatch, err);

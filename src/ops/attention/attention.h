@@ -14,8 +14,8 @@ struct gi_score_rule {
     uint32_t window; // a token sees so many keys, its own the last of them; 0: all
 };
 
-// Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then the partial results
-// of key ranges and four uints a head, some of them counters (zero between steps).
+// Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then four uints a
+// head, some of them counters (zero between steps), and the partial results of key ranges.
 struct gi_attention_scratch {
     struct gi_range range;
     uint32_t partial, counter; // offsets in floats (uints)
@@ -25,7 +25,10 @@ struct gi_attention_scratch {
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer);
 
-// The most ranges of keys that the scratch has room for.
+// Ranges that any scratch has room for, so that where partial results lie does not depend on the context.
+#define GI_ATTENTION_LEAST_RANGES 32u
+
+// The most ranges of keys that a context has.
 uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer);
 
 // One token at position step_state.n_past sees keys 0..n_past. Keys are split into ranges, one work

@@ -8,31 +8,33 @@
 
 #define SUBGROUP 32 // invocations; what the program is written for
 
-// Ranges of keys: as many as there are groups for, no more than a subgroup merges, and none that scratch has no
-// room for.
+// Ranges of keys: as many as there are groups for, and no more than a subgroup merges.
 static uint32_t choose_ranges(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    const uint32_t n_scratch = gi_attention_count_ranges(layer);
-    uint32_t n = recorder->n_groups / layer->n_head;
-    n = n > SUBGROUP ? SUBGROUP : n;
-    n = n > n_scratch ? n_scratch : n;
-    return n < 1 ? 1 : n;
+    const uint32_t n = recorder->n_wg / layer->n_head;
+    return n > GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n < 1 ? 1 : n;
 }
 
 // Bytes that a group shares: the results of its subgroups.
-static uint32_t shared_size(const struct gi_kv_layer *layer, uint32_t group_size)
+static uint32_t shared_size(const struct gi_kv_layer *layer, uint32_t wg_size)
 {
-    return group_size / SUBGROUP * (layer->head_dim * 4 + 8) + 16;
+    return wg_size / SUBGROUP * (layer->head_dim * 4 + 8) + 16;
 }
 
 bool gi_attention_resident_suits(const struct gi_recorder *recorder,
                                  const struct gi_kv_layer *layer)
 {
-    const uint32_t dim = layer->head_dim, size = recorder->group_size;
+    const uint32_t dim = layer->head_dim, size = recorder->wg_size;
     return size > 0 && size % SUBGROUP == 0 && size >= dim / 4 && (dim & (dim - 1)) == 0 &&
            gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_RESIDENT) &&
            shared_size(layer, size) <= gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
+
+#define CONTEXT_PARAMS                                                                             \
+    (GI_PARAM_BIT(struct gi_attention_params, n_ctx) |                                             \
+     GI_PARAM_BIT(struct gi_attention_params, k) | GI_PARAM_BIT(struct gi_attention_params, v) |   \
+     GI_PARAM_BIT(struct gi_attention_params, k_scale) |                                           \
+     GI_PARAM_BIT(struct gi_attention_params, v_scale))
 
 static struct gi_program_key make_key(const struct gi_recorder *recorder, enum gi_program_id id,
                                       const struct gi_kv_layer *layer,
@@ -42,14 +44,14 @@ static struct gi_program_key make_key(const struct gi_recorder *recorder, enum g
         .id = id,
         .quant = GI_QUANT_NONE,
         .n_defines = 8,
-        .defines = {{"WG_SIZE", (int32_t)recorder->group_size},
+        .defines = {{"WG_SIZE", (int32_t)recorder->wg_size},
                     {"HEAD_DIM", (int32_t)layer->head_dim},
                     {"RANGES", (int32_t)n_range},
                     {"WINDOW", rule->window > 0},
                     {"SOFTCAP", rule->softcap > 0},
                     {"K_TYPE", (int32_t)layer->type_k},
                     {"V_TYPE", (int32_t)layer->type_v},
-                    {"PUTS", GI_PUTS_ALL}},
+                    {"PUTS", GI_PUBLISH_ALL}},
     };
 }
 
@@ -60,6 +62,9 @@ static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer
     dispatch->grid.size[0] = choose_ranges(recorder, layer);
     dispatch->grid.size[1] = layer->n_head;
     dispatch->grid.size[2] = 1;
+    dispatch->wg_size = recorder->wg_size;
+    dispatch->publishes = GI_PUBLISH_ALL;
+    dispatch->n_split = choose_ranges(recorder, layer);
     gi_attention_count_key(layer, rule->window, dispatch);
     return gi_recorder_add(recorder, key, dispatch, err);
 }
@@ -80,6 +85,7 @@ bool gi_op_attention_resident(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
+        .runtime_params = CONTEXT_PARAMS,
     };
     return record(recorder, layer, rule, &key, &dispatch, err);
 }
@@ -101,7 +107,7 @@ bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_
                             const struct gi_attention_input *input)
 {
     return gi_attention_resident_suits(recorder, layer) &&
-           recorder->group_size * layer->head_dim <= MAX_TOGETHER &&
+           recorder->wg_size * layer->head_dim <= MAX_TOGETHER &&
            is_by_head(&input->norm, layer->head_dim) && layer->type_k != GI_CACHE_Q8_0 &&
            layer->type_v != GI_CACHE_Q8_0 && input->rope.n_rot % 8 == 0 &&
            input->rope.table % 4 == 0;
@@ -136,6 +142,9 @@ bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
+        .runtime_params = CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_qkv_params,
+                                                        rope), // of a window's layers
+        .consumes = true,
     };
     return record(recorder, layer, rule, &key, &dispatch, err);
 }

@@ -5,14 +5,22 @@
 
 #define WG_SIZE 64 // pairs
 
+// What depends on the size of the context, in both kernels; the table of rotations of layers with a window lies behind
+// that of the others.
+#define CONTEXT_PARAMS                                                                             \
+    (GI_PARAM_BIT(struct gi_rope_kv_params, n_ctx) | GI_PARAM_BIT(struct gi_rope_kv_params, k) |   \
+     GI_PARAM_BIT(struct gi_rope_kv_params, v) | GI_PARAM_BIT(struct gi_rope_kv_params, k_scale) | \
+     GI_PARAM_BIT(struct gi_rope_kv_params, v_scale) |                                             \
+     GI_PARAM_BIT(struct gi_rope_kv_params, rope))
+
 static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_layer *layer,
-                                      uint32_t group_size)
+                                      uint32_t wg_size)
 {
     return (struct gi_program_key){
         .id = id,
         .quant = GI_QUANT_NONE,
         .n_defines = 3,
-        .defines = {{"WG_SIZE", (int32_t)group_size},
+        .defines = {{"WG_SIZE", (int32_t)wg_size},
                     {"K_TYPE", (int32_t)layer->type_k},
                     {"V_TYPE", (int32_t)layer->type_v}},
     };
@@ -31,6 +39,8 @@ static bool record_rope(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0 | 1u << 3,
         .params = params,
         .params_size = params_size,
+        .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
+        .runtime_params = CONTEXT_PARAMS,
         .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,      .divisor = 1},
     };
     return gi_recorder_add(recorder, key, &dispatch, err);
@@ -72,13 +82,13 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_kv_layer *layer, const struct gi_rows *q,
                    struct glinfer_error *err)
 {
-    const uint32_t group_size = gi_recorder_group_size(recorder, WG_SIZE);
-    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, group_size);
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
+    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, wg_size);
     const struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, n_rot, vectors->rope);
     const uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
     return record_rope(recorder, label, &key, &params, sizeof(struct gi_rope_kv_params),
-                       (n_pair + group_size - 1) / group_size, qkv, vectors, layer, q, err);
+                       (n_pair + wg_size - 1) / wg_size, qkv, vectors, layer, q, err);
 }
 
 bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
@@ -89,7 +99,7 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
 {
     assert(norm->q_width % layout->head_dim == 0 && norm->k_width % layout->head_dim == 0);
     const struct gi_program_key key =
-        make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_group_size(recorder, WG_SIZE));
+        make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_wg_size(recorder, WG_SIZE));
     struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, rope->n_rot, rope->table);
     params.q_norm_pair = norm->q_width / 2;

@@ -18,7 +18,7 @@ static uint32_t divide_up(uint32_t n, uint32_t d)
 // Groups that own columns of a token.
 static uint32_t token_groups(const struct gi_recorder *recorder, uint32_t n_block)
 {
-    return divide_up(n_block * (GI_QUANT_BLOCK / 4), gi_recorder_group_size(recorder, TOKEN_WG));
+    return divide_up(n_block * (GI_QUANT_BLOCK / 4), gi_recorder_wg_size(recorder, TOKEN_WG));
 }
 
 static bool record_token_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
@@ -26,14 +26,14 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
                               const struct gi_vectors *vectors, const struct gi_stream *stream,
                               struct glinfer_error *err)
 {
-    const uint32_t group_size = gi_recorder_group_size(recorder, TOKEN_WG);
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, TOKEN_WG);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_EMBED_TOKEN,
         .quant = part->quant->type,
         .n_defines = 3,
-        .defines = {{"WG_SIZE", (int32_t)group_size},
+        .defines = {{"WG_SIZE", (int32_t)wg_size},
                     {"WRITE_SUMS", stream->has_sums},
-                    {"PUTS", recorder->group_size ? GI_PUTS_SOME : GI_PUTS_NONE}},
+                    {"PUTS", recorder->wg_size ? GI_PUBLISH_SOME : GI_PUBLISH_NONE}},
     };
     struct gi_dispatch dispatch = {
         .label = "embed_token",
@@ -42,6 +42,8 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
         .params = params,
         .params_size = sizeof(*params),
         .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1} },
+        .wg_size = wg_size,
+        .publishes = recorder->wg_size ? GI_PUBLISH_SOME : GI_PUBLISH_NONE,
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -17,7 +17,7 @@ bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
         .id = GI_PROGRAM_ROUTE,
         .quant = GI_QUANT_NONE,
         .n_defines = 1,
-        .defines = {{"WG_SIZE", gi_recorder_group_size(recorder, WG_SIZE)}},
+        .defines = {{"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)}},
     };
     const struct gi_route_params params = {
         .n_expert = experts->n_expert,
@@ -37,6 +37,7 @@ bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                      .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
                      .axis = 0,
                      .divisor = 1},
+        .wg_size = gi_recorder_wg_size(recorder, WG_SIZE),
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -45,23 +46,24 @@ static bool record_add(struct gi_recorder *recorder, const struct gi_add_experts
                        enum gi_experts_tokens tokens, struct gi_range x, struct gi_range y,
                        struct gi_range vectors, struct gi_range act, struct glinfer_error *err)
 {
-    const uint32_t group_size = gi_recorder_group_size(recorder, WG_SIZE);
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const struct gi_program_key key = {
         .id = GI_PROGRAM_ADD_EXPERTS,
         .quant = GI_QUANT_NONE,
         .n_defines = 2,
-        .defines = {{"WG_SIZE", group_size}, {"BATCH", tokens == GI_EXPERTS_BATCH}},
+        .defines = {{"WG_SIZE", wg_size}, {"BATCH", tokens == GI_EXPERTS_BATCH}},
     };
     struct gi_dispatch dispatch = {
         .label = "add_experts",
-        .bindings = {x,                                                                  y, vectors, act},
+        .bindings = {x,                                                            y,     vectors, act},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = {.size = {(params->n_embd / 4 + group_size - 1) / group_size, 1, 1},
+        .wg_size = wg_size,
+        .grid = {.size = {(params->n_embd / 4 + wg_size - 1) / wg_size, 1, 1},
                      .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
                      .axis = 1,
-                     .divisor = 1                                                                       },
+                     .divisor = 1                                                                     },
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -86,8 +88,8 @@ bool gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *ex
         .scale = scale,
     };
     stream->has_sums = false;
-    const uint32_t group_size = gi_recorder_group_size(recorder, WG_SIZE);
-    stream->n_ssq = (params.n_embd / 4 + group_size - 1) / group_size;
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
+    stream->n_ssq = (params.n_embd / 4 + wg_size - 1) / wg_size;
     assert(stream->n_ssq <= stream->max_ssq);
     return record_add(recorder, &params, GI_EXPERTS_STEP, stream->range, y->range, vectors->range,
                       act->range, err);

@@ -57,6 +57,9 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
             .bindings = {layer->range, stream->range},
             .params = &params,
             .params_size = sizeof(params),
+            .runtime_params = GI_PARAM_BIT(struct gi_gemv_qkv_params, n_ctx) |
+                              GI_PARAM_BIT(struct gi_gemv_qkv_params, k) |
+                              GI_PARAM_BIT(struct gi_gemv_qkv_params, v),
         };
         gi_gemv_add_source(&part, recorder, params.source, stream->has_sums, &dispatch);
         if (!gi_gemv_record_part(&part, recorder, &dispatch, err)) {
@@ -261,7 +264,7 @@ static void add_partials(const struct gi_recorder *recorder, struct gi_logits *l
                          struct gi_gemv_part *part)
 {
     const uint32_t n = gi_gemv_partials(&part->shape, part->n_pair);
-    const uint32_t n_fine = logits->is_fine && recorder->group_size ? N_FINE : 0;
+    const uint32_t n_fine = logits->is_fine && recorder->wg_size ? N_FINE : 0;
     note_partial_rows(logits, part, logits->n_partial == 0);
     if (n_fine > 0) {
         logits->block_rows = 0;

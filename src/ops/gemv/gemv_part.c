@@ -1,5 +1,6 @@
 #include "ops/gemv/gemv_part.h"
 
+#include "ops/record/params.h"
 #include "ops/record/stream.h"
 
 #include <assert.h>
@@ -113,10 +114,11 @@ static void add_resident(struct gi_gemv_part *part, const struct gi_recorder *re
     }
     if (part->shape.form == GI_GEMV_FORM_F16 || part->n_block <= MAX_SHARED_BLOCKS) {
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
-        gi_gemv_add_define(&part->key, "TAKES",
-                           weight->n_cols % GI_QUANT_BLOCK == 0); // what is past x nobody puts
+        part->consumes = weight->n_cols % GI_QUANT_BLOCK == 0; // nobody publishes what is past x
+        gi_gemv_add_define(&part->key, "TAKES", part->consumes);
     }
-    gi_gemv_add_define(&part->key, "PUTS", puts_all(kernel, weight) ? GI_PUTS_ALL : GI_PUTS_NONE);
+    part->publishes = puts_all(kernel, weight) ? GI_PUBLISH_ALL : GI_PUBLISH_NONE;
+    gi_gemv_add_define(&part->key, "PUTS", part->publishes);
 }
 
 void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
@@ -135,7 +137,7 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         .n_cols = weight->n_cols,
     };
     part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
-    if (recorder->group_size && is_of_experts(kernel) && part->n_block > GI_RESIDENT_BLOCKS) {
+    if (recorder->wg_size && is_of_experts(kernel) && part->n_block > GI_RESIDENT_BLOCKS) {
         part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
     }
     part->key.id = choose_program(recorder->gpu, kernel, &part->shape);
@@ -148,7 +150,7 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     if (part->shape.form == GI_GEMV_FORM_F16) {
         gi_gemv_add_define(&part->key, "HALF", 1);
     }
-    if (part->shape.form == GI_GEMV_FORM_F16 && !recorder->group_size) {
+    if (part->shape.form == GI_GEMV_FORM_F16 && !recorder->wg_size) {
         gi_gemv_add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
         gi_gemv_add_define(&part->key, "AHEAD",
@@ -161,7 +163,7 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     if (gi_gemv_has_dot(&part->shape)) {
         gi_gemv_add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
     }
-    if (recorder->group_size) {
+    if (recorder->wg_size) {
         add_resident(part, recorder, kernel, weight);
     }
     gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
@@ -211,6 +213,13 @@ bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *re
         dispatch->texels[3] = GI_TEXEL_UINT;
     }
     dispatch->writes = 1u << 0;
+    dispatch->wg_size = part->shape.wg_size;
+    dispatch->owners =
+        (struct gi_owners){part->weight->row_begin, 16 * part->n_pair, 16 * part->shape.pairs};
+    dispatch->publishes = part->publishes;
+    dispatch->consumes = part->consumes;
+    // What bounds loops over all of a matrix is better not known to a compiler.
+    dispatch->runtime_params |= GI_PARAM_BIT(struct gi_gemv_plain_params, n_pair);
     dispatch->site = part->site;
     dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
     dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;

@@ -20,6 +20,8 @@ struct gi_gemv_part {
     const struct gi_weight_part *weight; // borrowed
     struct gi_gemv_shape shape;
     uint32_t n_block, n_pair;
+    enum gi_publish publishes;
+    bool consumes;
     uint32_t site; // of a tuner
     struct gi_program_key key;
 };

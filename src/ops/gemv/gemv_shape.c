@@ -226,7 +226,7 @@ static void choose_stream_pairs(struct gi_gemv_shape *shape, uint32_t n_pair, ui
 static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder,
                                            const struct gi_weight_part *part, uint32_t n_block)
 {
-    struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->group_size, 1, recorder->n_groups};
+    struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->wg_size, 1, recorder->n_wg};
     const uint32_t n_pair = part->n_rows / 16;
     const bool is_stream = gi_gemv_streams(recorder);
     const uint32_t n_kept =
@@ -248,7 +248,7 @@ static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder,
 
 bool gi_gemv_streams(const struct gi_recorder *recorder)
 {
-    return recorder->group_size > 0 &&
+    return recorder->wg_size > 0 &&
            gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
 }
 
@@ -274,7 +274,7 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
 {
     const struct gi_gpu *gpu = recorder->gpu;
     struct gi_gemv_shape shape;
-    if (recorder->group_size) {
+    if (recorder->wg_size) {
         return resident_shape(recorder, part, n_block);
     }
     if ((is_shape_asked(gpu, &shape) && is_possible(&shape, recorder, part, n_block)) ||

@@ -9,14 +9,14 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
                      const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
                      struct gi_stream *stream, struct glinfer_error *err)
 {
-    const uint32_t group_size = gi_recorder_group_size(recorder, WG_SIZE);
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const bool has_gamma = next_gamma != UINT32_MAX;
     assert(stream->n_embd % 4 == 0 && gamma % 4 == 0 && (!has_gamma || next_gamma % 4 == 0));
     const struct gi_program_key key = {
         .id = GI_PROGRAM_POST_NORM,
         .quant = GI_QUANT_NONE,
         .n_defines = 2,
-        .defines = {{"WG_SIZE", (int32_t)group_size}, {"HAS_GAMMA", has_gamma}},
+        .defines = {{"WG_SIZE", (int32_t)wg_size}, {"HAS_GAMMA", has_gamma}},
     };
     const struct gi_post_norm_params params = {
         .n_embd = stream->n_embd,
@@ -33,7 +33,8 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {(stream->n_embd / 4 + group_size - 1) / group_size, 1, 1}},
+        .wg_size = wg_size,
+        .grid = {.size = {(stream->n_embd / 4 + wg_size - 1) / wg_size, 1, 1}},
     };
     stream->n_ssq = dispatch.grid.size[0];
     stream->has_sums = false;

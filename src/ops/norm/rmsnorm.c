@@ -8,7 +8,7 @@
 #define WIDE_WG_SIZE 256 // where a row would keep 64 invocations waiting
 #define WIDE_WIDTH   1024
 
-static int32_t group_size(const struct gi_gpu *gpu, uint32_t width)
+static int32_t wg_size(const struct gi_gpu *gpu, uint32_t width)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const bool is_wide = width >= WIDE_WIDTH && gi_batch_form(gpu) == GI_BATCH_FORM_SPLIT &&
@@ -28,7 +28,7 @@ static bool record_norm(struct gi_recorder *recorder, const char *label, const s
         .id = GI_PROGRAM_RMSNORM,
         .quant = GI_QUANT_NONE,
         .n_defines = 3,
-        .defines = {{"WG_SIZE", group_size(recorder->gpu, width)},
+        .defines = {{"WG_SIZE", wg_size(recorder->gpu, width)},
                     {"ADD", is_added},
                     {"HALF", y->is_half}},
     };

@@ -4,8 +4,8 @@
 #ifndef GI_OPS_RECORDER_H
 #define GI_OPS_RECORDER_H
 
+#include "gpu/dispatch/dispatch_table.h"
 #include "ops/record/tuning_site.h"
-#include "persistent/persistent.h"
 
 struct gi_recorder {
     struct gi_gpu *gpu;                // borrowed
@@ -14,21 +14,30 @@ struct gi_recorder {
     const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
     struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
     bool is_half;                  // products in f16, where an op has them and they are faster
-    // Of a step that one dispatch walks through (persistent/persistent.h): invocations of every group, and
-    // groups that there are. 0: each dispatch as suits it.
-    uint32_t group_size, n_groups;
+    // Of a list whose groups are all alike: invocations of each, and how many run at the same time. 0: as suits each
+    // dispatch.
+    uint32_t wg_size, n_wg;
+    // Where this, and what lies behind it in its buffer, begins depends on the size of the context.
+    struct gi_range movable;
 };
 
 // Invocations of a group of a kernel that would have `usual`.
-static inline uint32_t gi_recorder_group_size(const struct gi_recorder *recorder, uint32_t usual)
+static inline uint32_t gi_recorder_wg_size(const struct gi_recorder *recorder, uint32_t usual)
 {
-    return recorder->group_size ? recorder->group_size : usual;
+    return recorder->wg_size ? recorder->wg_size : usual;
 }
 
 // Appends a dispatch of the program with this key, which it requests.
 static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi_program_key *key,
                                    struct gi_dispatch *dispatch, struct glinfer_error *err)
 {
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        const struct gi_range *range = &dispatch->bindings[i];
+        if (range->buffer && range->buffer == recorder->movable.buffer &&
+            range->offset >= recorder->movable.offset) {
+            dispatch->runtime_begins |= 1u << i;
+        }
+    }
     return gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
            gi_dispatch_table_record(recorder->table, dispatch, err);
 }

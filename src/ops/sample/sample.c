@@ -58,8 +58,8 @@ static uint32_t choose_width(const struct gi_recorder *recorder, const char *lab
                              uint32_t *site)
 {
     *site = 0;
-    if (recorder->group_size) {
-        return find_width(recorder->gpu, ids, recorder->group_size);
+    if (recorder->wg_size) {
+        return find_width(recorder->gpu, ids, recorder->wg_size);
     }
     const struct gi_tuning_key key = {
         .kernel = label, .type = GI_TUNING_NO_TYPE, .n_rows = n_vocab};
@@ -110,6 +110,7 @@ static bool record_choice(struct gi_recorder *recorder, const char *label,
         .label = label,
         .bindings = {step->ring,    logits->range, step->state, step->counts},
         .writes = has_counts ? 0xDu : 0x5u,
+        .wg_size = (uint32_t)strtoul(width_names[width], NULL, 10),
         .writes_state = true,
         .params = &params,
         .params_size = sizeof(params),

@@ -36,9 +36,9 @@ static void choose_shape(const struct gi_recorder *recorder, uint32_t n_vocab, s
     uint32_t width;
     gi_sample_choose_shape(recorder->gpu, &width, n_groups);
     width = width < 256 ? 256 : width;
-    if (recorder->group_size) {
-        width = recorder->group_size;
-        *n_groups = recorder->n_groups;
+    if (recorder->wg_size) {
+        width = recorder->wg_size;
+        *n_groups = recorder->n_wg;
     }
     *program = choose_program(recorder->gpu, width);
     const uint32_t useful = (n_vocab + programs[*program].width - 1) / programs[*program].width;
@@ -63,6 +63,7 @@ bool gi_op_sample_top(struct gi_recorder *recorder, const struct gi_logits *logi
         .bindings = {step->ring,    logits->range, step->state, step->counts},
         .writes = has_counts ? 0xFu : 0x7u,
         .writes_state = true,
+        .wg_size = programs[program].width,
         .params = &params,
         .params_size = sizeof(params),
         .grid = {.size = {n_groups, 1, 1}, .rule = GI_GRID_FIXED             },

@@ -259,8 +259,8 @@ static void resident_name(size_t index, char *text, size_t size)
 
 static bool run_resident(struct kt_run *run, size_t index)
 {
-    run->recorder.group_size = resident_groups[index % COUNT(resident_groups)].group_size;
-    run->recorder.n_groups = resident_groups[index % COUNT(resident_groups)].n_groups;
+    run->recorder.wg_size = resident_groups[index % COUNT(resident_groups)].group_size;
+    run->recorder.n_wg = resident_groups[index % COUNT(resident_groups)].n_groups;
     return check_attention(run, index / COUNT(resident_groups));
 }
 

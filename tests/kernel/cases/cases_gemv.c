@@ -80,8 +80,8 @@ bool kt_gemv_set_shape(struct kt_run *run, const struct kt_gemv_variant *variant
 {
     const struct stay *stay = find_stay(variant);
     if (stay) {
-        run->recorder.group_size = stay->size;
-        run->recorder.n_groups = stay->n;
+        run->recorder.wg_size = stay->size;
+        run->recorder.n_wg = stay->n;
         run->recorder.is_half = stay->is_half;
         roundings = stay->is_half ? F16_ROUNDINGS : ROUNDINGS;
         return kt_set(run, "GLINFER_GEMV", NULL);
