@@ -1,6 +1,6 @@
 #include "tokenizer/text_map.h"
 
-#include "tokenizer/array.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 

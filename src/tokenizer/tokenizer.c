@@ -1,9 +1,10 @@
 #include "tokenizer/tokenizer.h"
 
-#include "tokenizer/array.h"
+#include "base/array.h"
 #include "tokenizer/chat/chat_template.h"
 #include "tokenizer/tokenizer_impl.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -16,8 +17,7 @@ static const struct gi_tokenizer_model *const models[] = {&gi_bpe_model, &gi_spm
 static const struct gi_tokenizer_model *find_model(struct gi_text name)
 {
     for (size_t i = 0; i < N_MODELS; i++) {
-        if (name.size == strlen(models[i]->name) &&
-            memcmp(name.data, models[i]->name, name.size) == 0) {
+        if (gi_text_is(name, models[i]->name)) {
             return models[i];
         }
     }
@@ -67,25 +67,15 @@ static bool init_types(struct gi_tokenizer *tokenizer, const struct gi_vocab *vo
     return tokenizer->types;
 }
 
-static size_t decode_hex(char digit)
-{
-    return digit >= '0' && digit <= '9'   ? (size_t)(digit - '0')
-           : digit >= 'A' && digit <= 'F' ? (size_t)(digit - 'A' + 10)
-           : digit >= 'a' && digit <= 'f' ? (size_t)(digit - 'a' + 10)
-                                          : 16;
-}
-
-// "<0x0A>" to its byte, in place; another spelling is left alone.
+// Turns "<0x0A>" into its byte, in place; leaves another spelling alone.
 static size_t decode_byte_token(char *text, size_t size)
 {
-    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>') {
+    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>' ||
+        !isxdigit((unsigned char)text[3]) || !isxdigit((unsigned char)text[4])) {
         return size;
     }
-    size_t high = decode_hex(text[3]), low = decode_hex(text[4]);
-    if (high > 15 || low > 15) {
-        return size;
-    }
-    text[0] = (char)(high << 4 | low);
+    const char digits[] = {text[3], text[4], 0};
+    text[0] = (char)strtoul(digits, NULL, 16);
     return 1;
 }
 
@@ -170,10 +160,10 @@ static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_voca
         !init_types(tokenizer, vocab, err) ||
         !gi_special_init(&tokenizer->special, &tokenizer->texts, &tokenizer->text_to_id,
                          tokenizer->types, (const int32_t[]){vocab->eos, vocab->eot, vocab->eom}, 3,
-                         err) ||
-        !gi_chat_init(&tokenizer->chat, vocab->chat_template, err)) {
+                         err)) {
         return false;
     }
+    gi_chat_init(&tokenizer->chat, vocab->chat_template);
     tokenizer->state = tokenizer->model->create(tokenizer, vocab, err);
     if (!tokenizer->state) {
         return false;
@@ -217,7 +207,7 @@ void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer)
     free(tokenizer);
 }
 
-//-- facts -------------------------------------------------------------------------------------
+//-- what is known -----------------------------------------------------------------------------
 
 size_t gi_tokenizer_size(const struct gi_tokenizer *tokenizer)
 {
@@ -268,14 +258,7 @@ void gi_ids_finish(struct gi_ids *ids)
 
 bool gi_ids_push(struct gi_ids *ids, int32_t id, struct glinfer_error *err)
 {
-    int32_t *data =
-        gi_array_grow(ids->data, &ids->capacity, ids->count + 1, sizeof(*data), "token ids", err);
-    if (!data) {
-        return false;
-    }
-    ids->data = data;
-    data[ids->count++] = id;
-    return true;
+    return GI_ARRAY_PUSH(ids, "token ids", err, id);
 }
 
 // Finds the special tokens of the text that the segments make when put together.
@@ -305,7 +288,7 @@ static size_t skip_trimmed(const struct gi_tokenizer *tokenizer, int32_t id, str
                            size_t start, size_t end)
 {
     if (gi_special_trims_after(&tokenizer->special, id)) {
-        while (start < end && text.data[start] && strchr(" \t\n\v\f\r", text.data[start])) {
+        while (start < end && gi_is_white(text.data[start])) {
             start++;
         }
     }

@@ -5,16 +5,11 @@
 #define GI_TOKENIZER_TOKENIZER_H
 
 #include "base/error.h"
+#include "tokenizer/text.h"
 
 #include <stdint.h>
 
 struct gi_tokenizer;
-
-// Bytes, not ending in 0.
-struct gi_text {
-    const char *data;
-    size_t size;
-};
 
 enum gi_token_type { // tokenizer.ggml.token_type
     GI_TOKEN_TYPE_NORMAL = 1,

@@ -18,7 +18,7 @@ size_t gi_utf8_put(uint32_t code, char out[4])
     return size;
 }
 
-// Bytes after the lead that a character takes; -1: not a lead.
+// Returns the bytes that follow a lead; -1 if it is none.
 static int continuation_count(uint8_t lead)
 {
     return lead < 0x80   ? 0
@@ -75,7 +75,7 @@ void gi_utf8_hide_surrogates(char *text, size_t size)
 
 //-- stream ------------------------------------------------------------------------------------
 
-// Bytes of a well-formed character that starts with lead; 0: none does.
+// Returns the bytes of a well-formed character that starts with lead; 0 if none does.
 static uint32_t character_size(uint8_t lead)
 {
     return lead < 0x80   ? 1
@@ -86,29 +86,13 @@ static uint32_t character_size(uint8_t lead)
                          : 0;
 }
 
-// Whether byte may follow what is held; the second byte's range rules out overlong forms,
-// surrogates and what is past U+10FFFF (Unicode, table 3-7).
+// True if byte may follow what is held; the second byte's range rules out overlong forms, surrogates
+// and what is past U+10FFFF (Unicode, table 3-7).
 static bool can_follow(const struct gi_utf8_stream *stream, uint8_t byte)
 {
-    uint8_t low = 0x80, high = 0xbf;
-    if (stream->n_held == 1) {
-        switch (stream->held[0]) {
-        case 0xe0:
-            low = 0xa0;
-            break;
-        case 0xed:
-            high = 0x9f;
-            break;
-        case 0xf0:
-            low = 0x90;
-            break;
-        case 0xf4:
-            high = 0x8f;
-            break;
-        default:
-            break;
-        }
-    }
+    const uint8_t lead = stream->n_held == 1 ? stream->held[0] : 0;
+    const uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    const uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     return byte >= low && byte <= high;
 }
 

@@ -1,7 +1,7 @@
 // Chat templates: which one a file's Jinja text is, and a conversation written in it. The text is run
-// where that can be done (chat_template.c). Beside that it is recognised by what it contains; the
-// formats are a table in chat_format.c. A format gives the template its name, writes what the template
-// itself refuses (a system message in Gemma's), and what a user chose by name.
+// if that can be done (chat_template.c). It is also recognised by what it contains, as one of the
+// formats of the table in chat_format.c. A format gives the template its name, writes what the
+// template itself refuses (a system message in Gemma's), and what a user chose by name.
 #ifndef GI_TOKENIZER_CHAT_H
 #define GI_TOKENIZER_CHAT_H
 
@@ -13,15 +13,15 @@ struct gi_jinja;
 struct gi_chat {
     const struct gi_chat_format *format; // NULL: no template, or one that is not recognised
     struct gi_jinja *jinja;              // NULL: it cannot be run, or is not the file's; owned
-    char fault[256]; // why the file's cannot be run; empty: it can, or there is none
+    char fault[256];                     // why the file's cannot be run, if so
     bool has_template;
     bool has_default_system;
-    struct gi_text default_system; // what stands for a missing system message; owned
-    char date[64];                 // of the day the format was chosen; empty where it has none
+    struct gi_text default_system; // stands for a missing system message; owned
+    char date[64];                 // of the day the format was chosen, if it writes one
 };
 
-// Recognises the Jinja text of a file; an empty one is none. Fails with NO_MEMORY.
-bool gi_chat_init(struct gi_chat *chat, struct gi_text jinja, struct glinfer_error *err);
+// Recognises the Jinja text of a file; an empty one is none.
+void gi_chat_init(struct gi_chat *chat, struct gi_text jinja);
 void gi_chat_finish(struct gi_chat *chat);
 // Takes the format of that name; nothing is left of the file's own, if that is another. Fails with
 // INVALID_ARGUMENT (names all).

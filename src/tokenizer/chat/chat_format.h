@@ -1,5 +1,5 @@
-// The table of chat formats: how a conversation is written, and what in a Jinja text gives each
-// away. chat.c reads it; adding a row is all that a new format needs.
+// The table of chat formats: how a conversation is written, and what tells each from a Jinja text.
+// chat.c and chat_write.c read it; a row is all that a new format needs.
 #ifndef GI_TOKENIZER_CHAT_FORMAT_H
 #define GI_TOKENIZER_CHAT_FORMAT_H
 
@@ -7,9 +7,8 @@
 #include <stddef.h>
 
 #define GI_CHAT_TELLS_MAX 4
-#define GI_CHAT_MARKS_MAX 2
 
-// What a format's strings may hold besides text.
+// Stand in a format's strings for what is not text.
 #define GI_CHAT_BOS  "\001" // the vocabulary's tokens, nothing where there is none
 #define GI_CHAT_EOS  "\002"
 #define GI_CHAT_DATE "\003" // today's, when the format was chosen
@@ -21,7 +20,7 @@ enum gi_chat_place {
     GI_CHAT_PLACE_LAST_USER,  // it is the first message, within the user turn that ends the chat
 };
 
-// What is left out of contents. White space is ASCII's.
+// Say what is left out of contents. White space is ASCII's.
 enum gi_chat_trim {
     GI_CHAT_TRIM_SYSTEM = 1 << 0,        // white space around it
     GI_CHAT_TRIM_USER = 1 << 1,          // white space around it
@@ -30,6 +29,13 @@ enum gi_chat_trim {
     GI_CHAT_TRIM_THINKING = 1 << 4,      // all up to the last </think>
     GI_CHAT_TRIM_THINKING_LINE = 1 << 5, // after that newlines
     GI_CHAT_TRIM_LINES = 1 << 6,         // newlines in front of an assistant message
+};
+
+// Says which of the Jinja texts have a message that stands for a missing system message.
+enum gi_chat_default {
+    GI_CHAT_DEFAULT_NEVER,
+    GI_CHAT_DEFAULT_SOMETIMES,
+    GI_CHAT_DEFAULT_ALWAYS, // such a text is not known by name if it cannot be run
 };
 
 struct gi_chat_turn {
@@ -47,14 +53,11 @@ struct gi_chat_format {
     unsigned trims; // enum gi_chat_trim
     // A system turn is written even if there is neither a system message nor a default one.
     bool has_empty_system;
-    // Whether the Jinja text holds, as a constant turn, what stands for a missing system message.
-    bool has_constant_system;
-    // Where in the Jinja text the expressions begin that make it up, if it is not a turn.
-    const char *default_marks[GI_CHAT_MARKS_MAX];
+    enum gi_chat_default default_system;
     const char *date_format; // as strftime has it; NULL: no GI_CHAT_DATE is in the strings
 };
 
-// Row index of the table, NULL past its end. A Jinja text is the first format that fits.
+// Returns a row of the table, NULL past its end. A Jinja text is the first format that fits.
 const struct gi_chat_format *gi_chat_format_at(size_t index);
 
 #endif

@@ -1,7 +1,8 @@
 #include "tokenizer/chat/chat_template.h"
 
+#include "base/array.h"
 #include "jinja/jinja.h"
-#include "tokenizer/array.h"
+#include "tokenizer/chat/chat_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static bool render(const struct gi_tokenizer *tokenizer, const struct glinfer_me
 
 //-- trials ----------------------------------------------------------------------------------------
 
-// The conversations that templates are tried with.
+// Conversations that templates are tried with.
 #define ANSWER "second"
 static const struct glinfer_message talk[] = {
     {"user",      "first"},
@@ -62,33 +63,34 @@ static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_outpu
 static bool is_same(const struct gi_segment *segments, size_t n_segments, struct gi_text text)
 {
     for (size_t i = 0; i < n_segments; i++) {
-        const struct gi_text segment = segments[i].text;
-        if (segment.size > text.size || memcmp(segment.data, text.data, segment.size) != 0) {
+        if (!gi_text_begins(text, segments[i].text)) {
             return false;
         }
-        text = (struct gi_text){text.data + segment.size, text.size - segment.size};
+        text = gi_text_from(text, segments[i].text.size);
     }
     return text.size == 0;
 }
 
-// What an output is without the BOS token that encoding puts in front.
-static size_t skip_bos(const struct gi_tokenizer *tokenizer, const struct gi_jinja_output *output)
+// Returns an output without the BOS token that encoding puts in front.
+static struct gi_text skip_bos(const struct gi_tokenizer *tokenizer,
+                               const struct gi_jinja_output *output)
 {
+    const struct gi_text text = {output->data, output->size};
     const struct gi_text bos = token_text(tokenizer, tokenizer->bos);
-    const bool is_there = tokenizer->is_bos_added && bos.size && output->size >= bos.size &&
-                          memcmp(output->data, bos.data, bos.size) == 0 && !output->is_data[0];
-    return is_there ? bos.size : 0;
+    const bool is_there =
+        tokenizer->is_bos_added && bos.size && gi_text_begins(text, bos) && !output->is_data[0];
+    return gi_text_from(text, is_there ? bos.size : 0);
 }
 
-// How what a format writes compares with what the template does.
+// Says how what a format writes compares with what the template does.
 enum likeness {
     LIKENESS_NONE,
     LIKENESS_WHOLE,
     LIKENESS_BUT_ANSWER, // the template leaves out what an answer begins with
 };
 
-// The output is what the template writes of the messages. LIKENESS_WHOLE where there is none: it does not take
-// such a conversation.
+// Compares an output, what the template writes of the messages, with what the format does.
+// LIKENESS_WHOLE if there is no output, because the template does not take such a conversation.
 static enum likeness compare(const struct gi_tokenizer *tokenizer,
                              const struct gi_jinja_output *output,
                              const struct glinfer_message *messages, size_t n_messages)
@@ -98,8 +100,7 @@ static enum likeness compare(const struct gi_tokenizer *tokenizer,
     if (!output->data) {
         return LIKENESS_WHOLE;
     }
-    const size_t begin = skip_bos(tokenizer, output);
-    const struct gi_text text = {output->data + begin, output->size - begin};
+    const struct gi_text text = skip_bos(tokenizer, output);
     enum likeness likeness = LIKENESS_NONE;
     if (gi_chat_write(tokenizer, messages, n_messages, &segments, &n_segments, NULL)) {
         likeness = is_same(segments, n_segments, text)                         ? LIKENESS_WHOLE
@@ -119,7 +120,7 @@ static enum likeness compare_told(const struct gi_tokenizer *tokenizer, size_t n
     return likeness;
 }
 
-// Given what the template writes of the question alone, and of the whole talk.
+// Compares all trials; question and whole are what the template writes of the question and the talk.
 static enum likeness compare_all(const struct gi_tokenizer *tokenizer,
                                  const struct gi_jinja_output *question,
                                  const struct gi_jinja_output *whole)
@@ -130,9 +131,71 @@ static enum likeness compare_all(const struct gi_tokenizer *tokenizer,
     return is_like ? first : LIKENESS_NONE;
 }
 
+//-- the default system message --------------------------------------------------------------------
+
+// Sets the default system message to the n bytes that an output has where the format writes one.
+// False if the format then writes something else.
+static bool try_default_system(struct gi_tokenizer *tokenizer,
+                               const struct gi_jinja_output *question, size_t begin, size_t size)
+{
+    const struct gi_text text = skip_bos(tokenizer, question);
+    tokenizer->chat.default_system = (struct gi_text){text.data + begin, size};
+    return begin + size <= text.size && compare(tokenizer, question, talk, 1) != LIKENESS_NONE;
+}
+
+// Finds what a template writes of a question in place of a system message. The format is written with
+// a mark for it, so that what is before, behind and in its place is known by size.
+static bool find_default_system(struct gi_tokenizer *tokenizer,
+                                const struct gi_jinja_output *question)
+{
+    static const char mark[] = "?";
+    const size_t size = skip_bos(tokenizer, question).size;
+    struct gi_segment *segments = NULL;
+    size_t n_segments = 0, begin = 0, rest = 0, answer = 0;
+    tokenizer->chat.default_system = gi_text_of(mark);
+    bool is_behind = false;
+    if (gi_chat_write(tokenizer, talk, 1, &segments, &n_segments, NULL)) {
+        for (size_t i = 0; i < n_segments; i++) {
+            const bool is_mark = segments[i].text.data == mark;
+            *(is_behind ? &rest : &begin) += is_mark ? 0 : segments[i].text.size;
+            is_behind = is_behind || is_mark;
+            answer = segments[i].text.size; // of the last
+        }
+    }
+    free(segments);
+    const size_t known = begin + rest;
+    return is_behind &&
+           ((known <= size && try_default_system(tokenizer, question, begin, size - known)) ||
+            (known - answer <= size &&
+             try_default_system(tokenizer, question, begin, size - (known - answer))));
+}
+
+static bool learn_default_system(struct gi_tokenizer *tokenizer,
+                                 const struct gi_jinja_output *question, struct glinfer_error *err)
+{
+    struct gi_chat *chat = &tokenizer->chat;
+    if (!chat->format || chat->format->default_system == GI_CHAT_DEFAULT_NEVER ||
+        compare(tokenizer, question, talk, 1) != LIKENESS_NONE) {
+        return true;
+    }
+    chat->has_default_system = true;
+    chat->has_default_system = find_default_system(tokenizer, question);
+    const struct gi_text found = chat->default_system;
+    chat->default_system = (struct gi_text){NULL, 0};
+    if (!chat->has_default_system) {
+        return true;
+    }
+    char *copy = gi_array_zeroed(found.size, 1, "a chat template", err);
+    if (copy && found.size) {
+        memcpy(copy, found.data, found.size);
+    }
+    chat->default_system = (struct gi_text){copy, copy ? found.size : 0};
+    return copy;
+}
+
 //-- the end of an answer --------------------------------------------------------------------------
 
-// The longest control token that the text begins with; GI_NO_TOKEN: none.
+// Returns the longest control token that the text begins with; GI_NO_TOKEN if there is none.
 static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text text)
 {
     int32_t found = GI_NO_TOKEN;
@@ -140,7 +203,7 @@ static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text t
     for (size_t i = 0; i < tokenizer->texts.count; i++) {
         const struct gi_text token = gi_text_list_at(&tokenizer->texts, i);
         if (tokenizer->types[i] == GI_TOKEN_TYPE_CONTROL && token.size > longest &&
-            token.size <= text.size && memcmp(token.data, text.data, token.size) == 0) {
+            gi_text_begins(text, token)) {
             longest = token.size;
             found = (int32_t)i;
         }
@@ -148,20 +211,20 @@ static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text t
     return found;
 }
 
-// Files name few of the tokens that end a turn; the template writes the one that is meant.
+// Adds the token that the template writes behind an answer, because files name few of those that end
+// one.
 static void add_end_of_answer(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *whole)
 {
     if (!whole->data) {
         return;
     }
-    const char *found = memmem(whole->data, whole->size, ANSWER, strlen(ANSWER));
+    const struct gi_text text = {whole->data, whole->size};
+    const char *found = gi_text_find(text, ANSWER);
     size_t end = found ? (size_t)(found - whole->data) + strlen(ANSWER) : whole->size;
     while (end < whole->size && strchr(" \n", whole->data[end])) {
         end++;
     }
-    gi_special_add_stop(
-        &tokenizer->special,
-        control_at(tokenizer, (struct gi_text){whole->data + end, whole->size - end}));
+    gi_special_add_stop(&tokenizer->special, control_at(tokenizer, gi_text_from(text, end)));
 }
 
 //-- set up ----------------------------------------------------------------------------------------
@@ -172,11 +235,16 @@ static void drop_template(struct gi_chat *chat)
     chat->jinja = NULL;
 }
 
-// Takes from what the template writes the token that ends an answer, and which format it is.
-static void learn(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *question)
+// Learns from what the template writes the default system message, the token that ends an answer, and
+// whether the format is right.
+static bool learn(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *question,
+                  struct glinfer_error *err)
 {
     struct gi_chat *chat = &tokenizer->chat;
     struct gi_jinja_output whole = {0};
+    if (!learn_default_system(tokenizer, question, err)) {
+        return false;
+    }
     render(tokenizer, talk, 3, &whole, NULL);
     add_end_of_answer(tokenizer, &whole);
     const enum likeness likeness =
@@ -187,12 +255,16 @@ static void learn(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *
     } else if (likeness == LIKENESS_BUT_ANSWER) {
         drop_template(chat);
     }
+    return true;
 }
 
 // Keeps why a template cannot be run; fails where memory ran out.
 static bool refuse(struct gi_chat *chat, const struct glinfer_error *why, struct glinfer_error *err)
 {
     drop_template(chat);
+    if (chat->format && chat->format->default_system == GI_CHAT_DEFAULT_ALWAYS) {
+        chat->format = NULL;
+    }
     snprintf(chat->fault, sizeof(chat->fault), "%.*s", (int)sizeof(chat->fault) - 1, why->message);
     return why->status != GLINFER_STATUS_NO_MEMORY ||
            gi_error_set(err, why->status, "%s", why->message);
@@ -204,45 +276,39 @@ bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
     struct gi_chat *chat = &tokenizer->chat;
     struct gi_jinja_output question = {0};
     struct glinfer_error own = {0};
-    bool ok = true;
     if (!chat->has_template) {
         return true;
     }
     chat->jinja = gi_jinja_create(jinja.data, jinja.size, &own);
-    if (chat->jinja && is_sound(tokenizer, &question, &own)) {
-        learn(tokenizer, &question);
-    } else {
-        ok = refuse(chat, &own, err);
-    }
+    const bool ok = chat->jinja && is_sound(tokenizer, &question, &own)
+                        ? learn(tokenizer, &question, err)
+                        : refuse(chat, &own, err);
     gi_jinja_output_finish(&question);
     return ok;
 }
 
 //-- encode ----------------------------------------------------------------------------------------
 
-// Runs of a template's own text and of contents.
-static struct gi_segment *cut(const struct gi_jinja_output *output, size_t begin, size_t *count,
-                              struct glinfer_error *err)
+struct segments {
+    struct gi_segment *data;
+    size_t count, capacity;
+};
+
+// Cuts an output into runs of the template's own text and of contents.
+static bool cut(const struct gi_jinja_output *output, size_t begin, struct segments *segments,
+                struct glinfer_error *err)
 {
-    struct gi_segment *segments = NULL;
-    size_t capacity = 0;
     for (size_t end; begin < output->size; begin = end) {
         for (end = begin + 1; end < output->size && output->is_data[end] == output->is_data[begin];
              end++) {
         }
-        struct gi_segment *grown = gi_array_grow(segments, &capacity, *count + 1, sizeof(*segments),
-                                                 "a conversation", err);
-        if (!grown) {
-            free(segments);
-            return NULL;
+        const struct gi_text text = {output->data + begin, end - begin};
+        if (!GI_ARRAY_PUSH(segments, "a conversation", err,
+                           (struct gi_segment){text, !output->is_data[begin]})) {
+            return false;
         }
-        segments = grown;
-        segments[(*count)++] = (struct gi_segment){
-            .text = {output->data + begin, end - begin},
-              .parse_special = !output->is_data[begin]
-        };
     }
-    return segments;
+    return true;
 }
 
 bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
@@ -250,16 +316,15 @@ bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
                              struct gi_ids *ids, struct glinfer_error *err)
 {
     struct gi_jinja_output output;
-    size_t n_segments = 0;
+    struct segments segments = {0};
     if (!render(tokenizer, messages, n_messages, &output, err)) {
         return false;
     }
-    const size_t begin = skip_bos(tokenizer, &output);
-    struct gi_segment *segments = cut(&output, begin, &n_segments, err);
-    const bool is_done =
-        (segments || begin == output.size) &&
-        gi_tokenizer_encode_segments(tokenizer, segments, n_segments, true, false, ids, err);
-    free(segments);
+    const size_t begin = output.size - skip_bos(tokenizer, &output).size;
+    const bool is_done = cut(&output, begin, &segments, err) &&
+                         gi_tokenizer_encode_segments(tokenizer, segments.data, segments.count,
+                                                      true, false, ids, err);
+    free(segments.data);
     gi_jinja_output_finish(&output);
     return is_done;
 }

@@ -1,10 +1,10 @@
 // Byte-level byte pair encoding as GPT-2 has it: each byte of a word is a token, and the pair of
 // neighbours that comes first in the list of merges becomes one, until no pair is in the list.
 //   Radford et al., Language Models are Unsupervised Multitask Learners (2019), section 2.2.
-#include "tokenizer/array.h"
+#include "base/array.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/utf8.h"
-#include "tokenizer/vocab/merge_heap.h"
+#include "tokenizer/vocab/merger.h"
 #include "tokenizer/vocab/pretokenizer.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static uint32_t character_of(uint8_t byte)
                                           : byte;
 }
 
-// The byte that a character stands for, -1: none.
+// Returns the byte that a character stands for; -1 if there is none.
 static int byte_of(uint32_t character)
 {
     uint32_t byte = character < 0x100   ? character
@@ -32,7 +32,7 @@ static int byte_of(uint32_t character)
     return character_of((uint8_t)byte) == character ? (int)byte : -1;
 }
 
-// Characters outside the table stay as they are.
+// Keeps characters that stand for no byte.
 static size_t decode_token(char *text, size_t size)
 {
     size_t n = 0;
@@ -84,7 +84,7 @@ static bool refuse_merge(struct gi_text merge, size_t rank, const char *reason,
                         (int)(merge.size < 64 ? merge.size : 64), merge.data, reason);
 }
 
-// The first space that is not the first byte parts the two.
+// Adds the pair "left right": it is cut at the first space that is not the first byte.
 static bool add_merge(struct bpe *bpe, const struct gi_text_map *ids, struct gi_text text,
                       uint32_t rank, struct glinfer_error *err)
 {
@@ -146,12 +146,11 @@ static void init_bytes(struct bpe *bpe, const struct gi_text_map *ids)
 static void destroy_bpe(void *state)
 {
     struct bpe *bpe = state;
-    if (!bpe) {
-        return;
+    if (bpe) {
+        gi_pretokenizer_destroy(bpe->pretokenizer);
+        free(bpe->merges);
+        free(bpe);
     }
-    gi_pretokenizer_destroy(bpe->pretokenizer);
-    free(bpe->merges);
-    free(bpe);
 }
 
 static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
@@ -175,96 +174,31 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
 
 //-- words -------------------------------------------------------------------------------------
 
-// A token of the word so far. A node that was merged into the one before it is dead.
-struct node {
-    int32_t id;         // GI_NO_TOKEN: dead, or a byte without a token
-    int32_t prev, next; // -1: none
-};
-
-// Scratch of one call.
-struct word {
-    struct node *nodes;
-    size_t node_capacity;
-    struct gi_merge_heap heap;
-};
-
-static void finish_word(struct word *word)
+static bool find_pair(const void *user, const struct gi_piece *left, const struct gi_piece *right,
+                      uint32_t *rank, int32_t *id)
 {
-    free(word->nodes);
-    gi_merge_heap_finish(&word->heap);
-}
-
-// Offers the pair that starts at a node.
-static void offer_pair(const struct bpe *bpe, struct word *word, int32_t node)
-{
-    if (node < 0 || word->nodes[node].next < 0) {
-        return;
-    }
-    int32_t left = word->nodes[node].id, right = word->nodes[word->nodes[node].next].id;
-    if (left == GI_NO_TOKEN || right == GI_NO_TOKEN) {
-        return;
-    }
-    const struct merge *merge = find_merge(bpe, left, right);
-    if (merge->left != GI_NO_TOKEN) {
-        gi_merge_heap_push(&word->heap,
-                           (struct gi_merge){merge->rank, node, left, right, merge->joined});
-    }
-}
-
-static void apply_merge(const struct bpe *bpe, struct word *word, const struct gi_merge *merge)
-{
-    struct node *left = &word->nodes[merge->node];
-    if (left->id != merge->left || left->next < 0 || word->nodes[left->next].id != merge->right) {
-        return;
-    }
-    struct node *right = &word->nodes[left->next];
-    left->id = merge->joined;
-    left->next = right->next;
-    right->id = GI_NO_TOKEN;
-    if (left->next >= 0) {
-        word->nodes[left->next].prev = merge->node;
-    }
-    offer_pair(bpe, word, left->prev);
-    offer_pair(bpe, word, merge->node);
-}
-
-// A pair is offered at most once when the word begins and twice a merge, of which there are fewer
-// than bytes.
-static bool reserve_word(struct word *word, size_t size, struct glinfer_error *err)
-{
-    if (size > INT32_MAX / 4) {
-        return gi_error_no_memory(err, size, "a word");
-    }
-    struct node *nodes = gi_array_grow(word->nodes, &word->node_capacity, size, sizeof(*nodes),
-                                       "the bytes of a word", err);
-    if (!nodes) {
+    if (left->id == GI_NO_TOKEN || right->id == GI_NO_TOKEN) {
         return false;
     }
-    word->nodes = nodes;
-    return gi_merge_heap_reserve(&word->heap, 3 * size, err);
+    const struct merge *merge = find_merge(user, left->id, right->id);
+    *rank = merge->rank;
+    *id = merge->joined;
+    return merge->left != GI_NO_TOKEN;
 }
 
-static bool encode_word(const struct bpe *bpe, struct word *word, struct gi_text text,
+static bool encode_word(const struct bpe *bpe, struct gi_merger *merger, struct gi_text text,
                         struct gi_ids *ids, struct glinfer_error *err)
 {
-    if (!reserve_word(word, text.size, err)) {
+    if (!gi_merger_begin(merger, text.size, err)) {
         return false;
     }
-    int32_t n = (int32_t)text.size;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t next = i + 1 < n ? i + 1 : -1;
-        word->nodes[i] = (struct node){bpe->byte_ids[(uint8_t)text.data[i]], i - 1, next};
+    for (size_t i = 0; i < text.size; i++) {
+        gi_merger_add(merger, 1, bpe->byte_ids[(uint8_t)text.data[i]]);
     }
-    word->heap.count = 0;
-    for (int32_t i = 0; i < n; i++) {
-        offer_pair(bpe, word, i);
-    }
-    while (word->heap.count) {
-        struct gi_merge merge = gi_merge_heap_pop(&word->heap);
-        apply_merge(bpe, word, &merge);
-    }
-    for (int32_t i = 0; i >= 0; i = word->nodes[i].next) {
-        if (word->nodes[i].id != GI_NO_TOKEN && !gi_ids_push(ids, word->nodes[i].id, err)) {
+    gi_merger_run(merger);
+    const struct gi_piece *pieces = merger->pieces.data;
+    for (int32_t i = 0; i >= 0; i = pieces[i].next) {
+        if (pieces[i].id != GI_NO_TOKEN && !gi_ids_push(ids, pieces[i].id, err)) {
             return false;
         }
     }
@@ -273,7 +207,8 @@ static bool encode_word(const struct bpe *bpe, struct word *word, struct gi_text
 
 //-- text --------------------------------------------------------------------------------------
 
-// The token that spells the whole word, or GI_NO_TOKEN. scratch has room for two bytes each.
+// Returns the token that spells the whole word, or GI_NO_TOKEN. scratch has room for two bytes a byte
+// of the word.
 static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text word, char *scratch)
 {
     size_t n = 0;
@@ -283,26 +218,27 @@ static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text wo
     return gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){scratch, n});
 }
 
-// Valid text, cut into words that end at ends. scratch is NULL or as in find_word.
+// Encodes valid text as words that end at ends. With scratch, as find_word takes it, a word that is a
+// token is not merged.
 static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
                          const struct gi_word_ends *ends, char *scratch, struct gi_ids *ids,
                          struct glinfer_error *err)
 {
     const struct bpe *bpe = tokenizer->state;
-    struct word word = {0};
+    struct gi_merger merger = {.find = find_pair, .user = bpe};
     bool is_done = true;
     size_t start = 0;
     for (size_t i = 0; is_done && i < ends->count; i++) {
         struct gi_text part = {text.data + start, ends->data[i] - start};
         int32_t id = scratch ? find_word(tokenizer, part, scratch) : GI_NO_TOKEN;
-        is_done = id >= 0 ? gi_ids_push(ids, id, err) : encode_word(bpe, &word, part, ids, err);
+        is_done = id >= 0 ? gi_ids_push(ids, id, err) : encode_word(bpe, &merger, part, ids, err);
         start = ends->data[i];
     }
-    finish_word(&word);
+    gi_merger_finish(&merger);
     return is_done;
 }
 
-// The text repaired, the same with surrogates hidden, and scratch, in one allocation.
+// Holds the text repaired, the same with surrogates hidden, and scratch, in one allocation.
 struct repaired {
     char *memory;
     struct gi_text text, subject;

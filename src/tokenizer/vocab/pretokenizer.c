@@ -1,6 +1,6 @@
 #include "tokenizer/vocab/pretokenizer.h"
 
-#include "tokenizer/array.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
     "\\x{09}-\\x{0d} \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"        \
     "\\x{205f}\\x{3000}"
 #define CONTRACTIONS "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]"
-// All spaces before a word but the last, or all that end the text.
+// Matches all spaces before a word but the last, or all that end the text.
 #define SPACES_BUT_LAST "[" SPACE "]+(?![^" SPACE "])"
 #define SPACES          SPACES_BUT_LAST "|[" SPACE "]+"
 #define LINE_ENDS       "[" SPACE "]*[\\r\\n]+"
@@ -109,7 +109,7 @@ struct pre_row {
     bool adds_bos;
 };
 
-// What each name stands for: src/llama-vocab.cpp of llama.cpp, which gave the names.
+// The names and what they stand for are those of src/llama-vocab.cpp of llama.cpp.
 // clang-format off
 static const struct pre_row pre_rows[] = {
     {.names = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b",
@@ -199,16 +199,11 @@ static void release(void *memory, void *user)
 
 //-- create ------------------------------------------------------------------------------------
 
-static bool is_name(struct gi_text text, const char *name)
-{
-    return text.size == strlen(name) && memcmp(text.data, name, text.size) == 0;
-}
-
 static bool find_row(struct gi_pretokenizer *pretokenizer, struct gi_text pre)
 {
     for (size_t r = 0; r < N_PRE_ROWS; r++) {
         for (size_t i = 0; i < NAMES_MAX && pre_rows[r].names[i]; i++) {
-            if (is_name(pre, pre_rows[r].names[i])) {
+            if (gi_text_is(pre, pre_rows[r].names[i])) {
                 pretokenizer->row = &pre_rows[r];
                 pretokenizer->name = pre_rows[r].names[i];
                 return true;
@@ -274,7 +269,7 @@ struct gi_pretokenizer *gi_pretokenizer_create(struct gi_text pre, struct glinfe
         goto fail;
     }
     if (!pre.size) {
-        pre = (struct gi_text){"default", strlen("default")};
+        pre = gi_text_of("default");
     }
     if (!find_row(pretokenizer, pre)) {
         refuse_pre(pre, err);
@@ -328,17 +323,10 @@ void gi_word_ends_finish(struct gi_word_ends *ends)
 
 static bool push_end(struct gi_word_ends *ends, size_t end, struct glinfer_error *err)
 {
-    size_t *data = gi_array_grow(ends->data, &ends->capacity, ends->count + 1, sizeof(*data),
-                                 "the words of a text", err);
-    if (!data) {
-        return false;
-    }
-    ends->data = data;
-    data[ends->count++] = end;
-    return true;
+    return GI_ARRAY_PUSH(ends, "the words of a text", err, end);
 }
 
-// What a split needs and creates once.
+// Is created once for a split.
 struct matcher {
     pcre2_match_data *data;
     pcre2_match_context *context;

@@ -1,6 +1,6 @@
 #include "tokenizer/vocab/special.h"
 
-#include "tokenizer/array.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static const struct stop_exception stop_exceptions[] = {
 
 static int32_t find_token(const struct gi_text_map *text_to_id, const char *text)
 {
-    return gi_text_map_find(text_to_id, (struct gi_text){text, strlen(text)});
+    return gi_text_map_find(text_to_id, gi_text_of(text));
 }
 
 static size_t find_stop(const struct gi_special *special, int32_t id)
@@ -59,19 +59,27 @@ static size_t find_stop(const struct gi_special *special, int32_t id)
     return i;
 }
 
-static void add_stop(struct gi_special *special, int32_t id)
+// Keeps the list sorted.
+void gi_special_add_stop(struct gi_special *special, int32_t id)
 {
-    if (id >= 0 && find_stop(special, id) == special->n_stop_ids &&
-        special->n_stop_ids < GI_STOP_IDS_MAX) {
-        special->stop_ids[special->n_stop_ids++] = id;
+    size_t i = special->n_stop_ids;
+    if (id < 0 || find_stop(special, id) < i || i == GI_STOP_IDS_MAX) {
+        return;
     }
+    for (; i > 0 && special->stop_ids[i - 1] > id; i--) {
+        special->stop_ids[i] = special->stop_ids[i - 1];
+    }
+    special->stop_ids[i] = id;
+    special->n_stop_ids++;
 }
 
 static void remove_stop(struct gi_special *special, int32_t id)
 {
     size_t i = find_stop(special, id);
     if (i < special->n_stop_ids) {
-        special->stop_ids[i] = special->stop_ids[--special->n_stop_ids];
+        special->n_stop_ids--;
+        memmove(special->stop_ids + i, special->stop_ids + i + 1,
+                (special->n_stop_ids - i) * sizeof(special->stop_ids[0]));
     }
 }
 
@@ -86,12 +94,6 @@ static void apply_exceptions(struct gi_special *special, const struct gi_text_ma
             remove_stop(special, id);
         }
     }
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
-    return (left > right) - (left < right);
 }
 
 static void set_types(const struct gi_text_map *text_to_id, const char *const *tokens,
@@ -112,19 +114,12 @@ static void apply_known(struct gi_special *special, const struct gi_text_map *te
     set_types(text_to_id, control_tokens, COUNT_OF(control_tokens), GI_TOKEN_TYPE_CONTROL, types);
     set_types(text_to_id, text_tokens, COUNT_OF(text_tokens), GI_TOKEN_TYPE_USER_DEFINED, types);
     for (size_t i = 0; i < n_ends; i++) {
-        add_stop(special, ends[i]);
+        gi_special_add_stop(special, ends[i]);
     }
     for (size_t i = 0; i < COUNT_OF(stop_tokens); i++) {
-        add_stop(special, find_token(text_to_id, stop_tokens[i]));
+        gi_special_add_stop(special, find_token(text_to_id, stop_tokens[i]));
     }
     apply_exceptions(special, text_to_id, types);
-    qsort(special->stop_ids, special->n_stop_ids, sizeof(special->stop_ids[0]), compare_ids);
-}
-
-void gi_special_add_stop(struct gi_special *special, int32_t id)
-{
-    add_stop(special, id);
-    qsort(special->stop_ids, special->n_stop_ids, sizeof(special->stop_ids[0]), compare_ids);
 }
 
 //-- collect -----------------------------------------------------------------------------------
@@ -200,8 +195,7 @@ bool gi_special_trims_after(const struct gi_special *special, int32_t id)
     struct gi_text text = gi_text_list_at(special->texts, (size_t)id);
     bool is_trimming = special->is_trimming;
     for (size_t i = 0; i < COUNT_OF(exceptions); i++) {
-        is_trimming = is_trimming && (text.size != strlen(exceptions[i]) ||
-                                      memcmp(text.data, exceptions[i], text.size) != 0);
+        is_trimming = is_trimming && !gi_text_is(text, exceptions[i]);
     }
     return is_trimming;
 }
@@ -280,18 +274,8 @@ bool gi_special_find_at(const struct gi_special *special, struct gi_text text, s
                         struct glinfer_error *err)
 {
     struct gi_special_match match = {.offset = offset, .control_end = control_end};
-    if (!find_longest(special, text, SIZE_MAX, &match)) {
-        return true;
-    }
-    struct gi_special_match *data =
-        gi_array_grow(matches->data, &matches->capacity, matches->count + 1, sizeof(*data),
-                      "the special tokens of a text", err);
-    if (!data) {
-        return false;
-    }
-    matches->data = data;
-    data[matches->count++] = match;
-    return true;
+    return !find_longest(special, text, SIZE_MAX, &match) ||
+           GI_ARRAY_PUSH(matches, "the special tokens of a text", err, match);
 }
 
 //-- resolve -----------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 // the first pieces, and the two neighbours that make the piece with the best score become one,
 // until none make any. A character that is no piece is written in byte tokens.
 //   Kudo and Richardson, SentencePiece (2018).
-#include "tokenizer/array.h"
+#include "base/array.h"
 #include "tokenizer/tokenizer_impl.h"
-#include "tokenizer/vocab/merge_heap.h"
+#include "tokenizer/vocab/merger.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,14 +18,19 @@ struct spm {
     size_t piece_size_max; // bytes of the longest token
     int32_t byte_ids[256]; // GI_NO_TOKEN: nothing stands for that byte
     bool has_space_prefix;
-    bool joins_space[256]; // whether a token has a space behind a character that ends in the byte
+    bool joins_space[256]; // true if a token has a space behind a character that ends in the byte
 };
+
+static bool is_space_at(struct gi_text text, size_t i)
+{
+    return text.size - i >= SPACE_SIZE && memcmp(text.data + i, SPACE, SPACE_SIZE) == 0;
+}
 
 static size_t decode_token(char *text, size_t size)
 {
     size_t n = 0;
     for (size_t i = 0; i < size;) {
-        if (size - i >= SPACE_SIZE && memcmp(text + i, SPACE, SPACE_SIZE) == 0) {
+        if (is_space_at((struct gi_text){text, size}, i)) {
             text[n++] = ' ';
             i += SPACE_SIZE;
         } else {
@@ -37,7 +42,7 @@ static size_t decode_token(char *text, size_t size)
 
 //-- create ------------------------------------------------------------------------------------
 
-// Maps floats to integers in reverse order; what is no number comes last, both zeros are equal.
+// Maps floats to integers in reverse order; NaN comes last, both zeros are equal.
 static uint32_t rank_of(float score)
 {
     if (isnan(score)) {
@@ -67,11 +72,6 @@ static void destroy_spm(void *state)
         free(spm->ranks);
         free(spm);
     }
-}
-
-static bool is_space_at(struct gi_text text, size_t i)
-{
-    return text.size - i >= SPACE_SIZE && memcmp(text.data + i, SPACE, SPACE_SIZE) == 0;
 }
 
 static void note_joined_spaces(struct spm *spm, struct gi_text token)
@@ -115,80 +115,37 @@ static void *create_spm(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
     return spm;
 }
 
-//-- pieces ------------------------------------------------------------------------------------
+//-- words -------------------------------------------------------------------------------------
 
-// A run of bytes that is one piece so far.
-struct node {
-    uint32_t offset, size; // size is 0 in a node that was merged into the one before it
-    int32_t prev, next;    // -1: none
-    int32_t id;            // GI_NO_TOKEN: a character that nothing was merged into
-};
-
-struct pieces {
+// A part of a text that is encoded on its own.
+struct word {
     const struct gi_tokenizer *tokenizer;
     struct gi_text text;
-    struct node *nodes;
-    size_t count, capacity;
-    struct gi_merge_heap heap;
 };
 
-static void finish_pieces(struct pieces *pieces)
+// Returns the token that spells these bytes; GI_NO_TOKEN for control tokens and the unknown token,
+// which are never made of text.
+static int32_t find_piece(const struct word *word, size_t offset, size_t size)
 {
-    free(pieces->nodes);
-    gi_merge_heap_finish(&pieces->heap);
-}
-
-// Control tokens and the unknown token are never made of text.
-static int32_t find_piece(const struct pieces *pieces, size_t offset, size_t size)
-{
-    const struct gi_tokenizer *tokenizer = pieces->tokenizer;
-    struct gi_text text = {pieces->text.data + offset, size};
-    int32_t id = gi_text_map_find(&tokenizer->text_to_id, text);
+    const struct gi_tokenizer *tokenizer = word->tokenizer;
+    const struct gi_text text = {word->text.data + offset, size};
+    const int32_t id = gi_text_map_find(&tokenizer->text_to_id, text);
     return id >= 0 && gi_tokenizer_is_control(tokenizer, id) ? GI_NO_TOKEN : id;
 }
 
-// Offers the pair that starts at a node.
-static void offer_pair(struct pieces *pieces, int32_t node)
+static bool find_pair(const void *user, const struct gi_piece *left, const struct gi_piece *right,
+                      uint32_t *rank, int32_t *id)
 {
-    if (node < 0 || pieces->nodes[node].next < 0) {
-        return;
-    }
-    const struct spm *spm = pieces->tokenizer->state;
-    const struct node *left = &pieces->nodes[node];
-    const struct node *right = &pieces->nodes[left->next];
-    size_t size = (size_t)left->size + right->size;
-    if (size > spm->piece_size_max) {
-        return;
-    }
-    int32_t id = find_piece(pieces, left->offset, size);
-    if (id >= 0) {
-        gi_merge_heap_push(
-            &pieces->heap,
-            (struct gi_merge){spm->ranks[id], node, (int32_t)left->size, (int32_t)right->size, id});
-    }
+    const struct word *word = user;
+    const struct spm *spm = word->tokenizer->state;
+    const size_t size = (size_t)left->size + right->size;
+    *id = size > spm->piece_size_max ? GI_NO_TOKEN : find_piece(word, left->offset, size);
+    *rank = *id >= 0 ? spm->ranks[*id] : 0;
+    return *id >= 0;
 }
 
-static void apply_merge(struct pieces *pieces, const struct gi_merge *merge)
-{
-    struct node *left = &pieces->nodes[merge->node];
-    if (left->size != (uint32_t)merge->left || left->next < 0 ||
-        pieces->nodes[left->next].size != (uint32_t)merge->right) {
-        return;
-    }
-    struct node *right = &pieces->nodes[left->next];
-    left->id = merge->joined;
-    left->size += right->size;
-    left->next = right->next;
-    right->size = 0;
-    if (left->next >= 0) {
-        pieces->nodes[left->next].prev = merge->node;
-    }
-    offer_pair(pieces, left->prev);
-    offer_pair(pieces, merge->node);
-}
-
-// Bytes of the character that begins with lead. SentencePiece's text is not repaired, so a byte
-// that begins none is a character of its own.
+// Returns the bytes of the character that begins with lead. SentencePiece's text is not repaired, so
+// a byte that begins none is a character of its own.
 static size_t character_at(struct gi_text text, size_t offset)
 {
     uint8_t lead = (uint8_t)text.data[offset];
@@ -196,39 +153,11 @@ static size_t character_at(struct gi_text text, size_t offset)
     return size < text.size - offset ? size : text.size - offset;
 }
 
-// A pair is offered at most once when the text begins and twice a merge, of which there are fewer
-// than characters.
-static bool init_nodes(struct pieces *pieces, struct glinfer_error *err)
-{
-    size_t size = pieces->text.size;
-    if (size > INT32_MAX / 4) {
-        return gi_error_no_memory(err, size, "a text");
-    }
-    struct node *nodes = gi_array_grow(pieces->nodes, &pieces->capacity, size, sizeof(*nodes),
-                                       "the characters of a text", err);
-    if (!nodes) {
-        return false;
-    }
-    pieces->nodes = nodes;
-    pieces->count = 0;
-    if (!gi_merge_heap_reserve(&pieces->heap, 3 * size, err)) {
-        return false;
-    }
-    for (uint32_t offset = 0; offset < size;) {
-        uint32_t n = (uint32_t)character_at(pieces->text, offset);
-        int32_t i = (int32_t)pieces->count++;
-        nodes[i] = (struct node){offset, n, i - 1, offset + n < size ? i + 1 : -1, GI_NO_TOKEN};
-        offset += n;
-    }
-    return true;
-}
-
-static bool push_bytes(const struct pieces *pieces, const struct node *node, struct gi_ids *ids,
+static bool push_bytes(const struct spm *spm, struct gi_text bytes, struct gi_ids *ids,
                        struct glinfer_error *err)
 {
-    const struct spm *spm = pieces->tokenizer->state;
-    for (size_t i = 0; i < node->size; i++) {
-        int32_t id = spm->byte_ids[(uint8_t)pieces->text.data[node->offset + i]];
+    for (size_t i = 0; i < bytes.size; i++) {
+        int32_t id = spm->byte_ids[(uint8_t)bytes.data[i]];
         if (id >= 0 && !gi_ids_push(ids, id, err)) {
             return false;
         }
@@ -236,35 +165,32 @@ static bool push_bytes(const struct pieces *pieces, const struct node *node, str
     return true;
 }
 
-static bool push_pieces(const struct pieces *pieces, struct gi_ids *ids, struct glinfer_error *err)
+static bool encode_word(struct gi_merger *merger, const struct word *word, struct gi_ids *ids,
+                        struct glinfer_error *err)
 {
-    for (int32_t i = 0; i >= 0; i = pieces->nodes[i].next) {
-        const struct node *node = &pieces->nodes[i];
-        int32_t id = node->id >= 0 ? node->id : find_piece(pieces, node->offset, node->size);
-        if (id >= 0 ? !gi_ids_push(ids, id, err) : !push_bytes(pieces, node, ids, err)) {
+    if (!gi_merger_begin(merger, word->text.size, err)) {
+        return false;
+    }
+    for (size_t offset = 0, size; offset < word->text.size; offset += size) {
+        size = character_at(word->text, offset);
+        gi_merger_add(merger, (uint32_t)size, GI_NO_TOKEN);
+    }
+    gi_merger_run(merger);
+    for (int32_t i = 0; i >= 0; i = merger->pieces.data[i].next) {
+        const struct gi_piece *piece = &merger->pieces.data[i];
+        const struct gi_text bytes = {word->text.data + piece->offset, piece->size};
+        const int32_t id =
+            piece->id >= 0 ? piece->id : find_piece(word, piece->offset, piece->size);
+        if (id >= 0 ? !gi_ids_push(ids, id, err)
+                    : !push_bytes(word->tokenizer->state, bytes, ids, err)) {
             return false;
         }
     }
     return true;
 }
 
-static bool encode_pieces(struct pieces *pieces, struct gi_ids *ids, struct glinfer_error *err)
-{
-    if (!init_nodes(pieces, err)) {
-        return false;
-    }
-    for (size_t i = 0; i < pieces->count; i++) {
-        offer_pair(pieces, (int32_t)i);
-    }
-    while (pieces->heap.count) {
-        struct gi_merge merge = gi_merge_heap_pop(&pieces->heap);
-        apply_merge(pieces, &merge);
-    }
-    return push_pieces(pieces, ids, err);
-}
-
-// Bytes from the front of a text that no piece reaches past: up to a space that no token has behind
-// such a character. Merging a word at a time keeps the heap within a cache.
+// Returns the bytes at the front of a text that no piece reaches past: up to a space that no token has
+// behind such a character. Merging a word at a time keeps the heap within a cache.
 static size_t word_size(const struct spm *spm, struct gi_text text)
 {
     size_t i = character_at(text, 0);
@@ -275,18 +201,18 @@ static size_t word_size(const struct spm *spm, struct gi_text text)
     return i;
 }
 
-static bool encode_words(struct pieces *pieces, struct gi_text text, struct gi_ids *ids,
-                         struct glinfer_error *err)
+static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                         struct gi_ids *ids, struct glinfer_error *err)
 {
-    while (text.size) {
-        pieces->text = (struct gi_text){text.data, word_size(pieces->tokenizer->state, text)};
-        if (!encode_pieces(pieces, ids, err)) {
-            return false;
-        }
-        text.data += pieces->text.size;
-        text.size -= pieces->text.size;
+    struct word word = {.tokenizer = tokenizer};
+    struct gi_merger merger = {.find = find_pair, .user = &word};
+    bool is_done = true;
+    for (; is_done && text.size; text = gi_text_from(text, word.text.size)) {
+        word.text = (struct gi_text){text.data, word_size(tokenizer->state, text)};
+        is_done = encode_word(&merger, &word, ids, err);
     }
-    return true;
+    gi_merger_finish(&merger);
+    return is_done;
 }
 
 //-- text --------------------------------------------------------------------------------------
@@ -324,14 +250,12 @@ static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text tex
                         struct gi_ids *ids, struct glinfer_error *err)
 {
     const struct spm *spm = tokenizer->state;
-    struct pieces pieces = {.tokenizer = tokenizer};
     if (!text.size) {
         return true;
     }
     struct gi_text spaced;
     char *escaped = escape_spaces(text, spm->has_space_prefix, &spaced, err);
-    bool is_done = escaped && encode_words(&pieces, spaced, ids, err);
-    finish_pieces(&pieces);
+    bool is_done = escaped && encode_words(tokenizer, spaced, ids, err);
     free(escaped);
     return is_done;
 }

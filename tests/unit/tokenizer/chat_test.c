@@ -12,7 +12,10 @@
 #define QWEN2                                                                                      \
     "{%- if messages[0]['role'] == 'system' %}{{- '<|im_start|>system\\n' + "                      \
     "messages[0]['content'] + '<|im_end|>\\n' }}{%- else %}"                                       \
-    "{{- '<|im_start|>system\\nhello<|im_end|>\\n' }}{%- endif %}"
+    "{{- '<|im_start|>system\\nhello<|im_end|>\\n' }}{%- endif %}{%- for message in messages %}"   \
+    "{%- if message.role != 'system' %}{{- '<|im_start|>' + message.role + '\\n' + "               \
+    "message.content + '<|im_end|>\\n' }}{%- endif %}{%- endfor %}{{- '<|im_start|>assistant\\n' " \
+    "}}"
 #define PLAIN "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>'}}"
 
 static struct gi_tokenizer *create(const char *template)
@@ -336,33 +339,35 @@ static void a_templates_bos_is_written_once(void **state)
 
 //-- default system messages -------------------------------------------------------------------
 
-static void default_system_messages_are_constants_of_the_template(void **state)
+// The templates forget to begin the answer, so their formats stand in.
+static void default_system_messages_are_what_the_template_writes(void **state)
 {
     (void)state;
-    expect_chat("{%- set g4_default_system_message = 'he' + \"\\n\" %}"
-                "<|start_of_role|> <|end_of_role|>",
+    expect_chat(
+        "{%- set g4_default_system_message = 'he' + \"\\n\" %}"
+        "{%- if messages[0].role != 'system' %}{{- '<|start_of_role|>system<|end_of_role|>' "
+        "+ g4_default_system_message + '<|end_of_text|>\\n' }}{%- endif %}"
+        "{%- for message in messages %}{{- '<|start_of_role|>' + message.role + "
+        "'<|end_of_role|>' + message.content + '<|end_of_text|>\\n' }}{%- endfor %}",
+        user, 1,
+        "<|start_of_role|>system<|end_of_role|>he\n<|end_of_text|>\n"
+        "<|start_of_role|>user<|end_of_role|>ll<|end_of_text|>\n"
+        "<|start_of_role|>assistant<|end_of_role|>");
+    expect_chat("{%- for message in messages %}{%- if loop.first and message.role != 'system' %}"
+                "{{- '<|im_start|>system\\nhello<|im_end|>\\n' }}{%- endif %}{{- '<|im_start|>' + "
+                "message.role + '\\n' + message.content + '<|im_end|>\\n' }}{%- endfor %}",
                 user, 1,
-                "<|start_of_role|>system<|end_of_role|>he\n<|end_of_text|>\n"
-                "<|start_of_role|>user<|end_of_role|>ll<|end_of_text|>\n"
-                "<|start_of_role|>assistant<|end_of_role|>");
-    expect_chat("{%- set name = 'll' %}{%- set default_system_message = \"he\" + name %}"
-                "[SYSTEM_PROMPT][INST]",
-                user, 1, "[SYSTEM_PROMPT]hell[/SYSTEM_PROMPT][INST]ll[/INST]");
+                "<|im_start|>system\nhello<|im_end|>\n<|im_start|>user\nll<|im_end|>\n"
+                "<|im_start|>assistant\n");
 }
 
-static void default_system_messages_that_are_none_leave_it_unknown(void **state)
+static void formats_with_default_system_messages_need_a_template_that_runs(void **state)
 {
     (void)state;
-    static const char *const values[] = {
-        "f(x)", "'he", "'he' +", "unset", "strftime_now('%Y'", "'a' + self", ""};
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-        char jinja[256];
-        snprintf(jinja, sizeof(jinja), "[SYSTEM_PROMPT][INST]{%% set default_system_message = %s",
-                 values[i]);
-        struct gi_tokenizer *tokenizer = create(jinja);
-        assert_string_equal(gi_tokenizer_template_name(tokenizer), "unknown");
-        gi_tokenizer_destroy(tokenizer);
-    }
+    struct gi_tokenizer *tokenizer =
+        create("[SYSTEM_PROMPT][INST]{% set default_system_message = f(x");
+    assert_string_equal(gi_tokenizer_template_name(tokenizer), "unknown");
+    gi_tokenizer_destroy(tokenizer);
 }
 
 static void roles_outside_the_template_are_refused(void **state)
@@ -442,8 +447,8 @@ int main(void)
         cmocka_unit_test(a_templates_bos_is_written_once),
         cmocka_unit_test(what_a_template_writes_behind_an_answer_ends_it),
         cmocka_unit_test(an_end_of_message_ends_an_answer),
-        cmocka_unit_test(default_system_messages_are_constants_of_the_template),
-        cmocka_unit_test(default_system_messages_that_are_none_leave_it_unknown),
+        cmocka_unit_test(default_system_messages_are_what_the_template_writes),
+        cmocka_unit_test(formats_with_default_system_messages_need_a_template_that_runs),
         cmocka_unit_test(roles_outside_the_template_are_refused),
         cmocka_unit_test(missing_and_unknown_templates_are_refused),
         cmocka_unit_test(odd_templates_do_no_harm),

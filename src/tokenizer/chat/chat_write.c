@@ -1,0 +1,200 @@
+#include "base/array.h"
+#include "tokenizer/chat/chat_format.h"
+#include "tokenizer/tokenizer_impl.h"
+
+#include <assert.h>
+
+//-- segments ----------------------------------------------------------------------------------
+
+// A conversation while it is written; is_done becomes false if memory runs out.
+struct script {
+    const struct gi_tokenizer *tokenizer;
+    const struct gi_chat_format *format;
+    struct gi_segment *data;
+    size_t count, capacity;
+    bool is_done;
+    struct glinfer_error *err;
+};
+
+static void add_segment(struct script *script, struct gi_text text, bool parse_special)
+{
+    script->is_done = script->is_done && GI_ARRAY_PUSH(script, "a conversation", script->err,
+                                                       (struct gi_segment){text, parse_special});
+}
+
+static void add_token(struct script *script, int32_t id)
+{
+    bool is_first = script->count == 0 && id == script->tokenizer->bos;
+    if (id >= 0 && !(is_first && script->tokenizer->is_bos_added)) {
+        add_segment(script, gi_text_list_at(&script->tokenizer->texts, (size_t)id), true);
+    }
+}
+
+// Writes a string of the format.
+static void add_string(struct script *script, const char *string)
+{
+    static const char marks[] = GI_CHAT_BOS GI_CHAT_EOS GI_CHAT_DATE;
+    while (string && *string) {
+        size_t size = strcspn(string, marks);
+        if (size) {
+            add_segment(script, (struct gi_text){string, size}, true);
+        } else if (*string == GI_CHAT_DATE[0]) {
+            add_segment(script, gi_text_of(script->tokenizer->chat.date), true);
+        } else {
+            add_token(script,
+                      *string == GI_CHAT_BOS[0] ? script->tokenizer->bos : script->tokenizer->eos);
+        }
+        string += size ? size : 1;
+    }
+}
+
+// Removes the white space at both ends of the segments from first on, taken as one text.
+static void trim_segments(struct script *script, size_t first)
+{
+    bool is_blank = true;
+    for (size_t i = first; is_blank && i < script->count; i++) {
+        struct gi_text *text = &script->data[i].text;
+        while (text->size && gi_is_white(text->data[0])) {
+            *text = gi_text_from(*text, 1);
+        }
+        is_blank = !text->size;
+    }
+    is_blank = true;
+    for (size_t i = script->count; is_blank && i-- > first;) {
+        struct gi_text *text = &script->data[i].text;
+        while (text->size && gi_is_white(text->data[text->size - 1])) {
+            text->size--;
+        }
+        is_blank = !text->size;
+    }
+}
+
+static void add_content(struct script *script, struct gi_text content, unsigned trim)
+{
+    size_t first = script->count;
+    add_segment(script, content, false);
+    if (script->format->trims & trim) {
+        trim_segments(script, first);
+    }
+}
+
+//-- turns -------------------------------------------------------------------------------------
+
+// Removes all up to the last </think>; false if there is none.
+static bool strip_thoughts(struct gi_text *content)
+{
+    static const char end[] = "</think>";
+    const char *found;
+    bool has_any = false;
+    while ((found = gi_text_find(*content, end))) {
+        *content = gi_text_from(*content, (size_t)(found - content->data) + strlen(end));
+        has_any = true;
+    }
+    return has_any;
+}
+
+// Returns what an answer is once it is history.
+static struct gi_text history_of(struct gi_text content, unsigned trims)
+{
+    bool is_stripped = (trims & GI_CHAT_TRIM_THINKING) && strip_thoughts(&content);
+    if ((trims & GI_CHAT_TRIM_LINES) || ((trims & GI_CHAT_TRIM_THINKING_LINE) && is_stripped)) {
+        while (content.size && content.data[0] == '\n') {
+            content = gi_text_from(content, 1);
+        }
+    }
+    return content;
+}
+
+static void add_system(struct script *script, const struct gi_text *content)
+{
+    add_string(script, script->format->system.before);
+    add_content(script, *content, GI_CHAT_TRIM_SYSTEM);
+    add_string(script, script->format->system.after);
+}
+
+// Writes a user's turn, with the system message in it unless that is NULL.
+static void add_user(struct script *script, struct gi_text content, const struct gi_text *system)
+{
+    add_string(script, script->format->user.before);
+    size_t first = script->count;
+    if (system) {
+        add_system(script, system);
+    }
+    add_content(script, content, GI_CHAT_TRIM_USER);
+    if (script->format->trims & GI_CHAT_TRIM_USER_TURN) {
+        trim_segments(script, first);
+    }
+    add_string(script, script->format->user.after);
+}
+
+static void add_assistant(struct script *script, struct gi_text content)
+{
+    add_string(script, script->format->assistant.before);
+    add_content(script, history_of(content, script->format->trims), GI_CHAT_TRIM_ASSISTANT);
+    add_string(script, script->format->assistant.after);
+}
+
+static bool is_role(const struct glinfer_message *message, const char *role)
+{
+    return strcmp(message->role, role) == 0;
+}
+
+// Sets the system message that comes first, or the default one; false if none is to be written.
+static bool find_system(const struct gi_chat *chat, const struct glinfer_message *messages,
+                        size_t n_messages, struct gi_text *system)
+{
+    bool is_given = n_messages && is_role(&messages[0], "system");
+    *system = is_given                   ? gi_text_of(messages[0].content)
+              : chat->has_default_system ? chat->default_system
+                                         : (struct gi_text){"", 0};
+    return is_given || (n_messages && chat->has_default_system) || chat->format->has_empty_system;
+}
+
+static void add_turn(struct script *script, const struct glinfer_message *message,
+                     const struct gi_text *system)
+{
+    struct gi_text content = gi_text_of(message->content);
+    if (is_role(message, "user")) {
+        add_user(script, content, system);
+    } else if (is_role(message, "assistant")) {
+        add_assistant(script, content);
+    } else {
+        add_system(script, &content);
+    }
+}
+
+static void add_conversation(struct script *script, const struct glinfer_message *messages,
+                             size_t n_messages)
+{
+    const struct gi_chat_format *format = script->format;
+    assert(format);
+    enum gi_chat_place place = format->place;
+    struct gi_text system;
+    bool has_system = find_system(&script->tokenizer->chat, messages, n_messages, &system);
+    bool is_in_user = place == GI_CHAT_PLACE_FIRST_USER || place == GI_CHAT_PLACE_LAST_USER;
+    bool is_waiting = has_system && is_in_user;
+    add_string(script, format->begin);
+    if (has_system && !is_in_user) {
+        add_system(script, &system);
+    }
+    for (size_t i = n_messages && is_role(&messages[0], "system"); i < n_messages; i++) {
+        bool is_user = is_role(&messages[i], "user");
+        bool is_here =
+            is_waiting && is_user && (place == GI_CHAT_PLACE_FIRST_USER || i + 1 == n_messages);
+        add_turn(script, &messages[i], is_here ? &system : NULL);
+        is_waiting = is_waiting && !is_here;
+    }
+    add_string(script, format->answer);
+}
+
+bool gi_chat_write(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
+                   size_t n_messages, struct gi_segment **segments, size_t *n_segments,
+                   struct glinfer_error *err)
+{
+    struct script script = {
+        .tokenizer = tokenizer, .format = tokenizer->chat.format, .is_done = true, .err = err};
+    add_conversation(&script, messages, n_messages);
+    *segments = script.data;
+    *n_segments = script.count;
+    return script.is_done;
+}
