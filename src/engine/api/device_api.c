@@ -57,7 +57,7 @@ static void apply_tuning(struct glinfer_device *device)
         gi_gpu_set_indirect(device->gpu, strcmp(dispatch, "indirect") == 0);
     }
     if (batch && strcmp(batch, "split") == 0 && gi_batch_is_open(device->gpu)) {
-        gi_gpu_set_batch_class(device->gpu, GI_GPU_CLASS_SPLIT);
+        gi_gpu_set_batch_form(device->gpu, GI_BATCH_FORM_SPLIT);
     }
 }
 

@@ -20,16 +20,11 @@ struct rate_table {
     double work; // bytes or flops of a replay
 };
 
-static bool is_large(const struct gi_gpu *gpu)
-{
-    return gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT && !gi_gpu_platform(gpu)->is_software;
-}
-
 // Bytes of a buffer: well over the caches, well under what a small board has.
 static uint64_t first_size(const struct gi_gpu *gpu)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
-    uint64_t size = is_large(gpu) ? 128u << 20 : 32u << 20;
+    uint64_t size = gi_gpu_class(gpu)->rate_bytes;
     const uint64_t texels = (uint64_t)limits->max_texels * 16;
     size = size < limits->max_storage_block_size ? size : limits->max_storage_block_size;
     size = limits->has_texture_buffer && texels < size ? texels : size;
@@ -120,7 +115,7 @@ static bool record_fma(const struct rates *rates, struct gi_recorder *recorder, 
 {
     enum { N_ROUND = 64 };
     struct gi_range y = rates->y;
-    const uint64_t size = is_large(rates->gpu) ? 1u << 20 : 1u << 16;
+    const uint64_t size = gi_gpu_class(rates->gpu)->burst_bytes;
     y.size = size < y.size ? size : y.size;
     *flops = (double)y.size / sizeof(float) * N_ROUND * GI_RATE_FLOPS_A_ROUND;
     return gi_op_rate_fma(recorder, y, N_ROUND, 0.9990234375F, 0.0009765625F, rates->err);

@@ -27,7 +27,7 @@ enum {
 static bool is_in_whole(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
     enum { SHORT_STEP_NS = 5000000 };
-    return gi_gpu_class(gi_tune_gpu(tune)) == GI_GPU_CLASS_SPLIT && !site->is_prompt &&
+    return gi_gpu_class(gi_tune_gpu(tune))->is_large && !site->is_prompt &&
            !tune->clock.is_waiting && tune->stats.table_step_ns < SHORT_STEP_NS;
 }
 
@@ -379,7 +379,7 @@ static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step)
 
 static bool run_tune(struct gi_tune *tune)
 {
-    const enum gi_gpu_class batch_class = gi_gpu_batch_class(gi_tune_gpu(tune));
+    const enum gi_batch_form batch_form = gi_gpu_batch_form(gi_tune_gpu(tune));
     tune->recorder = tune->session->recorder;
     // What cannot be kept is not worth measuring.
     bool ok = gi_tuning_file_check(&tune->session->model->device->tuning_file, tune->err) &&
@@ -391,7 +391,7 @@ static bool run_tune(struct gi_tune *tune)
     ok = step && measure(tune, step) && keep(tune);
     gi_dispatch_table_destroy(step);
     if (!ok) {
-        gi_gpu_set_batch_class(gi_tune_gpu(tune), batch_class);
+        gi_gpu_set_batch_form(gi_tune_gpu(tune), batch_form);
     }
     release(tune);
     return ok;
@@ -406,7 +406,7 @@ static void take_params(struct gi_tune *tune, const struct glinfer_tune_params *
     }
     if (own->max_ms == 0) {
         const bool is_slow = gi_gpu_platform(gi_tune_gpu(tune))->is_software ||
-                             gi_gpu_class(gi_tune_gpu(tune)) != GI_GPU_CLASS_SPLIT;
+                             !gi_gpu_class(gi_tune_gpu(tune))->is_large;
         own->max_ms = is_slow ? DEFAULT_SLOW_MS : DEFAULT_MS;
     }
     tune->end_ns = gi_clock_ns() + own->max_ms * 1000000ull;

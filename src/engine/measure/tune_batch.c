@@ -6,12 +6,12 @@
 
 enum { MOST_TOKENS = 64 }; // a tile of the split form
 
-// Records and builds a prompt's table in the form of a class; *table is NULL where the driver refuses it.
-static bool build_form(struct gi_tune *tune, enum gi_gpu_class class,
+// Records and builds a prompt's table in a form; *table is NULL where the driver refuses it.
+static bool build_form(struct gi_tune *tune, enum gi_batch_form form,
                        struct gi_dispatch_table **table)
 {
     struct glinfer_error own;
-    gi_gpu_set_batch_class(gi_tune_gpu(tune), class);
+    gi_gpu_set_batch_form(gi_tune_gpu(tune), form);
     *table = gi_tune_record(tune, true);
     if (!*table) {
         return false;
@@ -60,18 +60,18 @@ bool gi_tune_batch(struct gi_tune *tune)
     if (!gi_batch_is_open(gpu) || !has_time(tune)) {
         return true;
     }
-    const enum gi_gpu_class before = gi_gpu_batch_class(gpu);
+    const enum gi_batch_form before = gi_gpu_batch_form(gpu);
     struct gi_dispatch_table *lane = NULL, *split = NULL;
     bool is_split = false;
-    bool ok = build_form(tune, GI_GPU_CLASS_ROW, &lane) &&
-              build_form(tune, GI_GPU_CLASS_SPLIT, &split) &&
+    bool ok = build_form(tune, GI_BATCH_FORM_LANE, &lane) &&
+              build_form(tune, GI_BATCH_FORM_SPLIT, &split) &&
               (!lane || !split || compare(tune, lane, split, &is_split));
     gi_dispatch_table_destroy(lane);
     gi_dispatch_table_destroy(split);
-    gi_gpu_set_batch_class(gpu, before);
+    gi_gpu_set_batch_form(gpu, before);
     if (ok) {
         tune->batch = is_split ? "split" : "lane";
-        gi_gpu_set_batch_class(gpu, is_split ? GI_GPU_CLASS_SPLIT : GI_GPU_CLASS_ROW);
+        gi_gpu_set_batch_form(gpu, is_split ? GI_BATCH_FORM_SPLIT : GI_BATCH_FORM_LANE);
     }
     return ok;
 }

@@ -20,13 +20,13 @@ static struct gi_gpu *gpu_of(const struct gi_tune_clock *clock)
 // Sized so that one dispatch takes a small GPU a millisecond and a large one some 100 us.
 static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
 {
-    enum { SIZE = 1 << 20, SMALL_SIZE = 1 << 16, N_ROUND = 64 };
-    const bool is_large = gi_gpu_class(gpu_of(clock)) == GI_GPU_CLASS_SPLIT;
+    enum { N_ROUND = 64 };
+    const uint64_t size = gi_gpu_class(gpu_of(clock))->burst_bytes;
     const struct gi_dispatch_table_params params = {0};
     struct gi_arena_slot slot;
     struct gi_recorder recorder = clock->session->recorder;
-    gi_arena_init(&clock->arena, SIZE, gi_arena_alignment(gi_gpu_limits(gpu_of(clock))));
-    if (!gi_arena_add(&clock->arena, is_large ? SIZE : SMALL_SIZE, &slot, err) ||
+    gi_arena_init(&clock->arena, size, gi_arena_alignment(gi_gpu_limits(gpu_of(clock))));
+    if (!gi_arena_add(&clock->arena, size, &slot, err) ||
         !gi_arena_allocate(&clock->arena, gpu_of(clock), "burst", err)) {
         return false;
     }

@@ -131,7 +131,7 @@ bool gi_generation_submit_chain(struct gi_generation *run)
 // slow device, and later as many as keep its longest dispatch within the budget.
 static uint32_t choose_batch(const struct gi_generation *run)
 {
-    enum { FIRST_ON_SLOW = 64 };
+    const uint32_t first = gi_gpu_class(gi_generation_gpu(run))->first_batch;
     const struct glinfer_session *session = run->session;
     uint64_t most = session->n_batch;
     if (session->prompt_token_ns > 0) {
@@ -139,8 +139,8 @@ static uint32_t choose_batch(const struct gi_generation *run)
             3ull * session->model->hparams.n_layer; // dispatches that share the time
         const uint64_t fit = session->budget_ns * n_long / session->prompt_token_ns;
         most = fit < most ? fit : most;
-    } else if (gi_gpu_class(gi_generation_gpu(run)) != GI_GPU_CLASS_SPLIT) {
-        most = most < FIRST_ON_SLOW ? most : FIRST_ON_SLOW;
+    } else if (first > 0 && first < most) {
+        most = first;
     }
     const uint64_t least = session->n_batch < 8 ? session->n_batch : 8;
     return (uint32_t)(most < least ? least : most);

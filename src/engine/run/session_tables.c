@@ -173,7 +173,7 @@ static bool has_top(const struct glinfer_session *session)
     const struct gi_gpu *gpu = session->recorder.gpu;
     const bool is_useful = may_persist(session)
                                ? gi_gpu_persistent(gpu)->params.group_size >= GI_SAMPLE_TOP_GROUP
-                               : gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT;
+                               : gi_gpu_class(gpu)->is_large;
     return is_useful && gi_sample_top_is_possible(gpu, session->model->hparams.n_vocab);
 }
 

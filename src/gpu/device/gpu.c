@@ -2,7 +2,6 @@
 
 #include "glsl/embedded.h"
 #include "gpu/device/gpu_private.h"
-#include "gpu/device/quirk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,32 +109,31 @@ static bool check_limits(const struct gi_limits *limits, const struct gi_platfor
     return true;
 }
 
-static void choose_dispatch(struct gi_gpu *gpu, enum gi_quirk_indirect indirect)
+static void choose_dispatch(struct gi_gpu *gpu)
 {
+    const enum gi_indirect indirect = gpu->class->indirect;
     const enum gi_dispatch_mode mode = gpu->settings->dispatch.mode;
-    gpu->is_dispatch_open = indirect == GI_QUIRK_INDIRECT_UNKNOWN && mode == GI_DISPATCH_MODE_AUTO;
+    gpu->is_dispatch_open = indirect == GI_INDIRECT_UNKNOWN && mode == GI_DISPATCH_MODE_AUTO;
     gpu->limits.is_indirect = mode == GI_DISPATCH_MODE_INDIRECT ||
-                              (mode == GI_DISPATCH_MODE_AUTO && indirect == GI_QUIRK_INDIRECT_YES);
+                              (mode == GI_DISPATCH_MODE_AUTO && indirect == GI_INDIRECT_YES);
 }
 
-// Where small pages are not known to cost time GLINFER_PAGES=large is a way to try.
-static void choose_pages(struct gi_gpu *gpu, const struct gi_platform_info *info)
+// GLINFER_PAGES=large is a way to try them where small ones are not known to cost time.
+static void choose_pages(struct gi_gpu *gpu)
 {
-    const uint64_t worth_while = UINT64_C(1) << 30;
-    const bool is_small = gi_quirk_has_small_pages(info->renderer, info->version);
     const enum gi_choice choice = gpu->settings->large_pages;
+    const uint64_t from = gpu->class->large_pages_from;
     gpu->pages.from = choice == GI_CHOICE_YES                ? 1
-                      : choice == GI_CHOICE_NONE && is_small ? worth_while
+                      : choice == GI_CHOICE_NONE && from > 0 ? from
                                                              : UINT64_MAX;
 }
 
-// Where it was seen to be right and faster, and what was compiled is kept.
+// True if it was seen to be right and faster, and what was compiled is kept.
 static bool suits_persistent(const struct gi_gpu *gpu)
 {
     const struct gi_limits *limits = &gpu->limits;
-    return gpu->class == GI_GPU_CLASS_SPLIT && !gi_gpu_platform(gpu)->is_software &&
-           limits->subgroup_size > 0 && limits->max_invocations >= 256 &&
-           limits->n_binary_formats > 0;
+    return gpu->class->persistent.is_default && limits->subgroup_size > 0 &&
+           limits->max_invocations >= 256 && limits->n_binary_formats > 0;
 }
 
 // Without subgroups attention has groups of one size.
@@ -147,7 +145,8 @@ static bool is_persistent_size(const struct gi_limits *limits, uint32_t size)
 static uint32_t choose_persistent_size(const struct gi_gpu *gpu, uint32_t asked)
 {
     const struct gi_limits *limits = &gpu->limits;
-    const uint32_t size = limits->subgroup_size && limits->max_invocations >= 256 ? 256 : 128;
+    const uint32_t wanted = gpu->class->persistent.group_size;
+    const uint32_t size = is_persistent_size(limits, wanted) ? wanted : 128;
     if (asked == 0 || is_persistent_size(limits, asked)) {
         return asked ? asked : size;
     }
@@ -162,7 +161,6 @@ static void choose_persistent(struct gi_gpu *gpu)
 {
     const struct gi_dispatch_setting *setting = &gpu->settings->dispatch;
     const struct gi_persistent_params *asked = &setting->persistent;
-    // One group a multiprocessor on the largest GPUs; a wait of a tenth of a second.
     gpu->persistent = (struct gi_gpu_persistent){
         .mode = setting->is_set         ? setting->persistent_mode
                 : suits_persistent(gpu) ? GI_PERSISTENT_BACKGROUND
@@ -170,11 +168,13 @@ static void choose_persistent(struct gi_gpu *gpu)
         .is_asked = setting->is_set,
         .is_unchecked = setting->has_spins && asked->max_spins == 0,
         .params = {.group_size = choose_persistent_size(gpu, asked->group_size),
-                   .n_groups = asked->n_groups ? asked->n_groups : 132,
-                   .max_spins = setting->has_spins ? asked->max_spins : 1u << 17},
+                   .n_groups = asked->n_groups ? asked->n_groups : gpu->class->persistent.n_groups,
+                   .max_spins =
+                       setting->has_spins ? asked->max_spins : gpu->class->persistent.max_spins},
     };
-    const bool has_larger = asked->group_size == 0 && is_persistent_size(&gpu->limits, 512);
-    gpu->persistent.large_group_size = has_larger ? 512 : gpu->persistent.params.group_size;
+    const uint32_t large = gpu->class->persistent.large_group_size;
+    const bool has_larger = asked->group_size == 0 && is_persistent_size(&gpu->limits, large);
+    gpu->persistent.large_group_size = has_larger ? large : gpu->persistent.params.group_size;
 }
 
 //-- debug messages --------------------------------------------------------------------------------
@@ -224,14 +224,15 @@ void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char
 static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     const struct gi_platform_info *info = gi_platform_describe(gpu->platform);
-    const struct gi_quirk *quirk = gi_quirk_find(info->renderer, info->version);
+    gpu->class = gi_device_class_find(info->renderer, info->version);
+    gpu->batch_form = gpu->class->batch_form;
     gi_gl_ext_load(&gpu->ext, gpu->platform);
     if (!info->is_robust) {
         gpu->ext.reset_status = NULL;
     }
     read_limits(&gpu->limits, &gpu->ext);
     if (gpu->limits.has_subgroups) {
-        gpu->limits.subgroup_size = gi_quirk_subgroup_size(info->renderer, info->version);
+        gpu->limits.subgroup_size = gpu->class->subgroup_size;
     }
     if (gpu->settings->is_es31) {
         cut_to_es31(&gpu->limits, &gpu->ext);
@@ -239,12 +240,9 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     if (gpu->ext.compiler_threads) {
         gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
     }
-    gpu->class = quirk->class;
-    gpu->batch_class = quirk->class;
-    gpu->dot = quirk->dot;
-    choose_dispatch(gpu, quirk->indirect);
+    choose_dispatch(gpu);
     choose_persistent(gpu);
-    choose_pages(gpu, info);
+    choose_pages(gpu);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
            gi_gpu_check(gpu, "opening the device", err);
@@ -324,25 +322,19 @@ const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu)
     return &gpu->limits;
 }
 
-enum gi_gpu_class gi_gpu_batch_class(const struct gi_gpu *gpu)
-{
-    return gpu->batch_class;
-}
-
-void gi_gpu_set_batch_class(struct gi_gpu *gpu, enum gi_gpu_class class)
-{
-    gpu->batch_class = class;
-}
-
-enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu)
+const struct gi_device_class *gi_gpu_class(const struct gi_gpu *gpu)
 {
     return gpu->class;
 }
 
-enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu)
+enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu)
 {
-    const bool is_flushed = gpu->dot == GI_GPU_DOT_HALVES && gpu->limits.flushes_half_denormals;
-    return is_flushed ? GI_GPU_DOT_PLACES : gpu->dot;
+    return gpu->batch_form;
+}
+
+void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form)
+{
+    gpu->batch_form = form;
 }
 
 const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "gpu/device/device_class.h"
 #include "platform/platform.h"
 
 #include <stdint.h>
@@ -44,26 +45,8 @@ struct gi_limits {
     bool flushes_half_denormals; // unpackHalf2x16 was seen to, in highp
     bool has_debug;
     bool has_reset_status;
-    bool is_indirect; // grids that change are dispatched indirectly: probe, quirk or
+    bool is_indirect; // grids that change are dispatched indirectly: the class, tuning or
                       // GLINFER_DISPATCH
-};
-
-// How kernels are shaped for a device; a table in quirk.c maps renderer strings to it.
-enum gi_gpu_class {
-    GI_GPU_CLASS_SPLIT, // k split across lanes, shared memory: NVIDIA, AMD, Intel, Apple, unknown
-                        // GPUs
-    GI_GPU_CLASS_ROW,   // a row an invocation, no shared memory: V3D, Mali, Adreno
-    GI_GPU_CLASS_LLVMPIPE, // a row an invocation, straight-line code: llvmpipe and lavapipe
-};
-
-// How the compiler of a GPU of class ROW makes the fewest instructions of a quantised dot product; the same
-// table says. glsl/quant/dot.glsl explains them.
-enum gi_gpu_dot {
-    GI_GPU_DOT_PLAIN,
-    GI_GPU_DOT_HALVES, // V3D; PLACES where it turns out not to unpack denormals
-    GI_GPU_DOT_BYTES,  // Mali G
-    GI_GPU_DOT_PLACES, // Mali T
-    GI_GPU_DOT_BITS,   // Adreno
 };
 
 // A dispatch that a whole chain of steps is (persistent/persistent.h).
@@ -107,11 +90,10 @@ void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
 
 const struct gi_settings *gi_gpu_settings(const struct gi_gpu *gpu); // settings.h; never NULL
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
-enum gi_gpu_class gi_gpu_class(const struct gi_gpu *gpu);
-// The class whose kernels a batch of a prompt takes: the same, or what measuring found.
-enum gi_gpu_class gi_gpu_batch_class(const struct gi_gpu *gpu);
-void gi_gpu_set_batch_class(struct gi_gpu *gpu, enum gi_gpu_class class);
-enum gi_gpu_dot gi_gpu_dot(const struct gi_gpu *gpu);
+const struct gi_device_class *gi_gpu_class(const struct gi_gpu *gpu);
+// The form of a prompt batch's kernels: the class's, or what measuring found.
+enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu);
+void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form);
 const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);

@@ -26,8 +26,8 @@ struct gi_gpu {
     struct gi_limits limits;
     struct gi_gl_ext ext;
     struct gi_staging staging;
-    enum gi_gpu_class class, batch_class;
-    enum gi_gpu_dot dot;
+    const struct gi_device_class *class;
+    enum gi_batch_form batch_form;
     bool is_dispatch_open; // no row of the device says whether grids should be indirect
     struct gi_gpu_persistent persistent;
     struct {

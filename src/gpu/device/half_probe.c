@@ -65,12 +65,6 @@ static void fill_words(uint32_t words[N_WORDS], uint32_t n_round)
     }
 }
 
-// Invocations that fill the device.
-static uint32_t count_groups(const struct gi_gpu *gpu)
-{
-    return gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT ? 1024 : 32;
-}
-
 static bool record(struct probe *probe, int is_half)
 {
     const struct gi_dispatch_table_params params = {0};
@@ -84,7 +78,7 @@ static bool record(struct probe *probe, int is_half)
         .label = "probe_half",
         .bindings = {{&probe->y, 0, probe->y.size}, {&probe->x, 0, probe->x.size}},
         .writes = 1u << 0,
-        .grid = {.size = {count_groups(probe->gpu), 1, 1}                            },
+        .grid = {.size = {probe->gpu->class->probe_groups, 1, 1}                            },
     };
     probe->tables[is_half] =
         gi_dispatch_table_create(probe->gpu, probe->programs, &params, probe->err);
@@ -109,7 +103,7 @@ static bool write_words(struct probe *probe, uint32_t n_round)
 
 static bool allocate(struct probe *probe)
 {
-    const uint64_t n_y = N_FACTS + (uint64_t)WG_SIZE * count_groups(probe->gpu);
+    const uint64_t n_y = N_FACTS + (uint64_t)WG_SIZE * probe->gpu->class->probe_groups;
     return gi_buffer_init(&probe->x, probe->gpu, N_WORDS * sizeof(uint32_t), "probe x",
                           probe->err) &&
            gi_buffer_init(&probe->y, probe->gpu, n_y * sizeof(float), "probe y", probe->err);

@@ -42,10 +42,9 @@ static const struct quant_row *find_quant(uint32_t type)
     return NULL;
 }
 
-// False for class ROW with the smallest groups that OpenGL ES 3.1 allows: Mali-T.
 bool gi_program_has_registers(const struct gi_gpu *gpu)
 {
-    return gpu->class != GI_GPU_CLASS_ROW || gpu->limits.max_invocations > 128;
+    return !gpu->class->has_few_registers;
 }
 
 static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
@@ -64,7 +63,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
            (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
            (limits->has_fast_half || !(capability & GI_CAPABILITY_HALF)) &&
            (gi_program_has_registers(gpu) || !(capability & GI_CAPABILITY_REGISTERS)) &&
-           (gpu->class == GI_GPU_CLASS_LLVMPIPE || !(capability & GI_CAPABILITY_LLVMPIPE));
+           (gpu->class->is_llvmpipe || !(capability & GI_CAPABILITY_LLVMPIPE));
 }
 
 bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id)

@@ -9,11 +9,10 @@
 
 #include <assert.h>
 
-#define KEYS            128 // of a range of glsl/attention/attention.comp
-#define FEW_KEYS        64 // on Mali-T, whose compiler spills 3:36 registers then, with KEYS 59:124
-#define TILE_KEYS       64 // of a tile of glsl/attention/attention_subgroup.comp
-#define SUBGROUP_WG     256
-#define SUBGROUP_GROUPS 264 // at most: on 132 multiprocessors of an H200 two each run together
+#define KEYS        128 // of a range of glsl/attention/attention.comp
+#define FEW_KEYS    64  // on Mali-T, whose compiler spills 3:36 registers then, with KEYS 59:124
+#define TILE_KEYS   64  // of a tile of glsl/attention/attention_subgroup.comp
+#define SUBGROUP_WG 256
 
 // How a device's class spreads a batch over groups. keys and vectors are defines; those of
 // glsl/attention/attention_batch_row.comp bound its private memory: 512 bytes a vector and element of the head, should
@@ -179,7 +178,8 @@ static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct g
     split_heads(&shape, layer, max_subgroup_heads(gpu, layer));
     // A group for each head: those of a run take a range each where keys are many.
     shape.n_group *= shape.heads;
-    const uint32_t most = SUBGROUP_GROUPS / shape.n_group, n = shape.heads * (most < 1 ? 1 : most);
+    const uint32_t most = gi_gpu_class(gpu)->attention_groups / shape.n_group,
+                   n = shape.heads * (most < 1 ? 1 : most);
     shape.max_range = n < n_range ? n : n_range;
     return shape;
 }

@@ -3,18 +3,6 @@
 #include "gpu/device/settings.h"
 #include "gpu/program/program_table.h"
 
-static enum gi_batch_form class_form(const struct gi_gpu *gpu)
-{
-    switch (gi_gpu_batch_class(gpu)) {
-    case GI_GPU_CLASS_ROW:
-        return GI_BATCH_FORM_LANE;
-    case GI_GPU_CLASS_LLVMPIPE:
-        return GI_BATCH_FORM_ROW;
-    default:
-        return GI_BATCH_FORM_SPLIT;
-    }
-}
-
 // True if GLINFER_BATCH names a form that the device has the program for.
 static bool is_form_asked(const struct gi_gpu *gpu)
 {
@@ -29,12 +17,12 @@ static bool is_form_asked(const struct gi_gpu *gpu)
 
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
 {
-    return is_form_asked(gpu) ? gi_gpu_settings(gpu)->batch.form : class_form(gpu);
+    return is_form_asked(gpu) ? gi_gpu_settings(gpu)->batch.form : gi_gpu_batch_form(gpu);
 }
 
 bool gi_batch_is_open(const struct gi_gpu *gpu)
 {
-    return gi_gpu_class(gpu) == GI_GPU_CLASS_ROW && !is_form_asked(gpu) &&
+    return gi_gpu_class(gpu)->is_batch_open && !is_form_asked(gpu) &&
            gi_program_available(gpu, GI_PROGRAM_GEMM);
 }
 

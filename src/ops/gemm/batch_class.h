@@ -9,7 +9,7 @@
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu);
 
 // Whether the class alone does not settle the form: on small GPUs that have the registers for the split form,
-// as long as GLINFER_BATCH says nothing. gi_gpu_set_batch_class then chooses.
+// as long as GLINFER_BATCH says nothing. gi_gpu_set_batch_form then chooses.
 bool gi_batch_is_open(const struct gi_gpu *gpu);
 
 // A batch of at most so many tokens is faster in a recording of its own, in which the ranges of its rows

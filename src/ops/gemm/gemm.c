@@ -24,9 +24,6 @@ static uint32_t lane_tokens(const struct gi_gpu *gpu)
     return gi_program_available(gpu, GI_PROGRAM_GEMM) ? 8 : 4; // the registers of Mali-T
 }
 
-// Groups that a large GPU runs at once: GL does not say.
-#define WAVE_GROUPS 128
-
 static uint32_t ceil_div(uint32_t n, uint32_t by)
 {
     return (n + by - 1) / by;
@@ -86,9 +83,10 @@ bool gi_gemm_takes_half(const struct gi_gpu *gpu)
 static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
     const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
-    enum gi_gemm_tile tile = n_group >= 2 * WAVE_GROUPS  ? GI_GEMM_TILE_WHOLE
-                             : n_group > WAVE_GROUPS / 2 ? GI_GEMM_TILE_SLICED
-                                                         : GI_GEMM_TILE_SMALL;
+    const uint32_t n_wave = gi_gpu_class(gpu)->wave_groups;
+    enum gi_gemm_tile tile = n_group >= 2 * n_wave  ? GI_GEMM_TILE_WHOLE
+                             : n_group > n_wave / 2 ? GI_GEMM_TILE_SLICED
+                                                    : GI_GEMM_TILE_SMALL;
     if (tile == GI_GEMM_TILE_SLICED && !is_tile_possible(gpu, tile)) {
         tile = GI_GEMM_TILE_HALVED;
     }
@@ -99,8 +97,8 @@ static enum gi_gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_to
                                          uint32_t n_rows)
 {
     const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
-    const bool is_sliced =
-        n_group < 2 * WAVE_GROUPS && is_tile_possible(gpu, GI_GEMM_TILE_HALF_SLICED);
+    const bool is_sliced = n_group < 2 * gi_gpu_class(gpu)->wave_groups &&
+                           is_tile_possible(gpu, GI_GEMM_TILE_HALF_SLICED);
     return is_sliced ? GI_GEMM_TILE_HALF_SLICED : GI_GEMM_TILE_HALF;
 }
 

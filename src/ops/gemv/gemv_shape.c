@@ -3,47 +3,6 @@
 #include "gpu/device/settings.h"
 #include "ops/gemv/gemv.h"
 
-// The first row that is possible for a device's class and a part of at least min_pair pairs and min_block blocks.
-// One that leaves pairs open, 0, gives a group as many as let max_groups take all in one pass, and wg_size invocations
-// for each: groups that load a machine evenly.
-struct shape_row {
-    enum gi_gpu_class class;
-    uint32_t min_pair, min_block;
-    struct gi_gemv_shape shape;
-};
-
-// Split: measured on an H200 with the projections of SmolLM2, Llama 1B and 8B, in whole models. The fewer
-// the rows, the more slices of k it takes to have the whole machine load. A vocabulary of hundreds of
-// megabytes is read faster by groups that all run at once, each from a run of memory of its own, and
-// leaves more of a cache to the layers.
-static const struct shape_row rows[] = {
-    {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_TEXEL, 8, 4, 0}    },
-    {GI_GPU_CLASS_LLVMPIPE, 0,    0,   {GI_GEMV_FORM_ROW, 8, 4, 0}      },
-    {GI_GPU_CLASS_ROW,      0,    0,   {GI_GEMV_FORM_ROW, 64, 1, 0}     },
-    {GI_GPU_CLASS_SPLIT,    4096, 40,  {GI_GEMV_FORM_F16, 256, 4, 528}  },
-    {GI_GPU_CLASS_SPLIT,    2113, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
-    {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_F16, 64, 0, 264}   },
-    {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_F16, 512, 4, 0}    },
-    {GI_GPU_CLASS_SPLIT,    320,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
-    {GI_GPU_CLASS_SPLIT,    192,  400, {GI_GEMV_FORM_F16, 1024, 2, 0}   },
-    {GI_GPU_CLASS_SPLIT,    192,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
-    {GI_GPU_CLASS_SPLIT,    100,  256, {GI_GEMV_FORM_F16, 512, 1, 0}    },
-    {GI_GPU_CLASS_SPLIT,    100,  90,  {GI_GEMV_FORM_F16, 1024, 1, 0}   },
-    {GI_GPU_CLASS_SPLIT,    100,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
-    {GI_GPU_CLASS_SPLIT,    4096, 0,   {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
-    {GI_GPU_CLASS_SPLIT,    2048, 0,   {GI_GEMV_FORM_SPLIT, 128, 4, 0}  },
-    {GI_GPU_CLASS_SPLIT,    1024, 100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    1024, 40,  {GI_GEMV_FORM_SPLIT, 1024, 8, 0} },
-    {GI_GPU_CLASS_SPLIT,    320,  0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    192,  400, {GI_GEMV_FORM_SPLIT, 1024, 2, 0} },
-    {GI_GPU_CLASS_SPLIT,    192,  40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    90,  {GI_GEMV_FORM_SPLIT, 1024, 1, 0} },
-    {GI_GPU_CLASS_SPLIT,    0,    40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
-    {GI_GPU_CLASS_SPLIT,    1024, 0,   {GI_GEMV_FORM_SPLIT, 128, 2, 0}  },
-    {GI_GPU_CLASS_SPLIT,    0,    0,   {GI_GEMV_FORM_SPLIT, 128, 1, 0}  },
-};
-
 // Reads what GLINFER_GEMV asks for. Returns false without it.
 static bool is_shape_asked(const struct gi_gpu *gpu, struct gi_gemv_shape *shape)
 {
@@ -176,30 +135,6 @@ void gi_gemv_partial_rows(const struct gi_gemv_shape *shape, uint32_t n_pair, ui
     *row_step = shape->wg_size == 8 ? 8 : 1;
 }
 
-// The form of a GPU of class ROW whose compiler is known: counted with Mesa 25.0 (glsl/gemv/gemv_row.glsl).
-static bool find_dot_shape(const struct gi_recorder *recorder, const struct gi_weight_part *part,
-                           uint32_t n_block, struct gi_gemv_shape *shape)
-{
-    const struct gi_gpu *gpu = recorder->gpu;
-    static const enum gi_gemv_form forms[][2] = {
-        [GI_GPU_DOT_PLAIN] = {GI_GEMV_FORM_ROW,     GI_GEMV_FORM_ROW   },
-        [GI_GPU_DOT_HALVES] = {GI_GEMV_FORM_HALVES,  GI_GEMV_FORM_HALVES},
-        [GI_GPU_DOT_BYTES] = {GI_GEMV_FORM_BYTES,   GI_GEMV_FORM_BYTES },
-        [GI_GPU_DOT_PLACES] = {GI_GEMV_FORM_PLACES,  GI_GEMV_FORM_PLACES},
-        [GI_GPU_DOT_BITS] = {GI_GEMV_FORM_TEXBITS, GI_GEMV_FORM_BITS  },
-    };
-    // Adreno's constant registers hold a short x; a longer one is worth reading for four rows at once.
-    const bool is_long =
-        gi_gpu_dot(gpu) == GI_GPU_DOT_BITS && n_block >= 32 && part->n_rows >= 2048;
-    for (int i = 0; i < 2; i++) {
-        *shape = (struct gi_gemv_shape){forms[gi_gpu_dot(gpu)][i], 64, is_long ? 2 : 1, 0};
-        if (gi_gemv_has_dot(shape) && is_possible(shape, recorder, part, n_block)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // What the end of a turn takes, in blocks of a pair.
 #define TURN_END 40u
 
@@ -255,8 +190,7 @@ bool gi_gemv_streams(const struct gi_recorder *recorder)
 bool gi_gemv_prefers_dot(const struct gi_gpu *gpu)
 {
     struct gi_gemv_shape shape;
-    return is_shape_asked(gpu, &shape) ? gi_gemv_has_dot(&shape)
-                                       : gi_gpu_dot(gpu) != GI_GPU_DOT_PLAIN;
+    return gi_gemv_has_dot(is_shape_asked(gpu, &shape) ? &shape : &gi_gpu_class(gpu)->gemv->shape);
 }
 
 static struct gi_gemv_shape close_shape(const struct gi_gemv_shape *shape, uint32_t n_pair)
@@ -282,13 +216,10 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
          is_possible(&shape, recorder, part, n_block))) {
         return shape;
     }
-    if (find_dot_shape(recorder, part, n_block, &shape)) {
-        return shape;
-    }
-    const struct shape_row *row = rows;
+    const struct gi_gemv_row *row = gi_gpu_class(gpu)->gemv;
     shape = close_shape(&row->shape, part->n_rows / 16);
-    while (row->class != gi_gpu_class(gpu) || part->n_rows / 16 < row->min_pair ||
-           n_block < row->min_block || !is_possible(&shape, recorder, part, n_block)) {
+    while (part->n_rows / 16 < row->min_pair || n_block < row->min_block ||
+           !is_possible(&shape, recorder, part, n_block)) {
         row++;
         shape = close_shape(&row->shape, part->n_rows / 16);
     }
@@ -297,42 +228,8 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
 
 //-- candidates ------------------------------------------------------------------------------------
 
-// Powers of two from min to max.
-struct candidates {
-    enum gi_gpu_class class;
-    enum gi_gemv_form form;
-    uint32_t min_groups; // fewer leave too much of the device idle
-    uint32_t min_wg_size, max_wg_size;
-    uint32_t min_pairs, max_pairs;
-};
-
-// The likely ones first: a slow device may not get to the others.
-static const struct candidates candidates[] = {
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_F16,     16, 128, 1024, 1, 16},
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_SPLIT,   16, 64,  1024, 1, 16},
-    {GI_GPU_CLASS_SPLIT,    GI_GEMV_FORM_ROW,     16, 64,  128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  64,  64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  64,  64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  64,  64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  64,  64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  64,  64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  64,  64,   1, 2 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_HALVES,  4,  16,  128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BYTES,   4,  16,  128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_TEXBITS, 4,  16,  128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_BITS,    4,  16,  128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_PLACES,  4,  16,  128,  1, 1 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_SPLIT,   4,  64,  128,  1, 4 },
-    {GI_GPU_CLASS_ROW,      GI_GEMV_FORM_ROW,     4,  8,   128,  1, 4 },
-    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_TEXEL,   1,  8,   16,   2, 8 },
-    {GI_GPU_CLASS_LLVMPIPE, GI_GEMV_FORM_ROW,     1,  8,   8,    4, 4 },
-};
-
-// Of split: no loop, twice and four times the cores of a large GPU.
-static const uint32_t loops[] = {0, 264, 528};
-
 // Shapes that differ from others in what the part's size makes of them.
-static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_shape *shape,
+static bool is_worthwhile(const struct gi_gemv_candidates *row, const struct gi_gemv_shape *shape,
                           uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_group = gi_gemv_groups(shape, n_pair);
@@ -347,8 +244,8 @@ static bool is_worthwhile(const struct candidates *row, const struct gi_gemv_sha
 }
 
 static void offer(const struct gi_recorder *recorder, const struct gi_weight_part *part,
-                  uint32_t n_block, const struct candidates *row, const struct gi_gemv_shape *shape,
-                  struct gi_tuning_site *site)
+                  uint32_t n_block, const struct gi_gemv_candidates *row,
+                  const struct gi_gemv_shape *shape, struct gi_tuning_site *site)
 {
     if (is_possible(shape, recorder, part, n_block) &&
         is_worthwhile(row, shape, part->n_rows / 16, n_block)) {
@@ -359,15 +256,16 @@ static void offer(const struct gi_recorder *recorder, const struct gi_weight_par
 }
 
 static void offer_row(const struct gi_recorder *recorder, const struct gi_weight_part *part,
-                      uint32_t n_block, const struct candidates *row, struct gi_tuning_site *site)
+                      uint32_t n_block, const struct gi_gemv_candidates *row,
+                      struct gi_tuning_site *site)
 {
-    const size_t n_loop = row->form == GI_GEMV_FORM_SPLIT || row->form == GI_GEMV_FORM_F16
-                              ? sizeof(loops) / sizeof(loops[0])
-                              : 1;
+    const uint32_t *loops = gi_gpu_class(recorder->gpu)->loop_groups;
+    const bool is_split = row->form == GI_GEMV_FORM_SPLIT || row->form == GI_GEMV_FORM_F16;
     for (uint32_t wg_size = row->min_wg_size; wg_size <= row->max_wg_size; wg_size *= 2) {
         for (uint32_t pairs = row->min_pairs; pairs <= row->max_pairs; pairs *= 2) {
-            for (size_t i = 0; i < n_loop; i++) {
-                const struct gi_gemv_shape shape = {row->form, wg_size, pairs, loops[i]};
+            for (int i = 0; i < (is_split ? 3 : 1); i++) {
+                const uint32_t max_groups = i > 0 ? loops[i - 1] : 0;
+                const struct gi_gemv_shape shape = {row->form, wg_size, pairs, max_groups};
                 offer(recorder, part, n_block, row, &shape, site);
             }
         }
@@ -379,14 +277,13 @@ static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tu
                           const struct gi_gemv_shape *shape)
 {
     struct gi_tuning_site *site;
+    const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
     const bool is_asked = gi_gpu_settings(recorder->gpu)->gemv.is_set;
     char text[GI_TUNING_SHAPE_SIZE];
     gi_gemv_shape_write(shape, text, sizeof(text));
     const uint32_t number = gi_tuning_note(recorder->sites, key, text, &site);
-    for (size_t i = 0; site && i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-        if (candidates[i].class == gi_gpu_class(recorder->gpu) && !is_asked) {
-            offer_row(recorder, part, n_block, &candidates[i], site);
-        }
+    for (uint32_t i = 0; site && !is_asked && i < class->n_gemv_candidates; i++) {
+        offer_row(recorder, part, n_block, &class->gemv_candidates[i], site);
     }
     return number;
 }

@@ -6,36 +6,21 @@
 
 enum { WORD = 16, FMA_WG_SIZE = 64 };
 
-struct rate_shape {
-    uint32_t wg_size, loads;
-};
-
-// Registers of the small GPUs hold few words; llvmpipe wants its vector's width and no loop.
-static struct rate_shape choose_shape(const struct gi_gpu *gpu)
-{
-    switch (gi_gpu_class(gpu)) {
-    case GI_GPU_CLASS_LLVMPIPE:
-        return (struct rate_shape){8, 16};
-    case GI_GPU_CLASS_ROW:
-        return (struct rate_shape){64, 4};
-    default:
-        return (struct rate_shape){128, 8};
-    }
-}
-
 static bool record(struct gi_recorder *recorder, enum gi_program_id id, struct gi_range x,
                    struct gi_dispatch *dispatch, struct glinfer_error *err)
 {
-    const struct rate_shape shape = choose_shape(recorder->gpu);
+    const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
     const struct gi_program_key key = {
         .id = id,
         .quant = GI_QUANT_NONE,
         .n_defines = 2,
-        .defines = {{"WG_SIZE", (int32_t)shape.wg_size}, {"LOADS", (int32_t)shape.loads}},
+        .defines = {{"WG_SIZE", (int32_t) class->copy_wg_size},
+                    {"LOADS", (int32_t) class->copy_loads}},
     };
     assert(x.size > 0 && x.size % GI_RATE_UNIT == 0);
     dispatch->writes = 1u << 0;
-    dispatch->grid.size[0] = (uint32_t)(x.size / ((uint64_t)WORD * shape.wg_size * shape.loads));
+    dispatch->grid.size[0] =
+        (uint32_t)(x.size / ((uint64_t)WORD * class->copy_wg_size * class->copy_loads));
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = 1;
     return gi_recorder_add(recorder, &key, dispatch, err);
@@ -53,7 +38,7 @@ bool gi_op_rate_copy(struct gi_recorder *recorder, struct gi_range y, struct gi_
 
 uint64_t gi_rate_parity_size(const struct gi_gpu *gpu, uint64_t x_size)
 {
-    return x_size / choose_shape(gpu).loads;
+    return x_size / gi_gpu_class(gpu)->copy_loads;
 }
 
 bool gi_op_rate_read(struct gi_recorder *recorder, struct gi_range y, struct gi_range x,

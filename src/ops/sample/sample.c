@@ -21,8 +21,10 @@ static bool has_width(const struct gi_gpu *gpu, enum gi_program_id id)
 // the width is no matter of speed alone, and nothing to tune.
 static uint32_t class_width(const struct gi_gpu *gpu, const enum gi_program_id ids[N_WIDTH])
 {
-    uint32_t width = gi_gpu_class(gpu) == GI_GPU_CLASS_SPLIT ? N_WIDTH - 1 : N_WIDTH - 3;
-    while (width > 0 && !has_width(gpu, ids[width])) {
+    const uint32_t most = gi_gpu_class(gpu)->sample.choice_size;
+    uint32_t width = N_WIDTH - 1;
+    while (width > 0 &&
+           (strtoul(width_names[width], NULL, 10) > most || !has_width(gpu, ids[width]))) {
         width--;
     }
     return width;
@@ -63,7 +65,7 @@ static uint32_t choose_width(const struct gi_recorder *recorder, const char *lab
     }
     const struct gi_tuning_key key = {
         .kernel = label, .type = GI_TUNING_NO_TYPE, .n_rows = n_vocab};
-    const bool is_fixed = gi_gpu_class(recorder->gpu) == GI_GPU_CLASS_LLVMPIPE;
+    const bool is_fixed = gi_gpu_class(recorder->gpu)->sample.is_choice_fixed;
     const char *tuned = is_fixed ? NULL : gi_tuning_find(recorder->tuning, &key);
     uint32_t width = class_width(recorder->gpu, ids);
     for (uint32_t i = 0; tuned && i < N_WIDTH; i++) {
@@ -175,18 +177,16 @@ bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
 // have them all busy.
 static uint32_t count_scans(const struct gi_gpu *gpu, uint32_t n_vocab)
 {
-    const enum gi_gpu_class class = gi_gpu_class(gpu);
-    const uint32_t most = class == GI_GPU_CLASS_SPLIT ? GI_MAX_SCANS
-                          : class == GI_GPU_CLASS_ROW ? 16
-                                                      : 4;
+    const uint32_t most = gi_gpu_class(gpu)->sample.n_groups;
     const uint32_t n = (n_vocab + 255) / 256;
+    assert(most <= GI_MAX_SCANS);
     return n < most ? n : most;
 }
 
 bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
                        struct glinfer_error *err)
 {
-    const bool is_wide = gi_gpu_class(recorder->gpu) == GI_GPU_CLASS_SPLIT &&
+    const bool is_wide = gi_gpu_class(recorder->gpu)->sample.size >= 256 &&
                          gi_program_available(recorder->gpu, GI_PROGRAM_SAMPLE_SCAN_256);
     const struct gi_program_key key = {
         .id = is_wide ? GI_PROGRAM_SAMPLE_SCAN_256 : GI_PROGRAM_SAMPLE_SCAN,

@@ -83,18 +83,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 // Each group looks at the partial results anew: no more of them than there are cores for.
 void gi_sample_choose_shape(const struct gi_gpu *gpu, uint32_t *width, uint32_t *n_groups)
 {
-    const enum gi_gpu_class class = gi_gpu_class(gpu);
-    *width = class == GI_GPU_CLASS_SPLIT ? 1024 : 64;
-    *n_groups = class == GI_GPU_CLASS_SPLIT ? GI_MAX_SAMPLE_GROUPS
-                : class == GI_GPU_CLASS_ROW ? 16
-                                            : 4;
-}
-
-// The last stage has one group, as wide as is useful. llvmpipe ends all loops of a program after 65,535 turns
-// together.
-static uint32_t end_width(const struct gi_gpu *gpu)
-{
-    return gi_gpu_class(gpu) == GI_GPU_CLASS_ROW ? 64 : 1024;
+    *width = gi_gpu_class(gpu)->sample.size;
+    *n_groups = gi_gpu_class(gpu)->sample.n_groups;
 }
 
 bool gi_op_sample_many(struct gi_recorder *recorder, const struct gi_logits *logits,
@@ -130,7 +120,7 @@ bool gi_op_sample_many(struct gi_recorder *recorder, const struct gi_logits *log
         "sample_many",
         {GI_PROGRAM_SAMPLE_MANY_64,   GI_PROGRAM_SAMPLE_MANY_128, GI_PROGRAM_SAMPLE_MANY_256,
           GI_PROGRAM_SAMPLE_MANY_1024},
-        end_width(recorder->gpu),
+        gi_gpu_class(recorder->gpu)->sample.end_size,
         1,
         {0}
     };

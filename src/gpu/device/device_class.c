@@ -1,0 +1,216 @@
+#include "gpu/device/device_class.h"
+
+#include <string.h>
+
+//-- gemv ------------------------------------------------------------------------------------------
+
+// Measured on an H200 with the projections of SmolLM2, Llama 1B and 8B, in whole models. The fewer the rows, the more
+// slices of k it takes to have the whole machine load. A vocabulary of hundreds of megabytes is read faster by groups that
+// all run at once, two or four a multiprocessor, each from a run of memory of its own, and leaves more of a cache to the
+// layers.
+static const struct gi_gemv_row large_gemv[] = {
+    {4096, 40,  {GI_GEMV_FORM_F16, 256, 4, 528}  },
+    {2113, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
+    {1024, 100, {GI_GEMV_FORM_F16, 64, 0, 264}   },
+    {1024, 40,  {GI_GEMV_FORM_F16, 512, 4, 0}    },
+    {320,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {192,  400, {GI_GEMV_FORM_F16, 1024, 2, 0}   },
+    {192,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {100,  256, {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {100,  90,  {GI_GEMV_FORM_F16, 1024, 1, 0}   },
+    {100,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
+    {4096, 0,   {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
+    {2048, 0,   {GI_GEMV_FORM_SPLIT, 128, 4, 0}  },
+    {1024, 100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {1024, 40,  {GI_GEMV_FORM_SPLIT, 1024, 8, 0} },
+    {320,  0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
+    {192,  400, {GI_GEMV_FORM_SPLIT, 1024, 2, 0} },
+    {192,  40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {0,    90,  {GI_GEMV_FORM_SPLIT, 1024, 1, 0} },
+    {0,    40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
+    {0,    0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
+    {1024, 0,   {GI_GEMV_FORM_SPLIT, 128, 2, 0}  },
+    {0,    0,   {GI_GEMV_FORM_SPLIT, 128, 1, 0}  },
+};
+
+static const struct gi_gemv_row row_gemv[] = {
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+};
+
+// The forms of the dot product whose instructions were counted with Mesa 25.0 (glsl/gemv/gemv_row.glsl).
+static const struct gi_gemv_row v3d_gemv[] = {
+    {0, 0, {GI_GEMV_FORM_HALVES, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_PLACES, 64, 1, 0}}, // if it does not unpack denormals
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}   },
+};
+
+static const struct gi_gemv_row mali_g_gemv[] = {
+    {0, 0, {GI_GEMV_FORM_BYTES, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}  },
+};
+
+static const struct gi_gemv_row mali_t_gemv[] = {
+    {0, 0, {GI_GEMV_FORM_PLACES, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}   },
+};
+
+// Constant registers hold a short x; a longer one is worth reading for four rows at once.
+static const struct gi_gemv_row adreno_gemv[] = {
+    {128, 32, {GI_GEMV_FORM_TEXBITS, 64, 2, 0}},
+    {0,   0,  {GI_GEMV_FORM_TEXBITS, 64, 1, 0}},
+    {128, 32, {GI_GEMV_FORM_BITS, 64, 2, 0}   },
+    {0,   0,  {GI_GEMV_FORM_BITS, 64, 1, 0}   },
+    {0,   0,  {GI_GEMV_FORM_ROW, 64, 1, 0}    },
+};
+
+static const struct gi_gemv_row llvmpipe_gemv[] = {
+    {0, 0, {GI_GEMV_FORM_TEXEL, 8, 4, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 8, 4, 0}  },
+};
+
+// The likely ones first: a slow device may not get to the others.
+static const struct gi_gemv_candidates large_candidates[] = {
+    {GI_GEMV_FORM_F16,   16, 128, 1024, 1, 16},
+    {GI_GEMV_FORM_SPLIT, 16, 64,  1024, 1, 16},
+    {GI_GEMV_FORM_ROW,   16, 64,  128,  1, 1 },
+};
+
+static const struct gi_gemv_candidates small_candidates[] = {
+    {GI_GEMV_FORM_HALVES,  4, 64, 64,  1, 2},
+    {GI_GEMV_FORM_BYTES,   4, 64, 64,  1, 2},
+    {GI_GEMV_FORM_TEXBITS, 4, 64, 64,  1, 2},
+    {GI_GEMV_FORM_BITS,    4, 64, 64,  1, 2},
+    {GI_GEMV_FORM_PLACES,  4, 64, 64,  1, 2},
+    {GI_GEMV_FORM_ROW,     4, 64, 64,  1, 2},
+    {GI_GEMV_FORM_HALVES,  4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_BYTES,   4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_TEXBITS, 4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_BITS,    4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_PLACES,  4, 16, 128, 1, 1},
+    {GI_GEMV_FORM_SPLIT,   4, 64, 128, 1, 4},
+    {GI_GEMV_FORM_ROW,     4, 8,  128, 1, 4},
+};
+
+static const struct gi_gemv_candidates llvmpipe_candidates[] = {
+    {GI_GEMV_FORM_TEXEL, 1, 8, 16, 2, 8},
+    {GI_GEMV_FORM_ROW,   1, 8, 8,  4, 4},
+};
+
+//-- classes ---------------------------------------------------------------------------------------
+
+#define COUNT(array)      (uint32_t)(sizeof(array) / sizeof(array[0]))
+#define CANDIDATES(array) .gemv_candidates = array, .n_gemv_candidates = COUNT(array)
+
+// What all have in common until somebody measures it: the figures of an H200 with its 132 multiprocessors.
+#define COMMON                                                                                     \
+    .wave_groups = 128, .attention_groups = 264, .loop_groups = {264, 528},                        \
+    .persistent.n_groups = 132, .persistent.group_size = 256, .persistent.large_group_size = 512,  \
+    .persistent.max_spins = 1u << 17
+
+// k split over lanes, shared memory.
+#define LARGE                                                                                      \
+    COMMON, .is_large = true, .probe_groups = 1024, .rate_bytes = 128u << 20,                      \
+            .burst_bytes = 1u << 20, .copy_wg_size = 128, .copy_loads = 8, .gemv = large_gemv,     \
+            CANDIDATES(large_candidates), .batch_form = GI_BATCH_FORM_SPLIT,                       \
+            .sample = {.choice_size = 1024, .n_groups = 128, .size = 1024, .end_size = 1024}
+
+// A row an invocation, no shared memory, few registers.
+#define SMALL                                                                                      \
+    COMMON, .probe_groups = 32, .rate_bytes = 32u << 20, .burst_bytes = 1u << 16,                  \
+            .copy_wg_size = 64, .copy_loads = 4, .first_batch = 64, CANDIDATES(small_candidates),  \
+            .batch_form = GI_BATCH_FORM_LANE, .is_batch_open = true,                               \
+            .sample = {.choice_size = 256, .n_groups = 16, .size = 64, .end_size = 64}
+
+// indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0; other drivers are unknown
+// until measured. Subgroup sizes: what GL says is the largest one; compilers for Intel and AMD choose smaller ones.
+// clang-format off
+static const struct gi_device_class
+    nvidia = {LARGE, .name = "NVIDIA", .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
+              .large_pages_from = UINT64_C(1) << 30, .persistent.is_default = true},
+    intel = {LARGE, .name = "Intel", .indirect = GI_INDIRECT_YES},
+    amd = {LARGE, .name = "AMD", .indirect = GI_INDIRECT_YES},
+    amd_r600 = {LARGE, .name = "AMD r600", .indirect = GI_INDIRECT_NO},
+    apple = {LARGE, .name = "Apple", .indirect = GI_INDIRECT_YES},
+    nouveau = {LARGE, .name = "nouveau", .indirect = GI_INDIRECT_YES},
+    nouveau_nv50 = {LARGE, .name = "nouveau nv50", .indirect = GI_INDIRECT_NO},
+    virgl = {LARGE, .name = "virgl", .indirect = GI_INDIRECT_NO},
+    zink = {LARGE, .name = "zink", .indirect = GI_INDIRECT_YES},
+    unknown = {LARGE, .name = "unknown"},
+    v3d = {SMALL, .name = "V3D", .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv},
+    mali_t = {SMALL, .name = "Mali T", .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
+              .has_few_registers = true},
+    mali_g57 = {SMALL, .name = "Mali G57", .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv},
+    mali_g = {SMALL, .name = "Mali G", .gemv = mali_g_gemv},
+    adreno = {SMALL, .name = "Adreno 6 and 7", .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
+    adreno_old = {SMALL, .name = "Adreno 4 and 5", .gemv = adreno_gemv,
+                  .indirect = GI_INDIRECT_NO}, // the driver flushes at every barrier
+    adreno_qualcomm = {SMALL, .name = "Adreno by Qualcomm", .gemv = adreno_gemv},
+    powervr = {SMALL, .name = "PowerVR", .gemv = row_gemv},
+    softpipe = {SMALL, .name = "softpipe", .indirect = GI_INDIRECT_NO, .gemv = row_gemv},
+    // Straight-line code on vectors of eight; ends all loops of a program after 65,535 turns together.
+    llvmpipe = {COMMON, .name = "llvmpipe", .is_llvmpipe = true, .indirect = GI_INDIRECT_NO,
+                .probe_groups = 32, .rate_bytes = 32u << 20, .burst_bytes = 1u << 16,
+                .copy_wg_size = 8, .copy_loads = 16, .first_batch = 64, .gemv = llvmpipe_gemv,
+                CANDIDATES(llvmpipe_candidates), .batch_form = GI_BATCH_FORM_ROW,
+                .sample = {.choice_size = 256, .is_choice_fixed = true, .n_groups = 4, .size = 64,
+                           .end_size = 1024}};
+// clang-format on
+
+//-- names -----------------------------------------------------------------------------------------
+
+// The first match counts: drivers that lie over others (virgl, zink) name the GPU below them too.
+static const struct {
+    const char *renderer; // part of GL_RENDERER, letter case aside
+    const char *version;  // part of GL_VERSION; NULL: any
+    const struct gi_device_class *class;
+} names[] = {
+    {"virgl",       NULL,     &virgl          },
+    {"llvmpipe",    NULL,     &llvmpipe       },
+    {"lavapipe",    NULL,     &llvmpipe       },
+    {"softpipe",    NULL,     &softpipe       },
+    {"swiftshader", NULL,     &softpipe       },
+    {"zink",        NULL,     &zink           },
+    {"V3D",         NULL,     &v3d            },
+    {"Mali-T",      NULL,     &mali_t         },
+    {"Mali-G57",    NULL,     &mali_g57       },
+    {"Mali",        NULL,     &mali_g         },
+    {"FD4",         "Mesa",   &adreno_old     },
+    {"FD5",         "Mesa",   &adreno_old     },
+    {"FD6",         "Mesa",   &adreno         },
+    {"FD7",         "Mesa",   &adreno         },
+    {"Adreno",      NULL,     &adreno_qualcomm},
+    {"PowerVR",     NULL,     &powervr        },
+    {"Apple",       NULL,     &apple          },
+    {"NVIDIA",      "NVIDIA", &nvidia         },
+    {"NVIDIA",      NULL,     &nouveau        },
+    {"Intel",       NULL,     &intel          },
+    {"AMD CEDAR",   NULL,     &amd_r600       },
+    {"AMD REDWOOD", NULL,     &amd_r600       },
+    {"AMD JUNIPER", NULL,     &amd_r600       },
+    {"AMD CYPRESS", NULL,     &amd_r600       },
+    {"AMD HEMLOCK", NULL,     &amd_r600       },
+    {"AMD PALM",    NULL,     &amd_r600       },
+    {"AMD SUMO",    NULL,     &amd_r600       },
+    {"AMD BARTS",   NULL,     &amd_r600       },
+    {"AMD TURKS",   NULL,     &amd_r600       },
+    {"AMD CAICOS",  NULL,     &amd_r600       },
+    {"AMD CAYMAN",  NULL,     &amd_r600       },
+    {"AMD ARUBA",   NULL,     &amd_r600       },
+    {"AMD",         NULL,     &amd            },
+    {"NV5",         "Mesa",   &nouveau_nv50   },
+    {"NV8",         "Mesa",   &nouveau_nv50   },
+    {"NV9",         "Mesa",   &nouveau_nv50   },
+    {"NVA",         "Mesa",   &nouveau_nv50   },
+    {"NV",          "Mesa",   &nouveau        },
+};
+
+const struct gi_device_class *gi_device_class_find(const char *renderer, const char *version)
+{
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (strcasestr(renderer, names[i].renderer) &&
+            (!names[i].version || strcasestr(version, names[i].version))) {
+            return names[i].class;
+        }
+    }
+    return &unknown;
+}

@@ -1,0 +1,82 @@
+// What is known of GPUs by their names: how their drivers behave and which shapes of kernels they like. Data, not code: a
+// device finds its row once, and others read fields of it (gi_gpu_class). What was measured on one GPU and is no more than
+// a guess for others of its row is for `glinfer tune` to say. Knows no GL calls.
+#ifndef GI_GPU_DEVICE_CLASS_H
+#define GI_GPU_DEVICE_CLASS_H
+
+#include "gpu/device/kernel_shape.h"
+
+// Whether the command processor reads the counts of an indirect dispatch.
+enum gi_indirect {
+    GI_INDIRECT_UNKNOWN,
+    GI_INDIRECT_NO,  // the driver maps the counts on the CPU and stalls, or goes wrong
+    GI_INDIRECT_YES, // the GPU reads them
+};
+
+// A shape for projections of at least min_pair pairs of rows and min_block blocks a row. One that leaves pairs open, 0,
+// gives a group as many as let max_groups take all in one pass, and wg_size invocations for each.
+struct gi_gemv_row {
+    uint32_t min_pair, min_block;
+    struct gi_gemv_shape shape;
+};
+
+// Shapes that tuning tries: powers of two from min to max.
+struct gi_gemv_candidates {
+    enum gi_gemv_form form;
+    uint32_t min_groups; // fewer leave too much of the device idle
+    uint32_t min_wg_size, max_wg_size;
+    uint32_t min_pairs, max_pairs;
+};
+
+struct gi_device_class {
+    const char *name;
+    // True if it has many cores, fast shared memory, and a cache that may hold a small model's layer.
+    bool is_large;
+    bool is_llvmpipe;          // its compiler takes code that those of GPUs choke on
+    bool has_few_registers;    // leaves out programs of GI_CAPABILITY_REGISTERS
+    enum gi_indirect indirect; // grids that change
+    uint32_t
+        subgroup_size; // if neighbouring invocations always share a subgroup of so many; else 0
+    uint64_t large_pages_from; // bytes of a buffer that are worth large pages; 0: none are
+    uint32_t wave_groups;      // of a prompt kernel, that run at once
+    uint32_t probe_groups;     // that fill the device while it is timed
+    uint64_t rate_bytes;       // of the buffers that rates are measured with
+    uint64_t
+        burst_bytes; // of results of a burst of arithmetic that takes about a millisecond or less
+    uint32_t copy_wg_size, copy_loads; // of the kernels that measure rates
+    uint32_t first_batch; // tokens of a prompt's first batch, whose time is not known; 0: all
+
+    // Decode: the first row that is possible counts; the last one fits everything.
+    const struct gi_gemv_row *gemv;
+    const struct gi_gemv_candidates *gemv_candidates;
+    uint32_t n_gemv_candidates;
+    uint32_t loop_groups[2];   // max_groups that tuning tries
+    uint32_t attention_groups; // at most, of a step's attention with subgroups
+
+    // The prompt.
+    enum gi_batch_form batch_form;
+    bool is_batch_open; // where the device can, tuning may find that it prefers GI_BATCH_FORM_SPLIT
+
+    // Sampling: invocations of groups, as far as there are programs for them.
+    struct {
+        uint32_t choice_size; // of the one group that chooses a token
+        bool is_choice_fixed; // which is no matter of speed alone: nothing to tune
+        uint32_t n_groups;    // at most, that look at the logits at once
+        uint32_t size;        // of each of these
+        uint32_t end_size;    // of the one group behind them
+    } sample;
+
+    // One dispatch for a whole chain of steps.
+    struct {
+        bool is_default;           // it was seen to be right and faster
+        uint32_t n_groups;         // one a multiprocessor
+        uint32_t group_size;       // if there are subgroups
+        uint32_t large_group_size; // of models that wait for memory most of all
+        uint32_t max_spins;        // of a wait: about a tenth of a second
+    } persistent;
+};
+
+// Finds the class of a device by its GL_RENDERER and GL_VERSION. Never NULL.
+const struct gi_device_class *gi_device_class_find(const char *renderer, const char *version);
+
+#endif
