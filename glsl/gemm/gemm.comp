@@ -7,11 +7,9 @@
 // A group owns 64 tokens by 64 rows and walks all of k by blocks of 32; an invocation owns 8 tokens
 // by 4 rows in registers. Each block of both operands is staged in 16 KiB of shared memory, a
 // weight dequantised once per tile; the loads of the next block are issued before the arithmetic on
-// this one. Quads of k are stored at a place that depends on their row, so that invocations on
-// neighbouring rows hit different banks. Per output and k: 1/64 weight and 4/64 bytes of x from
-// memory, 12 shared loads of 16 bytes for 128 multiply-adds. On an H200, 512 tokens, Q4_1: 3072 x
-// 576 in 65 us (28 Tflop/s), 576 x 1536 in 79 us; 32 tokens by 64 rows 70 and 68 us; without the
-// places by row 152 and 152 us.
+// this one. The quads of k are permuted by row, so that invocations on neighbouring rows access
+// different banks. Reads, per output and k, 1/64 weight and 4/64 bytes of x from memory, and 12
+// shared words of 16 bytes for 128 multiply-adds. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 

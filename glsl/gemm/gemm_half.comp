@@ -1,24 +1,16 @@
-// The product of gemm_wide.comp with its products in f16: mediump, where that is f16 and fast. The same Params,
-// but x are rows as gemm/half_rows.glsl has them.
+// The product of gemm_wide.comp with its products in f16 (mediump, where that is f16 and fast). The
+// same Params; x are rows as gemm/half_rows.glsl lays them out.
 //
-// A group owns TILE_TOKENS tokens by 64 rows. SLICES slices of the group walk over the steps, 64 columns each, in
-// turn; their sums are added in the order of the slices in the end. Both operands lie in shared memory by pairs
-// of columns, four tokens or rows to a word of 16 bytes, so that a pair of halves meets a pair of halves and no
-// half is broadcast: 3 shared loads for 32 pairs of multiply-adds. With BY_WORDS weights are unpacked by eight columns
-// of four rows and go there at once; other types are unpacked by 32 columns of a row and go there in two passes, by
-// rows first, then turned. Sums of pairs go into f32 after each step, that is, after 32 products a half, times the
-// scale of x.
+// A group owns TILE_TOKENS tokens by 64 rows. Its SLICES slices take the steps of 64 columns in turn;
+// their sums are added in the order of the slices at the end. Both operands lie in shared memory by
+// pairs of columns, four tokens or rows to a word of 16 bytes, so that a pair of halves is multiplied
+// by a pair of halves and none is broadcast: 3 shared loads for 32 pairs of multiply-adds. With
+// BY_WORDS weights are unpacked by eight columns of four rows and stored at once; other types are
+// unpacked by 32 columns of a row and stored in two passes, by rows and then transposed. Sums of pairs
+// are added to f32 after each step, that is after 32 products, times the scale of x.
 //
-// On an H200, Q4_0, 512 tokens, us:
-//
-//                    28672 x 4096   4096 x 14336   16384 x 2048
-//   gemm_wide.comp       3216           1653            919
-//   BY_WORDS 0                          1063            583
-//   BY_WORDS 1           1786            958            524
-//
-// Tiles of 128 tokens take 1674 and 491 us for the first and the last, but half of them is idle for prompts of up to
-// 64 tokens. Every half that is multiplied has a name of its own: as members of a structure or of an array they cost
-// twice the time and more, and so does a tile whose words are stored by single components.
+// Every half that is multiplied has a name of its own: members of a structure or an array are slower.
+// Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "gemm/half_rows.glsl"
 #include "lib/step_state.glsl"

@@ -5,20 +5,12 @@
 //   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
 //
 // A group owns 64 rows and TOKENS tokens and walks over all of k by blocks of 32; an invocation owns
-// one row, dequantises it for all the tokens, and reads x at an index that the whole group shares.
-// With FEW a group walks over all tokens instead, TOKENS at a time: V3D does not know that a work
-// group's number is the same for all of its lanes, but that of a loop is, and then reads x with the
-// uniforms, not through the texture unit. No shared memory, which is no faster than a buffer on the
-// GPUs that this is for, and few registers: the tiles of gemm.comp spill there.
-//
-// By Mesa 25.0.7's compilers, Q4_0: instructions and, through the texture unit, loads of 16 bytes for a
-// block and token, and spills:fills. "At once" has all weights of a block in registers and four tokens
-// (T860: two), as many as there are registers for; the loop below has eight (four).
-//
-//              at once              loop                FEW
-//   V3D 4.2    145  18.5  23:25     129   8.3  0:0      127  0.3  0:0
-//   V3D 7.1    119  19.0  24:26     108  11.3  3:3      129  3.3  3:3
-//   T860                   5:10                0:0                0:0
+// one row, dequantises it for all the tokens, and reads x at an index that is the same for the whole
+// group. With FEW a group walks over all tokens instead, TOKENS at a time: V3D's compiler knows that a
+// loop counter is uniform, which it does not know of a work group's number, and then reads x with the
+// uniforms, not through the texture unit. Uses no shared memory, which is no faster than a buffer on
+// the GPUs that this is for, and few registers: the tiles of gemm.comp spill there. Figures:
+// glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 

@@ -4,18 +4,11 @@
 //   x        (n_tokens, x_stride)
 //   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
 //
-// A group is one vector: invocation r owns row r of TILES tiles for TOKENS tokens and walks over
-// all of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop
-// llvmpipe fetches whatever comes from a buffer or from shared memory lane by lane, some 150 cycles
-// for a vec4 even where all lanes read the same; private values cost a load from the stack. So what
-// counts is multiply-adds per fetch, 4 * TILES, and with TEXELS 1 fetches are vector code. Two busy
-// cores, Q4_0, 3072 x 576, ms by tokens and form (TILES x TOKENS):
-//
-//                       2      4      8     16     32    512 tokens
-//   storage, 12 x 8   2.08   2.08   2.16    6.3   10.7    193
-//   texels, 12 x 8    1.05   1.05   1.06    2.0    4.2     83
-//   texels, 12 x 4    0.66   0.67   1.33    2.6    5.3     86
-//   texels, 24 x 8    0.96   0.98   0.97    1.8    4.0     61   twice as long to compile
+// A group is one vector: invocation r owns row r of TILES tiles for TOKENS tokens and walks over all
+// of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop llvmpipe
+// fetches from buffers and shared memory lane by lane, which is slow; a private value is one load from
+// the stack, and a texel fetch (TEXELS 1) is vector code. So the time depends on multiply-adds per
+// fetch, 4 * TILES. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 

@@ -1,23 +1,11 @@
-// gemm.comp for devices whose groups may have 256 invocations: the same product and the same Params.
+// The product of gemm.comp for devices whose groups may have 256 invocations, with the same Params.
 //
-// A group owns TILE_TOKENS tokens by 64 rows, a tile. SLICES slices of the group walk over the blocks of 32
-// in turn, each with tiles of its own in shared memory; their sums are added in the order of the slices in
-// the end. Thus a small product has invocations enough, without any scratch. A block's tiles are staged as
-// gemm.comp does it, the next block's loads issued before the arithmetic. An invocation owns 8 tokens (4 of a
-// tile of 32) by 4 rows: 12 shared loads of 16 bytes for 128 multiply-adds. A warp of 32 takes 4 tokens by 8
-// rows.
-//
-// On an H200, Q4_0, us; before: tiles of 64 by 64 or 128, 8 by 8 an invocation in arrays.
-//
-//                     512 tokens                                  32 tokens
-//              16384 x 2048   2048 x 8192   960 x 576   576 x 1536   2048 x 2048
-//   before         1006           547          33          78
-//   64             919            483          27          64          78
-//   64, 3 slices   1020           509          24          57          70
-//   32, 2 slices   1152           587          25          61          48
-//
-// Tiles of 128 tokens, sums in arrays, shared tiles k by k and stores of single components of shared vectors
-// were slower.
+// A group owns TILE_TOKENS tokens by 64 rows. Its SLICES slices take the blocks of 32 columns in turn,
+// each with shared tiles of its own; their sums are added in the order of the slices at the end. So a
+// small product has enough invocations without a scratch buffer. A block's tiles are staged as in
+// gemm.comp, the next block's loads issued before the arithmetic. An invocation owns 8 tokens (4 of a
+// tile of 32) by 4 rows: 12 shared loads of 16 bytes for 128 multiply-adds. A warp of 32 takes 4
+// tokens by 8 rows. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 
