@@ -1,20 +1,20 @@
 #include "models/decoder_weights.h"
 
-const struct gi_weight_spec gi_pre_norm_weights[GI_DECODER_N_WEIGHTS] = {
+const struct gi_weight_spec gi_pre_norm_weights[4] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
     GI_WEIGHT_OUT(GI_NORM_FFN),
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
 
-const struct gi_weight_spec gi_post_norm_weights[GI_DECODER_N_WEIGHTS] = {
+const struct gi_weight_spec gi_post_norm_weights[4] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
     GI_WEIGHT_OUT(GI_NORM_NONE),
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
     GI_WEIGHT_DOWN(GI_NORM_NONE),
 };
 
-const struct gi_weight_spec gi_expert_weights[GI_EXPERT_N_WEIGHTS] = {
+const struct gi_weight_spec gi_expert_weights[5] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
     GI_WEIGHT_OUT(GI_NORM_FFN),
     GI_WEIGHT_EXPERTS_GATE_UP,
@@ -22,12 +22,19 @@ const struct gi_weight_spec gi_expert_weights[GI_EXPERT_N_WEIGHTS] = {
     GI_WEIGHT_ROUTER,
 };
 
-const struct gi_norm_spec gi_pre_norm_norms[GI_PRE_NORM_N_NORMS] = {
+const struct gi_norm_spec gi_pre_norm_norms[2] = {
     {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
     {GI_NORM_FFN,  "blk.%u.ffn_norm",  GI_DIM_EMBD},
 };
 
-const struct gi_norm_spec gi_sandwich_norms[GI_SANDWICH_N_NORMS] = {
+const struct gi_norm_spec gi_head_norm_norms[4] = {
+    {GI_NORM_ATTN, "blk.%u.attn_norm",   GI_DIM_EMBD},
+    {GI_NORM_Q,    "blk.%u.attn_q_norm", GI_DIM_HEAD},
+    {GI_NORM_K,    "blk.%u.attn_k_norm", GI_DIM_HEAD},
+    {GI_NORM_FFN,  "blk.%u.ffn_norm",    GI_DIM_EMBD},
+};
+
+const struct gi_norm_spec gi_sandwich_norms[4] = {
     {GI_NORM_ATTN,      "blk.%u.attn_norm",           GI_DIM_EMBD},
     {GI_NORM_ATTN_POST, "blk.%u.post_attention_norm", GI_DIM_EMBD},
     {GI_NORM_FFN,       "blk.%u.ffn_norm",            GI_DIM_EMBD},
@@ -37,6 +44,11 @@ const struct gi_norm_spec gi_sandwich_norms[GI_SANDWICH_N_NORMS] = {
 bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_attention_block(graph, layer, err) && gi_graph_ffn_block(graph, layer, err);
+}
+
+bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
+{
+    return gi_graph_attention_block(graph, layer, err) && gi_graph_experts_block(graph, layer, err);
 }
 
 bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
@@ -50,4 +62,9 @@ bool gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer, struct gli
 {
     return gi_graph_qkv(graph, layer, graph->hparams->n_rot, err) &&
            gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
+}
+
+const struct gi_rope *gi_layer_rope(const struct gi_graph *graph, uint32_t layer)
+{
+    return gi_has_window(graph->hparams, layer) ? &graph->window_rope : &graph->rope;
 }

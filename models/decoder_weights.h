@@ -1,11 +1,11 @@
-// What several families share: tables of weights in the names that their files use, and the plainest of layers.
+// Shared by families: tables of weights under the names that their files use, and the plainest layers.
 #ifndef GI_MODELS_DECODER_WEIGHTS_H
 #define GI_MODELS_DECODER_WEIGHTS_H
 
 #include "graph/model_family.h"
 
-// Rows of such tables: the layer's tensors by what follows "blk.%u.", a name given twice where one tensor has both, and
-// the norm whose gamma the results carry.
+// Rows of such tables: the layer's tensors by what follows "blk.%u." (a name is given twice if one tensor
+// has both), and the norm whose gamma the results carry.
 #define GI_WEIGHT_QKV(q, k, v)                                                                     \
     {                                                                                              \
         .slot = GI_SLOT_QKV, .name = "attn_qkv", .order = GI_WEIGHT_ORDER_QKV,                     \
@@ -48,34 +48,42 @@
         .next_norm = GI_NORM_NONE,                                                                 \
     }
 
-// A matrix each for q, k, v, the attention's output, gate, up and down.
-#define GI_DECODER_N_WEIGHTS 4
-// With a norm before either block: what adds to the residual carries the gamma of the norm that follows.
-extern const struct gi_weight_spec gi_pre_norm_weights[GI_DECODER_N_WEIGHTS];
-// With a norm after either block, which a kernel of its own works out.
-extern const struct gi_weight_spec gi_post_norm_weights[GI_DECODER_N_WEIGHTS];
+// A matrix each for q, k, v, the attention's output, gate, up and down: with a norm before either block,
+// where what adds to the residual carries the gamma of the norm that follows; and with a norm after
+// either block, which has a kernel of its own.
+extern const struct gi_weight_spec gi_pre_norm_weights[4];
+extern const struct gi_weight_spec gi_post_norm_weights[4];
+// With a norm before either block, and a mixture of experts for the feed-forward network.
+extern const struct gi_weight_spec gi_expert_weights[5];
 
-// With a norm before either block and a mixture of experts for the feed-forward network.
-#define GI_EXPERT_N_WEIGHTS 5
-extern const struct gi_weight_spec gi_expert_weights[GI_EXPERT_N_WEIGHTS];
+// Norms before the blocks; these and norms of each head of q and k; norms before and after the blocks.
+extern const struct gi_norm_spec gi_pre_norm_norms[2];
+extern const struct gi_norm_spec gi_head_norm_norms[4];
+extern const struct gi_norm_spec gi_sandwich_norms[4];
 
-// The norms before the blocks.
-#define GI_PRE_NORM_N_NORMS 2
-extern const struct gi_norm_spec gi_pre_norm_norms[GI_PRE_NORM_N_NORMS];
-
-// The norms before and after the blocks.
-#define GI_SANDWICH_N_NORMS 4
-extern const struct gi_norm_spec gi_sandwich_norms[GI_SANDWICH_N_NORMS];
-
-// A layer of both: attention, then the feed-forward network.
+// Record a layer of attention and a feed-forward network or a mixture of experts, with norms before.
 bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
-// What follows q, k and v in a layer with a norm after either block; before is the feed-forward network's, or
-// GI_NORM_NONE.
+// Records what follows q, k and v in a layer with a norm after either block; before is the norm of the
+// feed-forward network's input, or GI_NORM_NONE.
 bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                               struct glinfer_error *err);
-
-// A layer with both, and none of q and k.
+// Records a layer with norms before and after the blocks, and none of q and k.
 bool gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
+
+// Returns the rotations of a layer, which differ in one with a window.
+const struct gi_rope *gi_layer_rope(const struct gi_graph *graph, uint32_t layer);
+
+// Fields of struct gi_model_family.
+#define GI_WEIGHTS(table) .weights = (table), .n_weights = sizeof(table) / sizeof((table)[0])
+#define GI_NORMS(table)   .norms = (table), .n_norms = sizeof(table) / sizeof((table)[0])
+#define GI_PRE_NORM_BLOCKS                                                                         \
+    GI_WEIGHTS(gi_pre_norm_weights), GI_NORMS(gi_pre_norm_norms),                                  \
+        .record_layer = gi_pre_norm_record_layer
+#define GI_EXPERT_BLOCKS                                                                           \
+    .has_experts = true, GI_WEIGHTS(gi_expert_weights), GI_NORMS(gi_pre_norm_norms),               \
+    .record_layer = gi_expert_record_layer
+#define GI_SANDWICH_BLOCKS GI_NORMS(gi_sandwich_norms), .record_layer = gi_sandwich_record_layer
 
 #endif

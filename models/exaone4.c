@@ -3,23 +3,13 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- hparams ---------------------------------------------------------------------------------------
-
-static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     enum { N_LAYER_32B = 64 };
-    const char *const prefix = "exaone4";
-    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    if (!gi_hparams_read(gguf, prefix, hparams, err)) {
-        return false;
-    }
     return hparams->n_layer != N_LAYER_32B ||
-           (gi_hparams_u32(gguf, prefix, "attention.sliding_window", 4096, &hparams->window, err) &&
-            gi_hparams_window_period(gguf, prefix, 4, hparams, err));
+           (gi_hparams_u32(reader, "attention.sliding_window", 4096, &hparams->window) &&
+            gi_hparams_window_period(reader, 4, hparams));
 }
-
-//-- weights -------------------------------------------------------------------------------------
 
 static const struct gi_norm_spec norms[] = {
     {GI_NORM_Q,         "blk.%u.attn_q_norm",         GI_DIM_HEAD},
@@ -27,8 +17,6 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_ATTN_POST, "blk.%u.post_attention_norm", GI_DIM_EMBD},
     {GI_NORM_FFN_POST,  "blk.%u.post_ffw_norm",       GI_DIM_EMBD},
 };
-
-//-- layer ---------------------------------------------------------------------------------------
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
@@ -42,10 +30,9 @@ static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_
 
 const struct gi_model_family gi_model_family_exaone4 = {
     .name = "exaone4",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
     .read_hparams = read_hparams,
-    .weights = gi_post_norm_weights,
-    .n_weights = GI_DECODER_N_WEIGHTS,
-    .norms = norms,
-    .n_norms = sizeof(norms) / sizeof(norms[0]),
+    GI_WEIGHTS(gi_post_norm_weights),
+    GI_NORMS(norms),
     .record_layer = record_layer,
 };

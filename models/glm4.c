@@ -3,17 +3,6 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- hparams ---------------------------------------------------------------------------------------
-
-static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
-{
-    hparams->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
-    return gi_hparams_read(gguf, "glm4", hparams, err);
-}
-
-//-- weights -------------------------------------------------------------------------------------
-
 static const struct gi_weight_spec weights[] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
     GI_WEIGHT_OUT(GI_NORM_NONE),
@@ -23,10 +12,7 @@ static const struct gi_weight_spec weights[] = {
 
 const struct gi_model_family gi_model_family_glm4 = {
     .name = "glm4",
-    .read_hparams = read_hparams,
-    .weights = weights,
-    .n_weights = sizeof(weights) / sizeof(weights[0]),
-    .norms = gi_sandwich_norms,
-    .n_norms = GI_SANDWICH_N_NORMS,
-    .record_layer = gi_sandwich_record_layer,
+    .rope_pairing = GI_ROPE_PAIRING_ADJACENT,
+    GI_WEIGHTS(weights),
+    GI_SANDWICH_BLOCKS,
 };

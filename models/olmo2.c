@@ -3,26 +3,18 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- hparams ---------------------------------------------------------------------------------------
-
-static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
-    const char *const prefix = "olmo2";
-    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
     hparams->window_rope = (struct gi_rope_hparams){.divisor = 1.0f, .magnitude = 1.0f};
-    if (!gi_hparams_read(gguf, prefix, hparams, err) ||
-        !gi_hparams_u32(gguf, prefix, "attention.sliding_window", 0, &hparams->window, err) ||
-        !gi_hparams_window_period(gguf, prefix, 4, hparams, err) ||
-        !gi_hparams_f32(gguf, prefix, "rope.freq_base_swa", hparams->rope.base,
-                        &hparams->window_rope.base, err)) {
+    if (!gi_hparams_u32(reader, "attention.sliding_window", 0, &hparams->window) ||
+        !gi_hparams_window_period(reader, 4, hparams) ||
+        !gi_hparams_f32(reader, "rope.freq_base_swa", hparams->rope.base,
+                        &hparams->window_rope.base)) {
         return false;
     }
     hparams->has_window_rope = hparams->window > 0;
     return true;
 }
-
-//-- weights -------------------------------------------------------------------------------------
 
 static const struct gi_norm_spec norms[] = {
     {GI_NORM_Q,         "blk.%u.attn_q_norm",         GI_DIM_Q   },
@@ -31,22 +23,17 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN_POST,  "blk.%u.post_ffw_norm",       GI_DIM_EMBD},
 };
 
-//-- layer ---------------------------------------------------------------------------------------
-
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    const struct gi_rope *rope =
-        gi_has_window(graph->hparams, layer) ? &graph->window_rope : &graph->rope;
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, rope, err) &&
+    return gi_graph_qkv_norm(graph, layer, GI_NORM_NONE, gi_layer_rope(graph, layer), err) &&
            gi_post_norm_record_rest(graph, layer, GI_NORM_NONE, err);
 }
 
 const struct gi_model_family gi_model_family_olmo2 = {
     .name = "olmo2",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
     .read_hparams = read_hparams,
-    .weights = gi_post_norm_weights,
-    .n_weights = GI_DECODER_N_WEIGHTS,
-    .norms = norms,
-    .n_norms = sizeof(norms) / sizeof(norms[0]),
+    GI_WEIGHTS(gi_post_norm_weights),
+    GI_NORMS(norms),
     .record_layer = record_layer,
 };

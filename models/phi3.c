@@ -4,17 +4,6 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- hparams ---------------------------------------------------------------------------------------
-
-static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
-{
-    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    return gi_hparams_read(gguf, "phi3", hparams, err);
-}
-
-//-- weights -------------------------------------------------------------------------------------
-
 static const struct gi_weight_spec weights[] = {
     GI_WEIGHT_QKV("attn_qkv", "attn_qkv", "attn_qkv"),
     GI_WEIGHT_OUT(GI_NORM_FFN),
@@ -24,10 +13,8 @@ static const struct gi_weight_spec weights[] = {
 
 const struct gi_model_family gi_model_family_phi3 = {
     .name = "phi3",
-    .read_hparams = read_hparams,
-    .weights = weights,
-    .n_weights = sizeof(weights) / sizeof(weights[0]),
-    .norms = gi_pre_norm_norms,
-    .n_norms = GI_PRE_NORM_N_NORMS,
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    GI_WEIGHTS(weights),
+    GI_NORMS(gi_pre_norm_norms),
     .record_layer = gi_pre_norm_record_layer,
 };

@@ -2,17 +2,6 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- hparams ---------------------------------------------------------------------------------------
-
-static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
-{
-    hparams->rope_pairing = GI_ROPE_PAIRING_ADJACENT;
-    return gi_hparams_read(gguf, "smollm3", hparams, err);
-}
-
-//-- layer ---------------------------------------------------------------------------------------
-
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     const uint32_t n_rot = layer % 4 == 3 ? 0 : graph->hparams->n_rot;
@@ -22,10 +11,8 @@ static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_
 
 const struct gi_model_family gi_model_family_smollm3 = {
     .name = "smollm3",
-    .read_hparams = read_hparams,
-    .weights = gi_pre_norm_weights,
-    .n_weights = GI_DECODER_N_WEIGHTS,
-    .norms = gi_pre_norm_norms,
-    .n_norms = GI_PRE_NORM_N_NORMS,
+    .rope_pairing = GI_ROPE_PAIRING_ADJACENT,
+    GI_WEIGHTS(gi_pre_norm_weights),
+    GI_NORMS(gi_pre_norm_norms),
     .record_layer = record_layer,
 };

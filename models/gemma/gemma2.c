@@ -5,37 +5,24 @@
 
 #include <math.h>
 
-//-- hparams ---------------------------------------------------------------------------------------
-
-static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     enum { N_LAYER_27B = 46 };
-    const char *const prefix = "gemma2";
-    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    hparams->activation = GI_ACTIVATION_GELU_TANH;
-    if (!gi_hparams_read(gguf, prefix, hparams, err) ||
-        !gi_hparams_u32(gguf, prefix, "attention.sliding_window", 4096, &hparams->window, err) ||
-        !gi_hparams_window_period(gguf, prefix, 2, hparams, err) ||
-        !gi_hparams_f32(gguf, prefix, "attn_logit_softcapping", 50.0f, &hparams->attention_softcap,
-                        err) ||
-        !gi_hparams_f32(gguf, prefix, "final_logit_softcapping", 30.0f, &hparams->logit_softcap,
-                        err)) {
-        return false;
-    }
+    hparams->embed_scale = sqrtf((float)hparams->n_embd);
     if (hparams->n_layer == N_LAYER_27B) {
         hparams->attention_scale = 1.0f / sqrtf((float)hparams->n_embd / (float)hparams->n_head);
     }
-    hparams->embed_scale = sqrtf((float)hparams->n_embd);
-    return true;
+    return gi_hparams_u32(reader, "attention.sliding_window", 4096, &hparams->window) &&
+           gi_hparams_window_period(reader, 2, hparams) &&
+           gi_hparams_f32(reader, "attn_logit_softcapping", 50.0f, &hparams->attention_softcap) &&
+           gi_hparams_f32(reader, "final_logit_softcapping", 30.0f, &hparams->logit_softcap);
 }
 
 const struct gi_model_family gi_model_family_gemma2 = {
     .name = "gemma2",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    .activation = GI_ACTIVATION_GELU_TANH,
     .read_hparams = read_hparams,
-    .weights = gi_post_norm_weights,
-    .n_weights = GI_DECODER_N_WEIGHTS,
-    .norms = gi_sandwich_norms,
-    .n_norms = GI_SANDWICH_N_NORMS,
-    .record_layer = gi_sandwich_record_layer,
+    GI_WEIGHTS(gi_post_norm_weights),
+    GI_SANDWICH_BLOCKS,
 };

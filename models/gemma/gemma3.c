@@ -5,41 +5,22 @@
 
 #include <math.h>
 
-//-- hparams ---------------------------------------------------------------------------------------
-
-// Gemma 3 itself has none.
-static bool read_softcap(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
-{
-    const char *const key = "gemma3.final_logit_softcapping";
-    return gi_gguf_get_f32(gguf, key, 0.0f, &hparams->logit_softcap, err);
-}
-
-static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     enum { N_LAYER_27B = 62 };
-    const char *const prefix = "gemma3";
-    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    hparams->activation = GI_ACTIVATION_GELU_TANH;
     hparams->has_window_rope = true;
     hparams->window_rope = (struct gi_rope_hparams){.divisor = 1.0f, .magnitude = 1.0f};
-    if (!gi_hparams_read(gguf, prefix, hparams, err) ||
-        !gi_hparams_u32(gguf, prefix, "attention.sliding_window", 0, &hparams->window, err) ||
-        !gi_hparams_window_period(gguf, prefix, 6, hparams, err) ||
-        !gi_hparams_f32(gguf, prefix, "rope.freq_base_swa", 10000.0f, &hparams->window_rope.base,
-                        err) ||
-        !read_softcap(gguf, hparams, err)) {
-        return false;
-    }
+    hparams->embed_scale = sqrtf((float)hparams->n_embd);
     if (hparams->n_layer == N_LAYER_27B) {
         hparams->attention_scale = 1.0f / sqrtf((float)hparams->n_embd / (float)hparams->n_head);
     }
-    hparams->embed_scale = sqrtf((float)hparams->n_embd);
-    return true;
+    // Gemma 3 itself has no soft cap, which a positive number would be.
+    return gi_hparams_u32(reader, "attention.sliding_window", 0, &hparams->window) &&
+           gi_hparams_window_period(reader, 6, hparams) &&
+           gi_hparams_f32(reader, "rope.freq_base_swa", 10000.0f, &hparams->window_rope.base) &&
+           gi_gguf_get_f32(reader->gguf, "gemma3.final_logit_softcapping", 0.0f,
+                           &hparams->logit_softcap, reader->err);
 }
-
-//-- weights -------------------------------------------------------------------------------------
 
 static const struct gi_norm_spec norms[] = {
     {GI_NORM_ATTN,      "blk.%u.attn_norm",           GI_DIM_EMBD},
@@ -50,22 +31,18 @@ static const struct gi_norm_spec norms[] = {
     {GI_NORM_FFN_POST,  "blk.%u.post_ffw_norm",       GI_DIM_EMBD},
 };
 
-//-- layer ---------------------------------------------------------------------------------------
-
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    const struct gi_rope *rope =
-        gi_has_window(graph->hparams, layer) ? &graph->window_rope : &graph->rope;
-    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, rope, err) &&
+    return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, gi_layer_rope(graph, layer), err) &&
            gi_post_norm_record_rest(graph, layer, GI_NORM_FFN, err);
 }
 
 const struct gi_model_family gi_model_family_gemma3 = {
     .name = "gemma3",
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    .activation = GI_ACTIVATION_GELU_TANH,
     .read_hparams = read_hparams,
-    .weights = gi_post_norm_weights,
-    .n_weights = GI_DECODER_N_WEIGHTS,
-    .norms = norms,
-    .n_norms = sizeof(norms) / sizeof(norms[0]),
+    GI_WEIGHTS(gi_post_norm_weights),
+    GI_NORMS(norms),
     .record_layer = record_layer,
 };

@@ -3,27 +3,6 @@
 #include "models/decoder_weights.h"
 #include "models/families.h"
 
-//-- hparams ---------------------------------------------------------------------------------------
-
-static bool read_hparams(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err)
-{
-    hparams->rope_pairing = GI_ROPE_PAIRING_HALVES;
-    return gi_hparams_read(gguf, "qwen3moe", hparams, err) &&
-           gi_hparams_read_experts(gguf, "qwen3moe", hparams, err);
-}
-
-//-- weights -------------------------------------------------------------------------------------
-
-static const struct gi_norm_spec norms[] = {
-    {GI_NORM_ATTN, "blk.%u.attn_norm",   GI_DIM_EMBD},
-    {GI_NORM_Q,    "blk.%u.attn_q_norm", GI_DIM_HEAD},
-    {GI_NORM_K,    "blk.%u.attn_k_norm", GI_DIM_HEAD},
-    {GI_NORM_FFN,  "blk.%u.ffn_norm",    GI_DIM_EMBD},
-};
-
-//-- layer ---------------------------------------------------------------------------------------
-
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
     return gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope, err) &&
@@ -33,10 +12,9 @@ static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_
 
 const struct gi_model_family gi_model_family_qwen3moe = {
     .name = "qwen3moe",
-    .read_hparams = read_hparams,
-    .weights = gi_expert_weights,
-    .n_weights = GI_EXPERT_N_WEIGHTS,
-    .norms = norms,
-    .n_norms = sizeof(norms) / sizeof(norms[0]),
+    .rope_pairing = GI_ROPE_PAIRING_HALVES,
+    .has_experts = true,
+    GI_WEIGHTS(gi_expert_weights),
+    GI_NORMS(gi_head_norm_norms),
     .record_layer = record_layer,
 };

@@ -6,20 +6,14 @@
 
 enum { KEY_SIZE = 128 };
 
-struct reader {
-    const struct gi_gguf *gguf;
-    const char *prefix;
-    struct glinfer_error *err;
-};
-
-static void make_key(const struct reader *reader, const char *name, char key[KEY_SIZE])
+static void make_key(const struct gi_hparams_reader *reader, const char *name, char key[KEY_SIZE])
 {
     snprintf(key, KEY_SIZE, "%s.%s", reader->prefix, name);
 }
 
-// A count that must be there and lie in [min, max].
-static bool read_count(const struct reader *reader, const char *name, uint32_t min, uint32_t max,
-                       uint32_t *out)
+// Reads a count that must be there and lie in [min, max].
+static bool read_count(const struct gi_hparams_reader *reader, const char *name, uint32_t min,
+                       uint32_t max, uint32_t *out)
 {
     char key[KEY_SIZE];
     make_key(reader, name, key);
@@ -37,15 +31,16 @@ static bool read_count(const struct reader *reader, const char *name, uint32_t m
     return true;
 }
 
-static bool read_optional(const struct reader *reader, const char *name, uint32_t fallback,
-                          uint32_t *out)
+bool gi_hparams_u32(const struct gi_hparams_reader *reader, const char *name, uint32_t fallback,
+                    uint32_t *out)
 {
     char key[KEY_SIZE];
     make_key(reader, name, key);
     return gi_gguf_get_u32(reader->gguf, key, fallback, out, reader->err);
 }
 
-static bool read_positive(const struct reader *reader, const char *name, float fallback, float *out)
+bool gi_hparams_f32(const struct gi_hparams_reader *reader, const char *name, float fallback,
+                    float *out)
 {
     char key[KEY_SIZE];
     make_key(reader, name, key);
@@ -60,12 +55,20 @@ static bool read_positive(const struct reader *reader, const char *name, float f
     return true;
 }
 
+bool gi_hparams_bool(const struct gi_hparams_reader *reader, const char *name, bool fallback,
+                     bool *out)
+{
+    char key[KEY_SIZE];
+    make_key(reader, name, key);
+    return gi_gguf_get_bool(reader->gguf, key, fallback, out, reader->err);
+}
+
 static bool text_equals(struct gi_gguf_string text, const char *word)
 {
     return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
-static bool read_rope_type(const struct reader *reader, struct gi_rope_hparams *rope,
+static bool read_rope_type(const struct gi_hparams_reader *reader, struct gi_rope_hparams *rope,
                            bool *is_scaled)
 {
     char key[KEY_SIZE];
@@ -87,21 +90,21 @@ static bool read_rope_type(const struct reader *reader, struct gi_rope_hparams *
                         type.data);
 }
 
-// A factor without a type is linear scaling; longrope files may name no type, and are known by their
-// factors.
-static bool read_rope_scaling(const struct reader *reader, struct gi_hparams *hparams)
+// Takes a factor without a type as linear scaling. Files of longrope may name no type: their tensors of
+// factors tell.
+static bool read_rope_scaling(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     struct gi_rope_hparams *rope = &hparams->rope;
     bool is_scaled;
     float linear;
     if (!read_rope_type(reader, rope, &is_scaled) ||
-        !read_positive(reader, "rope.scale_linear", 1.0f, &linear) ||
-        !read_positive(reader, "rope.scaling.factor", linear, &rope->divisor) ||
-        !read_positive(reader, "rope.scaling.attn_factor", 1.0f, &rope->magnitude) ||
-        !read_optional(reader, "rope.scaling.original_context_length", hparams->n_ctx_train,
-                       &rope->n_ctx_orig) ||
-        !read_positive(reader, "rope.scaling.yarn_beta_fast", 32.0f, &rope->beta_fast) ||
-        !read_positive(reader, "rope.scaling.yarn_beta_slow", 1.0f, &rope->beta_slow)) {
+        !gi_hparams_f32(reader, "rope.scale_linear", 1.0f, &linear) ||
+        !gi_hparams_f32(reader, "rope.scaling.factor", linear, &rope->divisor) ||
+        !gi_hparams_f32(reader, "rope.scaling.attn_factor", 1.0f, &rope->magnitude) ||
+        !gi_hparams_u32(reader, "rope.scaling.original_context_length", hparams->n_ctx_train,
+                        &rope->n_ctx_orig) ||
+        !gi_hparams_f32(reader, "rope.scaling.yarn_beta_fast", 32.0f, &rope->beta_fast) ||
+        !gi_hparams_f32(reader, "rope.scaling.yarn_beta_slow", 1.0f, &rope->beta_slow)) {
         return false;
     }
     rope->divisor = is_scaled ? rope->divisor : 1.0f;
@@ -111,16 +114,16 @@ static bool read_rope_scaling(const struct reader *reader, struct gi_hparams *hp
     return true;
 }
 
-static bool read_heads(const struct reader *reader, struct gi_hparams *hparams)
+static bool read_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     const char *path = gi_gguf_path(reader->gguf);
     uint32_t value_dim = 0;
     if (!read_count(reader, "attention.head_count", 1, 1024, &hparams->n_head) ||
-        !read_optional(reader, "attention.head_count_kv", hparams->n_head, &hparams->n_kv_head) ||
-        !read_optional(reader, "attention.key_length", hparams->n_embd / hparams->n_head,
-                       &hparams->head_dim) ||
-        !read_optional(reader, "attention.value_length", hparams->head_dim, &value_dim) ||
-        !read_optional(reader, "rope.dimension_count", hparams->head_dim, &hparams->n_rot)) {
+        !gi_hparams_u32(reader, "attention.head_count_kv", hparams->n_head, &hparams->n_kv_head) ||
+        !gi_hparams_u32(reader, "attention.key_length", hparams->n_embd / hparams->n_head,
+                        &hparams->head_dim) ||
+        !gi_hparams_u32(reader, "attention.value_length", hparams->head_dim, &value_dim) ||
+        !gi_hparams_u32(reader, "rope.dimension_count", hparams->head_dim, &hparams->n_rot)) {
         return false;
     }
     if (hparams->n_kv_head == 0 || hparams->n_head % hparams->n_kv_head != 0) {
@@ -143,7 +146,7 @@ static bool read_heads(const struct reader *reader, struct gi_hparams *hparams)
     return true;
 }
 
-static bool read_vocab_size(const struct reader *reader, struct gi_hparams *hparams)
+static bool read_vocab_size(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     const struct gi_gguf_tensor *embed = gi_gguf_tensor_find(reader->gguf, "token_embd.weight");
     if (!embed) {
@@ -162,18 +165,16 @@ static bool read_vocab_size(const struct reader *reader, struct gi_hparams *hpar
     return true;
 }
 
-bool gi_hparams_read(const struct gi_gguf *gguf, const char *prefix, struct gi_hparams *hparams,
-                     struct glinfer_error *err)
+bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
-    const struct reader reader = {gguf, prefix, err};
-    if (!read_count(&reader, "block_count", 1, 1024, &hparams->n_layer) ||
-        !read_count(&reader, "embedding_length", 8, 1u << 16, &hparams->n_embd) ||
-        !read_count(&reader, "feed_forward_length", 1, 1u << 18, &hparams->n_ff) ||
-        !read_count(&reader, "context_length", 1, 1u << 24, &hparams->n_ctx_train) ||
-        !read_positive(&reader, "attention.layer_norm_rms_epsilon", 1e-5f, &hparams->norm_eps) ||
-        !read_positive(&reader, "rope.freq_base", 10000.0f, &hparams->rope.base) ||
-        !read_rope_scaling(&reader, hparams) || !read_heads(&reader, hparams) ||
-        !read_vocab_size(&reader, hparams)) {
+    if (!read_count(reader, "block_count", 1, 1024, &hparams->n_layer) ||
+        !read_count(reader, "embedding_length", 8, 1u << 16, &hparams->n_embd) ||
+        !read_count(reader, "feed_forward_length", 1, 1u << 18, &hparams->n_ff) ||
+        !read_count(reader, "context_length", 1, 1u << 24, &hparams->n_ctx_train) ||
+        !gi_hparams_f32(reader, "attention.layer_norm_rms_epsilon", 1e-5f, &hparams->norm_eps) ||
+        !gi_hparams_f32(reader, "rope.freq_base", 10000.0f, &hparams->rope.base) ||
+        !read_rope_scaling(reader, hparams) || !read_heads(reader, hparams) ||
+        !read_vocab_size(reader, hparams)) {
         return false;
     }
     hparams->attention_scale = 1.0f / sqrtf((float)hparams->head_dim);
@@ -181,23 +182,21 @@ bool gi_hparams_read(const struct gi_gguf *gguf, const char *prefix, struct gi_h
     return true;
 }
 
-bool gi_hparams_read_experts(const struct gi_gguf *gguf, const char *prefix,
-                             struct gi_hparams *hparams, struct glinfer_error *err)
+bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
-    const struct reader reader = {gguf, prefix, err};
     enum { MAX_USED = 32 };
-    if (!read_count(&reader, "expert_count", 1, 1024, &hparams->n_expert) ||
-        !read_count(&reader, "expert_used_count", 1,
+    if (!read_count(reader, "expert_count", 1, 1024, &hparams->n_expert) ||
+        !read_count(reader, "expert_used_count", 1,
                     hparams->n_expert < MAX_USED ? hparams->n_expert : MAX_USED,
                     &hparams->n_expert_used)) {
         return false;
     }
-    return read_optional(&reader, "expert_feed_forward_length", hparams->n_ff, &hparams->n_ff);
+    return gi_hparams_u32(reader, "expert_feed_forward_length", hparams->n_ff, &hparams->n_ff);
 }
 
-// Of a list the period is the place of the first layer without a window, if the others follow suit.
-static bool read_window_list(const struct reader *reader, const struct gi_gguf_array *list,
-                             struct gi_hparams *hparams)
+// Takes as the period the place of the first layer without a window, if all others follow suit.
+static bool read_window_list(const struct gi_hparams_reader *reader,
+                             const struct gi_gguf_array *list, struct gi_hparams *hparams)
 {
     uint32_t period = 1;
     while (period <= hparams->n_layer && period <= list->count && list->data[period - 1]) {
@@ -213,18 +212,17 @@ static bool read_window_list(const struct reader *reader, const struct gi_gguf_a
                                        gi_gguf_path(reader->gguf));
 }
 
-bool gi_hparams_window_period(const struct gi_gguf *gguf, const char *prefix, uint32_t fallback,
-                              struct gi_hparams *hparams, struct glinfer_error *err)
+bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t fallback,
+                              struct gi_hparams *hparams)
 {
-    const struct reader reader = {gguf, prefix, err};
     const char *const name = "attention.sliding_window_pattern";
     char key[KEY_SIZE];
     struct gi_gguf_array list;
-    make_key(&reader, name, key);
-    if (gi_gguf_get_array(gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0) {
-        return read_window_list(&reader, &list, hparams);
+    make_key(reader, name, key);
+    if (gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0) {
+        return read_window_list(reader, &list, hparams);
     }
-    return read_optional(&reader, name, fallback, &hparams->window_period);
+    return gi_hparams_u32(reader, name, fallback, &hparams->window_period);
 }
 
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer)
@@ -233,37 +231,15 @@ bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer)
            (layer + 1) % hparams->window_period != 0;
 }
 
-bool gi_hparams_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                    uint32_t fallback, uint32_t *out, struct glinfer_error *err)
-{
-    const struct reader reader = {gguf, prefix, err};
-    return read_optional(&reader, name, fallback, out);
-}
-
-bool gi_hparams_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                    float fallback, float *out, struct glinfer_error *err)
-{
-    const struct reader reader = {gguf, prefix, err};
-    return read_positive(&reader, name, fallback, out);
-}
-
-bool gi_hparams_bool(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                     bool fallback, bool *out, struct glinfer_error *err)
-{
-    const struct reader reader = {gguf, prefix, err};
-    char key[KEY_SIZE];
-    make_key(&reader, name, key);
-    return gi_gguf_get_bool(gguf, key, fallback, out, err);
-}
-
-// The pair that makes so many turns over the context before it was stretched.
+// Returns the pair that makes so many turns over the context before it was stretched.
 static double pair_of_turns(const struct gi_rope_hparams *rope, uint32_t n_rot, double turns)
 {
     const double pi = 3.14159265358979323846;
     return n_rot * log(rope->n_ctx_orig / (turns * 2.0 * pi)) / (2.0 * log((double)rope->base));
 }
 
-// The share of a pair's angle that is left as it was trained: 1 for fast pairs, 0 for slow ones.
+// Returns the share of a pair's angle that is left as it was trained: 1 for fast pairs, 0 for slow
+// ones.
 static double yarn_share(const struct gi_rope_hparams *rope, uint32_t n_rot, uint32_t pair)
 {
     const double first = fmax(0.0, floor(pair_of_turns(rope, n_rot, (double)rope->beta_fast)));

@@ -1,25 +1,25 @@
-// The numbers of a model, as GGUF metadata gives them, checked to be ones that the engine can hold. A
-// family reads the common ones here and adds its own. Plain data, no GL.
-#ifndef GI_GRAPH_MODEL_FACTS_H
-#define GI_GRAPH_MODEL_FACTS_H
+// The hyperparameters of a model as GGUF metadata gives them, checked to be ones that the engine can
+// hold. The common ones are read here; a family adds its own. Plain data, no GL.
+#ifndef GI_GRAPH_HPARAMS_H
+#define GI_GRAPH_HPARAMS_H
 
 #include "gguf/gguf.h"
 #include "ops/record/activation.h"
 
-// Which rows of a head form rotary pair i.
+// Says which rows of a head form rotary pair i.
 enum gi_rope_pairing {
     GI_ROPE_PAIRING_ADJACENT, // 2 i and 2 i + 1
     GI_ROPE_PAIRING_HALVES,   // i and i + n_rot / 2
 };
 
-// How fast pairs turn with the position.
+// Says how fast rotary pairs turn with the position.
 struct gi_rope_hparams {
     float base;
     float divisor;       // of positions: linear scaling, and yarn's
     float magnitude;     // of cos and sin: yarn's and longrope's factor of attention
     uint32_t n_ctx_orig; // yarn, longrope: the context before it was stretched
-    float beta_fast,
-        beta_slow; // yarn: turns over n_ctx_orig from and up to which pairs are divided in part
+    // yarn: turns over n_ctx_orig from and up to which pairs are divided in part
+    float beta_fast, beta_slow;
     bool is_yarn;
 };
 
@@ -39,34 +39,37 @@ struct gi_hparams {
     bool has_window_rope;
 };
 
-// Reads the keys that all families share, prefix being general.architecture; the scales are 1 or
-// 1 / sqrt(head_dim), the pairing is left as it is. n_vocab comes from the embedding. Fails with BAD_FILE
-// (a key missing, of the wrong kind, out of range) and UNSUPPORTED (a kind of RoPE scaling that is not
-// known, a head that is no multiple of 8).
-bool gi_hparams_read(const struct gi_gguf *gguf, const char *prefix, struct gi_hparams *hparams,
-                     struct glinfer_error *err);
+// Reads keys "prefix.name" of a file, prefix being its general.architecture.
+struct gi_hparams_reader {
+    const struct gi_gguf *gguf;
+    const char *prefix;
+    struct glinfer_error *err;
+};
 
-// Reads what a mixture of experts has beside, n_ff being that of an expert. Fails with BAD_FILE.
-bool gi_hparams_read_experts(const struct gi_gguf *gguf, const char *prefix,
-                             struct gi_hparams *hparams, struct glinfer_error *err);
+// Reads the keys that all families share; scales are 1 or 1 / sqrt(head_dim), the pairing is left as it
+// is. n_vocab comes from the embedding. Fails with BAD_FILE (a key missing, of the wrong kind, out of
+// range) and UNSUPPORTED (an unknown kind of RoPE scaling, a head that is no multiple of 8).
+bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
-// Reads which layers have a window: a period, or a list of truth values that has one. fallback where the
+// Reads what a mixture of experts has besides; n_ff becomes that of an expert. Fails with BAD_FILE.
+bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
+
+// Reads which layers have a window: a period, or a list of truth values that has one; fallback if the
 // file says nothing. n_layer is read. Fails with BAD_FILE, and UNSUPPORTED (a list without a period).
-bool gi_hparams_window_period(const struct gi_gguf *gguf, const char *prefix, uint32_t fallback,
-                              struct gi_hparams *hparams, struct glinfer_error *err);
+bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t fallback,
+                              struct gi_hparams *hparams);
 
-// Whether a layer is one of those with a window.
+// True for a layer with a window.
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer);
 
-// A key of the family's own: prefix.name. fallback where it is missing; fails with BAD_FILE if it is of the
-// wrong kind or, for an f32, not a positive number.
-bool gi_hparams_u32(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                    uint32_t fallback, uint32_t *out, struct glinfer_error *err);
-bool gi_hparams_f32(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                    float fallback, float *out, struct glinfer_error *err);
-
-bool gi_hparams_bool(const struct gi_gguf *gguf, const char *prefix, const char *name,
-                     bool fallback, bool *out, struct glinfer_error *err);
+// Read a key of the family's own; fallback if it is missing. Fail with BAD_FILE if it is of the wrong
+// kind or, for an f32, not a positive number.
+bool gi_hparams_u32(const struct gi_hparams_reader *reader, const char *name, uint32_t fallback,
+                    uint32_t *out);
+bool gi_hparams_f32(const struct gi_hparams_reader *reader, const char *name, float fallback,
+                    float *out);
+bool gi_hparams_bool(const struct gi_hparams_reader *reader, const char *name, bool fallback,
+                     bool *out);
 
 // Fills table (n_ctx, n_rot) with magnitude times cos, sin of each rotary pair at each position:
 //   angle = position * base^(-2 i / n_rot) / (divisor * factors[i])

@@ -1,5 +1,5 @@
-// A family of models: hparams, weights, and how one layer is recorded. One file each in models/, listed in
-// models/families.c.
+// A family of models: its hyperparameters and weights, and how one layer is recorded. One file each in
+// models/, listed in models/families.h.
 #ifndef GI_GRAPH_MODEL_FAMILY_H
 #define GI_GRAPH_MODEL_FAMILY_H
 
@@ -7,20 +7,23 @@
 
 struct gi_model_family {
     const char *name; // general.architecture, and the prefix of its keys
-    bool (*read_hparams)(const struct gi_gguf *gguf, struct gi_hparams *hparams,
-                         struct glinfer_error *err);
+    enum gi_rope_pairing rope_pairing;
+    enum gi_activation activation;
+    bool has_experts;
+    // Reads what is the family's own, after the hyperparameters that all have; NULL: nothing is.
+    bool (*read_hparams)(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
     const struct gi_weight_spec *weights; // n_weights, of one layer
     size_t n_weights;
     const struct gi_norm_spec *norms; // n_norms, of one layer
     size_t n_norms;
     bool (*record_layer)(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
-    // The family of files of the same name that have experts; NULL: these are not known.
+    // The family of files of this name that have experts; NULL: they are not told apart.
     const struct gi_model_family *with_experts;
 };
 
 // Returns the family of a general.architecture, NULL if it is not known.
 const struct gi_model_family *gi_model_family_find(const char *name, size_t size);
-// "llama, ...": for messages.
+// Returns "llama, ...", for messages.
 const char *gi_model_family_names(void);
 
 #endif

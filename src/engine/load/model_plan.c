@@ -298,11 +298,12 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
 // A mixture of experts may bear the name of the family that it is made after.
 static bool choose_by_experts(struct gi_model_plan *plan, struct glinfer_error *err)
 {
+    const struct gi_hparams_reader reader = {plan->gguf, plan->family->name, err};
     uint32_t n_expert;
     if (!plan->family->with_experts) {
         return true;
     }
-    if (!gi_hparams_u32(plan->gguf, plan->family->name, "expert_count", 0, &n_expert, err)) {
+    if (!gi_hparams_u32(&reader, "expert_count", 0, &n_expert)) {
         return false;
     }
     plan->family = n_expert > 0 ? plan->family->with_experts : plan->family;
@@ -330,7 +331,18 @@ static bool find_family(struct gi_model_plan *plan, struct glinfer_error *err)
     return choose_by_experts(plan, err);
 }
 
-// *out stays where the file has no such tensor.
+static bool read_hparams(struct gi_model_plan *plan, struct glinfer_error *err)
+{
+    const struct gi_model_family *family = plan->family;
+    const struct gi_hparams_reader reader = {plan->gguf, family->name, err};
+    plan->hparams.rope_pairing = family->rope_pairing;
+    plan->hparams.activation = family->activation;
+    return gi_hparams_read(&reader, &plan->hparams) &&
+           (!family->has_experts || gi_hparams_read_experts(&reader, &plan->hparams)) &&
+           (!family->read_hparams || family->read_hparams(&reader, &plan->hparams));
+}
+
+// Leaves *out as it is if the file has no such tensor.
 static bool find_factors(const struct gi_model_plan *plan, const char *name,
                          const struct gi_gguf_tensor **out, struct glinfer_error *err)
 {
@@ -361,7 +373,7 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
 {
     memset(plan, 0, sizeof(*plan));
     plan->gguf = gguf;
-    if (!find_family(plan, err) || !plan->family->read_hparams(gguf, &plan->hparams, err)) {
+    if (!find_family(plan, err) || !read_hparams(plan, err)) {
         goto fail;
     }
     gi_qkv_layout_init(&plan->qkv_layout, plan->hparams.n_head, plan->hparams.n_kv_head,
