@@ -297,7 +297,7 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
         }
         gi_platform_leave(gpu->platform, &saved);
     }
-    gi_paged_memory_close(gpu->pages.source);
+    gi_cuda_pages_close(gpu->pages.source);
     free(gpu->cache_dir);
     free(gpu);
 }

@@ -5,7 +5,7 @@
 #include "gpu/device/gl_ext.h"
 #include "gpu/device/settings.h"
 #include "gpu/memory/buffer.h"
-#include "platform/paged_memory.h"
+#include "platform/cuda_large_pages.h"
 
 #define GI_STAGING_SLOTS 2
 #define GI_STAGING_SIZE  (1u << 20) // bytes a slot
@@ -31,9 +31,9 @@ struct gi_gpu {
     bool is_dispatch_open; // no row of the device says whether grids should be indirect
     struct gi_gpu_persistent persistent;
     struct {
-        struct gi_paged_memory *source; // NULL: not open yet
-        uint64_t from;                  // bytes of an arena that are worth large pages
-        bool is_refused;                // there are none to be had
+        struct gi_cuda_pages *source; // NULL: not open yet
+        uint64_t from;                // bytes of an arena that are worth large pages
+        bool is_refused;              // there are none to be had
     } pages;
     char *cache_dir; // owned; NULL: no cache
     bool is_lost;

@@ -22,7 +22,7 @@ static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "GL error 0x%04x while asking for the device's UUID", error);
     }
-    gpu->pages.source = gi_paged_memory_open(uuid, err);
+    gpu->pages.source = gi_cuda_pages_open(uuid, err);
     return gpu->pages.source != NULL;
 }
 
@@ -61,7 +61,7 @@ bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer)
         return false;
     }
     const int fd = open_source(gpu, &own)
-                       ? gi_paged_memory_export(gpu->pages.source, buffer->size, &allocated, &own)
+                       ? gi_cuda_pages_export(gpu->pages.source, buffer->size, &allocated, &own)
                        : -1;
     if (fd >= 0 && import(gpu, buffer, fd, allocated, &own)) {
         gi_log_write(&gpu->log, GLINFER_LOG_DEBUG, "%llu bytes in large pages",

@@ -1,13 +1,12 @@
-// Buffers in large pages, on drivers that map their own in small ones (platform/paged_memory.h).
-// Internal to gpu/.
+// Gives buffers memory in large pages, on drivers that map their own in small ones: platform/cuda_large_pages.h allocates
+// it, and GL imports it. Internal to gpu/.
 #ifndef GI_GPU_LARGE_PAGES_H
 #define GI_GPU_LARGE_PAGES_H
 
 #include "gpu/memory/buffer.h"
 
-// Gives buffer, which has a name and a size and no storage, memory in large pages. False where there
-// is none to be had, with nothing left behind and no error: the ordinary way is open. Why is said to
-// the log, once a gpu.
+// Gives memory in large pages to a buffer that has a name and a size and no storage. Returns false where there is none
+// to be had, with nothing left behind and no error: the driver's own way is open. Logs why, once a gpu.
 bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer);
 
 #endif

@@ -3,8 +3,8 @@
 // addresses (an H200 read 4.5 GB at 2.0 TB/s instead of 3.5). What the driver's own libcuda
 // allocates (cuMemCreate) lies in large pages. The library is looked for when it is needed and
 // nothing is lost without it: no header, no link, no CUDA context.
-#ifndef GI_PLATFORM_PAGED_MEMORY_H
-#define GI_PLATFORM_PAGED_MEMORY_H
+#ifndef GI_PLATFORM_CUDA_LARGE_PAGES_H
+#define GI_PLATFORM_CUDA_LARGE_PAGES_H
 
 #include "base/error.h"
 
@@ -12,18 +12,18 @@
 
 enum { GI_UUID_SIZE = 16 }; // bytes, as GL_DEVICE_UUID_EXT and cuDeviceGetUuid give them
 
-struct gi_paged_memory;
+struct gi_cuda_pages;
 
 // Looks for the device of that UUID. Fails with UNSUPPORTED and the reason (no library, no such
 // device) and NO_MEMORY.
-struct gi_paged_memory *gi_paged_memory_open(const uint8_t uuid[GI_UUID_SIZE],
-                                             struct glinfer_error *err);
+struct gi_cuda_pages *gi_cuda_pages_open(const uint8_t uuid[GI_UUID_SIZE],
+                                         struct glinfer_error *err);
 // Accepts NULL. What was exported lives on.
-void gi_paged_memory_close(struct gi_paged_memory *memory);
+void gi_cuda_pages_close(struct gi_cuda_pages *pages);
 
 // Allocates size bytes, rounded up to whole pages (*allocated), and returns a descriptor that holds
 // them: closed by the caller or given to GL. -1 on failure: NO_MEMORY, DRIVER.
-int gi_paged_memory_export(struct gi_paged_memory *memory, uint64_t size, uint64_t *allocated,
-                           struct glinfer_error *err);
+int gi_cuda_pages_export(struct gi_cuda_pages *pages, uint64_t size, uint64_t *allocated,
+                         struct glinfer_error *err);
 
 #endif

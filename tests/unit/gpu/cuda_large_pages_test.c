@@ -1,5 +1,5 @@
-// platform/paged_memory.h against a libcuda made up here: dlopen and dlsym are wrapped.
-#include "platform/paged_memory.h"
+// platform/cuda_large_pages.h against a libcuda made up here: dlopen and dlsym are wrapped.
+#include "platform/cuda_large_pages.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <dlfcn.h>
@@ -127,11 +127,11 @@ int __wrap_dlclose(void *library)
     return 0;
 }
 
-static struct gi_paged_memory *open_device(int device, struct glinfer_error *err)
+static struct gi_cuda_pages *open_device(int device, struct glinfer_error *err)
 {
     uint8_t uuid[GI_UUID_SIZE];
     memset(uuid, device, sizeof(uuid));
-    return gi_paged_memory_open(uuid, err);
+    return gi_cuda_pages_open(uuid, err);
 }
 
 static void check_refused(int device, const char *why)
@@ -156,16 +156,16 @@ static void memory_comes_in_whole_pages_of_the_device(void **state)
     struct glinfer_error err = {0};
     uint64_t allocated;
     (void)state;
-    struct gi_paged_memory *memory = open_device(11, &err);
+    struct gi_cuda_pages *memory = open_device(11, &err);
     assert_non_null(memory);
-    const int fd = gi_paged_memory_export(memory, PAGE + 1, &allocated, &err);
+    const int fd = gi_cuda_pages_export(memory, PAGE + 1, &allocated, &err);
     assert_true(fd >= 0);
     assert_int_equal(allocated, 2 * PAGE);
     assert_int_equal(fake.created, 2 * PAGE);
     assert_int_equal(fake.location, 11);
     assert_int_equal(fake.released, 1);
     assert_int_equal(close(fd), 0);
-    gi_paged_memory_close(memory);
+    gi_cuda_pages_close(memory);
 }
 
 static void a_machine_without_the_library_is_refused(void **state)
@@ -200,17 +200,17 @@ static void a_failed_allocation_says_so(void **state)
     struct glinfer_error err = {0};
     uint64_t allocated;
     (void)state;
-    struct gi_paged_memory *memory = open_device(10, &err);
+    struct gi_cuda_pages *memory = open_device(10, &err);
     assert_non_null(memory);
     fake.create_status = OUT_OF_MEMORY;
-    assert_int_equal(gi_paged_memory_export(memory, PAGE, &allocated, &err), -1);
+    assert_int_equal(gi_cuda_pages_export(memory, PAGE, &allocated, &err), -1);
     assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
     fake.create_status = 0;
     fake.export_status = 801;
-    assert_int_equal(gi_paged_memory_export(memory, PAGE, &allocated, &err), -1);
+    assert_int_equal(gi_cuda_pages_export(memory, PAGE, &allocated, &err), -1);
     assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
     assert_int_equal(fake.released, 1);
-    gi_paged_memory_close(memory);
+    gi_cuda_pages_close(memory);
 }
 
 int main(void)
