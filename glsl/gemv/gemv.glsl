@@ -21,10 +21,10 @@
 //                  after shuffles; the first 8 * PAIRS invocations own the results. With LOOP 1
 //                  a group takes so many pairs again and again, along a run of its own. UNROLL blocks of
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
-//                  (gemv/gemv_half.glsl), with AHEAD 1 or 2 of as many blocks at a time, the next ones
-//                  asked for before (persistent/gemv_ahead.glsl).
-//                  With RESIDENT 1 groups stay for many dispatches (persistent/gemv_stay.glsl), with STREAM 1 those of
-//                  devices with subgroups (persistent/gemv_stream.glsl; else persistent/gemv_resident.glsl).
+//                  (gemv/gemv_half.glsl), with PREFETCH 1 or 2 of as many blocks at a time, the next
+//                  ones loaded before (gemv/gemv_prefetch.glsl).
+//                  With PERSISTENT 1 groups are those of a persistent program with subgroups
+//                  (persistent/gemv_persistent.glsl); one without takes the plain form.
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; gemv/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (quant/dot.glsl).
@@ -77,8 +77,8 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef LOOP
 #define LOOP 0
 #endif
-#ifndef RESIDENT
-#define RESIDENT 0
+#ifndef PERSISTENT
+#define PERSISTENT 0
 #endif
 #ifndef X_QUADS
 #define X_QUADS 0
@@ -89,15 +89,11 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef UNROLL
 #define UNROLL 1
 #endif
-#ifndef AHEAD
-#define AHEAD 0
+#ifndef PREFETCH
+#define PREFETCH 0
 #endif
 #ifndef EVEN
 #define EVEN 0
-#endif
-
-#ifndef STREAM
-#define STREAM 0
 #endif
 #ifndef BATCH
 #define BATCH 1
@@ -179,7 +175,7 @@ float gemv_inv_rms(float ssq)
 #define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
 
 // Whether each slice adds up a part of the sum of squares.
-#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && AHEAD) && !STREAM)
+#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && PREFETCH) && !PERSISTENT)
 
 #if BATCH > 1
 uint gemv_set = 0u; // of the turns of a batch, where its sums are
@@ -246,20 +242,6 @@ void gemv_share(uint lane, vec2 y, float ssq)
     barrier();
 }
 
-#ifndef TAKES
-#define TAKES 0
-#endif
-// Looks for vec4 i of the source, loaded once, until it is there: groups that stay, persistent/grid_barrier.glsl.
-#if TAKES && defined(STAGE)
-#define GEMV_TAKE(value, i, care) GRID_TAKE(value, gemv_source(i), care)
-// Of several at once: what is missing of each, and how all are loaded again.
-#define GEMV_WRONG(value, care) grid_wrong(grid_expected, value, care)
-#define GEMV_TAKE_WHILE(wrong, reload) GRID_TAKE_WHILE((wrong) != 0u, reload)
-#else
-#define GEMV_TAKE(value, i, care)
-#define GEMV_TAKE_WHILE(wrong, reload)
-#endif
-
 #if HALF
 #include "gemv/gemv_half.glsl"
 #else
@@ -281,7 +263,7 @@ vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
 // Groups begin by asking for weights. Where these lie hangs on params as little as can be: those come from memory,
 // too. EVEN says that every group has all of its pairs. Groups that loop take 1.15 times as long with a number of
 // blocks that the compiler knows.
-#if HALF && !RESIDENT && !LOOP
+#if HALF && !PERSISTENT && !LOOP
 #define GEMV_N_BLOCK uint(N_BLOCK)
 #else
 #define GEMV_N_BLOCK params.n_block
@@ -309,7 +291,7 @@ vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
     return y;
 }
 
-#if !RESIDENT
+#if !PERSISTENT
 bool gemv_has(uint pair)
 {
 #if EVEN
@@ -331,18 +313,13 @@ uint gemv_near(uint pair)
 #endif
 
 // Each file is there once: this one in front of both that use it.
-#if GEMV_NORM && ((RESIDENT && STREAM) || (HALF && AHEAD))
+#if GEMV_NORM && (PERSISTENT || (HALF && PREFETCH))
 #include "gemv/gemv_ssq.glsl"
 #endif
-#if RESIDENT
-#include "persistent/gemv_stay.glsl"
-#if STREAM
-#include "persistent/gemv_stream.glsl"
-#else
-#include "persistent/gemv_resident.glsl"
-#endif
-#elif HALF && AHEAD
-#include "persistent/gemv_ahead.glsl"
+#if PERSISTENT
+#include "persistent/gemv_persistent.glsl"
+#elif HALF && PREFETCH
+#include "gemv/gemv_prefetch.glsl"
 #else
 void gemv_pass(uint first, bool is_first_pass)
 {

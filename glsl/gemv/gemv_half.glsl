@@ -7,11 +7,11 @@
 #error "N_BLOCK: blocks of x"
 #endif
 
-// Blocks that are there at a time: all of them, where groups do not stay.
+// Blocks that are there at a time: fewer than all in persistent/gemv_persistent.glsl alone.
 #ifndef X_BLOCKS
 #define X_BLOCKS N_BLOCK
 #endif
-#define X_PARTS (X_BLOCKS < N_BLOCK) // whether they come part by part: persistent/gemv_stream.glsl
+#define X_SPLIT (X_BLOCKS < N_BLOCK)
 
 // Four quads of pairs and one with the power of two and the sums of the halves as floats; five also keep
 // neighbouring slices in different banks.
@@ -82,10 +82,7 @@ void gemv_stage(uint lane)
 {
     for (uint i = lane; i < 4u * uint(N_BLOCK); i += uint(WG_SIZE)) {
         uint at = GEMV_SOURCE + 2u * i;
-        vec4 a = gemv_source(at), b = gemv_source(at + 1u);
-        GEMV_TAKE(a, at, uvec4(grid_care))
-        GEMV_TAKE(b, at + 1u, uvec4(grid_care))
-        gemv_pair_up(i, a, b, true);
+        gemv_pair_up(i, gemv_source(at), gemv_source(at + 1u), true);
     }
     memoryBarrierShared();
     barrier();
@@ -96,9 +93,7 @@ void gemv_stage(uint lane)
     for (uint block = lane; block < uint(N_BLOCK); block += uint(WG_SIZE)) {
         vec4 x[8];
         for (int k = 0; k < 8; k++) {
-            uint at = GEMV_SOURCE + block * 8u + uint(k);
-            x[k] = gemv_source(at);
-            GEMV_TAKE(x[k], at, uvec4(grid_care))
+            x[k] = gemv_source(GEMV_SOURCE + block * 8u + uint(k));
         }
         vec2 sum = quant_sums(x);
         float largest = max(max(largest_of(x[0], x[1]), largest_of(x[2], x[3])),
@@ -134,7 +129,7 @@ float gemv_half_dot(QuantBlock w, uvec4 x[5])
 
 void gemv_read_pairs(uint block, out uvec4 x[5])
 {
-#if X_PARTS
+#if X_SPLIT
     block %= uint(X_BLOCKS);
 #endif
     uint begin = block * HALF_QUADS;

@@ -1,8 +1,8 @@
 // Scale words that hold the f16 d of two blocks, the even one low, in groups of n_word words; the
-// other words of the group follow. A kernel that asks for weights long before it needs them (STREAM) has the
-// word as it was loaded: whatever is done to it would wait for it.
-#ifdef STREAM
-#define SCALES_AS_LOADED STREAM
+// other words of the group follow. A kernel that prefetches weights (PERSISTENT) has the word as it was
+// loaded: whatever is done to it would wait for it.
+#ifdef PERSISTENT
+#define SCALES_AS_LOADED PERSISTENT
 #else
 #define SCALES_AS_LOADED 0
 #endif

@@ -12,7 +12,7 @@ void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t v
     key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
 }
 
-// Of x in shared memory, where groups stay: 18 KiB with what keeps banks apart.
+// Of x in shared memory of persistent groups: 18 KiB with what keeps banks apart.
 #define MAX_SHARED_BLOCKS 128
 
 // The kernels: the first of their programs, which follow each other as forms do, and names for tuning, in f32 and where
@@ -45,7 +45,7 @@ static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gi_gemv_
     return first + (enum gi_program_id)shape->form;
 }
 
-// Turns of groups that stay whose sums meet together: a power of two.
+// Turns of persistent groups whose sums meet together: a power of two.
 #define MAX_BATCH 4
 
 static uint32_t choose_batch(const struct gi_gemv_part *part)
@@ -73,19 +73,8 @@ static uint32_t choose_depth(const struct gi_gemv_part *part)
     const uint32_t n_two = ((part->n_block + 1) / 2 + n_slice - 1) / n_slice;
     const bool is_small = part->shape.form == GI_GEMV_FORM_F16 &&
                           part->weight->quant->n_quad <= part->weight->quant->quad_blocks;
-    const bool has_x = part->n_block <= GI_RESIDENT_BLOCKS || 4 * n_slice <= GI_RESIDENT_BLOCKS;
+    const bool has_x = part->n_block <= GI_PERSISTENT_BLOCKS || 4 * n_slice <= GI_PERSISTENT_BLOCKS;
     return is_small && has_x && has_one_turn(part) && n_two % 2 == 0 ? 2 : 1;
-}
-
-static void add_stream(struct gi_gemv_part *part)
-{
-    gi_gemv_add_define(&part->key, "STREAM", 1);
-    gi_gemv_add_define(&part->key, "ONCE", has_one_turn(part));
-    gi_gemv_add_define(&part->key, "DEPTH", choose_depth(part));
-    gi_gemv_add_define(&part->key, "BATCH", choose_batch(part));
-    if (part->shape.form == GI_GEMV_FORM_F16 && part->n_block > GI_RESIDENT_BLOCKS) {
-        gi_gemv_add_define(&part->key, "X_BLOCKS", GI_RESIDENT_BLOCKS);
-    }
 }
 
 // Which weights they are depends on what the dispatch before finds.
@@ -101,24 +90,65 @@ static bool puts_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
            (kernel == GI_GEMV_GLU && !weight->is_apart);
 }
 
-// Groups that stay ask for their first weights before what they depend on is there, unless which weights
-// they are depends on it. An invocation asks for two blocks at a time where it has several.
-static void add_resident(struct gi_gemv_part *part, const struct gi_recorder *recorder,
-                         enum gi_gemv_kernel kernel, const struct gi_weight *weight)
+// The form of glsl/persistent/gemv_persistent.glsl, which loads its first weights before what they are multiplied by is
+// there. Values past the end of x, where n_cols is no multiple of a block, are published by nobody.
+static void add_persistent(struct gi_gemv_part *part, const struct gi_weight *weight)
 {
-    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
-    gi_gemv_add_define(&part->key, "RESIDENT", !is_of_experts(kernel));
-    gi_gemv_add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
-    if (gi_gemv_streams(recorder) && !is_of_experts(kernel)) {
-        add_stream(part);
+    const bool is_half = part->shape.form == GI_GEMV_FORM_F16;
+    gi_gemv_add_define(&part->key, "PERSISTENT", 1);
+    gi_gemv_add_define(&part->key, "ONCE", has_one_turn(part));
+    gi_gemv_add_define(&part->key, "DEPTH", choose_depth(part));
+    gi_gemv_add_define(&part->key, "BATCH", choose_batch(part));
+    if (is_half && part->n_block > GI_PERSISTENT_BLOCKS) {
+        gi_gemv_add_define(&part->key, "X_BLOCKS", GI_PERSISTENT_BLOCKS);
     }
-    if (part->shape.form == GI_GEMV_FORM_F16 || part->n_block <= MAX_SHARED_BLOCKS) {
+    if (!is_half && part->n_block <= MAX_SHARED_BLOCKS) {
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
-        part->consumes = weight->n_cols % GI_QUANT_BLOCK == 0; // nobody publishes what is past x
+    }
+    if (is_half || part->n_block <= MAX_SHARED_BLOCKS) {
+        part->consumes = weight->n_cols % GI_QUANT_BLOCK == 0;
         gi_gemv_add_define(&part->key, "TAKES", part->consumes);
     }
-    part->publishes = puts_all(kernel, weight) ? GI_PUBLISH_ALL : GI_PUBLISH_NONE;
-    gi_gemv_add_define(&part->key, "PUTS", part->publishes);
+}
+
+// Products in f16, UNROLL blocks at a time or, where slices have many blocks, as they are prefetched. Experts have fewer
+// pairs than the part.
+static void add_half(struct gi_gemv_part *part, enum gi_gemv_kernel kernel)
+{
+    const struct gi_gemv_shape *shape = &part->shape;
+    gi_gemv_add_define(&part->key, "PREFETCH",
+                       gi_gemv_prefetch(shape, part->n_pair, part->n_block));
+    gi_gemv_add_define(&part->key, "EVEN",
+                       !is_of_experts(kernel) && part->n_pair % shape->pairs == 0 &&
+                           !gi_gemv_is_looping(shape, part->n_pair));
+}
+
+// The defines of a form that splits k. An invocation of a persistent group loads two blocks at a time where it has
+// several.
+static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                      enum gi_gemv_kernel kernel, const struct gi_weight *weight)
+{
+    const bool is_half = part->shape.form == GI_GEMV_FORM_F16;
+    const bool is_persistent = gi_gemv_is_persistent(recorder) && !is_of_experts(kernel);
+    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
+    if (gi_gemv_is_looping(&part->shape, part->n_pair)) {
+        gi_gemv_add_define(&part->key, "LOOP", 1);
+    }
+    if (is_half) {
+        gi_gemv_add_define(&part->key, "HALF", 1);
+        gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
+    }
+    if (recorder->wg_size) {
+        gi_gemv_add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
+        part->publishes = puts_all(kernel, weight) ? GI_PUBLISH_ALL : GI_PUBLISH_NONE;
+        gi_gemv_add_define(&part->key, "PUTS", part->publishes);
+    } else if (is_half) {
+        gi_gemv_add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
+        add_half(part, kernel);
+    }
+    if (is_persistent) {
+        add_persistent(part, weight);
+    }
 }
 
 void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
@@ -137,34 +167,19 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         .n_cols = weight->n_cols,
     };
     part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
-    if (recorder->wg_size && is_of_experts(kernel) && part->n_block > GI_RESIDENT_BLOCKS) {
+    if (recorder->wg_size && part->n_block > GI_PERSISTENT_BLOCKS &&
+        (is_of_experts(kernel) || !gi_gemv_is_persistent(recorder))) {
         part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
     }
     part->key.id = choose_program(recorder->gpu, kernel, &part->shape);
     part->key.quant = weight_part->quant->type;
     gi_gemv_add_define(&part->key, "WG_SIZE", part->shape.wg_size);
     gi_gemv_add_define(&part->key, "PAIRS", part->shape.pairs);
-    if (gi_gemv_is_looping(&part->shape, part->n_pair)) {
-        gi_gemv_add_define(&part->key, "LOOP", 1);
-    }
-    if (part->shape.form == GI_GEMV_FORM_F16) {
-        gi_gemv_add_define(&part->key, "HALF", 1);
-    }
-    if (part->shape.form == GI_GEMV_FORM_F16 && !recorder->wg_size) {
-        gi_gemv_add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
-        gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
-        gi_gemv_add_define(&part->key, "AHEAD",
-                           gi_gemv_ahead(&part->shape, part->n_pair, part->n_block));
-        // Experts have fewer pairs than the part.
-        gi_gemv_add_define(&part->key, "EVEN",
-                           !is_of_experts(kernel) && part->n_pair % part->shape.pairs == 0 &&
-                               !gi_gemv_is_looping(&part->shape, part->n_pair));
+    if (gi_gemv_is_split(&part->shape)) {
+        add_split(part, recorder, kernel, weight);
     }
     if (gi_gemv_has_dot(&part->shape)) {
         gi_gemv_add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
-    }
-    if (recorder->wg_size) {
-        add_resident(part, recorder, kernel, weight);
     }
     gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }

@@ -109,7 +109,7 @@ bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair)
 }
 
 // Groups of 1,024 have registers for one block; where a slice of k has few blocks all are better loaded at once.
-uint32_t gi_gemv_ahead(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
+uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
     if (shape->form != GI_GEMV_FORM_F16 || n_block < 4 * n_slice ||
@@ -138,50 +138,33 @@ void gi_gemv_partial_rows(const struct gi_gemv_shape *shape, uint32_t n_pair, ui
 // What the end of a turn takes, in blocks of a pair.
 #define TURN_END 40u
 
-// Turns of groups that stay, in blocks of a pair.
+// What a persistent group's turns take, in blocks of a pair.
 static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_turn = divide_up(divide_up(n_pair, shape->pairs), shape->max_groups);
     return n_turn * (shape->pairs * n_block + TURN_END);
 }
 
-// As many pairs a group at a time as make all end together soonest.
-static void choose_stream_pairs(struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
-{
-    struct gi_gemv_shape other = *shape;
-    for (other.pairs = 2; other.pairs <= 8; other.pairs *= 2) {
-        if (turns_cost(&other, n_pair, n_block) < turns_cost(shape, n_pair, n_block)) {
-            *shape = other;
-        }
-    }
-}
-
-// For groups of one size that stay: as many pairs a group as let all groups work at once, but no fewer
-// than eight slices of k, and then groups that loop.
-static struct gi_gemv_shape resident_shape(const struct gi_recorder *recorder,
-                                           const struct gi_weight_part *part, uint32_t n_block)
+// Returns the shape for persistent groups: as many pairs a turn as make all groups end together soonest.
+static struct gi_gemv_shape persistent_shape(const struct gi_recorder *recorder,
+                                             const struct gi_weight_part *part, uint32_t n_block)
 {
     struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->wg_size, 1, recorder->n_wg};
     const uint32_t n_pair = part->n_rows / 16;
-    const bool is_stream = gi_gemv_streams(recorder);
-    const uint32_t n_kept =
-        is_stream && n_block > GI_RESIDENT_BLOCKS ? GI_RESIDENT_BLOCKS : n_block;
-    if (!recorder->is_half || n_kept > GI_RESIDENT_BLOCKS ||
-        !is_possible(&shape, recorder, part, n_kept)) {
+    const uint32_t n_kept = n_block > GI_PERSISTENT_BLOCKS ? GI_PERSISTENT_BLOCKS : n_block;
+    if (!recorder->is_half || !is_possible(&shape, recorder, part, n_kept)) {
         shape.form = GI_GEMV_FORM_SPLIT;
     }
-    if (is_stream) {
-        choose_stream_pairs(&shape, n_pair, n_block);
-        return shape;
-    }
-    while (n_pair > shape.pairs * shape.max_groups && shape.pairs < 8 &&
-           shape.wg_size >= 2 * 8 * 8 * shape.pairs) {
-        shape.pairs *= 2;
+    struct gi_gemv_shape other = shape;
+    for (other.pairs = 2; other.pairs <= 8; other.pairs *= 2) {
+        if (turns_cost(&other, n_pair, n_block) < turns_cost(&shape, n_pair, n_block)) {
+            shape = other;
+        }
     }
     return shape;
 }
 
-bool gi_gemv_streams(const struct gi_recorder *recorder)
+bool gi_gemv_is_persistent(const struct gi_recorder *recorder)
 {
     return recorder->wg_size > 0 &&
            gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
@@ -209,7 +192,7 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
     const struct gi_gpu *gpu = recorder->gpu;
     struct gi_gemv_shape shape;
     if (recorder->wg_size) {
-        return resident_shape(recorder, part, n_block);
+        return persistent_shape(recorder, part, n_block);
     }
     if ((is_shape_asked(gpu, &shape) && is_possible(&shape, recorder, part, n_block)) ||
         (gi_gemv_shape_parse(gi_tuning_find(recorder->tuning, key), &shape) &&

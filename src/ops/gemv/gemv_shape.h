@@ -7,9 +7,9 @@
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
-// Blocks of x in pairs of halves that groups that stay have in shared memory at a time: 20 KiB of what all stages of
+// Blocks of x in pairs of halves that persistent groups have in shared memory at a time: 20 KiB of what all stages of
 // a program share.
-#define GI_RESIDENT_BLOCKS 256u
+#define GI_PERSISTENT_BLOCKS 256u
 
 // Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else the class
 // table's; what the device cannot run is passed over. Where the recorder collects sites *site is set to the
@@ -22,8 +22,8 @@ struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
 // Whether the part's products may be taken in f16. Its shapes are then tuned apart from those of sessions in f32.
 bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);
 
-// Whether groups stay, and have the form of persistent/gemv_stream.glsl. That needs subgroups.
-bool gi_gemv_streams(const struct gi_recorder *recorder);
+// True if groups are persistent and have subgroups: they take the form of glsl/persistent/gemv_persistent.glsl.
+bool gi_gemv_is_persistent(const struct gi_recorder *recorder);
 
 // Whether k is split across lanes.
 static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)
@@ -46,8 +46,8 @@ uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
 // Whether a group takes pairs again and again: not where max_groups are enough for one pass.
 bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair);
-// Blocks that a slice of k asks for before it works on as many others, 0: it does not. glsl/persistent/gemv_ahead.glsl.
-uint32_t gi_gemv_ahead(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block);
+// Blocks that a slice of k loads before it works on as many others, 0: it does not. glsl/gemv/gemv_prefetch.glsl.
+uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block);
 // Results of a reduction that a part leaves: one a group, or, where groups are too small for a barrier to
 // pay, one an invocation.
 uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair);

@@ -1,13 +1,11 @@
-// gemv_run for GEMV_SPLIT 1 with HALF and AHEAD: slices that have many blocks. A slice takes AHEAD blocks a turn,
-// one or two neighbouring ones, which share words of scales; N_BLOCK is then even. Where it has many it asks for
-// those of the next turn before it works on those that have come. The sum of squares is added up by all
-// invocations while x is staged, not by each slice when its work is done. No LOOP: groups that loop take 1.2 times
-// as long so.
+// gemv_run for GEMV_SPLIT 1 with HALF and PREFETCH: slices that have many blocks. A slice takes PREFETCH blocks a turn,
+// one or two neighbouring ones, which share words of scales; N_BLOCK is then even. Where it has many it loads those of
+// the next turn before it works on those that have come. The sum of squares is added up by all invocations while x is
+// staged, not by each slice when its work is done. No LOOP: groups that loop take 1.2 times as long so.
 //
 // More at a time costs registers, and with them groups that run at once: of 1,024 invocations each has room for
-// one block. gate_up of an 8B model, 28672 x 4096 of q4_0 in groups of 256, on an H200, us with the dispatch: 24.0
-// with two blocks, 22.7 with the next two asked for ahead, 27.2 with four blocks; 20.8 without the products.
-#define N_STEP (N_BLOCK / AHEAD)
+// one block (glsl/measurements.md).
+#define N_STEP (N_BLOCK / PREFETCH)
 #define N_TURN ((N_STEP + N_SLICE - 1) / N_SLICE)
 #define IS_RAGGED (N_STEP % N_SLICE != 0)
 #define IS_LONG (N_TURN >= 4)
@@ -21,12 +19,12 @@ void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a,
 #endif
 
 // Asks for a step's blocks of both tiles, for those of the last step in place of what is past it.
-void gemv_load_step(uint step, uvec2 tiles, uint row, out QuantBlock w[2 * AHEAD])
+void gemv_load_step(uint step, uvec2 tiles, uint row, out QuantBlock w[2 * PREFETCH])
 {
 #if IS_RAGGED
     step = min(step, uint(N_STEP) - 1u);
 #endif
-#if AHEAD == 2
+#if PREFETCH == 2
     quant_load_two(tiles.x, step, uint(N_STEP), row, w[0], w[1]);
     quant_load_two(tiles.y, step, uint(N_STEP), row, w[2], w[3]);
 #else
@@ -35,7 +33,7 @@ void gemv_load_step(uint step, uvec2 tiles, uint row, out QuantBlock w[2 * AHEAD
 #endif
 }
 
-vec2 gemv_dot_step(uint step, QuantBlock w[2 * AHEAD])
+vec2 gemv_dot_step(uint step, QuantBlock w[2 * PREFETCH])
 {
 #if IS_RAGGED
     bool is_there = step < uint(N_STEP);
@@ -43,7 +41,7 @@ vec2 gemv_dot_step(uint step, QuantBlock w[2 * AHEAD])
 #else
     const bool is_there = true;
 #endif
-#if AHEAD == 2
+#if PREFETCH == 2
     vec2 y = gemv_dots(2u * step, w[0], w[2]) + gemv_dots(2u * step + 1u, w[1], w[3]);
 #else
     vec2 y = gemv_dots(step, w[0], w[1]);
@@ -85,7 +83,7 @@ void gemv_run()
     uint first = gl_WorkGroupID.x * uint(PAIRS);
     // All that the first blocks need is asked for before anything is waited for.
     uvec2 tiles = gemv_tiles(gemv_near(first + lane / uint(8 * N_SLICE)));
-    QuantBlock w[2 * AHEAD];
+    QuantBlock w[2 * PREFETCH];
     gemv_load_step(slice, tiles, row, w);
     gemv_share_ssq(lane, gemv_lane_ssq(lane));
     gemv_stage(lane);
@@ -96,7 +94,7 @@ void gemv_run()
     }
     vec2 y = vec2(0.0);
 #if IS_LONG
-    QuantBlock next[2 * AHEAD];
+    QuantBlock next[2 * PREFETCH];
     for (uint turn = 0u; turn + 1u < uint(N_TURN); turn++) {
         gemv_load_step(slice + (turn + 1u) * uint(N_SLICE), tiles, row, next);
         y += gemv_dot_step(slice + turn * uint(N_SLICE), w);

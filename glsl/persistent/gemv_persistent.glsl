@@ -1,27 +1,175 @@
-// gemv_run for groups that stay (persistent/gemv_stay.glsl), GEMV_SPLIT 1 with RESIDENT 1 and STREAM 1; needs SUBGROUP. A slice
-// has the weights of a block (UNROLL 1, if that is all that it has), or DEPTH times (1 or 2) two neighbouring ones that
-// share their scales (UNROLL 2), on their way to registers while it works on those before, and the first ones before
-// the barrier in front of the stage. ONCE 1 says that no group takes a second turn. The sums of BATCH turns meet at
-// once, so that subgroups do not wait for each other after each. With HALF a group has X_BLOCKS blocks of x at a time.
+// gemv_run for persistent groups: GEMV_SPLIT 1 with PERSISTENT 1; needs SUBGROUP. A group works out PAIRS pairs a turn,
+// along a run of its own.
 //
-// What is taken by its tags, x and the parts of its sum of squares, is asked for at once and reloaded at once: a way to
-// memory for all of it, not for each.
+// A slice has the weights of a block (UNROLL 1, if that is all that it has), or DEPTH times (1 or 2) two neighbouring
+// ones that share their scales (UNROLL 2), on their way to registers while it works on those before, and the first ones
+// before the barrier in front of the stage. ONCE 1 says that no group takes a second turn. The sums of BATCH turns meet
+// at once, so that subgroups do not wait for each other after each.
+//
+// A group copies x into shared memory: with HALF in pairs of halves (gemv/gemv_half.glsl), X_BLOCKS blocks of it at a
+// time, else where N_BLOCK, params.n_block, is given. With TAKES x and the parts of its sum of squares are consumed by
+// their tags: they are loaded at once and reloaded at once, so that all of it costs one way to memory.
 //
 // Loops over blocks must stay loops: all stages of a program together have to fit a GPU's cache of instructions.
-//
-// glinfer bench -p 0 -n 128 on an H200, 132 groups, tokens/s, as persistent/gemv_resident.glsl and as this:
-//   SmolLM2-135M   256: 3,167   3,610      Qwen3-0.6B     256: 1,815   512: 2,232
-//   Llama-3.2-1B   256: 1,976   512: 2,270
+#define STAGE_AHEAD
+
 #ifndef DEPTH
 #define DEPTH 1
 #endif
 #ifndef ONCE
 #define ONCE 0
 #endif
+#ifndef N_BLOCK
+#define N_BLOCK 0
+#endif
+#ifndef TAKES
+#define TAKES 0
+#endif
+
+#if TAKES && defined(STAGE)
+// Loads vec4 i of the source, which was loaded once, until it has the tag (persistent/grid_barrier.glsl).
+#define GEMV_TAKE(value, i, care) GRID_TAKE(value, gemv_source(i), care)
+// The same of several at once: what is missing of each, and how all are loaded again.
+#define GEMV_WRONG(value, care) grid_wrong(grid_expected, value, care)
+#define GEMV_TAKE_WHILE(wrong, reload) GRID_TAKE_WHILE((wrong) != 0u, reload)
+#else
+#define GEMV_TAKE(value, i, care)
+#define GEMV_TAKE_WHILE(wrong, reload)
+#endif
+
+//-- x ---------------------------------------------------------------------------------------------
+
+#if HALF
+#define gemv_copy_x(lane)
+#elif N_BLOCK
+#define X_STRIDE 9u // vec4 from block to block: slices of a subgroup read different banks
+
+shared vec4 gemv_x_quads[N_BLOCK * 9];
+
+void gemv_copy_x(uint lane)
+{
+    for (uint i = lane; i < uint(N_BLOCK * 8); i += uint(WG_SIZE)) {
+        vec4 x = gemv_source(GEMV_SOURCE + i);
+        GEMV_TAKE(x, GEMV_SOURCE + i, uvec4(grid_care))
+        gemv_x_quads[i / 8u * X_STRIDE + i % 8u] = x;
+    }
+    memoryBarrierShared();
+    barrier();
+}
+
+vec2 gemv_read_x(uint block, out vec4 x[8])
+{
+    uint i = block * X_STRIDE;
+    x[0] = gemv_x_quads[i];
+    x[1] = gemv_x_quads[i + 1u];
+    x[2] = gemv_x_quads[i + 2u];
+    x[3] = gemv_x_quads[i + 3u];
+    x[4] = gemv_x_quads[i + 4u];
+    x[5] = gemv_x_quads[i + 5u];
+    x[6] = gemv_x_quads[i + 6u];
+    x[7] = gemv_x_quads[i + 7u];
+    return quant_sums(x);
+}
+#else
+#define gemv_copy_x(lane)
+#define gemv_read_x(block, x) gemv_load(block, x)
+#endif
+
+// A block of x as dot products want it: in pairs of halves, or as it is.
+#if HALF
+struct GemvX {
+    uvec4 quads[5];
+};
+
+GemvX gemv_block(uint block)
+{
+    GemvX x;
+    gemv_read_pairs(block, x.quads);
+    return x;
+}
+
+float gemv_dot(QuantBlock w, GemvX x)
+{
+    return gemv_half_dot(w, x.quads);
+}
+#else
+struct GemvX {
+    vec4 quads[8];
+    vec2 sum;
+};
+
+GemvX gemv_block(uint block)
+{
+    GemvX x;
+    x.sum = gemv_read_x(block, x.quads);
+    return x;
+}
+
+float gemv_dot(QuantBlock w, GemvX x)
+{
+    return quant_dot(w, x.quads, x.sum);
+}
+#endif
+
+//-- pairs -----------------------------------------------------------------------------------------
+
+uint gemv_turns()
+{
+    uint n_pass = (params.n_pair + uint(PAIRS) - 1u) / uint(PAIRS);
+    return (n_pass + gl_NumWorkGroups.x - 1u) / gl_NumWorkGroups.x;
+}
+
+uint gemv_slice()
+{
+    return gl_LocalInvocationIndex / 8u % uint(N_SLICE);
+}
+
+// Pairs past the last one, of groups without work, take the place of others: every value is set in all
+// groups, so that no register holds an old one in between. Of several, so that not all ask for the same; no remainder,
+// since this stands in front of the first weights.
+uint gemv_some_pair(uint pair)
+{
+    return pair < params.n_pair ? pair : min(pair & 15u, params.n_pair - 1u);
+}
+
+// The tiles of this slice's pair in a turn that begins at pair `first`.
+uvec2 gemv_some_tiles(uint first)
+{
+    return gemv_tiles(gemv_some_pair(first + gl_LocalInvocationIndex / uint(8 * N_SLICE)));
+}
+
+// What results of a batch of turns need of weights.
+void gemv_prefetch_aux(uint first)
+{
+    uint lane = gl_LocalInvocationIndex;
+    gemv_fetch(gemv_some_pair(first + lane / 8u % uint(PAIRS * BATCH)), lane % 8u);
+}
+
+// Loads the first weights of a turn.
+void gemv_prefetch_weights(uint first);
+
+// In registers alone: the stage before may still be at its shared memory.
+void ahead()
+{
+    uint first = gl_WorkGroupID.x * gemv_turns() * uint(PAIRS);
+    gemv_prefetch_weights(first);
+    gemv_prefetch_aux(first);
+}
 
 //-- the sum of squares ----------------------------------------------------------------------------
 
 #if GEMV_NORM
+// Of four of the parts of the sum of squares those that there are.
+uvec4 gemv_ssq_bits(uint i, uint bits)
+{
+    return mix(uvec4(0u), uvec4(bits), lessThan(i * 4u + uvec4(0u, 1u, 2u, 3u), uvec4(params.n_ssq)));
+}
+
+vec4 gemv_ssq_quad(uint i)
+{
+    return gemv_source(params.ssq + min(i, (params.n_ssq - 1u) / 4u));
+}
+
 float gemv_ssq_sum(uint i, vec4 v)
 {
     v = uintBitsToFloat(floatBitsToUint(v) & gemv_ssq_bits(i, 0xFFFFFFFFu));
@@ -139,7 +287,7 @@ void gemv_stage_x(uint lane, uint begin)
     barrier();
 }
 #else
-#define X_PARTS 0
+#define X_SPLIT 0
 
 void gemv_stage_x(uint lane, uint begin)
 {
@@ -169,13 +317,13 @@ struct GemvWeights {
     QuantBlock a, b;
 };
 
-GemvWeights gemv_ahead;
+GemvWeights gemv_next;
 
-void gemv_load_ahead(uint first)
+void gemv_prefetch_weights(uint first)
 {
     uint row = gl_LocalInvocationIndex % 8u, at = min(gemv_slice(), params.n_block - 1u);
     uvec2 tiles = gemv_some_tiles(first);
-    gemv_ahead = GemvWeights(quant_load(tiles.x, at, params.n_block, row),
+    gemv_next = GemvWeights(quant_load(tiles.x, at, params.n_block, row),
                              quant_load(tiles.y, at, params.n_block, row));
 }
 #else
@@ -185,9 +333,9 @@ struct GemvWeights {
 };
 
 // Of the next DEPTH twos of a slice.
-GemvWeights gemv_ahead_0;
+GemvWeights gemv_next_0;
 #if DEPTH > 1
-GemvWeights gemv_ahead_1;
+GemvWeights gemv_next_1;
 #endif
 
 #define SPAN uint(DEPTH * N_SLICE) // twos
@@ -211,12 +359,12 @@ GemvWeights gemv_weights(uint two, uvec2 tiles)
     return w;
 }
 
-void gemv_load_ahead(uint first)
+void gemv_prefetch_weights(uint first)
 {
     uvec2 tiles = gemv_some_tiles(first);
-    gemv_ahead_0 = gemv_weights(gemv_slice(), tiles);
+    gemv_next_0 = gemv_weights(gemv_slice(), tiles);
 #if DEPTH > 1
-    gemv_ahead_1 = gemv_weights(gemv_slice() + uint(N_SLICE), tiles);
+    gemv_next_1 = gemv_weights(gemv_slice() + uint(N_SLICE), tiles);
 #endif
 }
 #endif
@@ -250,14 +398,14 @@ vec2 gemv_span(uint begin, uint next, uvec2 tiles, bool is_end)
 {
     begin += gemv_slice();
     next += gemv_slice();
-    vec2 y = gemv_two_dots(begin, gemv_ahead_0);
+    vec2 y = gemv_two_dots(begin, gemv_next_0);
     if (!is_end) {
-        gemv_ahead_0 = gemv_weights(next, tiles);
+        gemv_next_0 = gemv_weights(next, tiles);
     }
 #if DEPTH > 1
-    y += gemv_two_dots(begin + uint(N_SLICE), gemv_ahead_1);
+    y += gemv_two_dots(begin + uint(N_SLICE), gemv_next_1);
     if (!is_end) {
-        gemv_ahead_1 = gemv_weights(next + uint(N_SLICE), tiles);
+        gemv_next_1 = gemv_weights(next + uint(N_SLICE), tiles);
     }
 #endif
     return y;
@@ -276,7 +424,7 @@ vec2 gemv_turn(uint first, bool is_first, bool is_last)
     uint end = (params.n_block + 1u) / 2u + (params.n_pair >> 31u);
     for (uint begin = 0u; begin < end; begin += SPAN) {
         bool is_turn_end = begin + SPAN >= end;
-#if X_PARTS
+#if X_SPLIT
         if (2u * begin % uint(X_BLOCKS) == 0u && (begin > 0u || !is_first)) {
             barrier(); // x is read no more
             gemv_stage_x(gl_LocalInvocationIndex, 2u * begin);
@@ -316,9 +464,9 @@ void gemv_run()
     for (uint i = 0u; i < turns; i++) {
         bool is_last = i + 1u == turns;
 #if UNROLL == 1
-        GemvWeights w = gemv_ahead;
+        GemvWeights w = gemv_next;
         if (!is_last) {
-            gemv_load_ahead(first + uint(PAIRS));
+            gemv_prefetch_weights(first + uint(PAIRS));
         }
         vec2 y = vec2(0.0);
         if (gemv_slice() < params.n_block) {
@@ -341,7 +489,7 @@ void gemv_run()
             if (!is_last) {
                 batch = first;
                 is_owner = lane < uint(GEMV_OWNERS) && batch + lane / 8u < end;
-                gemv_fetch_ahead(batch);
+                gemv_prefetch_aux(batch);
                 if (is_owner) {
                     gemv_prepare(batch + lane / 8u, row);
                 }
