@@ -35,16 +35,7 @@ layout(local_size_x = 128) in;
 layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
 layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_head, n_kv_head, n_ctx, q_stride;
-    uint k, v, out_stride; // k, v in words of 16 bytes, their scales in uints
-    float scale;
-    uint window;
-    float softcap;
-    uint k_scale, v_scale;
-} params;
-
+#include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 
 shared vec4 kv_tile[TILE * CHUNK_QUADS];

@@ -33,16 +33,7 @@ layout(local_size_x = 256) in;
 #include "gemm/half_rows_store.glsl"
 layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_head, n_kv_head, n_ctx, q_stride;
-    uint k, v, out_stride; // k, v in words of 16 bytes
-    float scale;
-    uint window;
-    float softcap;
-    uint k_scale, v_scale;
-} params;
-
+#include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 
 shared uvec4 q_tile[uint(CHUNKS) * TOKENS * WORDS]; // (chunk, token, word)

@@ -24,16 +24,7 @@
 
 layout(local_size_x = 8) in;
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_head, n_kv_head, n_ctx, max_range;
-    uint k, v, partial, counter; // k, v in words of 16 bytes, their scales in uints
-    float scale;
-    uint window;
-    float softcap;
-    uint k_scale, v_scale;
-} params;
-
+#include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 
 // What an invocation's keys give, for each head.

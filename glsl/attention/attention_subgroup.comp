@@ -39,16 +39,7 @@
 
 layout(local_size_x = WG_SIZE) in;
 
-layout(std140, binding = 0) uniform Params
-{
-    uint n_head, n_kv_head, n_ctx, max_range;
-    uint k, v, partial, counter; // k, v in words of 16 bytes, their scales in uints
-    float scale;
-    uint window;
-    float softcap;
-    uint k_scale, v_scale;
-} params;
-
+#include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 
 // Results of subgroups, or of every N_MERGE-th range: (N_PART, HEADS, N_QUAD) sums; of each head the

@@ -1,9 +1,9 @@
 // Eight elements of a cached key or value. A kernel that includes this file declares the layer's range
-// (binding 3) through it; with TEXELS 1 it reads through a buffer texture, and with CACHE_APART it declares cache_word
-// itself. Rows are of HEAD_DIM elements:
-//   f16   pairs, an vec8 a word of 16 bytes
-//   f32   two words an vec8
-//   q8_0  bytes, two vec8s a word; scales apart, an f16 for 32 elements, two in a uint, as many uints a
+// (binding 3) through it; with TEXELS 1 it reads through a buffer texture, and with CACHE_DECLARED it declares
+// cache_word itself. Rows are of HEAD_DIM elements:
+//   f16   pairs, a vec8 a word of 16 bytes
+//   f32   two words a vec8
+//   q8_0  bytes, two vec8s a word; scales elsewhere, an f16 for 32 elements, two in a uint, as many uints a
 //         row as take it. An element is its byte times its scale.
 #include "attention/cache_type.glsl"
 
@@ -18,7 +18,7 @@ uvec4 cache_word(uint i)
 {
     return texelFetch(cache_texels, int(i));
 }
-#elif !defined(CACHE_APART)
+#elif !defined(CACHE_DECLARED)
 layout(std430, binding = 3) restrict readonly buffer Cache { uvec4 cache[]; };
 
 uvec4 cache_word(uint i)
@@ -42,7 +42,7 @@ vec4 cache_bytes(uint w)
                             w & 0xFF000000u)));
 }
 
-// Scale of an vec8, times 2^-24; begin counts uints.
+// Returns the scale of a vec8, times 2^-24; begin counts uints.
 float cache_scale(uint begin, uint row, uint vec8)
 {
     uint i = begin + row * uint((HEAD_DIM + 63) / 64) + vec8 / 8u;
@@ -50,11 +50,11 @@ float cache_scale(uint begin, uint row, uint vec8)
     return (vec8 & 4u) == 0u ? scales.x * (1.0 / 16777216.0) : scales.y * (1.0 / 16777216.0);
 }
 
-// An vec8 as the cache has it, so that many can be asked for before one is waited for: f16 in first, f32 in
+// Fetches a vec8 as the cache has it, so that many loads can be issued before the first is waited for: f16 in first, f32 in
 // both, q8_0 with its bytes in first.xy and their scale in first.z. Vec8 `vec8` of row `row`; data
 // counts words of 16 bytes. No struct: NVIDIA's compiler keeps an array of those in memory.
 void fetch_vec8(int type, uint data, uint scales, uint row, uint vec8, out uvec4 first,
-                 out uvec4 second)
+                out uvec4 second)
 {
     second = uvec4(0u);
     if (type == CACHE_Q8_0) {

@@ -6,7 +6,7 @@
 #define GI_GRAPH_GRAPH_H
 
 #include "graph/weight_spec.h"
-#include "ops/attention/attention_resident.h"
+#include "ops/attention/attention_persistent.h"
 #include "ops/embed/embed.h"
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"

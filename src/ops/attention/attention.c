@@ -1,7 +1,7 @@
 #include "ops/attention/attention.h"
 
 #include "base/round.h"
-#include "ops/attention/attention_resident.h"
+#include "ops/attention/attention_persistent.h"
 #include "ops/gemm/batch_class.h"
 #include "ops/gemm/half_rows.h"
 #include "ops/gemv/gemv.h"
@@ -206,7 +206,7 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
     return shape;
 }
 
-// What groups that stay take where they have no form of their own (ops/attention/attention_resident.h) is the last.
+// The last form is also that of persistent steps where ops/attention/attention_persistent.h has none.
 static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
                                            const struct gi_kv_layer *layer)
 {
@@ -255,7 +255,7 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
     return gi_gemv_wants_sums(recorder->gpu) && layer->head_dim % 16 == 0 &&
-           !gi_attention_resident_suits(recorder, layer) &&
+           !gi_attention_persistent_suits(recorder, layer) &&
            choose_step_shape(recorder, layer).program == GI_PROGRAM_ATTENTION;
 }
 
@@ -285,26 +285,34 @@ static struct gi_program_key step_key(const struct gi_recorder *recorder,
     return key;
 }
 
-struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
-                                                    const struct gi_score_rule *rule,
-                                                    const struct gi_attention_scratch *scratch,
-                                                    uint32_t max_range)
+// Returns what the kernels of steps and of batches have in common.
+static struct gi_attention_params common_params(const struct gi_kv_layer *layer,
+                                                const struct gi_score_rule *rule)
 {
     return (struct gi_attention_params){
         .n_head = layer->n_head,
         .n_kv_head = layer->n_kv_head,
         .n_ctx = layer->n_ctx,
-        .max_range = max_range,
+        .window = rule->window,
         .k = layer->k / 4,
         .v = layer->v / 4,
-        .partial = scratch->partial,
-        .counter = scratch->counter,
-        .scale = rule->scale,
-        .window = rule->window,
-        .softcap = rule->softcap,
         .k_scale = layer->k_scale,
         .v_scale = layer->v_scale,
+        .scale = rule->scale,
+        .softcap = rule->softcap,
     };
+}
+
+struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
+                                                    const struct gi_score_rule *rule,
+                                                    const struct gi_attention_scratch *scratch,
+                                                    uint32_t max_range)
+{
+    struct gi_attention_params params = common_params(layer, rule);
+    params.max_range = max_range;
+    params.partial = scratch->partial;
+    params.counter = scratch->counter;
+    return params;
 }
 
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
@@ -312,8 +320,8 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
 {
     check_layer(layer);
-    if (gi_attention_resident_suits(recorder, layer)) {
-        return gi_op_attention_resident(recorder, label, layer, rule, scratch, err);
+    if (gi_attention_persistent_suits(recorder, layer)) {
+        return gi_op_attention_persistent(recorder, label, layer, rule, scratch, err);
     }
     const struct step_shape shape = choose_step_shape(recorder, layer);
     const struct gi_program_key key = step_key(recorder, layer, rule, &shape);
@@ -381,20 +389,9 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                                     : (struct gi_define){"KEYS", (int32_t)shape.keys},
                     {"VECTORS", (int32_t)shape.vectors}},
     };
-    const struct gi_attention_batch_params params = {
-        .n_head = layer->n_head,
-        .n_kv_head = layer->n_kv_head,
-        .n_ctx = layer->n_ctx,
-        .q_stride = q->stride,
-        .k = layer->k / 4,
-        .v = layer->v / 4,
-        .out_stride = out->stride,
-        .scale = rule->scale,
-        .window = rule->window,
-        .softcap = rule->softcap,
-        .k_scale = layer->k_scale,
-        .v_scale = layer->v_scale,
-    };
+    struct gi_attention_params params = common_params(layer, rule);
+    params.q_stride = q->stride;
+    params.out_stride = out->stride;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {out->range,                    q->range, {0}, layer->range},

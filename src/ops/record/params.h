@@ -45,8 +45,7 @@
     X(HALF_ROWS, half_rows)                                                                        \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
-    X(ATTENTION_RESIDENT, attention_resident)                                                      \
-    X(ATTENTION_QKV, attention_qkv)                                                                \
+    X(ATTENTION_PERSISTENT, attention_persistent)                                                  \
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_WIDE, attention_wide)                                                              \
@@ -298,58 +297,42 @@
     X(uint32_t, act_begin)                                                                         \
     X(uint32_t, n_column)
 
-// k and v in words of 16 bytes of the layer's range, partial and counter in floats of the scratch.
+// Of all kernels of attention. k and v in words of 16 bytes of the layer's range, their scales in uints, partial and
+// counter in floats of the scratch, strides in floats.
 #define GI_PARAMS_ATTENTION(X)                                                                     \
     X(uint32_t, n_head)                                                                            \
     X(uint32_t, n_kv_head)                                                                         \
     X(uint32_t, n_ctx)                                                                             \
-    X(uint32_t, max_range)                                                                         \
+    X(uint32_t, window)                                                                            \
     X(uint32_t, k)                                                                                 \
     X(uint32_t, v)                                                                                 \
+    X(uint32_t, k_scale)                                                                           \
+    X(uint32_t, v_scale)                                                                           \
+    X(float, scale)                                                                                \
+    X(float, softcap)                                                                              \
+    X(uint32_t, max_range) /* of a decode step */                                                  \
     X(uint32_t, partial)                                                                           \
     X(uint32_t, counter)                                                                           \
-    X(float, scale)                                                                                \
-    X(uint32_t, window)                                                                            \
-    X(float, softcap)                                                                              \
-    X(uint32_t, k_scale)                                                                           \
-    X(uint32_t, v_scale)
-
-#define GI_PARAMS_ATTENTION_SUBGROUP(X) GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_RESIDENT(X) GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_ROW(X)      GI_PARAMS_ATTENTION(X)
-
-// Behind what attention has, in quads of qkv and of the vectors; n_rot counts elements.
-#define GI_PARAMS_ATTENTION_QKV(X)                                                                 \
-    GI_PARAMS_ATTENTION(X)                                                                         \
-    X(uint32_t, q_begin)                                                                           \
+    X(uint32_t, q_stride) /* of a batch */                                                         \
+    X(uint32_t, out_stride)                                                                        \
+    X(uint32_t, q_begin) /* glsl/persistent/attention_qkv.glsl: in quads of qkv */                 \
     X(uint32_t, k_begin)                                                                           \
     X(uint32_t, v_begin)                                                                           \
-    X(uint32_t, rope)                                                                              \
+    X(uint32_t, rope) /* in quads of the vectors */                                                \
     X(uint32_t, rope_stride)                                                                       \
     X(uint32_t, n_rot)                                                                             \
     X(uint32_t, q_gamma)                                                                           \
     X(uint32_t, k_gamma)                                                                           \
     X(float, norm_eps)
 
-// parts and stride in vec4 of the stream, bias and gamma in uints of aux.
-#define GI_PARAMS_ATTENTION_BATCH(X)                                                               \
-    X(uint32_t, n_head)                                                                            \
-    X(uint32_t, n_kv_head)                                                                         \
-    X(uint32_t, n_ctx)                                                                             \
-    X(uint32_t, q_stride)                                                                          \
-    X(uint32_t, k)                                                                                 \
-    X(uint32_t, v)                                                                                 \
-    X(uint32_t, out_stride)                                                                        \
-    X(float, scale)                                                                                \
-    X(uint32_t, window)                                                                            \
-    X(float, softcap)                                                                              \
-    X(uint32_t, k_scale)                                                                           \
-    X(uint32_t, v_scale)
-
-#define GI_PARAMS_ATTENTION_WIDE(X)       GI_PARAMS_ATTENTION_BATCH(X)
-#define GI_PARAMS_ATTENTION_HALF(X)       GI_PARAMS_ATTENTION_BATCH(X)
-#define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION_BATCH(X)
-#define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION_BATCH(X)
+#define GI_PARAMS_ATTENTION_SUBGROUP(X)   GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_PERSISTENT(X) GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_ROW(X)        GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_BATCH(X)      GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_WIDE(X)       GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_HALF(X)       GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION(X)
 
 #define GI_PARAMS_FIELD(type, field) type field;
 #define GI_PARAMS_STRUCT(kernel, name)                                                             \

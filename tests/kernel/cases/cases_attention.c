@@ -240,33 +240,33 @@ static bool check_attention(struct kt_run *run, size_t index)
 const struct kt_suite kt_attention = {"attention", COUNT(attention_cases), attention_name,
                                       check_attention};
 
-// As where groups stay: of two sizes, and with more and fewer of them.
+// Groups of a persistent step: of two sizes, and with more and fewer of them.
 static const struct {
     uint32_t group_size, n_groups;
-} resident_groups[] = {
+} persistent_groups[] = {
     {256, 132},
     {128, 20 },
     {256, 5  },
 };
 
-static void resident_name(size_t index, char *text, size_t size)
+static void persistent_name(size_t index, char *text, size_t size)
 {
-    const size_t i = index % COUNT(resident_groups);
-    int n = snprintf(text, size, "%u groups of %u, ", resident_groups[i].n_groups,
-                     resident_groups[i].group_size);
-    attention_text(&attention_cases[index / COUNT(resident_groups)], text + n, size - (size_t)n);
+    const size_t i = index % COUNT(persistent_groups);
+    int n = snprintf(text, size, "%u groups of %u, ", persistent_groups[i].n_groups,
+                     persistent_groups[i].group_size);
+    attention_text(&attention_cases[index / COUNT(persistent_groups)], text + n, size - (size_t)n);
 }
 
-static bool run_resident(struct kt_run *run, size_t index)
+static bool run_persistent(struct kt_run *run, size_t index)
 {
-    run->recorder.wg_size = resident_groups[index % COUNT(resident_groups)].group_size;
-    run->recorder.n_wg = resident_groups[index % COUNT(resident_groups)].n_groups;
-    return check_attention(run, index / COUNT(resident_groups));
+    run->recorder.wg_size = persistent_groups[index % COUNT(persistent_groups)].group_size;
+    run->recorder.n_wg = persistent_groups[index % COUNT(persistent_groups)].n_groups;
+    return check_attention(run, index / COUNT(persistent_groups));
 }
 
-const struct kt_suite kt_attention_resident = {"attention_resident",
-                                               COUNT(resident_groups) * COUNT(attention_cases),
-                                               resident_name, run_resident};
+const struct kt_suite kt_attention_persistent = {"attention_persistent",
+                                                 COUNT(persistent_groups) * COUNT(attention_cases),
+                                                 persistent_name, run_persistent};
 
 // A table of direct grids gives the same bits as one of indirect grids, where the device has those.
 static bool replay_table(struct kt_run *run, const struct attention *a,

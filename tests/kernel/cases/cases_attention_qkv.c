@@ -1,6 +1,6 @@
 // Attention of groups that stay which turns q and k itself and writes the cache: what norm_rope_kv and attention compute
 // one after the other, against both formulas in double.
-#include "ops/attention/attention_resident.h"
+#include "ops/attention/attention_persistent.h"
 #include "tests/kernel/fixture/kernel_qkv.h"
 #include "tests/ref/ref_batch.h"
 
@@ -35,7 +35,7 @@ static const struct attention_qkv_case cases[] = {
     {{{16, 8, 128, 300, F16, F16}, 128, 1, 299},   0,    0,  true },
 };
 
-// As where groups stay: of two sizes, and with more and fewer of them.
+// Groups of a persistent step: of two sizes, and with more and fewer of them.
 static const struct {
     uint32_t group_size, n_groups;
 } groups[] = {

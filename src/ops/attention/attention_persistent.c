@@ -1,10 +1,8 @@
-#include "ops/attention/attention_resident.h"
+#include "ops/attention/attention_persistent.h"
 
 #include "ops/record/params.h"
 
 #include <assert.h>
-#include <stddef.h>
-#include <string.h>
 
 #define SUBGROUP 32 // invocations; what the program is written for
 
@@ -21,12 +19,12 @@ static uint32_t shared_size(const struct gi_kv_layer *layer, uint32_t wg_size)
     return wg_size / SUBGROUP * (layer->head_dim * 4 + 8) + 16;
 }
 
-bool gi_attention_resident_suits(const struct gi_recorder *recorder,
-                                 const struct gi_kv_layer *layer)
+bool gi_attention_persistent_suits(const struct gi_recorder *recorder,
+                                   const struct gi_kv_layer *layer)
 {
     const uint32_t dim = layer->head_dim, size = recorder->wg_size;
     return size > 0 && size % SUBGROUP == 0 && size >= dim / 4 && (dim & (dim - 1)) == 0 &&
-           gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_RESIDENT) &&
+           gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_PERSISTENT) &&
            shared_size(layer, size) <= gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
 
@@ -69,14 +67,15 @@ static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer
     return gi_recorder_add(recorder, key, dispatch, err);
 }
 
-bool gi_op_attention_resident(struct gi_recorder *recorder, const char *label,
-                              const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                              const struct gi_attention_scratch *scratch, struct glinfer_error *err)
+bool gi_op_attention_persistent(struct gi_recorder *recorder, const char *label,
+                                const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                                const struct gi_attention_scratch *scratch,
+                                struct glinfer_error *err)
 {
-    assert(gi_attention_resident_suits(recorder, layer));
+    assert(gi_attention_persistent_suits(recorder, layer));
     const uint32_t n_range = choose_ranges(recorder, layer);
     const struct gi_program_key key =
-        make_key(recorder, GI_PROGRAM_ATTENTION_RESIDENT, layer, rule, n_range);
+        make_key(recorder, GI_PROGRAM_ATTENTION_PERSISTENT, layer, rule, n_range);
     const struct gi_attention_params params =
         gi_attention_step_params(layer, rule, scratch, n_range);
     struct gi_dispatch dispatch = {
@@ -90,23 +89,23 @@ bool gi_op_attention_resident(struct gi_recorder *recorder, const char *label,
     return record(recorder, layer, rule, &key, &dispatch, err);
 }
 
-//-- q and k turned, too ---------------------------------------------------------------------------
+//-- q, k and v from their projection --------------------------------------------------------------
 
-// Whether heads are normed one by one, if at all.
+// True if heads are normed one by one, or not at all.
 static bool is_by_head(const struct gi_head_norm *norm, uint32_t head_dim)
 {
     return norm->q_width == 0 || (norm->q_width == head_dim && norm->k_width == head_dim &&
                                   norm->q_gamma % 4 == 0 && norm->k_gamma % 4 == 0);
 }
 
-// Invocations of a group times elements of a head. Heads of 128 in groups of 512 are faster apart: Llama-3.1-8B makes 628
-// tokens/s on an H200 so, 591 together.
+// Invocations of a group times elements of a head. Heads of 128 in groups of 512 are faster as two entries:
+// Llama-3.1-8B makes 628 tokens/s on an H200 so, 591 as one.
 #define MAX_TOGETHER (512u * 64u)
 
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
                             const struct gi_attention_input *input)
 {
-    return gi_attention_resident_suits(recorder, layer) &&
+    return gi_attention_persistent_suits(recorder, layer) &&
            recorder->wg_size * layer->head_dim <= MAX_TOGETHER &&
            is_by_head(&input->norm, layer->head_dim) && layer->type_k != GI_CACHE_Q8_0 &&
            layer->type_v != GI_CACHE_Q8_0 && input->rope.n_rot % 8 == 0 &&
@@ -123,26 +122,23 @@ bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
     struct gi_program_key key = make_key(recorder, GI_PROGRAM_ATTENTION_QKV, layer, rule, n_range);
     key.defines[key.n_defines++] = (struct gi_define){"NORM", input->norm.q_width > 0};
     key.defines[key.n_defines++] = (struct gi_define){"TAKES", 1};
-    struct gi_attention_qkv_params params = {
-        .q_begin = input->layout.q_begin / 4,
-        .k_begin = input->layout.k_begin / 4,
-        .v_begin = input->layout.v_begin / 4,
-        .rope = input->rope.table / 4,
-        .rope_stride = input->rope.n_rot / 4,
-        .n_rot = input->rope.n_rot,
-        .q_gamma = input->norm.q_gamma / 4,
-        .k_gamma = input->norm.k_gamma / 4,
-        .norm_eps = input->norm.eps,
-    };
-    const struct gi_attention_params base = gi_attention_step_params(layer, rule, scratch, n_range);
-    memcpy(&params, &base, offsetof(struct gi_attention_qkv_params, q_begin)); // it begins alike
+    struct gi_attention_params params = gi_attention_step_params(layer, rule, scratch, n_range);
+    params.q_begin = input->layout.q_begin / 4;
+    params.k_begin = input->layout.k_begin / 4;
+    params.v_begin = input->layout.v_begin / 4;
+    params.rope = input->rope.table / 4;
+    params.rope_stride = input->rope.n_rot / 4;
+    params.n_rot = input->rope.n_rot;
+    params.q_gamma = input->norm.q_gamma / 4;
+    params.k_gamma = input->norm.k_gamma / 4;
+    params.norm_eps = input->norm.eps;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {scratch->range, input->qkv, input->vectors.range, layer->range},
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
-        .runtime_params = CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_qkv_params,
+        .runtime_params = CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_params,
                                                         rope), // of a window's layers
         .consumes = true,
     };

@@ -1,0 +1,39 @@
+// Attention of a persistent decode step: glsl/persistent/attention_persistent.comp.
+#ifndef GI_OPS_ATTENTION_PERSISTENT_H
+#define GI_OPS_ATTENTION_PERSISTENT_H
+
+#include "ops/attention/attention.h"
+#include "ops/gemm/batch.h"
+
+// True if gi_op_attention_persistent can do what gi_op_attention does: the step is persistent, and the device has
+// subgroups of a known size.
+bool gi_attention_persistent_suits(const struct gi_recorder *recorder,
+                                   const struct gi_kv_layer *layer);
+
+// Does what gi_op_attention does. It must suit. One dispatch.
+bool gi_op_attention_persistent(struct gi_recorder *recorder, const char *label,
+                                const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                                const struct gi_attention_scratch *scratch,
+                                struct glinfer_error *err);
+
+// What a projection of q, k and v leaves, and what is done to it before attention.
+struct gi_attention_input {
+    struct gi_qkv_layout layout;
+    struct gi_range qkv; // (layout.n_rows) f32
+    struct gi_vectors vectors;
+    struct gi_rope rope;
+    struct gi_head_norm norm; // of each head; q_width 0: none
+};
+
+// True if gi_op_attention_qkv can do it all, and is the faster way: gi_attention_persistent_suits, a cache of f16 or f32,
+// heads normed one by one, rotations of whole vec8s, and no large heads in large groups.
+bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+                            const struct gi_attention_input *input);
+
+// Does what gi_op_rope_kv or gi_op_norm_rope_kv, then gi_op_attention do. It must suit. One dispatch.
+bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
+                         const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                         const struct gi_attention_input *input,
+                         const struct gi_attention_scratch *scratch, struct glinfer_error *err);
+
+#endif
