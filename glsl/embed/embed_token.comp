@@ -5,9 +5,9 @@
 //   vectors  gamma (n_embd) and the table of rotations (n_ctx, n_rot)
 //   quads, aux  one part of W (n_vocab, n_embd)
 //
-// An invocation owns four columns, group g WG_SIZE times as many and ssq[g]; a last group copies the rotations
-// meanwhile. Only the part that holds the token's row writes. Reads one row of W and of gamma: a few kilobytes,
-// so the time is that of a dispatch and of a load that waits for another.
+// An invocation owns four columns, group g WG_SIZE times as many and ssq[g]; a last group copies the
+// rotations. Only the part that holds the token's row writes. Reads one row of W and of gamma, a few
+// kilobytes: bound by the dispatch and by two loads, one behind the other.
 #include "lib/common.glsl"
 #include "persistent/put.glsl"
 #include "lib/reduce.glsl"
@@ -33,7 +33,7 @@ layout(std140, binding = 0) uniform Params
     float scale;
 } params;
 
-// Of the four columns from `column` on, without and with gamma.
+// Writes the four columns from `column` on, without and with gamma.
 void write_columns(uint column, vec4 x, vec4 norm)
 {
     uint at = params.residual + column;
@@ -51,7 +51,7 @@ void write_columns(uint column, vec4 x, vec4 norm)
 #if WRITE_SUMS
 shared float norm_sums[WG_SIZE];
 
-// Four neighbours own SUM_SIZE columns.
+// Four neighbouring invocations own SUM_SIZE columns.
 void write_sum(uint lane, uint column, vec4 norm, bool is_writing)
 {
     norm_sums[lane] = (norm.x + norm.y) + (norm.z + norm.w);

@@ -5,8 +5,8 @@
 //   x        (n_tokens, stride)
 //   vectors  gamma (n_embd)
 //
-// A group owns WG_SIZE columns of four, an invocation one; group g writes ssq[g]. One row: a few
-// kilobytes.
+// A group owns WG_SIZE quads of columns, an invocation one; group g writes ssq[g]. Reads one row, a
+// few kilobytes.
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
@@ -31,7 +31,7 @@ layout(std140, binding = 0) uniform Params
 #if WRITE_SUMS
 shared float norm_sums[WG_SIZE];
 
-// Of this invocation's four columns, and those of the three after it.
+// Sums this invocation's four columns and those of the next three.
 void write_sums(uint lane, uint quad, float norm_sum)
 {
     norm_sums[lane] = norm_sum;

@@ -6,7 +6,7 @@
 //   vectors  gamma (n_embd)
 //   act      (n_tokens, act_stride): the route (route.comp) from route on
 //
-// A group owns WG_SIZE columns of four of one token, an invocation one. Reads n_used values a column: bound
+// A group owns WG_SIZE quads of columns of one token, an invocation one. Reads n_used values a column: bound
 // by memory.
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"

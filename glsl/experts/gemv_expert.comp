@@ -1,4 +1,4 @@
-// y = W act of each chosen expert: the projection back of a mixture of experts.
+// y = W act of each chosen expert: the down projection of a mixture of experts.
 //
 //   dst     y (n_tokens, stride): n_used rows of width
 //   source  act (n_tokens, source_stride): n_used rows of act_width, then the route (route.comp)
@@ -14,7 +14,7 @@ layout(std140, binding = 0) uniform Params
     uint n_block, n_pair, source, bias;
     uint ssq, n_ssq;
     float inv_n_embd, norm_eps;
-    uint source_stride; // in vec4, of a token
+    uint source_stride; // of a token, in vec4
     uint first_expert, n_expert; // of the part
     uint n_row; // results of an expert
     uint stride, width, route; // of a token's and of an expert's results; of its route in vec4

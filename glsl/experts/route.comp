@@ -3,8 +3,8 @@
 //   act     (n_tokens, act_stride)  { expert, share, 0, 0 } of each written from route on
 //   logits  (n_tokens, stride)      n_expert of each row
 //
-// A group owns a token. A round finds the largest logit behind the last one found, so that nothing is
-// marked. A few hundred logits: the time is that of a dispatch.
+// A group owns a token. Each round finds the largest logit after the last one found, so that none has to
+// be marked. Reads a few hundred logits: bound by the dispatch.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/reduce.glsl"
@@ -31,7 +31,8 @@ layout(std140, binding = 0) uniform Params
 float found_logits[MAX_USED];
 uint found[MAX_USED];
 
-// The largest logit of this token behind (logit, expert), in invocation 0 and, past the barrier, in all.
+// Returns the largest logit of this token after (logit, expert), in invocation 0 and, past the
+// barrier, in all.
 void find_next(uint begin, inout float logit, inout uint expert)
 {
     float best = LEAST;

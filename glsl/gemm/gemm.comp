@@ -37,7 +37,7 @@ layout(std140, binding = 0) uniform Params
 shared vec4 x_tile[TILE * 8u];
 shared vec4 w_tile[TILE * 8u];
 
-// The next block of both operands, on its way to shared memory.
+// Prefetches the next block of both operands.
 struct Stage {
     vec4 x[4];
     QuantBlock w;

@@ -51,12 +51,12 @@ layout(std140, binding = 0) uniform Params
     uint n_rows, n_block, x_stride, y_stride;
     uint y_begin, bias;
     float scale;
-    uint is_added; // to y, which is written else: no define, because a driver compiles this for a third of a second
+    uint is_added; // 1: y += the product, 0: y = it; a define would compile this twice
 } params;
 
 shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tokens), (pair, quad of rows)
 
-// A word of each of four tokens or rows, into four pairs of columns of a tile.
+// Stores a word of each of four tokens or rows as four pairs of columns of a tile.
 #define STORE_TURNED(at, stride, r0, r1, r2, r3)                                                   \
     tiles[at] = uvec4(r0.x, r1.x, r2.x, r3.x);                                                     \
     tiles[at + stride] = uvec4(r0.y, r1.y, r2.y, r3.y);                                            \
@@ -68,7 +68,8 @@ shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tok
 #if QUANT_WORDS
 #define Weights QuantWords
 
-// Invocation `square` unpacks word square / W_QUADS of four rows. Steps past the last are the last.
+// Prefetches: invocation `square` unpacks word square / W_QUADS of four rows. Steps past the last are
+// read as the last.
 QuantWords load_weights(uint square, uint step)
 {
     uint row = min(gl_WorkGroupID.x * uint(ROWS) + square % W_QUADS * 4u, params.n_rows - 4u);
@@ -77,7 +78,7 @@ QuantWords load_weights(uint square, uint step)
     return quant_load_words(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS, word % 4u);
 }
 
-// Needs a barrier before: that at the end of a step.
+// Needs a barrier before it: the one at the end of a step.
 void store_weights(QuantWords w, uint slice, uint square)
 {
     uint word = square / W_QUADS, quad = square % W_QUADS;
@@ -97,8 +98,8 @@ void store_weights(QuantWords w, uint slice, uint square)
 
 shared uvec4 rows[uint(SLICES) * ROWS_SIZE]; // of a slice: (row, word)
 
-// Words of a row lie at a place that depends on it, so that neighbours hit different banks: those that write a word
-// of every fourth row, and those that read one of every row.
+// Permutes the words of a row by its number, so that neighbours access different banks: those that
+// write a word of every fourth row, and those that read one of every row.
 uint row_word(uint row, uint word)
 {
     return row * ROW_WORDS + (word ^ (row / 4u & 7u));
@@ -110,7 +111,7 @@ uint unpacked_row(uint square)
     return square % 8u * 4u + square / 8u % 4u + square / 32u % 2u * 32u;
 }
 
-// Steps past the last are the last.
+// Steps past the last are read as the last.
 QuantBlock load_weights(uint square, uint step)
 {
     uint row = min(gl_WorkGroupID.x * uint(ROWS) + unpacked_row(square), params.n_rows - 1u);
@@ -159,7 +160,7 @@ void store_weights(QuantBlock w, uint slice, uint square)
 
 //-- products ----------------------------------------------------------------------------------------
 
-// The built-in function alone would be worked out in 32 bits.
+// The built-in function alone would compute in 32 bits.
 mediump vec2 half_pair(highp uint bits)
 {
     mediump vec2 pair = unpackHalf2x16(bits);
@@ -209,7 +210,7 @@ mediump vec2 half_pair(highp uint bits)
 #define DECLARE_TOTAL(i, factor, total, s0, s1, s2, s3) vec4 total = vec4(0.0);
 #define DECLARE_SUMS(i, factor, total, s0, s1, s2, s3)                                             \
     mediump vec2 s0 = vec2(0.0), s1 = vec2(0.0), s2 = vec2(0.0), s3 = vec2(0.0);
-// A factor at a time makes the halves highp before they are added.
+// Multiplying one factor at a time converts the halves to highp before they are added.
 #define ADD_SUMS(i, factor, total, s0, s1, s2, s3)                                                 \
     total += factor * vec4(s0.x, s1.x, s2.x, s3.x);                                                \
     total += factor * vec4(s0.y, s1.y, s2.y, s3.y);
@@ -254,7 +255,7 @@ void main()
     uint x_at = slice * SLICE_SIZE + token, w_at = slice * SLICE_SIZE + X_SIZE + row;
     uint token_begin = gl_WorkGroupID.y * uint(TOKENS);
     uint n_step = (params.n_block + STEP_BLOCKS - 1u) / STEP_BLOCKS;
-    // Of x an invocation stages a word of each of four tokens.
+    // An invocation stages a word of x of each of four tokens.
     uint x_word = square / X_QUADS, x_quad = square % X_QUADS;
     uint x_to = slice * SLICE_SIZE + 4u * x_word * X_QUADS + x_quad;
     uint first_quad = token_begin % HALF_TOKENS / 4u;

@@ -48,8 +48,8 @@ void write_result(uint token, uint row, float value)
 #endif
 }
 
-// Two quads at a time, in a loop that no compiler can unroll: with all of a block's weights at once, or
-// with many loads of x asked for ahead, registers run out.
+// Adds a block, two quads at a time, in a loop that no compiler can unroll: with all weights of a
+// block at once, or with many loads of x in flight, registers run out.
 void add_block(QuantBlock w, uint at, uint begin[TOKENS], inout float sum[TOKENS])
 {
     for (uint i = 0u; i < 4u + (params.n_block >> 31u); i++) {

@@ -49,21 +49,20 @@ layout(std140, binding = 0) uniform Params
 
 shared vec4 tiles[uint(SLICES) * SLICE_SIZE];
 
-// Quads lie at a place that depends on their row, so that invocations on neighbouring rows hit
-// different banks.
+// Permutes quads by row, so that invocations on neighbouring rows access different banks.
 uint tile_index(uint row, uint quad)
 {
     return row * TILE_QUADS + (quad ^ (row & 7u));
 }
 
-//-- the next tiles, on their way to shared memory ---------------------------------------------------
+//-- prefetch of the next tiles ----------------------------------------------------------------------
 
 struct Stage {
     vec4 x[X_LOADS];
     QuantBlock w;
 };
 
-// Blocks past the last are the last.
+// Blocks past the last are read as the last.
 void load_stage(out Stage stage, uint lane, uint token_begin, uint block)
 {
     block = min(block, params.n_block - 1u);
@@ -76,7 +75,7 @@ void load_stage(out Stage stage, uint lane, uint token_begin, uint block)
     stage.w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
 }
 
-// first is constant where it is called, so that only the quads asked for are unpacked.
+// `first` is a constant at each call, so that only the quads that are used are unpacked.
 void store_quads(QuantBlock w, uint base, uint row, int first, float factor)
 {
     vec4 v[8];
@@ -104,7 +103,7 @@ void store_stage(Stage stage, uint base, uint lane, uint block)
 
 //-- products --------------------------------------------------------------------------------------
 
-// Sums have names and the code of a tile no loop: compilers keep it all in registers then.
+// Sums have a name each and a tile's code has no loop, so that compilers keep all in registers.
 #define ADD_PRODUCTS(sum, p, q)                                                                    \
     sum += p.x * q.x;                                                                              \
     sum += p.y * q.y;                                                                              \

@@ -15,13 +15,13 @@
 #define HALF_TILE 1056u
 #define HALF_SCALES 1024u
 
-// Where a tile begins; n_tile of them make a row.
+// Returns where a tile begins; n_tile of them make a row.
 uint half_tile(uint token, uint tile, uint n_tile)
 {
     return (token / HALF_TOKENS * n_tile + tile) * HALF_TILE;
 }
 
-// Of a word within its tile.
+// Returns the place of a word within its tile.
 uint half_place(uint token, uint word)
 {
     return token % 4u * 256u + word % 8u * 32u + token % HALF_TOKENS / 4u;

@@ -22,8 +22,8 @@ void store_half_scale(uint place, uint component, uint bits)
     }
 }
 
-// Stores elements 8 word ... of a token, a and b, of a tile's row whose largest magnitude is `largest`, and with the
-// first word of it the scale. Exponents at both ends are taken for ones within, so that the factor and the scale
+// Stores elements 8 word ... of a token, a and b, in a tile's row whose largest magnitude is
+// `largest`, and with the row's first word its scale. Clamps the exponent, so that factor and scale
 // are normal numbers.
 void store_half_word(uint token, uint word, uint n_tile, vec4 a, vec4 b, float largest)
 {

@@ -3,8 +3,8 @@
 
 shared float half_largest[WG_SIZE];
 
-// Writes elements 8 word ... of a token, a and b, if is_there. Every invocation of the group calls it; word % 8 is
-// that of gl_LocalInvocationIndex, WG_SIZE a multiple of 8.
+// Writes elements 8 word ... of a token, a and b, if is_there. Every invocation of the group calls it;
+// word % 8 equals gl_LocalInvocationIndex % 8, and WG_SIZE is a multiple of 8.
 void write_half_word(uint token, uint word, uint n_tile, vec4 a, vec4 b, bool is_there)
 {
     uint lane = gl_LocalInvocationIndex;
@@ -15,7 +15,7 @@ void write_half_word(uint token, uint word, uint n_tile, vec4 a, vec4 b, bool is
     for (uint i = 0u; i < 8u; i++) {
         largest = max(largest, half_largest[(lane & ~7u) + i]);
     }
-    barrier(); // the next call writes what this one reads
+    barrier(); // the next call overwrites what this one reads
     if (is_there) {
         store_half_word(token, word, n_tile, a, b, largest);
     }

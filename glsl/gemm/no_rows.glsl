@@ -1,2 +1,2 @@
-// The index of a partial result of gemv_vocab.comp that had no rows: no row has it, and nothing is wrong.
+// The index in a partial result of gemv_vocab.comp whose group had no rows; no row has it.
 const uint no_rows_index = 0xFFFFFFFEu;

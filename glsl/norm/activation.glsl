@@ -1,5 +1,5 @@
-// The activation of a gated network, by ACTIVATION as ops/record/activation.h numbers them. Floats or vectors of
-// them, f(x) = x / (1 + exp(-g)):
+// The activation of a gated network; ops/record/activation.h numbers ACTIVATION. For floats and
+// vectors, f(x) = x / (1 + exp(-g)):
 //   0 silu       g = x
 //   1 gelu_tanh  g = 2 sqrt(2 / pi) (x + 0.044715 x^3): x (1 + tanh(g / 2)) / 2, the approximation of GELU
 #ifndef ACTIVATION

@@ -30,7 +30,7 @@ layout(std140, binding = 0) uniform Params
     uint act_begin, n_column; // columns of act
 } params;
 
-// Four columns of the part.
+// Returns four columns of the part.
 vec4 glu_quad(uint token, uint column)
 {
     uint at = (token * params.gate_up_stride + params.gate_begin + column) / 4u;
@@ -38,7 +38,7 @@ vec4 glu_quad(uint token, uint column)
 }
 
 #if HALF
-// Zero past the last column.
+// Returns zero past the last column.
 vec4 half_quad(uint token, uint column)
 {
     vec4 value = glu_quad(token, min(column, params.n_column - 4u));

@@ -1,7 +1,7 @@
-// Where the two factors of a gated network come from and go to, for kernels whose results come in pairs
-// (gemv/gemv.glsl), by SIDE:
+// Reads and writes the two factors of a gated network, for kernels whose results come in pairs
+// (gemv/gemv.glsl). SIDE says which:
 //   0   the tiles of a pair are one of gate and one of up:  act = f(gate) * up
-//   1   both are of gate, for its type is not up's:         act = f(gate)
+//   1   both are of gate, whose type is not up's:           act = f(gate)
 //   2   both are of up, in a later dispatch:                act = act * up
 // Needs act, with SIDE 2 to be read, params.n_pair and norm/activation.glsl.
 #include "persistent/put.glsl"
@@ -9,7 +9,7 @@
 #error "SIDE: 0 gate and up, 1 gate, 2 up"
 #endif
 
-// Tiles of a matrix from one pair to the next, and from a pair's first to its second.
+// Returns the distance in tiles of a matrix from one pair to the next, and within a pair.
 #if SIDE == 0
 #define GLU_TILES 1u
 #define GLU_SECOND params.n_pair
@@ -31,7 +31,7 @@ void glu_put_side(uint begin, uint i, uint n, float y)
 }
 #endif
 
-// Takes a pair's results; the first belongs to element i of n, which begin at act[begin].
+// Writes the results of a pair. The first belongs to element i of n, which begin at act[begin].
 void glu_put(uint begin, uint i, uint n, vec2 y)
 {
 #if SIDE

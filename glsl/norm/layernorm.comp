@@ -1,15 +1,15 @@
 // y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * gamma + beta, for the rows of a batch, or with BATCH 0
-// for the stream of a step: its norm from its residual. There 1 / rms is made 1 for whoever multiplies by
-// it, by a sum of squares of width * (1 - eps).
+// for the stream of a step: its norm from its residual. There the sum of squares is written as width * (1 - eps), so that readers
+// who multiply by 1 / rms multiply by 1.
 //
 //   y        (n_tokens, y_stride)  written, with HALF in f16 (gemm/half_rows.glsl); BATCH 0: the stream, of which
 //                                  the residual is read
 //   x        (n_tokens, x_stride)  BATCH 1
 //   vectors  gamma (width), beta (width)
 //
-// A group owns a row; an invocation strides over its columns by fours, for the mean, for the squares, and to
-// write, there with HALF by eights, the later times from the cache. Reads four bytes an element and writes four
-// or two: bound by memory.
+// A group owns a row; an invocation strides over its columns by fours for the mean, for the squares,
+// and to write, then with HALF by eights. Reads four bytes an element from memory, later from the
+// cache, and writes four or two: bound by memory.
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
@@ -54,7 +54,7 @@ vec4 normed_quad(uint from, uint i, float mean, float scale)
 }
 
 #if HALF
-// Zero past the row's width.
+// Returns zero past the row's width.
 vec4 half_quad(uint from, uint i, uint n_quad, float mean, float scale)
 {
     vec4 value = normed_quad(from, min(i, n_quad - 1u), mean, scale);
@@ -100,7 +100,7 @@ void main()
         sum += source_quad(from + i);
     }
     float mean = reduce_sum((sum.x + sum.y) + (sum.z + sum.w), uint(WG_SIZE)) / float(params.width);
-    reduce_barrier(); // the next sum writes what this one is read from
+    reduce_barrier(); // the next sum overwrites what this one reads
     float squares = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
         vec4 value = source_quad(from + i) - mean;

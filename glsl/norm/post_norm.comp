@@ -5,8 +5,8 @@
 //   y        (n_embd)
 //   vectors  gamma, next_gamma (n_embd); the latter where HAS_GAMMA is 1, else norm is not written
 //
-// A group owns WG_SIZE columns of four and reads all of y for the sum of squares, which is a few kilobytes:
-// the time is that of a dispatch. Group g writes ssq[g].
+// A group owns WG_SIZE quads of columns and reads all of y for the sum of squares, a few kilobytes:
+// bound by the dispatch. Group g writes ssq[g].
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 

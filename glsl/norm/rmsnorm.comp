@@ -44,7 +44,7 @@ float row_sum(uint begin, uint n_quad)
 }
 
 #if HALF
-// Zero past the row's width.
+// Returns zero past the row's width.
 vec4 normed_quad(uint begin, uint i, uint n_quad, float scale)
 {
     uint at = min(i, n_quad - 1u);

@@ -63,9 +63,9 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_INT(cli_bench_settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
                  "GPU time of one submission that is aimed at, default 100"),
     CLI_FLAG_FLOAT(cli_bench_settings, sampling.temperature, 0, 1000, "--temp, --temperature", "T",
-                   "draw the tokens at this temperature; 0 (default): always the likeliest"),
+                   "sample at this temperature; 0 (default): always the likeliest token"),
     CLI_FLAG_INT(cli_bench_settings, sampling.top_k, 0, 1 << 24, "--top-k", "N",
-                 "of the drawing: only the N likeliest tokens, default 40; 0: off"),
+                 "sample among the N likeliest tokens, default 40; 0: off"),
     CLI_FLAG_FLOAT(cli_bench_settings, sampling.top_p, 0, 1, "--top-p", "P",
                    "only the likeliest tokens that share P, default 0.95; 1: off"),
     CLI_FLAG_FLOAT(

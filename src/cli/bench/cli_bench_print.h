@@ -26,7 +26,7 @@ struct cli_bench_result {
     uint32_t n_ubatch, n_prompt, n_gen, n_depth;
     const char *type_k, *type_v;
     enum glinfer_dispatch dispatch; // of decode steps
-    float temperature;              // 0: the likeliest token, not drawn
+    float temperature;              // 0: always the likeliest token
     char test_time[24];             // ISO 8601, UTC
     size_t n_run;
     uint64_t ns[CLI_BENCH_MAX_RUNS];
@@ -51,7 +51,7 @@ void cli_bench_end(struct cli_bench_printer *printer);
 
 // Tokens a second: mean and standard deviation of the runs.
 void cli_bench_rate(const struct cli_bench_result *result, double *mean, double *stddev);
-// "pp512", "tg128", "pp512+tg128", with " t0.8" where tokens are drawn, " @ d4096" at a depth.
+// "pp512", "tg128", "pp512+tg128", with " t0.8" where tokens are sampled, " @ d4096" at a depth.
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size);
 
 #endif
