@@ -53,7 +53,7 @@ enum gi_ggml_type {
 #undef GI_GGML_TYPE_ENUM
 };
 
-struct gi_ggml_type_facts {
+struct gi_ggml_type_info {
     uint32_t type;
     const char *name;    // "q4_0"
     uint32_t block_size; // elements
@@ -61,6 +61,6 @@ struct gi_ggml_type_facts {
 };
 
 // Returns the facts of a type number from a file, NULL if it names no type.
-const struct gi_ggml_type_facts *gi_ggml_type_find(uint32_t type);
+const struct gi_ggml_type_info *gi_ggml_type_find(uint32_t type);
 
 #endif

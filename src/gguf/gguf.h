@@ -37,7 +37,7 @@ struct gi_gguf_string {
 
 struct gi_gguf_tensor {
     struct gi_gguf_string name;
-    const struct gi_ggml_type_facts *type;
+    const struct gi_ggml_type_info *type;
     uint32_t n_dims;  // 1..4
     uint64_t dims[4]; // dims[0] is contiguous (columns); 1 past n_dims
     uint64_t n_elements;

@@ -24,6 +24,17 @@ const char *gi_quant_names(void)
     return names + 2;
 }
 
+void gi_quant_dequantize_row(const struct gi_quant *quant, const void *src, size_t n_cols,
+                             float *dst)
+{
+    const struct gi_ggml_type_info *type = gi_ggml_type_find(quant->type);
+    const size_t n = type->block_size < GI_QUANT_BLOCK ? type->block_size : GI_QUANT_BLOCK;
+    for (size_t i = 0; i < n_cols; i += n) {
+        const uint8_t *block = (const uint8_t *)src + i / type->block_size * type->block_bytes;
+        quant->dequantize(block, i % type->block_size / n, dst + i);
+    }
+}
+
 static uint64_t divide_up(uint64_t n, uint64_t d)
 {
     return n / d + (n % d != 0);

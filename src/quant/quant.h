@@ -42,23 +42,29 @@ struct gi_quant {
     uint32_t scale_words;  // uints a row and group of scale_blocks
     const uint32_t *table; // words that kernels find in front of the scales; NULL: none
     uint32_t table_words;
-    // n_cols elements of one row; n_cols is a multiple of the type's own block.
-    void (*dequantize_row)(const void *src, size_t n_cols, float *dst);
-    // The n elements of one row at src, at most those of the larger of the two groups, and fewer at
-    // the end of a row: their quads and scale words, one behind the other. Both are zeros before.
+    // Dequantises the 32 elements of a part of one of the type's own blocks, which has one part or eight;
+    // the only element of a block of one.
+    void (*dequantize)(const uint8_t *block, size_t part, float *dst);
+    // Repacks the n elements of one row at src, at most those of the larger of the two groups, and fewer
+    // at the end of a row: their quads and scale words, one behind the other. Both are zeros before.
     void (*repack_group)(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words);
 };
 
 // Returns the entry of a type, NULL if glinfer has no kernels for it.
 const struct gi_quant *gi_quant_find(uint32_t type);
-// "f32, f16, q4_0, ...": what gi_quant_find knows, for messages.
+// Returns "f32, f16, q4_0, ...", all that gi_quant_find knows, for messages.
 const char *gi_quant_names(void);
 
-// Bytes on the GPU of n_rows (rounded up to whole tiles) by n_cols. Of the scales without the table.
+// Dequantises n_cols elements of one row; n_cols is a multiple of the type's own block.
+void gi_quant_dequantize_row(const struct gi_quant *quant, const void *src, size_t n_cols,
+                             float *dst);
+
+// Return the bytes on the GPU of n_rows (rounded up to whole tiles) by n_cols; of the scales without
+// the table.
 uint64_t gi_quant_quads_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols);
 uint64_t gi_quant_scales_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols);
 
-// One tile. rows[i] is the file's row for GPU row i, NULL for a row of zeros.
+// Repacks one tile. rows[i] is the file's row for GPU row i, NULL for a row of zeros.
 //   quads   gi_quant_quads_size(quant, 8, n_cols) bytes
 //   scales  gi_quant_scales_size(quant, 8, n_cols) bytes; may be NULL if there are none
 void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[GI_TILE_ROWS],

@@ -1,4 +1,4 @@
-// What quant.c and the type files share: the table of types and the planes that quants lie in.
+// Shared by quant.c and the type files: the table of types and the planes that quants lie in.
 // Private to this folder.
 #ifndef GI_QUANT_QUANT_TABLE_H
 #define GI_QUANT_QUANT_TABLE_H
@@ -11,31 +11,22 @@
 GI_WEIGHT_TYPE_MAP(GI_QUANT_DECLARE)
 #undef GI_QUANT_DECLARE
 
-#define GI_QUAD_WORDS  4u  // uints a uvec4
-#define GI_MAX_QUADS   16u // of a group of blocks, as repack_group fills them
-#define GI_MAX_WORDS   16u // likewise its scale words
-#define GI_SUPER_BLOCK 256u
+#define GI_QUAD_WORDS   4u   // uints a uvec4
+#define GI_MAX_QUADS    16u  // of a group of blocks, as repack_group fills them
+#define GI_MAX_WORDS    16u  // likewise its scale words
+#define GI_SUPER_BLOCK  256u // elements
+#define GI_SUPER_BLOCKS 8u   // of 32 elements in a super-block
 
-// Two f16 in a word, as unpackHalf2x16 takes them apart.
+// Packs two f16 into a word for unpackHalf2x16.
 static inline uint32_t gi_pack_halves(uint16_t low, uint16_t high)
 {
     return low | (uint32_t)high << 16;
 }
 
-// An f16 where it lies in the file.
+// Loads an f16 of the file.
 static inline float gi_load_half(const uint8_t *bytes)
 {
     return gi_half_to_float(gi_load_u16(bytes));
-}
-
-// A row of super-blocks of so many bytes, by what dequantises one of their eight blocks.
-static inline void
-gi_dequantize_supers(const uint8_t *supers, size_t super_size, size_t n_cols,
-                     void (*dequantize)(const uint8_t *super, size_t block, float *dst), float *dst)
-{
-    for (size_t b = 0; b < n_cols / GI_QUANT_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-        dequantize(supers + b / 8 * super_size, b % 8, dst);
-    }
 }
 
 //-- planes (planes.c) -----------------------------------------------------------------------------
@@ -51,12 +42,12 @@ static inline unsigned gi_quant_at(const struct gi_quants *quants, size_t i)
     return (unsigned)(quants->eight[i / 8] >> 8 * (i % 8)) & 0xFF;
 }
 
-// Of 16 bytes: the low nibbles, then the high ones.
+// Reads the low nibbles of 16 bytes, then the high ones.
 void gi_read_nibbles(const uint8_t bytes[16], struct gi_quants *quants);
 // Adds bit to those quants whose bit in the mask is set, element 0 lowest.
 void gi_add_bits(uint32_t mask, unsigned bit, struct gi_quants *quants);
 
-// Planes of the bits from shift on of each quant.
+// Pack the bits from shift on of each quant into planes.
 void gi_pack_nibbles(const struct gi_quants *quants, uint32_t words[4]);
 void gi_pack_pairs(const struct gi_quants *quants, unsigned shift, uint32_t words[2]);
 uint32_t gi_pack_bits(const struct gi_quants *quants, unsigned shift);
@@ -69,7 +60,7 @@ void gi_scale_codes(const struct gi_quants *quants, const int8_t codes[16], floa
                     float dst[GI_QUANT_BLOCK]);
 extern const int8_t gi_iq4_codes[16]; // of IQ4_NL and IQ4_XS
 
-// What repack_group is (see quant.h) of elements of 16 bits, and of blocks of 18 bytes, f16 d and nibbles.
+// Serve as repack_group (see quant.h) for elements of 16 bits, and for blocks of 18 bytes: f16 d, nibbles.
 void gi_repack_halves(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words);
 void gi_repack_half_and_nibbles(const uint8_t *src, size_t n, uint32_t (*quads)[4],
                                 uint32_t *words);
@@ -80,15 +71,12 @@ struct gi_k_scales {
     uint8_t first[8], second[8]; // of block i
 };
 
-// The scales (first) and minima of Q4_K and Q5_K from the 12 bytes of the file.
+// Reads the scales (first) and minima of Q4_K and Q5_K from the 12 bytes of the file.
 void gi_read_k_scales(const uint8_t bytes[12], struct gi_k_scales *scales);
-// dst[i] = d * first * quant i - d_min * second over a row of Q4_K or Q5_K, of super-blocks of so many bytes that begin
-// with d, d_min and the scales.
-void gi_dequantize_k(const uint8_t *supers, size_t super_size, size_t n_cols,
-                     void (*read_quants)(const uint8_t *super, size_t block,
-                                         struct gi_quants *quants),
-                     float *dst);
-// Three words: byte i % 4 of word i / 4 has the low four bits of both, the first one low; bits 4 i on
+// dst[i] = d * first * quant i - d_min * second for a block of Q4_K or Q5_K, whose super-blocks begin with
+// d, d_min and the scales.
+void gi_scale_k(const uint8_t *super, size_t block, const struct gi_quants *quants, float *dst);
+// Packs three words: byte i % 4 of word i / 4 has the low four bits of both, the first one low; bits 4 i on
 // of the third word have the high two bits.
 void gi_pack_k_scales(const struct gi_k_scales *scales, uint32_t words[3]);
 

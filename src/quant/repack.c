@@ -35,9 +35,9 @@ static void scatter_group(const struct group *group, size_t n_quad, size_t n_wor
 void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[GI_TILE_ROWS],
                           size_t n_cols, uint32_t *quads, uint32_t *scales)
 {
-    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(quant->type);
+    const struct gi_ggml_type_info *type = gi_ggml_type_find(quant->type);
     const size_t group_cols = group_blocks(quant) * GI_QUANT_BLOCK;
-    const size_t group_bytes = group_cols / facts->block_size * facts->block_bytes;
+    const size_t group_bytes = group_cols / type->block_size * type->block_bytes;
     for (size_t column = 0; column < n_cols; column += group_cols) {
         const size_t n = n_cols - column < group_cols ? n_cols - column : group_cols;
         const size_t n_block = divide_up(n, GI_QUANT_BLOCK);

@@ -62,8 +62,8 @@ static void name_main_type(const struct gi_gguf *gguf, char out[16])
         sizes[type] += tensor->size;
         most = sizes[type] > sizes[most] ? type : most;
     }
-    const struct gi_ggml_type_facts *hparams = gi_ggml_type_find(most);
-    const char *name = hparams ? hparams->name : "?";
+    const struct gi_ggml_type_info *type = gi_ggml_type_find(most);
+    const char *name = type ? type->name : "?";
     size_t i = 0;
     for (; name[i] && i < 15; i++) {
         out[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];

@@ -34,7 +34,7 @@ struct loader {
 
 void gi_read_vector(const struct gi_gguf_tensor *tensor, size_t n, float *out)
 {
-    gi_quant_find(tensor->type->type)->dequantize_row(tensor->data, n, out);
+    gi_quant_dequantize_row(gi_quant_find(tensor->type->type), tensor->data, n, out);
 }
 
 static bool grow(void **data, size_t *capacity, size_t size, struct glinfer_error *err)

@@ -241,7 +241,7 @@ static bool verify_step(struct gi_tune *tune, struct gi_dispatch_table *step)
 static void fill_tuned(struct glinfer_tuned *tuned, const struct gi_tuning_key *key,
                        const char *shape)
 {
-    const struct gi_ggml_type_facts *type = gi_ggml_type_find(key->type);
+    const struct gi_ggml_type_info *type = gi_ggml_type_find(key->type);
     *tuned = (struct glinfer_tuned){
         .kernel = key->kernel,
         .type = type ? type->name : "",

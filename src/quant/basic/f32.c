@@ -1,12 +1,10 @@
 // F32 as in the file: 4 bytes an element, IEEE 754 single, little-endian.
 #include "quant/quant_table.h"
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
-    const uint8_t *elements = src;
-    for (size_t i = 0; i < n_cols; i++) {
-        dst[i] = gi_load_f32(elements + 4 * i);
-    }
+    (void)part;
+    dst[0] = gi_load_f32(block);
 }
 
 static void
@@ -23,6 +21,6 @@ const struct gi_quant gi_quant_f32 = {
     .type = GI_GGML_TYPE_F32,
     .quad_blocks = 1,
     .n_quad = 8,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -14,14 +14,12 @@
 
 static const int8_t codes[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
-        struct gi_quants quants;
-        gi_read_nibbles(block + 1, &quants);
-        gi_scale_codes(&quants, codes, ldexpf(1, block[0] - 128), dst + i);
-    }
+    (void)part;
+    struct gi_quants quants;
+    gi_read_nibbles(block + 1, &quants);
+    gi_scale_codes(&quants, codes, ldexpf(1, block[0] - 128), dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -40,6 +38,6 @@ const struct gi_quant gi_quant_mxfp4 = {
     .n_quad = 1,
     .scale_blocks = 4,
     .scale_words = 1,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -5,17 +5,13 @@
 //          f16   q[16] high   q[17] high        q[31] high   nibble
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 18
-
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
-        float d = gi_half_to_float(gi_load_u16(block));
-        for (size_t j = 0; j < 16; j++) {
-            dst[i + j] = d * (float)((block[2 + j] & 0xF) - 8);
-            dst[i + j + 16] = d * (float)((block[2 + j] >> 4) - 8);
-        }
+    (void)part;
+    float d = gi_half_to_float(gi_load_u16(block));
+    for (size_t j = 0; j < 16; j++) {
+        dst[j] = d * (float)((block[2 + j] & 0xF) - 8);
+        dst[j + 16] = d * (float)((block[2 + j] >> 4) - 8);
     }
 }
 
@@ -25,6 +21,6 @@ const struct gi_quant gi_quant_q4_0 = {
     .n_quad = 1,
     .scale_blocks = 2,
     .scale_words = 1,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = gi_repack_half_and_nibbles,
 };

@@ -5,18 +5,14 @@
 //          f16   f16   q[16] high   q[17] high        q[31] high   nibble
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 20
-
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
-        float d = gi_half_to_float(gi_load_u16(block));
-        float m = gi_half_to_float(gi_load_u16(block + 2));
-        for (size_t j = 0; j < 16; j++) {
-            dst[i + j] = d * (float)(block[4 + j] & 0xF) + m;
-            dst[i + j + 16] = d * (float)(block[4 + j] >> 4) + m;
-        }
+    (void)part;
+    float d = gi_half_to_float(gi_load_u16(block));
+    float m = gi_half_to_float(gi_load_u16(block + 2));
+    for (size_t j = 0; j < 16; j++) {
+        dst[j] = d * (float)(block[4 + j] & 0xF) + m;
+        dst[j + 16] = d * (float)(block[4 + j] >> 4) + m;
     }
 }
 
@@ -36,6 +32,6 @@ const struct gi_quant gi_quant_q4_1 = {
     .n_quad = 1,
     .scale_blocks = 1,
     .scale_words = 1,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

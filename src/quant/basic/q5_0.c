@@ -13,15 +13,13 @@ static void read_quants(const uint8_t *block, struct gi_quants *quants)
     gi_add_bits(gi_load_u32(block + 2), 4, quants);
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
-        const float d = gi_load_half(block);
-        struct gi_quants quants;
-        read_quants(block, &quants);
-        gi_scale_quants(&quants, 16, (float[]){d, d}, (float[]){0, 0}, dst + i);
-    }
+    (void)part;
+    const float d = gi_load_half(block);
+    struct gi_quants quants;
+    read_quants(block, &quants);
+    gi_scale_quants(&quants, 16, (float[]){d, d}, (float[]){0, 0}, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -41,6 +39,6 @@ const struct gi_quant gi_quant_q5_0 = {
     .n_quad = 1,
     .scale_blocks = 2,
     .scale_words = 3,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

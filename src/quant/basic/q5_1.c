@@ -5,23 +5,19 @@
 //          f16   f16   is bit 4 of q[i]      q[16] high   q[17] high        q[31] high   nibble
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 24
-
 static void read_quants(const uint8_t *block, struct gi_quants *quants)
 {
     gi_read_nibbles(block + 8, quants);
     gi_add_bits(gi_load_u32(block + 4), 4, quants);
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
-        const float d = gi_load_half(block), m = gi_load_half(block + 2);
-        struct gi_quants quants;
-        read_quants(block, &quants);
-        gi_scale_quants(&quants, 0, (float[]){d, d}, (float[]){m, m}, dst + i);
-    }
+    (void)part;
+    const float d = gi_load_half(block), m = gi_load_half(block + 2);
+    struct gi_quants quants;
+    read_quants(block, &quants);
+    gi_scale_quants(&quants, 0, (float[]){d, d}, (float[]){m, m}, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -40,6 +36,6 @@ const struct gi_quant gi_quant_q5_1 = {
     .n_quad = 1,
     .scale_blocks = 1,
     .scale_words = 2,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

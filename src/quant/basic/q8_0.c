@@ -7,14 +7,12 @@
 
 #define BLOCK_BYTES 34
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
-        float d = gi_half_to_float(gi_load_u16(block));
-        for (size_t j = 0; j < GI_QUANT_BLOCK; j++) {
-            dst[i + j] = d * (float)(int8_t)block[2 + j];
-        }
+    (void)part;
+    float d = gi_half_to_float(gi_load_u16(block));
+    for (size_t j = 0; j < GI_QUANT_BLOCK; j++) {
+        dst[j] = d * (float)(int8_t)block[2 + j];
     }
 }
 
@@ -34,6 +32,6 @@ const struct gi_quant gi_quant_q8_0 = {
     .n_quad = 2,
     .scale_blocks = 2,
     .scale_words = 1,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

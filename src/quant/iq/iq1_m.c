@@ -7,8 +7,6 @@
 //                             taken away                      a digit of d, f16, the lowest first
 #include "quant/iq/iq_grids.h"
 
-#define BLOCK_BYTES 56
-
 static float read_d(const uint8_t *super)
 {
     unsigned bits = 0;
@@ -18,7 +16,7 @@ static float read_d(const uint8_t *super)
     return gi_half_to_float((uint16_t)bits);
 }
 
-static void dequantize_block(const uint8_t *super, size_t block, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     const unsigned scales = gi_load_u16(super + 48 + block / 2 * 2) >> 6 * (block % 2);
     const unsigned nibbles = gi_load_u16(super + 32 + 2 * block);
@@ -29,11 +27,6 @@ static void dequantize_block(const uint8_t *super, size_t block, float *dst)
         gi_iq1_weights(gi_grid_point(gi_iq1_s_grid, point), nibble & 8 ? -0.125f : 0.125f,
                        read_d(super) * scale, dst + 8 * i);
     }
-}
-
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
-{
-    gi_dequantize_supers(src, BLOCK_BYTES, n_cols, dequantize_block, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -54,6 +47,6 @@ const struct gi_quant gi_quant_iq1_m = {
     .scale_words = 2,
     .table = gi_iq1_s_grid,
     .table_words = 1024,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

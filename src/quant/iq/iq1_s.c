@@ -9,7 +9,7 @@
 
 #define BLOCK_BYTES 50
 
-static void dequantize_block(const uint8_t *super, size_t block, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     const unsigned word = gi_load_u16(super + 34 + 2 * block);
     const float d = gi_load_half(super) * (float)(1 + 2 * (word >> 12 & 7));
@@ -18,11 +18,6 @@ static void dequantize_block(const uint8_t *super, size_t block, float *dst)
         gi_iq1_weights(gi_grid_point(gi_iq1_s_grid, point), word >> 15 ? -0.125f : 0.125f, d,
                        dst + 8 * i);
     }
-}
-
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
-{
-    gi_dequantize_supers(src, BLOCK_BYTES, n_cols, dequantize_block, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -43,6 +38,6 @@ const struct gi_quant gi_quant_iq1_s = {
     .scale_words = 1,
     .table = gi_iq1_s_grid,
     .table_words = 1024,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -7,10 +7,7 @@
 //                                                   points               elements
 #include "quant/iq/iq_grids.h"
 
-#define BLOCK_BYTES 82
-#define N_BLOCK     8u
-
-static void dequantize_block(const uint8_t *super, size_t block, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     const unsigned high = super[66 + block], scales = super[74 + block];
     for (size_t i = 0; i < 4; i++) {
@@ -21,16 +18,11 @@ static void dequantize_block(const uint8_t *super, size_t block, float *dst)
     }
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
-{
-    gi_dequantize_supers(src, BLOCK_BYTES, n_cols, dequantize_block, dst);
-}
-
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
     (void)n;
     words[0] = gi_load_u16(src);
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         uint32_t *pair = quads[b / 2] + b % 2 * 2;
         pair[0] = gi_load_u32(src + 2 + 4 * b);
         pair[1] = gi_load_u32(src + 34 + 4 * b);
@@ -46,6 +38,6 @@ const struct gi_quant gi_quant_iq2_s = {
     .scale_words = 5,
     .table = gi_iq2_s_grid,
     .table_words = 512,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -6,9 +6,7 @@
 //          f16   signs, 7 bits                    16 weights a nibble
 #include "quant/iq/iq_grids.h"
 
-#define BLOCK_BYTES 74
-
-static void dequantize_block(const uint8_t *super, size_t block, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     const unsigned scales = super[66 + block];
     for (size_t i = 0; i < 4; i++) {
@@ -17,11 +15,6 @@ static void dequantize_block(const uint8_t *super, size_t block, float *dst)
         gi_iq2_weights(gi_grid_point(gi_iq2_xs_grid, point & 511), gi_even_signs(point >> 9),
                        gi_load_half(super) * (0.5f + scale) * 0.25f, dst + 8 * i);
     }
-}
-
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
-{
-    gi_dequantize_supers(src, BLOCK_BYTES, n_cols, dequantize_block, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -43,6 +36,6 @@ const struct gi_quant gi_quant_iq2_xs = {
     .scale_words = 3,
     .table = gi_iq2_xs_grid,
     .table_words = 256,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -8,7 +8,7 @@
 
 #define BLOCK_BYTES 66
 
-static void dequantize_block(const uint8_t *super, size_t block, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     const uint8_t *points = super + 2 + 8 * block;
     const uint32_t signs = gi_load_u32(points + 4);
@@ -17,11 +17,6 @@ static void dequantize_block(const uint8_t *super, size_t block, float *dst)
         gi_iq2_weights(gi_grid_point(gi_iq2_xxs_grid, points[i]),
                        gi_even_signs(signs >> 7 * i & 127), d, dst + 8 * i);
     }
-}
-
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
-{
-    gi_dequantize_supers(src, BLOCK_BYTES, n_cols, dequantize_block, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -42,6 +37,6 @@ const struct gi_quant gi_quant_iq2_xxs = {
     .scale_words = 1,
     .table = gi_iq2_xxs_grid,
     .table_words = 128,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -6,10 +6,7 @@
 //          f16   points             8 of its points       element      block: scale
 #include "quant/iq/iq_grids.h"
 
-#define BLOCK_BYTES 110
-#define N_BLOCK     8u
-
-static void dequantize_block(const uint8_t *super, size_t block, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     const uint8_t *low = super + 2 + 8 * block, *signs = super + 74 + 4 * block;
     const unsigned high = super[66 + block];
@@ -23,11 +20,6 @@ static void dequantize_block(const uint8_t *super, size_t block, float *dst)
     }
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
-{
-    gi_dequantize_supers(src, BLOCK_BYTES, n_cols, dequantize_block, dst);
-}
-
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
     (void)n;
@@ -35,7 +27,7 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     words[1] = gi_load_u32(src + 106);
     words[2] = gi_load_u32(src + 66);
     words[3] = gi_load_u32(src + 70);
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         uint32_t *pair = quads[b / 2] + b % 2 * 2;
         pair[0] = gi_load_u32(src + 2 + 8 * b);
         pair[1] = gi_load_u32(src + 6 + 8 * b);
@@ -51,6 +43,6 @@ const struct gi_quant gi_quant_iq3_s = {
     .scale_words = 12,
     .table = gi_iq3_s_grid,
     .table_words = 256,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

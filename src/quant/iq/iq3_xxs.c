@@ -7,10 +7,7 @@
 //          f16   of block 0                        for 8; scale, 4 bits
 #include "quant/iq/iq_grids.h"
 
-#define BLOCK_BYTES 98
-#define N_BLOCK     8u
-
-static void dequantize_block(const uint8_t *super, size_t block, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     static const float magnitudes[8] = {4, 12, 20, 28, 36, 44, 52, 62};
     const uint32_t signs = gi_load_u32(super + 66 + 4 * block);
@@ -23,16 +20,11 @@ static void dequantize_block(const uint8_t *super, size_t block, float *dst)
     }
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
-{
-    gi_dequantize_supers(src, BLOCK_BYTES, n_cols, dequantize_block, dst);
-}
-
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
     (void)n;
     words[0] = gi_load_u16(src);
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         uint32_t *pair = quads[b / 2] + b % 2 * 2;
         pair[0] = gi_load_u32(src + 2 + 8 * b);
         pair[1] = gi_load_u32(src + 6 + 8 * b);
@@ -48,6 +40,6 @@ const struct gi_quant gi_quant_iq3_xxs = {
     .scale_words = 9,
     .table = gi_iq3_xxs_grid,
     .table_words = 128,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -6,19 +6,15 @@
 //          f16   q[16] high   q[17] high        q[31] high   nibble
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 18
-
 const int8_t gi_iq4_codes[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                  1,    13,   25,  38,  53,  69,  89,  113};
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
-    const uint8_t *block = src;
-    for (size_t i = 0; i < n_cols; i += GI_QUANT_BLOCK, block += BLOCK_BYTES) {
-        struct gi_quants quants;
-        gi_read_nibbles(block + 2, &quants);
-        gi_scale_codes(&quants, gi_iq4_codes, gi_load_half(block), dst + i);
-    }
+    (void)part;
+    struct gi_quants quants;
+    gi_read_nibbles(block + 2, &quants);
+    gi_scale_codes(&quants, gi_iq4_codes, gi_load_half(block), dst);
 }
 
 const struct gi_quant gi_quant_iq4_nl = {
@@ -27,6 +23,6 @@ const struct gi_quant gi_quant_iq4_nl = {
     .n_quad = 1,
     .scale_blocks = 2,
     .scale_words = 1,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = gi_repack_half_and_nibbles,
 };

@@ -6,9 +6,6 @@
 //          f16   high of scale[b]   low of scale[b]   q[16] high   q[17] high     q[31] high  1 .. 7
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 136
-#define N_BLOCK     8u
-
 static int read_scale(const uint8_t *super, size_t block)
 {
     const unsigned low = super[4 + block / 2] >> 4 * (block % 2) & 15u;
@@ -16,17 +13,12 @@ static int read_scale(const uint8_t *super, size_t block)
     return (int)(low | high << 4) - 32;
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
-    const uint8_t *super = src;
-    for (size_t at = 0; at < n_cols; at += GI_SUPER_BLOCK, super += BLOCK_BYTES) {
-        const float d = gi_load_half(super);
-        for (size_t b = 0; b < N_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-            struct gi_quants quants;
-            gi_read_nibbles(super + 8 + 16 * b, &quants);
-            gi_scale_codes(&quants, gi_iq4_codes, d * (float)read_scale(super, b), dst);
-        }
-    }
+    struct gi_quants quants;
+    gi_read_nibbles(super + 8 + 16 * block, &quants);
+    gi_scale_codes(&quants, gi_iq4_codes, gi_load_half(super) * (float)read_scale(super, block),
+                   dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -34,7 +26,7 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     (void)n;
     words[0] = gi_load_u32(src);
     words[1] = gi_load_u32(src + 4);
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         struct gi_quants quants;
         gi_read_nibbles(src + 8 + 16 * b, &quants);
         gi_pack_nibbles(&quants, quads[b]);
@@ -47,6 +39,6 @@ const struct gi_quant gi_quant_iq4_xs = {
     .n_quad = 8,
     .scale_blocks = 8,
     .scale_words = 2,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

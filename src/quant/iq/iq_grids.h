@@ -1,4 +1,4 @@
-// What the IQ1, IQ2 and IQ3 types share: their weights are points of a grid, eight or four at a time,
+// Shared by the IQ1, IQ2 and IQ3 types: their weights are points of a grid, eight or four at a time,
 // times signs and scales. Private to this folder.
 //
 // A grid is uint32 [n_point / 2], the even point low. Of 8 coordinates of two bits coordinate j is at
@@ -20,7 +20,7 @@ static inline unsigned gi_grid_point(const uint32_t *grid, unsigned i)
     return grid[i / 2] >> 16 * (i % 2) & 0xFFFF;
 }
 
-// Coordinate j of a point of eight and of four.
+// Return coordinate j of a point of eight and of four.
 static inline int gi_coordinate_of_8(unsigned point, size_t j)
 {
     return (int)(point >> (4 * (j % 4) + 2 * (j / 4)) & 3);
@@ -31,7 +31,7 @@ static inline int gi_coordinate_of_4(unsigned point, size_t j)
     return (int)(point >> 4 * j & 7);
 }
 
-// Eight signs from seven bits: the eighth makes the number of set bits even.
+// Returns eight signs from seven bits: the eighth makes the number of set bits even.
 uint8_t gi_even_signs(unsigned seven);
 
 // dst[j] = d * magnitude j of the point, negative where bit j of signs is set; magnitudes of IQ2 are 8,

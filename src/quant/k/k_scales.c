@@ -10,23 +10,13 @@ void gi_read_k_scales(const uint8_t bytes[12], struct gi_k_scales *scales)
     }
 }
 
-void gi_dequantize_k(const uint8_t *supers, size_t super_size, size_t n_cols,
-                     void (*read_quants)(const uint8_t *super, size_t block,
-                                         struct gi_quants *quants),
-                     float *dst)
+void gi_scale_k(const uint8_t *super, size_t block, const struct gi_quants *quants, float *dst)
 {
-    for (size_t at = 0; at < n_cols; at += GI_SUPER_BLOCK, supers += super_size) {
-        const float d = gi_load_half(supers), d_min = gi_load_half(supers + 2);
-        struct gi_k_scales scales;
-        gi_read_k_scales(supers + 4, &scales);
-        for (size_t b = 0; b < GI_SUPER_BLOCK / GI_QUANT_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-            const float scale = d * (float)scales.first[b];
-            const float min = -(d_min * (float)scales.second[b]);
-            struct gi_quants quants;
-            read_quants(supers, b, &quants);
-            gi_scale_quants(&quants, 0, (float[]){scale, scale}, (float[]){min, min}, dst);
-        }
-    }
+    struct gi_k_scales scales;
+    gi_read_k_scales(super + 4, &scales);
+    const float scale = gi_load_half(super) * (float)scales.first[block];
+    const float min = -(gi_load_half(super + 2) * (float)scales.second[block]);
+    gi_scale_quants(quants, 0, (float[]){scale, scale}, (float[]){min, min}, dst);
 }
 
 void gi_pack_k_scales(const struct gi_k_scales *scales, uint32_t words[3])

@@ -6,9 +6,6 @@
 //          min high nibble     2, 3, two bits each   4, 5, 6, 7   f16     f16
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 84
-#define N_BLOCK     8u
-
 static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
 {
     for (size_t i = 0; i < 4; i++) {
@@ -17,20 +14,14 @@ static void read_quants(const uint8_t *super, size_t block, struct gi_quants *qu
     }
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
-    const uint8_t *super = src;
-    for (size_t at = 0; at < n_cols; at += GI_SUPER_BLOCK, super += BLOCK_BYTES) {
-        const float d = gi_load_half(super + 80), d_min = gi_load_half(super + 82);
-        for (size_t b = 0; b < N_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-            const uint8_t *s = super + 2 * b;
-            struct gi_quants quants;
-            read_quants(super, b, &quants);
-            gi_scale_quants(&quants, 0, (float[]){d * (float)(s[0] & 15), d * (float)(s[1] & 15)},
-                            (float[]){-d_min * (float)(s[0] >> 4), -d_min * (float)(s[1] >> 4)},
-                            dst);
-        }
-    }
+    const float d = gi_load_half(super + 80), d_min = gi_load_half(super + 82);
+    const uint8_t *s = super + 2 * block;
+    struct gi_quants quants;
+    read_quants(super, block, &quants);
+    gi_scale_quants(&quants, 0, (float[]){d * (float)(s[0] & 15), d * (float)(s[1] & 15)},
+                    (float[]){-d_min * (float)(s[0] >> 4), -d_min * (float)(s[1] >> 4)}, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -40,7 +31,7 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     for (size_t i = 0; i < 4; i++) {
         words[1 + i] = gi_load_u32(src + 4 * i);
     }
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         struct gi_quants quants;
         read_quants(src, b, &quants);
         gi_pack_pairs(&quants, 0, quads[b / 2] + b % 2 * 2);
@@ -53,6 +44,6 @@ const struct gi_quant gi_quant_q2_k = {
     .n_quad = 4,
     .scale_blocks = 8,
     .scale_words = 5,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -9,9 +9,6 @@
 // four more bytes hold the high two bits of scales j, 4 + j, 8 + j and 12 + j, the first lowest.
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 110
-#define N_BLOCK     8u
-
 static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
 {
     for (size_t i = 0; i < 4; i++) {
@@ -30,28 +27,21 @@ static uint8_t read_scale(const uint8_t *bytes, size_t i)
 
 static void read_scales(const uint8_t *super, struct gi_k_scales *scales)
 {
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         scales->first[b] = read_scale(super + 96, 2 * b);
         scales->second[b] = read_scale(super + 96, 2 * b + 1);
     }
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
-    const uint8_t *super = src;
-    for (size_t at = 0; at < n_cols; at += GI_SUPER_BLOCK, super += BLOCK_BYTES) {
-        const float d = gi_load_half(super + 108);
-        struct gi_k_scales scales;
-        read_scales(super, &scales);
-        for (size_t b = 0; b < N_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-            struct gi_quants quants;
-            read_quants(super, b, &quants);
-            gi_scale_quants(
-                &quants, 4,
-                (float[]){d * (float)(scales.first[b] - 32), d * (float)(scales.second[b] - 32)},
-                (float[]){0, 0}, dst);
-        }
-    }
+    const float d = gi_load_half(super + 108);
+    const int first = read_scale(super + 96, 2 * block) - 32;
+    const int second = read_scale(super + 96, 2 * block + 1) - 32;
+    struct gi_quants quants;
+    read_quants(super, block, &quants);
+    gi_scale_quants(&quants, 4, (float[]){d * (float)first, d * (float)second}, (float[]){0, 0},
+                    dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -61,7 +51,7 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     read_scales(src, &scales);
     quads[0][0] = gi_load_u16(src + 108);
     gi_pack_k_scales(&scales, quads[0] + 1);
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         struct gi_quants quants;
         read_quants(src, b, &quants);
         gi_pack_pairs(&quants, 0, quads[1 + b / 2] + b % 2 * 2);
@@ -75,6 +65,6 @@ const struct gi_quant gi_quant_q3_k = {
     .n_quad = 5,
     .scale_blocks = 8,
     .scale_words = 8,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -10,9 +10,6 @@
 // are the top bits of bytes i and 4 + i.
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 144
-#define N_BLOCK     8u
-
 static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
 {
     for (size_t i = 0; i < 4; i++) {
@@ -21,9 +18,11 @@ static void read_quants(const uint8_t *super, size_t block, struct gi_quants *qu
     }
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
-    gi_dequantize_k(src, BLOCK_BYTES, n_cols, read_quants, dst);
+    struct gi_quants quants;
+    read_quants(super, block, &quants);
+    gi_scale_k(super, block, &quants, dst);
 }
 
 static void
@@ -36,7 +35,7 @@ repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4],
     gi_read_k_scales(src + 4, &scales);
     quads[0][0] = gi_load_u32(src);
     gi_pack_k_scales(&scales, quads[0] + 1);
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         struct gi_quants quants;
         read_quants(src, b, &quants);
         gi_pack_nibbles(&quants, quads[1 + b]);
@@ -47,6 +46,6 @@ const struct gi_quant gi_quant_q4_k = {
     .type = GI_GGML_TYPE_Q4_K,
     .quad_blocks = 8,
     .n_quad = 9,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

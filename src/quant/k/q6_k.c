@@ -10,9 +10,6 @@
 //          scale int8   d f16
 #include "quant/quant_table.h"
 
-#define BLOCK_BYTES 210
-#define N_BLOCK     8u
-
 static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
 {
     const uint8_t *low = super + block / 4 * 64 + block % 2 * 32;
@@ -24,20 +21,14 @@ static void read_quants(const uint8_t *super, size_t block, struct gi_quants *qu
     }
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
-    const uint8_t *super = src;
-    for (size_t at = 0; at < n_cols; at += GI_SUPER_BLOCK, super += BLOCK_BYTES) {
-        const float d = gi_load_half(super + 208);
-        for (size_t b = 0; b < N_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-            const uint8_t *scales = super + 192 + 2 * b;
-            struct gi_quants quants;
-            read_quants(super, b, &quants);
-            gi_scale_quants(&quants, 32,
-                            (float[]){d * (float)(int8_t)scales[0], d * (float)(int8_t)scales[1]},
-                            (float[]){0, 0}, dst);
-        }
-    }
+    const float d = gi_load_half(super + 208);
+    const int first = (int8_t)super[192 + 2 * block], second = (int8_t)super[193 + 2 * block];
+    struct gi_quants quants;
+    read_quants(super, block, &quants);
+    gi_scale_quants(&quants, 32, (float[]){d * (float)first, d * (float)second}, (float[]){0, 0},
+                    dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -47,7 +38,7 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     for (size_t i = 0; i < 4; i++) {
         words[1 + i] = gi_load_u32(src + 192 + 4 * i);
     }
-    for (size_t b = 0; b < N_BLOCK; b++) {
+    for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         struct gi_quants quants;
         read_quants(src, b, &quants);
         gi_pack_nibbles(&quants, quads[b]);
@@ -61,6 +52,6 @@ const struct gi_quant gi_quant_q6_k = {
     .n_quad = 12,
     .scale_blocks = 8,
     .scale_words = 5,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

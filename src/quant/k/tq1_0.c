@@ -24,12 +24,10 @@ static float trit(const uint8_t *super, size_t i)
     return (float)(digit - 1);
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
-    const uint8_t *supers = src;
-    for (size_t i = 0; i < n_cols; i++) {
-        const uint8_t *super = supers + i / GI_SUPER_BLOCK * BLOCK_BYTES;
-        dst[i] = gi_load_half(super + 52) * trit(super, i % GI_SUPER_BLOCK);
+    for (size_t i = 0; i < GI_QUANT_BLOCK; i++) {
+        dst[i] = gi_load_half(super + 52) * trit(super, block * GI_QUANT_BLOCK + i);
     }
 }
 
@@ -51,6 +49,6 @@ const struct gi_quant gi_quant_tq1_0 = {
     .n_quad = 3,
     .scale_blocks = 16,
     .scale_words = 3,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -16,16 +16,12 @@ static void read_quants(const uint8_t *super, size_t block, struct gi_quants *qu
     }
 }
 
-static void dequantize_row(const void *src, size_t n_cols, float *dst)
+static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
-    const uint8_t *supers = src;
-    for (size_t b = 0; b < n_cols / GI_QUANT_BLOCK; b++, dst += GI_QUANT_BLOCK) {
-        const uint8_t *super = supers + b / 8 * BLOCK_BYTES;
-        const float d = gi_load_half(super + 64);
-        struct gi_quants quants;
-        read_quants(super, b % 8, &quants);
-        gi_scale_quants(&quants, 1, (float[]){d, d}, (float[]){0, 0}, dst);
-    }
+    const float d = gi_load_half(super + 64);
+    struct gi_quants quants;
+    read_quants(super, block, &quants);
+    gi_scale_quants(&quants, 1, (float[]){d, d}, (float[]){0, 0}, dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
@@ -45,6 +41,6 @@ const struct gi_quant gi_quant_tq2_0 = {
     .n_quad = 4,
     .scale_blocks = 16,
     .scale_words = 1,
-    .dequantize_row = dequantize_row,
+    .dequantize = dequantize,
     .repack_group = repack_group,
 };

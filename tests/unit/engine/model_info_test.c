@@ -10,10 +10,11 @@ static void expect_description(enum gi_ggml_type type, uint32_t kind, uint32_t n
                                const char *description)
 {
     enum { N_COLS = 256, N_VOCAB = 4000, N_ROWS = 1000 };
-    const struct gi_ggml_type_facts *hparams = gi_ggml_type_find(type);
+    const struct gi_ggml_type_info *row_type = gi_ggml_type_find(type);
     const uint64_t embedding[] = {N_COLS, N_VOCAB}, matrix[] = {N_COLS, N_ROWS};
     const size_t embedding_size = (size_t)N_VOCAB * N_COLS / 32 * 34;
-    const size_t matrix_size = (size_t)N_ROWS * N_COLS / hparams->block_size * hparams->block_bytes;
+    const size_t matrix_size =
+        (size_t)N_ROWS * N_COLS / row_type->block_size * row_type->block_bytes;
     struct gguf_builder b = {0};
     struct glinfer_model_info info = {0};
     struct glinfer_error err;

@@ -67,13 +67,13 @@ static const char *fallback_type(const char *type)
     return "iq4_nl";
 }
 
-static const struct gi_ggml_type_facts *find_type(const char *name)
+static const struct gi_ggml_type_info *find_type(const char *name)
 {
-    const struct gi_ggml_type_facts *hparams = NULL;
-    for (uint32_t type = 0; type < 64 && (!hparams || strcmp(hparams->name, name) != 0); type++) {
-        hparams = gi_ggml_type_find(type);
+    const struct gi_ggml_type_info *info = NULL;
+    for (uint32_t type = 0; type < 64 && (!info || strcmp(info->name, name) != 0); type++) {
+        info = gi_ggml_type_find(type);
     }
-    return hparams;
+    return info;
 }
 
 //-- a file ----------------------------------------------------------------------------------------
@@ -117,17 +117,17 @@ static void add_tensor(struct file *file, uint32_t layer, const char *name, cons
 {
     char full[96];
     const uint64_t dims[] = {cols, rows, n_matrix};
-    const struct gi_ggml_type_facts *hparams = find_type(type);
-    if (cols % hparams->block_size) {
-        hparams = find_type(fallback_type(type));
+    const struct gi_ggml_type_info *info = find_type(type);
+    if (cols % info->block_size) {
+        info = find_type(fallback_type(type));
     }
     if (layer < N_LAYER) {
         snprintf(full, sizeof(full), "blk.%u.%s.weight", layer, name);
     } else {
         snprintf(full, sizeof(full), "%s.weight", name);
     }
-    gguf_tensor(&file->body, full, n_matrix > 1 ? 3 : 2, dims, hparams->type, file->size);
-    file->size += cols / hparams->block_size * hparams->block_bytes * rows * n_matrix;
+    gguf_tensor(&file->body, full, n_matrix > 1 ? 3 : 2, dims, info->type, file->size);
+    file->size += cols / info->block_size * info->block_bytes * rows * n_matrix;
     file->size = (file->size + 31) / 32 * 32;
     file->n_tensors++;
 }

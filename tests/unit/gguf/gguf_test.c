@@ -313,7 +313,7 @@ static void gguf_survives_every_failed_allocation(void **state)
 static void type_facts_agree_with_the_table(void **state)
 {
     (void)state;
-    const struct gi_ggml_type_facts *q6_k = gi_ggml_type_find(GI_GGML_TYPE_Q6_K);
+    const struct gi_ggml_type_info *q6_k = gi_ggml_type_find(GI_GGML_TYPE_Q6_K);
     assert_string_equal(q6_k->name, "q6_k");
     assert_int_equal(q6_k->block_size, 256);
     assert_int_equal(q6_k->block_bytes, 210);

@@ -66,10 +66,10 @@ static bool read_golden(FILE *file, char line[MAX_LINE], struct golden *golden)
 
 static const struct gi_quant *find_by_name(const char *name)
 {
-    for (uint32_t type = 0; type < 64; type++) {
-        const struct gi_ggml_type_facts *facts = gi_ggml_type_find(type);
-        if (facts && strcmp(facts->name, name) == 0) {
-            return gi_quant_find(type);
+    for (uint32_t number = 0; number < 64; number++) {
+        const struct gi_ggml_type_info *type = gi_ggml_type_find(number);
+        if (type && strcmp(type->name, name) == 0) {
+            return gi_quant_find(number);
         }
     }
     return NULL;
@@ -78,7 +78,7 @@ static const struct gi_quant *find_by_name(const char *name)
 static void assert_agrees(const struct gi_quant *quant, const struct golden *golden)
 {
     float found[MAX_WEIGHTS], largest = 0;
-    quant->dequantize_row(golden->bytes, golden->n_weights, found);
+    gi_quant_dequantize_row(quant, golden->bytes, golden->n_weights, found);
     for (size_t i = 0; i < golden->n_weights; i++) {
         largest = fmaxf(largest, fabsf(golden->weights[i]));
     }

@@ -133,15 +133,15 @@ static void fill_random(uint8_t *bytes, size_t size, uint32_t stream)
     }
 }
 
-static size_t row_bytes(const struct gi_ggml_type_facts *facts, size_t n_cols)
+static size_t row_bytes(const struct gi_ggml_type_info *info, size_t n_cols)
 {
-    return n_cols / facts->block_size * facts->block_bytes;
+    return n_cols / info->block_size * info->block_bytes;
 }
 
 // Bytes of 32 columns in the file, of which blocks of one element have as many as there are columns.
-static size_t bytes_of_32(const struct gi_ggml_type_facts *facts)
+static size_t bytes_of_32(const struct gi_ggml_type_info *info)
 {
-    return 32 / facts->block_size * facts->block_bytes;
+    return 32 / info->block_size * info->block_bytes;
 }
 
 //-- tests -------------------------------------------------------------------------------------
@@ -223,12 +223,12 @@ static uint64_t half_bytes(uint32_t type, size_t *base)
 }
 
 // Scales that are legal in a file, below 2; quants may be any bits.
-static void make_scales_finite(uint8_t *row, size_t size, const struct gi_ggml_type_facts *facts)
+static void make_scales_finite(uint8_t *row, size_t size, const struct gi_ggml_type_info *info)
 {
     size_t base;
-    uint64_t halves = half_bytes(facts->type, &base);
-    for (size_t at = base; at < size; at += facts->block_bytes) {
-        if (facts->type == GI_GGML_TYPE_MXFP4) {
+    uint64_t halves = half_bytes(info->type, &base);
+    for (size_t at = base; at < size; at += info->block_bytes) {
+        if (info->type == GI_GGML_TYPE_MXFP4) {
             row[at] &= 0xBF; // an exponent, whose largest values overflow
         }
         row[at + 1] &= halves & 1 ? 0xBF : 0xFF;
@@ -241,7 +241,7 @@ static void make_scales_finite(uint8_t *row, size_t size, const struct gi_ggml_t
 static void assert_row_agrees(const struct quant_case *c, const uint8_t *row, size_t n_cols)
 {
     float values[MAX_COLS];
-    gi_quant_find(c->type)->dequantize_row(row, n_cols, values);
+    gi_quant_dequantize_row(gi_quant_find(c->type), row, n_cols, values);
     for (size_t i = 0; i < n_cols; i++) {
         double expected = c->element(row, i);
         if (isnan(expected)) {
@@ -258,13 +258,13 @@ static void dequantize_agrees_with_the_formula(void **state)
 {
     (void)state;
     for (size_t i = 0; i < N_CASE; i++) {
-        const struct gi_ggml_type_facts *facts = gi_ggml_type_find(cases[i].type);
+        const struct gi_ggml_type_info *info = gi_ggml_type_find(cases[i].type);
         for (uint32_t seed = 0; seed < 50; seed++) {
             uint8_t row[MAX_BYTES + 1];
             uint8_t *unaligned = row + seed % 2;
-            size_t size = row_bytes(facts, MAX_COLS);
+            size_t size = row_bytes(info, MAX_COLS);
             fill_random(unaligned, size, seed);
-            make_scales_finite(unaligned, size, facts);
+            make_scales_finite(unaligned, size, info);
             assert_row_agrees(&cases[i], unaligned, MAX_COLS);
         }
     }
@@ -273,7 +273,7 @@ static void dequantize_agrees_with_the_formula(void **state)
 static void assert_tile_unpacks(const struct quant_case *c, uint8_t *const rows[8], size_t n_cols)
 {
     const struct gi_quant *quant = gi_quant_find(c->type);
-    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(c->type);
+    const struct gi_ggml_type_info *info = gi_ggml_type_find(c->type);
     size_t quads_size = (size_t)gi_quant_quads_size(quant, 8, n_cols);
     size_t scales_size = (size_t)gi_quant_scales_size(quant, 8, n_cols);
     // Exactly as large as said, so that a sanitizer sees a word too many.
@@ -289,10 +289,10 @@ static void assert_tile_unpacks(const struct quant_case *c, uint8_t *const rows[
         uint8_t expected[MAX_BYTES + 128] = {0}, found[MAX_BYTES + 128] = {0};
         size_t n_block = (n_cols + 31) / 32;
         if (rows[row]) {
-            memcpy(expected, rows[row], row_bytes(facts, n_cols));
+            memcpy(expected, rows[row], row_bytes(info, n_cols));
         }
         for (size_t block = 0; block < n_block; block++) {
-            c->unpack(&tile, block, row, found + block * bytes_of_32(facts));
+            c->unpack(&tile, block, row, found + block * bytes_of_32(info));
         }
         assert_memory_equal(found, expected, sizeof(found));
     }
@@ -302,9 +302,9 @@ static void assert_tile_unpacks(const struct quant_case *c, uint8_t *const rows[
 
 static void assert_repack_is_lossless(const struct quant_case *c, size_t n_cols, unsigned absent)
 {
-    const struct gi_ggml_type_facts *facts = gi_ggml_type_find(c->type);
+    const struct gi_ggml_type_info *info = gi_ggml_type_find(c->type);
     uint8_t *rows[8] = {0};
-    size_t size = row_bytes(facts, n_cols);
+    size_t size = row_bytes(info, n_cols);
     for (uint32_t row = 0; row < 8; row++) {
         if (!(absent >> row & 1)) {
             rows[row] = malloc(size);
