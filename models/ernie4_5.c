@@ -1,6 +1,5 @@
 // ERNIE 4.5, the dense ones: the Llama family's blocks.
 #include "models/decoder_weights.h"
-#include "models/families.h"
 
 const struct gi_model_family gi_model_family_ernie4_5 = {
     .name = "ernie4_5",

@@ -1,6 +1,5 @@
 // EXAONE 3 and 3.5: the Llama family's blocks, with rotary pairs that lie half a head apart.
 #include "models/decoder_weights.h"
-#include "models/families.h"
 
 const struct gi_model_family gi_model_family_exaone = {
     .name = "exaone",

@@ -1,7 +1,6 @@
 // GLM 4 (0414): a norm before and after either block, biases of q, k and v, gate and up in one tensor, and
 // rotation of the first half of a head.
 #include "models/decoder_weights.h"
-#include "models/families.h"
 
 static const struct gi_weight_spec weights[] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),

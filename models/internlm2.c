@@ -1,6 +1,5 @@
 // InternLM 2 and 2.5: the Llama family's blocks.
 #include "models/decoder_weights.h"
-#include "models/families.h"
 
 const struct gi_model_family gi_model_family_internlm2 = {
     .name = "internlm2",

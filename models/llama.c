@@ -2,7 +2,6 @@
 // Mixtral. Pre-norm blocks of self-attention with grouped heads and a SwiGLU network; q and k rows of a
 // GGUF file are ordered so that rotary pairs are adjacent.
 #include "models/decoder_weights.h"
-#include "models/families.h"
 
 static const struct gi_model_family mixture = {
     .name = "llama",

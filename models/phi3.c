@@ -2,7 +2,6 @@
 // mini turns a part of a head only; contexts that were stretched have longrope's factors. Phi 3's sliding
 // window is left out, as llama.cpp leaves it out: its files say neither how wide it is nor in which layers.
 #include "models/decoder_weights.h"
-#include "models/families.h"
 
 static const struct gi_weight_spec weights[] = {
     GI_WEIGHT_QKV("attn_qkv", "attn_qkv", "attn_qkv"),

@@ -1,6 +1,5 @@
 // SmolLM 3: the Llama family's blocks, of which every fourth layer has no rotation.
 #include "models/decoder_weights.h"
-#include "models/families.h"
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
