@@ -1,41 +1,25 @@
-// The command `glinfer`: picks the subcommand.
-#include "cli/bench/cli_bench.h"
-#include "cli/chat/cli_chat.h"
+// The command `glinfer`: picks the subcommand and reads its flags.
+#include "cli/cli_commands.h"
 #include "cli/common/cli_delegate.h"
+#include "cli/common/cli_device.h"
 #include "cli/common/cli_environment.h"
 #include "cli/common/cli_io.h"
-#include "cli/profile/cli_profile.h"
-#include "cli/run/cli_run.h"
-#include "cli/tools/cli_info.h"
-#include "cli/tools/cli_perplexity.h"
-#include "cli/tools/cli_tokenize.h"
-#include "cli/tools/cli_tune.h"
 
 #include <unistd.h>
 
-struct entry {
-    const struct cli_command *command;
-    int (*run)(int argc, const char *const *argv);
+static const struct cli_command *const commands[] = {
+#define COMMAND_ADDRESS(name) &cli_##name##_command,
+    CLI_COMMANDS(COMMAND_ADDRESS)
+#undef COMMAND_ADDRESS
 };
-
-static const struct entry entries[] = {
-    {&cli_run_command,        cli_run       },
-    {&cli_chat_command,       cli_chat      },
-    {&cli_bench_command,      cli_bench     },
-    {&cli_info_command,       cli_info      },
-    {&cli_perplexity_command, cli_perplexity},
-    {&cli_profile_command,    cli_profile   },
-    {&cli_tokenize_command,   cli_tokenize  },
-    {&cli_tune_command,       cli_tune      },
-};
-#define N_ENTRY (sizeof(entries) / sizeof(entries[0]))
+#define N_COMMAND (sizeof(commands) / sizeof(commands[0]))
 
 static void print_overview(FILE *file)
 {
     fprintf(file, "usage: glinfer COMMAND [flags]\n\n"
                   "Runs GGUF language models on any Linux GPU with OpenGL ES 3.1.\n\n");
-    for (size_t i = 0; i < N_ENTRY; i++) {
-        fprintf(file, "    %-10s %s\n", entries[i].command->name, entries[i].command->summary);
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        fprintf(file, "    %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
     fprintf(file,
             "    %-10s Prints the version.\n\n"
@@ -47,35 +31,35 @@ static void print_help(void)
 {
     print_overview(stdout);
     putchar('\n');
-    for (size_t i = 0; i < N_ENTRY; i++) {
-        printf("flags of %s:\n", entries[i].command->name);
-        cli_print_flags(stdout, entries[i].command);
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        printf("flags of %s:\n", commands[i]->name);
+        cli_print_flags(stdout, commands[i]);
     }
     printf("\n%s", cli_environment);
 }
 
-static const struct entry *find_entry(const char *name)
+static const struct cli_command *find_command(const char *name)
 {
-    for (size_t i = 0; i < N_ENTRY; i++) {
-        if (strcmp(entries[i].command->name, name) == 0) {
-            return &entries[i];
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            return commands[i];
         }
     }
     return NULL;
 }
 
-static int refuse_command(const char *word)
+static bool refuse_command(const char *word)
 {
-    const char *names[N_ENTRY];
-    for (size_t i = 0; i < N_ENTRY; i++) {
-        names[i] = entries[i].command->name;
+    const char *names[N_COMMAND];
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        names[i] = commands[i]->name;
     }
     if (word[0] == '-' && word[1]) {
         return cli_fail(CLI_EXIT_USAGE,
                         "%.100s stands before a command; is it glinfer run %.100s ...?", word,
                         word);
     }
-    const char *nearest = cli_nearest(word, names, N_ENTRY);
+    const char *nearest = cli_nearest(word, names, N_COMMAND);
     if (nearest) {
         return cli_fail(CLI_EXIT_USAGE, "unknown command \"%.100s\"; is it %s?", word, nearest);
     }
@@ -83,19 +67,40 @@ static int refuse_command(const char *word)
                     word);
 }
 
-// Of one command, or of all without a word.
-static int show_help(const char *word)
+// Prints the help of one command, or of all with word NULL.
+static bool show_help(const char *word)
 {
-    const struct entry *entry = word ? find_entry(word) : NULL;
-    if (word && !entry) {
+    const struct cli_command *command = word ? find_command(word) : NULL;
+    if (word && !command) {
         return refuse_command(word);
     }
-    if (entry) {
-        cli_print_help(stdout, entry->command);
+    if (command) {
+        cli_print_help(stdout, command);
     } else {
         print_help();
     }
     return cli_close_help();
+}
+
+// Reads the words behind the command's name and runs it.
+static bool run_command(const struct cli_command *command, int argc, const char *const *argv)
+{
+    struct cli_report report;
+    const enum cli_parsed parsed = cli_parse(command, command->settings, argc, argv, &report);
+    if (parsed == CLI_PARSED_HELP) {
+        return show_help(command->name);
+    }
+    if (parsed == CLI_PARSED_WRONG) {
+        return cli_fail(CLI_EXIT_USAGE, "%s", report.error);
+    }
+    cli_print_notes(stderr, command, &report);
+    if (command->device && command->device->is_list) {
+        return cli_device_list(command->device);
+    }
+    if (command->needs_model && !cli_is_given(command, &report, "-m")) {
+        return cli_fail(CLI_EXIT_USAGE, "%s needs a model: -m FILE.gguf", command->name);
+    }
+    return command->run(command->settings);
 }
 
 static bool is_any(const char *word, const char *a, const char *b, const char *c)
@@ -103,8 +108,8 @@ static bool is_any(const char *word, const char *a, const char *b, const char *c
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
-// All is closed by now, and what was to be written is. Where programs were compiled NVIDIA's driver (580) takes
-// another quarter of a second to put its compiler away; sanitizers look for leaks then.
+// Ends the process without its exit handlers: everything is closed and written. Where programs were compiled NVIDIA's
+// driver (580) takes another quarter of a second to put its compiler away. Sanitizers look for leaks in a handler.
 static int leave(int status)
 {
 #ifdef HAS_SANITIZERS
@@ -117,25 +122,28 @@ static int leave(int status)
 
 int main(int argc, char **argv)
 {
+    const char *const *words = (const char *const *)argv;
     cli_catch_signals();
     if (argc < 2) {
         print_overview(stderr);
         return CLI_EXIT_USAGE;
     }
-    const struct entry *entry = find_entry(argv[1]);
-    if (entry) {
+    const struct cli_command *command = find_command(words[1]);
+    if (command) {
         cli_check_environment();
-        return leave(entry->run(argc - 2, (const char *const *)argv + 2));
+        return leave(cli_exit_status(run_command(command, argc - 2, words + 2)));
     }
-    if (is_any(argv[1], "-h", "--help", "help")) {
-        return show_help(argc > 2 ? argv[2] : NULL);
+    if (strcmp(words[1], CLI_COMPILE_JOB) == 0) {
+        return cli_compile_job(argc - 2, words + 2);
     }
-    if (is_any(argv[1], "--version", "-V", "version")) {
+    bool is_done = false;
+    if (is_any(words[1], "-h", "--help", "help")) {
+        is_done = show_help(argc > 2 ? words[2] : NULL);
+    } else if (is_any(words[1], "--version", "-V", "version")) {
         printf("glinfer %s\n", glinfer_version());
-        return cli_close_output(CLI_EXIT_DONE);
+        is_done = cli_close_output();
+    } else {
+        is_done = refuse_command(words[1]);
     }
-    if (strcmp(argv[1], CLI_COMPILE_JOB) == 0) {
-        return cli_compile_job(argc - 2, (const char *const *)argv + 2);
-    }
-    return refuse_command(argv[1]);
+    return cli_exit_status(is_done);
 }

@@ -3,44 +3,39 @@
 #include "cli/bench/cli_bench_compare.h"
 #include "cli/bench/cli_bench_flags.h"
 #include "cli/bench/cli_sweep.h"
-#include "cli/common/cli_session.h"
-#include "cli/common/cli_start.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-//-- one test --------------------------------------------------------------------------------------
-
 struct test {
     uint32_t n_prompt, n_gen, n_depth;
 };
 
 struct bench {
-    const struct cli_bench_settings *settings;
+    struct cli_bench_settings *settings;
     struct cli_bench_printer printers[2];
-    struct glinfer_device_info device_info;
-    struct glinfer_device *device;
-    struct glinfer_model_info model_info;
-    struct glinfer_model *model;
-    struct glinfer_session *session;
-    struct cli_bar bar;
+    struct cli_session session;
     int32_t *tokens; // random, as many as the longest prompt
-    uint32_t n_ctx;  // that all tests need
-    struct test *tests;
-    size_t n_test;
+    struct {
+        struct test *items;
+        size_t count, capacity;
+    } tests;
     struct cli_bench_result result;
-    struct cli_baseline *baseline;  // NULL: none
-    struct cli_sweep_point *points; // of tests that are prompts alone
-    size_t n_point, point_capacity;
+    struct cli_baseline *baseline; // NULL: none
+    struct {
+        struct cli_sweep_point *items;
+        size_t count, capacity;
+    } points;         // of tests that are prompts alone
     FILE *plot;       // NULL: none
     char *comparison; // sentences, printed behind the table
     size_t comparison_size;
     FILE *comparison_file; // writes it; NULL without a baseline
 };
+
+//-- one test --------------------------------------------------------------------------------------
 
 static struct glinfer_generate_params make_params(struct bench *bench, uint32_t n_prompt,
                                                   uint32_t n_predict)
@@ -60,14 +55,14 @@ static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
 {
     const struct glinfer_generate_params params = make_params(bench, n_prompt, n_predict);
     *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
-    return glinfer_generate(bench->session, &params, stats, err);
+    return glinfer_generate(bench->session.session, &params, stats, err);
 }
 
-// n generated tokens are n decode steps behind the one that the prompt gives.
+// Runs a test: n generated tokens are n decode steps after the token that comes with the prompt.
 static bool run_test(struct bench *bench, const struct test *test, struct glinfer_stats *stats,
                      struct glinfer_error *err)
 {
-    glinfer_session_reset(bench->session);
+    glinfer_session_reset(bench->session.session);
     return (test->n_depth == 0 || generate(bench, test->n_depth, 0, stats, err)) &&
            generate(bench, test->n_prompt > 0 ? test->n_prompt : 1,
                     test->n_gen > 0 ? test->n_gen + 1 : 0, stats, err);
@@ -81,10 +76,10 @@ static bool prepare(struct bench *bench, const struct test *test, struct glinfer
     const uint32_t n_prompt = test->n_depth > 0 ? 0 : test->n_prompt > 0 ? test->n_prompt : 1;
     struct glinfer_generate_params params = make_params(bench, n_prompt, test->n_gen + 1);
     params.progress = cli_progress;
-    params.progress_user = &bench->bar;
-    glinfer_session_reset(bench->session);
-    const bool ok = glinfer_session_prepare(bench->session, &params, prepared, err);
-    cli_bar_clear(&bench->bar);
+    params.progress_user = &bench->session.bar;
+    glinfer_session_reset(bench->session.session);
+    const bool ok = glinfer_session_prepare(bench->session.session, &params, prepared, err);
+    cli_bar_clear(&bench->session.bar);
     return ok;
 }
 
@@ -105,19 +100,19 @@ static void add_run(struct bench *bench, const struct test *test, const struct g
     result->peak_memory = stats->peak_memory;
 }
 
-// A line for each run if asked for, else what a terminal shows until the row is there.
+// Prints a line for each run if asked for, else shows on a terminal what goes on until the row is there.
 static void note_progress(struct bench *bench, const struct test *test, int64_t run)
 {
     char label[64], what[80];
     cli_bench_label(&bench->result, label, sizeof(label));
     if (bench->settings->has_progress) {
         fprintf(stderr, "glinfer bench: test %zu/%zu %s: %s %d/%d\n",
-                (size_t)(test - bench->tests) + 1, bench->n_test, label,
+                (size_t)(test - bench->tests.items) + 1, bench->tests.count, label,
                 run > 0 ? "run" : "warm-up", run > 0 ? (int)run : 1,
                 run > 0 ? (int)bench->settings->n_run : 1);
     } else if (run < 2) {
         snprintf(what, sizeof(what), "%s %s", run > 0 ? "measuring" : "warming up for", label);
-        cli_bar_wait(&bench->bar, what, run == 0);
+        cli_bar_wait(&bench->session.bar, what, run == 0);
     }
 }
 
@@ -159,24 +154,14 @@ static void name_series(const struct bench *bench, char *name, size_t size)
     }
 }
 
-static bool add_point(struct bench *bench, struct glinfer_error *err)
+static void add_point(struct bench *bench)
 {
-    if (bench->n_point == bench->point_capacity) {
-        const size_t capacity = bench->point_capacity ? bench->point_capacity * 2 : 32;
-        struct cli_sweep_point *points =
-            realloc(bench->points, capacity * sizeof(bench->points[0]));
-        if (!points) {
-            *err = (struct glinfer_error){GLINFER_STATUS_NO_MEMORY, "no memory for the plot"};
-            return false;
-        }
-        bench->points = points;
-        bench->point_capacity = capacity;
-    }
-    struct cli_sweep_point *point = &bench->points[bench->n_point++];
+    const struct cli_bench_figures figures = cli_bench_figures(&bench->result);
+    struct cli_sweep_point *point = CLI_APPEND(&bench->points);
     point->n_prompt = bench->result.n_prompt;
-    cli_bench_rate(&bench->result, &point->rate, &point->stddev);
+    point->rate = figures.avg_ts;
+    point->stddev = figures.stddev_ts;
     name_series(bench, point->series, sizeof(point->series));
-    return true;
 }
 
 // Steps in one dispatch run where on the GPU they are fastest at the depth that the session has.
@@ -185,9 +170,9 @@ static bool prepare_at_depth(struct bench *bench, const struct test *test,
 {
     const struct glinfer_generate_params params = make_params(bench, 1, test->n_gen + 1);
     struct glinfer_stats stats;
-    glinfer_session_reset(bench->session);
+    glinfer_session_reset(bench->session.session);
     return generate(bench, test->n_depth, 0, &stats, err) &&
-           glinfer_session_prepare(bench->session, &params, NULL, err);
+           glinfer_session_prepare(bench->session.session, &params, NULL, err);
 }
 
 static bool prepare_all(struct bench *bench, const struct test *test, struct glinfer_error *err)
@@ -224,130 +209,95 @@ static bool measure(struct bench *bench, const struct test *test, struct glinfer
         }
         add_run(bench, test, &stats);
     }
-    cli_bar_clear(&bench->bar);
+    cli_bar_clear(&bench->session.bar);
     cli_bench_row(&bench->printers[0], &bench->result);
     cli_bench_row(&bench->printers[1], &bench->result);
     if (bench->baseline) {
         cli_baseline_print(bench->comparison_file, bench->baseline, &bench->result);
     }
-    return !bench->settings->svg || test->n_prompt == 0 || test->n_gen > 0 || add_point(bench, err);
-}
-
-//-- all tests of a model --------------------------------------------------------------------------
-
-static bool create_session(struct bench *bench, uint32_t n_ubatch, int64_t type_k, int64_t type_v,
-                           struct glinfer_error *err)
-{
-    struct glinfer_session_params params;
-    glinfer_session_params_init(&params);
-    params.n_ctx = cli_context(&bench->device_info, &bench->model_info, bench->n_ctx);
-    params.type_k = (enum glinfer_cache_type)type_k;
-    params.type_v = (enum glinfer_cache_type)type_v;
-    params.precision = (enum glinfer_precision)bench->settings->precision;
-    params.n_batch = n_ubatch == 0 || n_ubatch > 512 ? 512 : n_ubatch;
-    params.chain_length = (uint32_t)bench->settings->chain;
-    params.max_batch_ms = (uint32_t)bench->settings->max_batch_ms;
-    params.progress = cli_progress;
-    params.progress_user = &bench->bar;
-    bench->result.n_ubatch = params.n_batch;
-    bench->result.type_k = cli_cache_types[type_k];
-    bench->result.type_v = cli_cache_types[type_v];
-    bench->result.temperature = bench->settings->sampling.temperature;
-    bench->session = glinfer_session_create(bench->model, &params, err);
-    cli_bar_clear(&bench->bar);
-    cli_set_session(bench->session);
-    return bench->session != NULL;
-}
-
-static void destroy_session(struct bench *bench)
-{
-    cli_set_session(NULL);
-    glinfer_session_destroy(&bench->session);
-}
-
-static bool run_session(struct bench *bench, uint32_t n_ubatch, int64_t type_k, int64_t type_v,
-                        struct glinfer_error *err)
-{
-    bool is_good = create_session(bench, n_ubatch, type_k, type_v, err);
-    for (size_t i = 0; is_good && i < bench->n_test; i++) {
-        is_good = measure(bench, &bench->tests[i], err);
-    }
-    destroy_session(bench);
-    return is_good;
-}
-
-static bool run_sessions(struct bench *bench, struct glinfer_error *err)
-{
-    const struct cli_bench_settings *s = bench->settings;
-    for (size_t u = 0; u < s->n_ubatch.count; u++) {
-        for (size_t k = 0; k < s->types_k.count; k++) {
-            for (size_t v = 0; v < s->types_v.count; v++) {
-                if (!run_session(bench, (uint32_t)s->n_ubatch.items[u], s->types_k.items[k],
-                                 s->types_v.items[v], err)) {
-                    return false;
-                }
-            }
-        }
+    if (bench->plot && test->n_prompt > 0 && test->n_gen == 0) {
+        add_point(bench);
     }
     return true;
 }
 
-static void fill_tokens(struct bench *bench, uint32_t n_vocab)
+//-- all tests of a model --------------------------------------------------------------------------
+
+static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, int64_t type_v)
 {
+    struct cli_session_flags *flags = &bench->settings->session;
+    struct cli_bench_result *result = &bench->result;
+    struct glinfer_error err;
+    flags->n_batch = n_ubatch == 0 || n_ubatch > 512 ? 512 : n_ubatch;
+    flags->type_k = (int)type_k;
+    flags->type_v = (int)type_v;
+    result->n_ubatch = (uint32_t)flags->n_batch;
+    result->type_k = cli_cache_types[type_k];
+    result->type_v = cli_cache_types[type_v];
+    bool is_done = cli_session_start(&bench->session, NULL);
+    for (size_t i = 0; is_done && i < bench->tests.count; i++) {
+        is_done = measure(bench, &bench->tests.items[i], &err) || cli_fail_error(&err);
+    }
+    cli_session_stop(&bench->session);
+    return is_done;
+}
+
+static bool run_sessions(struct bench *bench)
+{
+    const struct cli_bench_settings *s = bench->settings;
+    bool is_done = true;
+    for (size_t u = 0; u < s->n_ubatch.count; u++) {
+        for (size_t k = 0; k < s->types_k.count; k++) {
+            for (size_t v = 0; is_done && v < s->types_v.count; v++) {
+                is_done = run_session(bench, s->n_ubatch.items[u], s->types_k.items[k],
+                                      s->types_v.items[v]);
+            }
+        }
+    }
+    return is_done;
+}
+
+static void fill_tokens(struct bench *bench)
+{
+    const uint32_t n_vocab = bench->session.info.n_vocab ? bench->session.info.n_vocab : 1;
     uint32_t random = 1;
-    for (uint32_t i = 0; i < bench->n_ctx; i++) {
+    for (int64_t i = 0; i < bench->settings->session.n_ctx; i++) {
         random = random * 1664525u + 1013904223u;
-        bench->tokens[i] = (int32_t)((random >> 8) % (n_vocab ? n_vocab : 1));
+        bench->tokens[i] = (int32_t)((random >> 8) % n_vocab);
     }
 }
 
-static int run_model(struct bench *bench, const char *path)
+static bool run_model(struct bench *bench, const char *path)
 {
-    struct glinfer_error err;
-    struct glinfer_model_params params;
-    int status = CLI_EXIT_DONE;
-    glinfer_model_params_init(&params);
-    params.path = path;
-    params.n_ctx = bench->n_ctx;
-    params.progress = cli_progress;
-    params.progress_user = &bench->bar;
-    if (!cli_model_check(&params, &bench->model_info, &status)) {
-        return status;
+    bench->settings->session.model = bench->result.model_path = path;
+    bool is_done = cli_session_check(&bench->session) && cli_session_load(&bench->session);
+    if (is_done) {
+        fill_tokens(bench);
+        is_done = run_sessions(bench);
     }
-    bench->result.model_path = path;
-    bench->model = glinfer_model_load(bench->device, &params, &err);
-    cli_bar_clear(&bench->bar);
-    fill_tokens(bench, bench->model_info.n_vocab);
-    if (!bench->model || !run_sessions(bench, &err)) {
-        status = cli_fail_error(&err);
-    }
-    glinfer_model_destroy(&bench->model);
-    return status;
+    cli_session_unload(&bench->session);
+    return is_done;
 }
 
 //-- the plan --------------------------------------------------------------------------------------
 
 static void add_test(struct bench *bench, int64_t n_prompt, int64_t n_gen, int64_t n_depth)
 {
-    const uint32_t least = 16; // what preparing needs
-    const uint32_t n_ctx = (uint32_t)(n_depth + n_prompt + n_gen + 2);
+    int64_t *n_ctx = &bench->settings->session.n_ctx;
+    const int64_t least = 16; // for glinfer_session_prepare
+    const int64_t needed = n_depth + n_prompt + n_gen + 2;
     if (n_prompt > 0 || n_gen > 0) {
-        bench->tests[bench->n_test++] =
+        *CLI_APPEND(&bench->tests) =
             (struct test){(uint32_t)n_prompt, (uint32_t)n_gen, (uint32_t)n_depth};
-        bench->n_ctx = bench->n_ctx < least ? least : bench->n_ctx;
-        bench->n_ctx = n_ctx > bench->n_ctx ? n_ctx : bench->n_ctx;
+        *n_ctx = *n_ctx < least ? least : *n_ctx;
+        *n_ctx = *n_ctx < needed ? needed : *n_ctx;
     }
 }
 
-// Tests in llama-bench's order; false without memory.
-static bool plan_tests(struct bench *bench)
+// Plans the tests in llama-bench's order, and the context that they need.
+static void plan_tests(struct bench *bench)
 {
     const struct cli_bench_settings *s = bench->settings;
-    const size_t n = (s->n_prompt.count + s->n_gen.count + s->pairs.count) * s->n_depth.count;
-    bench->tests = calloc(n + 1, sizeof(*bench->tests));
-    if (!bench->tests) {
-        return false;
-    }
     for (size_t d = 0; d < s->n_depth.count; d++) {
         for (size_t i = 0; i < s->n_prompt.count; i++) {
             add_test(bench, s->n_prompt.items[i], 0, s->n_depth.items[d]);
@@ -359,8 +309,7 @@ static bool plan_tests(struct bench *bench)
             add_test(bench, s->pairs.items[i].prompt, s->pairs.items[i].gen, s->n_depth.items[d]);
         }
     }
-    bench->tokens = calloc(bench->n_ctx + (size_t)1, sizeof(*bench->tokens));
-    return bench->tokens != NULL;
+    bench->tokens = cli_alloc((size_t)s->session.n_ctx + 1, sizeof(*bench->tokens));
 }
 
 static void begin_printers(struct bench *bench)
@@ -381,12 +330,12 @@ static void begin_printers(struct bench *bench)
     }
 }
 
-// GB/s that the device moves at most; 0 where that cannot be measured.
-static double memory_rate(const struct cli_bench_settings *settings)
+// Measures the GB/s that the device moves at most; 0 where that cannot be done.
+static double memory_rate(const struct cli_device_flags *flags)
 {
     struct glinfer_device_params params;
     struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
-    cli_device_params(&settings->device, &params);
+    cli_device_params(flags, &params);
     params.log = NULL;
     struct glinfer_device *device = glinfer_device_create(&params, NULL);
     const bool is_measured = device && glinfer_device_measure(device, &rates, NULL);
@@ -395,9 +344,9 @@ static double memory_rate(const struct cli_bench_settings *settings)
     return is_measured ? largest : 0;
 }
 
-// In a process of its own, before there is a device in this one: what measuring takes is nothing that
-// a model needs, and would show in the peak of the memory.
-static double memory_rate_apart(const struct cli_bench_settings *settings)
+// Measures in a process of its own, before there is a device in this one: the memory that measuring takes is not the
+// model's, and would show in the peak.
+static double memory_rate_alone(const struct cli_device_flags *flags)
 {
     int ends[2];
     double rate = 0;
@@ -407,7 +356,7 @@ static double memory_rate_apart(const struct cli_bench_settings *settings)
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        rate = memory_rate(settings);
+        rate = memory_rate(flags);
         _exit(write(ends[1], &rate, sizeof(rate)) == sizeof(rate) ? 0 : 1);
     }
     close(ends[1]);
@@ -421,31 +370,18 @@ static double memory_rate_apart(const struct cli_bench_settings *settings)
     return rate;
 }
 
-// What decoding is compared with; a bench without decoding does not need it.
+// Measures the device if there is a test of decoding alone, which is compared with it.
 static void measure_device(struct bench *bench)
 {
-    for (size_t i = 0; i < bench->n_test; i++) {
-        if (bench->tests[i].n_prompt == 0) {
-            bench->result.memory_rate = memory_rate_apart(bench->settings);
+    for (size_t i = 0; i < bench->tests.count; i++) {
+        if (bench->tests.items[i].n_prompt == 0) {
+            bench->result.memory_rate = memory_rate_alone(&bench->settings->session.device);
             return;
         }
     }
 }
 
-static int refuse_plot(const struct bench *bench)
-{
-    return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", bench->settings->svg,
-                    strerror(errno));
-}
-
-static int write_plot(const struct bench *bench)
-{
-    cli_sweep_print(bench->plot, bench->device_info.renderer, bench->points, bench->n_point);
-    const bool is_good = fflush(bench->plot) == 0 && !ferror(bench->plot);
-    return is_good ? CLI_EXIT_DONE : refuse_plot(bench);
-}
-
-// Sentences go to standard output only where no program reads it.
+// Prints sentences, to standard output only where no program reads it.
 static void print_comparison(struct bench *bench)
 {
     const bool is_text =
@@ -455,67 +391,59 @@ static void print_comparison(struct bench *bench)
     }
 }
 
-static bool open_comparison(struct bench *bench)
+static bool open_files(struct bench *bench)
 {
-    if (!bench->settings->compare) {
-        return true;
+    const struct cli_bench_settings *s = bench->settings;
+    if (s->compare) {
+        bench->baseline = cli_baseline_load(s->compare);
+        bench->comparison_file =
+            bench->baseline ? open_memstream(&bench->comparison, &bench->comparison_size) : NULL;
     }
-    bench->baseline = cli_baseline_load(bench->settings->compare);
-    bench->comparison_file =
-        bench->baseline ? open_memstream(&bench->comparison, &bench->comparison_size) : NULL;
-    if (bench->baseline && !bench->comparison_file) {
-        cli_fail(0, "no memory for the comparison");
+    if (s->compare && !bench->comparison_file) {
+        return false;
     }
-    return bench->comparison_file != NULL;
+    bench->plot = s->svg ? cli_create(s->svg) : NULL;
+    return !s->svg || bench->plot;
 }
 
-static int run_models(struct bench *bench)
+static bool run_models(struct bench *bench)
 {
-    int status = CLI_EXIT_DONE;
+    const struct cli_texts *models = &bench->settings->models;
+    bool is_done = true;
     begin_printers(bench);
-    for (size_t i = 0; status == CLI_EXIT_DONE && i < bench->settings->models.count; i++) {
-        status = run_model(bench, bench->settings->models.items[i]);
+    for (size_t i = 0; is_done && i < models->count; i++) {
+        is_done = run_model(bench, models->items[i]);
     }
     for (size_t i = 0; i < 2; i++) {
         cli_bench_end(&bench->printers[i]);
     }
     print_comparison(bench);
-    if (status == CLI_EXIT_DONE && bench->plot) {
-        status = write_plot(bench);
+    if (is_done && bench->plot) {
+        cli_sweep_print(bench->plot, bench->session.device_info.renderer, bench->points.items,
+                        bench->points.count);
+        is_done = cli_check_written(bench->plot, bench->settings->svg);
     }
-    return cli_close_output(status);
+    return cli_close_output() && is_done;
 }
 
-static int run_bench(struct bench *bench)
+static bool run_bench(struct bench *bench)
 {
-    if (!plan_tests(bench)) {
-        return cli_fail(CLI_EXIT_FAILED, "no memory for the tests");
-    }
-    if (bench->n_test == 0) {
+    struct cli_session *session = &bench->session;
+    plan_tests(bench);
+    if (bench->tests.count == 0) {
         return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0 without -pg");
     }
-    if (!open_comparison(bench)) {
-        return CLI_EXIT_FAILED;
-    }
-    bench->plot = bench->settings->svg ? fopen(bench->settings->svg, "w") : NULL;
-    if (bench->settings->svg && !bench->plot) {
-        return refuse_plot(bench);
+    if (!open_files(bench)) {
+        return false;
     }
     measure_device(bench);
-    int status = CLI_EXIT_DONE;
-    bench->device = cli_device_open(&bench->settings->device, &bench->device_info, &status);
-    if (!bench->device) {
-        return status;
-    }
-    bench->result.device = &bench->device_info;
-    bench->result.model = &bench->model_info;
-    status = run_models(bench);
-    glinfer_device_destroy(&bench->device);
-    return status;
+    session->device = cli_device_open(&session->flags->device, &session->device_info);
+    return session->device && run_models(bench);
 }
 
 static void release(struct bench *bench)
 {
+    cli_session_finish(&bench->session);
     cli_baseline_destroy(bench->baseline);
     if (bench->comparison_file) {
         fclose(bench->comparison_file);
@@ -524,32 +452,25 @@ static void release(struct bench *bench)
         fclose(bench->plot);
     }
     free(bench->comparison);
-    free(bench->points);
-    free(bench->tests);
+    free(bench->points.items);
+    free(bench->tests.items);
     free(bench->tokens);
 }
 
-int cli_bench(int argc, const char *const *argv)
+bool cli_bench(void *user)
 {
-    struct cli_bench_settings settings;
-    cli_bench_defaults(&settings);
-    int status;
-    if (!cli_start(&cli_bench_command, &settings, argc, argv, &status)) {
-        return status;
-    }
-    if (settings.device.is_list) {
-        return cli_device_list(&settings.device);
-    }
-    if (settings.models.count == 0) {
-        return cli_fail(CLI_EXIT_USAGE, "bench needs a model: -m FILE.gguf");
-    }
-    cli_bench_fill(&settings);
-    if (settings.svg && settings.n_prompt.count < 2) {
+    struct cli_bench_settings *settings = user;
+    struct bench bench = {.settings = settings};
+    cli_bench_fill(settings);
+    if (settings->svg && settings->n_prompt.count < 2) {
         return cli_fail(CLI_EXIT_USAGE, "--svg plots lengths of prompts: -p 64-512*2");
     }
-    struct bench bench = {.settings = &settings};
-    cli_bar_init(&bench.bar);
-    status = run_bench(&bench);
+    cli_session_init(&bench.session, &settings->session);
+    bench.session.is_least_ctx = true;
+    bench.result.device = &bench.session.device_info;
+    bench.result.model = &bench.session.info;
+    bench.result.temperature = settings->sampling.temperature;
+    const bool is_done = run_bench(&bench);
     release(&bench);
-    return status;
+    return is_done;
 }

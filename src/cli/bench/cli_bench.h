@@ -1,10 +1,10 @@
-// `glinfer bench`: tokens a second, in llama-bench's words and formats.
+// `glinfer bench`: measures tokens a second.
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
-#include "cli/common/cli_args.h"
+#include <stdbool.h>
 
-extern const struct cli_command cli_bench_command;
-int cli_bench(int argc, const char *const *argv);
+// Runs the command; settings are a struct cli_bench_settings.
+bool cli_bench(void *settings);
 
 #endif

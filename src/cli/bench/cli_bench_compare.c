@@ -6,13 +6,14 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cli_baseline {
     const char *path; // borrowed
     cJSON *rows;      // owned: an array of objects
 };
 
-// Appends a value of the file, of an array its items.
+// Appends a value of the file, or the items of an array.
 static void add_value(cJSON *rows, cJSON *value)
 {
     if (!cJSON_IsArray(value)) {
@@ -25,7 +26,7 @@ static void add_value(cJSON *rows, cJSON *value)
     cJSON_Delete(value);
 }
 
-// Values follow each other in jsonl, json is one array; false where it is neither.
+// Reads jsonl, values one after the other, or json, an array; false where it is neither.
 static bool parse_rows(const char *text, cJSON *rows)
 {
     text += strspn(text, " \t\r\n");
@@ -47,20 +48,13 @@ struct cli_baseline *cli_baseline_load(const char *path)
     if (!cli_read_all(path, &bytes)) {
         return NULL;
     }
-    struct cli_baseline *baseline = calloc(1, sizeof(*baseline));
-    cJSON *rows = baseline ? cJSON_CreateArray() : NULL;
-    if (!rows) {
-        cli_fail(0, "no memory for %s", path);
-        free(baseline);
+    struct cli_baseline *baseline = cli_alloc(1, sizeof(*baseline));
+    baseline->path = path;
+    baseline->rows = cJSON_CreateArray();
+    if (!parse_rows(bytes.data, baseline->rows)) {
+        cli_fail(CLI_EXIT_FAILED, "%s is no output of `glinfer bench -o json`", path);
+        cli_baseline_destroy(baseline);
         baseline = NULL;
-    } else {
-        baseline->path = path;
-        baseline->rows = rows;
-        if (!parse_rows(bytes.data, rows)) {
-            cli_fail(0, "%s is no output of `glinfer bench -o json`", path);
-            cli_baseline_destroy(baseline);
-            baseline = NULL;
-        }
     }
     cli_bytes_finish(&bytes);
     return baseline;
@@ -74,24 +68,22 @@ void cli_baseline_destroy(struct cli_baseline *baseline)
     }
 }
 
-static bool is_number(const cJSON *row, const char *name, double value)
+static double number_of(const cJSON *row, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
-    return cJSON_IsNumber(item) && fabs(item->valuedouble - value) < 0.5;
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+// True if a number of the row is near a value; one that is missing counts as 0, as the temperature of older files.
+static bool is_near(const cJSON *row, const char *name, double value)
+{
+    return fabs(number_of(row, name) - value) < 1e-3;
 }
 
 static bool is_text(const cJSON *row, const char *name, const char *value)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
     return text && strcmp(text, value) == 0;
-}
-
-// Files from before it was written are of greedy decoding.
-static bool has_temperature(const cJSON *row, float temperature)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, "temperature");
-    const double value = cJSON_IsNumber(item) ? item->valuedouble : 0;
-    return fabs(value - (double)temperature) < 1e-3;
 }
 
 static const cJSON *find_row(const struct cli_baseline *baseline,
@@ -101,22 +93,16 @@ static const cJSON *find_row(const struct cli_baseline *baseline,
     cJSON_ArrayForEach(row, baseline->rows)
     {
         if (is_text(row, "model_type", result->model->description) &&
-            is_number(row, "model_n_params", (double)result->model->n_params) &&
-            is_number(row, "n_prompt", result->n_prompt) &&
-            is_number(row, "n_gen", result->n_gen) && is_number(row, "n_depth", result->n_depth) &&
-            is_number(row, "n_ubatch", result->n_ubatch) &&
-            has_temperature(row, result->temperature) && is_text(row, "type_k", result->type_k) &&
-            is_text(row, "type_v", result->type_v)) {
+            is_near(row, "model_n_params", (double)result->model->n_params) &&
+            is_near(row, "n_prompt", result->n_prompt) && is_near(row, "n_gen", result->n_gen) &&
+            is_near(row, "n_depth", result->n_depth) &&
+            is_near(row, "n_ubatch", result->n_ubatch) &&
+            is_near(row, "temperature", (double)result->temperature) &&
+            is_text(row, "type_k", result->type_k) && is_text(row, "type_v", result->type_v)) {
             return row;
         }
     }
     return NULL;
-}
-
-static double number_of(const cJSON *row, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, name);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
 static void print_verdict(FILE *file, const struct cli_sample *before, const struct cli_sample *now)
@@ -148,9 +134,9 @@ void cli_baseline_print(FILE *file, const struct cli_baseline *baseline,
 {
     char label[64];
     const cJSON *row = find_row(baseline, result);
-    struct cli_sample now = {.n = result->n_run};
+    const struct cli_bench_figures figures = cli_bench_figures(result);
+    const struct cli_sample now = {figures.avg_ts, figures.stddev_ts, result->n_run};
     cli_bench_label(result, label, sizeof(label));
-    cli_bench_rate(result, &now.mean, &now.stddev);
     fprintf(file, "%s %s: %.2f ± %.2f t/s, ", result->model->description, label, now.mean,
             now.stddev);
     if (!row) {

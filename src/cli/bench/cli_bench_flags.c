@@ -1,10 +1,11 @@
 #include "cli/bench/cli_bench_flags.h"
 
 #include "cli/bench/cli_bench.h"
+#include "cli/cli_commands.h"
 
 #include <string.h>
 
-// "f16", "f32", "q8_0" or a list of them.
+// Reads "f16", "f32", "q8_0" or a list of them.
 static bool parse_types(const char *text, void *field, char *why, size_t size)
 {
     struct cli_list *list = field;
@@ -27,11 +28,17 @@ static bool parse_types(const char *text, void *field, char *why, size_t size)
     return true;
 }
 
+static struct cli_bench_settings defaults = {
+    .n_run = 5,
+    .output = CLI_BENCH_MD,
+    .sampling = CLI_SAMPLING_AT(0),
+};
+
 static const struct cli_flag flags[] = {
     CLI_FLAG_HEADING("Model and device"),
     CLI_FLAG_TEXTS(cli_bench_settings, models, "-m, --model", "FILE",
                    "a GGUF file (required); may be given many times"),
-    CLI_DEVICE_FLAGS(cli_bench_settings),
+    CLI_DEVICE_FLAGS(cli_bench_settings, session.device),
     CLI_FLAG_HEADING("Tests; numbers may be lists (128,256) and ranges (1-8, 1-9+2, 64-512*2)"),
     CLI_FLAG_CUSTOM(cli_bench_settings, n_prompt, cli_list_parse, "-p, --n-prompt", "N",
                     "process a prompt of N tokens, default 512; 0: no such test"),
@@ -54,23 +61,17 @@ static const struct cli_flag flags[] = {
                     "keys in the cache: f16 (default), f32, q8_0"),
     CLI_FLAG_CUSTOM(cli_bench_settings, types_v, parse_types, "-ctv, --cache-type-v", "TYPE",
                     "values in the cache: f16 (default), f32, q8_0"),
-    CLI_FLAG_CHOICE(cli_bench_settings, precision, cli_precisions, "--precision", "TYPE",
+    CLI_FLAG_CHOICE(cli_bench_settings, session.precision, cli_precisions, "--precision", "TYPE",
                     CLI_PRECISION_HELP),
     CLI_FLAG_INT(
-        cli_bench_settings, chain, 0, 256, "--chain", "N",
+        cli_bench_settings, session.chain, 0, 256, "--chain", "N",
         "decode steps between two waits for the GPU, 1 to 256, fewer at first; 0 (default): "
         "by time"),
-    CLI_FLAG_INT(cli_bench_settings, max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
+    CLI_FLAG_INT(cli_bench_settings, session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
                  "GPU time of one submission that is aimed at, default 100"),
     CLI_FLAG_FLOAT(cli_bench_settings, sampling.temperature, 0, 1000, "--temp, --temperature", "T",
                    "sample at this temperature; 0 (default): always the likeliest token"),
-    CLI_FLAG_INT(cli_bench_settings, sampling.top_k, 0, 1 << 24, "--top-k", "N",
-                 "sample among the N likeliest tokens, default 40; 0: off"),
-    CLI_FLAG_FLOAT(cli_bench_settings, sampling.top_p, 0, 1, "--top-p", "P",
-                   "only the likeliest tokens that share P, default 0.95; 1: off"),
-    CLI_FLAG_FLOAT(
-        cli_bench_settings, sampling.min_p, 0, 1, "--min-p", "P",
-        "only tokens with P times the likeliest one's probability, default 0.05; 0: off"),
+    CLI_FILTER_FLAGS(cli_bench_settings),
     CLI_FLAG_HEADING("Output"),
     CLI_FLAG_CHOICE(cli_bench_settings, output, cli_bench_formats, "-o, --output", "FORMAT",
                     "csv, json, jsonl, md (default), sql or none on standard output"),
@@ -119,16 +120,12 @@ const struct cli_command cli_bench_command = {
         "not measured; the choice of the token, which runs on the device, is.\n\n"
         "    glinfer bench -m model.gguf\n"
         "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -ngl 99 -r 2 -o json",
-    .flags = flags,
-    .n_flag = sizeof(flags) / sizeof(flags[0]),
+    CLI_COMMAND_FLAGS(flags),
+    .settings = &defaults,
+    .device = &defaults.session.device,
+    .needs_model = true,
+    .run = cli_bench,
 };
-
-void cli_bench_defaults(struct cli_bench_settings *settings)
-{
-    *settings = (struct cli_bench_settings){
-        .n_run = 5, .output = CLI_BENCH_MD, .sampling = CLI_SAMPLING_DEFAULTS};
-    settings->sampling.temperature = 0;
-}
 
 static void set_default(struct cli_list *list, int64_t value)
 {

@@ -1,28 +1,26 @@
-// What the flags of `glinfer bench` set.
+// What the flags of `glinfer bench` set, and the command.
 #ifndef CLI_BENCH_FLAGS_H
 #define CLI_BENCH_FLAGS_H
 
 #include "cli/bench/cli_bench_print.h"
-#include "cli/common/cli_device.h"
-#include "cli/common/cli_list.h"
+#include "cli/bench/cli_list.h"
 #include "cli/common/cli_sampling.h"
+#include "cli/common/cli_session.h"
 
 struct cli_bench_settings {
-    struct cli_device_flags device;
+    struct cli_session_flags
+        session; // the model, n_batch and types of the lists below are set one by one
     struct cli_texts models;
     struct cli_list n_prompt, n_gen, n_depth, n_ubatch;
     struct cli_pairs pairs;
     struct cli_list types_k, types_v; // enum glinfer_cache_type
-    int64_t n_run, delay, chain, max_batch_ms;
-    int precision; // enum glinfer_precision
+    int64_t n_run, delay;
     struct cli_sampling sampling;
     int output, output_err; // enum cli_bench_format
     bool has_progress, has_no_warmup;
     const char *compare, *svg; // files
 };
 
-// What holds without flags; the lists are empty.
-void cli_bench_defaults(struct cli_bench_settings *settings);
 // Gives the lists that no flag filled llama-bench's defaults.
 void cli_bench_fill(struct cli_bench_settings *settings);
 

@@ -1,83 +1,12 @@
 #include "cli/bench/cli_bench_print.h"
 
-#include "cli/common/cli_json_text.h"
+#include "cli/common/cli_json.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 const char *const cli_bench_formats[] = {"none", "csv", "json", "jsonl", "md", "sql", NULL};
-
-//-- figures ---------------------------------------------------------------------------------------
-
-struct figures {
-    double avg_ns, stddev_ns, avg_ts, stddev_ts;
-};
-
-static double run_rate(const struct cli_bench_result *result, size_t i)
-{
-    return result->ns[i] ? (result->n_prompt + result->n_gen) * 1e9 / (double)result->ns[i] : 0;
-}
-
-static double spread(double sum_of_squares, size_t n)
-{
-    return n > 1 ? sqrt(sum_of_squares / (double)(n - 1)) : 0;
-}
-
-static struct figures compute_figures(const struct cli_bench_result *result)
-{
-    struct figures f = {0};
-    const double n = result->n_run ? (double)result->n_run : 1;
-    for (size_t i = 0; i < result->n_run; i++) {
-        f.avg_ns += (double)result->ns[i] / n;
-        f.avg_ts += run_rate(result, i) / n;
-    }
-    for (size_t i = 0; i < result->n_run; i++) {
-        const double ns = (double)result->ns[i] - f.avg_ns, ts = run_rate(result, i) - f.avg_ts;
-        f.stddev_ns += ns * ns;
-        f.stddev_ts += ts * ts;
-    }
-    f.stddev_ns = spread(f.stddev_ns, result->n_run);
-    f.stddev_ts = spread(f.stddev_ts, result->n_run);
-    return f;
-}
-
-// GB/s of weights, of tests that only decode; 0 for others.
-static double weight_rate(const struct cli_bench_result *result, const struct figures *figures)
-{
-    return result->n_prompt == 0 ? (double)result->weight_bytes * figures->avg_ts / 1e9 : 0;
-}
-
-static double memory_share(const struct cli_bench_result *result, const struct figures *figures)
-{
-    return result->memory_rate > 0 ? weight_rate(result, figures) / result->memory_rate : 0;
-}
-
-void cli_bench_rate(const struct cli_bench_result *result, double *mean, double *stddev)
-{
-    const struct figures figures = compute_figures(result);
-    *mean = figures.avg_ts;
-    *stddev = figures.stddev_ts;
-}
-
-void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size)
-{
-    char behind[48] = "";
-    size_t used = 0;
-    if (result->n_gen > 0 && result->temperature > 0) {
-        used = (size_t)snprintf(behind, sizeof(behind), " t%g", (double)result->temperature);
-    }
-    if (result->n_depth > 0) {
-        snprintf(behind + used, sizeof(behind) - used, " @ d%u", result->n_depth);
-    }
-    if (result->n_prompt > 0 && result->n_gen > 0) {
-        snprintf(text, size, "pp%u+tg%u%s", result->n_prompt, result->n_gen, behind);
-    } else if (result->n_prompt > 0) {
-        snprintf(text, size, "pp%u%s", result->n_prompt, behind);
-    } else {
-        snprintf(text, size, "tg%u%s", result->n_gen, behind);
-    }
-}
 
 //-- fields of csv, json, jsonl, sql ---------------------------------------------------------------
 
@@ -115,7 +44,7 @@ add_number(struct fields *fields, const char *name, const char *format, ...)
     }
 }
 
-// A figure of which 0 means that there is none.
+// Adds a figure that is unknown if it is 0.
 static void add_figure(struct fields *fields, const char *name, int n_digit, double value)
 {
     add_number(fields, name, "%.*f", n_digit, value);
@@ -136,7 +65,7 @@ static void add_origin(struct fields *fields, const struct cli_bench_result *res
     add_number(fields, "model_n_params", "%" PRIu64, result->model->n_params);
 }
 
-// What llama-bench lets one set and glinfer does not has the value that describes what happens.
+// Adds settings; those of llama-bench that glinfer does not have get the value that describes what happens.
 static void add_settings(struct fields *fields, const struct cli_bench_result *result)
 {
     add_number(fields, "n_batch", "2048");
@@ -168,7 +97,7 @@ static void add_settings(struct fields *fields, const struct cli_bench_result *r
 
 static void add_measurements(struct fields *fields, const struct cli_bench_result *result)
 {
-    const struct figures figures = compute_figures(result);
+    const struct cli_bench_figures figures = cli_bench_figures(result);
     add_number(fields, "n_prompt", "%u", result->n_prompt);
     add_number(fields, "n_gen", "%u", result->n_gen);
     add_number(fields, "n_depth", "%u", result->n_depth);
@@ -181,11 +110,11 @@ static void add_measurements(struct fields *fields, const struct cli_bench_resul
 
 static void add_own(struct fields *fields, const struct cli_bench_result *result)
 {
-    const struct figures figures = compute_figures(result);
+    const struct cli_bench_figures figures = cli_bench_figures(result);
     add_number(fields, "weight_bytes_per_token", "%" PRIu64, result->weight_bytes);
-    add_figure(fields, "gb_per_s", 3, weight_rate(result, &figures));
+    add_figure(fields, "gb_per_s", 3, figures.weight_rate);
     add_figure(fields, "memory_gb_per_s", 3, result->memory_rate);
-    add_figure(fields, "memory_share", 4, memory_share(result, &figures));
+    add_figure(fields, "memory_share", 4, figures.memory_share);
     add_number(fields, "ttft_ms", "%.3f", result->ttft_ms);
     add_number(fields, "peak_memory_bytes", "%" PRIu64, result->peak_memory);
     add_text(fields, "device", result->device->device);
@@ -193,7 +122,7 @@ static void add_own(struct fields *fields, const struct cli_bench_result *result
     add_text(fields, "dispatch", result->n_gen > 0 ? glinfer_dispatch_name(result->dispatch) : "");
 }
 
-// The processor's name, without the characters that a format would have to escape.
+// Copies the processor's name.
 static void read_cpu_name(char *name, size_t size)
 {
     char line[256];
@@ -212,9 +141,14 @@ static void read_cpu_name(char *name, size_t size)
     }
 }
 
-//-- quoting ---------------------------------------------------------------------------------------
+//-- rows of csv, json, jsonl, sql -----------------------------------------------------------------
 
-// Text between quotes that are doubled inside: csv ("), sql (').
+static const char *value_of(const struct field *field)
+{
+    return field->text ? field->text : field->number;
+}
+
+// Prints text between quotes that are doubled inside: csv ("), sql (').
 static void print_doubled(FILE *file, const char *text, char quote)
 {
     fputc(quote, file);
@@ -227,17 +161,50 @@ static void print_doubled(FILE *file, const char *text, char quote)
     fputc(quote, file);
 }
 
-static void print_json_field(FILE *file, const struct field *field)
+// Prints the values between quotes, or with quote 0 the names.
+static void print_list(FILE *file, const struct fields *fields, const char *between, char quote)
 {
-    fprintf(file, "\"%s\": ", field->name);
-    if (field->text) {
-        cli_json_write_text(file, field->text);
-    } else {
-        fputs(field->is_unknown ? "null" : field->number, file);
+    for (size_t i = 0; i < fields->count; i++) {
+        fputs(i ? between : "", file);
+        if (quote) {
+            print_doubled(file, value_of(&fields->items[i]), quote);
+        } else {
+            fputs(fields->items[i].name, file);
+        }
     }
 }
 
-//-- rows ------------------------------------------------------------------------------------------
+static void print_csv(FILE *file, const struct fields *fields, bool is_first)
+{
+    if (is_first) {
+        print_list(file, fields, ",", 0);
+        fputc('\n', file);
+    }
+    print_list(file, fields, ",", '"');
+    fputc('\n', file);
+}
+
+static void print_sql(FILE *file, const struct fields *fields, bool is_first)
+{
+    if (is_first) {
+        fputs("CREATE TABLE IF NOT EXISTS llama_bench (\n", file);
+        for (size_t i = 0; i < fields->count; i++) {
+            const struct field *field = &fields->items[i];
+            const bool is_real = strchr(field->number, '.') != NULL;
+            fprintf(file, "  %s %s%s\n", field->name,
+                    field->text ? "TEXT"
+                    : is_real   ? "REAL"
+                                : "INTEGER",
+                    i + 1 < fields->count ? "," : "");
+        }
+        fputs(");\n\n", file);
+    }
+    fputs("INSERT INTO llama_bench (", file);
+    print_list(file, fields, ", ", 0);
+    fputs(") VALUES (", file);
+    print_list(file, fields, ", ", '\'');
+    fputs(");\n", file);
+}
 
 static void print_samples(FILE *file, const struct cli_bench_result *result, const char *between)
 {
@@ -247,61 +214,26 @@ static void print_samples(FILE *file, const struct cli_bench_result *result, con
     }
     fprintf(file, "],%s\"samples_ts\": [", between);
     for (size_t i = 0; i < result->n_run; i++) {
-        fprintf(file, "%s%f", i ? ", " : "", run_rate(result, i));
+        fprintf(file, "%s%f", i ? ", " : "", cli_bench_rate(result, i));
     }
     fputc(']', file);
 }
 
-static void print_json_row(FILE *file, const struct cli_bench_result *result,
-                           const struct fields *fields, size_t n_llama, const char *between)
+static void print_json(FILE *file, const struct cli_bench_result *result,
+                       const struct fields *fields, size_t n_llama, const char *between)
 {
     for (size_t i = 0; i < fields->count; i++) {
+        const struct field *field = &fields->items[i];
         if (i == n_llama) {
             print_samples(file, result, between);
         }
-        fprintf(file, "%s%s", i ? "," : "", i ? between : "");
-        print_json_field(file, &fields->items[i]);
-    }
-}
-
-static void print_csv_row(FILE *file, const struct fields *fields, bool is_header)
-{
-    for (size_t i = 0; i < fields->count; i++) {
-        const struct field *field = &fields->items[i];
-        fputs(i ? "," : "", file);
-        if (is_header) {
-            fputs(field->name, file);
+        fprintf(file, "%s%s\"%s\": ", i ? "," : "", i ? between : "", field->name);
+        if (field->text) {
+            cli_json_write(file, cJSON_CreateString(field->text));
         } else {
-            print_doubled(file, field->text ? field->text : field->number, '"');
+            fputs(field->is_unknown ? "null" : field->number, file);
         }
     }
-    fputc('\n', file);
-}
-
-static void print_sql_table(FILE *file, const struct fields *fields)
-{
-    fputs("CREATE TABLE IF NOT EXISTS llama_bench (\n", file);
-    for (size_t i = 0; i < fields->count; i++) {
-        const struct field *field = &fields->items[i];
-        const char *type = field->text ? "TEXT" : strchr(field->number, '.') ? "REAL" : "INTEGER";
-        fprintf(file, "  %s %s%s\n", field->name, type, i + 1 < fields->count ? "," : "");
-    }
-    fputs(");\n\n", file);
-}
-
-static void print_sql_row(FILE *file, const struct fields *fields)
-{
-    fputs("INSERT INTO llama_bench (", file);
-    for (size_t i = 0; i < fields->count; i++) {
-        fprintf(file, "%s%s", i ? ", " : "", fields->items[i].name);
-    }
-    fputs(") VALUES (", file);
-    for (size_t i = 0; i < fields->count; i++) {
-        const struct field *field = &fields->items[i];
-        fputs(i ? ", " : "", file);
-        print_doubled(file, field->text ? field->text : field->number, '\'');
-    }
-    fputs(");\n", file);
 }
 
 //-- md --------------------------------------------------------------------------------------------
@@ -338,7 +270,7 @@ static void add_llama_columns(struct columns *columns, const struct cli_bench_pr
     const double mib = (double)result->model->weight_size / (1 << 20);
     const double n_params = (double)result->model->n_params;
     const bool has_gib = mib >= 1024, has_billions = n_params >= 1e9;
-    const struct figures figures = compute_figures(result);
+    const struct cli_bench_figures figures = cli_bench_figures(result);
     char label[64];
     cli_bench_label(result, label, sizeof(label));
     add_column(columns, "model", 30, true, "%s", result->model->description);
@@ -361,20 +293,25 @@ static void add_llama_columns(struct columns *columns, const struct cli_bench_pr
     add_column(columns, "t/s", 20, false, "%.2f ± %.2f", figures.avg_ts, figures.stddev_ts);
 }
 
+// Adds a figure; 0: none.
+static void add_figure_column(struct columns *columns, const char *name, int width, int n_digit,
+                              double value)
+{
+    if (value > 0) {
+        add_column(columns, name, width, false, "%.*f", n_digit, value);
+    } else {
+        add_column(columns, name, width, false, " ");
+    }
+}
+
 static void add_own_columns(struct columns *columns, const struct cli_bench_result *result)
 {
-    const struct figures figures = compute_figures(result);
-    const double rate = weight_rate(result, &figures), share = memory_share(result, &figures);
-    if (rate > 0) {
-        add_column(columns, "MiB/token", 9, false, "%.1f",
-                   (double)result->weight_bytes / (1 << 20));
-        add_column(columns, "GB/s", 8, false, "%.2f", rate);
-    } else {
-        add_column(columns, "MiB/token", 9, false, " ");
-        add_column(columns, "GB/s", 8, false, " ");
-    }
-    if (share > 0) {
-        add_column(columns, "of max", 6, false, "%.0f %%", 100 * share);
+    const struct cli_bench_figures figures = cli_bench_figures(result);
+    const double mib = (double)result->weight_bytes / (1 << 20);
+    add_figure_column(columns, "MiB/token", 9, 1, figures.weight_rate > 0 ? mib : 0);
+    add_figure_column(columns, "GB/s", 8, 2, figures.weight_rate);
+    if (figures.memory_share > 0) {
+        add_column(columns, "of max", 6, false, "%.0f %%", 100 * figures.memory_share);
     } else {
         add_column(columns, "of max", 6, false, " ");
     }
@@ -385,7 +322,7 @@ static void add_own_columns(struct columns *columns, const struct cli_bench_resu
     add_column(columns, "device", 24, true, "%s", result->device->renderer);
 }
 
-// Characters of UTF-8.
+// Counts the characters of UTF-8.
 static int count_characters(const char *text)
 {
     int n = 0;
@@ -461,22 +398,16 @@ static void print_fields(struct cli_bench_printer *printer, const struct cli_ben
     add_own(&fields, result);
     if (printer->format == CLI_BENCH_JSON) {
         fputs(printer->n_row ? ",\n  {\n    " : "  {\n    ", file);
-        print_json_row(file, result, &fields, n_llama, "\n    ");
+        print_json(file, result, &fields, n_llama, "\n    ");
         fputs("\n  }", file);
     } else if (printer->format == CLI_BENCH_JSONL) {
         fputc('{', file);
-        print_json_row(file, result, &fields, n_llama, " ");
+        print_json(file, result, &fields, n_llama, " ");
         fputs("}\n", file);
     } else if (printer->format == CLI_BENCH_CSV) {
-        if (printer->n_row == 0) {
-            print_csv_row(file, &fields, true);
-        }
-        print_csv_row(file, &fields, false);
+        print_csv(file, &fields, printer->n_row == 0);
     } else {
-        if (printer->n_row == 0) {
-            print_sql_table(file, &fields);
-        }
-        print_sql_row(file, &fields);
+        print_sql(file, &fields, printer->n_row == 0);
     }
 }
 

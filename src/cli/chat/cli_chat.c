@@ -1,8 +1,12 @@
-#include "cli/chat/cli_chat.h"
-
+// `glinfer chat`: a conversation, typed line by line.
 #include "cli/chat/cli_chat_turn.h"
 #include "cli/chat/cli_lines.h"
-#include "cli/common/cli_start.h"
+#include "cli/cli_commands.h"
+#ifdef HAS_LIBEDIT
+#include "cli/chat/cli_libedit.h"
+#endif
+
+#include <string.h>
 
 struct settings {
     struct cli_session_flags session;
@@ -10,6 +14,8 @@ struct settings {
     const char *system;
     int64_t n_predict;
 };
+
+static struct settings defaults = {.sampling = CLI_SAMPLING_DEFAULTS, .n_predict = -1};
 
 static const struct cli_flag flags[] = {
     CLI_FLAG_HEADING("Model and device"),
@@ -41,26 +47,13 @@ static const char commands_help[] =
     "A message that begins with a slash is written with two. Ctrl-C stops an answer, or drops the\n"
     "line; twice it leaves. Lines that are pasted together are one message.\n";
 
-const struct cli_command cli_chat_command = {
-    .name = "chat",
-    .usage = "-m MODEL [flags]",
-    .summary = "Talks with a model, with line editing and history.",
-    .word = "messages are typed once the model is there",
-    .text = "Answers go to stdout, all else to stderr. Where standard input is no terminal, each "
-            "of its\n"
-            "lines is a message. Within the chat:\n\n"
-            "    /help /reset /system TEXT /save FILE /load FILE /stats /quit",
-    .flags = flags,
-    .n_flag = sizeof(flags) / sizeof(flags[0]),
-};
-
 struct chat {
-    const struct settings *settings;
+    struct settings *settings; // a template that is guessed is set there
     struct cli_session session;
     struct cli_turns turns;
     struct cli_lines lines;
     bool is_over, is_warned; // warned: Ctrl-C came at the prompt
-    int status;
+    int status;              // of the command
 };
 
 //-- commands --------------------------------------------------------------------------------------
@@ -82,11 +75,9 @@ static void run_system(struct chat *chat, const char *argument)
 {
     struct cli_conversation *conversation = &chat->turns.conversation;
     if (argument[0]) {
-        if (!cli_conversation_set_system(conversation, argument)) {
-            cli_fail(0, "no memory for the system message");
-        }
+        cli_conversation_set_system(conversation, argument);
     } else if (cli_conversation_count_system(conversation)) {
-        fprintf(stderr, "%s\n", conversation->messages[0].content);
+        fprintf(stderr, "%s\n", conversation->items[0].content);
     } else {
         fprintf(stderr, "there is no system message\n");
     }
@@ -95,7 +86,7 @@ static void run_system(struct chat *chat, const char *argument)
 static void run_save(struct chat *chat, const char *argument)
 {
     if (!argument[0]) {
-        cli_fail(0, "/save needs a file");
+        cli_say("/save needs a file");
     } else if (cli_conversation_save(&chat->turns.conversation, argument)) {
         fprintf(stderr, "%zu messages are saved\n", chat->turns.conversation.count);
     }
@@ -104,7 +95,7 @@ static void run_save(struct chat *chat, const char *argument)
 static void run_load(struct chat *chat, const char *argument)
 {
     if (!argument[0]) {
-        cli_fail(0, "/load needs a file");
+        cli_say("/load needs a file");
     } else if (cli_conversation_load(&chat->turns.conversation, argument)) {
         cli_turns_begin(&chat->turns);
         fprintf(stderr, "%zu messages are loaded\n", chat->turns.conversation.count);
@@ -157,14 +148,13 @@ static void refuse_command(const char *text, size_t size)
     snprintf(word, sizeof(word), "%.*s", (int)size, text);
     const char *nearest = cli_nearest(word, names, N_COMMAND);
     if (nearest) {
-        cli_fail(0, "unknown command %s; is it %s?", word, nearest);
+        cli_say("unknown command %s; is it %s?", word, nearest);
     } else {
-        cli_fail(0, "unknown command %s; /help lists them, and // begins a message with a slash",
-                 word);
+        cli_say("unknown command %s; /help lists them, and // begins a message with a slash", word);
     }
 }
 
-static void run_command(struct chat *chat, const char *text)
+static void obey(struct chat *chat, const char *text)
 {
     const size_t size = strcspn(text, " \t\n");
     for (size_t i = 0; i < N_COMMAND; i++) {
@@ -180,23 +170,19 @@ static void run_command(struct chat *chat, const char *text)
 
 static void ask(struct chat *chat, const struct cli_bytes *text)
 {
-    const bool is_terminal = chat->lines.is_terminal;
-    switch (cli_turns_ask(&chat->turns, text)) {
-    case CLI_TURN_DONE:
-        break;
-    case CLI_TURN_STOPPED:
+    static const int statuses[] = {
+        [CLI_TURN_DONE] = CLI_EXIT_DONE,
+        [CLI_TURN_STOPPED] = CLI_EXIT_INTERRUPTED,
+        [CLI_TURN_REFUSED] = CLI_EXIT_FAILED,
+        [CLI_TURN_OUTPUT] = CLI_EXIT_FAILED,
+    };
+    const enum cli_turn turn = cli_turns_ask(&chat->turns, text);
+    if (turn == CLI_TURN_STOPPED) {
         cli_forget_interrupt();
-        chat->is_over = !is_terminal;
-        chat->status = is_terminal ? CLI_EXIT_DONE : CLI_EXIT_INTERRUPTED;
-        break;
-    case CLI_TURN_REFUSED:
-        chat->is_over = !is_terminal;
-        chat->status = is_terminal ? CLI_EXIT_DONE : CLI_EXIT_FAILED;
-        break;
-    case CLI_TURN_OUTPUT:
+    }
+    if (turn == CLI_TURN_OUTPUT || (turn != CLI_TURN_DONE && !chat->lines.is_terminal)) {
         chat->is_over = true;
-        chat->status = CLI_EXIT_FAILED;
-        break;
+        chat->status = statuses[turn];
     }
 }
 
@@ -212,7 +198,7 @@ static void take_text(struct chat *chat, struct cli_bytes *text)
         const struct cli_bytes rest = {.data = text->data + 1, .size = text->size - 1};
         ask(chat, &rest);
     } else if (text->data[0] == '/') {
-        run_command(chat, text->data);
+        obey(chat, text->data);
     } else {
         ask(chat, text);
     }
@@ -230,7 +216,7 @@ static void take_interrupt(struct chat *chat)
     fprintf(stderr, "(Ctrl-C again leaves)\n");
 }
 
-static int talk(struct chat *chat)
+static bool talk(struct chat *chat)
 {
     struct cli_bytes text = {0};
     cli_catch_interrupts();
@@ -253,12 +239,13 @@ static int talk(struct chat *chat)
         }
     }
     cli_bytes_finish(&text);
-    return cli_close_output(chat->status);
+    const bool is_written = cli_close_output();
+    return chat->status == CLI_EXIT_DONE ? is_written : cli_end(chat->status);
 }
 
 //-- the command -----------------------------------------------------------------------------------
 
-// What begins a turn where a vocabulary has it, and the template that writes turns so.
+// Tokens that begin a turn in a vocabulary, and the template that writes turns so.
 static const struct {
     const char *begin, *name;
 } turn_marks[] = {
@@ -279,7 +266,7 @@ static bool is_special(const struct glinfer_tokenizer *tokenizer, const char *te
            n_text > 1;
 }
 
-// The template for a file without one whose vocabulary has the tokens of turns; NULL if it has none.
+// Returns the template for a file without one whose vocabulary has the tokens of turns; NULL if it has none.
 static const char *guess_template(const char *model)
 {
     struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(model, NULL);
@@ -291,8 +278,9 @@ static const char *guess_template(const char *model)
     return name;
 }
 
-static bool choose_template(const struct chat *chat, struct cli_session_flags *asked)
+static bool choose_template(const struct chat *chat)
 {
+    struct cli_session_flags *asked = &chat->settings->session;
     const char *name = chat->session.info.chat_template;
     const bool is_missing = strcmp(name, "none") == 0;
     if (!is_missing && strcmp(name, "unknown") != 0) {
@@ -307,74 +295,78 @@ static bool choose_template(const struct chat *chat, struct cli_session_flags *a
             asked->model, asked->chat_template);
         return true;
     }
-    cli_fail(0, "%s has %s; --chat-template names one, `glinfer run --raw` continues a plain text",
-             asked->model,
-             is_missing ? "no chat template" : "a chat template that glinfer does not know");
-    return false;
+    return cli_fail(
+        CLI_EXIT_FAILED,
+        "%s has %s; --chat-template names one, `glinfer run --raw` continues a plain text",
+        asked->model,
+        is_missing ? "no chat template" : "a chat template that glinfer does not know");
 }
 
-static int prepare(struct chat *chat, struct cli_session_flags *asked)
+static bool start(struct chat *chat)
 {
-    int status = cli_session_check(&chat->session);
-    if (status != CLI_EXIT_DONE) {
-        return status;
+    const struct settings *settings = chat->settings;
+    struct glinfer_generate_params expected; // prompts of any length
+    if (!cli_session_check(&chat->session) || !choose_template(chat)) {
+        return false;
     }
-    if (!choose_template(chat, asked)) {
-        return CLI_EXIT_FAILED;
+    if (settings->system) {
+        cli_conversation_set_system(&chat->turns.conversation, settings->system);
     }
-    if (chat->settings->system &&
-        !cli_conversation_set_system(&chat->turns.conversation, chat->settings->system)) {
-        return cli_fail(CLI_EXIT_FAILED, "no memory for the system message");
-    }
-    struct glinfer_generate_params expected; // turns of any length
     glinfer_generate_params_init(&expected);
-    cli_sampling_fill(&chat->settings->sampling, 0, &expected);
-    status = cli_session_load(&chat->session);
-    return status == CLI_EXIT_DONE ? cli_session_start(&chat->session, &expected) : status;
+    cli_sampling_fill(&settings->sampling, 0, &expected);
+    return cli_session_load(&chat->session) && cli_session_start(&chat->session, &expected);
 }
 
-static int run_chat(const struct settings *settings)
+static bool open_and_talk(struct chat *chat)
 {
-    struct chat chat = {.settings = settings, .status = CLI_EXIT_DONE};
-    chat.turns.sampling = &settings->sampling;
-    chat.turns.session = &chat.session;
-    chat.turns.n_predict = settings->n_predict;
-    struct cli_session_flags asked = settings->session;
-    cli_session_init(&chat.session, &asked);
-    int status = prepare(&chat, &asked);
-    if (status == CLI_EXIT_DONE) {
-        cli_set_session(NULL); // an answer ends by its callback
-        chat.turns.seed =
-            cli_sampling_seed(&settings->sampling, settings->session.device.is_verbose);
-        cli_lines_open(&chat.lines, "> ");
-        if (chat.lines.is_terminal) {
-            fprintf(stderr, "%s on %s; /help lists commands, Ctrl-D leaves\n",
-                    chat.session.info.description, chat.session.device_info.renderer);
-        }
-        status = talk(&chat);
-        cli_lines_close(&chat.lines);
+    const struct settings *settings = chat->settings;
+    const struct cli_editor *editor = NULL;
+#ifdef HAS_LIBEDIT
+    editor = &cli_libedit;
+#endif
+    cli_set_session(NULL); // an answer ends by its callback
+    chat->turns.seed = cli_sampling_seed(&settings->sampling, settings->session.device.is_verbose);
+    cli_lines_open(&chat->lines, "> ", editor);
+    if (chat->lines.is_terminal) {
+        fprintf(stderr, "%s on %s; /help lists commands, Ctrl-D leaves\n",
+                chat->session.info.description, chat->session.device_info.renderer);
     }
-    cli_turns_finish(&chat.turns);
-    cli_session_finish(&chat.session);
-    return status;
+    const bool is_done = talk(chat);
+    cli_lines_close(&chat->lines);
+    return is_done;
 }
 
-int cli_chat(int argc, const char *const *argv)
+static bool run_command(void *user)
 {
-    struct settings settings = {.sampling = CLI_SAMPLING_DEFAULTS, .n_predict = -1};
-    int status;
-    if (!cli_start(&cli_chat_command, &settings, argc, argv, &status)) {
-        return status;
-    }
-    if (settings.session.device.is_list) {
-        return cli_device_list(&settings.session.device);
-    }
-    if (!settings.session.model) {
-        return cli_fail(CLI_EXIT_USAGE, "chat needs a model: -m FILE.gguf");
-    }
-    if (settings.n_predict == 0) {
+    struct settings *settings = user;
+    struct chat chat = {
+        .settings = settings,
+        .turns = {.sampling = &settings->sampling, .n_predict = settings->n_predict},
+    };
+    if (settings->n_predict == 0) {
         return cli_fail(CLI_EXIT_USAGE,
                         "-n 0 asks for no token; -1 goes on to the end of the context");
     }
-    return run_chat(&settings);
+    chat.turns.session = &chat.session;
+    cli_session_init(&chat.session, &settings->session);
+    const bool is_done = start(&chat) && open_and_talk(&chat);
+    cli_turns_finish(&chat.turns);
+    cli_session_finish(&chat.session);
+    return is_done;
 }
+
+const struct cli_command cli_chat_command = {
+    .name = "chat",
+    .usage = "-m MODEL [flags]",
+    .summary = "Talks with a model, with line editing and history.",
+    .word = "messages are typed once the model is there",
+    .text = "Answers go to stdout, all else to stderr. Where standard input is no terminal, each "
+            "of its\n"
+            "lines is a message. Within the chat:\n\n"
+            "    /help /reset /system TEXT /save FILE /load FILE /stats /quit",
+    CLI_COMMAND_FLAGS(flags),
+    .settings = &defaults,
+    .device = &defaults.session.device,
+    .needs_model = true,
+    .run = run_command,
+};

@@ -1,16 +1,11 @@
-// The model's side of a chat: what of the conversation fits, what of it the session holds already, and
-// the answer to its last message.
+// The model's side of a chat: fits the conversation into the context, reuses what the session holds already and answers
+// the last message.
 #ifndef CLI_CHAT_TURN_H
 #define CLI_CHAT_TURN_H
 
 #include "cli/chat/cli_conversation.h"
 #include "cli/common/cli_sampling.h"
 #include "cli/common/cli_session.h"
-
-struct cli_ids {
-    int32_t *data; // owned
-    size_t count, capacity;
-};
 
 struct cli_turns {
     // Set by the owner:
@@ -25,7 +20,7 @@ struct cli_turns {
     struct cli_ids held; // what the session holds for certain
     struct cli_bytes answer;
     struct cli_ids answer_ids;
-    bool is_line_open, is_out_of_memory;
+    bool is_line_open;
     size_t n_reused; // tokens of ids that were not processed again
     uint64_t n_turns;
     struct glinfer_stats stats; // of the last answer
@@ -40,7 +35,7 @@ enum cli_turn {
 
 // Asks text and prints the answer as it comes; both are then part of the conversation.
 enum cli_turn cli_turns_ask(struct cli_turns *turns, const struct cli_bytes *text);
-// For a conversation that was put in the place of another: nothing of it was answered here.
+// Begins anew with a conversation that was put in the place of another.
 void cli_turns_begin(struct cli_turns *turns);
 // Forgets all but the system message.
 void cli_turns_reset(struct cli_turns *turns);

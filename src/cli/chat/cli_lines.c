@@ -1,40 +1,42 @@
 #include "cli/chat/cli_lines.h"
 
-#include "cli/chat/cli_editor.h"
-
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
-// Within this time after a line more of a pasted text is there.
+// The next line of a pasted text arrives within this time.
 enum { PASTE_MS = 30 };
 
-void cli_lines_open(struct cli_lines *lines, const char *prompt)
+void cli_lines_open(struct cli_lines *lines, const char *prompt, const struct cli_editor *editor)
 {
     memset(lines, 0, sizeof(*lines));
     lines->prompt = prompt;
     lines->is_terminal = isatty(STDIN_FILENO) != 0;
-    if (lines->is_terminal && isatty(STDERR_FILENO)) { // where an editor shows what is typed
-        lines->editor = cli_editor_open(prompt);
+    if (editor && lines->is_terminal && isatty(STDERR_FILENO)) { // where it shows what is typed
+        lines->editor = editor;
+        lines->editing = editor->open(prompt);
     }
 }
 
 void cli_lines_close(struct cli_lines *lines)
 {
-    cli_editor_close(lines->editor);
-    lines->editor = NULL;
+    if (lines->editing) {
+        lines->editor->close(lines->editing);
+        lines->editing = NULL;
+    }
 }
 
 void cli_lines_remember(struct cli_lines *lines, const char *text)
 {
-    if (lines->editor) {
-        cli_editor_remember(lines->editor, text);
+    if (lines->editing) {
+        lines->editor->remember(lines->editing, text);
     }
 }
 
 //-- plain lines -----------------------------------------------------------------------------------
 
-// More bytes into the empty buffer.
+// Reads into the buffer, which is empty.
 static enum cli_line fill_buffer(struct cli_lines *lines)
 {
     const ssize_t size = read(STDIN_FILENO, lines->buffer, sizeof(lines->buffer));
@@ -42,7 +44,7 @@ static enum cli_line fill_buffer(struct cli_lines *lines)
         return CLI_LINE_INTERRUPT;
     }
     if (size < 0 && errno != EINTR) {
-        cli_fail(0, "standard input cannot be read: %s", strerror(errno));
+        cli_say("standard input cannot be read: %s", strerror(errno));
         return CLI_LINE_FAILED;
     }
     lines->begin = 0;
@@ -52,13 +54,13 @@ static enum cli_line fill_buffer(struct cli_lines *lines)
 }
 
 // Moves bytes up to the line's end; true once that was there.
-static bool take_bytes(struct cli_lines *lines, struct cli_bytes *text, bool *is_stored)
+static bool take_bytes(struct cli_lines *lines, struct cli_bytes *text)
 {
     const char *start = lines->buffer + lines->begin;
     const size_t left = lines->end - lines->begin;
     const char *newline = memchr(start, '\n', left);
     const size_t size = newline ? (size_t)(newline - start) : left;
-    *is_stored = cli_bytes_append(text, start, size);
+    cli_bytes_append(text, start, size);
     lines->begin += size + (newline != NULL);
     return newline != NULL;
 }
@@ -66,10 +68,11 @@ static bool take_bytes(struct cli_lines *lines, struct cli_bytes *text, bool *is
 static enum cli_line read_plain(struct cli_lines *lines, struct cli_bytes *text)
 {
     const size_t before = text->size;
-    bool is_stored = true, is_whole = false;
-    while (!is_whole && is_stored) {
+    while (lines->begin == lines->end || !take_bytes(lines, text)) {
+        if (cli_is_too_long(text, "a line")) {
+            return CLI_LINE_FAILED;
+        }
         if (lines->begin < lines->end) {
-            is_whole = take_bytes(lines, text, &is_stored);
             continue;
         }
         const enum cli_line result = lines->is_at_end ? CLI_LINE_TEXT : fill_buffer(lines);
@@ -81,10 +84,6 @@ static enum cli_line read_plain(struct cli_lines *lines, struct cli_bytes *text)
             return text->size > before ? CLI_LINE_TEXT : CLI_LINE_END;
         }
     }
-    if (!is_stored) {
-        cli_bytes_refuse(text, "a line");
-        return CLI_LINE_FAILED;
-    }
     if (text->size > before && text->data[text->size - 1] == '\r') {
         text->data[--text->size] = 0;
     }
@@ -95,8 +94,8 @@ static enum cli_line read_plain(struct cli_lines *lines, struct cli_bytes *text)
 
 static enum cli_line read_line(struct cli_lines *lines, bool is_first, struct cli_bytes *text)
 {
-    if (lines->editor) {
-        return cli_editor_read(lines->editor, is_first, text);
+    if (lines->editing) {
+        return lines->editor->read(lines->editing, is_first, text);
     }
     if (lines->is_terminal && is_first) {
         fputs(lines->prompt, stderr);
@@ -117,23 +116,16 @@ static bool has_more(const struct cli_lines *lines, int wait_ms)
 enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
 {
     text->size = 0;
-    if (!cli_bytes_append(text, "", 0)) {
-        cli_fail(0, "no memory for a line");
-        return CLI_LINE_FAILED;
-    }
-    // What was typed before there was a prompt was typed line by line. (A terminal has whole lines alone until then.)
-    const bool is_ahead = has_more(lines, 0);
+    cli_bytes_append(text, "", 0);
+    // Lines that were typed before there was a prompt are messages of their own. A terminal hands over whole lines then.
+    const bool is_early = has_more(lines, 0);
     enum cli_line result = read_line(lines, true, text);
-    while (result == CLI_LINE_TEXT && lines->is_terminal && !is_ahead &&
+    while (result == CLI_LINE_TEXT && lines->is_terminal && !is_early &&
            has_more(lines, PASTE_MS)) {
-        if (!cli_bytes_append(text, "\n", 1)) {
-            cli_bytes_refuse(text, "a line");
-            return CLI_LINE_FAILED;
-        }
-        const enum cli_line next = read_line(lines, false, text);
-        result = next == CLI_LINE_END ? CLI_LINE_TEXT : next;
-        if (next == CLI_LINE_END) {
-            break;
+        cli_bytes_append(text, "\n", 1);
+        result = read_line(lines, false, text);
+        if (result == CLI_LINE_END) {
+            return CLI_LINE_TEXT;
         }
     }
     return result;

@@ -1,6 +1,5 @@
-// What a person or a program types: lines of standard input. On a terminal, standard error too, with editing and
-// history where libedit was there at build time; lines that arrive together, as a pasted text does, are one,
-// but for those that were typed ahead of the prompt.
+// Lines of standard input. Where that and standard error are a terminal an editor reads them, if there is one. Lines
+// that arrive there together, as a pasted text does, are one message, unless they were typed before the prompt.
 #ifndef CLI_LINES_H
 #define CLI_LINES_H
 
@@ -13,23 +12,32 @@ enum cli_line {
     CLI_LINE_FAILED,    // the reason was printed
 };
 
-struct cli_editor;
+// An editor of lines with a history. All but open take what open returned.
+struct cli_editor {
+    // Returns NULL where editing is not possible. prompt must outlive the editor.
+    void *(*open)(const char *prompt);
+    void (*close)(void *editor);
+    // Appends a line without its end to *text. is_first: with the prompt in front, else the mark of a line that goes on.
+    enum cli_line (*read)(void *editor, bool is_first, struct cli_bytes *text);
+    void (*remember)(void *editor, const char *text);
+};
 
 struct cli_lines {
     bool is_terminal;
-    const char *prompt;        // shown on a terminal, on stderr
-    struct cli_editor *editor; // NULL: plain lines
+    const char *prompt;              // shown on a terminal, on stderr
+    const struct cli_editor *editor; // borrowed
+    void *editing;                   // what its open returned; NULL: plain lines
     char buffer[4096];
-    size_t begin, end; // what is read of the buffer's bytes
+    size_t begin, end; // bytes of the buffer that are left to take
     bool is_at_end;
 };
 
-// prompt must outlive the lines.
-void cli_lines_open(struct cli_lines *lines, const char *prompt);
+// editor: NULL for none. prompt and editor must outlive the lines.
+void cli_lines_open(struct cli_lines *lines, const char *prompt, const struct cli_editor *editor);
 void cli_lines_close(struct cli_lines *lines);
 // Replaces *text by the next line, its end left out.
 enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text);
-// Keeps a text for the arrow keys, in this run and the next.
+// Adds a text to the history.
 void cli_lines_remember(struct cli_lines *lines, const char *text);
 
 #endif

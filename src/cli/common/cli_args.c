@@ -447,6 +447,13 @@ void cli_print_flags(FILE *file, const struct cli_command *command)
     print_wrapped(file, 0, 4, line);
 }
 
+bool cli_is_given(const struct cli_command *command, const struct cli_report *report,
+                  const char *name)
+{
+    const struct cli_flag *flag = find_flag(command, name, strlen(name));
+    return flag && report->given[flag - command->flags];
+}
+
 void cli_print_notes(FILE *file, const struct cli_command *command, const struct cli_report *report)
 {
     for (size_t i = 0; i < command->n_flag; i++) {

@@ -17,8 +17,8 @@ enum cli_kind {
     CLI_TEXTS,         // struct cli_texts, appended to
     CLI_SIZE,          // uint64_t bytes, with a suffix K, M, G (1024)
     CLI_CHOICE,        // int, the index in choices
-    CLI_CUSTOM,        // what parse makes of it
-    CLI_IGNORED,       // accepted for llama.cpp's sake; help says why it means nothing
+    CLI_CUSTOM,        // read by the flag's own parse
+    CLI_IGNORED,       // accepted for llama.cpp's sake; help says why it has no effect
     CLI_IGNORED_VALUE, // the same, with a value
 };
 
@@ -79,6 +79,7 @@ struct cli_flag {
     }
 
 #define CLI_MAX_FLAGS 160
+struct cli_device_flags;
 struct cli_command {
     const char *name;    // "run"
     const char *usage;   // "-m MODEL [-p TEXT | -f FILE] [flags]"
@@ -86,8 +87,14 @@ struct cli_command {
     const char *word;    // what to do with a word that is no flag; NULL: nothing
     const char *text;    // further lines of the help
     const struct cli_flag *flags;
-    size_t n_flag; // at most CLI_MAX_FLAGS
+    size_t n_flag;                         // at most CLI_MAX_FLAGS
+    void *settings;                        // hold the defaults; flags are read into them
+    const struct cli_device_flags *device; // within the settings; NULL: none
+    bool needs_model;                      // -m
+    // Runs the command; false with the failure printed and its exit status noted (cli_fail).
+    bool (*run)(void *settings);
 };
+#define CLI_COMMAND_FLAGS(table) .flags = (table), .n_flag = sizeof(table) / sizeof((table)[0])
 
 enum cli_parsed {
     CLI_PARSED,
@@ -105,14 +112,18 @@ struct cli_report {
 enum cli_parsed cli_parse(const struct cli_command *command, void *settings, int argc,
                           const char *const *argv, struct cli_report *report);
 
-// One line on stderr for every flag that was given but means nothing.
+// True if a flag, by one of its names, was given.
+bool cli_is_given(const struct cli_command *command, const struct cli_report *report,
+                  const char *name);
+// Prints one line for every flag that was given but has no effect.
 void cli_print_notes(FILE *file, const struct cli_command *command,
                      const struct cli_report *report);
 void cli_print_help(FILE *file, const struct cli_command *command);
-// The long names of all flags that do something, in lines of at most 100 characters.
+// Prints the long names of all flags that have an effect, in lines of at most 100 characters.
 void cli_print_flags(FILE *file, const struct cli_command *command);
 
-// The nearest of count words to a misspelt one, or the only one that it is the beginning of; NULL if there is none.
+// Returns the nearest of count words to a misspelt one, or the only one that it is the beginning of; NULL if there is
+// none.
 const char *cli_nearest(const char *word, const char *const *words, size_t count);
 
 #endif

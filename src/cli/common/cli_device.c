@@ -16,12 +16,14 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
     params->delegate_user = (void *)&flags->device;
 }
 
-static int status_of(const struct glinfer_error *err)
+// Notes the exit status of a device that cannot be had: wrong usage if its name is that of none.
+static bool end_without_device(const struct glinfer_error *err)
 {
-    return err->status == GLINFER_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+    return cli_end(err->status == GLINFER_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE
+                                                                  : CLI_EXIT_FAILED);
 }
 
-int cli_device_refusal(const struct cli_device_flags *flags)
+bool cli_device_refuse(const struct cli_device_flags *flags)
 {
     struct glinfer_error err = {.status = GLINFER_STATUS_OK};
     struct glinfer_device_params params;
@@ -29,11 +31,11 @@ int cli_device_refusal(const struct cli_device_flags *flags)
     params.log = NULL;
     struct glinfer_device *device = glinfer_device_create(&params, &err);
     glinfer_device_destroy(&device);
-    return status_of(&err);
+    return end_without_device(&err);
 }
 
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
-                                       struct glinfer_device_info *info, int *status)
+                                       struct glinfer_device_info *info)
 {
     struct glinfer_error err;
     struct glinfer_device_params params;
@@ -41,7 +43,7 @@ struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
     struct glinfer_device *device = glinfer_device_create(&params, &err);
     if (!device) {
         cli_fail_error(&err);
-        *status = status_of(&err);
+        end_without_device(&err);
         return NULL;
     }
     info->struct_size = sizeof(*info);
@@ -61,27 +63,11 @@ static void print_device(void *user, const struct glinfer_device_info *info)
     }
 }
 
-int cli_device_list(const struct cli_device_flags *flags)
+bool cli_device_list(const struct cli_device_flags *flags)
 {
     struct glinfer_device_params params;
     cli_device_params(flags, &params);
     printf("Available devices:\n");
-    size_t n = glinfer_device_list(&params, print_device, NULL);
-    return cli_close_output(n > 0 ? CLI_EXIT_DONE : cli_device_refusal(flags));
-}
-
-bool cli_model_check(const struct glinfer_model_params *params, struct glinfer_model_info *info,
-                     int *status)
-{
-    struct glinfer_error err;
-    info->struct_size = sizeof(*info);
-    if (!glinfer_model_inspect(params, info, &err)) {
-        *status = cli_fail_error(&err);
-        return false;
-    }
-    if (!info->is_supported) {
-        *status = cli_fail(CLI_EXIT_FAILED, "%s", info->refusal);
-        return false;
-    }
-    return true;
+    const bool is_any = glinfer_device_list(&params, print_device, NULL) > 0;
+    return cli_close_output() && (is_any || cli_device_refuse(flags));
 }

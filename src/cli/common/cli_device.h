@@ -1,5 +1,4 @@
-// Opening a device and a model for a command: the flags that all of them share and their order of
-// failing, cheap checks first.
+// The device of a command and the flags that choose it.
 #ifndef CLI_DEVICE_H
 #define CLI_DEVICE_H
 
@@ -14,7 +13,7 @@ struct cli_device_flags {
 
 // Rows of a flag table for settings with a field of the type above.
 // NOLINTBEGIN(bugprone-macro-parentheses): field is a member's name
-#define CLI_DEVICE_FLAGS_OF(settings, field)                                                       \
+#define CLI_DEVICE_FLAGS(settings, field)                                                          \
     CLI_FLAG_TEXT(settings, field.device, "-dev, --device", "DEVICE",                              \
                   "auto (default), or one that `glinfer info` lists, such as "                     \
                   "gbm:/dev/dri/renderD128, egl:1, surfaceless"),                                  \
@@ -22,7 +21,6 @@ struct cli_device_flags {
         CLI_FLAG_SWITCH(settings, field.is_verbose, "-v, --verbose",                               \
                         "say on stderr what is going on, the seed among it")
 // NOLINTEND(bugprone-macro-parentheses)
-#define CLI_DEVICE_FLAGS(settings) CLI_DEVICE_FLAGS_OF(settings, device)
 
 extern const char *const cli_cache_types[]; // f16, f32, q8_0: enum glinfer_cache_type
 extern const char *const cli_precisions[];  // auto, f32, f16: enum glinfer_precision
@@ -33,17 +31,12 @@ extern const char *const cli_precisions[];  // auto, f32, f16: enum glinfer_prec
 
 // Fills *params; software renderers are allowed. flags must outlive the device.
 void cli_device_params(const struct cli_device_flags *flags, struct glinfer_device_params *params);
-// Opens the device and says in one line if it is no GPU. NULL with the reason printed and the exit
-// status in *status.
+// Opens the device and says in one line if it is no GPU. NULL with the reason printed.
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
-                                       struct glinfer_device_info *info, int *status);
-// The exit status where none can be used: that of wrong usage if the name is that of none.
-int cli_device_refusal(const struct cli_device_flags *flags);
-// Lists devices as --list-devices does; returns the exit status.
-int cli_device_list(const struct cli_device_flags *flags);
-
-// Fills *info from the file's directory; prints why the model cannot be run. Sets *status then.
-bool cli_model_check(const struct glinfer_model_params *params, struct glinfer_model_info *info,
-                     int *status);
+                                       struct glinfer_device_info *info);
+// Notes the exit status of devices of which none can be used: wrong usage if the name is that of none. Returns false.
+bool cli_device_refuse(const struct cli_device_flags *flags);
+// Lists devices as --list-devices does; false if none can be used.
+bool cli_device_list(const struct cli_device_flags *flags);
 
 #endif

@@ -82,12 +82,11 @@ static void warn_of(const char *name, const char *const *known, size_t n)
 {
     const char *nearest = cli_nearest(name, known, n);
     if (nearest) {
-        cli_fail(0, "warning: %s is not known and has no effect; is it %s?", name, nearest);
+        cli_say("warning: %s is not known and has no effect; is it %s?", name, nearest);
     } else {
-        cli_fail(0,
-                 "warning: %s is not known and has no effect; `glinfer --help` lists those that "
-                 "are",
-                 name);
+        cli_say("warning: %s is not known and has no effect; `glinfer --help` lists those that "
+                "are",
+                name);
     }
 }
 

@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -12,15 +12,15 @@
 
 //-- messages --------------------------------------------------------------------------------------
 
-// What stands on the last line of the terminal.
-static bool is_text_open; // of cli_write, and no line's end behind it
-static bool is_bar_drawn;
+static bool is_text_open; // the last cli_write ended in the middle of a line
+static bool is_bar_shown;
+static int exit_status;
 
 static void erase_bar(void)
 {
-    if (is_bar_drawn) {
+    if (is_bar_shown) {
         fputs("\r\033[K", stderr);
-        is_bar_drawn = false;
+        is_bar_shown = false;
     }
 }
 
@@ -40,28 +40,53 @@ static void begin_message(void)
     }
 }
 
-int cli_fail(int status, const char *format, ...)
+static void print_message(const char *format, va_list args)
 {
     char text[2048];
-    va_list args;
-    va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     for (char *c = text; *c; c++) {
         *c = (unsigned char)*c < 0x20 || *c == 0x7F ? '?' : *c;
     }
     fflush(stdout);
     begin_message();
     fprintf(stderr, "glinfer: %s\n", text);
-    return status;
 }
 
-int cli_fail_error(const struct glinfer_error *err)
+void cli_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_message(format, args);
+    va_end(args);
+}
+
+bool cli_fail(int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_message(format, args);
+    va_end(args);
+    exit_status = status;
+    return false;
+}
+
+bool cli_fail_error(const struct glinfer_error *err)
 {
     if (err->status == GLINFER_STATUS_CANCELLED && cli_is_interrupted()) {
         return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
     }
     return cli_fail(CLI_EXIT_FAILED, "%s", err->message);
+}
+
+bool cli_end(int status)
+{
+    exit_status = status;
+    return false;
+}
+
+int cli_exit_status(bool is_done)
+{
+    return is_done ? CLI_EXIT_DONE : exit_status ? exit_status : CLI_EXIT_FAILED;
 }
 
 void cli_log(void *user, enum glinfer_log_level level, const char *message)
@@ -122,75 +147,36 @@ const char *cli_format_matrix(char text[40], uint32_t n_rows, uint32_t n_cols, u
     return text;
 }
 
-//-- bytes -----------------------------------------------------------------------------------------
+//-- input -----------------------------------------------------------------------------------------
 
-bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)
+bool cli_is_too_long(const struct cli_bytes *bytes, const char *name)
 {
-    const size_t needed = bytes->size + size + 1;
-    if (needed <= size || needed > CLI_MAX_BYTES) {
+    if (bytes->size < CLI_MAX_BYTES) {
         return false;
     }
-    if (needed > bytes->capacity) {
-        const size_t capacity = needed < 128 ? 256 : 2 * needed;
-        char *grown = realloc(bytes->data, capacity);
-        if (!grown) {
-            return false;
-        }
-        bytes->data = grown;
-        bytes->capacity = capacity;
-    }
-    if (size > 0) {
-        memcpy(bytes->data + bytes->size, data, size);
-    }
-    bytes->size += size;
-    bytes->data[bytes->size] = 0;
+    cli_fail(CLI_EXIT_FAILED, "%s is longer than the %d MiB that are taken", name,
+             CLI_MAX_BYTES >> 20);
     return true;
-}
-
-void cli_bytes_refuse(const struct cli_bytes *bytes, const char *name)
-{
-    if (bytes->size > CLI_MAX_BYTES / 2) {
-        cli_fail(0, "%s is longer than the %d MiB that are taken", name, CLI_MAX_BYTES >> 20);
-    } else {
-        cli_fail(0, "no memory for the %zu bytes of %s", bytes->size, name);
-    }
-}
-
-void cli_bytes_finish(struct cli_bytes *bytes)
-{
-    free(bytes->data);
-    *bytes = (struct cli_bytes){0};
-}
-
-void cli_bytes_trim(struct cli_bytes *bytes)
-{
-    if (bytes->size > 0 && bytes->data[bytes->size - 1] == '\n') {
-        bytes->size--;
-        if (bytes->size > 0 && bytes->data[bytes->size - 1] == '\r') {
-            bytes->size--;
-        }
-        bytes->data[bytes->size] = 0;
-    }
 }
 
 static bool read_stream(FILE *file, const char *name, struct cli_bytes *bytes)
 {
     char block[65536];
     size_t size;
-    bool is_stored = cli_bytes_append(bytes, "", 0);
-    // The end of file is sticky here, though not at a terminal, where reading on asks for another.
-    while (is_stored && !feof(file) && !cli_is_interrupted() &&
+    cli_bytes_append(bytes, "", 0);
+    // On a terminal reading on after the end of file would wait for another one.
+    while (!feof(file) && !cli_is_interrupted() &&
            (size = fread(block, 1, sizeof(block), file)) > 0) {
-        is_stored = cli_bytes_append(bytes, block, size);
+        cli_bytes_append(bytes, block, size);
+        if (cli_is_too_long(bytes, name)) {
+            return false;
+        }
     }
-    if (!is_stored) {
-        cli_bytes_refuse(bytes, name);
-    } else if (cli_is_interrupted()) {
-        cli_fail(0, "interrupted");
-    } else if (ferror(file)) {
-        cli_fail(0, "%s cannot be read: %s", name, strerror(errno));
+    if (cli_is_interrupted()) {
+        return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
     }
-    return is_stored && !ferror(file) && !cli_is_interrupted();
+    return !ferror(file) ||
+           cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", name, strerror(errno));
 }
 
 bool cli_read_all(const char *path, struct cli_bytes *bytes)
@@ -198,10 +184,9 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
     FILE *file = path ? fopen(path, "rb") : stdin;
     *bytes = (struct cli_bytes){0};
     if (!file) {
-        cli_fail(0, "%s cannot be read: %s", path, strerror(errno));
-        return false;
+        return cli_fail(CLI_EXIT_FAILED, "%s cannot be read: %s", path, strerror(errno));
     }
-    bool is_read = read_stream(file, path ? path : "standard input", bytes);
+    const bool is_read = read_stream(file, path ? path : "standard input", bytes);
     if (path) {
         fclose(file);
     }
@@ -211,9 +196,11 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
     return is_read;
 }
 
-static int output_errno; // of the first write that failed
+//-- output ----------------------------------------------------------------------------------------
 
-// printf may have met what failed long ago.
+static int output_errno; // reason of the first write that failed
+
+// True if standard output is a pipe that nobody reads. A printf may have met that long before the flush.
 static bool has_no_reader(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -240,27 +227,41 @@ bool cli_write(const char *data, size_t size)
     return flush_output();
 }
 
-int cli_close_output(int status)
+bool cli_close_output(void)
 {
     errno = 0;
     if (flush_output()) {
-        return status;
+        return true;
     }
     if (output_errno == EPIPE) {
-        cli_fail(0, "standard output was closed by what read it");
+        cli_say("standard output was closed by what read it");
     } else if (output_errno != 0) {
-        cli_fail(0, "standard output cannot be written: %s", strerror(output_errno));
+        cli_say("standard output cannot be written: %s", strerror(output_errno));
     } else {
-        cli_fail(0, "standard output cannot be written");
+        cli_say("standard output cannot be written");
     }
-    return status == CLI_EXIT_DONE ? CLI_EXIT_FAILED : status;
+    return false;
 }
 
-int cli_close_help(void)
+bool cli_close_help(void)
 {
     errno = 0;
-    return !flush_output() && output_errno == EPIPE ? CLI_EXIT_DONE
-                                                    : cli_close_output(CLI_EXIT_DONE);
+    return flush_output() || output_errno == EPIPE || cli_close_output();
+}
+
+FILE *cli_create(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
+    }
+    return file;
+}
+
+bool cli_check_written(FILE *file, const char *path)
+{
+    return (fflush(file) == 0 && !ferror(file)) ||
+           cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
 }
 
 //-- signals ---------------------------------------------------------------------------------------
@@ -268,7 +269,7 @@ int cli_close_help(void)
 static volatile sig_atomic_t is_interrupted;
 static struct glinfer_session *volatile session_to_cancel;
 
-static volatile sig_atomic_t is_terminal; // stderr, asked once: a handler may not
+static volatile sig_atomic_t is_terminal; // stderr is one; isatty is not for handlers
 
 static void note_interrupt(int number)
 {
@@ -351,13 +352,13 @@ void cli_bar_clear(struct cli_bar *bar)
     erase_bar();
 }
 
-static void draw_waiting(struct cli_bar *bar)
+static void show_waiting(struct cli_bar *bar)
 {
     static const char why[] = " (the first run also compiles in the driver)";
     const bool has_room = count_columns() > strlen(bar->waiting) + sizeof(why) + 3;
     fprintf(stderr, "\r\033[K%s%s...", bar->waiting, bar->may_compile && has_room ? why : "");
     fflush(stderr);
-    is_bar_drawn = true;
+    is_bar_shown = true;
     bar->percent = -1;
 }
 
@@ -366,11 +367,11 @@ void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile)
     snprintf(bar->waiting, sizeof(bar->waiting), "%s", what);
     bar->may_compile = may_compile;
     if (bar->is_wanted) {
-        draw_waiting(bar);
+        show_waiting(bar);
     }
 }
 
-static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
+static void show_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
 {
     static const char *const labels[] = {
         [GLINFER_PHASE_LOAD] = "loading",
@@ -381,7 +382,7 @@ static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
     const size_t n_column = count_columns();
     size_t width = n_column > BAR_TEXT_WIDTH ? n_column - BAR_TEXT_WIDTH : 0;
     char cells[BAR_WIDTH + 1];
-    if (is_bar_drawn && bar->phase == phase && bar->percent == percent) {
+    if (is_bar_shown && bar->phase == phase && bar->percent == percent) {
         return;
     }
     width = width < BAR_WIDTH ? width : BAR_WIDTH;
@@ -394,7 +395,7 @@ static void draw_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
         fprintf(stderr, "\r\033[K%s %d %%", labels[phase], percent);
     }
     fflush(stderr);
-    is_bar_drawn = true;
+    is_bar_shown = true;
     bar->phase = phase;
     bar->percent = percent;
 }
@@ -404,9 +405,9 @@ bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t 
     struct cli_bar *bar = user;
     const bool is_free = !is_text_open || !shares_terminal();
     if (bar->is_wanted && is_free && total > 0 && done < total) {
-        draw_bar(bar, phase, (int)((double)done * 100 / (double)total));
+        show_bar(bar, phase, (int)((double)done * 100 / (double)total));
     } else if (bar->is_wanted && is_free && bar->waiting[0]) {
-        draw_waiting(bar);
+        show_waiting(bar);
     } else {
         erase_bar();
     }

@@ -1,8 +1,9 @@
-// Input and output that the commands share: whole files, standard output that may go away, the
-// progress bar, messages of the library, interrupts.
+// Input and output that the commands share: messages and the exit status, whole files, standard output that may be
+// closed, interrupts, the progress bar.
 #ifndef CLI_IO_H
 #define CLI_IO_H
 
+#include "cli/common/cli_memory.h"
 #include "glinfer.h"
 
 #include <stdio.h>
@@ -14,35 +15,35 @@ enum {
     CLI_EXIT_INTERRUPTED = 130,
 };
 
-// "glinfer: ..." on stderr, printable, in a line of its own, whatever else stands on the terminal; returns status.
-int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// The message of an error, and the exit status that it means.
-int cli_fail_error(const struct glinfer_error *err);
+// Prints "glinfer: ..." on stderr, in a line of its own, without control characters.
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Likewise, and notes the exit status. Returns false, so that a step that fails can return it.
+bool cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Likewise, with the message of an error and the exit status that it means.
+bool cli_fail_error(const struct glinfer_error *err);
+// Notes the exit status without a word. Returns false.
+bool cli_end(int status);
+// Returns the exit status: DONE, or the one that was noted last, FAILED if none was.
+int cli_exit_status(bool is_done);
 
-struct cli_bytes {
-    char *data; // owned, followed by a zero byte; NULL: none
-    size_t size, capacity;
-};
-// Reads a file, or standard input with path NULL. Prints what failed; false then.
-bool cli_read_all(const char *path, struct cli_bytes *bytes);
-void cli_bytes_finish(struct cli_bytes *bytes);
-// Takes a line's end off the end.
-void cli_bytes_trim(struct cli_bytes *bytes);
 // What is read may be endless, and there are systems that grant memory until they kill.
 #define CLI_MAX_BYTES (256 << 20)
-// Appends; false without memory, or over CLI_MAX_BYTES.
-bool cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size);
-// Says so.
-void cli_bytes_refuse(const struct cli_bytes *bytes, const char *name);
+// True, with the failure printed, if bytes, of which name is told, are more than CLI_MAX_BYTES.
+bool cli_is_too_long(const struct cli_bytes *bytes, const char *name);
+// Reads a file, or standard input with path NULL. Prints what failed; false then.
+bool cli_read_all(const char *path, struct cli_bytes *bytes);
 
 // Writes to standard output at once; false if it did not arrive.
 bool cli_write(const char *data, size_t size);
-// Flushes standard output and returns the exit status: status itself, or FAILED where what was
-// written did not arrive; says why.
-int cli_close_output(int status);
+// Flushes standard output; false, with the reason printed, if something written did not arrive.
+bool cli_close_output(void);
+// Likewise for a help text, of which a reader may have seen enough.
+bool cli_close_help(void);
 
-// Likewise for a help, of which a reader may have seen enough.
-int cli_close_help(void);
+// Creates a file to print to; NULL with the reason printed. cli_check_written: false, with the reason printed, if
+// something written did not arrive.
+FILE *cli_create(const char *path);
+bool cli_check_written(FILE *file, const char *path);
 
 // SIGINT asks for an end, and says so on a terminal where a session has to end its step first; a
 // second one kills. SIGPIPE becomes a failed write.
@@ -51,19 +52,19 @@ bool cli_is_interrupted(void);
 // From now on no SIGINT kills: each is only noted, until it is forgotten.
 void cli_catch_interrupts(void);
 void cli_forget_interrupt(void);
-// The session that SIGINT cancels; NULL: none.
+// Sets the session that SIGINT cancels; NULL: none.
 void cli_set_session(struct glinfer_session *session);
 
 // A bar on stderr, if that is a terminal: user of cli_progress.
 struct cli_bar {
     bool is_wanted;
-    char waiting[64]; // for what, since cli_bar_wait; "": for nothing
-    bool may_compile; // meanwhile
-    int percent;      // drawn last
+    char waiting[64]; // what cli_bar_wait says; "": nothing
+    bool may_compile;
+    int percent; // shown last
     enum glinfer_phase phase;
 };
 void cli_bar_init(struct cli_bar *bar);
-// Nothing is drawn from here on, until the next progress.
+// Clears the line; it stays empty until the next progress.
 void cli_bar_clear(struct cli_bar *bar);
 // Says what goes on, "reading the prompt", until cli_bar_clear, in the place of progress where that is unknown.
 // may_compile: the driver may take long over it the first time, which is said too.
@@ -74,15 +75,15 @@ bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t 
 // A glinfer_log_fn, in lines of their own; user points to the bool that asks for all levels.
 void cli_log(void *user, enum glinfer_log_level level, const char *message);
 
-// One line on stderr if the device is no GPU.
+// Prints one line on stderr if the device is no GPU.
 void cli_note_software(const struct glinfer_device_info *info);
 
-// Seconds of a clock that only goes forward.
+// Returns seconds of a clock that only goes forward.
 double cli_now(void);
 
-// A size for people: "93.8 MiB".
+// Formats a size for people: "93.8 MiB".
 const char *cli_format_size(char text[24], uint64_t bytes);
-// What a shape of a kernel is for: "960 x 576", with an extent "960 x 576 x 512"; zeros are left out.
+// Formats the matrix of a kernel: "960 x 576", with an extent "960 x 576 x 512"; zeros are left out.
 const char *cli_format_matrix(char text[40], uint32_t n_rows, uint32_t n_cols, uint32_t extent);
 
 #endif

@@ -1,39 +1,57 @@
 #include "cli/common/cli_json.h"
 
 #include "cli/common/cli_io.h"
-#include "cli/common/cli_json_text.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+
+void cli_json_add(cJSON *object, const void *record, const struct cli_json_field *fields, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = fields[i].name;
+        const void *field = (const char *)record + fields[i].offset;
+        switch (fields[i].kind) {
+        case CLI_JSON_BOOL:
+            cJSON_AddBoolToObject(object, name, *(const bool *)field);
+            break;
+        case CLI_JSON_U32:
+            cJSON_AddNumberToObject(object, name, *(const uint32_t *)field);
+            break;
+        case CLI_JSON_U64:
+            cli_json_add_u64(object, name, *(const uint64_t *)field);
+            break;
+        case CLI_JSON_DOUBLE:
+            cJSON_AddNumberToObject(object, name, *(const double *)field);
+            break;
+        case CLI_JSON_TEXT:
+            cJSON_AddStringToObject(object, name, *(const char *const *)field);
+            break;
+        case CLI_JSON_CHARS:
+            cJSON_AddStringToObject(object, name, field);
+        }
+    }
+}
 
 cJSON *cli_json_text(const char *text, size_t size)
 {
     struct cli_bytes quoted = {0};
-    char escaped[8];
-    bool is_good = cli_bytes_append(&quoted, "\"", 1);
-    for (size_t i = 0; is_good && i < size; i++) {
-        is_good = cli_bytes_append(&quoted, escaped, cli_json_escape(text[i], escaped));
+    char escape[8];
+    cli_bytes_append(&quoted, "\"", 1);
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if (c == '\n') {
+            cli_bytes_append(&quoted, "\\n", 2);
+        } else if (c < 0x20 || c == 0x7F || c == '"' || c == '\\') {
+            snprintf(escape, sizeof(escape), "\\u%04x", c);
+            cli_bytes_append(&quoted, escape, 6);
+        } else {
+            cli_bytes_append(&quoted, &text[i], 1);
+        }
     }
-    is_good = is_good && cli_bytes_append(&quoted, "\"", 1);
-    cJSON *raw = is_good ? cJSON_CreateRaw(quoted.data) : NULL;
+    cli_bytes_append(&quoted, "\"", 1);
+    cJSON *raw = cJSON_CreateRaw(quoted.data);
     cli_bytes_finish(&quoted);
     return raw;
-}
-
-cJSON *cli_json_ids(const int32_t *ids, size_t n)
-{
-    cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; array && i < n; i++) {
-        cJSON *item = cJSON_CreateNumber(ids[i]);
-        if (!item) {
-            cJSON_Delete(array);
-            return NULL;
-        }
-        cJSON_AddItemToArray(array, item);
-    }
-    return array;
 }
 
 void cli_json_add_u64(cJSON *object, const char *name, uint64_t value)
@@ -43,22 +61,37 @@ void cli_json_add_u64(cJSON *object, const char *name, uint64_t value)
     cJSON_AddRawToObject(object, name, digits);
 }
 
-bool cli_json_add_float(cJSON *object, const char *name, float value)
+void cli_json_add_float(cJSON *object, const char *name, float value)
 {
     char digits[32];
     snprintf(digits, sizeof(digits), "%.9g", (double)value);
-    return cJSON_AddRawToObject(object, name, isfinite(value) ? digits : "null") != NULL;
+    cJSON_AddRawToObject(object, name, isfinite(value) ? digits : "null");
 }
 
-int cli_json_print(cJSON *object)
+cJSON *cli_json_append(cJSON *array)
 {
-    char *text = object ? cJSON_PrintUnformatted(object) : NULL;
-    cJSON_Delete(object);
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, object);
+    return object;
+}
+
+void cli_json_write(FILE *file, cJSON *value)
+{
+    char *text = cJSON_PrintUnformatted(value);
+    fputs(text ? text : "", file);
+    cJSON_free(text);
+    cJSON_Delete(value);
+}
+
+bool cli_json_print(cJSON *value)
+{
+    char *text = cJSON_PrintUnformatted(value);
+    cJSON_Delete(value);
     if (!text) {
         return cli_fail(CLI_EXIT_FAILED, "no memory for the JSON text");
     }
     cli_write(text, strlen(text));
     cli_write("\n", 1);
     cJSON_free(text);
-    return cli_close_output(CLI_EXIT_DONE);
+    return cli_close_output();
 }

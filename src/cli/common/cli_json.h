@@ -1,20 +1,57 @@
-// JSON that cJSON does not make by itself.
+// JSON that cJSON does not make by itself: the fields of a struct by a table, numbers with all their digits.
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
-#include "glinfer.h"
-
 #include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
-// A string of UTF-8 that may hold zero bytes. NULL without memory.
+enum cli_json_kind {
+    CLI_JSON_BOOL,
+    CLI_JSON_U32,
+    CLI_JSON_U64,
+    CLI_JSON_DOUBLE,
+    CLI_JSON_TEXT,  // const char *
+    CLI_JSON_CHARS, // an array of char
+};
+
+// A field of a struct and its name in JSON.
+struct cli_json_field {
+    const char *name;
+    enum cli_json_kind kind;
+    size_t offset;
+};
+
+// Rows of a table: the field of struct `type`, by its own name or another.
+#define CLI_JSON(type, field) CLI_JSON_AS(#field, type, field)
+#define CLI_JSON_AS(name, type, field)                                                             \
+    {                                                                                              \
+        name, CLI_JSON_KIND(((struct type *)0)->field), offsetof(struct type, field)               \
+    }
+// clang-format off
+#define CLI_JSON_KIND(value)                                                                       \
+    _Generic((value), bool: CLI_JSON_BOOL, uint32_t: CLI_JSON_U32, uint64_t: CLI_JSON_U64,         \
+             double: CLI_JSON_DOUBLE, const char *: CLI_JSON_TEXT, char *: CLI_JSON_CHARS)
+// clang-format on
+// Adds the fields of *record in the order of the table, an array.
+#define CLI_JSON_ADD(object, record, table)                                                        \
+    cli_json_add(object, record, table, sizeof(table) / sizeof((table)[0]))
+void cli_json_add(cJSON *object, const void *record, const struct cli_json_field *fields, size_t n);
+
+// Makes a string of UTF-8 that may hold zero bytes.
 cJSON *cli_json_text(const char *text, size_t size);
-// An array of numbers. NULL without memory.
-cJSON *cli_json_ids(const int32_t *ids, size_t n);
 // Adds an integer up to 2^63, every digit of it.
 void cli_json_add_u64(cJSON *object, const char *name, uint64_t value);
 // Adds a float in the digits that it has.
-bool cli_json_add_float(cJSON *object, const char *name, float value);
-// Prints the object, or with NULL that there is no memory, deletes it and returns the exit status.
-int cli_json_print(cJSON *object);
+void cli_json_add_float(cJSON *object, const char *name, float value);
+// Appends an empty object to an array and returns it.
+cJSON *cli_json_append(cJSON *array);
+
+// Writes a value to a file in one line, without its end, and deletes it.
+void cli_json_write(FILE *file, cJSON *value);
+// Prints a value as the last of standard output and deletes it; false if it did not arrive.
+bool cli_json_print(cJSON *value);
 
 #endif

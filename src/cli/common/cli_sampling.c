@@ -3,7 +3,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-static uint64_t draw_seed(void)
+static uint64_t random_seed(void)
 {
     uint32_t seed = 0;
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
@@ -16,7 +16,7 @@ static uint64_t draw_seed(void)
 
 uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose)
 {
-    const uint64_t seed = sampling->seed >= 0 ? (uint64_t)sampling->seed : draw_seed();
+    const uint64_t seed = sampling->seed >= 0 ? (uint64_t)sampling->seed : random_seed();
     if (is_verbose) {
         fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
     }

@@ -1,4 +1,4 @@
-// How tokens are chosen: the flags that run and chat share, with llama-cli's names and defaults.
+// The sampling of tokens: flags with llama-cli's names and defaults.
 #ifndef CLI_SAMPLING_H
 #define CLI_SAMPLING_H
 
@@ -11,10 +11,11 @@ struct cli_sampling {
     int64_t top_k;
 };
 
-#define CLI_SAMPLING_DEFAULTS                                                                      \
+#define CLI_SAMPLING_AT(temperature_)                                                              \
     {                                                                                              \
-        .seed = -1, .temperature = 0.8F, .top_k = 40, .top_p = 0.95F, .min_p = 0.05F               \
+        .seed = -1, .temperature = (temperature_), .top_k = 40, .top_p = 0.95F, .min_p = 0.05F     \
     }
+#define CLI_SAMPLING_DEFAULTS CLI_SAMPLING_AT(0.8F)
 
 // Rows of a flag table for settings with a field `sampling` of the type above.
 #define CLI_SAMPLING_FLAGS(settings)                                                               \
@@ -23,15 +24,17 @@ struct cli_sampling {
                      "the same seed gives the same answer; -1 (default): random, printed by -v"),  \
         CLI_FLAG_FLOAT(settings, sampling.temperature, 0, 1000, "--temp, --temperature", "T",      \
                        "temperature, default 0.8; 0: always the likeliest token"),                 \
-        CLI_FLAG_INT(settings, sampling.top_k, 0, 1 << 24, "--top-k", "N",                         \
-                     "only the N likeliest tokens, default 40; 0: off"),                           \
+        CLI_FILTER_FLAGS(settings)
+#define CLI_FILTER_FLAGS(settings)                                                                 \
+    CLI_FLAG_INT(settings, sampling.top_k, 0, 1 << 24, "--top-k", "N",                             \
+                 "only the N likeliest tokens, default 40; 0: off"),                               \
         CLI_FLAG_FLOAT(settings, sampling.top_p, 0, 1, "--top-p", "P",                             \
                        "only the likeliest tokens that share P, default 0.95; 1: off"),            \
         CLI_FLAG_FLOAT(settings, sampling.min_p, 0, 1, "--min-p", "P",                             \
                        "only tokens with P times the likeliest one's probability, default 0.05; "  \
                        "0: off")
 
-// llama-cli's flags that mean nothing to run and chat.
+// llama-cli's flags that have no effect on run and chat.
 #define CLI_NO_SAMPLER "this sampler is not there; its neutral value is what is in effect"
 #define CLI_IGNORED_FLAGS                                                                          \
     CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers",                                   \
@@ -67,9 +70,9 @@ struct cli_sampling {
         CLI_FLAG_IGNORED("--no-display-prompt", "the prompt is never printed"),                    \
         CLI_FLAG_IGNORED("--offline", "nothing is ever fetched")
 
-// The seed asked for, or a random one; says which on stderr if is_verbose.
+// Returns the seed asked for, or a random one; says which on stderr if is_verbose.
 uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose);
-// Fills what the flags say into params.
+// Fills the fields of params that the flags set.
 void cli_sampling_fill(const struct cli_sampling *sampling, uint64_t seed,
                        struct glinfer_generate_params *params);
 

@@ -1,6 +1,7 @@
 #include "cli/common/cli_session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool cli_parse_chain(const char *text, void *field, char *why, size_t size)
 {
@@ -42,9 +43,8 @@ void cli_session_init(struct cli_session *session, const struct cli_session_flag
     cli_bar_init(&session->bar);
 }
 
-static void fill_model_params(struct cli_session *session, struct glinfer_model_params *params)
+void cli_session_params(const struct cli_session_flags *flags, struct glinfer_model_params *params)
 {
-    const struct cli_session_flags *flags = session->flags;
     glinfer_model_params_init(params);
     params->path = flags->model;
     params->chat_template = flags->chat_template;
@@ -52,51 +52,54 @@ static void fill_model_params(struct cli_session *session, struct glinfer_model_
     params->n_ctx = (uint32_t)flags->n_ctx;
     params->type_k = (enum glinfer_cache_type)flags->type_k;
     params->type_v = (enum glinfer_cache_type)flags->type_v;
-    params->progress = cli_progress;
-    params->progress_user = &session->bar;
 }
 
-int cli_session_check(struct cli_session *session)
-{
-    struct glinfer_model_params params;
-    int status = CLI_EXIT_DONE;
-    fill_model_params(session, &params);
-    cli_model_check(&params, &session->info, &status);
-    return status;
-}
-
-int cli_session_load(struct cli_session *session)
+bool cli_session_check(struct cli_session *session)
 {
     struct glinfer_error err;
     struct glinfer_model_params params;
-    fill_model_params(session, &params);
-    int status = CLI_EXIT_DONE;
-    session->device = cli_device_open(&session->flags->device, &session->device_info, &status);
+    cli_session_params(session->flags, &params);
+    session->info.struct_size = sizeof(session->info);
+    if (!glinfer_model_inspect(&params, &session->info, &err)) {
+        return cli_fail_error(&err);
+    }
+    return session->info.is_supported || cli_fail(CLI_EXIT_FAILED, "%s", session->info.refusal);
+}
+
+bool cli_session_load(struct cli_session *session)
+{
+    struct glinfer_error err;
+    struct glinfer_model_params params;
+    cli_session_params(session->flags, &params);
+    params.progress = cli_progress;
+    params.progress_user = &session->bar;
     if (!session->device) {
-        return status;
+        session->device = cli_device_open(&session->flags->device, &session->device_info);
+    }
+    if (!session->device) {
+        return false;
     }
     session->model = glinfer_model_load(session->device, &params, &err);
     cli_bar_clear(&session->bar);
-    return session->model ? CLI_EXIT_DONE : cli_fail_error(&err);
+    return session->model || cli_fail_error(&err);
 }
 
-uint32_t cli_context(const struct glinfer_device_info *device,
-                     const struct glinfer_model_info *model, uint32_t n_ctx)
+// Returns the context to ask for where n_ctx tokens are needed and more is as good. Programs of persistent dispatches
+// hold the size of the context: where there may be such, it is 0, that of most sessions, if that is enough.
+static uint32_t choose_context(const struct cli_session *session, uint32_t n_ctx)
 {
-    const uint32_t usual = model->n_ctx_train < 4096 ? model->n_ctx_train : 4096;
-    return device->is_persistent && n_ctx <= usual ? 0 : n_ctx;
+    const uint32_t usual = session->info.n_ctx_train < 4096 ? session->info.n_ctx_train : 4096;
+    return session->is_least_ctx && session->device_info.is_persistent && n_ctx <= usual ? 0
+                                                                                         : n_ctx;
 }
 
-int cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected)
+bool cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected)
 {
     const struct cli_session_flags *flags = session->flags;
     struct glinfer_error err;
     struct glinfer_session_params params;
     glinfer_session_params_init(&params);
-    params.n_ctx = (uint32_t)flags->n_ctx;
-    if (session->is_least_ctx) {
-        params.n_ctx = cli_context(&session->device_info, &session->info, params.n_ctx);
-    }
+    params.n_ctx = choose_context(session, (uint32_t)flags->n_ctx);
     params.type_k = (enum glinfer_cache_type)flags->type_k;
     params.type_v = (enum glinfer_cache_type)flags->type_v;
     params.precision = (enum glinfer_precision)flags->precision;
@@ -111,7 +114,13 @@ int cli_session_start(struct cli_session *session, const struct glinfer_generate
     session->compile_ms = 1e3 * (cli_now() - begin);
     cli_bar_clear(&session->bar);
     cli_set_session(session->session);
-    return session->session ? CLI_EXIT_DONE : cli_fail_error(&err);
+    return session->session || cli_fail_error(&err);
+}
+
+bool cli_session_open(struct cli_session *session)
+{
+    return cli_session_check(session) && cli_session_load(session) &&
+           cli_session_start(session, NULL);
 }
 
 void cli_session_stop(struct cli_session *session)
@@ -120,11 +129,60 @@ void cli_session_stop(struct cli_session *session)
     glinfer_session_destroy(&session->session);
 }
 
-void cli_session_finish(struct cli_session *session)
+void cli_session_unload(struct cli_session *session)
 {
     cli_session_stop(session);
     glinfer_model_destroy(&session->model);
+}
+
+void cli_session_finish(struct cli_session *session)
+{
+    cli_session_unload(session);
     glinfer_device_destroy(&session->device);
+}
+
+//-- tokens ----------------------------------------------------------------------------------------
+
+bool cli_tokenize(const struct glinfer_tokenizer *tokenizer, const struct cli_bytes *text,
+                  unsigned flags, struct cli_ids *ids)
+{
+    struct glinfer_error err;
+    do { // a second time once there is room
+        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
+        if (!glinfer_tokenize(tokenizer, text->data, text->size, flags, ids->items, ids->capacity,
+                              &ids->count, &err)) {
+            return cli_fail_error(&err);
+        }
+    } while (ids->count > ids->capacity);
+    return true;
+}
+
+bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
+                       const struct glinfer_message *messages, size_t n, struct cli_ids *ids)
+{
+    struct glinfer_error err;
+    do {
+        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
+        if (!glinfer_chat_tokenize(tokenizer, messages, n, ids->items, ids->capacity, &ids->count,
+                                   &err)) {
+            return cli_fail_error(&err);
+        }
+    } while (ids->count > ids->capacity);
+    return true;
+}
+
+//-- answers ---------------------------------------------------------------------------------------
+
+bool cli_generate(struct cli_session *session, struct glinfer_generate_params *params,
+                  struct glinfer_stats *stats, struct glinfer_error *err)
+{
+    params->progress = cli_progress;
+    params->progress_user = &session->bar;
+    *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
+    cli_bar_wait(&session->bar, "reading the prompt", true);
+    const bool is_done = glinfer_generate(session->session, params, stats, err);
+    cli_bar_clear(&session->bar);
+    return is_done;
 }
 
 double cli_per_second(uint32_t n, double ms)

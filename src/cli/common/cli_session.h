@@ -1,6 +1,5 @@
-// A device with a model and a session on it: what run, chat and perplexity share, and the flags for it.
-// Functions print what failed; commands call them in this order, their own checks in between, so that
-// what costs little fails first.
+// A device with a model and a session on it, and the flags for them. Functions print what failed and return false;
+// commands call them in this order, their own checks in between, so that what costs little fails first.
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -23,7 +22,7 @@ struct cli_session_flags {
 // Rows of a flag table for settings with a field `session` of the type above.
 #define CLI_MODEL_FLAGS(settings)                                                                  \
     CLI_FLAG_TEXT(settings, session.model, "-m, --model", "FILE", "a GGUF file (required)"),       \
-        CLI_DEVICE_FLAGS_OF(settings, session.device),                                             \
+        CLI_DEVICE_FLAGS(settings, session.device),                                                \
         CLI_FLAG_SIZE(settings, session.mem_budget, "--mem-budget", "SIZE",                        \
                       "memory for weights, cache and scratch, such as 300M or 1.5G; over it the "  \
                       "model is refused before anything is loaded"),                               \
@@ -62,30 +61,40 @@ struct cli_session {
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
-    bool is_least_ctx; // set before the start: n_ctx is what is needed, and more is as good
+    bool is_least_ctx; // set by the owner: the session may have more context than n_ctx
     double compile_ms; // what creating the session took: mostly programs
     struct cli_bar bar;
 };
 
 void cli_session_init(struct cli_session *session, const struct cli_session_flags *flags);
-// Fills info from the file's directory. CLI_EXIT_DONE, or the exit status.
-int cli_session_check(struct cli_session *session);
-// Opens the device and loads the model. CLI_EXIT_DONE, or the exit status.
-int cli_session_load(struct cli_session *session);
-// Creates the session, compiled for the generation that is expected; NULL: for none. CLI_EXIT_DONE, or the exit status.
-int cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected);
+// Fills *params but for progress.
+void cli_session_params(const struct cli_session_flags *flags, struct glinfer_model_params *params);
+// Fills info from the file's directory; false if it cannot be run.
+bool cli_session_check(struct cli_session *session);
+// Opens the device, unless it is open, and loads the model.
+bool cli_session_load(struct cli_session *session);
+// Creates the session, compiled for the generation that is expected; NULL: for none.
+bool cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected);
+// Checks, loads and starts, with no generation expected.
+bool cli_session_open(struct cli_session *session);
 // Destroys the session alone; another may be started.
 void cli_session_stop(struct cli_session *session);
+// Destroys the session and the model; another may be loaded.
+void cli_session_unload(struct cli_session *session);
 void cli_session_finish(struct cli_session *session);
 
-// The context to ask for where n_ctx tokens are needed. Programs of persistent dispatches hold the size of the context:
-// where there may be such, it is 0, that of most sessions, if that is enough.
-uint32_t cli_context(const struct glinfer_device_info *device,
-                     const struct glinfer_model_info *model, uint32_t n_ctx);
+// Replaces ids by those of a text, flags: GLINFER_TOKENIZE_*, or of a conversation.
+bool cli_tokenize(const struct glinfer_tokenizer *tokenizer, const struct cli_bytes *text,
+                  unsigned flags, struct cli_ids *ids);
+bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
+                       const struct glinfer_message *messages, size_t n, struct cli_ids *ids);
 
-// n in ms milliseconds; 0 where there was no time.
+// Runs glinfer_generate with the progress bar until the first token or the end; on_token clears it.
+bool cli_generate(struct cli_session *session, struct glinfer_generate_params *params,
+                  struct glinfer_stats *stats, struct glinfer_error *err);
+// Returns n in ms milliseconds as a rate; 0 where there was no time.
 double cli_per_second(uint32_t n, double ms);
-// Tokens of an answer that its time is of: the first comes with the prompt.
+// Returns how many tokens of an answer its time is of: the first comes with the prompt.
 uint32_t cli_timed_tokens(const struct glinfer_stats *stats);
 // Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single token of an
 // answer comes with the prompt and has no time of its own.

@@ -1,11 +1,9 @@
-#include "cli/profile/cli_profile.h"
-
+// `glinfer profile`: where the time of a token goes.
+#include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
-#include "cli/common/cli_start.h"
-#include "cli/profile/cli_profile_data.h"
-
-#include <errno.h>
+#include "cli/profile/cli_roofline.h"
+#include "cli/profile/cli_trace.h"
 
 struct settings {
     struct cli_session_flags session;
@@ -13,6 +11,8 @@ struct settings {
     bool is_json;
     const char *trace, *svg; // files
 };
+
+static struct settings defaults = {.n_steps = 16};
 
 static const struct cli_flag flags[] = {
     CLI_FLAG_HEADING("Model and device"),
@@ -37,21 +37,6 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
 };
 
-const struct cli_command cli_profile_command = {
-    .name = "profile",
-    .usage = "-m MODEL [flags]",
-    .summary = "Shows where the time of a token goes, kernel by kernel.",
-    .word = "a model is given with -m",
-    .text = "Times come from timer queries around each dispatch; where the driver has none that "
-            "tell\nanything, from waiting for each dispatch, which adds the way to the GPU and "
-            "back. The device's\nrates are measured first. memory: the kernel's GB/s as a share "
-            "of what the device moves at\nmost; roof: its rate as a share of what memory and "
-            "arithmetic allow it. Both count weights\nand cache alone.\n\n"
-            "    glinfer profile -m model.gguf -p 128 --svg roofline.svg --trace trace.json",
-    .flags = flags,
-    .n_flag = sizeof(flags) / sizeof(flags[0]),
-};
-
 struct profile {
     const struct settings *settings;
     struct cli_session session;
@@ -61,7 +46,7 @@ struct profile {
 
 //-- measuring -------------------------------------------------------------------------------------
 
-static int measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_prompt)
+static bool measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_prompt)
 {
     struct cli_profile_stage *stage = &profile->data.stages[profile->data.n_stage++];
     struct glinfer_profile_params params;
@@ -85,18 +70,15 @@ static int measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_pr
     cli_bar_wait(&profile->session.bar, stage->name, true);
     const bool ok = glinfer_profile(profile->session.session, &params, &stage->stats, &err);
     cli_bar_clear(&profile->session.bar);
-    if (!ok) {
-        return cli_fail_error(&err);
-    }
-    return stage->has_failed ? cli_fail(CLI_EXIT_FAILED, "no memory for the profile")
-                             : CLI_EXIT_DONE;
+    return ok || cli_fail_error(&err);
 }
 
-static int measure(struct profile *profile)
+static bool measure(struct profile *profile)
 {
     const struct settings *settings = profile->settings;
     struct glinfer_error err;
-    int status = CLI_EXIT_DONE;
+    profile->data.model = profile->session.info.description;
+    profile->data.device = profile->session.device_info.renderer;
     profile->data.rates.struct_size = sizeof(profile->data.rates);
     cli_bar_wait(&profile->session.bar, "measuring the device", false);
     const bool ok = glinfer_device_measure(profile->session.device, &profile->data.rates, &err);
@@ -104,13 +86,8 @@ static int measure(struct profile *profile)
     if (!ok) {
         return cli_fail_error(&err);
     }
-    if (settings->n_prompt > 0) {
-        status = measure_stage(profile, 1, (uint32_t)settings->n_prompt);
-    }
-    if (status == CLI_EXIT_DONE && settings->n_steps > 0) {
-        status = measure_stage(profile, (uint32_t)settings->n_steps, 0);
-    }
-    return status;
+    return (settings->n_prompt == 0 || measure_stage(profile, 1, (uint32_t)settings->n_prompt)) &&
+           (settings->n_steps == 0 || measure_stage(profile, (uint32_t)settings->n_steps, 0));
 }
 
 //-- tables ----------------------------------------------------------------------------------------
@@ -178,8 +155,8 @@ static void print_stage(const struct cli_profile_data *data, const struct cli_pr
     }
     printf("\n%-14s %7s  %5s  %10s  %9s  %8s  %6s  %6s  %s\n", "kernel", "time", "calls", "us",
            "us/call", "GB/s", "memory", "roof", "program");
-    for (size_t i = 0; i < stage->n_kernel; i++) {
-        print_kernel(data, stage, &stage->kernels[i]);
+    for (size_t i = 0; i < stage->kernels.count; i++) {
+        print_kernel(data, stage, &stage->kernels.items[i]);
     }
     print_totals(stage);
 }
@@ -197,91 +174,117 @@ static void print_tables(const struct cli_profile_data *data)
 
 //-- JSON ------------------------------------------------------------------------------------------
 
-static cJSON *make_kernel(const struct cli_profile_data *data,
-                          const struct cli_profile_stage *stage,
-                          const struct cli_profile_kernel *kernel)
+#define KERNEL(name, field) CLI_JSON_AS(name, glinfer_profile_kernel, field)
+#define STATS(name, field)  CLI_JSON_AS(name, glinfer_profile_stats, field)
+
+static void add_kernel(cJSON *object, const struct cli_profile_data *data,
+                       const struct cli_profile_stage *stage,
+                       const struct cli_profile_kernel *kernel)
 {
+    static const struct cli_json_field times[] = {
+        KERNEL("dispatches", n_dispatches),
+        KERNEL("ns", ns),
+    };
+    static const struct cli_json_field work[] = {
+        KERNEL("weight_bytes", weight_bytes),
+        KERNEL("bytes", bytes),
+        KERNEL("flops", flops),
+    };
     const struct glinfer_profile_kernel *figures = &kernel->figures;
     const double memory = cli_profile_memory_rate(data);
-    cJSON *object = cJSON_CreateObject();
+    const double gb_per_s = rate(figures->bytes, figures->ns);
     cJSON_AddStringToObject(object, "kernel", kernel->label);
     cJSON_AddStringToObject(object, "program", kernel->program);
-    cJSON_AddNumberToObject(object, "dispatches", figures->n_dispatches);
-    cJSON_AddNumberToObject(object, "ns", figures->ns);
+    CLI_JSON_ADD(object, figures, times);
     cJSON_AddNumberToObject(object, "share", figures->ns / stage->stats.kernel_ns);
-    cli_json_add_u64(object, "weight_bytes", figures->weight_bytes);
-    cli_json_add_u64(object, "bytes", figures->bytes);
-    cli_json_add_u64(object, "flops", figures->flops);
-    cJSON_AddNumberToObject(object, "gb_per_s", rate(figures->bytes, figures->ns));
+    CLI_JSON_ADD(object, figures, work);
+    cJSON_AddNumberToObject(object, "gb_per_s", gb_per_s);
     cJSON_AddNumberToObject(object, "gflop_per_s", rate(figures->flops, figures->ns));
-    cJSON_AddNumberToObject(object, "memory_share",
-                            memory > 0 ? rate(figures->bytes, figures->ns) / memory : 0);
+    cJSON_AddNumberToObject(object, "memory_share", memory > 0 ? gb_per_s / memory : 0);
     cJSON_AddNumberToObject(object, "roof_share", cli_profile_roof_share(data, figures));
-    return object;
 }
 
-static cJSON *make_stage(const struct cli_profile_data *data, const struct cli_profile_stage *stage)
+static void add_stage(cJSON *object, const struct cli_profile_data *data,
+                      const struct cli_profile_stage *stage)
 {
+    static const struct cli_json_field fields[] = {
+        STATS("runs", n_runs),
+        STATS("repeated", n_repeated),
+        STATS("dispatches", n_dispatches),
+        STATS("kernel_ns", kernel_ns),
+        STATS("wall_ns", wall_ns),
+        STATS("host_ns", host_ns),
+    };
     const struct glinfer_profile_stats *stats = &stage->stats;
-    cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "stage", stage->n_prompt > 0 ? "prompt" : "decode");
     cJSON_AddNumberToObject(object, "n_prompt", stage->n_prompt);
     cJSON_AddNumberToObject(object, "n_depth", stage->depth);
     cJSON_AddStringToObject(object, "clock",
                             stats->clock == GLINFER_PROFILE_QUERY ? "query" : "wait");
-    cJSON_AddNumberToObject(object, "runs", stats->n_runs);
-    cJSON_AddNumberToObject(object, "repeated", stats->n_repeated);
-    cJSON_AddNumberToObject(object, "dispatches", stats->n_dispatches);
-    cJSON_AddNumberToObject(object, "kernel_ns", stats->kernel_ns);
-    cJSON_AddNumberToObject(object, "wall_ns", stats->wall_ns);
-    cJSON_AddNumberToObject(object, "host_ns", stats->host_ns);
+    CLI_JSON_ADD(object, stats, fields);
     if (stage->n_prompt == 0) {
         cJSON_AddStringToObject(object, "dispatch", glinfer_dispatch_name(stats->dispatch));
         cJSON_AddNumberToObject(object, "persistent_ns", stats->persistent_ns);
     }
     cli_json_add_u64(object, "weight_bytes", stats->weight_bytes);
     cJSON *kernels = cJSON_AddArrayToObject(object, "kernels");
-    for (size_t i = 0; i < stage->n_kernel; i++) {
-        cJSON_AddItemToArray(kernels, make_kernel(data, stage, &stage->kernels[i]));
+    for (size_t i = 0; i < stage->kernels.count; i++) {
+        add_kernel(cli_json_append(kernels), data, stage, &stage->kernels.items[i]);
     }
-    return object;
 }
 
-static int print_json(const struct cli_profile_data *data)
+static bool print_json(const struct cli_profile_data *data)
 {
+    static const struct cli_json_field rates[] = {
+        CLI_JSON(glinfer_device_rates, copy_gb_per_s),
+        CLI_JSON(glinfer_device_rates, read_gb_per_s),
+        CLI_JSON(glinfer_device_rates, gflop_per_s),
+    };
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "model", data->model);
     cJSON_AddStringToObject(object, "device", data->device);
-    cJSON_AddNumberToObject(object, "copy_gb_per_s", data->rates.copy_gb_per_s);
-    cJSON_AddNumberToObject(object, "read_gb_per_s", data->rates.read_gb_per_s);
-    cJSON_AddNumberToObject(object, "gflop_per_s", data->rates.gflop_per_s);
+    CLI_JSON_ADD(object, &data->rates, rates);
     cJSON *stages = cJSON_AddArrayToObject(object, "stages");
     for (size_t i = 0; i < data->n_stage; i++) {
-        cJSON_AddItemToArray(stages, make_stage(data, &data->stages[i]));
+        add_stage(cli_json_append(stages), data, &data->stages[i]);
     }
     return cli_json_print(object);
 }
 
 //-- the command -----------------------------------------------------------------------------------
 
-static int refuse_file(const char *path)
-{
-    return cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
-}
-
-// Before anything is measured, so that a wrong path does not cost the measurement.
-static int open_files(struct profile *profile)
+// Creates the files before anything is measured, so that a wrong path does not cost the measurement.
+static bool create_files(struct profile *profile)
 {
     const struct settings *settings = profile->settings;
-    profile->trace = settings->trace ? fopen(settings->trace, "w") : NULL;
+    profile->trace = settings->trace ? cli_create(settings->trace) : NULL;
     if (settings->trace && !profile->trace) {
-        return refuse_file(settings->trace);
+        return false;
     }
-    profile->svg = settings->svg ? fopen(settings->svg, "w") : NULL;
-    return settings->svg && !profile->svg ? refuse_file(settings->svg) : CLI_EXIT_DONE;
+    profile->svg = settings->svg ? cli_create(settings->svg) : NULL;
+    return !settings->svg || profile->svg;
 }
 
-static void close_files(struct profile *profile)
+static bool show(const struct profile *profile)
+{
+    const struct settings *settings = profile->settings;
+    bool is_written = true;
+    if (profile->trace) {
+        cli_trace_print(profile->trace, &profile->data);
+        is_written = cli_check_written(profile->trace, settings->trace);
+    }
+    if (profile->svg) {
+        cli_roofline_print(profile->svg, &profile->data);
+        is_written = cli_check_written(profile->svg, settings->svg) && is_written;
+    }
+    if (settings->is_json) {
+        return print_json(&profile->data) && is_written;
+    }
+    print_tables(&profile->data);
+    return cli_close_output() && is_written;
+}
+
+static void finish(struct profile *profile)
 {
     if (profile->trace) {
         fclose(profile->trace);
@@ -289,80 +292,44 @@ static void close_files(struct profile *profile)
     if (profile->svg) {
         fclose(profile->svg);
     }
-}
-
-static int write_file(FILE *file, const char *path, const struct cli_profile_data *data,
-                      void (*print)(FILE *file, const struct cli_profile_data *data))
-{
-    if (!file) {
-        return CLI_EXIT_DONE;
-    }
-    print(file, data);
-    return fflush(file) == 0 && !ferror(file) ? CLI_EXIT_DONE : refuse_file(path);
-}
-
-static int show(const struct profile *profile)
-{
-    const struct settings *settings = profile->settings;
-    int status = write_file(profile->trace, settings->trace, &profile->data, cli_trace_print);
-    if (status == CLI_EXIT_DONE) {
-        status = write_file(profile->svg, settings->svg, &profile->data, cli_roofline_print);
-    }
-    if (settings->is_json) {
-        const int printed = print_json(&profile->data);
-        return status == CLI_EXIT_DONE ? printed : status;
-    }
-    print_tables(&profile->data);
-    return cli_close_output(status);
-}
-
-static int run(struct profile *profile)
-{
-    int status = cli_session_check(&profile->session);
-    if (status == CLI_EXIT_DONE) {
-        status = open_files(profile);
-    }
-    if (status == CLI_EXIT_DONE) {
-        status = cli_session_load(&profile->session);
-    }
-    if (status == CLI_EXIT_DONE) {
-        status = cli_session_start(&profile->session, NULL);
-    }
-    if (status == CLI_EXIT_DONE) {
-        profile->data.model = profile->session.info.description;
-        profile->data.device = profile->session.device_info.renderer;
-        status = measure(profile);
-    }
-    if (status == CLI_EXIT_DONE) {
-        status = show(profile);
-    }
-    close_files(profile);
     cli_profile_finish(&profile->data);
     cli_session_finish(&profile->session);
-    return status;
 }
 
-int cli_profile(int argc, const char *const *argv)
+static bool run_command(void *user)
 {
-    struct settings settings = {.n_steps = 16};
-    int status;
-    if (!cli_start(&cli_profile_command, &settings, argc, argv, &status)) {
-        return status;
-    }
-    if (settings.session.device.is_list) {
-        return cli_device_list(&settings.session.device);
-    }
-    if (!settings.session.model) {
-        return cli_fail(CLI_EXIT_USAGE, "profile needs a model: -m FILE.gguf");
-    }
-    if (settings.n_prompt == 0 && settings.n_steps == 0) {
+    struct settings *settings = user;
+    if (settings->n_prompt == 0 && settings->n_steps == 0) {
         return cli_fail(CLI_EXIT_USAGE, "there is nothing to measure: -p 0 and -n 0");
     }
     const int64_t longest =
-        settings.n_prompt > settings.n_steps ? settings.n_prompt : settings.n_steps;
-    settings.session.n_ctx = settings.depth + longest + 1;
-    struct profile profile = {.settings = &settings};
-    cli_session_init(&profile.session, &settings.session);
-    profile.session.is_least_ctx = true;
-    return run(&profile);
+        settings->n_prompt > settings->n_steps ? settings->n_prompt : settings->n_steps;
+    settings->session.n_ctx = settings->depth + longest + 1;
+    struct profile profile = {.settings = settings};
+    struct cli_session *session = &profile.session;
+    cli_session_init(session, &settings->session);
+    session->is_least_ctx = true;
+    const bool is_done = cli_session_check(session) && create_files(&profile) &&
+                         cli_session_load(session) && cli_session_start(session, NULL) &&
+                         measure(&profile) && show(&profile);
+    finish(&profile);
+    return is_done;
 }
+
+const struct cli_command cli_profile_command = {
+    .name = "profile",
+    .usage = "-m MODEL [flags]",
+    .summary = "Shows where the time of a token goes, kernel by kernel.",
+    .word = "a model is given with -m",
+    .text = "Times come from timer queries around each dispatch; where the driver has none that "
+            "tell\nanything, from waiting for each dispatch, which adds the way to the GPU and "
+            "back. The device's\nrates are measured first. memory: the kernel's GB/s as a share "
+            "of what the device moves at\nmost; roof: its rate as a share of what memory and "
+            "arithmetic allow it. Both count weights\nand cache alone.\n\n"
+            "    glinfer profile -m model.gguf -p 128 --svg roofline.svg --trace trace.json",
+    CLI_COMMAND_FLAGS(flags),
+    .settings = &defaults,
+    .device = &defaults.session.device,
+    .needs_model = true,
+    .run = run_command,
+};

@@ -1,33 +1,15 @@
 #include "cli/profile/cli_profile_data.h"
 
-#include <stdlib.h>
+#include "cli/common/cli_memory.h"
 
-// Makes room for one more of size bytes; NULL without memory.
-static void *append(void **items, size_t *count, size_t *capacity, size_t size)
-{
-    if (*count == *capacity) {
-        const size_t wanted = *capacity ? *capacity * 2 : 64;
-        void *grown = realloc(*items, wanted * size);
-        if (!grown) {
-            return NULL;
-        }
-        *items = grown;
-        *capacity = wanted;
-    }
-    return (char *)*items + (*count)++ * size;
-}
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 void cli_profile_add_kernel(void *user, const struct glinfer_profile_kernel *kernel)
 {
     struct cli_profile_stage *stage = user;
-    void *items = stage->kernels;
-    struct cli_profile_kernel *own =
-        append(&items, &stage->n_kernel, &stage->kernel_capacity, sizeof(*own));
-    stage->kernels = items;
-    if (!own) {
-        stage->has_failed = true;
-        return;
-    }
+    struct cli_profile_kernel *own = CLI_APPEND(&stage->kernels);
     own->figures = *kernel;
     own->figures.label = own->figures.program = NULL;
     snprintf(own->label, sizeof(own->label), "%s", kernel->label);
@@ -37,14 +19,7 @@ void cli_profile_add_kernel(void *user, const struct glinfer_profile_kernel *ker
 void cli_profile_add_dispatch(void *user, const struct glinfer_profile_dispatch *dispatch)
 {
     struct cli_profile_stage *stage = user;
-    void *items = stage->dispatches;
-    struct cli_profile_dispatch *own =
-        append(&items, &stage->n_dispatch, &stage->dispatch_capacity, sizeof(*own));
-    stage->dispatches = items;
-    if (!own) {
-        stage->has_failed = true;
-        return;
-    }
+    struct cli_profile_dispatch *own = CLI_APPEND(&stage->dispatches);
     own->figures = *dispatch;
     own->figures.label = own->figures.program = NULL;
     snprintf(own->label, sizeof(own->label), "%s", dispatch->label);
@@ -54,17 +29,15 @@ void cli_profile_add_dispatch(void *user, const struct glinfer_profile_dispatch 
 void cli_profile_finish(struct cli_profile_data *data)
 {
     for (size_t i = 0; i < data->n_stage; i++) {
-        free(data->stages[i].kernels);
-        free(data->stages[i].dispatches);
+        free(data->stages[i].kernels.items);
+        free(data->stages[i].dispatches.items);
     }
     data->n_stage = 0;
 }
 
 double cli_profile_memory_rate(const struct cli_profile_data *data)
 {
-    const struct glinfer_device_rates *rates = &data->rates;
-    return rates->copy_gb_per_s > rates->read_gb_per_s ? rates->copy_gb_per_s
-                                                       : rates->read_gb_per_s;
+    return fmax(data->rates.copy_gb_per_s, data->rates.read_gb_per_s);
 }
 
 double cli_profile_roof_share(const struct cli_profile_data *data,

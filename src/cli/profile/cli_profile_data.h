@@ -4,8 +4,6 @@
 
 #include "glinfer.h"
 
-#include <stdio.h>
-
 #define CLI_PROGRAM_SIZE 192
 struct cli_profile_kernel {
     struct glinfer_profile_kernel figures; // its label and program are NULL: they are copied below
@@ -19,13 +17,17 @@ struct cli_profile_dispatch {
 
 // Decode steps, or a prompt.
 struct cli_profile_stage {
-    char name[64]; // "decode at depth 0", "prompt of 128 tokens at depth 0"
+    char name[64]; // "decode step at depth 0", "prompt of 128 tokens at depth 0"
     uint32_t n_prompt, depth;
     struct glinfer_profile_stats stats;
-    struct cli_profile_kernel *kernels;      // owned, n_kernel; the longest time first
-    struct cli_profile_dispatch *dispatches; // owned, n_dispatch
-    size_t n_kernel, n_dispatch, kernel_capacity, dispatch_capacity;
-    bool has_failed; // no memory
+    struct {
+        struct cli_profile_kernel *items; // owned; the longest time first
+        size_t count, capacity;
+    } kernels;
+    struct {
+        struct cli_profile_dispatch *items; // owned
+        size_t count, capacity;
+    } dispatches;
 };
 
 struct cli_profile_data {
@@ -40,17 +42,11 @@ void cli_profile_add_kernel(void *user, const struct glinfer_profile_kernel *ker
 void cli_profile_add_dispatch(void *user, const struct glinfer_profile_dispatch *dispatch);
 void cli_profile_finish(struct cli_profile_data *data);
 
-// GB/s that the device can move at most: the better of copying and reading.
+// Returns the GB/s that the device moves at most: the better of copying and reading.
 double cli_profile_memory_rate(const struct cli_profile_data *data);
-// What part of the attainable rate a kernel reaches: of arithmetic, or of memory where that limits it.
-// 0 where it is not known what the kernel reads.
+// Returns a kernel's share of the rate that it can attain: the lower one of arithmetic and memory. 0 where it is not
+// known what the kernel reads.
 double cli_profile_roof_share(const struct cli_profile_data *data,
                               const struct glinfer_profile_kernel *kernel);
-
-// Chrome's trace events, as Perfetto opens them: the dispatches of one run of each stage, and the
-// host's submitting.
-void cli_trace_print(FILE *file, const struct cli_profile_data *data);
-// The roofline picture as SVG.
-void cli_roofline_print(FILE *file, const struct cli_profile_data *data);
 
 #endif

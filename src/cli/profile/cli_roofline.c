@@ -1,8 +1,6 @@
-// The roofline of S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual
-// performance model for multicore architectures", CACM 52 (4), 2009: rates of arithmetic over
-// operations a byte. A kernel's mark has an area like its share of the time.
+#include "cli/profile/cli_roofline.h"
+
 #include "cli/common/cli_svg.h"
-#include "cli/profile/cli_profile_data.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,8 +36,8 @@ static bool is_shown(const struct picture *picture, const struct glinfer_profile
 static void add_stage(struct picture *picture, size_t index)
 {
     const struct cli_profile_stage *stage = &picture->data->stages[index];
-    for (size_t i = 0; i < stage->n_kernel; i++) {
-        const struct cli_profile_kernel *kernel = &stage->kernels[i];
+    for (size_t i = 0; i < stage->kernels.count; i++) {
+        const struct cli_profile_kernel *kernel = &stage->kernels.items[i];
         const double share =
             stage->stats.kernel_ns > 0 ? kernel->figures.ns / stage->stats.kernel_ns : 0;
         if (!is_shown(picture, &kernel->figures, share) || picture->n_mark == MAX_MARKS) {

@@ -1,59 +1,65 @@
-// Chrome's trace events: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
-#include "cli/common/cli_json_text.h"
-#include "cli/profile/cli_profile_data.h"
+#include "cli/profile/cli_trace.h"
 
-#include <inttypes.h>
+#include "cli/common/cli_json.h"
 
 enum { GPU_TRACK = 1, HOST_TRACK = 2 };
 
-static void print_name(FILE *file, const char *what, size_t process, int track, const char *name)
+// Appends an event; returns its arguments.
+static cJSON *add_event(cJSON *events, const char *phase, size_t process, int track,
+                        const char *name)
 {
-    fprintf(file,
-            "{\"ph\":\"M\",\"pid\":%zu,\"tid\":%d,\"name\":\"%s\",\"args\":{\"name\":", process,
-            track, what);
-    cli_json_write_text(file, name);
-    fputs("}},\n", file);
+    cJSON *event = cli_json_append(events);
+    cJSON_AddStringToObject(event, "ph", phase);
+    cJSON_AddNumberToObject(event, "pid", (double)process);
+    cJSON_AddNumberToObject(event, "tid", track);
+    cJSON_AddStringToObject(event, "name", name);
+    return cJSON_AddObjectToObject(event, "args");
 }
 
-static void print_dispatch(FILE *file, size_t process, const struct cli_profile_dispatch *dispatch)
+static cJSON *add_span(cJSON *events, size_t process, int track, const char *name, double begin_ns,
+                       double ns)
 {
-    const struct glinfer_profile_dispatch *figures = &dispatch->figures;
-    fprintf(file,
-            ",\n{\"ph\":\"X\",\"pid\":%zu,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":", process,
-            GPU_TRACK, (double)figures->begin_ns / 1e3, (double)figures->ns / 1e3);
-    cli_json_write_text(file, dispatch->label);
-    fputs(",\"args\":{\"program\":", file);
-    cli_json_write_text(file, dispatch->program);
-    fprintf(file, ",\"bytes\":%" PRIu64 ",\"flops\":%" PRIu64 ",\"gb_per_s\":%.3f}}",
-            figures->bytes, figures->flops,
-            figures->ns ? (double)figures->bytes / (double)figures->ns : 0.0);
+    cJSON *args = add_event(events, "X", process, track, name);
+    cJSON *event = events->child->prev; // the last one
+    cJSON_AddNumberToObject(event, "ts", begin_ns / 1e3);
+    cJSON_AddNumberToObject(event, "dur", ns / 1e3);
+    return args;
 }
 
-static void print_stage(FILE *file, size_t process, const struct cli_profile_stage *stage)
+static void add_stage(cJSON *events, size_t process, const struct cli_profile_stage *stage)
 {
-    print_name(file, "process_name", process, 0, stage->name);
-    print_name(file, "thread_name", process, GPU_TRACK,
-               stage->stats.clock == GLINFER_PROFILE_QUERY ? "GPU" : "GPU, waited for");
-    print_name(file, "thread_name", process, HOST_TRACK, "host");
-    fprintf(file,
-            "{\"ph\":\"X\",\"pid\":%zu,\"tid\":%d,\"ts\":0,\"dur\":%.3f,\"name\":\"submit\","
-            "\"args\":{\"wall_us\":%.3f}}",
-            process, HOST_TRACK, stage->stats.host_ns / 1e3, stage->stats.wall_ns / 1e3);
-    for (size_t i = 0; i < stage->n_dispatch; i++) {
-        print_dispatch(file, process, &stage->dispatches[i]);
+    const struct glinfer_profile_stats *stats = &stage->stats;
+    const char *gpu = stats->clock == GLINFER_PROFILE_QUERY ? "GPU" : "GPU, waited for";
+    cJSON_AddStringToObject(add_event(events, "M", process, 0, "process_name"), "name",
+                            stage->name);
+    cJSON_AddStringToObject(add_event(events, "M", process, GPU_TRACK, "thread_name"), "name", gpu);
+    cJSON_AddStringToObject(add_event(events, "M", process, HOST_TRACK, "thread_name"), "name",
+                            "host");
+    cJSON *args = add_span(events, process, HOST_TRACK, "submit", 0, stats->host_ns);
+    cJSON_AddNumberToObject(args, "wall_us", stats->wall_ns / 1e3);
+    for (size_t i = 0; i < stage->dispatches.count; i++) {
+        const struct cli_profile_dispatch *dispatch = &stage->dispatches.items[i];
+        const struct glinfer_profile_dispatch *figures = &dispatch->figures;
+        const double ns = (double)figures->ns;
+        args = add_span(events, process, GPU_TRACK, dispatch->label, (double)figures->begin_ns, ns);
+        cJSON_AddStringToObject(args, "program", dispatch->program);
+        cJSON_AddNumberToObject(args, "bytes", (double)figures->bytes);
+        cJSON_AddNumberToObject(args, "flops", (double)figures->flops);
+        cJSON_AddNumberToObject(args, "gb_per_s", ns > 0 ? (double)figures->bytes / ns : 0);
     }
 }
 
 void cli_trace_print(FILE *file, const struct cli_profile_data *data)
 {
-    fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"model\":", file);
-    cli_json_write_text(file, data->model);
-    fputs(",\"device\":", file);
-    cli_json_write_text(file, data->device);
-    fputs("},\n\"traceEvents\":[\n", file);
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "displayTimeUnit", "ms");
+    cJSON *other = cJSON_AddObjectToObject(object, "otherData");
+    cJSON_AddStringToObject(other, "model", data->model);
+    cJSON_AddStringToObject(other, "device", data->device);
+    cJSON *events = cJSON_AddArrayToObject(object, "traceEvents");
     for (size_t i = 0; i < data->n_stage; i++) {
-        fputs(i ? ",\n" : "", file);
-        print_stage(file, i + 1, &data->stages[i]);
+        add_stage(events, i + 1, &data->stages[i]);
     }
-    fputs("\n]}\n", file);
+    cli_json_write(file, object);
+    fputc('\n', file);
 }

@@ -1,221 +1,195 @@
-#include "cli/run/cli_run.h"
-
+// `glinfer run`: one prompt, one answer.
+#include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
-#include "cli/common/cli_start.h"
-#include "cli/run/cli_run_flags.h"
+#include "cli/common/cli_sampling.h"
+#include "cli/common/cli_session.h"
+#include "cli/run/cli_escapes.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
+struct settings {
+    struct cli_session_flags session;
+    const char *prompt, *file, *system;
+    bool is_raw, has_escapes;
+    int64_t n_predict;
+    struct cli_texts stop;
+    bool ignores_eos;
+    struct cli_sampling sampling;
+    bool is_json, is_timed, is_untimed;
+    int64_t n_probs;
+};
+
+static struct settings defaults = {.n_predict = -1, .sampling = CLI_SAMPLING_DEFAULTS};
+
+static const struct cli_flag flags[] = {
+    CLI_FLAG_HEADING("Model and device"),
+    CLI_MODEL_FLAGS(settings),
+    CLI_CONTEXT_FLAG(settings,
+                     "tokens that prompt and answer may have together; 0 (default): the smaller of "
+                     "the model's and 4096"),
+    CLI_FLAG_HEADING("Prompt (standard input when neither -p nor -f is given)"),
+    CLI_FLAG_TEXT(settings, prompt, "-p, --prompt", "TEXT", "the prompt"),
+    CLI_FLAG_TEXT(settings, file, "-f, --file", "FILE",
+                  "a file with the prompt; the end of its last line is not part of it"),
+    CLI_FLAG_SWITCH(settings, has_escapes, "-e, --escape",
+                    "read \\n, \\t, \\r, \\\\, \\\", \\' and \\xHH in -p, -f, -sys and -r as the "
+                    "characters they stand for"),
+    CLI_FLAG_TEXT(settings, system, "-sys, --system-prompt", "TEXT",
+                  "a system message for the chat template"),
+    CLI_TEMPLATE_FLAG(settings),
+    CLI_FLAG_SWITCH(settings, is_raw, "--raw, -no-cnv, --no-conversation",
+                    "continue the prompt as it stands: no chat template"),
+    CLI_FLAG_HEADING("Answer"),
+    CLI_FLAG_INT(settings, n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
+                 "tokens at most; -1 (default): to the end of the context"),
+    CLI_FLAG_TEXTS(settings, stop, "-r, --reverse-prompt, --stop", "TEXT",
+                   "end the answer before this text; may be given many times"),
+    CLI_FLAG_SWITCH(settings, ignores_eos, "--ignore-eos", "go on past end-of-text tokens, to -n"),
+    CLI_SAMPLING_FLAGS(settings),
+    CLI_FLAG_HEADING("Output"),
+    CLI_FLAG_SWITCH(settings, is_json, "--json",
+                    "one JSON object on standard output in place of the text: device, "
+                    "prompt_tokens, tokens, text, stop (eos, limit, word), probs, timings"),
+    CLI_FLAG_INT(settings, n_probs, 0, 64, "--n-probs", "K",
+                 "with --json: the K likeliest tokens of every step with their log-probabilities "
+                 "over the whole vocabulary before any filter, at most 64"),
+    CLI_FLAG_SWITCH(settings, is_timed, "--perf, --show-timings",
+                    "timings on stderr at the end even where that is no terminal"),
+    CLI_FLAG_SWITCH(settings, is_untimed, "--no-perf, --no-show-timings", "no timings"),
+    CLI_FLAG_HEADING("Speed"),
+    CLI_SPEED_FLAGS(settings),
+    CLI_IGNORED_FLAGS,
+    CLI_FLAG_IGNORED_VALUE("--keep", "a full context ends the answer"),
+    CLI_FLAG_IGNORED("--no-context-shift", "a full context ends the answer"),
+    CLI_FLAG_IGNORED("--no-escape", "escapes are read with -e only"),
+    CLI_FLAG_IGNORED("-st, --single-turn", "there is one turn"),
+    CLI_FLAG_IGNORED("-cnv, --conversation", "there is one turn; `glinfer chat` has more"),
+};
+
 struct run {
-    const struct cli_run_settings *settings;
-    struct cli_bytes text; // the prompt's
+    const struct settings *settings;
+    struct cli_bytes prompt, system;
     struct cli_bytes stop_texts[CLI_MAX_TEXTS];
-    const char *stop[CLI_MAX_TEXTS];
-    struct cli_bytes system;
+    const char *stop[CLI_MAX_TEXTS]; // borrowed from stop_texts
     bool is_chat;
     struct cli_session session;
-    int32_t *prompt;
-    size_t n_prompt;
+    struct cli_ids prompt_ids;
     uint64_t seed;
     bool is_line_open; // text was printed and its last character ends no line
     // For JSON:
-    struct cli_bytes answer, ids; // ids: int32_t
+    struct cli_bytes answer;
+    struct cli_ids answer_ids;
     cJSON *probs;
-    bool is_out_of_memory;
     struct glinfer_stats stats;
 };
 
-//-- the prompt's text -----------------------------------------------------------------------------
+//-- the prompt ------------------------------------------------------------------------------------
 
-static int hex_digit(char c)
+static void copy_text(const struct run *run, const char *text, struct cli_bytes *bytes)
 {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-// The character of an escape behind its backslash, and the bytes it takes there; 0 bytes: none.
-static char read_escape(const char *text, size_t size, size_t *n_used)
-{
-    static const char letters[] = "nrt\\\"'", values[] = "\n\r\t\\\"'";
-    const char *found = size > 0 && text[0] ? strchr(letters, text[0]) : NULL;
-    if (size >= 3 && text[0] == 'x' && hex_digit(text[1]) >= 0 && hex_digit(text[2]) >= 0) {
-        *n_used = 3;
-        return (char)(hex_digit(text[1]) * 16 + hex_digit(text[2]));
-    }
-    *n_used = found != NULL;
-    return found ? values[found - letters] : 0;
-}
-
-static void resolve_escapes(struct cli_bytes *bytes)
-{
-    size_t to = 0;
-    for (size_t from = 0; from < bytes->size;) {
-        size_t n_used = 0;
-        char c = bytes->data[from++];
-        if (c == '\\') {
-            char value = read_escape(bytes->data + from, bytes->size - from, &n_used);
-            c = n_used > 0 ? value : c;
-        }
-        from += n_used;
-        bytes->data[to++] = c;
-    }
-    bytes->size = to;
-    if (bytes->data) {
-        bytes->data[to] = 0;
-    }
-}
-
-static bool copy_text(const struct run *run, const char *text, struct cli_bytes *bytes)
-{
-    if (!cli_bytes_append(bytes, text, strlen(text))) {
-        cli_fail(0, "no memory for a text of the command line");
-        return false;
-    }
+    cli_bytes_append(bytes, text, strlen(text));
     if (run->settings->has_escapes) {
-        resolve_escapes(bytes);
+        cli_resolve_escapes(bytes);
     }
-    return true;
 }
 
 static bool read_prompt(struct run *run)
 {
-    const struct cli_run_settings *settings = run->settings;
+    const struct settings *settings = run->settings;
     if (settings->prompt) {
-        return copy_text(run, settings->prompt, &run->text);
+        copy_text(run, settings->prompt, &run->prompt);
+        return true;
     }
     if (!settings->file && isatty(STDIN_FILENO)) {
         fprintf(stderr, "glinfer: the prompt, ended by Ctrl-D:\n");
     }
-    if (!cli_read_all(settings->file, &run->text)) {
+    if (!cli_read_all(settings->file, &run->prompt)) {
         return false;
     }
-    cli_bytes_trim(&run->text);
+    cli_bytes_trim(&run->prompt);
     if (settings->has_escapes) {
-        resolve_escapes(&run->text);
+        cli_resolve_escapes(&run->prompt);
     }
     return true;
 }
 
 static bool read_texts(struct run *run)
 {
-    const struct cli_run_settings *settings = run->settings;
+    const struct settings *settings = run->settings;
     for (size_t i = 0; i < settings->stop.count; i++) {
-        if (!copy_text(run, settings->stop.items[i], &run->stop_texts[i])) {
-            return false;
-        }
+        copy_text(run, settings->stop.items[i], &run->stop_texts[i]);
         run->stop[i] = run->stop_texts[i].data;
     }
-    return (!settings->system || copy_text(run, settings->system, &run->system)) &&
-           read_prompt(run);
+    if (settings->system) {
+        copy_text(run, settings->system, &run->system);
+    }
+    return read_prompt(run);
 }
 
-//-- the prompt's tokens ---------------------------------------------------------------------------
-
-// Chooses between chat and plain completion; prints why neither will do.
+// Chooses between chat and plain completion; false, with the reason printed, if neither will do.
 static bool choose_template(struct run *run)
 {
-    const struct glinfer_model_info *info = &run->session.info;
-    const bool has_none = strcmp(info->chat_template, "none") == 0;
-    run->is_chat = !run->settings->is_raw && !has_none;
-    if (run->is_chat && strcmp(info->chat_template, "unknown") == 0) {
-        cli_fail(0,
-                 "%s has a chat template that glinfer does not know; --chat-template names one, "
-                 "--raw continues the prompt as plain text",
-                 run->settings->session.model);
-        return false;
+    const struct settings *settings = run->settings;
+    const char *name = run->session.info.chat_template;
+    run->is_chat = !settings->is_raw && strcmp(name, "none") != 0;
+    if (run->is_chat && strcmp(name, "unknown") == 0) {
+        return cli_fail(
+            CLI_EXIT_FAILED,
+            "%s has a chat template that glinfer does not know; --chat-template names one, "
+            "--raw continues the prompt as plain text",
+            settings->session.model);
     }
-    if (!run->is_chat && run->settings->system) {
-        cli_fail(0,
-                 "-sys needs a chat template, and the model has none: --chat-template names one");
-        return false;
-    }
-    return true;
+    return run->is_chat || !settings->system ||
+           cli_fail(
+               CLI_EXIT_FAILED,
+               "-sys needs a chat template, and the model has none: --chat-template names one");
 }
 
-static bool encode(const struct run *run, const struct glinfer_tokenizer *tokenizer, int32_t *ids,
-                   size_t cap, size_t *n, struct glinfer_error *err)
+static bool check_prompt(const struct run *run)
 {
-    const struct glinfer_message messages[2] = {
-        {"system", run->system.data},
-        {"user",   run->text.data  },
-    };
-    const size_t first = run->settings->system ? 0 : 1;
-    if (run->is_chat) {
-        return glinfer_chat_tokenize(tokenizer, messages + first, 2 - first, ids, cap, n, err);
+    const size_t size = run->prompt.data ? strlen(run->prompt.data) : 0;
+    if (run->is_chat && size < run->prompt.size) { // messages end at a zero byte
+        return cli_fail(
+            CLI_EXIT_FAILED,
+            "the prompt has a zero byte at offset %zu, which a chat cannot carry; --raw can", size);
     }
-    return glinfer_tokenize(tokenizer, run->text.data, run->text.size, 0, ids, cap, n, err);
-}
-
-// Chat messages end at a zero byte.
-static bool check_zero_bytes(const struct run *run)
-{
-    const size_t size = run->text.data ? strlen(run->text.data) : 0;
-    if (run->is_chat && size < run->text.size) {
-        cli_fail(0,
-                 "the prompt has a zero byte at offset %zu, which a chat cannot carry; --raw can",
-                 size);
-        return false;
+    if (run->prompt.size == 0) {
+        return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");
+    }
+    if (!run->is_chat && !run->settings->is_raw) {
+        fprintf(stderr, "glinfer: note: the model has no chat template: the prompt is continued as "
+                        "plain text; --raw asks for that without a note\n");
     }
     return true;
 }
 
 static bool tokenize(struct run *run)
 {
-    struct glinfer_error err;
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(run->session.model);
-    size_t n = 0;
-    if (!encode(run, tokenizer, NULL, 0, &run->n_prompt, &err)) {
-        cli_fail_error(&err);
-        return false;
-    }
-    if (run->n_prompt == 0) {
-        cli_fail(0, "the prompt is empty");
-        return false;
-    }
-    run->prompt = calloc(run->n_prompt, sizeof(*run->prompt));
-    if (!run->prompt) {
-        cli_fail(0, "no memory for a prompt of %zu tokens", run->n_prompt);
-        return false;
-    }
-    if (!encode(run, tokenizer, run->prompt, run->n_prompt, &n, &err)) {
-        cli_fail_error(&err);
-        return false;
-    }
-    return true;
+    const struct glinfer_message messages[2] = {
+        {"system", run->system.data},
+        {"user",   run->prompt.data},
+    };
+    const size_t first = run->settings->system ? 0 : 1;
+    const bool is_done =
+        run->is_chat ? cli_tokenize_chat(tokenizer, messages + first, 2 - first, &run->prompt_ids)
+                     : cli_tokenize(tokenizer, &run->prompt, 0, &run->prompt_ids);
+    return is_done &&
+           (run->prompt_ids.count > 0 || cli_fail(CLI_EXIT_FAILED, "the prompt is empty"));
 }
 
 //-- the answer ------------------------------------------------------------------------------------
 
-static bool add_probs(struct run *run, const struct glinfer_token *token)
+static void add_probs(struct run *run, const struct glinfer_token *token)
 {
     cJSON *list = cJSON_CreateArray();
-    for (uint32_t i = 0; list && i < token->n_probs; i++) {
-        cJSON *entry = cJSON_CreateObject();
-        bool is_good = cJSON_AddNumberToObject(entry, "id", token->probs[i].id) &&
-                       cli_json_add_float(entry, "logprob", token->probs[i].logprob);
-        cJSON_AddItemToArray(list, entry);
-        if (!is_good) {
-            cJSON_Delete(list);
-            return false;
-        }
+    for (uint32_t i = 0; i < token->n_probs; i++) {
+        cJSON *entry = cli_json_append(list);
+        cJSON_AddNumberToObject(entry, "id", token->probs[i].id);
+        cli_json_add_float(entry, "logprob", token->probs[i].logprob);
     }
-    return list && cJSON_AddItemToArray(run->probs, list);
-}
-
-static bool keep_token(struct run *run, const struct glinfer_token *token)
-{
-    bool is_kept = cli_bytes_append(&run->answer, token->text, token->text_size);
-    if (token->id >= 0) { // text that was held back may come after the last token
-        is_kept =
-            is_kept && cli_bytes_append(&run->ids, (const char *)&token->id, sizeof(token->id));
-        is_kept = is_kept && (!run->probs || add_probs(run, token));
-    }
-    run->is_out_of_memory = !is_kept;
-    return is_kept;
+    cJSON_AddItemToArray(run->probs, list);
 }
 
 static bool receive_token(void *user, const struct glinfer_token *token)
@@ -223,7 +197,14 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     struct run *run = user;
     cli_bar_clear(&run->session.bar);
     if (run->settings->is_json) {
-        return keep_token(run, token);
+        cli_bytes_append(&run->answer, token->text, token->text_size);
+        if (token->id >= 0) { // text that was held back may come after the last token
+            cli_ids_append(&run->answer_ids, &token->id, 1);
+        }
+        if (token->id >= 0 && run->probs) {
+            add_probs(run, token);
+        }
+        return true;
     }
     if (token->text_size == 0) {
         return true;
@@ -232,53 +213,43 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     return cli_write(token->text, token->text_size);
 }
 
-// What the session is compiled for, too.
-static void fill_params(const struct run *run, struct glinfer_generate_params *params)
+static void fill_params(struct run *run, struct glinfer_generate_params *params)
 {
-    const struct cli_run_settings *settings = run->settings;
+    const struct settings *settings = run->settings;
     glinfer_generate_params_init(params);
-    params->prompt = run->prompt;
-    params->n_prompt = run->n_prompt;
+    params->prompt = run->prompt_ids.items;
+    params->n_prompt = run->prompt_ids.count;
     params->n_predict = (int32_t)settings->n_predict;
     params->ignore_eos = settings->ignores_eos;
     params->n_probs = settings->is_json ? (uint32_t)settings->n_probs : 0;
+    params->stop = run->stop;
+    params->n_stop = settings->stop.count;
+    params->on_token = receive_token;
+    params->token_user = run;
     cli_sampling_fill(&settings->sampling, run->seed, params);
-}
-
-static bool generate(struct run *run, struct glinfer_error *err)
-{
-    struct glinfer_generate_params params;
-    fill_params(run, &params);
-    params.stop = run->stop;
-    params.n_stop = run->settings->stop.count;
-    params.on_token = receive_token;
-    params.token_user = run;
-    params.progress = cli_progress;
-    params.progress_user = &run->session.bar;
-    run->stats.struct_size = sizeof(run->stats);
-    cli_bar_wait(&run->session.bar, "reading the prompt", true);
-    bool is_done = glinfer_generate(run->session.session, &params, &run->stats, err);
-    cli_bar_clear(&run->session.bar);
-    return is_done;
 }
 
 //-- results ---------------------------------------------------------------------------------------
 
 static void add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_timed, double ms)
 {
+    const double values[] = {n, ms, n_timed > 0 ? ms / n_timed : 0, cli_per_second(n_timed, ms)};
+    static const char *const names[] = {"n", "ms", "per_token_ms", "per_second"};
     char name[64];
-    snprintf(name, sizeof(name), "%s_n", what);
-    cJSON_AddNumberToObject(timings, name, n);
-    snprintf(name, sizeof(name), "%s_ms", what);
-    cJSON_AddNumberToObject(timings, name, ms);
-    snprintf(name, sizeof(name), "%s_per_token_ms", what);
-    cJSON_AddNumberToObject(timings, name, n_timed > 0 ? ms / n_timed : 0);
-    snprintf(name, sizeof(name), "%s_per_second", what);
-    cJSON_AddNumberToObject(timings, name, cli_per_second(n_timed, ms));
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof(name), "%s_%s", what, names[i]);
+        cJSON_AddNumberToObject(timings, name, values[i]);
+    }
 }
 
 static void add_timings(cJSON *object, const struct run *run)
 {
+    static const struct cli_json_field counts[] = {
+        CLI_JSON(glinfer_stats, ttft_ms),
+        CLI_JSON(glinfer_stats, chain_length),
+        CLI_JSON(glinfer_stats, gpu_waits),
+        CLI_JSON(glinfer_stats, dispatches_per_token),
+    };
     const struct glinfer_stats *stats = &run->stats;
     cJSON *timings = cJSON_AddObjectToObject(object, "timings");
     cJSON_AddNumberToObject(timings, "compile_ms", run->session.compile_ms);
@@ -286,15 +257,12 @@ static void add_timings(cJSON *object, const struct run *run)
     add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
     add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
              stats->predicted_ms);
-    cJSON_AddNumberToObject(timings, "ttft_ms", stats->ttft_ms);
-    cJSON_AddNumberToObject(timings, "chain_length", stats->chain_length);
-    cJSON_AddNumberToObject(timings, "gpu_waits", stats->gpu_waits);
-    cJSON_AddNumberToObject(timings, "dispatches_per_token", stats->dispatches_per_token);
+    CLI_JSON_ADD(timings, stats, counts);
     cJSON_AddStringToObject(timings, "dispatch", glinfer_dispatch_name(stats->dispatch));
     cli_json_add_u64(timings, "peak_memory_bytes", stats->peak_memory);
 }
 
-static int print_json(struct run *run)
+static bool print_json(struct run *run)
 {
     static const char *const stops[] = {
         [GLINFER_STOP_LIMIT] = "limit",
@@ -303,11 +271,11 @@ static int print_json(struct run *run)
         [GLINFER_STOP_CALLBACK] = "callback",
     };
     cJSON *object = cJSON_CreateObject();
-    const size_t n = run->ids.size / sizeof(int32_t);
     cJSON_AddStringToObject(object, "device", run->session.device_info.renderer);
-    cJSON_AddItemToObject(object, "prompt_tokens", cli_json_ids(run->prompt, run->n_prompt));
+    cJSON_AddItemToObject(object, "prompt_tokens",
+                          cJSON_CreateIntArray(run->prompt_ids.items, (int)run->prompt_ids.count));
     cJSON_AddItemToObject(object, "tokens",
-                          cli_json_ids((const int32_t *)(void *)run->ids.data, n));
+                          cJSON_CreateIntArray(run->answer_ids.items, (int)run->answer_ids.count));
     cJSON_AddItemToObject(object, "text", cli_json_text(run->answer.data, run->answer.size));
     cJSON_AddStringToObject(object, "stop", stops[run->stats.stop]);
     cJSON_AddNumberToObject(object, "seed", (double)run->seed);
@@ -321,7 +289,7 @@ static int print_json(struct run *run)
 
 static void print_timings(const struct run *run)
 {
-    const struct cli_run_settings *settings = run->settings;
+    const struct settings *settings = run->settings;
     const struct glinfer_stats *stats = &run->stats;
     char memory[24];
     if (settings->is_untimed ||
@@ -344,7 +312,7 @@ static void note_full_context(const struct run *run)
     }
 }
 
-static int finish_answer(struct run *run, bool is_done, const struct glinfer_error *err)
+static bool finish_answer(struct run *run, bool is_done, const struct glinfer_error *err)
 {
     if (run->is_line_open) {
         cli_write("\n", 1);
@@ -355,133 +323,99 @@ static int finish_answer(struct run *run, bool is_done, const struct glinfer_err
     if (!is_done) {
         return cli_fail_error(err);
     }
-    if (run->is_out_of_memory) {
-        return cli_fail(CLI_EXIT_FAILED, "no memory for the answer");
-    }
     if (run->stats.stop == GLINFER_STOP_CALLBACK) {
-        return cli_close_output(CLI_EXIT_FAILED);
+        cli_close_output();
+        return false;
     }
     note_full_context(run);
     if (run->settings->is_json) {
         return print_json(run);
     }
     print_timings(run);
-    return cli_close_output(CLI_EXIT_DONE);
+    return cli_close_output();
 }
 
 //-- the command -----------------------------------------------------------------------------------
 
-// Opens the device and loads the model and a session; prints what failed.
-static int load(struct run *run)
+static bool answer(struct run *run)
 {
-    struct glinfer_generate_params expected;
-    const int status = cli_session_load(&run->session);
-    if (status != CLI_EXIT_DONE) {
-        return status;
-    }
-    if (!tokenize(run)) {
-        return CLI_EXIT_FAILED;
-    }
-    fill_params(run, &expected);
-    return cli_session_start(&run->session, &expected);
-}
-
-static void note_plain_text(const struct run *run)
-{
-    if (!run->is_chat && !run->settings->is_raw) {
-        fprintf(stderr, "glinfer: note: the model has no chat template: the prompt is continued as "
-                        "plain text; --raw asks for that without a note\n");
-    }
-}
-
-static int answer(struct run *run)
-{
+    const struct settings *settings = run->settings;
+    struct glinfer_generate_params params;
     struct glinfer_error err;
-    int status = cli_session_check(&run->session);
-    if (status != CLI_EXIT_DONE) {
-        return status;
+    if (!cli_session_check(&run->session) || !choose_template(run) || !read_texts(run) ||
+        !check_prompt(run) || !cli_session_load(&run->session) || !tokenize(run)) {
+        return false;
     }
-    if (!choose_template(run) || !read_texts(run) || !check_zero_bytes(run)) {
-        return cli_is_interrupted() ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED;
+    fill_params(run, &params);
+    if (!cli_session_start(&run->session, &params)) {
+        return false;
     }
-    if (run->text.size == 0) {
-        return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");
-    }
-    note_plain_text(run);
-    status = load(run);
-    if (status != CLI_EXIT_DONE) {
-        return status;
-    }
-    run->seed =
-        cli_sampling_seed(&run->settings->sampling, run->settings->session.device.is_verbose);
-    if (run->settings->is_json && run->settings->n_probs > 0) {
-        run->probs = cJSON_CreateArray();
-    }
-    bool is_done = generate(run, &err);
+    run->seed = cli_sampling_seed(&settings->sampling, settings->session.device.is_verbose);
+    params.seed = run->seed;
+    run->probs = settings->is_json && settings->n_probs > 0 ? cJSON_CreateArray() : NULL;
+    const bool is_done = cli_generate(&run->session, &params, &run->stats, &err);
     return finish_answer(run, is_done, &err);
 }
 
 static void finish_run(struct run *run)
 {
     cli_session_finish(&run->session);
-    cli_bytes_finish(&run->text);
+    cli_bytes_finish(&run->prompt);
     cli_bytes_finish(&run->system);
     cli_bytes_finish(&run->answer);
-    cli_bytes_finish(&run->ids);
     for (size_t i = 0; i < CLI_MAX_TEXTS; i++) {
         cli_bytes_finish(&run->stop_texts[i]);
     }
     cJSON_Delete(run->probs);
-    free(run->prompt);
+    free(run->prompt_ids.items);
+    free(run->answer_ids.items);
 }
 
-static int check_settings(const struct cli_run_settings *settings)
+// Returns what is wrong with the flags; NULL: nothing.
+static const char *check_settings(const struct settings *settings)
 {
-    if (!settings->session.model) {
-        return cli_fail(CLI_EXIT_USAGE, "run needs a model: -m FILE.gguf");
-    }
-    if (settings->n_predict == 0) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "-n 0 asks for no token; -1 goes on to the end of the context");
-    }
-    if (settings->prompt && settings->file) {
-        return cli_fail(CLI_EXIT_USAGE, "-p and -f exclude each other");
-    }
-    if (settings->is_raw && settings->system) {
-        return cli_fail(CLI_EXIT_USAGE, "--raw and -sys exclude each other");
-    }
-    if (settings->prompt && !settings->prompt[0]) {
-        return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");
-    }
     for (size_t i = 0; i < settings->stop.count; i++) {
         if (!settings->stop.items[i][0]) {
-            return cli_fail(CLI_EXIT_USAGE, "-r needs a text that is not empty");
+            return "-r needs a text that is not empty";
         }
     }
-    if (settings->n_probs > 0 && !settings->is_json) {
-        return cli_fail(CLI_EXIT_USAGE, "--n-probs needs --json");
-    }
-    return CLI_EXIT_DONE;
+    return settings->n_predict == 0 ? "-n 0 asks for no token; -1 goes on to the end of the context"
+           : settings->prompt && settings->file          ? "-p and -f exclude each other"
+           : settings->is_raw && settings->system        ? "--raw and -sys exclude each other"
+           : settings->prompt && !settings->prompt[0]    ? "the prompt is empty"
+           : settings->n_probs > 0 && !settings->is_json ? "--n-probs needs --json"
+                                                         : NULL;
 }
 
-int cli_run(int argc, const char *const *argv)
+static bool run_command(void *user)
 {
-    struct cli_run_settings settings;
-    cli_run_defaults(&settings);
-    int status;
-    if (!cli_start(&cli_run_command, &settings, argc, argv, &status)) {
-        return status;
+    const struct settings *settings = user;
+    const char *mistake = check_settings(settings);
+    if (mistake) {
+        return cli_fail(CLI_EXIT_USAGE, "%s", mistake);
     }
-    if (settings.session.device.is_list) {
-        return cli_device_list(&settings.session.device);
-    }
-    status = check_settings(&settings);
-    if (status != CLI_EXIT_DONE) {
-        return status;
-    }
-    struct run run = {.settings = &settings};
-    cli_session_init(&run.session, &settings.session);
-    status = answer(&run);
+    struct run run = {.settings = settings};
+    cli_session_init(&run.session, &settings->session);
+    const bool is_done = answer(&run);
     finish_run(&run);
-    return status;
+    return is_done;
 }
+
+const struct cli_command cli_run_command = {
+    .name = "run",
+    .usage = "-m MODEL [-p TEXT | -f FILE] [flags]",
+    .summary = "Answers one prompt, printing the text as it comes.",
+    .word = "the prompt is given with -p",
+    .text =
+        "The model's chat template is used if it has one (--raw: plain completion). Notes, the\n"
+        "progress bar (on a terminal) and timings (on a terminal, or with --perf) go to stderr.\n"
+        "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C.\n\n"
+        "    glinfer run -m model.gguf -p \"Why is the sky blue?\"\n"
+        "    git diff | glinfer run -m model.gguf -sys \"Summarise the change.\" --temp 0\n"
+        "    glinfer run -m model.gguf --raw -p \"Once upon a time\" -n 64 --json --n-probs 5",
+    CLI_COMMAND_FLAGS(flags),
+    .settings = &defaults,
+    .device = &defaults.session.device,
+    .needs_model = true,
+    .run = run_command,
+};

@@ -1,60 +1,46 @@
-#include "cli/tools/cli_info.h"
-
-#include "cli/common/cli_device.h"
+// `glinfer info`: the devices of this machine, or a model and the memory it takes.
+#include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
-#include "cli/common/cli_start.h"
+#include "cli/common/cli_session.h"
 
 #include <inttypes.h>
 
 struct settings {
-    struct cli_device_flags device;
-    const char *model;
-    uint64_t mem_budget;
-    int64_t n_ctx;
-    int type_k, type_v;
+    struct cli_session_flags session;
     bool is_json;
 };
+
+static struct settings defaults;
 
 static const struct cli_flag flags[] = {
     CLI_FLAG_HEADING("Flags"),
     CLI_FLAG_SWITCH(settings, is_json, "--json",
                     "JSON: an array of devices, or an object of the model"),
-    CLI_DEVICE_FLAGS(settings),
+    CLI_DEVICE_FLAGS(settings, session.device),
     CLI_FLAG_HEADING("With a model"),
-    CLI_FLAG_TEXT(settings, model, "-m, --model", "FILE",
+    CLI_FLAG_TEXT(settings, session.model, "-m, --model", "FILE",
                   "a GGUF file; nothing is loaded, no device is needed"),
-    CLI_FLAG_INT(settings, n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
+    CLI_FLAG_INT(settings, session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
                  "context that the memory is reckoned with; 0 (default): the smaller of the "
                  "model's and 4096"),
-    CLI_FLAG_CHOICE(settings, type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
+    CLI_FLAG_CHOICE(settings, session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
                     "f16 (default), f32 or q8_0"),
-    CLI_FLAG_CHOICE(settings, type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
+    CLI_FLAG_CHOICE(settings, session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
                     "f16 (default), f32 or q8_0"),
-    CLI_FLAG_SIZE(settings, mem_budget, "--mem-budget", "SIZE", "fail if the estimate is over it"),
-};
-
-const struct cli_command cli_info_command = {
-    .name = "info",
-    .usage = "[-m MODEL] [flags]",
-    .summary = "Lists the devices, or says what a model is and what memory it takes.",
-    .word = "a model is given with -m",
-    .text = "Of each device: its limits, or why it was refused. With -m no device is needed and "
-            "nothing\n"
-            "is loaded.",
-    .flags = flags,
-    .n_flag = sizeof(flags) / sizeof(flags[0]),
+    CLI_FLAG_SIZE(settings, session.mem_budget, "--mem-budget", "SIZE",
+                  "fail if the estimate is over it"),
 };
 
 //-- tuning ----------------------------------------------------------------------------------------
 
-// Where shapes that were measured go: lines, or an array with `array`; those of a model with `model`.
+// Receives the shapes that were measured: into lines, or an array.
 struct tuning {
-    const struct glinfer_model_info *model; // NULL: all
-    cJSON *array;
+    const struct glinfer_model_info *model; // whose shapes are wanted; NULL: all
+    cJSON *array;                           // NULL: lines
     size_t n;
 };
 
-// By its widths: a model has few, and what another model of the same widths uses is used by this one.
+// True if a width of the model has been measured: it has few, and uses what a model of the same widths uses.
 static bool is_of_model(const struct glinfer_tuned *tuned, const struct glinfer_model_info *model)
 {
     return tuned->n_cols == model->n_embd || tuned->n_cols == model->n_ff ||
@@ -63,6 +49,11 @@ static bool is_of_model(const struct glinfer_tuned *tuned, const struct glinfer_
 
 static void add_tuned(void *user, const struct glinfer_tuned *tuned)
 {
+    static const struct cli_json_field fields[] = {
+        CLI_JSON(glinfer_tuned, kernel), CLI_JSON(glinfer_tuned, type),
+        CLI_JSON(glinfer_tuned, n_rows), CLI_JSON(glinfer_tuned, n_cols),
+        CLI_JSON(glinfer_tuned, extent), CLI_JSON(glinfer_tuned, shape),
+    };
     struct tuning *tuning = user;
     if (tuning->model && !is_of_model(tuned, tuning->model)) {
         return;
@@ -74,17 +65,10 @@ static void add_tuned(void *user, const struct glinfer_tuned *tuned)
         printf("      %-16s %-8s %-20s %s\n", tuned->kernel, tuned->type, matrix, tuned->shape);
         return;
     }
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "kernel", tuned->kernel);
-    cJSON_AddStringToObject(object, "type", tuned->type);
-    cJSON_AddNumberToObject(object, "n_rows", tuned->n_rows);
-    cJSON_AddNumberToObject(object, "n_cols", tuned->n_cols);
-    cJSON_AddNumberToObject(object, "extent", tuned->extent);
-    cJSON_AddStringToObject(object, "shape", tuned->shape);
-    cJSON_AddItemToArray(tuning->array, object);
+    CLI_JSON_ADD(cli_json_append(tuning->array), tuned, fields);
 }
 
-// A device is only asked here: what cannot be opened has no tuning.
+// Gives the tuning of a device, none if it cannot be opened.
 static void ask_tuning(const char *name, struct tuning *tuning)
 {
     struct glinfer_device_params params;
@@ -156,62 +140,72 @@ static void print_device(void *user, const struct glinfer_device_info *info)
 static void add_tuning(cJSON *object, const char *device, const struct glinfer_model_info *model)
 {
     struct tuning tuning = {.model = model, .array = cJSON_AddArrayToObject(object, "tuning")};
-    if (tuning.array) {
-        ask_tuning(device, &tuning);
+    ask_tuning(device, &tuning);
+}
+
+#define INFO(field)          CLI_JSON(glinfer_device_info, field)
+#define INFO_AS(name, field) CLI_JSON_AS(name, glinfer_device_info, field)
+
+static void add_usable(cJSON *object, const struct glinfer_device_info *info)
+{
+    static const struct cli_json_field names[] = {
+        INFO(renderer),
+        INFO(vendor),
+        INFO(version),
+        INFO_AS("software", is_software),
+    };
+    static const struct cli_json_field features[] = {
+        INFO_AS("persistent", is_persistent),
+        INFO_AS("subgroups", has_subgroups),
+        INFO_AS("fast_halves", has_fast_half),
+        INFO_AS("timer_queries", has_timer_query),
+    };
+    static const struct cli_json_field limits[] = {
+        INFO(max_storage_blocks), INFO(max_storage_block_size), INFO(storage_alignment),
+        INFO(max_invocations),    INFO(max_shared_size),        INFO(max_uniform_block_size),
+        INFO(uniform_alignment),  INFO(max_group_count),
+    };
+    CLI_JSON_ADD(object, info, names);
+    cJSON_AddStringToObject(object, "dispatch", info->is_indirect ? "indirect" : "direct");
+    CLI_JSON_ADD(object, info, features);
+    cJSON_AddBoolToObject(object, "program_cache",
+                          info->has_program_binary && !info->cache_refusal[0]);
+    if (info->cache_refusal[0]) {
+        cJSON_AddStringToObject(object, "cache_refusal", info->cache_refusal);
     }
+    CLI_JSON_ADD(object, info, limits);
+    add_tuning(object, info->device, NULL);
 }
 
 static void add_device(void *user, const struct glinfer_device_info *info)
 {
-    cJSON *object = cJSON_CreateObject();
+    cJSON *object = cli_json_append(user);
     cJSON_AddStringToObject(object, "device", info->device);
     cJSON_AddBoolToObject(object, "usable", !info->refusal[0]);
     if (info->refusal[0]) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);
     } else {
-        cJSON_AddStringToObject(object, "renderer", info->renderer);
-        cJSON_AddStringToObject(object, "vendor", info->vendor);
-        cJSON_AddStringToObject(object, "version", info->version);
-        cJSON_AddBoolToObject(object, "software", info->is_software);
-        cJSON_AddStringToObject(object, "dispatch", info->is_indirect ? "indirect" : "direct");
-        cJSON_AddBoolToObject(object, "persistent", info->is_persistent);
-        cJSON_AddBoolToObject(object, "subgroups", info->has_subgroups);
-        cJSON_AddBoolToObject(object, "fast_halves", info->has_fast_half);
-        cJSON_AddBoolToObject(object, "timer_queries", info->has_timer_query);
-        cJSON_AddBoolToObject(object, "program_cache",
-                              info->has_program_binary && !info->cache_refusal[0]);
-        if (info->cache_refusal[0]) {
-            cJSON_AddStringToObject(object, "cache_refusal", info->cache_refusal);
-        }
-        cJSON_AddNumberToObject(object, "max_storage_blocks", info->max_storage_blocks);
-        cli_json_add_u64(object, "max_storage_block_size", info->max_storage_block_size);
-        cJSON_AddNumberToObject(object, "storage_alignment", info->storage_alignment);
-        cJSON_AddNumberToObject(object, "max_invocations", info->max_invocations);
-        cJSON_AddNumberToObject(object, "max_shared_size", info->max_shared_size);
-        cJSON_AddNumberToObject(object, "max_uniform_block_size", info->max_uniform_block_size);
-        cJSON_AddNumberToObject(object, "uniform_alignment", info->uniform_alignment);
-        cJSON_AddNumberToObject(object, "max_group_count", info->max_group_count);
-        add_tuning(object, info->device, NULL);
+        add_usable(object, info);
     }
-    cJSON_AddItemToArray(user, object);
 }
 
-static int show_devices(const struct settings *settings)
+static bool show_devices(const struct settings *settings)
 {
+    const struct cli_device_flags *asked = &settings->session.device;
     struct glinfer_device_params params;
-    cli_device_params(&settings->device, &params);
+    cli_device_params(asked, &params);
     if (settings->is_json) {
         cJSON *devices = cJSON_CreateArray();
-        size_t n = glinfer_device_list(&params, add_device, devices);
-        int status = cli_json_print(devices);
-        return n > 0 ? status : cli_device_refusal(&settings->device);
+        const size_t n = glinfer_device_list(&params, add_device, devices);
+        return cli_json_print(devices) && (n > 0 || cli_device_refuse(asked));
     }
     printf("glinfer %s\n", glinfer_version());
     if (glinfer_device_list(&params, print_device, NULL) == 0) {
-        return cli_close_output(cli_fail(cli_device_refusal(&settings->device),
-                                         "no device can be used; the reasons are above"));
+        cli_say("no device can be used; the reasons are above");
+        cli_close_output();
+        return cli_device_refuse(asked);
     }
-    return cli_close_output(CLI_EXIT_DONE);
+    return cli_close_output();
 }
 
 //-- a model ---------------------------------------------------------------------------------------
@@ -227,9 +221,10 @@ static void print_size(const char *what, uint64_t bytes)
     printf("  %-15s %s\n", what, cli_format_size(text, bytes));
 }
 
-static void print_model(const struct settings *settings, const struct glinfer_model_info *info)
+static void print_model(const struct cli_session_flags *asked,
+                        const struct glinfer_model_info *info)
 {
-    printf("%s\n", settings->model);
+    printf("%s\n", asked->model);
     printf("  %-15s %s%s%s\n", "model", info->description, info->name[0] ? ", " : "", info->name);
     printf("  %-15s %s\n", "architecture", info->architecture);
     printf("  %-15s %" PRIu64 " in %s\n", "parameters", info->n_params, info->types);
@@ -245,7 +240,7 @@ static void print_model(const struct settings *settings, const struct glinfer_mo
         return;
     }
     printf("memory on the device for a context of %u, keys %s, values %s\n", info->n_ctx,
-           cli_cache_types[settings->type_k], cli_cache_types[settings->type_v]);
+           cli_cache_types[asked->type_k], cli_cache_types[asked->type_v]);
     print_size("weights", info->weights);
     print_size("cache", info->kv_cache);
     print_size("scratch", info->scratch);
@@ -255,104 +250,101 @@ static void print_model(const struct settings *settings, const struct glinfer_mo
     print_size("while loading", info->peak_host);
     printf("shapes that were measured on this device\n");
     struct tuning tuning = {.model = info};
-    ask_tuning(settings->device.device, &tuning);
+    ask_tuning(asked->device.device, &tuning);
     if (tuning.n == 0) {
-        printf("      none; `glinfer tune -m %s` measures\n", settings->model);
+        printf("      none; `glinfer tune -m %s` measures\n", asked->model);
     }
 }
 
-static void add_shape(cJSON *object, const struct glinfer_model_info *info)
-{
-    cJSON_AddNumberToObject(object, "n_layer", info->n_layer);
-    cJSON_AddNumberToObject(object, "n_embd", info->n_embd);
-    cJSON_AddNumberToObject(object, "n_ff", info->n_ff);
-    cJSON_AddNumberToObject(object, "n_head", info->n_head);
-    cJSON_AddNumberToObject(object, "n_kv_head", info->n_kv_head);
-    cJSON_AddNumberToObject(object, "head_dim", info->head_dim);
-    cJSON_AddNumberToObject(object, "n_vocab", info->n_vocab);
-    cJSON_AddNumberToObject(object, "n_ctx_train", info->n_ctx_train);
-}
+#undef INFO
+#define INFO(field) CLI_JSON(glinfer_model_info, field)
 
-static void add_memory(cJSON *object, const struct settings *settings,
+static void add_memory(cJSON *object, const struct cli_session_flags *asked,
                        const struct glinfer_model_info *info)
 {
+    static const struct cli_json_field device[] = {INFO(weights), INFO(kv_cache), INFO(scratch)};
+    static const struct cli_json_field others[] = {INFO(peak_host), INFO(largest_binding)};
     cJSON *memory = cJSON_AddObjectToObject(object, "memory");
     cJSON_AddNumberToObject(memory, "n_ctx", info->n_ctx);
-    cJSON_AddStringToObject(memory, "type_k", cli_cache_types[settings->type_k]);
-    cJSON_AddStringToObject(memory, "type_v", cli_cache_types[settings->type_v]);
-    cli_json_add_u64(memory, "weights", info->weights);
-    cli_json_add_u64(memory, "kv_cache", info->kv_cache);
-    cli_json_add_u64(memory, "scratch", info->scratch);
+    cJSON_AddStringToObject(memory, "type_k", cli_cache_types[asked->type_k]);
+    cJSON_AddStringToObject(memory, "type_v", cli_cache_types[asked->type_v]);
+    CLI_JSON_ADD(memory, info, device);
     cli_json_add_u64(memory, "device_total", device_total(info));
-    cli_json_add_u64(memory, "peak_host", info->peak_host);
-    cli_json_add_u64(memory, "largest_binding", info->largest_binding);
+    CLI_JSON_ADD(memory, info, others);
 }
 
-static int print_model_json(const struct settings *settings, const struct glinfer_model_info *info)
+static bool print_model_json(const struct cli_session_flags *asked,
+                             const struct glinfer_model_info *info)
 {
+    static const struct cli_json_field names[] = {
+        INFO(architecture),
+        INFO(name),
+        INFO(description),
+        INFO(types),
+        INFO(tokenizer),
+        INFO(chat_template),
+        CLI_JSON_AS("supported", glinfer_model_info, is_supported),
+    };
+    static const struct cli_json_field sizes[] = {
+        INFO(file_size), INFO(weight_size), INFO(n_params),    INFO(n_layer),
+        INFO(n_embd),    INFO(n_ff),        INFO(n_head),      INFO(n_kv_head),
+        INFO(head_dim),  INFO(n_vocab),     INFO(n_ctx_train),
+    };
     cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "model", settings->model);
-    cJSON_AddStringToObject(object, "architecture", info->architecture);
-    cJSON_AddStringToObject(object, "name", info->name);
-    cJSON_AddStringToObject(object, "description", info->description);
-    cJSON_AddStringToObject(object, "types", info->types);
-    cJSON_AddStringToObject(object, "tokenizer", info->tokenizer);
-    cJSON_AddStringToObject(object, "chat_template", info->chat_template);
-    cJSON_AddBoolToObject(object, "supported", info->is_supported);
+    cJSON_AddStringToObject(object, "model", asked->model);
+    CLI_JSON_ADD(object, info, names);
     if (!info->is_supported) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);
     }
-    cli_json_add_u64(object, "file_size", info->file_size);
-    cli_json_add_u64(object, "weight_size", info->weight_size);
-    cli_json_add_u64(object, "n_params", info->n_params);
-    add_shape(object, info);
+    CLI_JSON_ADD(object, info, sizes);
     if (info->is_supported) {
-        add_memory(object, settings, info);
-        add_tuning(object, settings->device.device, info);
+        add_memory(object, asked, info);
+        add_tuning(object, asked->device.device, info);
     }
     return cli_json_print(object);
 }
 
-static int show_model(const struct settings *settings)
+static bool show_model(const struct settings *settings)
 {
+    const struct cli_session_flags *asked = &settings->session;
     struct glinfer_error err;
     struct glinfer_model_params params;
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
-    glinfer_model_params_init(&params);
-    params.path = settings->model;
-    params.mem_budget = settings->mem_budget;
-    params.n_ctx = (uint32_t)settings->n_ctx;
-    params.type_k = (enum glinfer_cache_type)settings->type_k;
-    params.type_v = (enum glinfer_cache_type)settings->type_v;
+    char needed[24], budget[24];
+    cli_session_params(asked, &params);
     if (!glinfer_model_inspect(&params, &info, &err)) {
         return cli_fail_error(&err);
     }
-    int status = CLI_EXIT_DONE;
-    if (settings->is_json) {
-        status = print_model_json(settings, &info);
-    } else {
-        print_model(settings, &info);
-        status = cli_close_output(status);
+    if (!settings->is_json) {
+        print_model(asked, &info);
     }
-    if (status == CLI_EXIT_DONE && info.is_supported && settings->mem_budget > 0 &&
-        device_total(&info) > settings->mem_budget) {
-        char needed[24], budget[24];
-        return cli_fail(CLI_EXIT_FAILED, "the model takes %s on the device, the budget is %s",
-                        cli_format_size(needed, device_total(&info)),
-                        cli_format_size(budget, settings->mem_budget));
+    if (!(settings->is_json ? print_model_json(asked, &info) : cli_close_output())) {
+        return false;
     }
-    return status;
+    const bool is_over =
+        info.is_supported && asked->mem_budget > 0 && device_total(&info) > asked->mem_budget;
+    return !is_over ||
+           cli_fail(CLI_EXIT_FAILED, "the model takes %s on the device, the budget is %s",
+                    cli_format_size(needed, device_total(&info)),
+                    cli_format_size(budget, asked->mem_budget));
 }
 
-int cli_info(int argc, const char *const *argv)
+static bool run_command(void *settings)
 {
-    struct settings settings = {0};
-    int status;
-    if (!cli_start(&cli_info_command, &settings, argc, argv, &status)) {
-        return status;
-    }
-    if (settings.device.is_list) {
-        return cli_device_list(&settings.device);
-    }
-    return settings.model ? show_model(&settings) : show_devices(&settings);
+    const struct settings *own = settings;
+    return own->session.model ? show_model(own) : show_devices(own);
 }
+
+const struct cli_command cli_info_command = {
+    .name = "info",
+    .usage = "[-m MODEL] [flags]",
+    .summary = "Lists the devices, or says what a model is and what memory it takes.",
+    .word = "a model is given with -m",
+    .text = "Of each device: its limits, or why it was refused. With -m no device is needed and "
+            "nothing\n"
+            "is loaded.",
+    CLI_COMMAND_FLAGS(flags),
+    .settings = &defaults,
+    .device = &defaults.session.device,
+    .run = run_command,
+};

@@ -1,8 +1,7 @@
-#include "cli/tools/cli_perplexity.h"
-
+// `glinfer perplexity`: how well a model predicts a text.
+#include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
-#include "cli/common/cli_start.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +13,8 @@ struct settings {
     int64_t n_chunk; // windows at most; -1: all
     bool is_json;
 };
+
+static struct settings defaults = {.session.n_ctx = 512, .n_chunk = -1};
 
 static const struct cli_flag flags[] = {
     CLI_FLAG_HEADING("Model and device"),
@@ -40,26 +41,11 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_IGNORED("--no-warmup", "there is no warm-up"),
 };
 
-const struct cli_command cli_perplexity_command = {
-    .name = "perplexity",
-    .usage = "-m MODEL -f TEXT [flags]",
-    .summary = "Measures how well a model predicts a text, in llama.cpp's windows.",
-    .word = "the text is given with -f",
-    .text = "The text is cut into windows of -c tokens without overlap; where the model wants a "
-            "token in\nfront of a text, it takes the place of a window's first. Of each window the "
-            "second half is\npredicted. The figures compare with llama-perplexity's for the same "
-            "text and -c.\n\n"
-            "    glinfer perplexity -m model.gguf -f wiki.test.raw --chunks 20",
-    .flags = flags,
-    .n_flag = sizeof(flags) / sizeof(flags[0]),
-};
-
 struct perplexity {
     const struct settings *settings;
     struct cli_session session;
     struct cli_bytes text;
-    int32_t *ids;
-    size_t n_id;
+    struct cli_ids ids;
     int32_t bos; // -1: the model adds none
     uint32_t n_ctx;
     size_t n_chunk, n_scored;
@@ -71,69 +57,46 @@ struct perplexity {
 
 //-- the text --------------------------------------------------------------------------------------
 
-static bool encode(struct perplexity *self, const char *text, size_t size, unsigned flag_bits,
-                   int32_t *ids, size_t cap, size_t *n)
+// Finds the token that the model adds in front of a text: the first one of any text that is not there without it.
+static bool find_bos(struct perplexity *self, const struct glinfer_tokenizer *tokenizer)
 {
-    struct glinfer_error err;
-    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
-    if (!glinfer_tokenize(tokenizer, text, size, flag_bits, ids, cap, n, &err)) {
-        cli_fail_error(&err);
-        return false;
-    }
-    return true;
-}
-
-// What the model adds in front of a text shows on any text.
-static bool find_bos(struct perplexity *self)
-{
+    const struct cli_bytes text = {.data = "a", .size = 1};
     const unsigned bare = GLINFER_TOKENIZE_NO_BOS | GLINFER_TOKENIZE_NO_SPECIAL;
-    int32_t with[8], without[8];
-    size_t n_with, n_without;
-    if (!encode(self, "a", 1, GLINFER_TOKENIZE_NO_SPECIAL, with, 8, &n_with) ||
-        !encode(self, "a", 1, bare, without, 8, &n_without)) {
-        return false;
-    }
-    const bool is_added = n_with > 0 && (n_without == 0 || with[0] != without[0]);
-    self->bos = is_added ? with[0] : -1;
-    return true;
+    struct cli_ids with = {0}, without = {0};
+    const bool is_done = cli_tokenize(tokenizer, &text, GLINFER_TOKENIZE_NO_SPECIAL, &with) &&
+                         cli_tokenize(tokenizer, &text, bare, &without);
+    const bool is_added =
+        is_done && with.count > 0 && (without.count == 0 || with.items[0] != without.items[0]);
+    self->bos = is_added ? with.items[0] : -1;
+    free(with.items);
+    free(without.items);
+    return is_done;
 }
 
 static bool tokenize(struct perplexity *self)
 {
-    const unsigned bits = GLINFER_TOKENIZE_NO_SPECIAL;
-    size_t n = 0;
-    if (!find_bos(self) || !encode(self, self->text.data, self->text.size, bits, NULL, 0, &n)) {
+    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(self->session.model);
+    if (!find_bos(self, tokenizer) ||
+        !cli_tokenize(tokenizer, &self->text, GLINFER_TOKENIZE_NO_SPECIAL, &self->ids)) {
         return false;
     }
-    if (n < 2 * (size_t)self->n_ctx) {
-        cli_fail(0,
-                 "the text has %zu tokens, two windows of %u need %zu: take a longer text or a "
-                 "smaller -c",
-                 n, self->n_ctx, 2 * (size_t)self->n_ctx);
-        return false;
-    }
-    self->ids = calloc(n, sizeof(*self->ids));
-    if (!self->ids) {
-        cli_fail(0, "no memory for a text of %zu tokens", n);
-        return false;
-    }
-    return encode(self, self->text.data, self->text.size, bits, self->ids, n, &self->n_id);
+    const size_t n_least = 2 * (size_t)self->n_ctx;
+    return self->ids.count >= n_least ||
+           cli_fail(CLI_EXIT_FAILED,
+                    "the text has %zu tokens, two windows of %u need %zu: take a longer text or a "
+                    "smaller -c",
+                    self->ids.count, self->n_ctx, n_least);
 }
 
-static bool plan_windows(struct perplexity *self)
+static void plan_windows(struct perplexity *self)
 {
     const int64_t most = self->settings->n_chunk;
-    self->n_chunk = self->n_id / self->n_ctx;
+    self->n_chunk = self->ids.count / self->n_ctx;
     if (most >= 0 && (size_t)most < self->n_chunk) {
         self->n_chunk = (size_t)most;
     }
-    self->logprobs = calloc(self->n_ctx, sizeof(*self->logprobs));
-    self->values = calloc(self->n_chunk, sizeof(*self->values));
-    if (!self->logprobs || !self->values) {
-        cli_fail(0, "no memory for %zu windows of %u tokens", self->n_chunk, self->n_ctx);
-        return false;
-    }
-    return true;
+    self->logprobs = cli_alloc(self->n_ctx, sizeof(*self->logprobs));
+    self->values = cli_alloc(self->n_chunk, sizeof(*self->values));
 }
 
 //-- windows ---------------------------------------------------------------------------------------
@@ -143,7 +106,7 @@ static double estimate(const struct perplexity *self)
     return exp(self->sum / (double)self->n_scored);
 }
 
-// The standard error of the mean, carried over to the perplexity.
+// Returns the standard error of the mean, carried over to the perplexity.
 static double estimate_error(const struct perplexity *self)
 {
     const double n = (double)self->n_scored;
@@ -163,7 +126,7 @@ static void add_scores(struct perplexity *self)
 
 static bool score_window(struct perplexity *self, size_t window, struct glinfer_error *err)
 {
-    int32_t *ids = self->ids + window * self->n_ctx;
+    int32_t *ids = self->ids.items + window * self->n_ctx;
     if (self->bos >= 0) {
         ids[0] = self->bos;
     }
@@ -192,7 +155,7 @@ static bool show_window(struct perplexity *self, size_t window)
     return cli_write(text, (size_t)size);
 }
 
-static int score_windows(struct perplexity *self)
+static bool score_windows(struct perplexity *self)
 {
     struct glinfer_error err;
     self->start = cli_now();
@@ -207,21 +170,22 @@ static int score_windows(struct perplexity *self)
             return cli_fail_error(&err);
         }
         if (!show_window(self, window)) {
-            return cli_close_output(CLI_EXIT_FAILED);
+            cli_close_output();
+            return false;
         }
     }
     self->seconds = cli_now() - self->start;
-    return CLI_EXIT_DONE;
+    return true;
 }
 
 //-- results ---------------------------------------------------------------------------------------
 
-static int print_json(const struct perplexity *self)
+static bool print_json(const struct perplexity *self)
 {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "device", self->session.device_info.renderer);
     cJSON_AddNumberToObject(object, "n_ctx", self->n_ctx);
-    cJSON_AddNumberToObject(object, "text_tokens", (double)self->n_id);
+    cJSON_AddNumberToObject(object, "text_tokens", (double)self->ids.count);
     cJSON_AddNumberToObject(object, "chunks", (double)self->n_chunk);
     cJSON_AddNumberToObject(object, "scored_tokens", (double)self->n_scored);
     cJSON_AddNumberToObject(object, "perplexity", estimate(self));
@@ -232,13 +196,13 @@ static int print_json(const struct perplexity *self)
     return cli_json_print(object);
 }
 
-static int print_result(const struct perplexity *self)
+static bool print_result(const struct perplexity *self)
 {
     if (self->settings->is_json) {
         return print_json(self);
     }
     printf("\nFinal estimate: PPL = %.4f +/- %.5f\n", estimate(self), estimate_error(self));
-    return cli_close_output(CLI_EXIT_DONE);
+    return cli_close_output();
 }
 
 //-- the command -----------------------------------------------------------------------------------
@@ -249,67 +213,50 @@ static bool read_text(struct perplexity *self)
     if (!cli_read_all(self->settings->file, text)) {
         return false;
     }
-    if (text->size > 0 && text->data[text->size - 1] == '\n') {
-        text->size--;
-    }
+    text->size -= text->size > 0 && text->data[text->size - 1] == '\n';
     return true;
 }
 
-static int measure(struct perplexity *self)
+static bool measure(struct perplexity *self)
 {
-    int status = cli_session_check(&self->session);
-    if (status != CLI_EXIT_DONE) {
-        return status;
+    if (!cli_session_check(&self->session) || !read_text(self) ||
+        !cli_session_load(&self->session) || !tokenize(self)) {
+        return false;
     }
-    if (!read_text(self)) {
-        return cli_is_interrupted() ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED;
-    }
-    status = cli_session_load(&self->session);
-    if (status != CLI_EXIT_DONE) {
-        return status;
-    }
-    if (!tokenize(self) || !plan_windows(self)) {
-        return CLI_EXIT_FAILED;
-    }
-    status = cli_session_start(&self->session, NULL);
-    status = status == CLI_EXIT_DONE ? score_windows(self) : status;
-    return status == CLI_EXIT_DONE ? print_result(self) : status;
+    plan_windows(self);
+    return cli_session_start(&self->session, NULL) && score_windows(self) && print_result(self);
 }
 
-static int check_settings(const struct settings *settings)
+static bool run_command(void *user)
 {
-    if (!settings->session.model) {
-        return cli_fail(CLI_EXIT_USAGE, "perplexity needs a model: -m FILE.gguf");
-    }
+    const struct settings *settings = user;
+    struct perplexity self = {.settings = settings, .n_ctx = (uint32_t)settings->session.n_ctx};
     if (settings->n_chunk == 0) {
         return cli_fail(CLI_EXIT_USAGE, "--chunks 0 asks for no window; -1 takes all");
     }
-    return CLI_EXIT_DONE;
-}
-
-static int run_command(const struct settings *settings)
-{
-    struct perplexity self = {.settings = settings, .n_ctx = (uint32_t)settings->session.n_ctx};
     cli_session_init(&self.session, &settings->session);
-    const int status = measure(&self);
+    const bool is_done = measure(&self);
     cli_session_finish(&self.session);
     cli_bytes_finish(&self.text);
-    free(self.ids);
+    free(self.ids.items);
     free(self.logprobs);
     free(self.values);
-    return status;
+    return is_done;
 }
 
-int cli_perplexity(int argc, const char *const *argv)
-{
-    struct settings settings = {.session.n_ctx = 512, .n_chunk = -1};
-    int status;
-    if (!cli_start(&cli_perplexity_command, &settings, argc, argv, &status)) {
-        return status;
-    }
-    if (settings.session.device.is_list) {
-        return cli_device_list(&settings.session.device);
-    }
-    status = check_settings(&settings);
-    return status == CLI_EXIT_DONE ? run_command(&settings) : status;
-}
+const struct cli_command cli_perplexity_command = {
+    .name = "perplexity",
+    .usage = "-m MODEL -f TEXT [flags]",
+    .summary = "Measures how well a model predicts a text, in llama.cpp's windows.",
+    .word = "the text is given with -f",
+    .text = "The text is cut into windows of -c tokens without overlap; where the model wants a "
+            "token in\nfront of a text, it takes the place of a window's first. Of each window the "
+            "second half is\npredicted. The figures compare with llama-perplexity's for the same "
+            "text and -c.\n\n"
+            "    glinfer perplexity -m model.gguf -f wiki.test.raw --chunks 20",
+    CLI_COMMAND_FLAGS(flags),
+    .settings = &defaults,
+    .device = &defaults.session.device,
+    .needs_model = true,
+    .run = run_command,
+};

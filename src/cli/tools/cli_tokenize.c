@@ -1,8 +1,7 @@
-#include "cli/tools/cli_tokenize.h"
-
-#include "cli/common/cli_io.h"
+// `glinfer tokenize`: the token ids of a text.
+#include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
-#include "cli/common/cli_start.h"
+#include "cli/common/cli_session.h"
 
 #include <stdlib.h>
 
@@ -10,6 +9,8 @@ struct settings {
     const char *model, *prompt, *file;
     bool is_json, has_no_bos, has_no_special;
 };
+
+static struct settings defaults;
 
 static const struct cli_flag flags[] = {
     CLI_FLAG_HEADING("Flags"),
@@ -27,99 +28,59 @@ static const struct cli_flag flags[] = {
     CLI_FLAG_IGNORED("--log-disable", "nothing is logged"),
 };
 
+static bool print_ids(const struct cli_ids *ids, bool is_json)
+{
+    if (is_json) {
+        return cli_json_print(cJSON_CreateIntArray(ids->items, (int)ids->count));
+    }
+    for (size_t i = 0; i < ids->count; i++) {
+        printf("%s%d", i ? " " : "", (int)ids->items[i]);
+    }
+    putchar('\n');
+    return cli_close_output();
+}
+
+static bool print_text(const struct settings *settings, const struct cli_bytes *text)
+{
+    struct glinfer_error err;
+    struct cli_ids ids = {0};
+    const unsigned flag_bits = (settings->has_no_bos ? GLINFER_TOKENIZE_NO_BOS : 0u) |
+                               (settings->has_no_special ? GLINFER_TOKENIZE_NO_SPECIAL : 0u);
+    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(settings->model, &err);
+    if (!tokenizer) {
+        return cli_fail_error(&err);
+    }
+    const bool is_done =
+        cli_tokenize(tokenizer, text, flag_bits, &ids) && print_ids(&ids, settings->is_json);
+    free(ids.items);
+    glinfer_tokenizer_destroy(&tokenizer);
+    return is_done;
+}
+
+static bool run_command(void *user)
+{
+    const struct settings *settings = user;
+    struct cli_bytes text = {0};
+    if (settings->prompt && settings->file) {
+        return cli_fail(CLI_EXIT_USAGE, "-p and -f exclude each other");
+    }
+    if (settings->prompt) {
+        cli_bytes_append(&text, settings->prompt, strlen(settings->prompt));
+    } else if (!cli_read_all(settings->file, &text)) {
+        return false;
+    }
+    const bool is_done = print_text(settings, &text);
+    cli_bytes_finish(&text);
+    return is_done;
+}
+
 const struct cli_command cli_tokenize_command = {
     .name = "tokenize",
     .usage = "-m MODEL [flags] < TEXT",
     .summary = "Prints the token ids of the bytes on standard input in one line.",
     .word = "a text is given with -p",
-    .flags = flags,
-    .n_flag = sizeof(flags) / sizeof(flags[0]),
+    CLI_COMMAND_FLAGS(flags),
+    .settings = &defaults,
+    .needs_model = true,
+    .run = run_command,
 };
-
-static int print_ids(const int32_t *ids, size_t n, bool is_json)
-{
-    if (is_json) {
-        return cli_json_print(cli_json_ids(ids, n));
-    }
-    for (size_t i = 0; i < n; i++) {
-        printf("%s%d", i ? " " : "", (int)ids[i]);
-    }
-    putchar('\n');
-    return cli_close_output(CLI_EXIT_DONE);
-}
-
-// The ids of a text, owned by the caller; NULL with the reason printed.
-static int32_t *encode(const struct settings *settings, const struct glinfer_tokenizer *tokenizer,
-                       const struct cli_bytes *text, size_t *n)
-{
-    struct glinfer_error err;
-    const unsigned flag_bits = (settings->has_no_bos ? GLINFER_TOKENIZE_NO_BOS : 0u) |
-                               (settings->has_no_special ? GLINFER_TOKENIZE_NO_SPECIAL : 0u);
-    int32_t *ids = NULL;
-    size_t cap = 0;
-    while (glinfer_tokenize(tokenizer, text->data, text->size, flag_bits, ids, cap, n, &err)) {
-        if (ids) {
-            return ids;
-        }
-        cap = *n + 1;
-        ids = calloc(cap, sizeof(*ids));
-        if (!ids) {
-            cli_fail(0, "no memory for %zu tokens", *n);
-            return NULL;
-        }
-    }
-    cli_fail_error(&err);
-    free(ids);
-    return NULL;
-}
-
-static int encode_text(const struct settings *settings, const struct cli_bytes *text)
-{
-    struct glinfer_error err;
-    size_t n = 0;
-    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(settings->model, &err);
-    if (!tokenizer) {
-        return cli_fail_error(&err);
-    }
-    int32_t *ids = encode(settings, tokenizer, text, &n);
-    const int status = ids ? print_ids(ids, n, settings->is_json) : CLI_EXIT_FAILED;
-    free(ids);
-    glinfer_tokenizer_destroy(&tokenizer);
-    return status;
-}
-
-static bool read_text(const struct settings *settings, struct cli_bytes *text)
-{
-    *text = (struct cli_bytes){0};
-    if (!settings->prompt) {
-        return cli_read_all(settings->file, text);
-    }
-    return cli_bytes_append(text, settings->prompt, strlen(settings->prompt));
-}
-
-static int tokenize(const struct settings *settings)
-{
-    struct cli_bytes text;
-    if (!settings->model) {
-        return cli_fail(CLI_EXIT_USAGE, "tokenize needs a model: -m FILE.gguf");
-    }
-    if (settings->prompt && settings->file) {
-        return cli_fail(CLI_EXIT_USAGE, "-p and -f exclude each other");
-    }
-    if (!read_text(settings, &text)) {
-        return cli_is_interrupted() ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED;
-    }
-    int status = encode_text(settings, &text);
-    cli_bytes_finish(&text);
-    return status;
-}
-
-int cli_tokenize(int argc, const char *const *argv)
-{
-    struct settings settings = {0};
-    int status;
-    if (!cli_start(&cli_tokenize_command, &settings, argc, argv, &status)) {
-        return status;
-    }
-    return tokenize(&settings);
-}

@@ -1,5 +1,5 @@
+#include "cli/bench/cli_list.h"
 #include "cli/common/cli_args.h"
-#include "cli/common/cli_list.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>

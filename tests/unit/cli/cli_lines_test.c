@@ -12,6 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef IS_EDITED
+#include "cli/chat/cli_libedit.h"
+static const struct cli_editor *const editor = &cli_libedit;
+#else
+static const struct cli_editor *const editor = NULL;
+#endif
+
 static int terminal; // the far end of standard input and error
 static int errors;   // standard error before
 
@@ -65,7 +72,7 @@ static void lines_that_arrive_together_are_one(void **state)
     struct cli_lines lines;
     pthread_t typist;
     (void)state;
-    cli_lines_open(&lines, "");
+    cli_lines_open(&lines, "", editor);
     assert_int_equal(pthread_create(&typist, NULL, type_later, "two\nlines\n"), 0);
     expect(&lines, "two\nlines");
     pthread_join(typist, NULL);
@@ -76,7 +83,7 @@ static void lines_that_were_typed_ahead_are_themselves(void **state)
 {
     struct cli_lines lines;
     (void)state;
-    cli_lines_open(&lines, "");
+    cli_lines_open(&lines, "", editor);
     type("one\n/two\n");
     expect(&lines, "one");
     expect(&lines, "/two");
@@ -88,7 +95,7 @@ static void an_end_that_was_typed_ahead_is_one(void **state)
     struct cli_lines lines;
     struct cli_bytes text = {0};
     (void)state;
-    cli_lines_open(&lines, "");
+    cli_lines_open(&lines, "", editor);
     type("one\n\004");
     expect(&lines, "one");
     assert_int_equal(cli_lines_read(&lines, &text), CLI_LINE_END);
@@ -108,7 +115,7 @@ static void a_line_begins_with_what_was_typed_before_the_prompt(void **state)
     struct cli_lines lines;
     pthread_t typist;
     (void)state;
-    cli_lines_open(&lines, "");
+    cli_lines_open(&lines, "", editor);
     type("one\nha");
     expect(&lines, "one");
     assert_int_equal(pthread_create(&typist, NULL, type_later, "lf\n"), 0);
@@ -122,7 +129,7 @@ static void an_edited_terminal_is_quiet_between_lines(void **state)
     struct cli_lines lines;
     (void)state;
     assert_true(has_echo());
-    cli_lines_open(&lines, "");
+    cli_lines_open(&lines, "", editor);
     const bool is_edited = lines.editor != NULL;
     type("one\n");
     expect(&lines, "one");
@@ -137,7 +144,7 @@ static int kill_reader(int number)
     struct cli_lines lines;
     const pid_t reader = fork();
     if (reader == 0) {
-        cli_lines_open(&lines, "");
+        cli_lines_open(&lines, "", editor);
         type("one\n");
         expect(&lines, "one");
         raise(number);
@@ -158,7 +165,7 @@ static int stop_reader(void)
         setpgid(0, 0);
         signal(SIGTTOU, SIG_IGN);
         tcsetpgrp(STDIN_FILENO, getpid());
-        cli_lines_open(&lines, "");
+        cli_lines_open(&lines, "", editor);
         type("one\n");
         expect(&lines, "one");
         raise(SIGTSTP);

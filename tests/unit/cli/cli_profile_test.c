@@ -3,7 +3,8 @@
 #include "cli/bench/cli_noise.h"
 #include "cli/bench/cli_sweep.h"
 #include "cli/common/cli_svg.h"
-#include "cli/profile/cli_profile_data.h"
+#include "cli/profile/cli_roofline.h"
+#include "cli/profile/cli_trace.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,4 @@
-#include "cli/common/cli_list.h"
+#include "cli/bench/cli_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static bool read_number(const char **text, int64_t *number)
     return *number <= MAX_NUMBER;
 }
 
-// "first", "first-last", "first-last+step" or "first-last*factor".
+// Reads "first", "first-last", "first-last+step" or "first-last*factor".
 static bool read_range(const char **text, struct range *range)
 {
     if (!read_number(text, &range->first)) {

@@ -1,4 +1,4 @@
-#include "cli/chat/cli_editor.h"
+#include "cli/chat/cli_libedit.h"
 
 #include <errno.h>
 #include <histedit.h>
@@ -12,7 +12,7 @@
 
 enum { HISTORY_SIZE = 1000 };
 
-struct cli_editor {
+struct libedit {
     EditLine *line;
     History *history;
     const char *prompt; // borrowed
@@ -35,7 +35,7 @@ static bool make_folders(char *path)
     return true;
 }
 
-static void choose_path(struct cli_editor *editor)
+static void choose_path(struct libedit *editor)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     const size_t size = sizeof(editor->path);
@@ -52,13 +52,12 @@ static void choose_path(struct cli_editor *editor)
 
 //-- a terminal that keeps quiet -------------------------------------------------------------------
 
-// Between lines the terminal does not echo: what is typed into an answer would stand in its midst. It is not lost, the
-// next line begins with it. libedit puts the terminal back when it is closed; signals that end the program or stop it
-// have to.
-static struct termios terminal; // as it was found
+// Between lines the terminal does not echo, as what is typed would be shown in the middle of an answer; the next line
+// begins with it. libedit restores the terminal when it is closed; signals that end or stop the program have to.
+static struct termios terminal; // its state before
 static const int numbers[] = {SIGHUP, SIGQUIT, SIGTERM, SIGTSTP};
 
-// In the background it is another's.
+// True unless this process is in the background.
 static bool has_terminal(void)
 {
     return tcgetpgrp(STDIN_FILENO) == getpgrp();
@@ -87,7 +86,7 @@ static void hand_back(int number)
         tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
     }
     yield_to(number);
-    // In the midst of a line libedit has changed it by now.
+    // While a line is edited libedit has changed it by now.
     if (is_ours && has_terminal() && tcgetattr(STDIN_FILENO, &now) == 0 &&
         (now.c_lflag & ICANON) != 0) {
         tcsetattr(STDIN_FILENO, TCSANOW, &quiet);
@@ -108,7 +107,7 @@ static void set_handlers(void (*handler)(int))
 
 //-- set-up ----------------------------------------------------------------------------------------
 
-static struct cli_editor *editor_of(EditLine *line)
+static struct libedit *editor_of(EditLine *line)
 {
     void *editor = NULL;
     el_get(line, EL_CLIENTDATA, &editor);
@@ -118,7 +117,7 @@ static struct cli_editor *editor_of(EditLine *line)
 static char *show_prompt(EditLine *line)
 {
     static char more[] = "| ";
-    const struct cli_editor *editor = editor_of(line);
+    const struct libedit *editor = editor_of(line);
     return editor->is_first ? (char *)editor->prompt : more;
 }
 
@@ -130,7 +129,7 @@ static unsigned char interrupt(EditLine *line, int key)
     return CC_EOF;
 }
 
-// Text is UTF-8 whatever the locale says.
+// Takes text as UTF-8 whatever the locale says.
 static void set_locale(void)
 {
     setlocale(LC_CTYPE, "");
@@ -139,7 +138,7 @@ static void set_locale(void)
     }
 }
 
-static void set_up_line(struct cli_editor *editor)
+static void set_up_line(struct libedit *editor)
 {
     EditLine *line = editor->line;
     el_set(line, EL_CLIENTDATA, editor);
@@ -157,38 +156,9 @@ static void set_up_line(struct cli_editor *editor)
     el_set(line, EL_BIND, "^@", "em-delete-or-list", NULL); // what Ctrl-D is that was typed ahead
 }
 
-struct cli_editor *cli_editor_open(const char *prompt)
+static void close_editor(void *user)
 {
-    HistEvent event;
-    struct cli_editor *editor =
-        tcgetattr(STDIN_FILENO, &terminal) == 0 ? calloc(1, sizeof(*editor)) : NULL;
-    if (!editor) {
-        return NULL;
-    }
-    set_locale();
-    editor->prompt = prompt;
-    editor->line = el_init("glinfer", stdin, stderr, stderr);
-    editor->history = history_init();
-    if (!editor->line || !editor->history) {
-        cli_editor_close(editor);
-        return NULL;
-    }
-    choose_path(editor);
-    history(editor->history, &event, H_SETSIZE, HISTORY_SIZE);
-    history(editor->history, &event, H_SETUNIQUE, 1);
-    if (editor->path[0]) {
-        history(editor->history, &event, H_LOAD, editor->path);
-    }
-    set_up_line(editor);
-    set_handlers(hand_back);
-    return editor;
-}
-
-void cli_editor_close(struct cli_editor *editor)
-{
-    if (!editor) {
-        return;
-    }
+    struct libedit *editor = user;
     if (editor->line) {
         el_end(editor->line);
         set_handlers(SIG_DFL);
@@ -199,10 +169,47 @@ void cli_editor_close(struct cli_editor *editor)
     free(editor);
 }
 
+// Puts the terminal back where the command ends in the middle of a chat.
+static void restore_terminal(void)
+{
+    if (has_terminal()) {
+        tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+    }
+}
+
+static void *open_editor(const char *prompt)
+{
+    HistEvent event;
+    struct libedit *editor =
+        tcgetattr(STDIN_FILENO, &terminal) == 0 ? cli_alloc(1, sizeof(*editor)) : NULL;
+    if (!editor) {
+        return NULL;
+    }
+    set_locale();
+    editor->prompt = prompt;
+    editor->line = el_init("glinfer", stdin, stderr, stderr);
+    editor->history = history_init();
+    if (!editor->line || !editor->history) {
+        close_editor(editor);
+        return NULL;
+    }
+    choose_path(editor);
+    history(editor->history, &event, H_SETSIZE, HISTORY_SIZE);
+    history(editor->history, &event, H_SETUNIQUE, 1);
+    if (editor->path[0]) {
+        history(editor->history, &event, H_LOAD, editor->path);
+    }
+    set_up_line(editor);
+    set_handlers(hand_back);
+    atexit(restore_terminal);
+    return editor;
+}
+
 //-- lines -----------------------------------------------------------------------------------------
 
-enum cli_line cli_editor_read(struct cli_editor *editor, bool is_first, struct cli_bytes *text)
+static enum cli_line read_line(void *user, bool is_first, struct cli_bytes *text)
 {
+    struct libedit *editor = user;
     int size = 0;
     editor->is_first = is_first;
     editor->is_interrupted = false;
@@ -212,18 +219,18 @@ enum cli_line cli_editor_read(struct cli_editor *editor, bool is_first, struct c
         return editor->is_interrupted || cli_is_interrupted() ? CLI_LINE_INTERRUPT : CLI_LINE_END;
     }
     size -= line[size - 1] == '\n';
-    if (!cli_bytes_append(text, line, (size_t)size)) {
-        cli_fail(0, "no memory for a line of %d bytes", size);
-        return CLI_LINE_FAILED;
-    }
+    cli_bytes_append(text, line, (size_t)size);
     return CLI_LINE_TEXT;
 }
 
-void cli_editor_remember(struct cli_editor *editor, const char *text)
+static void remember(void *user, const char *text)
 {
+    struct libedit *editor = user;
     HistEvent event;
     history(editor->history, &event, H_ENTER, text);
     if (editor->path[0]) {
         history(editor->history, &event, H_SAVE, editor->path);
     }
 }
+
+const struct cli_editor cli_libedit = {open_editor, close_editor, read_line, remember};

@@ -1,0 +1,63 @@
+#include "cli/common/cli_memory.h"
+
+#include "cli/common/cli_io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *check(void *memory, size_t count)
+{
+    if (!memory) {
+        cli_say("no memory for %zu more items", count);
+        exit(CLI_EXIT_FAILED);
+    }
+    return memory;
+}
+
+void *cli_alloc(size_t count, size_t size)
+{
+    return check(calloc(count ? count : 1, size), count);
+}
+
+void *cli_reserve(void *items, size_t *capacity, size_t count, size_t size)
+{
+    if (count > *capacity) {
+        const size_t wanted = count < 32 ? 64 : 2 * count;
+        items = check(wanted < SIZE_MAX / size ? realloc(items, wanted * size) : NULL, wanted);
+        *capacity = wanted;
+    }
+    return items;
+}
+
+void cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size)
+{
+    bytes->data = cli_reserve(bytes->data, &bytes->capacity, bytes->size + size + 1, 1);
+    if (size > 0) {
+        memcpy(bytes->data + bytes->size, data, size);
+    }
+    bytes->size += size;
+    bytes->data[bytes->size] = 0;
+}
+
+void cli_bytes_trim(struct cli_bytes *bytes)
+{
+    if (bytes->size > 0 && bytes->data[bytes->size - 1] == '\n') {
+        bytes->size -= bytes->size > 1 && bytes->data[bytes->size - 2] == '\r' ? 2 : 1;
+        bytes->data[bytes->size] = 0;
+    }
+}
+
+void cli_bytes_finish(struct cli_bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct cli_bytes){0};
+}
+
+void cli_ids_append(struct cli_ids *ids, const int32_t *items, size_t count)
+{
+    ids->items = cli_reserve(ids->items, &ids->capacity, ids->count + count, sizeof(*ids->items));
+    if (count > 0) {
+        memcpy(ids->items + ids->count, items, count * sizeof(*items));
+    }
+    ids->count += count;
+}

@@ -1,0 +1,35 @@
+// Memory of the command, which is there: without it the command says so and ends with status 1. Texts and lists that
+// grow.
+#ifndef CLI_MEMORY_H
+#define CLI_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Returns zeroed memory for count items of a size, owned by the caller.
+void *cli_alloc(size_t count, size_t size);
+// Returns items, moved if they had to be, with room for count of a size; *capacity is the room, in items.
+void *cli_reserve(void *items, size_t *capacity, size_t count, size_t size);
+
+// Returns the address of a new last item of a list, a struct with items (owned), count and capacity.
+#define CLI_APPEND(list)                                                                           \
+    ((list)->items =                                                                               \
+         cli_reserve((list)->items, &(list)->capacity, (list)->count + 1, sizeof(*(list)->items)), \
+     &(list)->items[(list)->count++])
+
+struct cli_bytes {
+    char *data; // owned, followed by a zero byte; NULL: none
+    size_t size, capacity;
+};
+void cli_bytes_append(struct cli_bytes *bytes, const char *data, size_t size);
+// Removes a newline, or a carriage return and a newline, from the end.
+void cli_bytes_trim(struct cli_bytes *bytes);
+void cli_bytes_finish(struct cli_bytes *bytes);
+
+struct cli_ids {
+    int32_t *items; // owned
+    size_t count, capacity;
+};
+void cli_ids_append(struct cli_ids *ids, const int32_t *items, size_t count);
+
+#endif
