@@ -1,14 +1,18 @@
 #include "gpu/program/glsl_source.h"
 
+#include "base/array.h"
+#include "base/cache_file.h"
 #include "glsl/embedded.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 8
+#define MAX_DEPTH     8
+#define MAX_FILE_SIZE (1u << 20)
 
 // A file that is being read; they nest by includes.
 struct reader {
@@ -23,7 +27,7 @@ struct assembly {
     const struct gi_glsl_params *params;
     struct reader readers[MAX_DEPTH];
     uint32_t depth;
-    size_t capacity;
+    size_t text_capacity, run_capacity;
     struct glinfer_error *err;
 };
 
@@ -32,14 +36,9 @@ struct assembly {
 static bool append_bytes(struct assembly *a, const char *bytes, size_t size)
 {
     struct gi_glsl_source *source = a->source;
-    if (source->size + size + 1 > a->capacity) {
-        size_t capacity = (source->size + size + 1) * 2;
-        char *text = realloc(source->text, capacity);
-        if (!text) {
-            return gi_error_no_memory(a->err, capacity, "a program's source");
-        }
-        source->text = text;
-        a->capacity = capacity;
+    if (!gi_array_grow(&source->text, &a->text_capacity, source->size + size + 1, 1,
+                       "a program's source", a->err)) {
+        return false;
     }
     memcpy(source->text + source->size, bytes, size);
     source->size += size;
@@ -58,13 +57,9 @@ static bool mark_line(struct assembly *a, uint32_t file, uint32_t line)
             return true;
         }
     }
-    if ((source->n_runs & (source->n_runs - 1)) == 0) {
-        size_t size = (source->n_runs ? source->n_runs * 2 : 1) * sizeof(*source->runs);
-        struct gi_glsl_run *runs = realloc(source->runs, size);
-        if (!runs) {
-            return gi_error_no_memory(a->err, size, "a program's line map");
-        }
-        source->runs = runs;
+    if (!gi_array_grow(&source->runs, &a->run_capacity, source->n_runs + 1, sizeof(*source->runs),
+                       "a program's line map", a->err)) {
+        return false;
     }
     source->runs[source->n_runs++] = (struct gi_glsl_run){first, file, line};
     return true;
@@ -142,41 +137,6 @@ static bool append_head(struct assembly *a)
 
 //-- files -----------------------------------------------------------------------------------------
 
-static char *read_stream(FILE *stream, const char *path, struct glinfer_error *err)
-{
-    const size_t limit = 1u << 20;
-    char *text = malloc(limit + 1);
-    if (!text) {
-        gi_error_no_memory(err, limit + 1, "a kernel's text");
-        return NULL;
-    }
-    size_t size = fread(text, 1, limit, stream);
-    text[size] = 0;
-    if (ferror(stream) || size == limit) {
-        gi_error_set(err, GLINFER_STATUS_IO, "%s cannot be read, or is not a kernel", path);
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
-// NULL with *is_missing set if the folder has no such file.
-static char *read_file(const char *dir, const char *name, bool *is_missing,
-                       struct glinfer_error *err)
-{
-    char path[1024];
-    *is_missing = true;
-    int size = snprintf(path, sizeof(path), "%s/%s", dir, name);
-    FILE *stream = size > 0 && (size_t)size < sizeof(path) ? fopen(path, "r") : NULL;
-    if (!stream) {
-        return NULL;
-    }
-    *is_missing = false;
-    char *text = read_stream(stream, path, err);
-    fclose(stream);
-    return text;
-}
-
 static const char *find_embedded(const char *name)
 {
     for (size_t i = 0; i < gi_glsl_file_count; i++) {
@@ -187,15 +147,21 @@ static const char *find_embedded(const char *name)
     return NULL;
 }
 
-// Returns the text of a file, owned by the caller; *is_missing tells a missing one from a failure.
+// Returns the text of a file, owned by the caller; NULL with *is_missing set if there is none, else with an error.
 static char *load_file(const struct gi_glsl_params *params, const char *name, bool *is_missing,
                        struct glinfer_error *err)
 {
     const char *found = strcmp(name, params->file) == 0 ? params->text : NULL;
     *is_missing = false;
     if (!found && params->dir) {
-        char *text = read_file(params->dir, name, is_missing, err);
-        if (!*is_missing) {
+        size_t size;
+        char *text = gi_cache_read(params->dir, name, MAX_FILE_SIZE, &size);
+        const int reason = errno;
+        if (!text && reason != ENOENT) {
+            gi_error_set(err, GLINFER_STATUS_IO, "%s/%s cannot be read (%s)", params->dir, name,
+                         strerror(reason));
+        }
+        if (text || reason != ENOENT) {
             return text;
         }
     }
@@ -404,117 +370,4 @@ void gi_glsl_source_finish(struct gi_glsl_source *source)
     free(source->runs);
     free(source->text);
     *source = (struct gi_glsl_source){0};
-}
-
-//-- log -------------------------------------------------------------------------------------------
-
-bool gi_glsl_source_locate(const struct gi_glsl_source *source, uint32_t line, const char **file,
-                           uint32_t *file_line)
-{
-    uint32_t i = source->n_runs;
-    while (i > 0 && source->runs[i - 1].first > line) {
-        i--;
-    }
-    if (i == 0 || line > source->n_lines) {
-        return false;
-    }
-    const struct gi_glsl_run *run = &source->runs[i - 1];
-    *file = source->files[run->file];
-    *file_line = run->line + (line - run->first);
-    return true;
-}
-
-// A text that is cut where it would not fit.
-struct sink {
-    char *out;
-    size_t size, used; // used < size
-};
-
-static void put(struct sink *sink, const char *text, size_t size)
-{
-    size_t room = sink->size - 1 - sink->used;
-    size_t taken = size < room ? size : room;
-    memcpy(sink->out + sink->used, text, taken);
-    sink->used += taken;
-    sink->out[sink->used] = 0;
-}
-
-// Reads a decimal number that is not absurd; returns where it ends, NULL if there is none.
-static const char *parse_number(const char *text, uint32_t *number)
-{
-    const char *start = text;
-    *number = 0;
-    while (*text >= '0' && *text <= '9' && text - start < 8) {
-        *number = *number * 10 + (uint32_t)(*text++ - '0');
-    }
-    return text > start ? text : NULL;
-}
-
-// Reads a place in one of the two spellings, "0:20:" with a column "(5)" or without, and "0(20) :".
-// Returns where the message begins, NULL if there is no place.
-static const char *parse_place(const char *text, uint32_t *line)
-{
-    uint32_t ignored;
-    const char *end = parse_number(text, &ignored);
-    if (!end || (*end != ':' && *end != '(')) {
-        return NULL;
-    }
-    const bool is_colon = *end == ':';
-    end = parse_number(end + 1, line);
-    if (end && !is_colon) {
-        end = *end == ')' ? end + 1 : NULL;
-    } else if (end && *end == '(') {
-        end = parse_number(end + 1, &ignored);
-        end = end && *end == ')' ? end + 1 : NULL;
-    }
-    if (!end) {
-        return NULL;
-    }
-    end += strspn(end, " ");
-    return *end == ':' ? end + 1 + strspn(end + 1, " ") : NULL;
-}
-
-// Length of the word that some drivers put before the place.
-static size_t measure_prefix(const char *line)
-{
-    static const char *const prefixes[] = {"ERROR: ", "WARNING: ", "INTERNAL ERROR: "};
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        if (strncmp(line, prefixes[i], strlen(prefixes[i])) == 0) {
-            return strlen(prefixes[i]);
-        }
-    }
-    return 0;
-}
-
-static void put_line(struct sink *sink, const struct gi_glsl_source *source, const char *line,
-                     size_t size)
-{
-    char place[160];
-    const char *file;
-    uint32_t text_line, file_line;
-    size_t prefix = measure_prefix(line);
-    const char *message = parse_place(line + prefix, &text_line);
-    if (message && gi_glsl_source_locate(source, text_line, &file, &file_line)) {
-        int length = snprintf(place, sizeof(place), "%s:%u: ", file, file_line);
-        put(sink, place, (size_t)length < sizeof(place) ? (size_t)length : sizeof(place) - 1);
-        put(sink, line, prefix);
-        size -= (size_t)(message - line);
-        line = message;
-    }
-    put(sink, line, size);
-}
-
-void gi_glsl_source_log(const struct gi_glsl_source *source, const char *log, char *out,
-                        size_t size)
-{
-    struct sink sink = {out, size, 0};
-    out[0] = 0;
-    while (*log) {
-        size_t line_size = strcspn(log, "\n");
-        if (line_size > 0) {
-            put(&sink, "\n", sink.used > 0);
-            put_line(&sink, source, log, line_size);
-        }
-        log += line_size + (log[line_size] == '\n');
-    }
 }

@@ -4,7 +4,7 @@
 // for the driver's messages. Plain C, no GL.
 //
 // Files come from those built into the library, or from the folder GLINFER_GLSL_DIR where that is
-// set in the environment. `#include QUANT_FILE` names the unpacker of the program's weight type.
+// set. `#include QUANT_FILE` names the unpacker of the program's weight type.
 #ifndef GI_GPU_GLSL_SOURCE_H
 #define GI_GPU_GLSL_SOURCE_H
 
@@ -63,16 +63,5 @@ bool gi_glsl_source_init(struct gi_glsl_source *source, const struct gi_glsl_par
                          struct glinfer_error *err);
 // Accepts all-zero.
 void gi_glsl_source_finish(struct gi_glsl_source *source);
-
-// Finds the file and line of a line of the text, counted from 1. False past the end.
-bool gi_glsl_source_locate(const struct gi_glsl_source *source, uint32_t line, const char **file,
-                           uint32_t *file_line);
-
-// Rewrites the driver's log into out (size bytes, always ended by 0): each place that names a line
-// of the text becomes "file:line: ". Knows the words of Mesa "0:20(5): error", NVIDIA "0(20) :
-// error", glslang "ERROR: 0:20:" and the Mali and Adreno drivers "0:20: ". Lines in other words are
-// passed on as they are.
-void gi_glsl_source_log(const struct gi_glsl_source *source, const char *log, char *out,
-                        size_t size);
 
 #endif

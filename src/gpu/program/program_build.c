@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "gpu/device/gpu_private.h"
+#include "gpu/program/glsl_log.h"
 #include "gpu/program/program_private.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // How kernels are put together, and how a driver's log finds its way back to file and line.
-#include "gpu/program/glsl_source.h"
+#include "gpu/program/glsl_log.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
