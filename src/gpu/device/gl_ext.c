@@ -1,5 +1,6 @@
 #include "gpu/device/gl_ext.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #ifndef GL_SUBGROUP_SUPPORTED_STAGES_KHR
@@ -19,54 +20,6 @@ bool gi_gl_ext_has(const char *name)
     return false;
 }
 
-// One of two spellings of the same entry point.
-static void (*find_proc(const struct gi_platform *platform, const char *name,
-                        const char *other))(void)
-{
-    void (*proc)(void) = gi_platform_proc(platform, name);
-    return proc || !other ? proc : gi_platform_proc(platform, other);
-}
-
-static void load_timer(struct gi_gl_ext *ext, const struct gi_platform *platform)
-{
-    ext->gen_queries = (PFNGLGENQUERIESEXTPROC)find_proc(platform, "glGenQueriesEXT", NULL);
-    ext->delete_queries =
-        (PFNGLDELETEQUERIESEXTPROC)find_proc(platform, "glDeleteQueriesEXT", NULL);
-    ext->begin_query = (PFNGLBEGINQUERYEXTPROC)find_proc(platform, "glBeginQueryEXT", NULL);
-    ext->end_query = (PFNGLENDQUERYEXTPROC)find_proc(platform, "glEndQueryEXT", NULL);
-    ext->get_query_uint =
-        (PFNGLGETQUERYOBJECTUIVEXTPROC)find_proc(platform, "glGetQueryObjectuivEXT", NULL);
-    ext->get_query_uint64 =
-        (PFNGLGETQUERYOBJECTUI64VEXTPROC)find_proc(platform, "glGetQueryObjectui64vEXT", NULL);
-    ext->has_timer = ext->gen_queries && ext->delete_queries && ext->begin_query &&
-                     ext->end_query && ext->get_query_uint && ext->get_query_uint64;
-}
-
-static void load_debug(struct gi_gl_ext *ext, const struct gi_platform *platform)
-{
-    ext->debug_callback = (PFNGLDEBUGMESSAGECALLBACKKHRPROC)find_proc(
-        platform, "glDebugMessageCallbackKHR", "glDebugMessageCallback");
-    ext->object_label =
-        (PFNGLOBJECTLABELKHRPROC)find_proc(platform, "glObjectLabelKHR", "glObjectLabel");
-}
-
-static void load_memory(struct gi_gl_ext *ext, const struct gi_platform *platform)
-{
-    ext->create_memory_objects =
-        (PFNGLCREATEMEMORYOBJECTSEXTPROC)find_proc(platform, "glCreateMemoryObjectsEXT", NULL);
-    ext->delete_memory_objects =
-        (PFNGLDELETEMEMORYOBJECTSEXTPROC)find_proc(platform, "glDeleteMemoryObjectsEXT", NULL);
-    ext->buffer_storage_memory =
-        (PFNGLBUFFERSTORAGEMEMEXTPROC)find_proc(platform, "glBufferStorageMemEXT", NULL);
-    ext->get_unsigned_bytes =
-        (PFNGLGETUNSIGNEDBYTEI_VEXTPROC)find_proc(platform, "glGetUnsignedBytei_vEXT", NULL);
-    if (ext->create_memory_objects && ext->delete_memory_objects && ext->buffer_storage_memory &&
-        ext->get_unsigned_bytes) {
-        ext->import_memory_fd =
-            (PFNGLIMPORTMEMORYFDEXTPROC)find_proc(platform, "glImportMemoryFdEXT", NULL);
-    }
-}
-
 static bool has_compute_subgroups(void)
 {
     GLint stages = 0;
@@ -76,32 +29,58 @@ static bool has_compute_subgroups(void)
     return (stages & GL_COMPUTE_SHADER_BIT) != 0;
 }
 
+// Each entry point, of one of two extensions and in one of two spellings.
+static const struct proc {
+    const char *extension, *other_extension, *name, *other_name;
+    size_t offset; // in struct gi_gl_ext
+} procs[] = {
+#define AT(field) offsetof(struct gi_gl_ext, field)
+    {"GL_EXT_buffer_storage",          NULL,                    "glBufferStorageEXT",            NULL,                     AT(buffer_storage)       },
+    {"GL_KHR_parallel_shader_compile", NULL,                    "glMaxShaderCompilerThreadsKHR", NULL,
+                                                       AT(compiler_threads)                                                                                                                           },
+    {"GL_KHR_robustness",              "GL_EXT_robustness",     "glGetGraphicsResetStatusKHR",
+                                                       "glGetGraphicsResetStatusEXT",                                                                                        AT(reset_status)         },
+    {"GL_EXT_texture_buffer",          "GL_OES_texture_buffer", "glTexBufferRangeEXT",           "glTexBufferRangeOES",
+                                                       AT(tex_buffer_range)                                                                                                                           },
+    {"GL_KHR_debug",                   NULL,                    "glDebugMessageCallbackKHR",     "glDebugMessageCallback",
+                                                       AT(debug_callback)                                                                                                                             },
+    {"GL_KHR_debug",                   NULL,                    "glObjectLabelKHR",              "glObjectLabel",          AT(object_label)         },
+    {"GL_EXT_disjoint_timer_query",    NULL,                    "glGenQueriesEXT",               NULL,                     AT(gen_queries)          },
+    {"GL_EXT_disjoint_timer_query",    NULL,                    "glDeleteQueriesEXT",            NULL,                     AT(delete_queries)       },
+    {"GL_EXT_disjoint_timer_query",    NULL,                    "glBeginQueryEXT",               NULL,                     AT(begin_query)          },
+    {"GL_EXT_disjoint_timer_query",    NULL,                    "glEndQueryEXT",                 NULL,                     AT(end_query)            },
+    {"GL_EXT_disjoint_timer_query",    NULL,                    "glGetQueryObjectuivEXT",        NULL,                     AT(get_query_uint)       },
+    {"GL_EXT_disjoint_timer_query",    NULL,                    "glGetQueryObjectui64vEXT",      NULL,                     AT(get_query_uint64)     },
+    {"GL_EXT_memory_object_fd",        NULL,                    "glCreateMemoryObjectsEXT",      NULL,                     AT(create_memory_objects)},
+    {"GL_EXT_memory_object_fd",        NULL,                    "glDeleteMemoryObjectsEXT",      NULL,                     AT(delete_memory_objects)},
+    {"GL_EXT_memory_object_fd",        NULL,                    "glBufferStorageMemEXT",         NULL,                     AT(buffer_storage_memory)},
+    {"GL_EXT_memory_object_fd",        NULL,                    "glGetUnsignedBytei_vEXT",       NULL,                     AT(get_unsigned_bytes)   },
+    {"GL_EXT_memory_object_fd",        NULL,                    "glImportMemoryFdEXT",           NULL,                     AT(import_memory_fd)     },
+#undef AT
+};
+
+static void load_proc(struct gi_gl_ext *ext, const struct gi_platform *platform,
+                      const struct proc *row)
+{
+    void (*proc)(void) = NULL;
+    if (gi_gl_ext_has(row->extension) ||
+        (row->other_extension && gi_gl_ext_has(row->other_extension))) {
+        proc = gi_platform_proc(platform, row->name);
+        proc = proc || !row->other_name ? proc : gi_platform_proc(platform, row->other_name);
+    }
+    memcpy((char *)ext + row->offset, &proc, sizeof(proc));
+}
+
 void gi_gl_ext_load(struct gi_gl_ext *ext, const struct gi_platform *platform)
 {
     *ext = (struct gi_gl_ext){.has_subgroups = has_compute_subgroups()};
-    if (gi_gl_ext_has("GL_EXT_buffer_storage")) {
-        ext->buffer_storage =
-            (PFNGLBUFFERSTORAGEEXTPROC)find_proc(platform, "glBufferStorageEXT", NULL);
+    for (size_t i = 0; i < sizeof(procs) / sizeof(procs[0]); i++) {
+        load_proc(ext, platform, &procs[i]);
     }
-    if (gi_gl_ext_has("GL_KHR_parallel_shader_compile")) {
-        ext->compiler_threads = (PFNGLMAXSHADERCOMPILERTHREADSKHRPROC)find_proc(
-            platform, "glMaxShaderCompilerThreadsKHR", NULL);
-    }
-    if (gi_gl_ext_has("GL_KHR_robustness") || gi_gl_ext_has("GL_EXT_robustness")) {
-        ext->reset_status = (PFNGLGETGRAPHICSRESETSTATUSEXTPROC)find_proc(
-            platform, "glGetGraphicsResetStatusKHR", "glGetGraphicsResetStatusEXT");
-    }
-    if (gi_gl_ext_has("GL_EXT_texture_buffer") || gi_gl_ext_has("GL_OES_texture_buffer")) {
-        ext->tex_buffer_range = (PFNGLTEXBUFFERRANGEEXTPROC)find_proc(
-            platform, "glTexBufferRangeEXT", "glTexBufferRangeOES");
-    }
-    if (gi_gl_ext_has("GL_EXT_memory_object") && gi_gl_ext_has("GL_EXT_memory_object_fd")) {
-        load_memory(ext, platform);
-    }
-    if (gi_gl_ext_has("GL_EXT_disjoint_timer_query")) {
-        load_timer(ext, platform);
-    }
-    if (gi_gl_ext_has("GL_KHR_debug")) {
-        load_debug(ext, platform);
+    ext->has_timer = ext->gen_queries && ext->delete_queries && ext->begin_query &&
+                     ext->end_query && ext->get_query_uint && ext->get_query_uint64;
+    if (!ext->create_memory_objects || !ext->delete_memory_objects || !ext->buffer_storage_memory ||
+        !ext->get_unsigned_bytes) {
+        ext->import_memory_fd = NULL;
     }
 }
