@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,11 @@ bool gi_cache_check(const char *folder)
 
 static char *read_stream(FILE *stream, size_t max_size, size_t *size)
 {
+    struct stat status;
+    if (fstat(fileno(stream), &status) == 0 && S_ISREG(status.st_mode) &&
+        (uint64_t)status.st_size < max_size) {
+        max_size = (size_t)status.st_size;
+    }
     char *data = malloc(max_size + 1);
     if (!data) {
         errno = ENOMEM;

@@ -29,9 +29,11 @@ struct gi_dispatch_table {
     const struct gi_program_table *programs; // borrowed
     struct gi_dispatch_table_params params;
     struct gi_dispatch_entry *entries;
-    uint32_t n_entries, capacity;
+    uint32_t n_entries;
+    size_t capacity;
     uint8_t *blocks; // parameter blocks until sealed
-    uint32_t blocks_size, blocks_capacity;
+    uint32_t blocks_size;
+    size_t blocks_capacity;
     struct gi_buffer uniforms; // the same on the GPU
     struct gi_buffer_textures textures;
     struct gi_grid_slot slots[GI_MAX_SLOTS];
@@ -44,7 +46,7 @@ struct gi_dispatch_table {
     bool is_sealed;
 };
 
-// The groups of a grid for n_tokens behind n_past.
+// Counts the groups of a grid for n_tokens behind n_past.
 void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
                    uint32_t count[3]);
 

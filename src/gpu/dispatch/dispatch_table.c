@@ -1,5 +1,6 @@
 #include "gpu/dispatch/dispatch_table.h"
 
+#include "base/array.h"
 #include "gpu/dispatch/dispatch_private.h"
 
 #include <assert.h>
@@ -247,22 +248,6 @@ static bool check_grid(const struct gi_dispatch_table *table, const struct gi_di
     return true;
 }
 
-static bool reserve_entry(struct gi_dispatch_table *table, struct glinfer_error *err)
-{
-    if (table->n_entries < table->capacity) {
-        return true;
-    }
-    uint32_t capacity = table->capacity ? table->capacity * 2 : 64;
-    size_t size = capacity * sizeof(*table->entries);
-    struct gi_dispatch_entry *entries = realloc(table->entries, size);
-    if (!entries) {
-        return gi_error_no_memory(err, size, "a dispatch table");
-    }
-    table->entries = entries;
-    table->capacity = capacity;
-    return true;
-}
-
 // Finds an earlier entry with the same parameters: the layers of a model share theirs.
 static bool find_params(const struct gi_dispatch_table *table, const void *block, uint32_t size,
                         uint32_t *offset)
@@ -299,16 +284,11 @@ static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch
         return true;
     }
     *offset = divide_up(table->blocks_size, alignment) * alignment;
-    if (*offset + MAX_PARAMS_SIZE > table->blocks_capacity) {
-        uint32_t capacity = (*offset + MAX_PARAMS_SIZE) * 2;
-        uint8_t *blocks = realloc(table->blocks, capacity);
-        if (!blocks) {
-            return gi_error_no_memory(err, capacity, "parameter blocks");
-        }
-        memset(blocks + table->blocks_capacity, 0, capacity - table->blocks_capacity);
-        table->blocks = blocks;
-        table->blocks_capacity = capacity;
+    if (!gi_array_grow(&table->blocks, &table->blocks_capacity, *offset + size, 1,
+                       "parameter blocks", err)) {
+        return false;
     }
+    memset(table->blocks + table->blocks_size, 0, *offset - table->blocks_size);
     memcpy(table->blocks + *offset, block, size);
     table->blocks_size = *offset + size;
     return true;
@@ -320,8 +300,9 @@ bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_d
     struct gi_dispatch_entry entry = {.dispatch = *dispatch};
     assert(!table->is_sealed);
     if (!check_ranges(table, dispatch, err) || !check_grid(table, dispatch, err) ||
-        !reserve_entry(table, err) || !choose_slot(table, dispatch, &entry.slot, err) ||
-        !add_textures(table, &entry, err) ||
+        !gi_array_grow(&table->entries, &table->capacity, table->n_entries + 1, sizeof(entry),
+                       "a dispatch table", err) ||
+        !choose_slot(table, dispatch, &entry.slot, err) || !add_textures(table, &entry, err) ||
         !add_params(table, dispatch, &entry.params_offset, err)) {
         return false;
     }

@@ -1,5 +1,6 @@
 #include "gpu/memory/buffer_texture.h"
 
+#include "base/array.h"
 #include "gpu/device/gpu_private.h"
 
 #include <stdlib.h>
@@ -35,22 +36,6 @@ static GLuint make_texture(const struct gi_gpu *gpu, const struct gi_range *rang
     return name;
 }
 
-static bool reserve_item(struct gi_buffer_textures *textures, struct glinfer_error *err)
-{
-    if (textures->count < textures->capacity) {
-        return true;
-    }
-    uint32_t capacity = textures->capacity ? textures->capacity * 2 : 64;
-    size_t size = capacity * sizeof(*textures->items);
-    struct gi_buffer_texture *items = realloc(textures->items, size);
-    if (!items) {
-        return gi_error_no_memory(err, size, "buffer textures");
-    }
-    textures->items = items;
-    textures->capacity = capacity;
-    return true;
-}
-
 bool gi_buffer_textures_find(struct gi_buffer_textures *textures, const struct gi_gpu *gpu,
                              const struct gi_range *range, enum gi_texel texel, GLuint *name,
                              struct glinfer_error *err)
@@ -61,7 +46,8 @@ bool gi_buffer_textures_find(struct gi_buffer_textures *textures, const struct g
             return true;
         }
     }
-    if (!reserve_item(textures, err)) {
+    if (!gi_array_grow(&textures->items, &textures->capacity, textures->count + 1,
+                       sizeof(*textures->items), "buffer textures", err)) {
         return false;
     }
     *name = make_texture(gpu, range, texel);

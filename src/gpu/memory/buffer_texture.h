@@ -14,7 +14,8 @@ struct gi_buffer_texture {
 
 struct gi_buffer_textures {
     struct gi_buffer_texture *items;
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t capacity;
 };
 
 // Sets *name to the texture of a range, an old one where there is one. Fails with NO_MEMORY.

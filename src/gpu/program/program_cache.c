@@ -4,7 +4,6 @@
 #include "gpu/device/gpu_private.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,15 +48,6 @@ void gi_program_cache_key(const struct gi_program_cache *cache, const char *text
     gi_hash_add(key, text, size);
 }
 
-static bool write_path(const struct gi_program_cache *cache, const struct gi_hash *key, char *path,
-                       size_t size)
-{
-    char digits[33];
-    gi_hash_text(key, digits);
-    int length = snprintf(path, size, "%s/%s", cache->dir, digits);
-    return length > 0 && (size_t)length < size;
-}
-
 static struct gi_hash hash_binary(const void *binary, size_t size)
 {
     struct gi_hash hash;
@@ -73,25 +63,17 @@ static bool is_same_hash(const struct gi_hash *a, const struct gi_hash *b)
 
 //-- loading ---------------------------------------------------------------------------------------
 
-// Returns the binary behind a sound header, owned by the caller, or NULL.
-static void *read_binary(FILE *stream, const struct gi_hash *key, struct header *header)
+// True if the file is whole and of this key. Copies its header.
+static bool is_sound(const char *file, size_t size, const struct gi_hash *key,
+                     struct header *header)
 {
-    if (fread(header, sizeof(*header), 1, stream) != 1 ||
-        memcmp(header->magic, magic, sizeof(magic)) != 0 || !is_same_hash(&header->key, key) ||
-        header->size == 0 || header->size > MAX_BINARY_SIZE) {
-        return NULL;
+    if (size <= sizeof(*header)) {
+        return false;
     }
-    void *binary = malloc(header->size);
-    if (!binary) {
-        return NULL;
-    }
-    bool is_whole = fread(binary, header->size, 1, stream) == 1 && fgetc(stream) == EOF;
-    struct gi_hash hash = hash_binary(binary, header->size);
-    if (!is_whole || !is_same_hash(&hash, &header->hash)) {
-        free(binary);
-        return NULL;
-    }
-    return binary;
+    memcpy(header, file, sizeof(*header));
+    const struct gi_hash hash = hash_binary(file + sizeof(*header), size - sizeof(*header));
+    return memcmp(header->magic, magic, sizeof(magic)) == 0 && is_same_hash(&header->key, key) &&
+           header->size == size - sizeof(*header) && is_same_hash(&hash, &header->hash);
 }
 
 static GLuint link_binary(const struct header *header, const void *binary)
@@ -110,24 +92,23 @@ static GLuint link_binary(const struct header *header, const void *binary)
 
 uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_hash *key)
 {
-    char path[1024];
+    char name[33];
     struct header header;
-    if (!cache->dir || !write_path(cache, key, path, sizeof(path))) {
+    size_t size = 0;
+    gi_hash_text(key, name);
+    const size_t max_size = sizeof(header) + MAX_BINARY_SIZE;
+    char *file = cache->dir ? gi_cache_read(cache->dir, name, max_size, &size) : NULL;
+    if (!file && (!cache->dir || errno == ENOENT)) {
         return 0;
     }
-    FILE *stream = fopen(path, "rbe");
-    if (!stream) {
-        return 0;
-    }
-    void *binary = read_binary(stream, key, &header);
-    fclose(stream);
-    GLuint program = binary ? link_binary(&header, binary) : 0;
-    free(binary);
+    const bool is_good = file && is_sound(file, size, key, &header);
+    const GLuint program = is_good ? link_binary(&header, file + sizeof(header)) : 0;
+    free(file);
     if (program == 0 && !is_same_hash(&cache->useless, key)) {
         cache->useless = *key;
         gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_INFO,
-                     "%s is %s; the program is compiled again", path,
-                     binary ? "refused by the driver" : "damaged");
+                     "%s/%s is %s; the program is compiled again", cache->dir, name,
+                     is_good ? "refused by the driver" : "damaged");
     }
     return program;
 }

@@ -26,7 +26,8 @@ struct gi_program {
 struct gi_program_table {
     struct gi_gpu *gpu; // borrowed
     struct gi_program *programs;
-    uint32_t n_programs, capacity;
+    uint32_t n_programs;
+    size_t capacity;
     uint32_t n_built; // the first n_built are
     struct gi_program_cache cache;
     struct gi_program_stats stats;

@@ -1,5 +1,6 @@
 #include "gpu/program/program_table.h"
 
+#include "base/array.h"
 #include "gguf/ggml_type.h"
 #include "gpu/device/gpu_private.h"
 #include "gpu/program/glsl_source.h"
@@ -137,16 +138,9 @@ static void write_label(struct gi_program *program)
 // Returns a new program at the end of the table, otherwise zero; NULL if there is no memory.
 static struct gi_program *append_program(struct gi_program_table *table, struct glinfer_error *err)
 {
-    if (table->n_programs == table->capacity) {
-        uint32_t capacity = table->capacity ? table->capacity * 2 : 16;
-        size_t size = capacity * sizeof(*table->programs);
-        struct gi_program *programs = realloc(table->programs, size);
-        if (!programs) {
-            gi_error_no_memory(err, size, "the table of programs");
-            return NULL;
-        }
-        table->programs = programs;
-        table->capacity = capacity;
+    if (!gi_array_grow(&table->programs, &table->capacity, table->n_programs + 1,
+                       sizeof(*table->programs), "the table of programs", err)) {
+        return NULL;
     }
     struct gi_program *program = &table->programs[table->n_programs++];
     const char *dir = table->gpu->settings->glsl_dir;
