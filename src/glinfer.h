@@ -102,11 +102,6 @@ typedef bool (*glinfer_progress_fn)(void *user, enum glinfer_phase phase, uint64
 
 struct glinfer_device; // an EGL context with its programs; owns no model
 
-// Asks for job[0..size) to be compiled by another process while this one goes on: to start one that opens the same
-// device with the same cache_dir and hands the bytes to glinfer_device_compile, and to return without waiting for
-// it. The bytes live only during the call. False if that cannot be. Must not call back into the library.
-typedef bool (*glinfer_delegate_fn)(void *user, const void *job, size_t size);
-
 struct glinfer_device_params {
     size_t struct_size;
     const char
@@ -117,10 +112,9 @@ struct glinfer_device_params {
                            // "": none
     glinfer_log_fn log;    // NULL: silent
     void *log_user;
-    // For programs that take a driver up to a minute, and make steps faster once they are there. NULL: only
-    // glinfer_session_prepare compiles them, and what it left in the cache is used.
-    glinfer_delegate_fn delegate;
-    void *delegate_user;
+    // Lets sessions have programs compiled that take a driver seconds, by a process of their own that goes on beside
+    // and behind the caller's (glinfer-compile, installed with the library). Later sessions take them from the cache.
+    bool compile_in_background;
 };
 
 static inline void glinfer_device_params_init(struct glinfer_device_params *params)
@@ -166,12 +160,6 @@ GLINFER_API size_t glinfer_device_list(const struct glinfer_device_params *param
 // Opens a device. Fails with NO_DEVICE and every candidate's refusal, INVALID_ARGUMENT, NO_MEMORY.
 GLINFER_API struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
                                                          struct glinfer_error *err);
-// Compiles for the cache what another process asks for, the bytes job[0..size) that its delegate was given, and blocks
-// for as long as the driver takes; true at once where somebody does so already. What the driver refuses twice is noted,
-// and not asked for again until glinfer_device_reset_tuning; so is what ended three processes that compiled it. Fails
-// with INVALID_ARGUMENT (no such bytes, or another version's), IO (nothing can be kept), DRIVER, NO_MEMORY, GPU_LOST.
-GLINFER_API bool glinfer_device_compile(struct glinfer_device *device, const void *job, size_t size,
-                                        struct glinfer_error *err);
 // Fills *info; info->struct_size says how much of it the caller knows.
 GLINFER_API void glinfer_device_describe(const struct glinfer_device *device,
                                          struct glinfer_device_info *info);
@@ -326,14 +314,12 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
     params->struct_size = sizeof(*params);
 }
 
-// Allocates the cache and scratch, and records. A generation compiles what none of its kind did before; after
-// that, decoding allocates and compiles nothing, with one exception: where chains of steps may be faster in one
-// dispatch (GLINFER_DISPATCH_PERSISTENT), a program for that is looked for in the cache, and after a second of
-// decoding another process is asked for it (glinfer_device_params.delegate). It is tried out between two chains, in
-// some milliseconds, and what was found is kept with the compiled programs. Once a session has
-// decoded for five seconds, glinfer_generate takes 0.2 s behind an answer to find out where on the GPU one dispatch runs
-// fastest, and 0.2 s more when the cache holds 1,024 tokens. Fails with OVER_BUDGET, NO_MEMORY, INVALID_ARGUMENT,
-// CANCELLED, DRIVER, GPU_LOST.
+// Allocates the cache and scratch, and records. A generation compiles what none of its kind did before; after that,
+// decoding allocates and compiles nothing. Where a chain of steps may be faster in one dispatch
+// (GLINFER_DISPATCH_PERSISTENT), a generation takes a program for that from the cache before it begins, and tries it out
+// once for each driver and model, in less than a tenth of a second; what was found is kept with the compiled programs.
+// Who compiles it: glinfer_session_prepare, or glinfer_device_params.compile_in_background. Fails with OVER_BUDGET,
+// NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
@@ -344,8 +330,8 @@ GLINFER_API void glinfer_session_destroy(struct glinfer_session **session);
 enum glinfer_dispatch {
     GLINFER_DISPATCH_DIRECT,   // a dispatch a kernel, with grids from the host
     GLINFER_DISPATCH_INDIRECT, // likewise, grids that grow with the context from the GPU
-    // A whole chain in one dispatch, whose groups stay and wait for each other; where tokens are drawn among many (no
-    // top_k, or one over 112) each step up to its logits.
+    // A whole chain in one dispatch, whose groups wait for each other; where tokens are sampled from the whole
+    // vocabulary (no top_k, or one over 112) each step up to its logits.
     GLINFER_DISPATCH_PERSISTENT,
 };
 // Returns "direct", "indirect" or "persistent", "unknown" for any other number.
@@ -431,14 +417,13 @@ GLINFER_API bool glinfer_generate(struct glinfer_session *session,
 struct glinfer_prepared {
     size_t struct_size;
     enum glinfer_dispatch dispatch;
-    // Of a step, when the two were compared; 0: they never were. One dispatch may have become faster since.
-    double ordinary_ns, persistent_ns;
+    // Time of a step by many dispatches and in one, when the two were compared; 0: they never were.
+    double multi_ns, persistent_ns;
 };
-// Does now what would be done while answers go on: compiles, which may take a minute the first time, tries out, and
-// chooses how steps of such generations (n_prompt, 0 for prompts of any length, n_predict, temperature, top_k, n_probs
-// of params) are submitted from then on.
-// For who measures, and who would rather wait before than be slower at first. The session keeps what it holds, and how
-// many tokens that is counts: with many, one dispatch runs elsewhere on the GPU than with few.
+// Compiles all that such generations need (n_prompt, 0 for prompts of any length, n_predict, temperature, top_k, n_probs
+// of params), which may take a minute the first time, tries out how steps are fastest, and chooses how they are submitted
+// from then on. For programs that measure, or that would rather wait before than be slower at first. The session keeps
+// what it holds.
 // params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with CANCELLED, DRIVER,
 // NO_MEMORY, GPU_LOST; where one dispatch cannot be had that is no failure.
 GLINFER_API bool glinfer_session_prepare(struct glinfer_session *session,

@@ -38,3 +38,19 @@ bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const c
     err->message[size] = 0;
     return false;
 }
+
+//-- public ----------------------------------------------------------------------------------------
+
+#define TEXT_OF(x) #x
+#define TEXT(x)    TEXT_OF(x)
+
+const char *glinfer_version(void)
+{
+    return TEXT(GLINFER_VERSION_MAJOR) "." TEXT(GLINFER_VERSION_MINOR) "." TEXT(
+        GLINFER_VERSION_PATCH);
+}
+
+const char *glinfer_status_text(enum glinfer_status status)
+{
+    return gi_status_text(status);
+}

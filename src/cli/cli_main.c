@@ -1,6 +1,5 @@
 // The command `glinfer`: picks the subcommand and reads its flags.
 #include "cli/cli_commands.h"
-#include "cli/common/cli_delegate.h"
 #include "cli/common/cli_device.h"
 #include "cli/common/cli_environment.h"
 #include "cli/common/cli_io.h"
@@ -132,9 +131,6 @@ int main(int argc, char **argv)
     if (command) {
         cli_check_environment();
         return leave(cli_exit_status(run_command(command, argc - 2, words + 2)));
-    }
-    if (strcmp(words[1], CLI_COMPILE_JOB) == 0) {
-        return cli_compile_job(argc - 2, words + 2);
     }
     bool is_done = false;
     if (is_any(words[1], "-h", "--help", "help")) {

@@ -19,15 +19,13 @@ void gi_verdict_format(const struct gi_verdict *verdict, const struct gi_hash *k
     char digits[33];
     gi_hash_text(key, digits);
     snprintf(line, GI_VERDICT_LINE_SIZE,
-             "persistent %s: %s, %" PRIu64 " ns, ordinary %" PRIu64 " ns, taken in %" PRIu64
-             " ns\n",
-             digits, words[verdict->kind], verdict->persistent_ns, verdict->ordinary_ns,
-             verdict->take_ns);
+             "persistent %s: %s, %" PRIu64 " ns, multi-dispatch %" PRIu64 " ns\n", digits,
+             words[verdict->kind], verdict->persistent_ns, verdict->multi_ns);
 }
 
 static bool is_sound(const struct gi_verdict *verdict)
 {
-    const bool is_faster = verdict->persistent_ns < verdict->ordinary_ns;
+    const bool is_faster = verdict->persistent_ns < verdict->multi_ns;
     switch (verdict->kind) {
     case GI_VERDICT_FASTER:
         return is_faster;
@@ -73,8 +71,7 @@ struct gi_verdict gi_verdict_parse(const char *line, const struct gi_hash *key)
     }
     struct gi_verdict verdict = {.kind = find_kind(colon + 2)};
     verdict.persistent_ns = take_number(&at, ", ");
-    verdict.ordinary_ns = take_number(&at, " ns, ordinary ");
-    verdict.take_ns = take_number(&at, " ns, taken in ");
+    verdict.multi_ns = take_number(&at, " ns, multi-dispatch ");
     gi_verdict_format(&verdict, key, again);
     return strcmp(again, line) == 0 && is_sound(&verdict) ? verdict : none;
 }

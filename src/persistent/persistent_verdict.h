@@ -1,9 +1,9 @@
-// What trying a persistent program out has shown (engine/run/persistent_check.h), kept on disk so that the next start
+// What trying a persistent program out has shown (persistent/persistent_check.h), kept on disk so that the next start
 // neither tries nor, where it was refused, compiles it again: a file of one line in the cache's folder "persistent",
 // named by the program's key. It only ever saves time: a file that is missing, damaged or another program's is no
 // verdict. Knows no GL.
-#ifndef GI_ENGINE_PERSISTENT_VERDICT_H
-#define GI_ENGINE_PERSISTENT_VERDICT_H
+#ifndef GI_PERSISTENT_VERDICT_H
+#define GI_PERSISTENT_VERDICT_H
 
 #include "base/hash.h"
 
@@ -15,14 +15,13 @@ enum gi_verdict_kind {
     GI_VERDICT_NONE,
     GI_VERDICT_FASTER,
     GI_VERDICT_SLOWER,
-    GI_VERDICT_WRONG,   // other tokens than ordinary dispatches
+    GI_VERDICT_WRONG,   // other tokens than the multi-dispatch executor
     GI_VERDICT_REFUSED, // the driver does not compile it
 };
 
 struct gi_verdict {
     enum gi_verdict_kind kind;
-    uint64_t ordinary_ns, persistent_ns; // of a step, where they were compared; else 0
-    uint64_t take_ns; // what a session waits that takes the program from the cache; 0: not known
+    uint64_t multi_ns, persistent_ns; // of a step, where they were compared; else 0
 };
 
 // The verdict on the program of this key in a folder; folder may be NULL: nothing is kept.

@@ -1,4 +1,4 @@
-#include "persistent/persistent.h"
+#include "persistent/persistent_executor.h"
 #include "persistent/persistent_private.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// Chains of steps in one dispatch, against ordinary ones: the same tokens, asked for before the first answer; a fault in
+// Chains of steps in one dispatch, against many dispatches: the same tokens, asked for before the first answer; a fault in
 // the middle of an answer that changes no token, a refusal where groups do not run at the same time. On a software
 // renderer a single group does all the work; exits 77 without a device.
 #include "tests/golden/fixture/dispatch_fixture.h"
@@ -23,7 +23,7 @@ static void keys_that_become_many_change_no_token(void **state)
 {
     static const size_t counts[] = {N_LONG, 2 * N_LONG - N_TOKENS, N_LONG};
     static int32_t prompt[2 * N_LONG];
-    struct glinfer_generate_params params = draw_by(0.0F, 40, 0.95F);
+    struct glinfer_generate_params params = sample_by(0.0F, 40, 0.95F);
     struct answer answers[2][3];
     (void)state;
     for (int i = 0; i < 2 * N_LONG; i++) {
@@ -48,16 +48,16 @@ static void keys_that_become_many_change_no_token(void **state)
 // A program takes long to compile: none is made that nobody asked for yet.
 static void what_is_expected_comes_first(void **state)
 {
-    const struct glinfer_generate_params greedy = draw_by(0.0F, 40, 0.95F);
+    const struct glinfer_generate_params greedy = sample_by(0.0F, 40, 0.95F);
     struct answer answer;
     (void)state;
     open_expecting(&last, pick("persistent:1", "persistent"), &greedy);
     assert_non_null(strstr(last.log, "is one dispatch"));
-    assert_null(strstr(last.log, "(drawn)"));
+    assert_null(strstr(last.log, "(sampled, small k)"));
     answer_prompt(&last, 0.0F, true, &answer);
-    assert_null(strstr(last.log, "(drawn)"));
+    assert_null(strstr(last.log, "(sampled, small k)"));
     answer_prompt(&last, 1.0F, true, &answer);
-    assert_non_null(strstr(last.log, "(drawn)"));
+    assert_non_null(strstr(last.log, "(sampled, small k)"));
     close_setup(&last);
 }
 

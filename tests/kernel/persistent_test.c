@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "gpu/device/settings.h"
 #include "gpu/dispatch/step_state.h"
-#include "persistent/persistent.h"
+#include "persistent/persistent_executor.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
@@ -244,9 +244,18 @@ static struct gi_persistent *make(struct fixture *f, uint32_t n_groups, uint32_t
     return make_of(f, record(f), &params);
 }
 
+// Submits steps, at most `most` a dispatch.
+static void run_steps(struct fixture *f, struct gi_persistent *persistent, uint32_t n,
+                      uint32_t most)
+{
+    const struct gi_chain chain = {.n_tokens = 1, .n_steps = n, .step_ns = 1, .budget_ns = most};
+    check(gi_executor_submit(gi_persistent_executor(persistent), &chain, &f->err), &f->err);
+}
+
 static uint32_t read_fault(struct fixture *f, const struct gi_persistent *persistent)
 {
-    const struct gi_range range = gi_persistent_fault(persistent);
+    const struct gi_range range =
+        gi_executor_fault(gi_persistent_executor((struct gi_persistent *)persistent));
     uint32_t fault = 0;
     check(gi_buffer_read(range.buffer, f->gpu, range.offset, &fault, sizeof(fault), &f->err),
           &f->err);
@@ -263,8 +272,7 @@ static void one_dispatch_does_what_replays_do(void **state)
         struct gi_persistent *persistent = make(f, counts[i], 1u << 17);
         check(persistent != NULL, &f->err);
         reset(f, UINT32_MAX);
-        gi_persistent_replay(persistent, 3, false); // and on, in a second dispatch
-        gi_persistent_replay(persistent, N_STEP - 3, true);
+        run_steps(f, persistent, N_STEP, 3); // and on, in a second dispatch
         read_data(f, found);
         assert_int_equal(read_fault(f, persistent), 0);
         assert_memory_equal(found, expected, sizeof(found));
@@ -286,7 +294,7 @@ static void any_table_can_be_walked(void **state)
             make_of(f, record_labelled(f, counts[i], has_labels), &params);
         check(persistent != NULL, &f->err);
         reset(f, UINT32_MAX);
-        gi_persistent_replay(persistent, 2, false);
+        run_steps(f, persistent, 2, 2);
         read_data(f, found);
         assert_memory_equal(found, expected, sizeof(found));
         gi_persistent_destroy(persistent);
@@ -369,8 +377,8 @@ static void a_dispatch_ends_when_done(void **state)
     struct gi_persistent *persistent = make(f, 1, 1u << 17);
     check(persistent != NULL, &f->err);
     reset(f, 4);
-    gi_persistent_replay(persistent, N_STEP, false);
-    gi_persistent_replay(persistent, N_STEP, false);
+    run_steps(f, persistent, N_STEP, N_STEP);
+    run_steps(f, persistent, N_STEP, N_STEP);
     read_data(f, found);
     assert_memory_equal(found, expected, sizeof(found));
     gi_persistent_destroy(persistent);
@@ -398,7 +406,7 @@ static void a_program_is_looked_for_before_it_is_built(void **state)
     assert_int_equal(capability, 0);
     check(gi_persistent_build(persistent, NULL, NULL, &f->err), &f->err);
     reset(f, UINT32_MAX);
-    gi_persistent_replay(persistent, N_STEP, false);
+    run_steps(f, persistent, N_STEP, N_STEP);
     read_data(f, found);
     assert_memory_equal(found, expected, sizeof(found));
     gi_persistent_destroy(persistent);
@@ -470,10 +478,10 @@ static void a_fault_stops_all_that_follows(void **state)
     struct gi_persistent *persistent = make(f, 1, 0);
     check(persistent != NULL, &f->err);
     reset(f, UINT32_MAX);
-    gi_persistent_replay(persistent, 1, false);
+    run_steps(f, persistent, 1, 1);
     assert_int_equal(read_fault(f, persistent), 1);
     read_data(f, before);
-    gi_persistent_replay(persistent, N_STEP, false);
+    run_steps(f, persistent, N_STEP, N_STEP);
     read_data(f, found);
     assert_memory_equal(found, before, sizeof(found));
     gi_persistent_destroy(persistent);

@@ -1,8 +1,8 @@
 // What a session prepares before an answer, on a real context: all that the answer needs, and what it does not need is
 // in nobody's way. Exit status 77 where there is no device.
-#include "engine/run/session_persistent.h"
-#include "engine/run/session_tables.h"
+#include "engine/run/upgrades.h"
 #include "ops/sample/sample_top.h"
+#include "persistent/persistent_upgrade.h"
 #include "tests/golden/fixture/tiny_model.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -83,11 +83,11 @@ static void a_program_that_is_refused_fails_no_answer_without_it(void **state)
     const struct glinfer_generate_params params = ask(4);
     struct glinfer_error err = {0};
     uint32_t index;
-    must(gi_program_table_request_source(f->session->recorder.programs, "bad.comp", bad, NULL, 0,
-                                         &index, &err),
+    must(gi_program_table_request_source(f->session->tables.recorder.programs, "bad.comp", bad,
+                                         NULL, 0, &index, &err),
          &err);
     must(glinfer_generate(f->session, &params, NULL, &err), &err);
-    assert_int_equal(gi_program_name(f->session->recorder.programs, index), 0);
+    assert_int_equal(gi_program_name(f->session->tables.recorder.programs, index), 0);
 }
 
 //-- what is needed --------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ static void a_program_that_is_refused_fails_no_answer_without_it(void **state)
 static bool note_ready(void *user, const struct glinfer_token *token)
 {
     struct fixture *f = user;
-    f->ready = f->ready ? f->ready : f->session->ready;
+    f->ready = f->ready ? f->ready : f->session->tables.ready;
     (void)token;
     return true;
 }
@@ -109,8 +109,8 @@ static void nothing_is_compiled_in_the_middle_of_an_answer(void **state)
     params.on_token = note_ready;
     params.token_user = f;
     must(glinfer_generate(f->session, &params, NULL, &err), &err);
-    assert_true(f->ready & gi_session_step_bit(GI_STEP_END_ARGMAX));
-    assert_int_equal(f->session->ready, f->ready);
+    assert_true(f->ready & gi_tables_step_bit(GI_STEP_END_ARGMAX));
+    assert_int_equal(f->session->tables.ready, f->ready);
 }
 
 static void preparing_compiles_all_that_an_answer_needs(void **state)
@@ -119,9 +119,9 @@ static void preparing_compiles_all_that_an_answer_needs(void **state)
     struct glinfer_error err = {0};
     const struct glinfer_generate_params params = ask(8);
     must(glinfer_session_prepare(f->session, &params, NULL, &err), &err);
-    const uint32_t ready = f->session->ready;
+    const uint32_t ready = f->session->tables.ready;
     must(glinfer_generate(f->session, &params, NULL, &err), &err);
-    assert_int_equal(f->session->ready, ready);
+    assert_int_equal(f->session->tables.ready, ready);
 }
 
 //-- how steps end ---------------------------------------------------------------------------------
@@ -139,9 +139,9 @@ static void draws_in_small_groups_end_by_dispatches_of_their_own(void **state)
     }
     wish->mode = GI_PERSISTENT_BACKGROUND;
     wish->params.group_size = 128;
-    assert_int_equal(gi_session_choose_end(f->session, &drawn), GI_STEP_END_TOP);
+    assert_int_equal(gi_tables_choose_end(&f->session->tables, &drawn), GI_STEP_END_TOP);
     wish->params.group_size = 64;
-    assert_int_equal(gi_session_choose_end(f->session, &drawn), GI_STEP_END_MANY);
+    assert_int_equal(gi_tables_choose_end(&f->session->tables, &drawn), GI_STEP_END_MANY);
     *wish = own;
 }
 
@@ -177,9 +177,9 @@ static void steps_that_are_given_up_leave_no_counter(void **state)
 {
     struct fixture *f = *state;
     struct gi_gpu *gpu = f->session->model->device->gpu;
-    const struct gi_attention_scratch *scratch = &f->session->graph.attention;
-    const struct gi_logits *logits = &f->session->graph.logits;
-    const uint32_t n = 4 * f->session->kv_cache[0].n_head;
+    const struct gi_attention_scratch *scratch = &f->session->tables.graph.attention;
+    const struct gi_logits *logits = &f->session->tables.graph.logits;
+    const uint32_t n = 4 * f->session->sequence.cache[0].n_head;
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
     assert_true(scratch->counter + n <= scratch->partial);
@@ -187,7 +187,7 @@ static void steps_that_are_given_up_leave_no_counter(void **state)
     assert_zero(gpu, &logits->range, logits->top, 1); // as a session begins
     spoil(gpu, &scratch->range, scratch->counter, n);
     spoil(gpu, &logits->range, logits->top, 1);
-    must(gi_session_drop_persistent(f->session, &err), &err);
+    must(gi_upgrades_give_up(f->session, &err), &err);
     assert_zero(gpu, &scratch->range, scratch->counter, n);
     assert_zero(gpu, &logits->range, logits->top, 1);
     gi_gpu_leave(gpu, &saved);
@@ -211,11 +211,11 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
     must(session != NULL, &err);
     struct gi_gpu *gpu = tiny.model->device->gpu;
     struct gi_platform_saved saved;
-    uint64_t step_ns;
     must(gi_gpu_enter(gpu, &saved, &err), &err);
-    gi_session_recall_dispatch(session, GI_STEP_END_ARGMAX, &step_ns);
-    assert_non_null(session->persistent[GI_STEP_END_ARGMAX].made);
-    const struct gi_hash key = *gi_persistent_key(session->persistent[GI_STEP_END_ARGMAX].made);
+    gi_upgrades_recall(session, GI_STEP_END_ARGMAX, NULL, NULL);
+    const struct gi_hash *found = gi_upgrade_key(session->upgrades[GI_STEP_END_ARGMAX]);
+    assert_non_null(found);
+    const struct gi_hash key = *found;
     gi_gpu_leave(gpu, &saved);
     glinfer_session_destroy(&session);
     tiny_model_close(&tiny);

@@ -1,8 +1,8 @@
 # cmake -D SOURCE=<top> -P check_layers.cmake
 #
 # Holds every #include line to the table below: code is included leftwards only,
-#     base -> platform -> gpu -> persistent -> ops -> graph -> models -> engine -> cli
-# with gguf, quant, jinja and tokenizer beside the GPU layers. A row is a folder and what it may include;
+#     base -> platform -> gpu -> ops -> graph -> models -> engine -> cli
+# with gguf, quant, jinja and tokenizer beside the GPU layers, and persistent between gpu and engine. A row is a folder and what it may include;
 # glinfer.h is free to all. File names of C code are unique in the tree, too.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
@@ -20,7 +20,7 @@ set(may_src/tokenizer base jinja tokenizer)
 set(may_glsl glsl)
 set(may_src/gpu base platform gpu glsl)
 set(may_src/persistent base platform gpu persistent)
-set(may_src/ops base platform gpu persistent quant ops glsl)
+set(may_src/ops base platform gpu quant ops glsl)
 set(may_src/graph base platform gpu quant gguf ops graph)
 set(may_models base platform gpu quant gguf ops graph models)
 set(may_src/engine ${any})

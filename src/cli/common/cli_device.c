@@ -1,7 +1,5 @@
 #include "cli/common/cli_device.h"
 
-#include "cli/common/cli_delegate.h"
-
 const char *const cli_cache_types[] = {"f16", "f32", "q8_0", NULL};
 const char *const cli_precisions[] = {"auto", "f32", "f16", NULL};
 
@@ -12,8 +10,7 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
     params->allow_software = true;
     params->log = cli_log;
     params->log_user = (void *)&flags->is_verbose;
-    params->delegate = cli_delegate;
-    params->delegate_user = (void *)&flags->device;
+    params->compile_in_background = true;
 }
 
 // Notes the exit status of a device that cannot be had: wrong usage if its name is that of none.

@@ -120,7 +120,7 @@ static void print_prepared(const struct tune *tune)
                glinfer_dispatch_name(prepared->dispatch));
         if (prepared->persistent_ns > 0) {
             printf(", %.1f us a token in one dispatch, %.1f us in many",
-                   prepared->persistent_ns / 1e3, prepared->ordinary_ns / 1e3);
+                   prepared->persistent_ns / 1e3, prepared->multi_ns / 1e3);
         }
         printf("\n");
     }
@@ -157,7 +157,7 @@ static bool print_json(const struct tune *tune)
         STATS(n_measured),    STATS(n_changed), CLI_JSON_AS("file", glinfer_tune_stats, path),
     };
     static const struct cli_json_field times[] = {
-        CLI_JSON(glinfer_prepared, ordinary_ns),
+        CLI_JSON(glinfer_prepared, multi_ns),
         CLI_JSON(glinfer_prepared, persistent_ns),
     };
     cJSON *object = cJSON_CreateObject();

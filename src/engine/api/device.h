@@ -14,12 +14,11 @@ struct glinfer_device {
     struct gi_program_table *programs; // shared by all sessions
     struct gi_tuning *tuning;          // what was measured here before, for sessions to record with
     struct gi_tuning_file tuning_file;
-    char *cache_folder;           // of programs; owned; NULL: there is none
-    char *verdict_folder;         // of persistent programs; owned; NULL: none is kept
-    glinfer_delegate_fn delegate; // has programs compiled elsewhere; NULL: none are
-    void *delegate_user;
-    uint64_t decode_ns; // that all sessions spent on decode steps so far
-    uint32_t n_models;  // that live
+    char *cache_folder;   // of programs; owned; NULL: there is none
+    char *verdict_folder; // of persistent programs; owned; NULL: none is kept
+    char *cache_dir;      // as glinfer_device_params.cache_dir; owned; NULL: the default
+    bool may_compile;     // programs in the background
+    uint32_t n_models;    // that live
 };
 
 #endif

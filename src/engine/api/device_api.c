@@ -10,20 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_OF(x) #x
-#define TEXT(x)    TEXT_OF(x)
-
-const char *glinfer_version(void)
-{
-    return TEXT(GLINFER_VERSION_MAJOR) "." TEXT(GLINFER_VERSION_MINOR) "." TEXT(
-        GLINFER_VERSION_PATCH);
-}
-
-const char *glinfer_status_text(enum glinfer_status status)
-{
-    return gi_status_text(status);
-}
-
 // A copy of what the caller knows of its params; the rest is zero.
 static struct glinfer_device_params take_params(const struct glinfer_device_params *params)
 {
@@ -89,8 +75,13 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
                         struct glinfer_error *err)
 {
     device->log = (struct gi_log){params->log, params->log_user};
-    device->delegate = params->delegate;
-    device->delegate_user = params->delegate_user;
+    device->may_compile = params->compile_in_background;
+    if (params->cache_dir) {
+        device->cache_dir = strdup(params->cache_dir);
+        if (!device->cache_dir) {
+            return gi_error_no_memory(err, strlen(params->cache_dir), "a device");
+        }
+    }
     const struct gi_platform_params platform = {.device = params->device,
                                                 .allow_software = params->allow_software,
                                                 .debug = params->debug,
@@ -119,6 +110,7 @@ static void close_device(struct glinfer_device *device)
     }
     gi_tuning_destroy(device->tuning);
     gi_tuning_file_finish(&device->tuning_file);
+    free(device->cache_dir);
     free(device->cache_folder);
     free(device->verdict_folder);
     gi_gpu_destroy(device->gpu);

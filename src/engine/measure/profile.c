@@ -1,8 +1,7 @@
 // glinfer_profile: the same tables that glinfer_generate replays, with a timer around each dispatch.
 // Wall and host times come from runs without the timer, which costs time of its own.
 #include "base/clock.h"
-#include "engine/run/session_persistent.h"
-#include "engine/run/session_tables.h"
+#include "engine/run/upgrades.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,29 +40,18 @@ struct profile {
 
 static struct gi_gpu *gpu_of(const struct profile *profile)
 {
-    return profile->session->model->device->gpu;
+    return gi_session_gpu(profile->session);
 }
 
 //-- submitting a set ------------------------------------------------------------------------------
 
-static bool write_range(const struct profile *profile, enum gi_session_range range,
-                        const void *data, uint64_t size)
-{
-    const struct gi_range *target = &profile->session->ranges[range];
-    return gi_buffer_write((struct gi_buffer *)target->buffer, gpu_of(profile), target->offset,
-                           data, size, profile->err);
-}
-
 static bool write_state(const struct profile *profile, uint32_t n_past, uint32_t n_tokens)
 {
+    struct gi_runner *runner = &profile->session->runner;
     const struct gi_step_state state = {
-        .n_past = n_past,
-        .n_tokens = n_tokens,
-        .epoch = ++profile->session->epoch,
-        .max_steps = UINT32_MAX,
-        .top_p = 1.0F,
-    };
-    return write_range(profile, GI_SESSION_STATE, &state, sizeof(state));
+        .n_past = n_past, .n_tokens = n_tokens, .max_steps = UINT32_MAX, .top_p = 1.0F};
+    gi_runner_begin(runner);
+    return gi_runner_write(runner, &state, profile->err);
 }
 
 static void add_spans(struct profile *profile, const struct gi_dispatch_table *table,
@@ -89,10 +77,26 @@ static void replay_table(struct profile *profile, struct gi_dispatch_table *tabl
     }
 }
 
-// Returns the table of a step, which is ready.
+// Returns the list of a greedy step, which is ready.
 static struct gi_dispatch_table *step_table(const struct profile *profile)
 {
-    return gi_session_step(profile->session, GI_STEP_END_ARGMAX, NULL);
+    return gi_multi_executor_list(
+        gi_tables_step(&profile->session->tables, GI_STEP_END_ARGMAX, NULL));
+}
+
+// Returns the list of a prompt's batch; NULL with what making it ready fails with.
+static struct gi_dispatch_table *prompt_table(const struct profile *profile, uint32_t n_tokens)
+{
+    const struct gi_executor *executor =
+        gi_tables_prompt(&profile->session->tables, n_tokens, profile->err);
+    return executor ? gi_multi_executor_list(executor) : NULL;
+}
+
+// Returns the list of a prompt's end, which is ready.
+static struct gi_dispatch_table *prompt_end_table(const struct profile *profile)
+{
+    return gi_multi_executor_list(
+        gi_tables_prompt_end(&profile->session->tables, GI_STEP_END_ARGMAX, NULL));
 }
 
 static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_timer *timer)
@@ -112,7 +116,7 @@ static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_ti
 // Tokens of the batch behind the first tokens of a prompt.
 static uint32_t next_batch(const struct profile *profile, uint32_t n_tokens, uint32_t done)
 {
-    const uint32_t most = profile->session->n_batch;
+    const uint32_t most = profile->session->tables.n_batch;
     return n_tokens - done < most ? n_tokens - done : most;
 }
 
@@ -126,26 +130,19 @@ static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_
                                          .n_tokens = count,
                                          .flush_interval = PROMPT_FLUSH,
                                          .timer = timer};
-        struct gi_dispatch_table *table = gi_session_prompt(session, count, profile->err);
+        struct gi_dispatch_table *table = prompt_table(profile, count);
         if (!table ||
-            !write_range(profile, GI_SESSION_TOKENS, profile->tokens + done,
-                         count * sizeof(profile->tokens[0])) ||
+            !gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
+                            profile->tokens + done, count * sizeof(profile->tokens[0]),
+                            profile->err) ||
             !write_state(profile, replay.n_past, count)) {
             return false;
         }
         replay_table(profile, table, &replay);
     }
     const struct gi_replay end = {.n_past = profile->params.depth, .n_tokens = 1, .timer = timer};
-    replay_table(profile, session->prompt_end[GI_STEP_END_ARGMAX], &end);
+    replay_table(profile, prompt_end_table(profile), &end);
     return true;
-}
-
-static bool check_cancel(const struct profile *profile)
-{
-    if (!atomic_exchange(&profile->session->is_cancelled, false)) {
-        return true;
-    }
-    return gi_error_set(profile->err, GLINFER_STATUS_CANCELLED, "the profile was cancelled");
 }
 
 // Runs n steps, or a prompt of n tokens, and waits for them; *ns is the host's time of it all.
@@ -158,7 +155,7 @@ static bool run_set(struct profile *profile, bool is_prompt, uint32_t n, struct 
         gi_timer_reset(timer);
     }
     const bool ok =
-        check_cancel(profile) &&
+        gi_session_check_cancel(profile->session, "the profile", profile->err) &&
         (is_prompt ? submit_prompt(profile, n, timer) : submit_steps(profile, n, timer)) &&
         gi_gpu_finish(gpu_of(profile), profile->err);
     *ns = gi_clock_ns() - begin;
@@ -171,8 +168,9 @@ static bool run_set(struct profile *profile, bool is_prompt, uint32_t n, struct 
 static bool warm_up(struct profile *profile)
 {
     enum { WARM_NS = 50000000, MOST = 64 };
-    const uint32_t n_prompt = profile->params.n_prompt, n_few = profile->session->n_few;
-    const uint32_t most = n_few < WARM_TOKENS ? WARM_TOKENS : n_few + 1; // by the kernels of many
+    const uint32_t n_prompt = profile->params.n_prompt, n_small = profile->session->tables.n_small;
+    const uint32_t most =
+        n_small < WARM_TOKENS ? WARM_TOKENS : n_small + 1; // by the kernels of many
     const uint32_t n = n_prompt > most ? most : n_prompt > 0 ? n_prompt : 1;
     uint64_t total = 0, ns = 0;
     if (!run_set(profile, n_prompt > 0, n, NULL, &ns)) {
@@ -190,7 +188,7 @@ static bool warm_up(struct profile *profile)
 // Steps, at most `most`, that keep a submission to the session's budget.
 static uint32_t choose_steps(const struct profile *profile, uint32_t left, uint32_t most)
 {
-    const uint64_t fit = profile->session->budget_ns / (profile->run_ns + 1);
+    const uint64_t fit = profile->session->runner.budget_ns / (profile->run_ns + 1);
     const uint32_t n = fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
     return n < left ? n : left;
 }
@@ -402,25 +400,23 @@ static void report(const struct profile *profile)
 
 static bool prepare(const struct profile *profile)
 {
-    struct glinfer_session *session = profile->session;
+    struct gi_tables *tables = &profile->session->tables;
     const uint32_t n_prompt = profile->params.n_prompt;
-    uint32_t tables = gi_session_step_bit(GI_STEP_END_ARGMAX);
+    uint32_t lists = gi_tables_step_bit(GI_STEP_END_ARGMAX);
     if (n_prompt > 0) { // of one token as of two: no step here
-        tables |= gi_session_choose_tables(session, GI_STEP_END_ARGMAX, n_prompt > 1 ? n_prompt : 2,
-                                           true);
+        lists |= gi_tables_choose(tables, GI_STEP_END_ARGMAX, n_prompt > 1 ? n_prompt : 2, true);
     }
-    return gi_session_prepare(session, tables, NULL, NULL, profile->err);
+    return gi_tables_prepare(tables, lists, NULL, NULL, profile->err);
 }
 
-// Dispatches of a prompt; 0 on failure.
+// Returns the dispatches of a prompt; 0 on failure.
 static uint32_t count_prompt(const struct profile *profile)
 {
-    struct glinfer_session *session = profile->session;
     const uint32_t n_tokens = profile->params.n_prompt;
-    uint32_t n = gi_dispatch_table_count(session->prompt_end[GI_STEP_END_ARGMAX]);
-    for (uint32_t done = 0; done < n_tokens; done += session->n_batch) {
+    uint32_t n = gi_dispatch_table_count(prompt_end_table(profile));
+    for (uint32_t done = 0; done < n_tokens; done += profile->session->tables.n_batch) {
         const struct gi_dispatch_table *table =
-            gi_session_prompt(session, next_batch(profile, n_tokens, done), profile->err);
+            prompt_table(profile, next_batch(profile, n_tokens, done));
         if (!table) {
             return 0;
         }
@@ -480,20 +476,20 @@ static bool check_fit(const struct profile *profile)
 {
     const struct glinfer_profile_params *params = &profile->params;
     const uint64_t n = params->n_prompt > 0 ? params->n_prompt : params->n_runs;
-    if (params->depth + n <= profile->session->n_ctx) {
+    if (params->depth + n <= profile->session->sequence.n_ctx) {
         return true;
     }
     return gi_error_set(profile->err, GLINFER_STATUS_CONTEXT_FULL,
                         "%llu tokens at a depth of %u do not fit the context of %u",
-                        (unsigned long long)n, params->depth, profile->session->n_ctx);
+                        (unsigned long long)n, params->depth, profile->session->sequence.n_ctx);
 }
 
 static void recall_dispatch(struct profile *profile)
 {
-    uint64_t step_ns;
+    uint64_t persistent_ns;
     profile->stats.dispatch =
-        gi_session_recall_dispatch(profile->session, GI_STEP_END_ARGMAX, &step_ns);
-    profile->stats.persistent_ns = (double)step_ns;
+        gi_upgrades_recall(profile->session, GI_STEP_END_ARGMAX, NULL, &persistent_ns);
+    profile->stats.persistent_ns = (double)persistent_ns;
 }
 
 static bool run_profile(struct profile *profile)

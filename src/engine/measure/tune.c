@@ -166,7 +166,7 @@ uint32_t gi_tune_step_replays(const struct gi_tune *tune)
     const uint32_t n = fits > MAX_REPLAYS   ? MAX_REPLAYS
                        : fits < MIN_REPLAYS ? MIN_REPLAYS
                                             : (uint32_t)fits;
-    return n < tune->session->n_ctx ? n : tune->session->n_ctx;
+    return n < tune->session->sequence.n_ctx ? n : tune->session->sequence.n_ctx;
 }
 
 static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables[2])
@@ -316,7 +316,7 @@ static bool allocate(struct gi_tune *tune)
 
 static void release(struct gi_tune *tune)
 {
-    tune->session->recorder = tune->recorder;
+    tune->session->tables.recorder = tune->recorder;
     gi_tune_clock_finish(&tune->clock);
     gi_program_table_destroy(tune->programs);
     gi_tuning_destroy(tune->trial);
@@ -329,12 +329,12 @@ static bool write_tokens(struct gi_tune *tune)
 {
     uint32_t tokens[GI_MAX_BATCH];
     const uint32_t n_vocab = tune->session->model->hparams.n_vocab;
-    const struct gi_range *range = &tune->session->ranges[GI_SESSION_TOKENS];
-    for (uint32_t i = 0; i < tune->session->n_batch; i++) {
+    const struct gi_range *range = &tune->session->tables.ranges[GI_SESSION_TOKENS];
+    for (uint32_t i = 0; i < tune->session->tables.n_batch; i++) {
         tokens[i] = (i * 2654435761u >> 8) % n_vocab;
     }
-    return gi_buffer_write((struct gi_buffer *)range->buffer, gi_tune_gpu(tune), range->offset,
-                           tokens, tune->session->n_batch * sizeof(tokens[0]), tune->err);
+    return gi_runner_fill(&tune->session->runner, range, tokens,
+                          tune->session->tables.n_batch * sizeof(tokens[0]), tune->err);
 }
 
 // Builds the step and takes what it needs to be timed.
@@ -380,13 +380,13 @@ static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step)
 static bool run_tune(struct gi_tune *tune)
 {
     const enum gi_batch_form batch_form = gi_gpu_batch_form(gi_tune_gpu(tune));
-    tune->recorder = tune->session->recorder;
+    tune->recorder = tune->session->tables.recorder;
     // What cannot be kept is not worth measuring.
     bool ok = gi_tuning_file_check(&tune->session->model->device->tuning_file, tune->err) &&
               allocate(tune);
-    tune->session->recorder.programs = tune->programs;
-    tune->session->recorder.tuning = tune->trial;
-    tune->session->recorder.sites = tune->known;
+    tune->session->tables.recorder.programs = tune->programs;
+    tune->session->tables.recorder.tuning = tune->trial;
+    tune->session->tables.recorder.sites = tune->known;
     struct gi_dispatch_table *step = ok ? gi_tune_record(tune, false) : NULL;
     ok = step && measure(tune, step) && keep(tune);
     gi_dispatch_table_destroy(step);

@@ -31,7 +31,7 @@ static bool build_form(struct gi_tune *tune, enum gi_batch_form form,
 static bool compare(struct gi_tune *tune, struct gi_dispatch_table *lane,
                     struct gi_dispatch_table *split, bool *is_split)
 {
-    const uint32_t n_batch = tune->session->n_batch;
+    const uint32_t n_batch = tune->session->tables.n_batch;
     struct gi_tune_run run = {.n_tokens = n_batch < MOST_TOKENS ? n_batch : MOST_TOKENS, .n = 1};
     double ns[2] = {0};
     for (int round = 0; round < 2 && ns[1] <= 1.5 * ns[0]; round++) {

@@ -20,10 +20,10 @@ struct output {
 static struct gi_range output_range(const struct gi_tune *tune, bool is_prompt)
 {
     const struct glinfer_session *session = tune->session;
-    const struct gi_rows *x = &session->graph.x;
-    struct gi_range range = session->ranges[is_prompt ? GI_SESSION_X : GI_SESSION_LOGITS];
+    const struct gi_rows *x = &session->tables.graph.x;
+    struct gi_range range = session->tables.ranges[is_prompt ? GI_SESSION_X : GI_SESSION_LOGITS];
     if (is_prompt) {
-        range.offset += (uint64_t)(session->n_batch - 1) * x->stride * sizeof(float);
+        range.offset += (uint64_t)(session->tables.n_batch - 1) * x->stride * sizeof(float);
     }
     range.size = (is_prompt ? session->model->hparams.n_embd : session->model->hparams.n_vocab) *
                  sizeof(float);
@@ -33,7 +33,7 @@ static struct gi_range output_range(const struct gi_tune *tune, bool is_prompt)
 // Steps before the one that is looked at: a first one attends to its own key alone, whatever q and k are.
 static uint32_t count_before(const struct gi_tune *tune)
 {
-    const uint32_t n_ctx = tune->session->n_ctx;
+    const uint32_t n_ctx = tune->session->sequence.n_ctx;
     return n_ctx > 8 ? 8 : n_ctx - 1;
 }
 
@@ -50,11 +50,11 @@ static bool run(struct gi_tune *tune, const struct gi_tune_site *site,
     const struct gi_tune_run once = {
         .table = table,
         .n_past = site->is_prompt ? 0 : count_before(tune),
-        .n_tokens = site->is_prompt ? tune->session->n_batch : 1,
+        .n_tokens = site->is_prompt ? tune->session->tables.n_batch : 1,
         .n = 1,
     };
     const struct gi_range range = output_range(tune, site->is_prompt);
-    const struct gi_range state = tune->session->ranges[GI_SESSION_STATE];
+    const struct gi_range state = tune->session->tables.ranges[GI_SESSION_STATE];
     double ns;
     output->n = (uint32_t)(range.size / sizeof(float));
     output->values = malloc(range.size);

@@ -12,7 +12,7 @@ enum {
 
 static struct gi_gpu *gpu_of(const struct gi_tune_clock *clock)
 {
-    return clock->session->model->device->gpu;
+    return gi_session_gpu(clock->session);
 }
 
 //-- arithmetic ------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
     const uint64_t size = gi_gpu_class(gpu_of(clock))->burst_bytes;
     const struct gi_dispatch_table_params params = {0};
     struct gi_arena_slot slot;
-    struct gi_recorder recorder = clock->session->recorder;
+    struct gi_recorder recorder = clock->session->tables.recorder;
     gi_arena_init(&clock->arena, size, gi_arena_alignment(gi_gpu_limits(gpu_of(clock))));
     if (!gi_arena_add(&clock->arena, size, &slot, err) ||
         !gi_arena_allocate(&clock->arena, gpu_of(clock), "burst", err)) {
@@ -115,16 +115,11 @@ void gi_tune_clock_finish(struct gi_tune_clock *clock)
 static bool write_state(const struct gi_tune_clock *clock, const struct gi_tune_run *run,
                         struct glinfer_error *err)
 {
+    struct gi_runner *runner = &clock->session->runner;
     const struct gi_step_state state = {
-        .n_past = run->n_past,
-        .n_tokens = run->n_tokens,
-        .epoch = ++clock->session->epoch,
-        .max_steps = UINT32_MAX,
-        .top_p = 1.0F,
-    };
-    const struct gi_range *range = &clock->session->ranges[GI_SESSION_STATE];
-    return gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(clock), range->offset, &state,
-                           sizeof(state), err) &&
+        .n_past = run->n_past, .n_tokens = run->n_tokens, .max_steps = UINT32_MAX, .top_p = 1.0F};
+    gi_runner_begin(runner);
+    return gi_runner_write(runner, &state, err) &&
            gi_dispatch_table_prime(run->table, run->n_past, run->n_tokens, err);
 }
 
@@ -140,17 +135,11 @@ static void submit(const struct gi_tune_run *run)
     }
 }
 
-static bool check_cancel(const struct gi_tune_clock *clock, struct glinfer_error *err)
-{
-    return !atomic_exchange(&clock->session->is_cancelled, false) ||
-           gi_error_set(err, GLINFER_STATUS_CANCELLED, "tuning was cancelled");
-}
-
 // The burst outlasts the submission of what is timed, so that the GPU never waits for the host in it.
 static bool run_once(struct gi_tune_clock *clock, const struct gi_tune_run *run, uint64_t *ns,
                      enum gi_timer_status *status, struct glinfer_error *err)
 {
-    if (!check_cancel(clock, err) || !write_state(clock, run, err)) {
+    if (!gi_session_check_cancel(clock->session, "tuning", err) || !write_state(clock, run, err)) {
         return false;
     }
     gi_timer_reset(clock->timer);
@@ -212,7 +201,8 @@ bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *r
                         struct glinfer_error *err)
 {
     submit_burst(clock, 1);
-    if (!check_cancel(clock, err) || !gi_gpu_finish(gpu_of(clock), err)) {
+    if (!gi_session_check_cancel(clock->session, "tuning", err) ||
+        !gi_gpu_finish(gpu_of(clock), err)) {
         return false;
     }
     const uint64_t begin = gi_clock_ns();

@@ -12,7 +12,7 @@
 
 struct gi_gpu *gi_tune_gpu(const struct gi_tune *tune)
 {
-    return tune->session->model->device->gpu;
+    return gi_session_gpu(tune->session);
 }
 
 const struct gi_tuning_site *gi_tune_known(const struct gi_tune *tune,
@@ -40,8 +40,8 @@ static void drop_table(struct gi_tune_candidate *candidate)
 
 struct gi_dispatch_table *gi_tune_record(struct gi_tune *tune, bool is_prompt)
 {
-    return is_prompt ? gi_session_record_prompt(tune->session, tune->err)
-                     : gi_session_record_step(tune->session, GI_STEP_END_ARGMAX, tune->err);
+    return is_prompt ? gi_tables_record_prompt(&tune->session->tables, tune->err)
+                     : gi_tables_record_step(&tune->session->tables, GI_STEP_END_ARGMAX, tune->err);
 }
 
 // Records with the candidate's shape and, for all else, the trial's.
@@ -147,7 +147,7 @@ static struct gi_tune_run make_run(const struct gi_tune *tune, const struct gi_t
     return (struct gi_tune_run){
         .table = table,
         .site = site->is_whole ? 0 : site->number,
-        .n_tokens = site->is_prompt ? tune->session->n_batch : 1,
+        .n_tokens = site->is_prompt ? tune->session->tables.n_batch : 1,
         .n = site->n,
     };
 }
@@ -184,7 +184,7 @@ bool gi_tune_survey_site(struct gi_tune *tune, struct gi_tune_site *site,
                          struct gi_dispatch_table *table)
 {
     const double least_ns = tune->clock.is_waiting ? 10e6 : site->is_whole ? 5e6 : 2e6;
-    const uint32_t n_ctx = tune->session->n_ctx;
+    const uint32_t n_ctx = tune->session->sequence.n_ctx;
     const uint32_t most = !site->is_prompt && n_ctx < MOST_REPLAYS ? n_ctx : MOST_REPLAYS;
     site->n = 1;
     for (int i = 0; i < 2; i++) { // the first one may compile, or wake what slept

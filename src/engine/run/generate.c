@@ -3,8 +3,7 @@
 #include "engine/run/generate.h"
 
 #include "base/clock.h"
-#include "engine/run/session_persistent.h"
-#include "engine/run/session_tables.h"
+#include "engine/run/upgrades.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -13,12 +12,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-bool gi_generation_check_cancel(const struct gi_generation *run)
+static bool check_cancel(const struct gi_generation *run)
 {
-    if (!atomic_exchange(&run->session->is_cancelled, false)) {
-        return true;
-    }
-    return gi_error_set(run->err, GLINFER_STATUS_CANCELLED, "the generation was cancelled");
+    return gi_session_check_cancel(run->session, "the generation", run->err);
 }
 
 //-- delivery ------------------------------------------------------------------------------------
@@ -31,27 +27,6 @@ static bool is_stop_id(const struct gi_generation *run, uint32_t id)
         }
     }
     return false;
-}
-
-// The sentinel: an entry that does not hold what was expected was never written.
-static bool check_entry(const struct gi_generation *run, const struct gi_ring_entry *entry,
-                        uint32_t step)
-{
-    if (entry->epoch != run->session->epoch || entry->step != step || entry->status == 0) {
-        return gi_error_set(run->err, GLINFER_STATUS_GPU_LOST,
-                            "the GPU did not finish step %u (found step %u of generation %u, "
-                            "expected generation %u): it was probably reset",
-                            step, entry->step, entry->epoch, run->session->epoch);
-    }
-    if (entry->status != GI_RING_STATUS_OK ||
-        entry->token >= run->session->model->hparams.n_vocab) {
-        return gi_error_set(run->err, GLINFER_STATUS_GPU_FAULT,
-                            "the GPU computed something impossible at step %u: %s (token %u)", step,
-                            entry->status == GI_RING_STATUS_NAN ? "a logit that is not a number"
-                                                                : "a token out of range",
-                            entry->token);
-    }
-    return true;
 }
 
 static void finish(struct gi_generation *run, enum glinfer_stop stop)
@@ -83,7 +58,7 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     const struct gi_tokenizer *tokenizer = run->session->model->tokenizer.core;
     const int32_t id = (int32_t)entry->token;
     run->stats->predicted_n++;
-    run->session->pending = id;
+    run->session->sequence.pending = id;
     if (is_stop_id(run, entry->token)) {
         finish(run, GLINFER_STOP_EOS);
         return;
@@ -107,82 +82,56 @@ static uint32_t last_place(const struct gi_generation *run)
     return run->base + run->n_submitted - 1;
 }
 
-static void learn_time(struct gi_generation *run, const struct gi_chain *chain)
+static void learn_time(struct gi_generation *run, const struct gi_landing *landing)
 {
     const uint64_t now = gi_clock_ns();
-    if (chain->first == 0) {
+    if (landing->first == 0) {
         run->first_ns = now;
     } else {
-        const uint64_t time = now - run->last_ns;
-        run->session->step_ns = time / chain->n_steps;
-        run->session->decode_ns += time;
-        run->session->model->device->decode_ns += time;
+        run->session->runner.step_ns = (now - run->last_ns) / landing->n_steps;
     }
     run->last_ns = now;
 }
 
-// Makes the step behind the last token that was delivered the next one; no chain is in flight.
-static bool resume(struct gi_generation *run)
+// Drops the chains behind one that its executor gave up, which did nothing, and goes on by many dispatches from the last
+// token that was delivered.
+static bool recover(struct gi_generation *run, const struct gi_landing *landing)
 {
     struct glinfer_session *session = run->session;
-    const uint32_t n_past = last_place(run);
-    session->epoch++;
-    run->step = NULL;
-    return gi_generation_write_state(run, (uint32_t)session->pending, n_past, 1) &&
-           gi_generation_take_step(run, n_past);
-}
-
-// A persistent chain was given up, and those behind it did nothing: they are dropped, and ordinary ones go
-// on from the last token that was delivered.
-static bool recover(struct gi_generation *run, const struct gi_chain *chain)
-{
-    struct glinfer_session *session = run->session;
-    for (; run->n_chains > 0; run->n_chains--) {
-        const uint32_t slot =
-            (run->next_chain + GI_CHAINS_IN_FLIGHT - run->n_chains) % GI_CHAINS_IN_FLIGHT;
-        if (!gi_readback_wait(&session->readbacks[slot], gi_generation_gpu(run), run->err)) {
-            return false;
-        }
-    }
     gi_log_write(gi_gpu_log(gi_generation_gpu(run)), GLINFER_LOG_WARN,
                  "a chain of steps in one dispatch was given up at step %u: its groups did not run "
                  "together; the session goes on without",
-                 chain->first);
-    run->n_submitted = chain->first;
-    return gi_session_drop_persistent(session, run->err) && resume(run);
-}
-
-static bool is_faulty(const struct gi_chain *chain, const struct gi_ring_entry *entries)
-{
-    uint32_t fault = 0;
-    if (chain->is_persistent) {
-        memcpy(&fault, entries + chain->n_steps, sizeof(fault));
+                 landing->first);
+    run->n_submitted = landing->first;
+    if (!gi_runner_drop(&session->runner, run->err) || !gi_upgrades_give_up(session, run->err)) {
+        return false;
     }
-    return fault != 0;
+    gi_runner_begin(&session->runner);
+    run->step = gi_upgrades_step(session, run->end, run->err);
+    return run->step &&
+           gi_generation_write_state(run, (uint32_t)session->sequence.pending, last_place(run), 1);
 }
 
 // Waits for the oldest chain and delivers its tokens.
 static bool take_chain(struct gi_generation *run)
 {
-    const uint32_t slot =
-        (run->next_chain + GI_CHAINS_IN_FLIGHT - run->n_chains) % GI_CHAINS_IN_FLIGHT;
-    const struct gi_chain chain = run->chains[slot];
-    const struct gi_ring_entry *entries =
-        gi_readback_wait(&run->session->readbacks[slot], gi_generation_gpu(run), run->err);
-    if (!entries) {
+    struct glinfer_session *session = run->session;
+    struct gi_landing landing;
+    if (!gi_runner_take(&session->runner, &landing, run->err)) {
         return false;
     }
-    run->n_chains--;
-    if (is_faulty(&chain, entries)) {
-        return recover(run, &chain);
+    if (landing.is_faulty) {
+        return recover(run, &landing);
     }
-    learn_time(run, &chain);
-    for (uint32_t i = 0; i < chain.n_steps && !run->is_finished; i++) {
-        if (!check_entry(run, &entries[i], chain.first + i)) {
+    learn_time(run, &landing);
+    for (uint32_t i = 0; i < landing.n_steps && !run->is_finished; i++) {
+        const struct gi_ring_entry *entry = &landing.entries[i];
+        if (!gi_runner_check_entry(&session->runner, entry, landing.first + i,
+                                   session->model->hparams.n_vocab, run->err)) {
             return false;
         }
-        run->session->n_past = run->base + chain.first + i;
-        deliver(run, &entries[i]);
+        session->sequence.n_past = run->base + landing.first + i;
+        deliver(run, entry);
     }
     return true;
 }
@@ -218,14 +167,14 @@ static bool check_params(const struct glinfer_session *session,
 static bool check_fit(const struct glinfer_session *session, size_t n_prompt,
                       struct glinfer_error *err)
 {
-    const size_t room = session->n_ctx - session->n_past;
+    const size_t room = session->sequence.n_ctx - session->sequence.n_past;
     if (n_prompt <= room) {
         return true;
     }
     return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
                         "the prompt has %zu tokens, the context of %u has room for %zu: shorten "
                         "it or ask for a larger context",
-                        n_prompt, session->n_ctx, room);
+                        n_prompt, session->sequence.n_ctx, room);
 }
 
 // The prompt with the token that is pending in front; freed by the caller.
@@ -233,7 +182,7 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
                                const struct glinfer_generate_params *params, uint32_t *n,
                                struct glinfer_error *err)
 {
-    const size_t n_pending = session->pending != GI_NO_TOKEN;
+    const size_t n_pending = session->sequence.pending != GI_NO_TOKEN;
     const size_t total = params->n_prompt + n_pending;
     if (!check_fit(session, total, err)) {
         return NULL;
@@ -245,7 +194,7 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
         return NULL;
     }
     if (n_pending) {
-        tokens[0] = (uint32_t)session->pending;
+        tokens[0] = (uint32_t)session->sequence.pending;
     }
     for (size_t i = 0; i < params->n_prompt; i++) {
         tokens[n_pending + i] = (uint32_t)params->prompt[i];
@@ -257,7 +206,7 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
 // The last token needs no place in the cache.
 static uint32_t count_steps(const struct gi_generation *run)
 {
-    const uint32_t room = run->session->n_ctx - run->base + 1;
+    const uint32_t room = run->session->sequence.n_ctx - run->base + 1;
     const int32_t wanted = run->params->n_predict;
     return wanted < 0 || (uint32_t)wanted > room ? room : (uint32_t)wanted;
 }
@@ -268,53 +217,33 @@ static uint32_t count_in_flight(const struct gi_generation *run)
     return gi_gpu_platform(gi_generation_gpu(run))->is_software ? 1 : GI_CHAINS_IN_FLIGHT;
 }
 
-// Between two chains, which takes some milliseconds, once.
-static bool try_persistent(struct gi_generation *run)
-{
-    struct glinfer_session *session = run->session;
-    if (!gi_session_try_persistent(session, run->end, last_place(run), (uint32_t)session->pending,
-                                   run->err) ||
-        !resume(run)) {
-        return false;
-    }
-    run->last_ns = gi_clock_ns();
-    return true;
-}
-
 // Submits a chain or takes one: whichever comes next.
 static bool advance(struct gi_generation *run)
 {
-    if (gi_session_wants_trial(run->session, run->end, last_place(run))) {
-        return run->n_chains > 0 ? take_chain(run) : try_persistent(run);
-    }
-    if (run->n_chains == count_in_flight(run) || run->n_submitted == run->max_steps) {
-        return take_chain(run);
-    }
-    if (!gi_generation_submit_chain(run)) {
-        return false;
-    }
-    gi_session_attend_persistent(run->session, run->end);
-    return true;
+    const bool is_full = run->session->runner.n_flights == count_in_flight(run);
+    return is_full || run->n_submitted == run->max_steps ? take_chain(run)
+                                                         : gi_generation_submit_chain(run);
 }
 
 static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
-    if (!gi_generation_check_cancel(run) || !gi_generation_submit_prompt(run, tokens)) {
+    if (!check_cancel(run) || !gi_generation_submit_prompt(run, tokens)) {
         return false;
     }
-    session->pending = GI_NO_TOKEN;
-    session->n_past = run->base;
+    session->sequence.pending = GI_NO_TOKEN;
+    session->sequence.n_past = run->base;
     if (run->params->n_predict == 0) { // the token is thrown away
-        const struct gi_ring_entry *entry =
-            gi_readback_wait(&session->readbacks[0], gi_generation_gpu(run), run->err);
-        return entry && check_entry(run, entry, 0);
+        struct gi_landing landing;
+        return gi_runner_take(&session->runner, &landing, run->err) &&
+               gi_runner_check_entry(&session->runner, landing.entries, 0,
+                                     session->model->hparams.n_vocab, run->err);
     }
     while (!run->is_finished) {
         if (!advance(run)) {
             return false;
         }
-        if (!run->is_finished && !gi_generation_check_cancel(run)) {
+        if (!run->is_finished && !check_cancel(run)) {
             return false;
         }
     }
@@ -335,7 +264,7 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
 {
     struct glinfer_stats *stats = run->stats;
     const struct gi_dispatch_table *step =
-        run->step ? run->step : gi_session_recorded_step(run->session, run->end);
+        gi_tables_step_list(&run->session->tables, run->end, NULL);
     const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
     stats->prompt_n = run->n_prompt;
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
@@ -343,8 +272,10 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
     stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_generation_gpu(run)) - waits_before);
     stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
     stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
-    stats->n_past = run->session->n_past;
-    stats->dispatch = gi_session_dispatch(run->session, run->end);
+    stats->n_past = run->session->sequence.n_past;
+    stats->dispatch = run->step                                     ? run->step->class->dispatch
+                      : step && gi_dispatch_table_is_indirect(step) ? GLINFER_DISPATCH_INDIRECT
+                                                                    : GLINFER_DISPATCH_DIRECT;
     stats->peak_memory = peak_memory();
 }
 
@@ -359,17 +290,19 @@ struct glinfer_generate_params gi_generation_params(const struct glinfer_generat
 }
 
 // Compiles what no generation needed before.
-static bool prepare(const struct gi_generation *run)
+static bool prepare(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
-    const uint32_t tables =
-        gi_session_choose_tables(session, run->end, run->n_prompt, run->max_steps > 1);
-    const bool is_new_kind = session->ready != 0 && (tables & ~session->ready) != 0;
-    return gi_session_prepare(session, tables, run->params->progress, run->params->progress_user,
-                              run->err) &&
-           gi_session_record(session, gi_session_step_bit(run->end), run->err) &&
-           (!is_new_kind || gi_session_prepare_rest(session, run->err)) &&
-           gi_session_prepare_persistent(session, run->end, run->params, run->err);
+    struct gi_tables *tables = &session->tables;
+    const bool has_steps = run->max_steps > 1;
+    const uint32_t lists = gi_tables_choose(tables, run->end, run->n_prompt, has_steps);
+    const bool is_new_kind = tables->ready != 0 && (lists & ~tables->ready) != 0;
+    return gi_tables_prepare(tables, lists, run->params->progress, run->params->progress_user,
+                             run->err) &&
+           gi_tables_step_list(tables, run->end, run->err) &&
+           (!is_new_kind || gi_tables_prepare_rest(tables, run->err)) &&
+           (!has_steps || gi_upgrades_prepare(session, run->end, false, run->params->progress,
+                                              run->params->progress_user, run->err));
 }
 
 static bool generate(struct gi_generation *run, const uint32_t *tokens)
@@ -377,10 +310,9 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     struct glinfer_session *session = run->session;
     const struct glinfer_generate_params *params = run->params;
     struct gi_platform_saved saved;
-    run->base = session->n_past + run->n_prompt;
+    run->base = session->sequence.n_past + run->n_prompt;
     run->max_steps = count_steps(run);
-    run->end = gi_session_choose_end(session, params);
-    session->epoch++;
+    run->end = gi_tables_choose_end(&session->tables, params);
     if (!gi_text_stream_init(&run->text, params->stop, params->n_stop, session->max_token_size,
                              run->err)) {
         return false;
@@ -389,8 +321,13 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
         return false;
     }
     const uint64_t waits = gi_gpu_wait_count(gi_generation_gpu(run));
-    const bool ok = prepare(run) && run_to_end(run, tokens);
+    bool ok = prepare(run);
+    gi_runner_begin(&session->runner);
+    ok = ok && run_to_end(run, tokens);
     fill_stats(run, waits);
+    if (ok) {
+        gi_upgrades_request(session, run->end);
+    }
     gi_gpu_leave(gi_generation_gpu(run), &saved);
     return ok;
 }

@@ -6,11 +6,6 @@
 #include "engine/api/text_stream.h"
 #include "engine/run/session.h"
 
-struct gi_chain {
-    uint32_t first, n_steps; // steps of the generation
-    bool is_persistent;
-};
-
 struct gi_generation {
     struct glinfer_session *session;
     const struct glinfer_generate_params *params;
@@ -18,14 +13,12 @@ struct gi_generation {
     struct glinfer_stats *stats;
     struct gi_text_stream text;
     enum gi_step_end end;
-    uint32_t n_prompt;    // tokens to process, a pending one included
-    uint32_t base;        // n_past after the prompt
-    uint32_t max_steps;   // tokens at most
-    uint32_t n_submitted; // steps
-    uint32_t n_delivered; // tokens
-    struct gi_chain chains[GI_CHAINS_IN_FLIGHT];
-    uint32_t n_chains, next_chain;  // in flight; the slot that the next one takes
-    struct gi_dispatch_table *step; // of the latest step; borrowed from session
+    uint32_t n_prompt;        // tokens to process, a pending one included
+    uint32_t base;            // n_past after the prompt
+    uint32_t max_steps;       // tokens at most
+    uint32_t n_submitted;     // steps
+    uint32_t n_delivered;     // tokens
+    struct gi_executor *step; // of decode steps, borrowed; NULL: not asked for yet
     // Of the clock: the call, the first token, the latest chain's end.
     uint64_t start_ns, first_ns, last_ns;
     bool is_finished;
@@ -33,18 +26,14 @@ struct gi_generation {
 
 static inline struct gi_gpu *gi_generation_gpu(const struct gi_generation *run)
 {
-    return run->session->model->device->gpu;
+    return gi_session_gpu(run->session);
 }
 
 // A copy of what the caller knows of its params, which may be NULL; the rest is zero.
 struct glinfer_generate_params gi_generation_params(const struct glinfer_generate_params *params);
-// False with CANCELLED if that was asked for, once.
-bool gi_generation_check_cancel(const struct gi_generation *run);
-// Writes step_state for a step of n_tokens at n_past.
+// Writes step_state for a step of n_tokens at n_past, token being what it begins with.
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);
-// Takes up the table of decode steps if that was not done yet, its grids primed for n_past keys.
-bool gi_generation_take_step(struct gi_generation *run, uint32_t n_past);
 // Submits the batches of the prompt, and the first chain: the token that the prompt itself gives.
 bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens);
 // Submits the next chain of decode steps.

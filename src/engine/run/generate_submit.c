@@ -1,19 +1,11 @@
 // What a generation submits: batches of the prompt, then chains of decode steps (engine/run/generate.h).
 #include "base/clock.h"
 #include "engine/run/generate.h"
-#include "engine/run/session_persistent.h"
+#include "engine/run/upgrades.h"
 
 #include <assert.h>
 
 //-- step_state ----------------------------------------------------------------------------------
-
-static bool write_range(const struct gi_generation *run, enum gi_session_range range,
-                        const void *data, uint64_t size)
-{
-    const struct gi_range *target = &run->session->ranges[range];
-    return gi_buffer_write((struct gi_buffer *)target->buffer, gi_generation_gpu(run),
-                           target->offset, data, size, run->err);
-}
 
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens)
@@ -25,7 +17,6 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
         .n_past = n_past,
         .n_tokens = n_tokens,
         .step = run->n_submitted,
-        .epoch = session->epoch,
         .max_steps = run->max_steps,
         .n_stop = session->n_stop_ids,
         .seed_lo = (uint32_t)params->seed,
@@ -40,38 +31,20 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
     for (uint32_t i = 0; i < session->n_stop_ids; i++) {
         state.stop[i] = (uint32_t)session->stop_ids[i];
     }
-    return write_range(run, GI_SESSION_STATE, &state, sizeof(state));
+    return gi_runner_write(&run->session->runner, &state, run->err);
 }
 
 //-- chains --------------------------------------------------------------------------------------
 
-// Asks for the ring's entries of a chain that was submitted.
-static bool close_chain(struct gi_generation *run, uint32_t n_steps,
-                        const struct gi_persistent *persistent)
+// Submits n_steps from n_past on, the first of which is the next of the answer.
+static bool submit(struct gi_generation *run, struct gi_executor *executor, uint32_t n_past,
+                   uint32_t n_steps)
 {
-    struct gi_readback *readback = &run->session->readbacks[run->next_chain];
-    const struct gi_range *ring = &run->session->ranges[GI_SESSION_RING];
-    const uint32_t begin = run->n_submitted % GI_RING_SLOTS;
-    const uint32_t left = GI_RING_SLOTS - begin;
-    const uint32_t head = n_steps < left ? n_steps : left;
-    const uint64_t entry = sizeof(struct gi_ring_entry);
-    gi_readback_begin(readback);
-    gi_readback_add(readback, gi_generation_gpu(run), ring->buffer, ring->offset + begin * entry,
-                    head * entry);
-    if (head < n_steps) {
-        gi_readback_add(readback, gi_generation_gpu(run), ring->buffer, ring->offset,
-                        (n_steps - head) * entry);
-    }
-    if (persistent) {
-        const struct gi_range fault = gi_persistent_fault(persistent);
-        gi_readback_add(readback, gi_generation_gpu(run), fault.buffer, fault.offset, fault.size);
-    }
-    if (!gi_readback_end(readback, gi_generation_gpu(run), run->err)) {
+    const struct gi_chain chain = {.n_past = n_past, .n_tokens = 1, .n_steps = n_steps};
+    if (!executor ||
+        !gi_runner_submit(&run->session->runner, executor, &chain, run->n_submitted, run->err)) {
         return false;
     }
-    run->chains[run->next_chain] = (struct gi_chain){run->n_submitted, n_steps, persistent};
-    run->next_chain = (run->next_chain + 1) % GI_CHAINS_IN_FLIGHT;
-    run->n_chains++;
     run->n_submitted += n_steps;
     if (n_steps > run->stats->chain_length) {
         run->stats->chain_length = n_steps;
@@ -87,7 +60,8 @@ static uint32_t choose_length(const struct gi_generation *run)
     const struct glinfer_session *session = run->session;
     uint64_t length = session->chain_length;
     if (length == 0) {
-        length = session->step_ns ? session->budget_ns / session->step_ns : 1;
+        const struct gi_runner *runner = &session->runner;
+        length = runner->step_ns ? runner->budget_ns / runner->step_ns : 1;
         length = length < 1 ? 1 : length > LONGEST ? LONGEST : length;
     }
     const uint32_t left = run->max_steps - run->n_submitted;
@@ -96,33 +70,12 @@ static uint32_t choose_length(const struct gi_generation *run)
     return length < left ? (uint32_t)length : left;
 }
 
-bool gi_generation_take_step(struct gi_generation *run, uint32_t n_past)
-{
-    struct gi_dispatch_table *step = gi_session_step(run->session, run->end, run->err);
-    if (!step || step == run->step) {
-        return step != NULL;
-    }
-    run->step = step;
-    return gi_dispatch_table_prime(step, n_past, 1, run->err);
-}
-
 bool gi_generation_submit_chain(struct gi_generation *run)
 {
-    struct gi_persistent *persistent = gi_session_persistent(run->session, run->end);
-    const uint32_t n_steps = choose_length(run);
-    if (persistent) {
-        gi_session_replay_persistent(run->session, run->end, n_steps);
-        return close_chain(run, n_steps, persistent);
+    if (!run->step) {
+        run->step = gi_upgrades_step(run->session, run->end, run->err);
     }
-    const uint32_t n_past = run->base + run->n_submitted - 1;
-    if (!gi_generation_take_step(run, n_past)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < n_steps; i++) {
-        const struct gi_replay replay = {.n_past = n_past + i, .n_tokens = 1};
-        gi_dispatch_table_replay(run->step, &replay);
-    }
-    return close_chain(run, n_steps, NULL);
+    return submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run));
 }
 
 //-- the prompt ----------------------------------------------------------------------------------
@@ -133,16 +86,16 @@ static uint32_t choose_batch(const struct gi_generation *run)
 {
     const uint32_t first = gi_gpu_class(gi_generation_gpu(run))->first_batch;
     const struct glinfer_session *session = run->session;
-    uint64_t most = session->n_batch;
+    uint64_t most = session->tables.n_batch;
     if (session->prompt_token_ns > 0) {
         const uint64_t n_long =
             3ull * session->model->hparams.n_layer; // dispatches that share the time
-        const uint64_t fit = session->budget_ns * n_long / session->prompt_token_ns;
+        const uint64_t fit = session->runner.budget_ns * n_long / session->prompt_token_ns;
         most = fit < most ? fit : most;
     } else if (first > 0 && first < most) {
         most = first;
     }
-    const uint64_t least = session->n_batch < 8 ? session->n_batch : 8;
+    const uint64_t least = session->tables.n_batch < 8 ? session->tables.n_batch : 8;
     return (uint32_t)(most < least ? least : most);
 }
 
@@ -153,7 +106,7 @@ static bool report_prompt(const struct gi_generation *run, uint32_t done)
         !params->progress(params->progress_user, GLINFER_PHASE_PROMPT, done, run->n_prompt)) {
         return gi_error_set(run->err, GLINFER_STATUS_CANCELLED, "the generation was cancelled");
     }
-    return gi_generation_check_cancel(run);
+    return gi_session_check_cancel(run->session, "the generation", run->err);
 }
 
 // Waits for the batch before the last one, and learns from its time.
@@ -175,17 +128,17 @@ static bool throttle(struct gi_generation *run, uint32_t index, uint32_t n_token
 
 // Dispatches between flushes, so that a submission keeps to the budget: some kernels' watchdogs count
 // per submission.
-static uint32_t choose_flush(const struct gi_generation *run, const struct gi_dispatch_table *table,
+static uint32_t choose_flush(const struct gi_generation *run, const struct gi_executor *executor,
                              uint32_t n_tokens)
 {
     enum { FIRST = 9 };
     const struct glinfer_session *session = run->session;
     const uint64_t batch_ns = session->prompt_token_ns * n_tokens;
-    const uint64_t count = gi_dispatch_table_count(table);
+    const uint64_t count = gi_dispatch_table_count(gi_multi_executor_list(executor));
     if (batch_ns == 0) {
         return FIRST;
     }
-    const uint64_t fit = count * session->budget_ns / batch_ns;
+    const uint64_t fit = count * session->runner.budget_ns / batch_ns;
     return fit < 1 ? 1 : fit > count ? (uint32_t)count : (uint32_t)fit;
 }
 
@@ -193,16 +146,17 @@ static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint
                          uint32_t count)
 {
     struct glinfer_session *session = run->session;
-    struct gi_dispatch_table *table = gi_session_prompt(session, count, run->err);
-    const struct gi_replay replay = {.n_past = session->n_past + done,
-                                     .n_tokens = count,
-                                     .flush_interval = table ? choose_flush(run, table, count) : 0};
-    if (!table || !write_range(run, GI_SESSION_TOKENS, tokens + done, count * sizeof(tokens[0])) ||
-        !gi_generation_write_state(run, 0, replay.n_past, count)) {
-        return false;
-    }
-    gi_dispatch_table_replay(table, &replay);
-    return true;
+    struct gi_executor *executor = gi_tables_prompt(&session->tables, count, run->err);
+    const struct gi_chain chain = {.n_past = session->sequence.n_past + done,
+                                   .n_tokens = count,
+                                   .n_steps = 1,
+                                   .flush_interval =
+                                       executor ? choose_flush(run, executor, count) : 0};
+    return executor &&
+           gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
+                          tokens + done, count * sizeof(tokens[0]), run->err) &&
+           gi_generation_write_state(run, 0, chain.n_past, count) &&
+           gi_runner_run(&session->runner, executor, &chain, run->err);
 }
 
 static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
@@ -246,19 +200,12 @@ static void drop_fences(struct gi_generation *run)
 bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
-    struct gi_replay replay = {.n_past = session->n_past, .n_tokens = 1};
+    const uint32_t n_past = session->sequence.n_past;
     if (run->n_prompt == 1) {
-        if (!gi_generation_take_step(run, session->n_past) ||
-            !gi_generation_write_state(run, tokens[0], session->n_past, 1)) {
-            return false;
-        }
-        gi_dispatch_table_replay(run->step, &replay);
-        return close_chain(run, 1, NULL);
+        return gi_generation_write_state(run, tokens[0], n_past, 1) &&
+               submit(run, gi_tables_step(&session->tables, run->end, run->err), n_past, 1);
     }
     const bool ok = submit_batches(run, tokens);
     drop_fences(run);
-    if (ok) {
-        gi_dispatch_table_replay(session->prompt_end[run->end], &replay);
-    }
-    return ok && close_chain(run, 1, NULL);
+    return ok && submit(run, gi_tables_prompt_end(&session->tables, run->end, run->err), n_past, 1);
 }

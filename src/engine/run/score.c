@@ -20,19 +20,21 @@ enum score_range {
 struct gi_scorer {
     struct gi_arena arena;
     struct gi_range ranges[SCORE_RANGE_COUNT];
-    struct gi_dispatch_table *table;
+    struct gi_executor *executor;
+    struct gi_readback readback;
     uint32_t n_rows; // tokens of a batch
 };
 
 static struct gi_gpu *gpu_of(const struct glinfer_session *session)
 {
-    return session->model->device->gpu;
+    return gi_session_gpu(session);
 }
 
 void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu)
 {
     if (scorer) {
-        gi_dispatch_table_destroy(scorer->table);
+        gi_executor_destroy(scorer->executor);
+        gi_readback_finish(&scorer->readback, gpu);
         gi_arena_finish(&scorer->arena, gpu);
         free(scorer);
     }
@@ -50,7 +52,7 @@ static uint32_t choose_rows(const struct glinfer_session *session)
 {
     const uint32_t fit = MAX_LOGITS_BYTES / (logits_stride(session) * (uint32_t)sizeof(float));
     uint32_t n_rows = fit < MAX_ROWS ? fit : MAX_ROWS;
-    n_rows = n_rows < session->n_batch ? n_rows : session->n_batch;
+    n_rows = n_rows < session->tables.n_batch ? n_rows : session->tables.n_batch;
     return n_rows > 0 ? n_rows : 1;
 }
 
@@ -82,22 +84,27 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
 {
     const struct glinfer_model *model = session->model;
     const struct gi_hparams *hparams = &model->hparams;
-    struct gi_graph *graph = &session->graph;
-    const struct gi_dispatch_table_params params = {.state = session->step_buffers.state};
+    struct gi_graph *graph = &session->tables.graph;
+    const struct gi_dispatch_table_params params = {.state = session->runner.state};
     const struct gi_rows logits = {scorer->ranges[SCORE_LOGITS], logits_stride(session), false};
     struct gi_recorder recorder = {.gpu = gpu_of(session), .programs = model->device->programs};
-    scorer->table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
-    recorder.table = scorer->table;
-    return scorer->table &&
-           gi_graph_norm_rows(graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
-                              &graph->norm, err) &&
-           gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f,
-                      &logits, err) &&
-           gi_op_logprob(&recorder, &logits, hparams->n_vocab, hparams->logit_scale,
-                         hparams->logit_softcap, scorer->ranges[SCORE_TARGETS],
-                         scorer->ranges[SCORE_RESULT], err) &&
-           gi_program_table_build(recorder.programs, NULL, NULL, err) &&
-           gi_dispatch_table_seal(scorer->table, err);
+    recorder.table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
+    if (!recorder.table ||
+        !gi_graph_norm_rows(graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
+                            &graph->norm, err) ||
+        !gi_op_gemm(&recorder, "output", model->weights.output, &graph->norm, false, 1.0f, &logits,
+                    err) ||
+        !gi_op_logprob(&recorder, &logits, hparams->n_vocab, hparams->logit_scale,
+                       hparams->logit_softcap, scorer->ranges[SCORE_TARGETS],
+                       scorer->ranges[SCORE_RESULT], err) ||
+        !gi_program_table_build(recorder.programs, NULL, NULL, err) ||
+        !gi_dispatch_table_seal(recorder.table, err)) {
+        gi_dispatch_table_destroy(recorder.table);
+        return false;
+    }
+    scorer->executor = gi_multi_executor_create(recorder.table, err);
+    return scorer->executor &&
+           gi_readback_init(&scorer->readback, recorder.gpu, scorer->n_rows * sizeof(float), err);
 }
 
 static bool open_scorer(struct glinfer_session *session, struct glinfer_error *err)
@@ -120,37 +127,31 @@ static bool open_scorer(struct glinfer_session *session, struct glinfer_error *e
 
 //-- scoring ---------------------------------------------------------------------------------------
 
-static bool write_to(const struct glinfer_session *session, const struct gi_range *range,
-                     const void *data, uint64_t size, struct glinfer_error *err)
-{
-    return gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(session), range->offset, data,
-                           size, err);
-}
-
 // Processes ids[0..n) at n_past; targets[i] is the id that follows ids[i].
 static bool submit(struct glinfer_session *session, const int32_t *ids, const int32_t *targets,
                    uint32_t n, struct glinfer_error *err)
 {
+    enum { FLUSH = 9 };
     const struct gi_scorer *scorer = session->scorer;
-    struct gi_dispatch_table *table = gi_session_prompt(session, n, err);
-    const struct gi_step_state state = {.n_past = session->n_past, .n_tokens = n};
-    const struct gi_replay replay = {.n_past = session->n_past, .n_tokens = n, .flush_interval = 9};
-    if (!table ||
-        !write_to(session, &session->ranges[GI_SESSION_TOKENS], ids, n * sizeof(ids[0]), err) ||
-        !write_to(session, &session->ranges[GI_SESSION_STATE], &state, sizeof(state), err) ||
-        !write_to(session, &scorer->ranges[SCORE_TARGETS], targets, n * sizeof(ids[0]), err)) {
-        return false;
-    }
-    gi_dispatch_table_replay(table, &replay);
-    gi_dispatch_table_replay(scorer->table, &replay);
-    return true;
+    struct gi_runner *runner = &session->runner;
+    struct gi_executor *prompt = gi_tables_prompt(&session->tables, n, err);
+    const struct gi_step_state state = {.n_past = session->sequence.n_past, .n_tokens = n};
+    const struct gi_chain chain = {
+        .n_past = state.n_past, .n_tokens = n, .n_steps = 1, .flush_interval = FLUSH};
+    return prompt &&
+           gi_runner_fill(runner, &session->tables.ranges[GI_SESSION_TOKENS], ids,
+                          n * sizeof(ids[0]), err) &&
+           gi_runner_fill(runner, &scorer->ranges[SCORE_TARGETS], targets, n * sizeof(ids[0]),
+                          err) &&
+           gi_runner_write(runner, &state, err) && gi_runner_run(runner, prompt, &chain, err) &&
+           gi_runner_run(runner, scorer->executor, &chain, err);
 }
 
 static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs,
                     struct glinfer_error *err)
 {
     const struct gi_range *result = &session->scorer->ranges[SCORE_RESULT];
-    struct gi_readback *readback = &session->readbacks[0];
+    struct gi_readback *readback = &session->scorer->readback;
     gi_readback_begin(readback);
     gi_readback_add(readback, gpu_of(session), result->buffer, result->offset, n * sizeof(float));
     if (!gi_readback_end(readback, gpu_of(session), err)) {
@@ -165,7 +166,7 @@ static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs
             return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
                                 "the GPU computed a log-probability that is not a number at "
                                 "position %u",
-                                session->n_past + i);
+                                session->sequence.n_past + i);
         }
     }
     memcpy(logprobs, values, n * sizeof(float));
@@ -192,10 +193,10 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
             return false;
         }
         memcpy(logprobs + done, values, (left == count ? count - 1 : count) * sizeof(float));
-        session->n_past += count;
+        session->sequence.n_past += count;
         done += count;
-        if (atomic_exchange(&session->is_cancelled, false)) {
-            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "the scoring was cancelled");
+        if (!gi_session_check_cancel(session, "the scoring", err)) {
+            return false;
         }
     }
     return gi_gpu_check(gpu_of(session), "scoring", err);
@@ -208,9 +209,9 @@ static bool check(const struct glinfer_session *session, const int32_t *ids, siz
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "scoring takes at least two tokens");
     }
-    if (n > session->n_ctx) {
+    if (n > session->sequence.n_ctx) {
         return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
-                            "%zu tokens do not fit the context of %u", n, session->n_ctx);
+                            "%zu tokens do not fit the context of %u", n, session->sequence.n_ctx);
     }
     for (size_t i = 0; i < n; i++) {
         if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->hparams.n_vocab) {

@@ -37,7 +37,7 @@ void gi_dispatch_table_destroy(struct gi_dispatch_table *table)
     free(table);
 }
 
-static bool is_indirect(const struct gi_dispatch_table *table)
+bool gi_dispatch_table_is_indirect(const struct gi_dispatch_table *table)
 {
     return table->gpu->limits.is_indirect && table->params.counts.buffer;
 }
@@ -102,7 +102,8 @@ static bool choose_slot(struct gi_dispatch_table *table, const struct gi_dispatc
     bool is_wanted = dispatch->grid.rule != GI_GRID_FIXED ||
                      table->gpu->settings->dispatch.mode == GI_DISPATCH_MODE_INDIRECT;
     *slot = GI_NO_SLOT;
-    return !is_indirect(table) || !is_wanted || find_slot(table, dispatch, slot, err);
+    return !gi_dispatch_table_is_indirect(table) || !is_wanted ||
+           find_slot(table, dispatch, slot, err);
 }
 
 //-- barriers --------------------------------------------------------------------------------------
@@ -381,6 +382,11 @@ const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint
 {
     assert(i < table->n_entries && !table->is_sealed);
     return table->blocks + table->entries[i].params_offset;
+}
+
+const char *gi_dispatch_table_program_label(const struct gi_dispatch_table *table, uint32_t i)
+{
+    return gi_program_label(table->programs, gi_dispatch_table_at(table, i)->program);
 }
 
 const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *table)

@@ -124,11 +124,16 @@ const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *t
 
 // The parameter block of entry i, with its padding params_size bytes: until the table is sealed.
 const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i);
+// The label of entry i's program (gi_program_label).
+const char *gi_dispatch_table_program_label(const struct gi_dispatch_table *table, uint32_t i);
 // step_state, as given.
 const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *table);
 
 // GL's barrier bits before entry i; i = count: those at the end. For tests.
 uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i);
+
+// True if grids with a rule are dispatched with counts that the GPU keeps.
+bool gi_dispatch_table_is_indirect(const struct gi_dispatch_table *table);
 
 struct gi_replay {
     uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids

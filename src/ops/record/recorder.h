@@ -17,8 +17,11 @@ struct gi_recorder {
     // Of a list whose groups are all alike: invocations of each, and how many run at the same time. 0: as suits each
     // dispatch.
     uint32_t wg_size, n_wg;
-    // Where this, and what lies behind it in its buffer, begins depends on the size of the context.
+    // What begins where depends on the size of the context: what lies from this range on in its buffer, and all in the
+    // buffers of the cache.
     struct gi_range movable;
+    const struct gi_buffer *cache;
+    uint32_t n_cache;
 };
 
 // Invocations of a group of a kernel that would have `usual`.
@@ -27,16 +30,25 @@ static inline uint32_t gi_recorder_wg_size(const struct gi_recorder *recorder, u
     return recorder->wg_size ? recorder->wg_size : usual;
 }
 
+static inline bool gi_recorder_is_movable(const struct gi_recorder *recorder,
+                                          const struct gi_range *range)
+{
+    const bool is_behind =
+        range->buffer == recorder->movable.buffer && range->offset >= recorder->movable.offset;
+    bool is_cache = false;
+    for (uint32_t i = 0; i < recorder->n_cache; i++) {
+        is_cache = is_cache || range->buffer == &recorder->cache[i];
+    }
+    return range->buffer && (is_behind || is_cache);
+}
+
 // Appends a dispatch of the program with this key, which it requests.
 static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi_program_key *key,
                                    struct gi_dispatch *dispatch, struct glinfer_error *err)
 {
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
-        const struct gi_range *range = &dispatch->bindings[i];
-        if (range->buffer && range->buffer == recorder->movable.buffer &&
-            range->offset >= recorder->movable.offset) {
-            dispatch->runtime_begins |= 1u << i;
-        }
+        dispatch->runtime_begins |=
+            (uint32_t)gi_recorder_is_movable(recorder, &dispatch->bindings[i]) << i;
     }
     return gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
            gi_dispatch_table_record(recorder->table, dispatch, err);

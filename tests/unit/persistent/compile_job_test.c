@@ -1,5 +1,5 @@
 // The bytes by which one process has a program compiled by another.
-#include "engine/run/compile_job.h"
+#include "persistent/compile_job.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdlib.h>

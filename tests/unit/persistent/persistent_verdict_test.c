@@ -15,7 +15,7 @@ static void expect(const struct gi_verdict *found, enum gi_verdict_kind kind)
 {
     assert_int_equal(found->kind, kind);
     if (kind == GI_VERDICT_NONE) {
-        assert_int_equal(found->ordinary_ns, 0);
+        assert_int_equal(found->multi_ns, 0);
         assert_int_equal(found->persistent_ns, 0);
     }
 }
@@ -23,13 +23,13 @@ static void expect(const struct gi_verdict *found, enum gi_verdict_kind kind)
 static void a_line_says_what_was_written(void **state)
 {
     static const struct gi_verdict verdicts[] = {
-        {GI_VERDICT_FASTER,  790000,     380000,         950000000 },
-        {GI_VERDICT_SLOWER,  380000,     790000,         0         },
-        {GI_VERDICT_SLOWER,  5,          5,              1         },
-        {GI_VERDICT_WRONG,   0,          0,              0         },
-        {GI_VERDICT_REFUSED, 0,          0,              0         },
-        {GI_VERDICT_SLOWER,  1,          UINT64_MAX,     UINT64_MAX},
-        {GI_VERDICT_FASTER,  UINT64_MAX, UINT64_MAX - 1, UINT64_MAX},
+        {GI_VERDICT_FASTER,  790000,     380000        },
+        {GI_VERDICT_SLOWER,  380000,     790000        },
+        {GI_VERDICT_SLOWER,  5,          5             },
+        {GI_VERDICT_WRONG,   0,          0             },
+        {GI_VERDICT_REFUSED, 0,          0             },
+        {GI_VERDICT_SLOWER,  1,          UINT64_MAX    },
+        {GI_VERDICT_FASTER,  UINT64_MAX, UINT64_MAX - 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
@@ -38,15 +38,14 @@ static void a_line_says_what_was_written(void **state)
         assert_true(strlen(line) < sizeof(line) - 1);
         const struct gi_verdict found = gi_verdict_parse(line, &key);
         expect(&found, verdicts[i].kind);
-        assert_true(found.ordinary_ns == verdicts[i].ordinary_ns);
+        assert_true(found.multi_ns == verdicts[i].multi_ns);
         assert_true(found.persistent_ns == verdicts[i].persistent_ns);
-        assert_true(found.take_ns == verdicts[i].take_ns);
     }
 }
 
 static void another_programs_line_is_no_verdict(void **state)
 {
-    const struct gi_verdict verdict = {GI_VERDICT_FASTER, 2, 1, 3};
+    const struct gi_verdict verdict = {GI_VERDICT_FASTER, 2, 1};
     const struct gi_hash other = {key.lo, key.hi ^ 1};
     char line[GI_VERDICT_LINE_SIZE];
     (void)state;
@@ -58,7 +57,7 @@ static void another_programs_line_is_no_verdict(void **state)
 // Whatever byte is lost or changed, nothing but a figure can come of it.
 static void a_damaged_line_is_no_verdict(void **state)
 {
-    const struct gi_verdict verdict = {GI_VERDICT_FASTER, 790123, 380456, 9507890};
+    const struct gi_verdict verdict = {GI_VERDICT_FASTER, 790123, 380456};
     char sound[GI_VERDICT_LINE_SIZE], line[GI_VERDICT_LINE_SIZE];
     (void)state;
     gi_verdict_format(&verdict, &key, sound);
@@ -80,11 +79,11 @@ static void a_damaged_line_is_no_verdict(void **state)
 static void what_contradicts_itself_is_no_verdict(void **state)
 {
     static const struct gi_verdict verdicts[] = {
-        {GI_VERDICT_FASTER, 1, 2, 0},
-        {GI_VERDICT_FASTER, 2, 2, 0},
-        {GI_VERDICT_FASTER, 0, 0, 0},
-        {GI_VERDICT_SLOWER, 2, 1, 0},
-        {GI_VERDICT_NONE,   1, 2, 0},
+        {GI_VERDICT_FASTER, 1, 2},
+        {GI_VERDICT_FASTER, 2, 2},
+        {GI_VERDICT_FASTER, 0, 0},
+        {GI_VERDICT_SLOWER, 2, 1},
+        {GI_VERDICT_NONE,   1, 2},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
@@ -97,8 +96,7 @@ static void what_contradicts_itself_is_no_verdict(void **state)
 
 static void a_folder_gives_back_what_it_was_given(void **state)
 {
-    const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2, 3},
-                            newer = {GI_VERDICT_WRONG, 0, 0, 0};
+    const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2}, newer = {GI_VERDICT_WRONG, 0, 0};
     const struct gi_hash other = {1, 2};
     char folder[] = "/tmp/persistent_verdict_test.XXXXXX", inner[64], path[128];
     (void)state;
@@ -205,7 +203,7 @@ static void what_is_cleared_forgets_refusals(void **state)
 
 static void without_a_folder_nothing_is_kept(void **state)
 {
-    const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2, 3};
+    const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2};
     (void)state;
     assert_false(gi_verdict_store(NULL, &key, &verdict));
     gi_verdict_forget(NULL, &key);

@@ -1,4 +1,4 @@
-#include "persistent/persistent.h"
+#include "persistent/persistent_executor.h"
 
 #include "gpu/device/gpu_private.h"
 #include "persistent/persistent_source.h"
@@ -29,6 +29,8 @@ enum {
 };
 
 struct gi_persistent {
+    struct gi_executor base;
+    struct gi_executor *tail;          // owned; NULL: steps end in the program
     struct gi_gpu *gpu;                // borrowed
     struct gi_program_table *programs; // of its own, so that a refused program is nobody else's
     struct gi_buffer table, control;
@@ -39,7 +41,7 @@ struct gi_persistent {
     uint32_t n_groups, max_spins;
 };
 
-//-- replay ----------------------------------------------------------------------------------------
+//-- chains ----------------------------------------------------------------------------------------
 
 static void bind_range(uint32_t binding, const struct gi_range *range)
 {
@@ -65,15 +67,47 @@ static void dispatch(struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty
     glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT);
 }
 
-void gi_persistent_replay(struct gi_persistent *persistent, uint32_t n_steps, bool goes_on)
+static bool submit(struct gi_executor *self, const struct gi_chain *chain,
+                   struct glinfer_error *err)
 {
-    dispatch(persistent, n_steps, 0, persistent->max_spins, goes_on);
+    struct gi_persistent *p = (struct gi_persistent *)self;
+    const uint32_t most =
+        p->tail ? 1 : gi_persistent_max_steps(p, chain->step_ns, chain->budget_ns);
+    for (uint32_t done = 0, n; done < chain->n_steps; done += n) {
+        const struct gi_chain end = {.n_past = chain->n_past + done, .n_tokens = 1, .n_steps = 1};
+        n = chain->n_steps - done < most ? chain->n_steps - done : most;
+        dispatch(p, n, 0, p->max_spins, done > 0);
+        if (p->tail && !gi_executor_submit(p->tail, &end, err)) {
+            return false;
+        }
+    }
+    return true;
 }
 
-struct gi_range gi_persistent_fault(const struct gi_persistent *persistent)
+static struct gi_range find_fault(const struct gi_executor *self)
 {
-    return (struct gi_range){&persistent->control, CONTROL_FAULT * sizeof(uint32_t),
-                             sizeof(uint32_t)};
+    const struct gi_persistent *p = (const struct gi_persistent *)self;
+    return (struct gi_range){&p->control, CONTROL_FAULT * sizeof(uint32_t), sizeof(uint32_t)};
+}
+
+static void destroy(struct gi_executor *self)
+{
+    gi_persistent_destroy((struct gi_persistent *)self);
+}
+
+static const struct gi_executor_class class = {.dispatch = GLINFER_DISPATCH_PERSISTENT,
+                                               .submit = submit,
+                                               .fault = find_fault,
+                                               .destroy = destroy};
+
+struct gi_executor *gi_persistent_executor(struct gi_persistent *persistent)
+{
+    return &persistent->base;
+}
+
+void gi_persistent_set_tail(struct gi_persistent *persistent, struct gi_executor *tail)
+{
+    persistent->tail = tail;
 }
 
 uint32_t gi_persistent_groups(const struct gi_persistent *persistent)
@@ -139,12 +173,6 @@ static bool probe(struct gi_persistent *p, struct glinfer_error *err)
 
 //-- building --------------------------------------------------------------------------------------
 
-static bool take_program(struct gi_persistent *p, struct glinfer_error *err)
-{
-    p->program = gi_program_name(p->programs, p->index);
-    return probe(p, err);
-}
-
 bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
                         struct glinfer_error *err)
 {
@@ -154,8 +182,11 @@ bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
 bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,
                          struct glinfer_error *err)
 {
-    return gi_program_table_build(persistent->programs, progress, user, err) &&
-           take_program(persistent, err);
+    if (!gi_program_table_build(persistent->programs, progress, user, err)) {
+        return false;
+    }
+    persistent->program = gi_program_name(persistent->programs, persistent->index);
+    return probe(persistent, err);
 }
 
 const char *gi_persistent_text(const struct gi_persistent *persistent, uint32_t *capability)
@@ -220,6 +251,7 @@ struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
         gi_error_no_memory(err, sizeof(*p), "a persistent table");
         return NULL;
     }
+    p->base.class = &class;
     p->gpu = gpu;
     p->n_groups = params->n_groups;
     p->max_spins = params->max_spins;
@@ -235,6 +267,7 @@ void gi_persistent_destroy(struct gi_persistent *persistent)
     if (!persistent) {
         return;
     }
+    gi_executor_destroy(persistent->tail);
     gi_buffer_finish(&persistent->table, persistent->gpu);
     gi_buffer_finish(&persistent->control, persistent->gpu);
     gi_program_table_destroy(persistent->programs);

@@ -1,6 +1,5 @@
 #include "engine/run/generate.h"
-#include "engine/run/session_persistent.h"
-#include "engine/run/session_tables.h"
+#include "engine/run/upgrades.h"
 
 #include <string.h>
 
@@ -21,23 +20,22 @@ const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
 static bool prepare(struct glinfer_session *session, const struct glinfer_generate_params *params,
                     struct glinfer_error *err)
 {
-    const enum gi_step_end end = gi_session_choose_end(session, params);
-    const uint32_t tables = gi_session_choose_tables(session, end, params->n_prompt, true);
-    return gi_session_prepare(session, tables, params->progress, params->progress_user, err) &&
-           gi_session_finish_persistent(session, end, params, err);
+    struct gi_tables *tables = &session->tables;
+    const enum gi_step_end end = gi_tables_choose_end(tables, params);
+    const uint32_t lists = gi_tables_choose(tables, end, params->n_prompt, true);
+    return gi_tables_prepare(tables, lists, params->progress, params->progress_user, err) &&
+           gi_upgrades_prepare(session, end, true, params->progress, params->progress_user, err);
 }
 
-static void fill_prepared(const struct glinfer_session *session, enum gi_step_end end,
+static void fill_prepared(struct glinfer_session *session, enum gi_step_end end,
                           struct glinfer_prepared *prepared)
 {
-    const struct gi_verdict *verdict = &session->persistent[end].verdict;
     const size_t known = prepared->struct_size;
-    const struct glinfer_prepared full = {
-        .struct_size = known,
-        .dispatch = gi_session_dispatch(session, end),
-        .ordinary_ns = (double)verdict->ordinary_ns,
-        .persistent_ns = (double)verdict->persistent_ns,
-    };
+    struct glinfer_prepared full = {.struct_size = known};
+    uint64_t multi_ns, persistent_ns;
+    full.dispatch = gi_upgrades_recall(session, end, &multi_ns, &persistent_ns);
+    full.multi_ns = (double)multi_ns;
+    full.persistent_ns = (double)persistent_ns;
     memcpy(prepared, &full, known < sizeof(full) ? known : sizeof(full));
 }
 
@@ -47,13 +45,13 @@ bool glinfer_session_prepare(struct glinfer_session *session,
 {
     const struct glinfer_generate_params own = gi_generation_params(params);
     struct gi_platform_saved saved;
-    if (!gi_gpu_enter(session->model->device->gpu, &saved, err)) {
+    if (!gi_gpu_enter(gi_session_gpu(session), &saved, err)) {
         return false;
     }
     const bool ok = prepare(session, &own, err);
-    gi_gpu_leave(session->model->device->gpu, &saved);
     if (ok && prepared) {
-        fill_prepared(session, gi_session_choose_end(session, &own), prepared);
+        fill_prepared(session, gi_tables_choose_end(&session->tables, &own), prepared);
     }
+    gi_gpu_leave(gi_session_gpu(session), &saved);
     return ok;
 }

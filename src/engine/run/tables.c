@@ -1,0 +1,434 @@
+#include "engine/run/tables.h"
+
+#include "ops/gemm/batch_class.h"
+#include "ops/sample/sample_many.h"
+#include "ops/sample/sample_top.h"
+
+//-- ranges ------------------------------------------------------------------------------------
+
+// Points the graph at the ranges.
+static void hand_out_ranges(struct gi_tables *tables)
+{
+    struct gi_graph *graph = &tables->graph;
+    const struct gi_range *ranges = tables->ranges;
+    graph->stream.range = ranges[GI_SESSION_STREAM];
+    graph->attention.range = ranges[GI_SESSION_ATTENTION];
+    graph->row.range = ranges[GI_SESSION_ROW];
+    graph->ffn_act = ranges[GI_SESSION_FFN_ACT];
+    graph->logits.range = ranges[GI_SESSION_LOGITS];
+    graph->vectors.range = ranges[GI_SESSION_VECTORS];
+    graph->tokens = ranges[GI_SESSION_TOKENS];
+    graph->x.range = ranges[GI_SESSION_X];
+    graph->norm.range = ranges[GI_SESSION_NORM];
+    graph->qkv.range = ranges[GI_SESSION_QKV];
+    graph->q.range = ranges[GI_SESSION_Q];
+    graph->attn.range = ranges[GI_SESSION_ATTN];
+    graph->ffn_gate_up.range = ranges[GI_SESSION_FFN_GATE_UP];
+    graph->ffn_act_rows.range = ranges[GI_SESSION_FFN_ACT_ROWS];
+    tables->step_buffers = (struct gi_step_buffers){.state = ranges[GI_SESSION_STATE],
+                                                    .ring = ranges[GI_SESSION_RING],
+                                                    .counts = ranges[GI_SESSION_COUNTS]};
+}
+
+//-- recording -----------------------------------------------------------------------------------
+
+static struct gi_dispatch_table *open_table(struct gi_tables *tables, bool is_batch,
+                                            struct glinfer_error *err)
+{
+    const struct gi_recorder *recorder = &tables->recorder;
+    struct gi_dispatch_table_params params = {.state = tables->step_buffers.state};
+    if (!is_batch) {
+        params.counts = tables->step_buffers.counts;
+    }
+    tables->graph.is_batch = is_batch;
+    tables->graph.recorder = *recorder;
+    tables->graph.recorder.table =
+        gi_dispatch_table_create(recorder->gpu, recorder->programs, &params, err);
+    return tables->graph.recorder.table;
+}
+
+static bool record_layers(struct gi_tables *tables, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = tables->model;
+    if (!gi_graph_embed(&tables->graph, err)) {
+        return false;
+    }
+    for (uint32_t layer = 0; layer < model->hparams.n_layer; layer++) {
+        if (!model->family->record_layer(&tables->graph, layer, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool record_end(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
+                       struct glinfer_error *err)
+{
+    struct gi_graph *graph = &tables->graph;
+    graph->logits.is_fine = end == GI_STEP_END_TOP;
+    if (!gi_graph_output(graph, err)) {
+        return false;
+    }
+    if (end == GI_STEP_END_ARGMAX) {
+        return gi_op_argmax(&graph->recorder, &graph->logits, buffers, err);
+    }
+    if (end == GI_STEP_END_TOP) {
+        return gi_op_sample_top(&graph->recorder, &graph->logits, buffers, err);
+    }
+    if (end == GI_STEP_END_MANY) {
+        return gi_op_sample_many(&graph->recorder, &graph->logits, buffers, err);
+    }
+    return (end == GI_STEP_END_SAMPLE ||
+            gi_op_sample_scan(&graph->recorder, &graph->logits, err)) &&
+           gi_op_sample(&graph->recorder, &graph->logits, buffers, err);
+}
+
+bool gi_tables_has_tail(enum gi_step_end end)
+{
+    return end == GI_STEP_END_MANY;
+}
+
+// Nothing reads the counts of grids.
+bool gi_tables_record_uniform(struct gi_tables *tables, enum gi_step_end end,
+                              struct gi_recorder recorder, struct glinfer_error *err)
+{
+    const struct gi_step_buffers buffers = {.state = tables->step_buffers.state,
+                                            .ring = tables->step_buffers.ring};
+    tables->graph.is_batch = false;
+    tables->graph.recorder = recorder;
+    tables->graph.recorder.is_half = tables->recorder.is_half;
+    tables->graph.recorder.movable = tables->recorder.movable;
+    tables->graph.recorder.cache = tables->recorder.cache;
+    tables->graph.recorder.n_cache = tables->recorder.n_cache;
+    tables->graph.logits.is_fine = false;
+    return record_layers(tables, err) &&
+           (gi_tables_has_tail(end) ? gi_graph_output(&tables->graph, err)
+                                    : record_end(tables, (int)end, &buffers, err));
+}
+
+struct gi_executor *gi_tables_create_tail(struct gi_tables *tables, struct glinfer_error *err)
+{
+    struct gi_dispatch_table *list = open_table(tables, true, err); // its grids never change
+    tables->graph.is_batch = false;
+    if (!list ||
+        !gi_op_sample_many(&tables->graph.recorder, &tables->graph.logits, &tables->step_buffers,
+                           err) ||
+        !gi_program_table_build(tables->recorder.programs, NULL, NULL, err) ||
+        !gi_dispatch_table_seal(list, err)) {
+        gi_dispatch_table_destroy(list);
+        return NULL;
+    }
+    return gi_multi_executor_create(list, err);
+}
+
+struct gi_dispatch_table *gi_tables_record_prompt(struct gi_tables *tables,
+                                                  struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(tables, true, err);
+    if (table && !record_layers(tables, err)) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
+struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum gi_step_end end,
+                                                struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(tables, false, err);
+    if (table &&
+        (!record_layers(tables, err) || !record_end(tables, end, &tables->step_buffers, err))) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
+// Batches of few tokens have kernels of their own, which ops choose by the rows that there are.
+static struct gi_dispatch_table *record_small(struct gi_tables *tables, struct glinfer_error *err)
+{
+    struct gi_graph *graph = &tables->graph;
+    struct gi_rows *const rows[] = {&graph->x,           &graph->norm, &graph->qkv,
+                                    &graph->q,           &graph->attn, &graph->ffn_gate_up,
+                                    &graph->ffn_act_rows};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rows[i]->range.size = (uint64_t)rows[i]->stride * tables->n_small * sizeof(float);
+    }
+    struct gi_dispatch_table *table = gi_tables_record_prompt(tables, err);
+    hand_out_ranges(tables);
+    return table;
+}
+
+static struct gi_dispatch_table *record_prompt_end(struct gi_tables *tables, int end,
+                                                   struct glinfer_error *err)
+{
+    struct gi_dispatch_table *table = open_table(tables, true, err);
+    if (table && !record_end(tables, end, &tables->step_buffers, err)) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
+//-- the lists -----------------------------------------------------------------------------------
+
+_Static_assert(GI_LIST_COUNT <= 32, "sets of lists are bits of a uint32_t");
+
+static struct gi_dispatch_table *record_list(struct gi_tables *tables, uint32_t list,
+                                             struct glinfer_error *err)
+{
+    if (list == GI_LIST_PROMPT) {
+        return gi_tables_record_prompt(tables, err);
+    }
+    if (list == GI_LIST_PROMPT_SMALL) {
+        return record_small(tables, err);
+    }
+    return list < GI_LIST_PROMPT_END
+               ? gi_tables_record_step(tables, (enum gi_step_end)(list - GI_LIST_STEP), err)
+               : record_prompt_end(tables, (int)(list - GI_LIST_PROMPT_END), err);
+}
+
+static bool may_persist(const struct gi_tables *tables)
+{
+    return gi_gpu_persistent(tables->recorder.gpu)->mode != GI_PERSISTENT_NEVER;
+}
+
+// As a stage of one dispatch, in groups that are large enough for it, or where many groups are worth while anyway.
+static bool has_top(const struct gi_tables *tables)
+{
+    const struct gi_gpu *gpu = tables->recorder.gpu;
+    const bool is_useful = may_persist(tables)
+                               ? gi_gpu_persistent(gpu)->params.group_size >= GI_SAMPLE_TOP_GROUP
+                               : gi_gpu_class(gpu)->is_large;
+    return is_useful && gi_sample_top_is_possible(gpu, tables->model->hparams.n_vocab);
+}
+
+enum gi_step_end gi_tables_choose_end(const struct gi_tables *tables,
+                                      const struct glinfer_generate_params *params)
+{
+    const bool is_cut = params->top_k > 0 && params->top_k < tables->model->hparams.n_vocab;
+    if (params->n_probs > 0) {
+        return GI_STEP_END_SAMPLE_ALL;
+    }
+    if (!(params->temperature > 0.0f)) {
+        return GI_STEP_END_ARGMAX;
+    }
+    if (is_cut && params->top_k <= GI_SAMPLE_TOP && has_top(tables)) {
+        return GI_STEP_END_TOP;
+    }
+    return is_cut && params->top_k <= GI_SAMPLE_FEW && !may_persist(tables) ? GI_STEP_END_SAMPLE
+                                                                            : GI_STEP_END_MANY;
+}
+
+uint32_t gi_tables_step_bit(enum gi_step_end end)
+{
+    return 1u << (GI_LIST_STEP + end);
+}
+
+uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
+                          bool has_steps)
+{
+    const size_t rest = n_prompt % tables->n_batch; // a batch of its own
+    const uint32_t step = gi_tables_step_bit(end);
+    uint32_t lists = 1u << (GI_LIST_PROMPT_END + end) | (has_steps ? step : 0);
+    if (n_prompt == 1) {
+        return step;
+    }
+    if (n_prompt == 0 || n_prompt > tables->n_small) {
+        lists |= 1u << GI_LIST_PROMPT;
+    }
+    if (tables->n_small > 0 && (n_prompt == 0 || (rest > 0 && rest <= tables->n_small))) {
+        lists |= 1u << GI_LIST_PROMPT_SMALL;
+    }
+    return lists;
+}
+
+// True if there is such a list, whatever is asked for. The ends of steps are those of prompts.
+static bool is_needed(const struct gi_tables *tables, uint32_t list)
+{
+    switch (list) {
+    case GI_LIST_PROMPT_SMALL:
+        return tables->n_small > 0;
+    case GI_LIST_PROMPT_END + GI_STEP_END_TOP:
+        return has_top(tables);
+    default:
+        return list <= GI_LIST_STEP || list >= GI_LIST_PROMPT_END;
+    }
+}
+
+bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
+{
+    struct gi_program_table *own = tables->recorder.programs;
+    struct gi_program_table *programs = gi_program_table_create(tables->recorder.gpu, err);
+    bool ok = programs != NULL;
+    tables->recorder.programs = programs;
+    for (uint32_t i = 0; ok && i < GI_LIST_COUNT; i++) {
+        if (is_needed(tables, i)) {
+            struct gi_dispatch_table *list = record_list(tables, i, err);
+            ok = list != NULL;
+            gi_dispatch_table_destroy(list);
+        }
+    }
+    gi_program_table_destroy(programs);
+    tables->recorder.programs = own;
+    return ok;
+}
+
+// Records those of a set that are not, and builds nothing.
+static bool record_lists(struct gi_tables *tables, uint32_t lists, struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        if ((lists >> i & 1) && !tables->recorded[i] && !tables->executors[i]) {
+            tables->recorded[i] = record_list(tables, i, err);
+            if (!tables->recorded[i]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool seal_list(struct gi_tables *tables, uint32_t list, struct glinfer_error *err)
+{
+    if (!gi_dispatch_table_seal(tables->recorded[list], err)) {
+        return false;
+    }
+    tables->executors[list] = gi_multi_executor_create(tables->recorded[list], err);
+    tables->recorded[list] = NULL;
+    tables->ready |= tables->executors[list] ? 1u << list : 0;
+    return tables->executors[list] != NULL;
+}
+
+// Has software renderers do here what they leave to the first dispatch of a program, so that no answer waits for it; a
+// real GPU's compiles before.
+static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
+                       void *user, struct glinfer_error *err)
+{
+    const bool is_software = gi_gpu_platform(tables->recorder.gpu)->is_software;
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        if (!(lists >> i & 1)) {
+            continue;
+        }
+        if (!seal_list(tables, i, err)) {
+            return false;
+        }
+        if (is_software && progress && !progress(user, GLINFER_PHASE_COMPILE, i, GI_LIST_COUNT)) {
+            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
+        }
+        if (is_software) {
+            gi_dispatch_table_warm(gi_multi_executor_list(tables->executors[i]));
+        }
+    }
+    return true;
+}
+
+bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
+                       void *user, struct glinfer_error *err)
+{
+    const uint32_t missing = lists & ~tables->ready;
+    return missing == 0 ||
+           (record_lists(tables, missing, err) &&
+            gi_program_table_build_all(tables->recorder.programs, progress, user, err) &&
+            seal_lists(tables, missing, progress, user, err));
+}
+
+// True if lists can be compiled without waiting: the driver has threads for it.
+static bool can_begin(const struct gi_tables *tables)
+{
+    const struct gi_gpu *gpu = tables->recorder.gpu;
+    const struct gi_platform_info *platform = gi_gpu_platform(gpu);
+    return gi_gpu_limits(gpu)->has_parallel_compile && !platform->is_software &&
+           !platform->is_debug;
+}
+
+// Logs what stands in the way, which shows again where a list is needed.
+bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err)
+{
+    const struct glinfer_generate_params sampled = {
+        .temperature = 0.8f, .top_k = 40, .top_p = 0.95f};
+    struct glinfer_error why = {0};
+    if (tables->has_rest || !can_begin(tables)) {
+        return true;
+    }
+    tables->has_rest = true;
+    const uint32_t lists =
+        gi_tables_choose(tables, GI_STEP_END_ARGMAX, 0, true) |
+        gi_tables_choose(tables, gi_tables_choose_end(tables, &sampled), 0, true);
+    if (record_lists(tables, lists, &why) &&
+        gi_program_table_start(tables->recorder.programs, &why)) {
+        return true;
+    }
+    if (why.status == GLINFER_STATUS_GPU_LOST) {
+        return gi_error_set(err, why.status, "%s", why.message);
+    }
+    gi_log_write(gi_gpu_log(tables->recorder.gpu), GLINFER_LOG_WARN,
+                 "programs are not compiled in advance: %s", why.message);
+    return true;
+}
+
+static struct gi_executor *find_executor(struct gi_tables *tables, uint32_t list,
+                                         struct glinfer_error *err)
+{
+    return gi_tables_prepare(tables, 1u << list, NULL, NULL, err) ? tables->executors[list] : NULL;
+}
+
+struct gi_executor *gi_tables_step(struct gi_tables *tables, enum gi_step_end end,
+                                   struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_STEP + (uint32_t)end, err);
+}
+
+struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,
+                                     struct glinfer_error *err)
+{
+    const bool is_small = n_tokens <= tables->n_small;
+    return find_executor(tables, is_small ? GI_LIST_PROMPT_SMALL : GI_LIST_PROMPT, err);
+}
+
+struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_PROMPT_END + (uint32_t)end, err);
+}
+
+const struct gi_dispatch_table *gi_tables_step_list(struct gi_tables *tables, enum gi_step_end end,
+                                                    struct glinfer_error *err)
+{
+    const uint32_t list = GI_LIST_STEP + (uint32_t)end;
+    if (tables->executors[list]) {
+        return gi_multi_executor_list(tables->executors[list]);
+    }
+    return record_lists(tables, 1u << list, err) ? tables->recorded[list] : NULL;
+}
+
+//-- life ----------------------------------------------------------------------------------------
+
+bool gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
+                    const uint64_t sizes[GI_SESSION_RANGE_COUNT], struct glinfer_error *err)
+{
+    struct gi_arena_slot slots[GI_SESSION_RANGE_COUNT];
+    const struct gi_arena_request request = {
+        .sizes = sizes, .n = GI_SESSION_RANGE_COUNT, .n_wanted = 1, .label = "session"};
+    if (!gi_arena_place(&tables->arena, tables->recorder.gpu, &request, slots, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
+        tables->ranges[i] = gi_arena_range(&tables->arena, &slots[i]);
+    }
+    tables->graph.kv_cache = sequence->cache;
+    tables->recorder.movable = tables->ranges[GI_SESSION_VECTORS];
+    tables->recorder.cache = sequence->arena.buffers;
+    tables->recorder.n_cache = sequence->arena.n_buffers;
+    hand_out_ranges(tables);
+    return true;
+}
+
+void gi_tables_finish(struct gi_tables *tables)
+{
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        gi_dispatch_table_destroy(tables->recorded[i]);
+        gi_executor_destroy(tables->executors[i]);
+    }
+    gi_arena_finish(&tables->arena, tables->recorder.gpu);
+    *tables = (struct gi_tables){0};
+}

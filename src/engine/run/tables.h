@@ -1,0 +1,99 @@
+// The tables of a session: everything that is recorded once and run for every token, with the working memory that it runs
+// in. A list is recorded, its programs built and the list sealed when an answer first needs it, or ahead; what a first
+// answer does not need costs it nothing. Bound to one sequence's cache.
+#ifndef GI_ENGINE_TABLES_H
+#define GI_ENGINE_TABLES_H
+
+#include "engine/load/model.h"
+#include "engine/run/sequence.h"
+#include "engine/run/session_layout.h"
+#include "gpu/dispatch/executor.h"
+
+// How a step ends: which of the lists runs.
+enum gi_step_end {
+    GI_STEP_END_ARGMAX,     // greedy without log-probabilities
+    GI_STEP_END_SAMPLE,     // among few: a small top_k
+    GI_STEP_END_SAMPLE_ALL, // with log-probabilities
+    GI_STEP_END_TOP,        // among few, by many groups
+    GI_STEP_END_MANY,       // among many
+    GI_STEP_END_COUNT,
+};
+
+// Lists, as bits of a set.
+enum {
+    GI_LIST_PROMPT,                                        // a batch, to the residual stream
+    GI_LIST_PROMPT_SMALL,                                  // the same of at most n_small tokens
+    GI_LIST_STEP,                                          // a decode step, for each end
+    GI_LIST_PROMPT_END = GI_LIST_STEP + GI_STEP_END_COUNT, // a batch's last row, to a token
+    GI_LIST_COUNT = GI_LIST_PROMPT_END + GI_STEP_END_COUNT,
+};
+
+struct gi_tables {
+    const struct glinfer_model *model; // borrowed
+    uint32_t n_batch;                  // tokens of a batch at most
+    uint32_t n_small;                  // tokens of a batch that has kernels of its own; 0: none
+    struct gi_arena arena;             // of the ranges
+    struct gi_range ranges[GI_SESSION_RANGE_COUNT];
+    struct gi_graph graph;
+    struct gi_recorder recorder; // what lists are recorded with, but for the list
+    struct gi_step_buffers step_buffers;
+    struct gi_dispatch_table *recorded[GI_LIST_COUNT]; // NULL: not yet, or ready
+    struct gi_executor *executors[GI_LIST_COUNT];      // of the lists that are ready
+    uint32_t ready;                                    // the set of those
+    bool has_rest;                                     // gi_tables_prepare_rest was called
+};
+
+// Allocates the ranges, of these sizes, and points graph at them and at the sequence's cache. model, n_batch, n_small,
+// recorder and the layout of graph are set. Fails with NO_MEMORY, UNSUPPORTED, DRIVER.
+bool gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
+                    const uint64_t sizes[GI_SESSION_RANGE_COUNT], struct glinfer_error *err);
+// Accepts all-zero.
+void gi_tables_finish(struct gi_tables *tables);
+
+// Returns how the steps of a generation end.
+enum gi_step_end gi_tables_choose_end(const struct gi_tables *tables,
+                                      const struct glinfer_generate_params *params);
+// Returns the set of the list of a decode step.
+uint32_t gi_tables_step_bit(enum gi_step_end end);
+// Returns the set of the lists that a generation begins with: of n_prompt tokens (0: any number) behind those in the
+// cache, which end in a token, with more steps behind it or not.
+uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
+                          bool has_steps);
+
+// Records all lists for nothing, so that what a device cannot do shows at once. Fails with what ops fail with.
+bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err);
+// Makes the lists of a set ready; does nothing for those that are. progress may be NULL; false from it cancels. Fails
+// with CANCELLED, DRIVER (a program of theirs was refused; of others that is only logged), GPU_LOST, NO_MEMORY.
+bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
+                       void *user, struct glinfer_error *err);
+// Begins to compile, once and without waiting, what greedy and sampled answers may need yet: for a session whose
+// generations are of more than one kind. Does nothing where the driver has no threads for it. Fails with GPU_LOST.
+bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err);
+
+// Return the executor of a list, made ready if it is not; NULL with what that fails with.
+struct gi_executor *gi_tables_step(struct gi_tables *tables, enum gi_step_end end,
+                                   struct glinfer_error *err);
+struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,
+                                     struct glinfer_error *err);
+struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err);
+// Returns a step's list for its figures, recorded if it is not; NULL with what that fails with.
+const struct gi_dispatch_table *gi_tables_step_list(struct gi_tables *tables, enum gi_step_end end,
+                                                    struct glinfer_error *err);
+
+// Record a list anew with tables->recorder: a batch's to the residual stream, a decode step's. The caller builds its
+// programs, seals and destroys it. NULL with what ops fail with.
+struct gi_dispatch_table *gi_tables_record_prompt(struct gi_tables *tables,
+                                                  struct glinfer_error *err);
+struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum gi_step_end end,
+                                                struct glinfer_error *err);
+// Records a step into the list of a recorder, with groups that are all alike: up to its logits if the step does not end
+// in one program (gi_tables_has_tail).
+bool gi_tables_record_uniform(struct gi_tables *tables, enum gi_step_end end,
+                              struct gi_recorder recorder, struct glinfer_error *err);
+// True if what samples from the logits of a uniform step is a list of its own.
+bool gi_tables_has_tail(enum gi_step_end end);
+// Creates the executor of that list, after the step was recorded.
+struct gi_executor *gi_tables_create_tail(struct gi_tables *tables, struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,158 @@
+#include "engine/run/upgrades.h"
+
+#include "persistent/persistent_policy.h"
+#include "persistent/persistent_upgrade.h"
+
+// The ends of steps that have an upgrade, as the log names them.
+static const char *const end_names[GI_STEP_END_COUNT] = {
+    [GI_STEP_END_ARGMAX] = "greedy",
+    [GI_STEP_END_TOP] = "sampled, small k",
+    [GI_STEP_END_MANY] = "sampled",
+};
+
+//-- what the steps are ----------------------------------------------------------------------------
+
+static bool record_steps(void *user, uint32_t end, const struct gi_persistent_params *params,
+                         struct gi_program_table *programs, struct gi_dispatch_table *list,
+                         struct glinfer_error *err)
+{
+    struct glinfer_session *session = user;
+    const struct gi_recorder recorder = {.gpu = gi_session_gpu(session),
+                                         .programs = programs,
+                                         .table = list,
+                                         .wg_size = params->group_size,
+                                         .n_wg = params->n_groups};
+    return gi_tables_record_uniform(&session->tables, (enum gi_step_end)end, recorder, err);
+}
+
+static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_error *err)
+{
+    struct glinfer_session *session = user;
+    return gi_tables_step(&session->tables, (enum gi_step_end)end, err);
+}
+
+// A step that was given up half-way leaves counters that are zero between steps (ops/attention/attention.h,
+// ops/sample/sample_top.h).
+static bool clear_counters(void *user, struct glinfer_error *err)
+{
+    static const uint32_t zeros[4]; // of a head
+    struct glinfer_session *session = user;
+    const struct gi_attention_scratch *scratch = &session->tables.graph.attention;
+    const struct gi_logits *logits = &session->tables.graph.logits;
+    struct gi_range range = scratch->range;
+    range.offset += (uint64_t)scratch->counter * sizeof(zeros[0]);
+    bool ok = true;
+    for (uint32_t head = 0; ok && head < session->sequence.cache[0].n_head; head++) {
+        ok = gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
+        range.offset += sizeof(zeros);
+    }
+    range = logits->range;
+    range.offset += (uint64_t)logits->top * sizeof(zeros[0]);
+    return ok && gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
+}
+
+static struct gi_executor *create_tail(void *user, struct glinfer_error *err)
+{
+    struct glinfer_session *session = user;
+    return gi_tables_create_tail(&session->tables, err);
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+bool gi_upgrades_open(struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct glinfer_device *device = model->device;
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        const struct gi_upgrade_params params = {
+            .gpu = device->gpu,
+            .runner = &session->runner,
+            .source = {.user = session,
+                       .steps = (uint32_t)end,
+                       .record = record_steps,
+                       .multi = find_multi,
+                       .tail = gi_tables_has_tail((enum gi_step_end)end) ? create_tail : NULL,
+                       .clear = clear_counters},
+            .name = end_names[end],
+            .layer_bytes = model->info.weights / model->hparams.n_layer,
+            .n_vocab = model->hparams.n_vocab,
+            .may_be_large =
+                end != GI_STEP_END_TOP || gi_persistent_has_room_to_sample(model->hparams.head_dim),
+            .state = session->tables.step_buffers.state,
+            .folder = device->verdict_folder,
+            .device = gi_gpu_platform(device->gpu)->device,
+            .cache_dir = device->cache_dir,
+            .may_compile = device->may_compile,
+        };
+        session->upgrades[end] = end_names[end] ? gi_upgrade_create(&params, err) : NULL;
+        if (end_names[end] && !session->upgrades[end]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void gi_upgrades_close(struct glinfer_session *session)
+{
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        gi_upgrade_destroy(session->upgrades[end]);
+        session->upgrades[end] = NULL;
+    }
+}
+
+//-- around answers --------------------------------------------------------------------------------
+
+bool gi_upgrades_prepare(struct glinfer_session *session, enum gi_step_end end, bool is_patient,
+                         glinfer_progress_fn progress, void *user, struct glinfer_error *err)
+{
+    const struct gi_sequence *sequence = &session->sequence;
+    const struct gi_upgrade_place place = {
+        .n_past = sequence->n_past,
+        .n_free = sequence->n_ctx - sequence->n_past,
+        .token = sequence->pending == GI_NO_TOKEN ? 1 : (uint32_t)sequence->pending,
+    };
+    return !session->upgrades[end] ||
+           gi_upgrade_prepare(session->upgrades[end], &place, is_patient, progress, user, err);
+}
+
+void gi_upgrades_request(struct glinfer_session *session, enum gi_step_end end)
+{
+    if (session->upgrades[end]) {
+        gi_upgrade_request(session->upgrades[end], session->runner.step_ns);
+    }
+}
+
+bool gi_upgrades_give_up(struct glinfer_session *session, struct glinfer_error *err)
+{
+    bool ok = true;
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        ok = (!session->upgrades[end] || gi_upgrade_give_up(session->upgrades[end], err)) && ok;
+    }
+    return ok;
+}
+
+struct gi_executor *gi_upgrades_step(struct glinfer_session *session, enum gi_step_end end,
+                                     struct glinfer_error *err)
+{
+    struct gi_upgrade *upgrade = session->upgrades[end];
+    struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
+    return executor ? executor : gi_tables_step(&session->tables, end, err);
+}
+
+enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum gi_step_end end,
+                                         uint64_t *multi_ns, uint64_t *persistent_ns)
+{
+    struct gi_upgrade *upgrade = session->upgrades[end];
+    const struct gi_upgrade_report report =
+        upgrade ? gi_upgrade_recall(upgrade) : (struct gi_upgrade_report){0};
+    const bool is_indirect = gi_gpu_limits(gi_session_gpu(session))->is_indirect;
+    if (multi_ns) {
+        *multi_ns = report.multi_ns;
+    }
+    if (persistent_ns) {
+        *persistent_ns = report.persistent_ns;
+    }
+    return report.is_persistent ? GLINFER_DISPATCH_PERSISTENT
+           : is_indirect        ? GLINFER_DISPATCH_INDIRECT
+                                : GLINFER_DISPATCH_DIRECT;
+}

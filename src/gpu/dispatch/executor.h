@@ -1,0 +1,65 @@
+// An executor runs a sealed dispatch list, step after step. Nothing above it knows which one it is: the multi-dispatch
+// executor replays the entries of the list one by one, another may turn the same list into one program that runs whole
+// chains (persistent/persistent_executor.h). A runner (gpu/dispatch/runner.h) submits chains through it.
+#ifndef GI_GPU_EXECUTOR_H
+#define GI_GPU_EXECUTOR_H
+
+#include "gpu/dispatch/dispatch_table.h"
+
+// Steps that are submitted together. step_state says the same of the first step as n_past and n_tokens do.
+struct gi_chain {
+    uint32_t n_past;         // keys in the cache before the first step
+    uint32_t n_tokens;       // of each step: 1 in decode, the batch's in prompt processing
+    uint32_t n_steps;        // each leaves the state that the next one begins with
+    uint32_t flush_interval; // dispatches between flushes; 0: none
+    uint64_t step_ns;        // GPU time of a step, 0: not known
+    uint64_t budget_ns; // that one dispatch may take at most, where an executor can divide a chain
+    bool is_continued;  // nothing else wrote what steps hand on since this executor's last chain
+};
+
+struct gi_executor;
+
+// What an executor implements. Errors are those of its constructor.
+struct gi_executor_class {
+    enum glinfer_dispatch dispatch; // how its steps are submitted, for users
+    bool (*submit)(struct gi_executor *self, const struct gi_chain *chain,
+                   struct glinfer_error *err);
+    struct gi_range (*fault)(const struct gi_executor *self); // NULL: it cannot give up
+    void (*destroy)(struct gi_executor *self);
+};
+
+// The first member of every executor.
+struct gi_executor {
+    const struct gi_executor_class *class;
+};
+
+// Submits a chain. Fails with GPU_LOST, NO_MEMORY; GL errors surface at the next gi_gpu_check.
+static inline bool gi_executor_submit(struct gi_executor *executor, const struct gi_chain *chain,
+                                      struct glinfer_error *err)
+{
+    return executor->class->submit(executor, chain, err);
+}
+
+// Returns the 4 bytes that are not zero once a chain was given up, after which the executor does nothing more; a range
+// without a buffer if it never gives up.
+static inline struct gi_range gi_executor_fault(const struct gi_executor *executor)
+{
+    return executor->class->fault ? executor->class->fault(executor) : (struct gi_range){0};
+}
+
+// Accepts NULL.
+static inline void gi_executor_destroy(struct gi_executor *executor)
+{
+    if (executor) {
+        executor->class->destroy(executor);
+    }
+}
+
+// Creates the multi-dispatch executor of a sealed list, which it takes: a dispatch an entry, with grids from the host or
+// from the GPU as the device likes. NULL with NO_MEMORY; the list is then destroyed.
+struct gi_executor *gi_multi_executor_create(struct gi_dispatch_table *list,
+                                             struct glinfer_error *err);
+// Returns the list of a multi-dispatch executor, for who measures it.
+struct gi_dispatch_table *gi_multi_executor_list(const struct gi_executor *executor);
+
+#endif

@@ -1,0 +1,58 @@
+// The multi-dispatch executor: gpu/dispatch/dispatch_replay.c, once a step.
+#include "gpu/dispatch/executor.h"
+
+#include <stdlib.h>
+
+struct multi_executor {
+    struct gi_executor base;
+    struct gi_dispatch_table *list; // owned
+};
+
+// Counts of grids in the indirect mode go on from where the last step of the same list left them.
+static bool submit(struct gi_executor *self, const struct gi_chain *chain,
+                   struct glinfer_error *err)
+{
+    struct gi_dispatch_table *list = gi_multi_executor_list(self);
+    if (!chain->is_continued &&
+        !gi_dispatch_table_prime(list, chain->n_past, chain->n_tokens, err)) {
+        return false;
+    }
+    struct gi_replay replay = {.n_past = chain->n_past,
+                               .n_tokens = chain->n_tokens,
+                               .flush_interval = chain->flush_interval};
+    for (uint32_t i = 0; i < chain->n_steps; i++) {
+        gi_dispatch_table_replay(list, &replay);
+        replay.n_past += chain->n_tokens;
+    }
+    return true;
+}
+
+static void destroy(struct gi_executor *self)
+{
+    gi_dispatch_table_destroy(gi_multi_executor_list(self));
+    free(self);
+}
+
+static const struct gi_executor_class direct_class = {
+    .dispatch = GLINFER_DISPATCH_DIRECT, .submit = submit, .destroy = destroy};
+static const struct gi_executor_class indirect_class = {
+    .dispatch = GLINFER_DISPATCH_INDIRECT, .submit = submit, .destroy = destroy};
+
+struct gi_executor *gi_multi_executor_create(struct gi_dispatch_table *list,
+                                             struct glinfer_error *err)
+{
+    struct multi_executor *executor = calloc(1, sizeof(*executor));
+    if (!executor) {
+        gi_error_no_memory(err, sizeof(*executor), "an executor");
+        gi_dispatch_table_destroy(list);
+        return NULL;
+    }
+    executor->base.class = gi_dispatch_table_is_indirect(list) ? &indirect_class : &direct_class;
+    executor->list = list;
+    return &executor->base;
+}
+
+struct gi_dispatch_table *gi_multi_executor_list(const struct gi_executor *executor)
+{
+    return ((const struct multi_executor *)executor)->list;
+}

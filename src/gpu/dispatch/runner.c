@@ -1,0 +1,169 @@
+#include "gpu/dispatch/runner.h"
+
+#include <assert.h>
+#include <string.h>
+
+// The entries of a chain's steps, then the fault of its executor.
+#define READBACK_SIZE (GI_MAX_CHAIN * sizeof(struct gi_ring_entry) + sizeof(uint32_t))
+
+bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
+                    struct gi_range ring, struct glinfer_error *err)
+{
+    *runner = (struct gi_runner){.gpu = gpu, .state = state, .ring = ring};
+    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+        if (!gi_readback_init(&runner->readbacks[i], gpu, READBACK_SIZE, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void gi_runner_finish(struct gi_runner *runner)
+{
+    for (int i = 0; runner->gpu && i < GI_CHAINS_IN_FLIGHT; i++) {
+        gi_readback_finish(&runner->readbacks[i], runner->gpu);
+    }
+    *runner = (struct gi_runner){0};
+}
+
+//-- state -----------------------------------------------------------------------------------------
+
+void gi_runner_begin(struct gi_runner *runner)
+{
+    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+        gi_fence_finish(runner->gpu, &runner->readbacks[i].fence);
+    }
+    runner->n_flights = 0;
+    runner->epoch++;
+    runner->last = NULL;
+}
+
+bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, const void *data,
+                    uint64_t size, struct glinfer_error *err)
+{
+    // The range's buffer is its owner's to change through us.
+    struct gi_buffer buffer = *range->buffer;
+    assert(size <= range->size);
+    return gi_buffer_write(&buffer, runner->gpu, range->offset, data, size, err);
+}
+
+bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state,
+                     struct glinfer_error *err)
+{
+    struct gi_step_state own = *state;
+    own.epoch = runner->epoch;
+    runner->last = NULL;
+    return gi_runner_fill(runner, &runner->state, &own, sizeof(own), err);
+}
+
+//-- chains ----------------------------------------------------------------------------------------
+
+bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
+                   const struct gi_chain *chain, struct glinfer_error *err)
+{
+    struct gi_chain own = *chain;
+    own.is_continued = runner->last == executor;
+    own.step_ns = runner->step_ns;
+    own.budget_ns = runner->budget_ns;
+    runner->last = executor;
+    return gi_executor_submit(executor, &own, err);
+}
+
+// Asks for the ring's entries of a flight, which may go round its end.
+static void read_entries(struct gi_runner *runner, struct gi_readback *readback,
+                         const struct gi_flight *flight)
+{
+    const uint64_t size = sizeof(struct gi_ring_entry);
+    const uint32_t begin = flight->first % GI_RING_SLOTS, left = GI_RING_SLOTS - begin;
+    const uint32_t head = flight->n_steps < left ? flight->n_steps : left;
+    gi_readback_add(readback, runner->gpu, runner->ring.buffer, runner->ring.offset + begin * size,
+                    head * size);
+    if (head < flight->n_steps) {
+        gi_readback_add(readback, runner->gpu, runner->ring.buffer, runner->ring.offset,
+                        (flight->n_steps - head) * size);
+    }
+}
+
+bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
+                      const struct gi_chain *chain, uint32_t first, struct glinfer_error *err)
+{
+    struct gi_readback *readback = &runner->readbacks[runner->next_flight];
+    const struct gi_range fault = gi_executor_fault(executor);
+    const struct gi_flight flight = {first, chain->n_steps, fault.buffer != NULL};
+    assert(runner->n_flights < GI_CHAINS_IN_FLIGHT && chain->n_steps <= GI_MAX_CHAIN);
+    if (!gi_runner_run(runner, executor, chain, err)) {
+        return false;
+    }
+    gi_readback_begin(readback);
+    read_entries(runner, readback, &flight);
+    if (flight.has_fault) {
+        gi_readback_add(readback, runner->gpu, fault.buffer, fault.offset, fault.size);
+    }
+    if (!gi_readback_end(readback, runner->gpu, err)) {
+        return false;
+    }
+    runner->flights[runner->next_flight] = flight;
+    runner->next_flight = (runner->next_flight + 1) % GI_CHAINS_IN_FLIGHT;
+    runner->n_flights++;
+    return true;
+}
+
+static uint32_t oldest(const struct gi_runner *runner)
+{
+    return (runner->next_flight + GI_CHAINS_IN_FLIGHT - runner->n_flights) % GI_CHAINS_IN_FLIGHT;
+}
+
+bool gi_runner_poll(struct gi_runner *runner)
+{
+    assert(runner->n_flights > 0);
+    return gi_readback_is_done(&runner->readbacks[oldest(runner)], runner->gpu);
+}
+
+bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct glinfer_error *err)
+{
+    const uint32_t index = oldest(runner);
+    const struct gi_flight flight = runner->flights[index];
+    assert(runner->n_flights > 0);
+    const struct gi_ring_entry *entries =
+        gi_readback_wait(&runner->readbacks[index], runner->gpu, err);
+    if (!entries) {
+        return false;
+    }
+    uint32_t fault = 0;
+    if (flight.has_fault) {
+        memcpy(&fault, entries + flight.n_steps, sizeof(fault));
+    }
+    runner->n_flights--;
+    *landing = (struct gi_landing){flight.first, flight.n_steps, entries, fault != 0};
+    return true;
+}
+
+bool gi_runner_drop(struct gi_runner *runner, struct glinfer_error *err)
+{
+    struct gi_landing landing;
+    while (runner->n_flights > 0) {
+        if (!gi_runner_take(runner, &landing, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_runner_check_entry(const struct gi_runner *runner, const struct gi_ring_entry *entry,
+                           uint32_t step, uint32_t n_vocab, struct glinfer_error *err)
+{
+    if (entry->epoch != runner->epoch || entry->step != step || entry->status == 0) {
+        return gi_error_set(err, GLINFER_STATUS_GPU_LOST,
+                            "the GPU did not finish step %u (found step %u of generation %u, "
+                            "expected generation %u): it was probably reset",
+                            step, entry->step, entry->epoch, runner->epoch);
+    }
+    if (entry->status != GI_RING_STATUS_OK || entry->token >= n_vocab) {
+        return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
+                            "the GPU computed something impossible at step %u: %s (token %u)", step,
+                            entry->status == GI_RING_STATUS_NAN ? "a logit that is not a number"
+                                                                : "a token out of range",
+                            entry->token);
+    }
+    return true;
+}

@@ -1,0 +1,75 @@
+// A runner submits chains of decode steps for one sequence, waits for them and hands their tokens out. It is the one way
+// in which answers, scores, profiles, tuning and checks write step_state, submit and wait. It owns the readbacks of the
+// chains in flight; step_state and the ring of results belong to whoever made them. One thread, with the context current.
+#ifndef GI_GPU_RUNNER_H
+#define GI_GPU_RUNNER_H
+
+#include "gpu/dispatch/executor.h"
+#include "gpu/dispatch/step_state.h"
+#include "gpu/memory/buffer.h"
+
+#define GI_MAX_CHAIN        256 // steps
+#define GI_CHAINS_IN_FLIGHT 2
+
+// A chain that was submitted and is not taken yet.
+struct gi_flight {
+    uint32_t first, n_steps; // steps since the epoch began
+    bool has_fault;          // its executor may have given up
+};
+
+struct gi_runner {
+    struct gi_gpu *gpu;          // borrowed
+    struct gi_range state, ring; // step_state; GI_RING_SLOTS entries
+    uint64_t budget_ns;          // time box of a submission
+    uint64_t step_ns;            // measured time of a decode step; 0: not known
+    uint32_t epoch;              // of step_state, the first half of the sentinel
+    struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
+    struct gi_flight flights[GI_CHAINS_IN_FLIGHT];
+    uint32_t n_flights, next_flight;
+    const struct gi_executor *last; // that ran last since the state was written; NULL: none
+};
+
+// What a chain has left.
+struct gi_landing {
+    uint32_t first, n_steps;
+    const struct gi_ring_entry *entries; // n_steps; valid until the next chain but one is submitted
+    bool is_faulty;                      // the executor gave up: entries hold nothing
+};
+
+// Fails with NO_MEMORY, DRIVER.
+bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
+                    struct gi_range ring, struct glinfer_error *err);
+// Accepts all-zero.
+void gi_runner_finish(struct gi_runner *runner);
+
+// Begins a new epoch: entries of the ring of earlier ones no longer count, and chains in flight are forgotten unwaited.
+void gi_runner_begin(struct gi_runner *runner);
+// Writes step_state, with the runner's epoch. Fails with GPU_LOST, NO_MEMORY.
+bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state,
+                     struct glinfer_error *err);
+// Writes data[0..size) to the start of a range. Fails likewise.
+bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, const void *data,
+                    uint64_t size, struct glinfer_error *err);
+
+// Submits a chain whose results nobody reads: a batch of a prompt, steps that are only timed. step_ns and budget_ns are
+// the runner's. Fails as the executor does.
+bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
+                   const struct gi_chain *chain, struct glinfer_error *err);
+// The same, and asks for the ring's entries of its steps, of which `first` is the first since the epoch began; fewer than
+// GI_CHAINS_IN_FLIGHT are in flight.
+bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
+                      const struct gi_chain *chain, uint32_t first, struct glinfer_error *err);
+// True if the oldest chain in flight has ended, so that taking it does not block.
+bool gi_runner_poll(struct gi_runner *runner);
+// Waits for the oldest chain in flight. Fails with GPU_LOST.
+bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
+                    struct glinfer_error *err);
+// Waits for all chains in flight and forgets what they left. Fails with GPU_LOST.
+bool gi_runner_drop(struct gi_runner *runner, struct glinfer_error *err);
+
+// True if the entry holds what its step wrote. Else fails with GPU_LOST (it was never written) or GPU_FAULT (a logit that
+// is not a number, a token not below n_vocab).
+bool gi_runner_check_entry(const struct gi_runner *runner, const struct gi_ring_entry *entry,
+                           uint32_t step, uint32_t n_vocab, struct glinfer_error *err);
+
+#endif

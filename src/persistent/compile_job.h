@@ -1,0 +1,37 @@
+// A program that takes a driver seconds, compiled for the program cache by a process of its own: NVIDIA's compiler holds
+// up the end of a context and of its process for as long as it takes, and all of GL for the last second. The process is
+// the worker, a small program that is installed beside the library (src/persistent/worker). It outlives its parent.
+#ifndef GI_PERSISTENT_COMPILE_JOB_H
+#define GI_PERSISTENT_COMPILE_JOB_H
+
+#include "base/error.h"
+#include "base/hash.h"
+
+#include <stdint.h>
+
+struct gi_compile_job {
+    struct gi_hash key;  // of the verdict, if it is refused (persistent/persistent_verdict.h)
+    uint32_t capability; // that the kernel needs
+    const char *text;    // of the kernel; borrowed
+};
+
+// Returns the job as bytes, owned by the caller, and their number in *size. NULL with NO_MEMORY.
+char *gi_compile_job_format(const struct gi_compile_job *job, size_t *size,
+                            struct glinfer_error *err);
+// Reads such bytes, which end in a 0 behind data[size]; job->text points into them. Fails with INVALID_ARGUMENT if
+// they are none, or of another version of the library.
+bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *job,
+                          struct glinfer_error *err);
+
+// Starts the worker on a device (as glinfer_device_info names it) and returns at once. cache_dir is that of
+// glinfer_device_params. Fails with IO (the worker is not there, or cannot be started), NO_MEMORY.
+bool gi_compile_job_start(const struct gi_compile_job *job, const char *device,
+                          const char *cache_dir, struct glinfer_error *err);
+// What the worker does with the bytes of a job: compiles for the cache and blocks for as long as the driver takes; true
+// at once where another process does so already. What the driver refuses twice becomes a verdict; so does what ended
+// three processes that compiled it. Fails with INVALID_ARGUMENT (no such bytes, or another version's), IO (nothing can be
+// kept), NO_DEVICE, DRIVER, NO_MEMORY, GPU_LOST.
+bool gi_compile_job_run(const char *data, size_t size, const char *device, const char *cache_dir,
+                        struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,337 @@
+#include "persistent/persistent_upgrade.h"
+
+#include "persistent/compile_job.h"
+#include "persistent/persistent_check.h"
+#include "persistent/persistent_executor.h"
+#include "persistent/persistent_policy.h"
+#include "persistent/persistent_verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum phase {
+    PHASE_UNKNOWN,   // nothing was done yet
+    PHASE_MISSING,   // the text is written, and the cache had no program of it
+    PHASE_REQUESTED, // likewise, and the worker compiles it
+    PHASE_LOADED,    // the cache had it
+    PHASE_READY,     // chains take it
+    PHASE_OFF,       // for as long as the upgrade lives
+};
+
+struct gi_upgrade {
+    struct gi_upgrade_params params;
+    enum phase phase;
+    struct gi_persistent *made; // NULL: not written yet, or of no use
+    struct gi_hash key;         // of the verdict
+    struct gi_verdict verdict;
+};
+
+struct gi_upgrade *gi_upgrade_create(const struct gi_upgrade_params *params,
+                                     struct glinfer_error *err)
+{
+    struct gi_upgrade *u = calloc(1, sizeof(*u));
+    if (!u) {
+        gi_error_no_memory(err, sizeof(*u), "an upgrade");
+        return NULL;
+    }
+    u->params = *params;
+    u->phase =
+        gi_gpu_persistent(params->gpu)->mode == GI_PERSISTENT_NEVER ? PHASE_OFF : PHASE_UNKNOWN;
+    return u;
+}
+
+void gi_upgrade_destroy(struct gi_upgrade *upgrade)
+{
+    if (upgrade) {
+        gi_persistent_destroy(upgrade->made);
+        free(upgrade);
+    }
+}
+
+static const struct gi_gpu_persistent *settings_of(const struct gi_upgrade *u)
+{
+    return gi_gpu_persistent(u->params.gpu);
+}
+
+//-- phases ----------------------------------------------------------------------------------------
+
+static void turn_off(struct gi_upgrade *u)
+{
+    gi_persistent_destroy(u->made);
+    u->made = NULL;
+    u->phase = PHASE_OFF;
+}
+
+// Says so aloud to who asked for it.
+static void refuse(struct gi_upgrade *u, const char *why)
+{
+    turn_off(u);
+    gi_log_write(gi_gpu_log(u->params.gpu),
+                 settings_of(u)->is_asked ? GLINFER_LOG_WARN : GLINFER_LOG_INFO,
+                 "a chain of steps cannot be one dispatch (%s), and is replayed as many: %s",
+                 u->params.name, why);
+}
+
+static void accept(struct gi_upgrade *u)
+{
+    u->phase = PHASE_READY;
+    gi_log_write(gi_gpu_log(u->params.gpu), GLINFER_LOG_INFO,
+                 "%s is one dispatch of %u groups (%s)",
+                 u->params.source.tail ? "a step up to its logits" : "a chain of steps",
+                 gi_persistent_groups(u->made), u->params.name);
+}
+
+//-- verdicts --------------------------------------------------------------------------------------
+
+static const char *refusal_of(const struct gi_verdict *verdict)
+{
+    switch (verdict->kind) {
+    case GI_VERDICT_SLOWER:
+        return "many are faster here";
+    case GI_VERDICT_WRONG:
+        return "its tokens are not those of many dispatches";
+    case GI_VERDICT_REFUSED:
+        return "the driver does not compile it";
+    default:
+        return NULL;
+    }
+}
+
+// True if the executor is to be taken up: it is faster, or it is slower and asked for.
+static bool is_accepted(const struct gi_upgrade *u)
+{
+    return u->verdict.kind == GI_VERDICT_FASTER ||
+           (u->verdict.kind == GI_VERDICT_SLOWER && settings_of(u)->is_asked);
+}
+
+static bool is_refused(const struct gi_upgrade *u)
+{
+    return u->verdict.kind != GI_VERDICT_NONE && !is_accepted(u);
+}
+
+//-- writing and finding the program ---------------------------------------------------------------
+
+static struct gi_persistent_params choose_params(const struct gi_upgrade *u)
+{
+    struct gi_persistent_params params = settings_of(u)->params;
+    if (u->params.may_be_large &&
+        gi_persistent_has_large_groups(u->params.layer_bytes, params.n_groups)) {
+        params.group_size = settings_of(u)->large_group_size;
+    }
+    return params;
+}
+
+// Programs are described, not built: their texts become stages.
+static struct gi_persistent *make(struct gi_upgrade *u, struct glinfer_error *err)
+{
+    struct gi_gpu *gpu = u->params.gpu;
+    const struct gi_upgrade_source *source = &u->params.source;
+    const struct gi_persistent_params params = choose_params(u);
+    const struct gi_dispatch_table_params table_params = {.state = u->params.state};
+    struct gi_program_table *programs = gi_program_table_create(gpu, err);
+    struct gi_dispatch_table *list =
+        programs ? gi_dispatch_table_create(gpu, programs, &table_params, err) : NULL;
+    struct gi_persistent *made =
+        list && source->record(source->user, source->steps, &params, programs, list, err)
+            ? gi_persistent_create(gpu, list, programs, &params, err)
+            : NULL;
+    gi_dispatch_table_destroy(list);
+    gi_program_table_destroy(programs);
+    return made;
+}
+
+// Makes the key of the verdict: the program, and the list that it is compared with, which tuning changes.
+static void make_key(struct gi_upgrade *u, const struct gi_executor *multi)
+{
+    const struct gi_dispatch_table *list = gi_multi_executor_list(multi);
+    u->key = *gi_persistent_key(u->made);
+    for (uint32_t i = 0; i < gi_dispatch_table_count(list); i++) {
+        const char *label = gi_dispatch_table_program_label(list, i);
+        gi_hash_add(&u->key, label, strlen(label));
+    }
+}
+
+static bool write_program(struct gi_upgrade *u, struct glinfer_error *err)
+{
+    const struct gi_upgrade_source *source = &u->params.source;
+    struct gi_executor *multi = source->multi(source->user, source->steps, err), *tail = NULL;
+    u->made = multi ? make(u, err) : NULL;
+    if (u->made && source->tail) {
+        tail = source->tail(source->user, err);
+        gi_persistent_set_tail(u->made, tail);
+    }
+    if (!u->made || (source->tail && !tail)) {
+        return false;
+    }
+    make_key(u, multi);
+    return true;
+}
+
+// Takes what is kept: the verdict, the program.
+static void look_up(struct gi_upgrade *u)
+{
+    struct glinfer_error why = {0};
+    bool is_loaded = false;
+    if (!u->made && !write_program(u, &why)) {
+        refuse(u, why.message);
+        return;
+    }
+    u->phase = u->phase == PHASE_UNKNOWN ? PHASE_MISSING : u->phase;
+    u->verdict = gi_verdict_load(u->params.folder, &u->key);
+    if (is_refused(u)) {
+        refuse(u, refusal_of(&u->verdict));
+    } else if (!gi_persistent_load(u->made, &is_loaded, &why)) {
+        refuse(u, why.message);
+    } else if (is_loaded) {
+        u->phase = PHASE_LOADED;
+    }
+}
+
+//-- trying out ------------------------------------------------------------------------------------
+
+static bool judge(struct gi_upgrade *u, const struct gi_persistent_check *check,
+                  struct glinfer_error *why)
+{
+    if (settings_of(u)->is_unchecked) {
+        u->verdict.kind = GI_VERDICT_FASTER;
+        return true;
+    }
+    if (settings_of(u)->mode == GI_PERSISTENT_AT_ONCE) {
+        return gi_persistent_check_tokens(check, &u->verdict, why);
+    }
+    if (!gi_persistent_check(check, &u->verdict, why)) {
+        return false;
+    }
+    if (u->verdict.kind != GI_VERDICT_WRONG) { // then nothing was timed
+        gi_log_write(gi_gpu_log(u->params.gpu), GLINFER_LOG_DEBUG,
+                     "a step took %.3f ms by many dispatches, %.3f ms in one (%s)",
+                     (double)u->verdict.multi_ns / 1e6, (double)u->verdict.persistent_ns / 1e6,
+                     u->params.name);
+    }
+    gi_verdict_store(u->params.folder, &u->key, &u->verdict);
+    return true;
+}
+
+static bool try_out(struct gi_upgrade *u, const struct gi_upgrade_place *place, bool is_patient,
+                    struct glinfer_error *why)
+{
+    const struct gi_upgrade_source *source = &u->params.source;
+    const struct gi_persistent_check check = {
+        .runner = u->params.runner,
+        .multi = source->multi(source->user, source->steps, why),
+        .persistent = u->made,
+        .n_past = place->n_past,
+        .n_free = place->n_free,
+        .token = place->token,
+        .n_vocab = u->params.n_vocab,
+        .is_cold = is_patient && settings_of(u)->mode != GI_PERSISTENT_AT_ONCE,
+    };
+    return check.multi && judge(u, &check, why);
+}
+
+// Takes back what was found before if groups did not run together.
+static bool fail(struct gi_upgrade *u, const struct glinfer_error *why, struct glinfer_error *err)
+{
+    if (why->status == GLINFER_STATUS_GPU_FAULT) {
+        gi_verdict_forget(u->params.folder, &u->key);
+    }
+    if (why->status == GLINFER_STATUS_DRIVER) {
+        gi_verdict_refuse(u->params.folder, &u->key);
+    }
+    refuse(u, why->message);
+    return u->params.source.clear(u->params.source.user, err);
+}
+
+// Builds, tries out what was never tried, and takes it up or turns it off.
+static bool settle(struct gi_upgrade *u, const struct gi_upgrade_place *place, bool is_patient,
+                   glinfer_progress_fn progress, void *user, struct glinfer_error *err)
+{
+    const bool is_new = u->verdict.kind == GI_VERDICT_NONE;
+    struct glinfer_error why = {0};
+    if (!gi_persistent_build(u->made, progress, user, &why) ||
+        (is_new && !try_out(u, place, is_patient, &why))) {
+        if (why.status == GLINFER_STATUS_CANCELLED) {
+            u->phase = PHASE_MISSING;
+            return gi_error_set(err, why.status, "%s", why.message);
+        }
+        return fail(u, &why, err) && gi_gpu_check(u->params.gpu, "preparing steps", err);
+    }
+    if (is_accepted(u)) {
+        accept(u);
+    } else {
+        refuse(u, refusal_of(&u->verdict));
+    }
+    return gi_gpu_check(u->params.gpu, "preparing steps", err);
+}
+
+bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_place *place,
+                        bool is_patient, glinfer_progress_fn progress, void *user,
+                        struct glinfer_error *err)
+{
+    if (upgrade->phase == PHASE_READY || upgrade->phase == PHASE_OFF) {
+        return true;
+    }
+    look_up(upgrade);
+    const bool may_compile = is_patient || settings_of(upgrade)->mode == GI_PERSISTENT_AT_ONCE;
+    const bool is_new = upgrade->verdict.kind == GI_VERDICT_NONE;
+    if (upgrade->phase == PHASE_OFF || (upgrade->phase != PHASE_LOADED && !may_compile) ||
+        (is_new && place->n_free < GI_PERSISTENT_TRIED_STEPS)) {
+        return true;
+    }
+    return settle(upgrade, place, is_patient, progress, user, err);
+}
+
+struct gi_executor *gi_upgrade_executor(const struct gi_upgrade *upgrade)
+{
+    return upgrade->phase == PHASE_READY ? gi_persistent_executor(upgrade->made) : NULL;
+}
+
+//-- behind an answer ------------------------------------------------------------------------------
+
+void gi_upgrade_request(struct gi_upgrade *upgrade, uint64_t step_ns)
+{
+    const struct gi_upgrade_params *params = &upgrade->params;
+    struct glinfer_error why = {0};
+    const bool is_wanted = settings_of(upgrade)->is_asked || gi_persistent_is_worthwhile(step_ns);
+    if (upgrade->phase != PHASE_MISSING || !params->may_compile || !params->folder || !is_wanted) {
+        return;
+    }
+    struct gi_compile_job job = {.key = upgrade->key};
+    job.text = gi_persistent_text(upgrade->made, &job.capability);
+    upgrade->phase = PHASE_REQUESTED;
+    if (gi_compile_job_start(&job, params->device, params->cache_dir, &why)) {
+        gi_log_write(gi_gpu_log(params->gpu), GLINFER_LOG_INFO,
+                     "another process compiles a chain of steps as one dispatch (%s)",
+                     params->name);
+    } else {
+        gi_log_write(gi_gpu_log(params->gpu), GLINFER_LOG_INFO,
+                     "a chain of steps is not compiled as one dispatch: %s", why.message);
+    }
+}
+
+bool gi_upgrade_give_up(struct gi_upgrade *upgrade, struct glinfer_error *err)
+{
+    if (upgrade->phase == PHASE_READY) {
+        gi_verdict_forget(upgrade->params.folder, &upgrade->key);
+    }
+    turn_off(upgrade);
+    return upgrade->params.source.clear(upgrade->params.source.user, err);
+}
+
+struct gi_upgrade_report gi_upgrade_recall(struct gi_upgrade *upgrade)
+{
+    if (upgrade->phase != PHASE_READY && upgrade->phase != PHASE_OFF) {
+        look_up(upgrade);
+    }
+    return (struct gi_upgrade_report){
+        .is_persistent = upgrade->phase == PHASE_READY ||
+                         (upgrade->phase == PHASE_LOADED && is_accepted(upgrade)),
+        .multi_ns = upgrade->verdict.multi_ns,
+        .persistent_ns = upgrade->verdict.persistent_ns,
+    };
+}
+
+const struct gi_hash *gi_upgrade_key(const struct gi_upgrade *upgrade)
+{
+    return upgrade->made ? &upgrade->key : NULL;
+}

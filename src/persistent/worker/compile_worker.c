@@ -1,0 +1,47 @@
+// glinfer-compile DEVICE CACHE given|default: compiles the job on standard input for the program cache. Started by the
+// library; not for people.
+#include "persistent/compile_job.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    MAX_JOB = 16 << 20, // bytes
+    MAX_SECONDS = 600,  // that a compiler may take
+    NICENESS = 10,
+};
+
+// Leaves the terminal, the signals and the priority of whoever is being answered to them.
+static void step_aside(void)
+{
+    setsid();
+    signal(SIGCHLD, SIG_DFL);
+    signal(SIGALRM, SIG_DFL); // what was ignored would stay so
+    setpriority(PRIO_PROCESS, 0, NICENESS);
+    alarm(MAX_SECONDS);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        return 2;
+    }
+    if (fork() != 0) { // the parent waits for this process alone
+        return 0;
+    }
+    step_aside();
+    char *job = malloc(MAX_JOB + 1);
+    const size_t size = job ? fread(job, 1, MAX_JOB, stdin) : 0;
+    if (!job) {
+        return 1;
+    }
+    job[size] = '\0';
+    const char *cache_dir = strcmp(argv[3], "given") == 0 ? argv[2] : NULL;
+    const bool ok = gi_compile_job_run(job, size, argv[1], cache_dir, NULL);
+    free(job);
+    return ok ? 0 : 1;
+}
