@@ -68,6 +68,13 @@ static const struct gi_gemv_row llvmpipe_gemv[] = {
     {0, 0, {GI_GEMV_FORM_ROW, 8, 4, 0}  },
 };
 
+// Measured on an H200 with the same projections. Tiles are as fast from about 32 tokens on of the largest, later of others.
+static const struct gi_gemv_batch_row common_gemv_batch[] = {
+    {256, {256, 2, 2, 8}},
+    {0,   {256, 1, 1, 4}},
+    {0,   {128, 1, 1, 4}},
+};
+
 // The likely ones first: a slow device may not get to the others.
 static const struct gi_gemv_candidates large_candidates[] = {
     {GI_GEMV_FORM_F16,   16, 128, 1024, 1, 16},
@@ -104,22 +111,27 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 // What all have in common until somebody measures it: the figures of an H200 with its 132 multiprocessors.
 #define COMMON                                                                                     \
     .wave_groups = 128, .attention_groups = 264, .loop_groups = {264, 528},                        \
-    .persistent.n_groups = 132, .persistent.group_size = 256, .persistent.large_group_size = 512,  \
-    .persistent.max_spins = 1u << 17
+    .gemv_batch = common_gemv_batch, .persistent.n_groups = 132, .persistent.group_size = 256,     \
+    .persistent.large_group_size = 512, .persistent.max_spins = 1u << 17
+
+#define MANY_REGISTERS .lane_tokens = 8, .attention_keys = 128
 
 // k split over lanes, shared memory.
 #define LARGE                                                                                      \
-    COMMON, .is_large = true, .probe_groups = 1024, .rate_bytes = 128u << 20,                      \
-            .burst_bytes = 1u << 20, .copy_wg_size = 128, .copy_loads = 8, .gemv = large_gemv,     \
-            CANDIDATES(large_candidates), .batch_form = GI_BATCH_FORM_SPLIT,                       \
-            .sample = {.choice_size = 1024, .n_groups = 128, .size = 1024, .end_size = 1024}
+    COMMON, MANY_REGISTERS,                                                                        \
+        .is_large = true, .probe_groups = 1024, .rate_bytes = 128u << 20, .burst_bytes = 1u << 20, \
+        .copy_wg_size = 128, .copy_loads = 8, .gemv = large_gemv, CANDIDATES(large_candidates),    \
+        .batch_form = GI_BATCH_FORM_SPLIT,                                                         \
+        .sample = {.choice_size = 1024, .n_groups = 128, .size = 1024, .end_size = 1024}
 
 // A row an invocation, no shared memory, few registers.
-#define SMALL                                                                                      \
+#define SMALLER                                                                                    \
     COMMON, .probe_groups = 32, .rate_bytes = 32u << 20, .burst_bytes = 1u << 16,                  \
             .copy_wg_size = 64, .copy_loads = 4, .first_batch = 64, CANDIDATES(small_candidates),  \
             .batch_form = GI_BATCH_FORM_LANE, .is_batch_open = true,                               \
             .sample = {.choice_size = 256, .n_groups = 16, .size = 64, .end_size = 64}
+
+#define SMALL SMALLER, MANY_REGISTERS
 
 // indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0; other drivers are unknown
 // until measured. Subgroup sizes: what GL says is the largest one; compilers for Intel and AMD choose smaller ones.
@@ -137,8 +149,9 @@ static const struct gi_device_class
     zink = {LARGE, .name = "zink", .indirect = GI_INDIRECT_YES},
     unknown = {LARGE, .name = "unknown"},
     v3d = {SMALL, .name = "V3D", .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv},
-    mali_t = {SMALL, .name = "Mali T", .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
-              .has_few_registers = true},
+    mali_t = {SMALLER, .name = "Mali T", .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
+              .has_few_registers = true, .lane_tokens = 4,
+              .attention_keys = 64}, // its compiler spills 3:36 registers then, with 128 keys 59:124
     mali_g57 = {SMALL, .name = "Mali G57", .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv},
     mali_g = {SMALL, .name = "Mali G", .gemv = mali_g_gemv},
     adreno = {SMALL, .name = "Adreno 6 and 7", .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
@@ -148,7 +161,7 @@ static const struct gi_device_class
     powervr = {SMALL, .name = "PowerVR", .gemv = row_gemv},
     softpipe = {SMALL, .name = "softpipe", .indirect = GI_INDIRECT_NO, .gemv = row_gemv},
     // Straight-line code on vectors of eight; ends all loops of a program after 65,535 turns together.
-    llvmpipe = {COMMON, .name = "llvmpipe", .is_llvmpipe = true, .indirect = GI_INDIRECT_NO,
+    llvmpipe = {COMMON, MANY_REGISTERS, .name = "llvmpipe", .is_llvmpipe = true, .indirect = GI_INDIRECT_NO,
                 .probe_groups = 32, .rate_bytes = 32u << 20, .burst_bytes = 1u << 16,
                 .copy_wg_size = 8, .copy_loads = 16, .first_batch = 64, .gemv = llvmpipe_gemv,
                 CANDIDATES(llvmpipe_candidates), .batch_form = GI_BATCH_FORM_ROW,

@@ -20,6 +20,12 @@ struct gi_gemv_row {
     struct gi_gemv_shape shape;
 };
 
+// A shape for projections of a few tokens, of at least min_pair pairs of rows.
+struct gi_gemv_batch_row {
+    uint32_t min_pair;
+    struct gi_gemv_batch_shape shape;
+};
+
 // Shapes that tuning tries: powers of two from min to max.
 struct gi_gemv_candidates {
     enum gi_gemv_form form;
@@ -52,9 +58,12 @@ struct gi_device_class {
     uint32_t n_gemv_candidates;
     uint32_t loop_groups[2];   // max_groups that tuning tries
     uint32_t attention_groups; // at most, of a step's attention with subgroups
+    uint32_t attention_keys;   // of a range, where a step's attention has no form of its own
 
     // The prompt.
     enum gi_batch_form batch_form;
+    const struct gi_gemv_batch_row *gemv_batch; // as gemv
+    uint32_t lane_tokens;                       // of a group in GI_BATCH_FORM_LANE
     bool is_batch_open; // where the device can, tuning may find that it prefers GI_BATCH_FORM_SPLIT
 
     // Sampling: invocations of groups, as far as there are programs for them.

@@ -43,11 +43,6 @@ static const struct quant_row *find_quant(uint32_t type)
     return NULL;
 }
 
-bool gi_program_has_registers(const struct gi_gpu *gpu)
-{
-    return !gpu->class->has_few_registers;
-}
-
 static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
 {
     const struct gi_limits *limits = &gpu->limits;
@@ -63,7 +58,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
            (limits->subgroup_size == 32 || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
            (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
            (limits->has_fast_half || !(capability & GI_CAPABILITY_HALF)) &&
-           (gi_program_has_registers(gpu) || !(capability & GI_CAPABILITY_REGISTERS)) &&
+           (!gpu->class->has_few_registers || !(capability & GI_CAPABILITY_REGISTERS)) &&
            (gpu->class->is_llvmpipe || !(capability & GI_CAPABILITY_LLVMPIPE));
 }
 

@@ -40,8 +40,6 @@ bool gi_program_table_request(struct gi_program_table *table, const struct gi_pr
                               uint32_t *index, struct glinfer_error *err);
 // True if the device has what the row needs.
 bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id);
-// False where groups of 128 have too few registers: Mali-T.
-bool gi_program_has_registers(const struct gi_gpu *gpu);
 
 // Compiles what was requested since the last build. progress may be NULL; false from it cancels.
 // Fails with DRIVER (file:line and the driver's words), CANCELLED, GPU_LOST, NO_MEMORY; the program that the driver

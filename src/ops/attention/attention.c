@@ -9,9 +9,8 @@
 
 #include <assert.h>
 
-#define KEYS        128 // of a range of glsl/attention/attention.comp
-#define FEW_KEYS    64  // on Mali-T, whose compiler spills 3:36 registers then, with KEYS 59:124
-#define TILE_KEYS   64  // of a tile of glsl/attention/attention_subgroup.comp
+#define LEAST_KEYS  64 // of a range
+#define TILE_KEYS   64 // of a tile of glsl/attention/attention_subgroup.comp
 #define SUBGROUP_WG 256
 
 // How a device's class spreads a batch over groups. keys and vectors are defines; those of
@@ -73,7 +72,7 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
 
 uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer)
 {
-    return (layer->n_ctx + FEW_KEYS - 1) / FEW_KEYS;
+    return (layer->n_ctx + LEAST_KEYS - 1) / LEAST_KEYS;
 }
 
 // Floats of a range's partial result: weighted values, largest score, sum of weights, padding.
@@ -220,7 +219,7 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
     return (struct step_shape){
         .program = GI_PROGRAM_ATTENTION,
         .n_defines = 7,
-        .keys = gi_program_has_registers(gpu) ? KEYS : FEW_KEYS,
+        .keys = gi_gpu_class(gpu)->attention_keys,
         .max_range = gi_attention_count_ranges(layer),
         .n_group = layer->n_head,
     };

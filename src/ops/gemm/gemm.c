@@ -18,12 +18,6 @@ struct gemm_shape {
 // in a second.
 #define ROW_TILES 12
 
-// TOKENS of glsl/gemm/gemm_lane.comp.
-static uint32_t lane_tokens(const struct gi_gpu *gpu)
-{
-    return gi_program_available(gpu, GI_PROGRAM_GEMM) ? 8 : 4; // the registers of Mali-T
-}
-
 static uint32_t ceil_div(uint32_t n, uint32_t by)
 {
     return (n + by - 1) / by;
@@ -174,7 +168,7 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     case GI_BATCH_FORM_LANE:
         return (struct gemm_shape){max_tokens <= gi_batch_few_tokens(gpu) ? GI_PROGRAM_GEMM_LANE_FEW
                                                                           : GI_PROGRAM_GEMM_LANE,
-                                   64, lane_tokens(gpu), 3, 0};
+                                   64, gi_gpu_class(gpu)->lane_tokens, 3, 0};
     default:
         return choose_tile(recorder, part, n_cols, max_tokens, false, site);
     }

@@ -6,18 +6,6 @@
 
 #include <string.h>
 
-// The first row that is possible for a part of at least min_pair pairs. Measured on an H200 with the
-// projections of SmolLM2, Llama 1B and 8B: the fewer the rows, the more slices of k it takes to have the
-// whole machine load. Tiles are as fast from about 32 tokens on of the largest, later of others.
-static const struct {
-    uint32_t min_pair;
-    struct gi_gemv_batch_shape shape;
-} rows[] = {
-    {256, {256, 2, 2, 8}},
-    {0,   {256, 1, 1, 4}},
-    {0,   {128, 1, 1, 4}},
-};
-
 static uint32_t ceil_div(uint32_t n, uint32_t by)
 {
     return (n + by - 1) / by;
@@ -54,11 +42,11 @@ static struct gi_gemv_batch_shape choose_shape(const struct gi_gpu *gpu, uint32_
     if (gi_gemv_batch_shape_parse(gi_gpu_settings(gpu)->gemm, &asked) && is_possible(&asked, gpu)) {
         return asked;
     }
-    uint32_t i = 0;
-    while (n_pair < rows[i].min_pair || !is_possible(&rows[i].shape, gpu)) {
-        i++;
+    const struct gi_gemv_batch_row *row = gi_gpu_class(gpu)->gemv_batch;
+    while (n_pair < row->min_pair || !is_possible(&row->shape, gpu)) {
+        row++;
     }
-    return rows[i].shape;
+    return row->shape;
 }
 
 bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
