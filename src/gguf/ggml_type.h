@@ -60,7 +60,7 @@ struct gi_ggml_type_info {
     uint32_t block_bytes;
 };
 
-// Returns the facts of a type number from a file, NULL if it names no type.
+// Returns what a type number of a file stands for, NULL if it names no type.
 const struct gi_ggml_type_info *gi_ggml_type_find(uint32_t type);
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/bytes.h"
+#include "base/array.h"
 #include "gguf/gguf_file.h"
 
 #include <inttypes.h>
@@ -90,7 +90,7 @@ static bool read_header(struct gi_gguf_reader *r, size_t *n_tensors, size_t *n_p
            read_count(r, "the number of metadata keys", n_pairs);
 }
 
-// So that a small file cannot make us allocate much.
+// Keeps a small file from making us allocate much.
 static bool check_room(const struct gi_gguf_reader *r, size_t count, uint32_t min_size,
                        const char *what)
 {
@@ -103,42 +103,35 @@ static bool check_room(const struct gi_gguf_reader *r, size_t count, uint32_t mi
                         r->path, count, what, gi_gguf_reader_left(r), r->pos);
 }
 
-//-- metadata ----------------------------------------------------------------------------------
-
-static bool index_pairs(struct gi_gguf *gguf, struct glinfer_error *err)
+// Sorts an index whose entries are filled; a name may appear once.
+static bool sort_index(struct gi_name_index *names, const char *what, const char *path,
+                       struct glinfer_error *err)
 {
-    if (!gi_name_index_init(&gguf->keys, gguf->n_pairs)) {
-        return gi_error_no_memory(err, gguf->n_pairs * sizeof(struct gi_name_entry),
-                                  "the index of metadata keys");
-    }
-    for (size_t i = 0; i < gguf->n_pairs; i++) {
-        gguf->keys.entries[i] = (struct gi_name_entry){gguf->pairs[i].key, i};
-    }
-    const struct gi_gguf_string *twice = gi_name_index_sort(&gguf->keys);
-    if (twice) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                            "%s: metadata key %.*s appears twice: the file is damaged", gguf->path,
-                            GI_SHOW(*twice));
-    }
-    return true;
+    const struct gi_gguf_string *twice = gi_name_index_sort(names);
+    return !twice || gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                                  "%s: %s %.*s appears twice: the file is damaged", path, what,
+                                  GI_SHOW(*twice));
 }
+
+//-- metadata ----------------------------------------------------------------------------------
 
 static bool read_pairs(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_pairs)
 {
     if (!check_room(r, n_pairs, GI_GGUF_PAIR_MIN_SIZE, "metadata keys")) {
         return false;
     }
-    gguf->pairs = calloc(n_pairs ? n_pairs : 1, sizeof(*gguf->pairs));
-    if (!gguf->pairs) {
-        return gi_error_no_memory(r->err, n_pairs * sizeof(*gguf->pairs), "metadata");
+    gguf->pairs = gi_array_zeroed(n_pairs, sizeof(*gguf->pairs), "metadata", r->err);
+    if (!gguf->pairs || !gi_name_index_init(&gguf->keys, n_pairs, r->err)) {
+        return false;
     }
     gguf->n_pairs = n_pairs;
     for (size_t i = 0; i < n_pairs; i++) {
         if (!gi_gguf_pair_init(&gguf->pairs[i], r)) {
             return false;
         }
+        gguf->keys.entries[i] = (struct gi_name_entry){gguf->pairs[i].key, i};
     }
-    return index_pairs(gguf, r->err);
+    return sort_index(&gguf->keys, "metadata key", gguf->path, r->err);
 }
 
 static bool read_alignment(const struct gi_gguf *gguf, uint32_t *alignment,
@@ -231,29 +224,11 @@ static bool read_tensor_type(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
     return true;
 }
 
-// file_offset counts from the start of the data until place_tensor knows where that is.
+// Leaves file_offset counting from the start of the data; place_tensor adds where that is.
 static bool read_tensor(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
 {
     return read_tensor_name(t, r) && read_tensor_dims(t, r) && read_tensor_type(t, r) &&
            gi_gguf_reader_u64(r, &t->file_offset, "the offset of a tensor");
-}
-
-static bool index_tensors(struct gi_gguf *gguf, struct glinfer_error *err)
-{
-    if (!gi_name_index_init(&gguf->tensor_names, gguf->n_tensors)) {
-        return gi_error_no_memory(err, gguf->n_tensors * sizeof(struct gi_name_entry),
-                                  "the index of tensors");
-    }
-    for (size_t i = 0; i < gguf->n_tensors; i++) {
-        gguf->tensor_names.entries[i] = (struct gi_name_entry){gguf->tensors[i].name, i};
-    }
-    const struct gi_gguf_string *twice = gi_name_index_sort(&gguf->tensor_names);
-    if (twice) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                            "%s: tensor %.*s appears twice: the file is damaged", gguf->path,
-                            GI_SHOW(*twice));
-    }
-    return true;
 }
 
 static bool place_tensor(const struct gi_gguf *gguf, struct gi_gguf_tensor *t, uint64_t data_start,
@@ -300,18 +275,20 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t 
     if (!check_room(r, n_tensors, TENSOR_MIN_SIZE, "tensors")) {
         return false;
     }
-    gguf->tensors = calloc(n_tensors ? n_tensors : 1, sizeof(*gguf->tensors));
-    if (!gguf->tensors) {
-        return gi_error_no_memory(r->err, n_tensors * sizeof(*gguf->tensors),
-                                  "the tensor directory");
+    gguf->tensors =
+        gi_array_zeroed(n_tensors, sizeof(*gguf->tensors), "the tensor directory", r->err);
+    if (!gguf->tensors || !gi_name_index_init(&gguf->tensor_names, n_tensors, r->err)) {
+        return false;
     }
     gguf->n_tensors = n_tensors;
     for (size_t i = 0; i < n_tensors; i++) {
         if (!read_tensor(&gguf->tensors[i], r)) {
             return false;
         }
+        gguf->tensor_names.entries[i] = (struct gi_name_entry){gguf->tensors[i].name, i};
     }
-    return index_tensors(gguf, r->err) && place_tensors(gguf, r->pos, r->err);
+    return sort_index(&gguf->tensor_names, "tensor", gguf->path, r->err) &&
+           place_tensors(gguf, r->pos, r->err);
 }
 
 //-- open, close -------------------------------------------------------------------------------
@@ -327,35 +304,29 @@ static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
 
 static struct gi_gguf *create_named(const char *path, struct glinfer_error *err)
 {
-    size_t path_size = strlen(path) + 1;
-    struct gi_gguf *gguf = calloc(1, sizeof(*gguf));
-    char *copy = malloc(path_size);
-    if (!gguf || !copy) {
-        free(copy);
+    const size_t path_size = strlen(path) + 1;
+    struct gi_gguf *gguf = gi_array_zeroed(1, sizeof(*gguf), "a GGUF file", err);
+    if (gguf) {
+        gguf->path = gi_array_zeroed(path_size, 1, "a GGUF file", err);
+    }
+    if (!gguf || !gguf->path) {
         free(gguf);
-        gi_error_no_memory(err, sizeof(*gguf) + path_size, "a GGUF file");
         return NULL;
     }
-    gguf->path = memcpy(copy, path, path_size);
+    memcpy(gguf->path, path, path_size);
     return gguf;
 }
 
 struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err)
 {
     struct gi_gguf *gguf = create_named(path, err);
-    if (!gguf) {
-        return NULL;
+    if (gguf && gi_file_map_init(&gguf->map, path, err)) {
+        gguf->data = gguf->map.data;
+        gguf->size = gguf->map.size;
+        if (read_file(gguf, err)) {
+            return gguf;
+        }
     }
-    if (!gi_file_map_init(&gguf->map, path, err)) {
-        goto fail;
-    }
-    gguf->data = gguf->map.data;
-    gguf->size = gguf->map.size;
-    if (!read_file(gguf, err)) {
-        goto fail;
-    }
-    return gguf;
-fail:
     gi_gguf_close(gguf);
     return NULL;
 }
@@ -364,16 +335,15 @@ struct gi_gguf *gi_gguf_open_memory(const void *data, size_t size, const char *n
                                     struct glinfer_error *err)
 {
     struct gi_gguf *gguf = create_named(name, err);
-    if (!gguf) {
-        return NULL;
+    if (gguf) {
+        gguf->data = data;
+        gguf->size = size;
+        if (read_file(gguf, err)) {
+            return gguf;
+        }
     }
-    gguf->data = data;
-    gguf->size = size;
-    if (!read_file(gguf, err)) {
-        gi_gguf_close(gguf);
-        return NULL;
-    }
-    return gguf;
+    gi_gguf_close(gguf);
+    return NULL;
 }
 
 void gi_gguf_close(struct gi_gguf *gguf)

@@ -32,52 +32,13 @@ bool gi_gguf_has(const struct gi_gguf *gguf, const char *key)
     return find_pair(gguf, key);
 }
 
-// The value of an integer of any kind as 64 bits and whether it is below zero.
-static bool read_integer(const struct gi_gguf_pair *pair, uint64_t *bits, bool *is_negative)
-{
-    int64_t value;
-    switch (pair->kind) {
-    case GI_GGUF_KIND_U8:
-        value = pair->data[0];
-        break;
-    case GI_GGUF_KIND_I8:
-        value = (int8_t)pair->data[0];
-        break;
-    case GI_GGUF_KIND_U16:
-        value = gi_load_u16(pair->data);
-        break;
-    case GI_GGUF_KIND_I16:
-        value = (int16_t)gi_load_u16(pair->data);
-        break;
-    case GI_GGUF_KIND_U32:
-        value = gi_load_u32(pair->data);
-        break;
-    case GI_GGUF_KIND_I32:
-        value = (int32_t)gi_load_u32(pair->data);
-        break;
-    case GI_GGUF_KIND_U64:
-    case GI_GGUF_KIND_I64:
-        value = (int64_t)gi_load_u64(pair->data);
-        break;
-    default:
-        return false;
-    }
-    *bits = (uint64_t)value;
-    *is_negative = value < 0 && pair->kind != GI_GGUF_KIND_U64;
-    return true;
-}
-
 bool gi_gguf_get_u32(const struct gi_gguf *gguf, const char *key, uint32_t fallback, uint32_t *out,
                      struct glinfer_error *err)
 {
     const struct gi_gguf_pair *pair = find_pair(gguf, key);
-    uint64_t bits;
-    bool is_negative;
-    *out = fallback;
-    if (!pair) {
-        return true;
-    }
-    if (!read_integer(pair, &bits, &is_negative)) {
+    uint64_t bits = fallback;
+    bool is_negative = false;
+    if (pair && !gi_gguf_pair_integer(pair, &bits, &is_negative)) {
         return refuse_kind(gguf, pair, "a whole number", err);
     }
     if (is_negative || bits > UINT32_MAX) {
@@ -110,34 +71,31 @@ bool gi_gguf_get_f32(const struct gi_gguf *gguf, const char *key, float fallback
     return true;
 }
 
+// Finds a pair of that kind; *pair is NULL if the key is absent. Fails if it is of another kind.
+static bool find_kind(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
+                      const struct gi_gguf_pair **pair, struct glinfer_error *err)
+{
+    *pair = find_pair(gguf, key);
+    return !*pair || (*pair)->kind == kind ||
+           refuse_kind(gguf, *pair, gi_gguf_kind_name(kind), err);
+}
+
 bool gi_gguf_get_bool(const struct gi_gguf *gguf, const char *key, bool fallback, bool *out,
                       struct glinfer_error *err)
 {
-    const struct gi_gguf_pair *pair = find_pair(gguf, key);
-    *out = fallback;
-    if (!pair) {
-        return true;
-    }
-    if (pair->kind != GI_GGUF_KIND_BOOL) {
-        return refuse_kind(gguf, pair, "bool", err);
-    }
-    *out = pair->data[0];
-    return true;
+    const struct gi_gguf_pair *pair;
+    const bool ok = find_kind(gguf, key, GI_GGUF_KIND_BOOL, &pair, err);
+    *out = ok && pair ? pair->data[0] != 0 : fallback;
+    return ok;
 }
 
 bool gi_gguf_get_string(const struct gi_gguf *gguf, const char *key, struct gi_gguf_string *out,
                         struct glinfer_error *err)
 {
-    const struct gi_gguf_pair *pair = find_pair(gguf, key);
-    *out = (struct gi_gguf_string){0};
-    if (!pair) {
-        return true;
-    }
-    if (pair->kind != GI_GGUF_KIND_STRING) {
-        return refuse_kind(gguf, pair, "string", err);
-    }
-    *out = pair->string;
-    return true;
+    const struct gi_gguf_pair *pair;
+    const bool ok = find_kind(gguf, key, GI_GGUF_KIND_STRING, &pair, err);
+    *out = ok && pair ? pair->string : (struct gi_gguf_string){0};
+    return ok;
 }
 
 static bool is_int32(enum gi_gguf_kind kind)
@@ -148,22 +106,19 @@ static bool is_int32(enum gi_gguf_kind kind)
 bool gi_gguf_get_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
                        struct gi_gguf_array *out, struct glinfer_error *err)
 {
-    const struct gi_gguf_pair *pair = find_pair(gguf, key);
+    const struct gi_gguf_pair *pair;
     *out = (struct gi_gguf_array){.kind = kind};
-    if (!pair) {
-        return true;
+    if (!find_kind(gguf, key, GI_GGUF_KIND_ARRAY, &pair, err)) {
+        return false;
     }
-    if (pair->kind != GI_GGUF_KIND_ARRAY) {
-        return refuse_kind(gguf, pair, "array", err);
-    }
-    enum gi_gguf_kind found = pair->array.kind;
+    const enum gi_gguf_kind found = pair ? pair->array.kind : kind;
     if (found != kind && !(is_int32(found) && is_int32(kind))) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: metadata key %.*s is an array of %s, expected an array of %s",
                             gguf->path, GI_SHOW(pair->key), gi_gguf_kind_name(found),
                             gi_gguf_kind_name(kind));
     }
-    *out = pair->array;
+    *out = pair ? pair->array : *out;
     return true;
 }
 

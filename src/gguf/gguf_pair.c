@@ -1,5 +1,6 @@
 #include "gguf/gguf_pair.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/printable.h"
 
@@ -9,23 +10,24 @@
 
 #define MAX_KEY_SIZE 65535u // as the format says
 
+// In the order of enum gi_gguf_kind.
 static const struct {
     const char *name;
     uint32_t size; // bytes; 0: varies
 } kinds[] = {
-    [GI_GGUF_KIND_U8] = {"u8",     1},
-      [GI_GGUF_KIND_I8] = {"i8",     1},
-    [GI_GGUF_KIND_U16] = {"u16",    2},
-      [GI_GGUF_KIND_I16] = {"i16",    2},
-    [GI_GGUF_KIND_U32] = {"u32",    4},
-      [GI_GGUF_KIND_I32] = {"i32",    4},
-    [GI_GGUF_KIND_F32] = {"f32",    4},
-      [GI_GGUF_KIND_BOOL] = {"bool",   1},
-    [GI_GGUF_KIND_STRING] = {"string", 0},
-      [GI_GGUF_KIND_ARRAY] = {"array",  0},
-    [GI_GGUF_KIND_U64] = {"u64",    8},
-      [GI_GGUF_KIND_I64] = {"i64",    8},
-    [GI_GGUF_KIND_F64] = {"f64",    8},
+    {"u8",     1},
+    {"i8",     1},
+    {"u16",    2},
+    {"i16",    2},
+    {"u32",    4},
+    {"i32",    4},
+    {"f32",    4},
+    {"bool",   1},
+    {"string", 0},
+    {"array",  0},
+    {"u64",    8},
+    {"i64",    8},
+    {"f64",    8},
 };
 
 const char *gi_gguf_kind_name(enum gi_gguf_kind kind)
@@ -66,9 +68,10 @@ static bool check_bools(const struct gi_gguf_reader *r, struct gi_gguf_string ke
 
 static bool read_strings(struct gi_gguf_array *array, struct gi_gguf_reader *r)
 {
-    struct gi_gguf_string *strings = calloc(array->count ? array->count : 1, sizeof(*strings));
+    struct gi_gguf_string *strings =
+        gi_array_zeroed(array->count, sizeof(*strings), "metadata strings", r->err);
     if (!strings) {
-        return gi_error_no_memory(r->err, array->count * sizeof(*strings), "metadata strings");
+        return false;
     }
     array->strings = strings;
     for (uint64_t i = 0; i < array->count; i++) {
@@ -148,40 +151,66 @@ void gi_gguf_pair_finish(struct gi_gguf_pair *pair)
     *pair = (struct gi_gguf_pair){0};
 }
 
-static int print_value(const struct gi_gguf_pair *pair, char *text, size_t size)
+bool gi_gguf_pair_integer(const struct gi_gguf_pair *pair, uint64_t *bits, bool *is_negative)
 {
     const uint8_t *p = pair->data;
+    int64_t value;
     switch (pair->kind) {
     case GI_GGUF_KIND_U8:
-        return snprintf(text, size, "%u", p[0]);
+        value = p[0];
+        break;
     case GI_GGUF_KIND_I8:
-        return snprintf(text, size, "%d", (int8_t)p[0]);
+        value = (int8_t)p[0];
+        break;
     case GI_GGUF_KIND_U16:
-        return snprintf(text, size, "%u", gi_load_u16(p));
+        value = gi_load_u16(p);
+        break;
     case GI_GGUF_KIND_I16:
-        return snprintf(text, size, "%d", (int16_t)gi_load_u16(p));
+        value = (int16_t)gi_load_u16(p);
+        break;
     case GI_GGUF_KIND_U32:
-        return snprintf(text, size, "%" PRIu32, gi_load_u32(p));
+        value = gi_load_u32(p);
+        break;
     case GI_GGUF_KIND_I32:
-        return snprintf(text, size, "%" PRId32, (int32_t)gi_load_u32(p));
+        value = (int32_t)gi_load_u32(p);
+        break;
     case GI_GGUF_KIND_U64:
-        return snprintf(text, size, "%" PRIu64, gi_load_u64(p));
     case GI_GGUF_KIND_I64:
-        return snprintf(text, size, "%" PRId64, (int64_t)gi_load_u64(p));
-    case GI_GGUF_KIND_F32:
-        return snprintf(text, size, "%g", (double)gi_load_f32(p));
-    case GI_GGUF_KIND_F64:
-        return snprintf(text, size, "%g", gi_load_f64(p));
-    case GI_GGUF_KIND_BOOL:
-        return snprintf(text, size, "%s", p[0] ? "true" : "false");
-    case GI_GGUF_KIND_STRING:
-        return snprintf(text, size, "%.*s%s", GI_SHOW(pair->string),
-                        pair->string.size > GI_SHOW_SIZE ? "..." : "");
-    case GI_GGUF_KIND_ARRAY:
-        return snprintf(text, size, "%" PRIu64 " x %s", pair->array.count,
-                        kinds[pair->array.kind].name);
+        value = (int64_t)gi_load_u64(p);
+        break;
+    default:
+        return false;
     }
-    return 0;
+    *bits = (uint64_t)value;
+    *is_negative = value < 0 && pair->kind != GI_GGUF_KIND_U64;
+    return true;
+}
+
+static void print_value(const struct gi_gguf_pair *pair, char *text, size_t size)
+{
+    uint64_t bits;
+    bool is_negative;
+    switch (pair->kind) {
+    case GI_GGUF_KIND_F32:
+        snprintf(text, size, "%g", (double)gi_load_f32(pair->data));
+        return;
+    case GI_GGUF_KIND_F64:
+        snprintf(text, size, "%g", gi_load_f64(pair->data));
+        return;
+    case GI_GGUF_KIND_BOOL:
+        snprintf(text, size, "%s", pair->data[0] ? "true" : "false");
+        return;
+    case GI_GGUF_KIND_STRING:
+        snprintf(text, size, "%.*s%s", GI_SHOW(pair->string),
+                 pair->string.size > GI_SHOW_SIZE ? "..." : "");
+        return;
+    case GI_GGUF_KIND_ARRAY:
+        snprintf(text, size, "%" PRIu64 " x %s", pair->array.count, kinds[pair->array.kind].name);
+        return;
+    default:
+        gi_gguf_pair_integer(pair, &bits, &is_negative);
+        snprintf(text, size, is_negative ? "%" PRId64 : "%" PRIu64, bits);
+    }
 }
 
 void gi_gguf_pair_text(const struct gi_gguf_pair *pair, char *text, size_t size)

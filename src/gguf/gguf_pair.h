@@ -1,4 +1,4 @@
-// Metadata: key and value as they lie in the file, checked. Private to this folder.
+// Metadata: a key and its value as they lie in the file, checked. Private to this folder.
 #ifndef GI_GGUF_GGUF_PAIR_H
 #define GI_GGUF_GGUF_PAIR_H
 
@@ -17,10 +17,12 @@ struct gi_gguf_pair {
 // Reads one pair into zeroed memory. What was allocated is released by finish even on failure.
 bool gi_gguf_pair_init(struct gi_gguf_pair *pair, struct gi_gguf_reader *r);
 void gi_gguf_pair_finish(struct gi_gguf_pair *pair);
-// A short text of the value, cut to size bytes with the 0.
+// Returns an integer of any kind as 64 bits, and whether it is below zero; false for another kind.
+bool gi_gguf_pair_integer(const struct gi_gguf_pair *pair, uint64_t *bits, bool *is_negative);
+// Writes a short text of the value, cut to size bytes with the 0.
 void gi_gguf_pair_text(const struct gi_gguf_pair *pair, char *text, size_t size);
 
-// "u32", "string", ...
+// Returns "u32", "string" and the like.
 const char *gi_gguf_kind_name(enum gi_gguf_kind kind);
 
 #endif

@@ -1,5 +1,7 @@
 #include "gguf/name_index.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 static int compare_strings(struct gi_gguf_string a, struct gi_gguf_string b)
@@ -14,9 +16,9 @@ static int compare_entries(const void *a, const void *b)
     return compare_strings(left->name, right->name);
 }
 
-bool gi_name_index_init(struct gi_name_index *names, size_t count)
+bool gi_name_index_init(struct gi_name_index *names, size_t count, struct glinfer_error *err)
 {
-    names->entries = calloc(count ? count : 1, sizeof(*names->entries));
+    names->entries = gi_array_zeroed(count, sizeof(*names->entries), "an index of names", err);
     names->count = names->entries ? count : 0;
     return names->entries;
 }

@@ -17,9 +17,8 @@ struct gi_name_index {
 
 #define GI_NO_INDEX SIZE_MAX
 
-// Reserves count entries, which the caller fills before gi_name_index_sort. Returns false when
-// memory is out.
-bool gi_name_index_init(struct gi_name_index *names, size_t count);
+// Reserves count entries, which the caller fills before gi_name_index_sort. Fails with NO_MEMORY.
+bool gi_name_index_init(struct gi_name_index *names, size_t count, struct glinfer_error *err);
 void gi_name_index_finish(struct gi_name_index *names);
 // Sorts and returns a name that appears twice, NULL if there is none.
 const struct gi_gguf_string *gi_name_index_sort(struct gi_name_index *names);
