@@ -25,7 +25,7 @@ void gi_text_stream_finish(struct gi_text_stream *stream)
     memset(stream, 0, sizeof(*stream));
 }
 
-// The offset of the first stop string in text, or size.
+// Returns the offset of the first stop string in text, or size.
 static size_t find_stop(const struct gi_text_stream *stream, size_t size)
 {
     size_t first = size;
@@ -39,7 +39,7 @@ static size_t find_stop(const struct gi_text_stream *stream, size_t size)
     return first;
 }
 
-// The length of the longest end of text that a stop string begins with.
+// Returns the length of the longest end of text that a stop string begins with.
 static size_t count_suspects(const struct gi_text_stream *stream, size_t size)
 {
     size_t most = 0;

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "engine/api/vocab.h"
 #include "engine/load/model.h"
 
@@ -25,17 +26,15 @@ struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path, struct glinfe
     if (!gguf) {
         return NULL;
     }
-    struct glinfer_tokenizer *tokenizer = calloc(1, sizeof(*tokenizer));
-    if (!tokenizer) {
-        gi_error_no_memory(err, sizeof(*tokenizer), "a tokenizer");
-    } else {
+    struct glinfer_tokenizer *tokenizer =
+        gi_array_zeroed(1, sizeof(*tokenizer), "a tokenizer", err);
+    if (tokenizer) {
         tokenizer->core = gi_tokenizer_read(gguf, err);
-        if (!tokenizer->core) {
-            free(tokenizer);
-            tokenizer = NULL;
-        }
     }
     gi_gguf_close(gguf);
+    if (tokenizer && !tokenizer->core) {
+        glinfer_tokenizer_destroy(&tokenizer);
+    }
     return tokenizer;
 }
 
@@ -48,13 +47,16 @@ void glinfer_tokenizer_destroy(struct glinfer_tokenizer **tokenizer)
     }
 }
 
-static void hand_over_ids(const struct gi_ids *from, int32_t *ids, size_t cap, size_t *n)
+// Copies as many ids as fit if they were made, frees the list, and returns is_made.
+static bool hand_over_ids(bool is_made, struct gi_ids *from, int32_t *ids, size_t cap, size_t *n)
 {
     const size_t count = from->count < cap ? from->count : cap;
-    if (count > 0) {
+    if (is_made && count > 0) {
         memcpy(ids, from->data, count * sizeof(ids[0]));
     }
-    *n = from->count;
+    *n = is_made ? from->count : *n;
+    gi_ids_finish(from);
+    return is_made;
 }
 
 bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, const char *text, size_t size,
@@ -65,11 +67,7 @@ bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, const char *tex
     const bool ok = gi_tokenizer_encode(tokenizer->core, (struct gi_text){text, size},
                                         !(flags & GLINFER_TOKENIZE_NO_BOS),
                                         !(flags & GLINFER_TOKENIZE_NO_SPECIAL), &list, err);
-    if (ok) {
-        hand_over_ids(&list, ids, cap, n);
-    }
-    gi_ids_finish(&list);
-    return ok;
+    return hand_over_ids(ok, &list, ids, cap, n);
 }
 
 const char *glinfer_token_bytes(const struct glinfer_tokenizer *tokenizer, int32_t id, size_t *size)
@@ -85,11 +83,7 @@ bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
 {
     struct gi_ids list = {0};
     const bool ok = gi_tokenizer_encode_chat(tokenizer->core, messages, n_messages, &list, err);
-    if (ok) {
-        hand_over_ids(&list, ids, cap, n);
-    }
-    gi_ids_finish(&list);
-    return ok;
+    return hand_over_ids(ok, &list, ids, cap, n);
 }
 
 const char *glinfer_chat_template_at(size_t index)

@@ -1,5 +1,7 @@
 #include "engine/api/vocab.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 static bool read_text(const struct gi_gguf *gguf, const char *key, struct gi_text *out,
@@ -13,35 +15,25 @@ static bool read_text(const struct gi_gguf *gguf, const char *key, struct gi_tex
     return true;
 }
 
-// Allocates count elements, at least one.
-static bool allocate(void **data, uint64_t count, size_t element_size, const char *key,
-                     struct glinfer_error *err)
-{
-    *data =
-        count < SIZE_MAX / element_size ? calloc(count ? (size_t)count : 1, element_size) : NULL;
-    return *data || gi_error_no_memory(err, (size_t)count * element_size, key);
-}
-
 static bool read_texts(const struct gi_gguf *gguf, const char *key, struct gi_text **texts,
                        size_t *count, struct glinfer_error *err)
 {
     struct gi_gguf_array array;
-    void *data;
-    if (!gi_gguf_get_array(gguf, key, GI_GGUF_KIND_STRING, &array, err) ||
-        !allocate(&data, array.count, sizeof(**texts), key, err)) {
+    if (!gi_gguf_get_array(gguf, key, GI_GGUF_KIND_STRING, &array, err)) {
         return false;
     }
-    *texts = data;
-    *count = (size_t)array.count;
+    *texts = gi_array_zeroed(array.count, sizeof(**texts), key, err);
+    *count = *texts ? array.count : 0;
     for (size_t i = 0; i < *count; i++) {
         (*texts)[i] = (struct gi_text){array.strings[i].data, array.strings[i].size};
     }
-    return true;
+    return *texts;
 }
 
-// Takes an array with an element for each token, or none at all.
+// Reads an array with an element of four bytes for each token into fresh memory; leaves *out NULL if the
+// file has none.
 static bool read_token_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
-                             size_t n_tokens, struct gi_gguf_array *array,
+                             size_t n_tokens, struct gi_gguf_array *array, void **out,
                              struct glinfer_error *err)
 {
     if (!gi_gguf_get_array(gguf, key, kind, array, err)) {
@@ -52,44 +44,25 @@ static bool read_token_array(const struct gi_gguf *gguf, const char *key, enum g
                             "%s: %s has %llu elements, expected one for each of the %zu tokens",
                             gi_gguf_path(gguf), key, (unsigned long long)array->count, n_tokens);
     }
-    return true;
+    *out = array->count ? gi_array_zeroed(n_tokens, 4, key, err) : NULL;
+    return *out || !array->count;
 }
 
-static bool read_types(const struct gi_gguf *gguf, struct gi_vocab_file *file,
-                       struct glinfer_error *err)
+static bool read_types_and_scores(const struct gi_gguf *gguf, struct gi_vocab_file *file,
+                                  struct glinfer_error *err)
 {
-    static const char key[] = "tokenizer.ggml.token_type";
     struct gi_gguf_array array;
-    void *data;
-    if (!read_token_array(gguf, key, GI_GGUF_KIND_I32, file->vocab.n_tokens, &array, err)) {
-        return false;
-    }
-    if (!array.count) {
-        return true;
-    }
-    if (!allocate(&data, array.count, sizeof(*file->types), key, err)) {
+    void *data = NULL;
+    if (!read_token_array(gguf, "tokenizer.ggml.token_type", GI_GGUF_KIND_I32, file->vocab.n_tokens,
+                          &array, &data, err)) {
         return false;
     }
     file->types = data;
     for (size_t i = 0; i < array.count; i++) {
         file->types[i] = gi_gguf_array_i32(&array, i);
     }
-    return true;
-}
-
-static bool read_scores(const struct gi_gguf *gguf, struct gi_vocab_file *file,
-                        struct glinfer_error *err)
-{
-    static const char key[] = "tokenizer.ggml.scores";
-    struct gi_gguf_array array;
-    void *data;
-    if (!read_token_array(gguf, key, GI_GGUF_KIND_F32, file->vocab.n_tokens, &array, err)) {
-        return false;
-    }
-    if (!array.count) {
-        return true;
-    }
-    if (!allocate(&data, array.count, sizeof(*file->scores), key, err)) {
+    if (!read_token_array(gguf, "tokenizer.ggml.scores", GI_GGUF_KIND_F32, file->vocab.n_tokens,
+                          &array, &data, err)) {
         return false;
     }
     file->scores = data;
@@ -99,7 +72,7 @@ static bool read_scores(const struct gi_gguf *gguf, struct gi_vocab_file *file,
     return true;
 }
 
-// Some files spell "none" as -1, which is all bits set.
+// Reads an id; some files spell "none" as -1, which is all bits set.
 static bool read_id(const struct gi_gguf *gguf, const char *key, int32_t *out,
                     struct glinfer_error *err)
 {
@@ -159,7 +132,7 @@ bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct
     if (!read_names(gguf, vocab, err) || !read_ids(gguf, vocab, err) ||
         !read_texts(gguf, "tokenizer.ggml.tokens", &out->tokens, &vocab->n_tokens, err) ||
         !read_texts(gguf, "tokenizer.ggml.merges", &out->merges, &vocab->n_merges, err) ||
-        !read_types(gguf, out, err) || !read_scores(gguf, out, err)) {
+        !read_types_and_scores(gguf, out, err)) {
         gi_vocab_finish(out);
         return false;
     }

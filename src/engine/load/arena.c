@@ -1,5 +1,6 @@
 #include "engine/load/arena.h"
 
+#include "base/array.h"
 #include "base/round.h"
 
 #include <assert.h>
@@ -10,11 +11,8 @@
 
 uint32_t gi_arena_alignment(const struct gi_limits *limits)
 {
-    uint32_t alignment = 64;
-    if (limits->storage_alignment > alignment) {
-        alignment = limits->storage_alignment;
-    }
-    return limits->uniform_alignment > alignment ? limits->uniform_alignment : alignment;
+    const uint32_t storage = limits->storage_alignment > 64 ? limits->storage_alignment : 64;
+    return limits->uniform_alignment > storage ? limits->uniform_alignment : storage;
 }
 
 uint64_t gi_arena_max_range(const struct gi_limits *limits)
@@ -35,25 +33,15 @@ uint64_t gi_arena_buffer_size(const struct gi_limits *limits, uint64_t total, ui
 
 void gi_arena_init(struct gi_arena *arena, uint64_t max_size, uint32_t alignment)
 {
-    memset(arena, 0, sizeof(*arena));
-    arena->max_size = max_size;
-    arena->alignment = alignment;
+    *arena = (struct gi_arena){.max_size = max_size, .alignment = alignment};
 }
 
 static bool open_buffer(struct gi_arena *arena, struct glinfer_error *err)
 {
-    if (arena->n_buffers == arena->capacity) {
-        const uint32_t capacity = arena->capacity ? 2 * arena->capacity : 4;
-        struct gi_buffer *grown =
-            realloc(arena->buffers, (size_t)capacity * sizeof(arena->buffers[0]));
-        if (!grown) {
-            return gi_error_no_memory(err, (size_t)capacity * sizeof(arena->buffers[0]),
-                                      "the list of buffers");
-        }
-        arena->buffers = grown;
-        arena->capacity = capacity;
+    if (!gi_array_grow(&arena->buffers, &arena->capacity, arena->n_buffers + 1,
+                       sizeof(arena->buffers[0]), "the list of buffers", err)) {
+        return false;
     }
-    assert(arena->buffers);
     memset(&arena->buffers[arena->n_buffers++], 0, sizeof(arena->buffers[0]));
     return true;
 }
@@ -61,7 +49,7 @@ static bool open_buffer(struct gi_arena *arena, struct glinfer_error *err)
 bool gi_arena_add(struct gi_arena *arena, uint64_t size, struct gi_arena_slot *slot,
                   struct glinfer_error *err)
 {
-    const uint64_t padded = (size + arena->alignment - 1) / arena->alignment * arena->alignment;
+    const uint64_t padded = gi_round_up(size, arena->alignment);
     struct gi_buffer *last = arena->n_buffers ? &arena->buffers[arena->n_buffers - 1] : NULL;
     if (!last || (last->size > 0 && last->size + padded > arena->max_size)) {
         if (!open_buffer(arena, err)) {
@@ -108,7 +96,7 @@ static bool add_in_order(struct gi_arena *arena, const struct gi_arena_request *
     return true;
 }
 
-// The first buffer with room for size bytes, else a new one.
+// Chooses the first buffer with room for size bytes, else opens a new one.
 static bool choose_buffer(struct gi_arena *arena, uint64_t size, uint32_t *buffer,
                           struct glinfer_error *err)
 {
@@ -143,13 +131,14 @@ static bool add_kind(struct gi_arena *arena, const struct gi_arena_request *requ
     return true;
 }
 
-// The largest kinds first, so that they find a buffer with room for all of them.
+// Adds the largest kinds first, so that they find a buffer with room for all of them.
 static bool add_by_kind(struct gi_arena *arena, const struct gi_arena_request *request,
                         struct gi_arena_slot *slots, struct glinfer_error *err)
 {
     const uint32_t n_kind = request->n_kind;
-    uint64_t *totals = calloc(n_kind, sizeof(*totals)); // 0: none of this kind are left
-    bool ok = totals || gi_error_no_memory(err, n_kind * sizeof(*totals), "an arena");
+    // The bytes of each kind that is not placed yet.
+    uint64_t *totals = gi_array_zeroed(n_kind, sizeof(*totals), "an arena", err);
+    bool ok = totals;
     for (uint32_t i = 0; ok && i < request->n; i++) {
         assert(request->kinds[i] < n_kind);
         totals[request->kinds[i]] += gi_round_up(request->sizes[i], arena->alignment);

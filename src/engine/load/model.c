@@ -1,5 +1,6 @@
 #include "engine/load/model.h"
 
+#include "base/array.h"
 #include "engine/load/model_info.h"
 
 #include <assert.h>
@@ -22,7 +23,7 @@ static struct glinfer_model_params take_params(const struct glinfer_model_params
     return own;
 }
 
-// The tokenizer, with the template that was asked for.
+// Reads the tokenizer, with the template that was asked for.
 static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
                                            const struct glinfer_model_params *params,
                                            struct glinfer_error *err)
@@ -124,7 +125,7 @@ static bool check_budget(const struct glinfer_model *model, struct glinfer_error
                         (unsigned long long)((model->mem_budget - fixed) / per_token));
 }
 
-// The norms of q and k come in the order of the rows that they multiply.
+// Reads a norm; those of q and k come in the order of the rows that they multiply.
 static void read_norm(const struct glinfer_model *model, const struct gi_gguf_tensor *tensor,
                       enum gi_norm norm, float *file_order, float *out)
 {
@@ -171,12 +172,11 @@ static bool read_factors(const struct gi_hparams *hparams, const struct gi_gguf_
     if (!tensor) {
         return true;
     }
-    *out = calloc(n + 1, sizeof(float));
-    if (!*out) {
-        return gi_error_no_memory(err, n * sizeof(float), "the RoPE factors");
+    *out = gi_array_zeroed(n, sizeof(float), "the RoPE factors", err);
+    if (*out) {
+        gi_read_vector(tensor, n, *out);
     }
-    gi_read_vector(tensor, n, *out);
-    return true;
+    return *out;
 }
 
 static bool read_rope_factors(struct glinfer_model *model, const struct gi_model_plan *plan,
@@ -257,9 +257,8 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
 {
     const struct glinfer_model_params own = take_params(params);
     struct gi_gguf *gguf = NULL;
-    struct glinfer_model *model = calloc(1, sizeof(*model));
+    struct glinfer_model *model = gi_array_zeroed(1, sizeof(*model), "a model", err);
     if (!model) {
-        gi_error_no_memory(err, sizeof(*model), "a model");
         return NULL;
     }
     model->device = device;

@@ -31,7 +31,7 @@ struct glinfer_model {
 // Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
 struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
 
-// The context and the batch that a session takes when asked for 0.
+// Return the context, and name the batch, that a session has if 0 is asked for.
 uint32_t gi_default_context(const struct gi_hparams *hparams);
 #define GI_DEFAULT_BATCH GI_MAX_BATCH
 

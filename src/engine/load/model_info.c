@@ -51,7 +51,7 @@ static void list_types(struct glinfer_model_info *info, const struct gi_gguf *gg
     }
 }
 
-// The type that most weights by size are of, in capitals as llama-bench prints it.
+// Names the type of the most bytes of weights, in capitals as llama-bench does.
 static void name_main_type(const struct gi_gguf *gguf, char out[16])
 {
     uint64_t sizes[MAX_TYPES] = {0};
@@ -71,7 +71,7 @@ static void name_main_type(const struct gi_gguf *gguf, char out[16])
     out[i] = 0;
 }
 
-// The mixtures by their numbers in general.file_type, each with a type that it is named after.
+// Mixtures of types by their numbers in general.file_type, each with a type that it is named after.
 static const struct {
     uint32_t number;
     const char *name;
@@ -113,8 +113,9 @@ static bool has_type(const struct gi_gguf *gguf, enum gi_ggml_type type)
     return has_any;
 }
 
-// What most bytes are of does not tell a mixture: a small model's is its embedding. A number that speaks of a type
-// that the file has not was left over from another.
+// Names the types by general.file_type, because the type of most bytes does not tell a mixture: in a
+// small model it is the embedding's. A number whose type the file does not have is left over from
+// another file.
 static void name_types(const struct gi_gguf *gguf, char out[16])
 {
     uint32_t number = 0;

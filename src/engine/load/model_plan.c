@@ -1,5 +1,6 @@
 #include "engine/load/model_plan.h"
 
+#include "base/array.h"
 #include "base/round.h"
 #include "engine/load/weight_layout.h"
 
@@ -11,7 +12,7 @@ enum { NAME_SIZE = 96 };
 
 //-- finding tensors -----------------------------------------------------------------------------
 
-// "blk.%u.attn_q", 3, "weight" -> "blk.3.attn_q.weight"
+// Makes "blk.3.attn_q.weight" of "blk.%u.attn_q", 3 and "weight".
 static void make_name(const char *pattern, uint32_t layer, const char *suffix, char name[NAME_SIZE])
 {
     const char *number = strstr(pattern, "%u");
@@ -21,15 +22,6 @@ static void make_name(const char *pattern, uint32_t layer, const char *suffix, c
     } else {
         snprintf(name, NAME_SIZE, "%s.%s", pattern, suffix);
     }
-}
-
-static const struct gi_gguf_tensor *find_tensor(const struct gi_model_plan *plan,
-                                                const char *pattern, uint32_t layer,
-                                                const char *suffix)
-{
-    char name[NAME_SIZE];
-    make_name(pattern, layer, suffix, name);
-    return gi_gguf_tensor_find(plan->gguf, name);
 }
 
 static bool check_type(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
@@ -61,38 +53,31 @@ static bool check_shape(const struct gi_model_plan *plan, const struct gi_gguf_t
         n_matrix);
 }
 
-static bool require_suffix(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
-                           const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                           const struct gi_gguf_tensor **out, struct glinfer_error *err)
+static bool require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                    const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
+                    const struct gi_gguf_tensor **out, struct glinfer_error *err)
 {
-    const struct gi_gguf_tensor *tensor = find_tensor(plan, pattern, layer, suffix);
-    if (!tensor) {
-        char name[NAME_SIZE];
-        make_name(pattern, layer, suffix, name);
+    char name[NAME_SIZE];
+    make_name(pattern, layer, suffix, name);
+    *out = gi_gguf_tensor_find(plan->gguf, name);
+    if (!*out) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
                             gi_gguf_path(plan->gguf), name);
     }
-    *out = tensor;
-    return check_type(plan, tensor, err) &&
-           check_shape(plan, tensor, n_cols, n_rows, n_matrix, err);
-}
-
-static bool require(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
-                    uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
-                    const struct gi_gguf_tensor **out, struct glinfer_error *err)
-{
-    return require_suffix(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, out, err);
+    return check_type(plan, *out, err) && check_shape(plan, *out, n_cols, n_rows, n_matrix, err);
 }
 
 static bool find_source(const struct gi_model_plan *plan, const char *pattern, uint32_t layer,
                         uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
                         struct gi_plan_source *source, struct glinfer_error *err)
 {
-    if (!require(plan, pattern, layer, n_cols, n_rows, n_matrix, &source->tensor, err)) {
+    char name[NAME_SIZE];
+    if (!require(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, &source->tensor, err)) {
         return false;
     }
+    make_name(pattern, layer, "bias", name);
     source->n_rows = n_rows;
-    source->bias = find_tensor(plan, pattern, layer, "bias");
+    source->bias = gi_gguf_tensor_find(plan->gguf, name);
     return !source->bias || (check_type(plan, source->bias, err) &&
                              check_shape(plan, source->bias, n_rows, 1, 1, err));
 }
@@ -103,25 +88,25 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = &plan->hparams;
     const size_t n_norm = (size_t)hparams->n_layer * GI_NORM_COUNT, count = n_norm + 2;
-    plan->norms = calloc(count, sizeof(plan->norms[0]));
+    plan->norms = gi_array_zeroed(count, sizeof(plan->norms[0]), "the list of norms", err);
     if (!plan->norms) {
-        return gi_error_no_memory(err, count * sizeof(plan->norms[0]), "the list of norms");
+        return false;
     }
     for (uint32_t layer = 0; layer < hparams->n_layer; layer++) {
         for (size_t i = 0; i < plan->family->n_norms; i++) {
             const struct gi_norm_spec *spec = &plan->family->norms[i];
-            if (!require_suffix(plan, spec->name, layer,
-                                gi_is_shift(spec->norm) ? "bias" : "weight",
-                                gi_dim_size(hparams, spec->size), 1, 1,
-                                &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
+            if (!require(plan, spec->name, layer, gi_is_shift(spec->norm) ? "bias" : "weight",
+                         gi_dim_size(hparams, spec->size), 1, 1,
+                         &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
                 return false;
             }
         }
     }
-    return require(plan, "output_norm", 0, hparams->n_embd, 1, 1, &plan->norms[n_norm], err) &&
+    return require(plan, "output_norm", 0, "weight", hparams->n_embd, 1, 1, &plan->norms[n_norm],
+                   err) &&
            (plan->norm_layout.output_shift == UINT32_MAX ||
-            require_suffix(plan, "output_norm", 0, "bias", hparams->n_embd, 1, 1,
-                           &plan->norms[n_norm + 1], err));
+            require(plan, "output_norm", 0, "bias", hparams->n_embd, 1, 1, &plan->norms[n_norm + 1],
+                    err));
 }
 
 static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan, uint32_t layer,
@@ -146,7 +131,7 @@ static bool has_gate(enum gi_weight_order order)
     return order == GI_WEIGHT_ORDER_GATE_UP || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
 }
 
-// Whether gate and up take turns.
+// True if rows of gate and up alternate.
 static bool is_paired(const struct gi_plan_weight *weight)
 {
     return has_gate(weight->order) && !weight->weight.is_apart;
@@ -197,7 +182,7 @@ static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
     return true;
 }
 
-// How many sources from first on are slices of the same tensor.
+// Returns how many sources from first on are slices of the same tensor.
 static uint32_t count_slices(const struct gi_weight_spec *spec, uint32_t first)
 {
     uint32_t n = 1;
@@ -208,7 +193,7 @@ static uint32_t count_slices(const struct gi_weight_spec *spec, uint32_t first)
     return n;
 }
 
-// The next n sources of a weight, which one tensor holds.
+// Finds the next n sources of a weight, which one tensor holds.
 static bool find_sources(const struct gi_model_plan *plan, const struct gi_weight_spec *spec,
                          uint32_t layer, uint32_t n, struct gi_plan_weight *weight,
                          struct glinfer_error *err)
@@ -256,10 +241,7 @@ static bool plan_ends(struct gi_model_plan *plan, const struct gi_plan_limits *l
 {
     const struct gi_hparams *hparams = &plan->hparams;
     static const char *const names[] = {"token_embd", "output"};
-    for (int i = 0; i < 2; i++) {
-        if (i == 1 && plan->is_tied) {
-            break;
-        }
+    for (int i = 0; i < (plan->is_tied ? 1 : 2); i++) {
         struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
         snprintf(weight->name, sizeof(weight->name), "%s", names[i]);
         weight->n_sources = 1;
@@ -277,9 +259,9 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
 {
     const uint32_t n_layer = plan->hparams.n_layer;
     const size_t count = (size_t)n_layer * GI_SLOT_COUNT + 2;
-    plan->weights = calloc(count, sizeof(plan->weights[0]));
+    plan->weights = gi_array_zeroed(count, sizeof(plan->weights[0]), "the list of weights", err);
     if (!plan->weights) {
-        return gi_error_no_memory(err, count * sizeof(plan->weights[0]), "the list of weights");
+        return false;
     }
     for (uint32_t layer = 0; layer < n_layer; layer++) {
         for (size_t i = 0; i < plan->family->n_weights; i++) {
@@ -295,7 +277,7 @@ static bool plan_weights(struct gi_model_plan *plan, const struct gi_plan_limits
 
 //-- the whole -----------------------------------------------------------------------------------
 
-// A mixture of experts may bear the name of the family that it is made after.
+// Takes the family of a mixture of experts, which may bear the name of the family it is made after.
 static bool choose_by_experts(struct gi_model_plan *plan, struct glinfer_error *err)
 {
     const struct gi_hparams_reader reader = {plan->gguf, plan->family->name, err};
@@ -440,7 +422,7 @@ static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32
     return in_expert % half < n_rows;
 }
 
-// Rows of gate and up that lie apart are those of two matrices.
+// Finds a row of gate and up that are split into two matrices.
 static bool apart_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
                       uint32_t *source_row)
 {
@@ -454,7 +436,7 @@ static bool apart_row(const struct gi_plan_weight *weight, uint32_t row, uint32_
     return is_row;
 }
 
-// Row of a source; false for padding.
+// Finds the row of a source; false for padding.
 static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
                      const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                      uint32_t *source_row)

@@ -1,12 +1,12 @@
-// What loading a file will do, found before anything is allocated: the family, its hparams, and for every
-// weight matrix the tensors it is made of, checked for presence, shape and type, and its layout on the
-// GPU. Borrows the gguf, which must outlive it.
+// Plans the loading of a file before anything is allocated: the family, its hparams, and for every weight
+// matrix the tensors it is made of, checked for presence, shape and type, and its layout on the GPU.
+// Borrows the gguf, which must outlive it.
 #ifndef GI_ENGINE_MODEL_PLAN_H
 #define GI_ENGINE_MODEL_PLAN_H
 
 #include "graph/model_family.h"
 
-// Rows of a tensor: all of them, or a slice of one that a file stacks.
+// Rows of a tensor: all of them, or a slice of a tensor that stacks several matrices.
 struct gi_plan_source {
     const struct gi_gguf_tensor *tensor;
     const struct gi_gguf_tensor *bias; // NULL: none
@@ -42,7 +42,7 @@ struct gi_model_plan {
     uint64_t largest_range; // bytes
 };
 
-// The limits that a layout must keep to.
+// The limits of a layout.
 struct gi_plan_limits {
     uint64_t max_range; // bytes of a storage range
     uint32_t alignment; // of a range
@@ -53,18 +53,18 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
                         const struct gi_plan_limits *limits, struct glinfer_error *err);
 void gi_model_plan_finish(struct gi_model_plan *plan);
 
-// The source, and row of its tensor, that GPU row `row` of a part comes from; false for padding.
+// Finds the source, and the row of its tensor, of GPU row `row` of a part; false for padding.
 bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
                         const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                         uint32_t *source_row);
 
-// The row of a head, or of several, that is element `at` in pair order (ops/record/weight.h).
+// Returns the row of a head, or of several, that is element `at` in pair order (ops/record/weight.h).
 uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at);
 
-// GPU rows of one expert of a weight in one of their orders; of its gate alone where that lies apart.
+// Returns the GPU rows of one expert; of its gate alone if gate and up are split.
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);
 
-// Bytes of one part: quads, aux and the padding between.
+// Returns the bytes of one part: quads, aux and the padding between.
 uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment);
 
 #endif

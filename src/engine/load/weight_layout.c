@@ -10,7 +10,7 @@ struct run {
     bool has_bias, has_gamma;
 };
 
-// Bytes of aux before the vectors: the type's table and the scales.
+// Returns the bytes of aux before the vectors: the type's table and the scales.
 static uint64_t vectors_offset(const struct run *run, uint32_t n_rows, uint32_t n_cols)
 {
     return gi_round_up(run->quant->table_words * sizeof(uint32_t) +
@@ -25,10 +25,10 @@ static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols
            (run->has_gamma ? vector : 0);
 }
 
-// Gate and up rows of a tile of their results in f16 (ops/gemm/half_rows.h), where a part had better begin.
+// Gate and up rows of a tile of results in f16 (ops/gemm/half_rows.h), at which parts begin if they can.
 #define TILE_PAIR_ROWS (UINT64_C(2) * GI_HALF_COLUMNS)
 
-// The most rows whose quads and aux fit a range.
+// Returns the most rows whose quads and aux fit a range.
 static uint32_t rows_that_fit(const struct run *run, uint32_t n_cols, uint64_t max_range)
 {
     const uint64_t quads = gi_quant_quads_size(run->quant, run->step, n_cols);
@@ -123,7 +123,7 @@ static bool lay_out_qkv(const struct gi_model_plan *plan, struct gi_plan_weight 
     return true;
 }
 
-// Parts hold whole sums of act (glsl/norm/sums.glsl), if there is room.
+// Makes parts hold whole sums of act (glsl/norm/sums.glsl), if there is room.
 static void set_glu_step(struct run *run, uint32_t n_cols, uint64_t max_range)
 {
     const uint32_t step = 4 * GI_TILE_ROWS;

@@ -1,4 +1,4 @@
-// How a weight matrix is cut into parts and where things lie in each.
+// Cuts a weight matrix into parts and lays each out.
 #ifndef GI_ENGINE_WEIGHT_LAYOUT_H
 #define GI_ENGINE_WEIGHT_LAYOUT_H
 

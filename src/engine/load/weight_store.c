@@ -1,5 +1,6 @@
 #include "engine/load/weight_store.h"
 
+#include "base/array.h"
 #include "base/thread_pool.h"
 
 #include <assert.h>
@@ -8,16 +9,20 @@
 
 enum { CHUNK_BYTES = 2 << 20, N_CHUNKS = 2 };
 
+struct chunk_memory {
+    uint32_t *quads, *scales;
+    size_t quads_capacity, scales_capacity; // bytes
+};
+
 // Neighbouring tiles of a part, repacked by a pool and then written.
 struct chunk {
     const struct gi_model_plan *plan;
     const struct gi_plan_weight *weight;
     const struct gi_weight_part *part;
-    uint32_t first, n_tiles;                // n_tiles 0: nothing to write
-    size_t quads_size, scales_size;         // bytes of a tile
-    struct gi_range quads_to, scales_to;    // of the first
-    uint32_t *quads, *scales;               // owned
-    size_t quads_capacity, scales_capacity; // bytes
+    uint32_t first, n_tiles;             // n_tiles 0: nothing to write
+    size_t quads_size, scales_size;      // bytes of a tile
+    struct gi_range quads_to, scales_to; // of the first
+    struct chunk_memory memory;          // owned
 };
 
 struct loader {
@@ -35,20 +40,6 @@ struct loader {
 void gi_read_vector(const struct gi_gguf_tensor *tensor, size_t n, float *out)
 {
     gi_quant_dequantize_row(gi_quant_find(tensor->type->type), tensor->data, n, out);
-}
-
-static bool grow(void **data, size_t *capacity, size_t size, struct glinfer_error *err)
-{
-    if (*capacity >= size) {
-        return true;
-    }
-    void *grown = realloc(*data, size);
-    if (!grown) {
-        return gi_error_no_memory(err, size, "a chunk of weights");
-    }
-    *data = grown;
-    *capacity = size;
-    return true;
 }
 
 static bool report(struct loader *loader, uint64_t bytes)
@@ -84,16 +75,17 @@ static void repack_tile(void *user, uint32_t item)
         rows[i] = tensor->data + (size_t)row * row_bytes(tensor);
     }
     gi_quant_repack_tile(chunk->part->quant, rows, weight->weight.n_cols,
-                         chunk->quads + item * (chunk->quads_size / 4),
-                         chunk->scales + item * (chunk->scales_size / 4));
+                         chunk->memory.quads + item * (chunk->quads_size / 4),
+                         chunk->memory.scales + item * (chunk->scales_size / 4));
 }
 
 static bool grow_chunk(struct chunk *chunk, struct glinfer_error *err)
 {
-    return grow((void **)&chunk->quads, &chunk->quads_capacity, chunk->n_tiles * chunk->quads_size,
-                err) &&
-           grow((void **)&chunk->scales, &chunk->scales_capacity,
-                chunk->n_tiles * chunk->scales_size + 4, err);
+    struct chunk_memory *memory = &chunk->memory;
+    return gi_array_grow(&memory->quads, &memory->quads_capacity,
+                         chunk->n_tiles * chunk->quads_size, 1, "a chunk of weights", err) &&
+           gi_array_grow(&memory->scales, &memory->scales_capacity,
+                         chunk->n_tiles * chunk->scales_size + 4, 1, "a chunk of weights", err);
 }
 
 static bool write_range(struct loader *loader, const struct gi_range *to, const void *data,
@@ -108,8 +100,8 @@ static bool write_chunk(struct loader *loader, struct chunk *chunk)
     const uint32_t n = chunk->n_tiles;
     chunk->n_tiles = 0;
     return n == 0 ||
-           (write_range(loader, &chunk->quads_to, chunk->quads, n * chunk->quads_size) &&
-            write_range(loader, &chunk->scales_to, chunk->scales, n * chunk->scales_size) &&
+           (write_range(loader, &chunk->quads_to, chunk->memory.quads, n * chunk->quads_size) &&
+            write_range(loader, &chunk->scales_to, chunk->memory.scales, n * chunk->scales_size) &&
             report(loader, 0));
 }
 
@@ -118,12 +110,9 @@ static bool begin_chunk(struct loader *loader, const struct chunk *wanted)
 {
     struct chunk *chunk = &loader->chunks[loader->n_begun % N_CHUNKS];
     struct chunk *last = &loader->chunks[(loader->n_begun + 1) % N_CHUNKS];
-    const struct chunk old = *chunk;
+    const struct chunk_memory memory = chunk->memory;
     *chunk = *wanted;
-    chunk->quads = old.quads;
-    chunk->scales = old.scales;
-    chunk->quads_capacity = old.quads_capacity;
-    chunk->scales_capacity = old.scales_capacity;
+    chunk->memory = memory;
     gi_thread_pool_end(loader->pool);
     if (!grow_chunk(chunk, loader->err)) {
         chunk->n_tiles = 0;
@@ -180,7 +169,7 @@ static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weigh
 
 //-- vectors -------------------------------------------------------------------------------------
 
-// One value a GPU row of the part, taken from whichever tensor the row comes from.
+// Writes one value for each GPU row of the part, of the vector that belongs to the tensor of the row.
 static bool load_vector(struct loader *loader, const struct gi_plan_weight *weight,
                         const struct gi_weight_part *part, struct gi_range aux, uint32_t offset,
                         const struct gi_gguf_tensor *const vectors[GI_MAX_SOURCES])
@@ -189,12 +178,12 @@ static bool load_vector(struct loader *loader, const struct gi_plan_weight *weig
         return true;
     }
     float *values[GI_MAX_SOURCES] = {NULL};
-    float *out = calloc(part->n_rows, sizeof(*out));
-    bool ok = out != NULL;
+    float *out = gi_array_zeroed(part->n_rows, sizeof(*out), weight->name, loader->err);
+    bool ok = out;
     for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
         const size_t n = vectors[i] ? (size_t)vectors[i]->dims[0] : 0;
-        values[i] = calloc(n + 1, sizeof(float));
-        ok = values[i] != NULL;
+        values[i] = gi_array_zeroed(n, sizeof(float), weight->name, loader->err);
+        ok = values[i];
         if (ok && n > 0) {
             gi_read_vector(vectors[i], n, values[i]);
         }
@@ -206,10 +195,8 @@ static bool load_vector(struct loader *loader, const struct gi_plan_weight *weig
             out[row] = values[source][source_row];
         }
     }
-    ok = ok ? gi_buffer_write((struct gi_buffer *)aux.buffer, loader->gpu,
-                              aux.offset + 4 * (uint64_t)offset, out, part->n_rows * sizeof(float),
-                              loader->err)
-            : gi_error_no_memory(loader->err, part->n_rows * sizeof(float), weight->name);
+    aux.offset += sizeof(float) * (uint64_t)offset;
+    ok = ok && write_range(loader, &aux, out, part->n_rows * sizeof(float));
     for (uint32_t i = 0; i < GI_MAX_SOURCES; i++) {
         free(values[i]);
     }
@@ -251,11 +238,12 @@ static bool copy_weights(struct gi_weight_store *store, const struct gi_model_pl
                          struct glinfer_error *err)
 {
     store->n_weights = plan->n_weights;
-    store->weights = calloc(plan->n_weights, sizeof(store->weights[0]));
-    store->names = calloc(plan->n_weights, sizeof(store->names[0]));
+    store->weights =
+        gi_array_zeroed(plan->n_weights, sizeof(store->weights[0]), "the list of weights", err);
+    store->names =
+        gi_array_zeroed(plan->n_weights, sizeof(store->names[0]), "the list of weights", err);
     if (!store->weights || !store->names) {
-        return gi_error_no_memory(err, plan->n_weights * sizeof(store->weights[0]),
-                                  "the list of weights");
+        return false;
     }
     for (uint32_t i = 0; i < plan->n_weights; i++) {
         store->weights[i] = plan->weights[i].weight;
@@ -274,8 +262,8 @@ static uint32_t count_parts(const struct gi_model_plan *plan)
     return n;
 }
 
-// Buffers in which weights are looked for: a persistent dispatch has each bound twice, as quads and as words, and
-// most devices that it suits have 16 storage blocks.
+// The buffers that weights are to lie in: a persistent dispatch has each bound twice, as quads and as
+// words, and most devices that it suits have 16 storage blocks.
 enum { WANTED_BUFFERS = 3 };
 
 static void take_place(struct gi_weight_part *part, const struct gi_range *range)
@@ -285,7 +273,7 @@ static void take_place(struct gi_weight_part *part, const struct gi_range *range
     part->aux.offset += range->offset;
 }
 
-// Weights alike have the same program in every layer.
+// True if two weights have the same program.
 static bool is_alike(const struct gi_weight *a, const struct gi_weight *b)
 {
     return a->n_rows == b->n_rows && a->n_cols == b->n_cols && a->n_parts == b->n_parts &&
@@ -301,74 +289,50 @@ static uint32_t find_kind(const struct gi_weight_store *store, uint32_t weight)
     return kind;
 }
 
-// Of n parts.
-struct places {
-    uint64_t *sizes;
-    uint32_t *kinds;
-    struct gi_arena_slot *slots;
-    uint32_t n;
-};
-
-static bool open_places(struct places *places, const struct gi_weight_store *store, uint32_t n,
-                        struct glinfer_error *err)
-{
-    *places = (struct places){.sizes = calloc(n, sizeof(*places->sizes)),
-                              .kinds = calloc(n, sizeof(*places->kinds)),
-                              .slots = calloc(n, sizeof(*places->slots))};
-    if (!places->sizes || !places->kinds || !places->slots) {
-        return gi_error_no_memory(err, n * sizeof(*places->slots), "the list of weights");
-    }
-    for (uint32_t i = 0; i < store->n_weights; i++) {
-        const uint32_t kind = find_kind(store, i);
-        for (uint32_t j = 0; j < store->weights[i].n_parts; j++, places->n++) {
-            places->sizes[places->n] =
-                gi_plan_part_size(&store->weights[i].parts[j], store->arena.alignment);
-            places->kinds[places->n] = kind;
-        }
-    }
-    return true;
-}
-
-static void close_places(struct places *places)
-{
-    free(places->sizes);
-    free(places->kinds);
-    free(places->slots);
-}
-
 // Gives every part its place; the ranges of a part lie one behind the other in its slot.
 static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
                         const struct gi_model_plan *plan, struct glinfer_error *err)
 {
-    struct places places;
-    store->arena.alignment = gi_arena_alignment(gi_gpu_limits(gpu));
-    bool ok = open_places(&places, store, count_parts(plan), err);
-    const struct gi_arena_request request = {.sizes = places.sizes,
-                                             .kinds = places.kinds,
-                                             .n = places.n,
+    const uint32_t n = count_parts(plan), alignment = gi_arena_alignment(gi_gpu_limits(gpu));
+    uint64_t *sizes = gi_array_zeroed(n, sizeof(*sizes), "the list of weights", err);
+    uint32_t *kinds = gi_array_zeroed(n, sizeof(*kinds), "the list of weights", err);
+    struct gi_arena_slot *slots = gi_array_zeroed(n, sizeof(*slots), "the list of weights", err);
+    bool ok = sizes && kinds && slots;
+    for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
+        const uint32_t kind = find_kind(store, i);
+        for (uint32_t j = 0; j < store->weights[i].n_parts; j++, slot++) {
+            sizes[slot] = gi_plan_part_size(&store->weights[i].parts[j], alignment);
+            kinds[slot] = kind;
+        }
+    }
+    const struct gi_arena_request request = {.sizes = sizes,
+                                             .kinds = kinds,
+                                             .n = n,
                                              .n_kind = store->n_weights,
                                              .n_wanted = WANTED_BUFFERS,
                                              .label = "weights"};
-    ok = ok && gi_arena_place(&store->arena, gpu, &request, places.slots, err);
+    ok = ok && gi_arena_place(&store->arena, gpu, &request, slots, err);
     for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
         for (uint32_t j = 0; j < store->weights[i].n_parts; j++) {
-            const struct gi_range range = gi_arena_range(&store->arena, &places.slots[slot++]);
+            const struct gi_range range = gi_arena_range(&store->arena, &slots[slot++]);
             take_place(&store->weights[i].parts[j], &range);
         }
     }
-    close_places(&places);
+    free(sizes);
+    free(kinds);
+    free(slots);
     return ok;
 }
 
 static void release(struct loader *loader)
 {
     if (loader->pool) {
-        gi_thread_pool_end(loader->pool); // of what failed
+        gi_thread_pool_end(loader->pool); // a failure may have left items
     }
     gi_thread_pool_destroy(loader->pool);
     for (uint32_t i = 0; i < N_CHUNKS; i++) {
-        free(loader->chunks[i].quads);
-        free(loader->chunks[i].scales);
+        free(loader->chunks[i].memory.quads);
+        free(loader->chunks[i].memory.scales);
     }
 }
 
