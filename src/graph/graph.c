@@ -28,7 +28,8 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
                            beta, hparams->norm_eps, y, err);
 }
 
-// What the producer of a step's residual leaves to be done of the norm: of a layernorm all.
+// Records what the producer of a step's residual leaves of the norm: nothing of an rmsnorm, all of a
+// layernorm.
 static bool norm_step(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
                       struct glinfer_error *err)
 {
@@ -39,7 +40,7 @@ static bool norm_step(struct gi_graph *graph, const char *label, uint32_t layer,
                                 norm_offset(graph, layer, norm), beta, &graph->stream, err);
 }
 
-// A batch's input of a projection: its norm, worked out, or with GI_NORM_NONE the residual.
+// Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
 static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
                        struct gi_rows *rows, struct glinfer_error *err)
 {

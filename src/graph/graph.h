@@ -1,7 +1,6 @@
-// What model families are made of: the blocks that they share, each recorded either for a decode step
-// (one token, fused dispatches) or for a batch of a prompt, by the same call. A gi_graph is the place
-// where a recording happens: the recorder, the weights, and every intermediate by its name. It owns
-// nothing.
+// Blocks that model families share, each recorded either for a decode step (one token, fused dispatches)
+// or for a batch of a prompt, by the same call. A gi_graph holds what a recording needs: the recorder,
+// the weights, and every intermediate by its name. It owns nothing.
 #ifndef GI_GRAPH_GRAPH_H
 #define GI_GRAPH_GRAPH_H
 
@@ -28,10 +27,8 @@ struct gi_graph {
     struct gi_model_weights weights;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
-    struct gi_vectors vectors; // norm weights as norm_layout has them, then RoPE
-    struct gi_rope rope;       // the table of it
-    struct gi_rope
-        window_rope; // and the one for layers with a window: the same where they share it
+    struct gi_vectors vectors;          // norm weights as norm_layout has them, then RoPE
+    struct gi_rope rope, window_rope;   // of layers without and with a window
     const struct gi_kv_layer *kv_cache; // n_layer
     struct gi_experts experts;          // of a mixture
     bool is_batch;
@@ -58,7 +55,7 @@ struct gi_graph {
     struct gi_rows attn_input, ffn_input; // what attn_out and ffn_down read; set while recording
 };
 
-// y = the norm of each row of x, an rmsnorm or a layernorm as the family has it. Of a batch.
+// Records y = the norm of each row of a batch's x, an rmsnorm or a layernorm as the family has it.
 bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
                         uint32_t layer, enum gi_norm norm, const struct gi_rows *y,
                         struct glinfer_error *err);
@@ -98,9 +95,9 @@ bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct gli
 // x += down(activation(gate(norm(x))) * up(norm(x))): the gated feed-forward network.
 bool gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
-// From a token, or a batch's tokens, to the residual stream.
+// Records the way from a token, or a batch's tokens, to the residual stream.
 bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err);
-// Decode: the logits of the step. Batch: those of its last token.
+// Records the logits of a step, or those of a batch's last token.
 bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-// How a family names its weights: which tensors of the file make each weight matrix of a layer, in which
+// Names the weights of a family: which tensors of the file make each weight matrix of a layer, in which
 // order of rows, and what their shapes must be. Tables of these are data of models/*.c; the engine finds
 // and checks the tensors by them.
 #ifndef GI_GRAPH_WEIGHT_SPEC_H
@@ -24,8 +24,7 @@ enum gi_norm {
     GI_NORM_ATTN_POST, // of what attention adds to the residual
     GI_NORM_FFN,       // of the residual, before the feed-forward network
     GI_NORM_FFN_POST,  // of what that network adds
-    // What is added behind GI_NORM_ATTN and GI_NORM_FFN. A family that has these has layernorms there and
-    // before the output.
+    // Vectors added behind GI_NORM_ATTN and GI_NORM_FFN, which are then layernorms, as is the output's.
     GI_NORM_ATTN_SHIFT,
     GI_NORM_FFN_SHIFT,
     GI_NORM_COUNT,
@@ -33,7 +32,7 @@ enum gi_norm {
     GI_NORM_NONE,
 };
 
-enum gi_weight_order { // ops/record/weight.h draws them
+enum gi_weight_order { // drawn in ops/record/weight.h
     GI_WEIGHT_ORDER_PLAIN,
     GI_WEIGHT_ORDER_QKV,
     GI_WEIGHT_ORDER_GATE_UP,
@@ -60,9 +59,9 @@ struct gi_weight_spec {
     enum gi_weight_order order;
     enum gi_dim cols;
     struct {
-        const char *
-            name; // "blk.%u.attn_q", without .weight and .bias; a bias is taken where there is one.
-                  // Sources of one name are slices of a tensor's rows, one behind the other
+        // "blk.%u.attn_q", without .weight and .bias; a bias is taken if there is one. Sources of one
+        // name are slices of a tensor's rows, one behind the other.
+        const char *name;
         enum gi_dim rows;
     } sources[GI_MAX_SOURCES];
     enum gi_norm next_norm; // the norm that follows, whose gamma travels with the matrix
@@ -74,8 +73,8 @@ struct gi_norm_spec {
     enum gi_dim size;
 };
 
-// Where the weights of norms lie: those of a layer one behind the other, layer by layer, then the
-// output's. Offsets in floats, multiples of 32.
+// Lays out the weights of norms: those of a layer one behind the other, layer by layer, then the
+// output's. Offsets are in floats, multiples of 32.
 struct gi_norm_layout {
     uint32_t offsets[GI_NORM_COUNT]; // from a layer's first; UINT32_MAX: the family has none
     uint32_t widths[GI_NORM_COUNT];
@@ -84,16 +83,18 @@ struct gi_norm_layout {
     uint32_t size;         // of all
 };
 
-// Elements of a dimension.
+// Returns the elements of a dimension.
 uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim);
 
 void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams *hparams,
                          const struct gi_norm_spec *specs, size_t n_specs);
-// Offset of a norm's weights; UINT32_MAX if there is none. GI_NORM_NEXT is the norm after a layer.
+// Returns the offset of a norm's weights; UINT32_MAX if there is none. GI_NORM_NEXT is the norm after a
+// layer.
 uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
-// Offset of what is added behind GI_NORM_ATTN, GI_NORM_FFN or GI_NORM_NEXT; UINT32_MAX: nothing.
+// Returns the offset of the vector added behind GI_NORM_ATTN, GI_NORM_FFN or GI_NORM_NEXT; UINT32_MAX if
+// there is none.
 uint32_t gi_norm_shift(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
-// Whether a norm is what is added behind another.
+// True for a vector that is added behind a norm.
 static inline bool gi_is_shift(enum gi_norm norm)
 {
     return norm == GI_NORM_ATTN_SHIFT || norm == GI_NORM_FFN_SHIFT;

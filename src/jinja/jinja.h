@@ -1,7 +1,7 @@
-// The template language in which model files say how a conversation is written: as much of Jinja as
-// chat templates use, run the way their makers run it (trim_blocks, lstrip_blocks). A template comes
-// from a file and is not trusted: nesting, steps and memory are bounded, and all it can do is write
-// text. Plain C, no GL.
+// Runs the template language in which model files say how a conversation is written: as much of Jinja as
+// chat templates use, as their makers run it (trim_blocks, lstrip_blocks). A template comes from a file
+// and is not trusted: nesting, steps and memory are bounded, and all it can do is write text. Plain C,
+// no GL.
 #ifndef GI_JINJA_JINJA_H
 #define GI_JINJA_JINJA_H
 
@@ -18,7 +18,7 @@ struct gi_jinja;
 struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_error *err);
 void gi_jinja_destroy(struct gi_jinja *jinja);
 
-// What a template is told. Tools and documents are none, and the answer's beginning is asked for.
+// The input of a template. It is also given no tools and documents, and asked to begin the answer.
 struct gi_jinja_input {
     const struct glinfer_message *messages;
     size_t n_messages;
@@ -26,7 +26,7 @@ struct gi_jinja_input {
     size_t bos_size, eos_size;
 };
 
-// What it wrote. is_data[i] tells whether byte i is from the content of a message.
+// The text that a template writes. is_data[i] is 1 if byte i is from the content of a message.
 struct gi_jinja_output {
     char *data;
     uint8_t *is_data;

@@ -1,4 +1,4 @@
-// The day that a template asks for.
+// Tells the day to templates.
 #ifndef GI_JINJA_JINJA_DATE_H
 #define GI_JINJA_JINJA_DATE_H
 

@@ -1,5 +1,5 @@
-// Text <-> token ids for one vocabulary, and the chat template that goes with it. Owns copies of
-// all that it needs. Immutable after creation, so many threads may use one. No GL, no GGUF: the
+// Turns text into token ids and back for one vocabulary, and has its chat template. Owns copies of all
+// that it needs. Immutable after creation, so many threads may use one. No GL, no GGUF: the
 // caller hands the vocabulary over as plain arrays.
 #ifndef GI_TOKENIZER_TOKENIZER_H
 #define GI_TOKENIZER_TOKENIZER_H
@@ -22,8 +22,8 @@ enum gi_token_type { // tokenizer.ggml.token_type
 
 #define GI_NO_TOKEN (-1)
 
-// What a GGUF file says of its vocabulary; zero or -1 where it says nothing. Needs to live only
-// during gi_tokenizer_create.
+// The vocabulary of a GGUF file; zero or -1 for what it does not say. Needs to live only during
+// gi_tokenizer_create.
 struct gi_vocab {
     struct gi_text model;         // tokenizer.ggml.model: "gpt2", "llama"
     struct gi_text pre;           // tokenizer.ggml.pre: "smollm", "llama-bpe", ...; of gpt2 alone
@@ -45,14 +45,14 @@ struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct gl
 void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 
 size_t gi_tokenizer_size(const struct gi_tokenizer *tokenizer);
-// "gpt2/smollm"
+// Returns "gpt2/smollm" and the like.
 const char *gi_tokenizer_name(const struct gi_tokenizer *tokenizer);
-// The chat template's name; "jinja" for one without a name that can be run, "none" or "unknown".
+// Returns the chat template's name; "jinja" for one without a name that can be run, "none" or "unknown".
 const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer);
-// The names of all chat templates; NULL past the last.
+// Returns the name of a chat template; NULL past the last.
 const char *gi_tokenizer_template_at(size_t index);
-// Takes the template of that name in place of the file's, before the tokenizer is shared. Where the
-// file's is of another name, its default system message goes with it. Fails with INVALID_ARGUMENT
+// Takes the template of that name in place of the file's, before the tokenizer is shared. If the file's
+// has another name, its default system message is dropped. Fails with INVALID_ARGUMENT
 // (lists the names).
 bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
                                struct glinfer_error *err);
@@ -78,13 +78,13 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
                               const struct glinfer_message *messages, size_t n_messages,
                               struct gi_ids *ids, struct glinfer_error *err);
 
-// The bytes that a token stands for in text; control tokens give their name. {NULL, 0} out of
+// Returns the bytes that a token stands for in text; control tokens give their name. {NULL, 0} out of
 // range.
 struct gi_text gi_tokenizer_bytes(const struct gi_tokenizer *tokenizer, int32_t id);
-// Control tokens and the unknown token: what is no part of an answer's text.
+// True for control tokens and the unknown token, which are no part of an answer's text.
 bool gi_tokenizer_is_control(const struct gi_tokenizer *tokenizer, int32_t id);
-// Ids that end an answer: EOS, EOT and what the vocabulary spells as an end of turn. Sorted, at
-// most 16.
+// Sets the ids that end an answer, sorted: EOS, EOT and what the vocabulary spells as an end of turn.
+// Returns how many, at most 16.
 size_t gi_tokenizer_stop_ids(const struct gi_tokenizer *tokenizer, int32_t ids[16]);
 
 // Holds back the bytes of an unfinished UTF-8 character between tokens. Zero-initialised. Bytes
@@ -97,7 +97,7 @@ struct gi_utf8_stream {
 // 4) bytes. Returns the number of bytes written, all valid UTF-8.
 size_t gi_utf8_stream_push(struct gi_utf8_stream *stream, const char *bytes, size_t size,
                            char *out);
-// The end of the text: what is held comes out as one U+FFFD, or nothing. out has room for 3 bytes.
+// Ends the text: what is held comes out as one U+FFFD, or nothing. out has room for 3 bytes.
 size_t gi_utf8_stream_flush(struct gi_utf8_stream *stream, char *out);
 
 #endif

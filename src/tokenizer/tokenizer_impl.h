@@ -1,4 +1,4 @@
-// What the files of the tokenizer share: the object itself and the interface of a model kind.
+// Shared by the files of the tokenizer: the object itself and the interface of a model kind.
 #ifndef GI_TOKENIZER_TOKENIZER_IMPL_H
 #define GI_TOKENIZER_TOKENIZER_IMPL_H
 
@@ -24,10 +24,8 @@ struct gi_tokenizer_model {
     size_t (*decode)(char *text, size_t size);
 };
 
-// Byte-level byte pair encoding, "gpt2".
-extern const struct gi_tokenizer_model gi_bpe_model;
-// SentencePiece's byte pair encoding, "llama".
-extern const struct gi_tokenizer_model gi_spm_model;
+extern const struct gi_tokenizer_model gi_bpe_model; // "gpt2": byte-level byte pair encoding
+extern const struct gi_tokenizer_model gi_spm_model; // "llama": that of SentencePiece
 
 struct gi_tokenizer {
     const struct gi_tokenizer_model *model;

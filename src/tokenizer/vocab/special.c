@@ -6,8 +6,8 @@
 
 //-- what tokens are known to be ----------------------------------------------------------------
 
-// Files seldom say which tokens end a turn, so they are known by their spelling. These lists are
-// what llama.cpp holds to be so (llama_vocab::impl::load).
+// Files seldom say which tokens end a turn, so they are known by their spelling. These lists are those
+// of llama.cpp (llama_vocab::impl::load).
 static const char *const stop_tokens[] = {
     "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>",
     "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]",
@@ -29,7 +29,7 @@ static const char *const control_tokens[] = {
 static const char *const text_tokens[] = {"<|channel|>", "<|message|>", "<|start|>",
                                           "<|constrain|>"};
 
-// A token that ends no answer in vocabularies that have the two others.
+// Exempts a token from ending answers in vocabularies that have the two others.
 struct stop_exception {
     const char *text, *other, *another;
     enum gi_token_type type;
@@ -311,7 +311,7 @@ static int compare_offset(const void *a, const void *b)
     return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-// Takes the matches in their order; in place of one that ends in what was taken comes a shorter one
+// Takes the matches in their order, and in place of one that ends in a match taken before a shorter one
 // at its offset. Returns the number of those taken, which are the last of the count matches.
 static size_t take_matches(const struct gi_special *special, struct gi_text text,
                            struct gi_special_match *heap, size_t count, uint8_t *is_taken)
@@ -322,7 +322,7 @@ static size_t take_matches(const struct gi_special *special, struct gi_text text
     }
     while (n_heap) {
         struct gi_special_match match = heap[0];
-        // What was taken before is not shorter, so it covers an end of whatever it overlaps.
+        // A match taken before is not shorter, so it covers an end of whatever it overlaps.
         bool can_start = !is_taken[match.offset];
         bool can_end = !is_taken[match.offset + match.size - 1];
         if (can_start && !can_end && find_longest(special, text, match.size - 1, &heap[0])) {
