@@ -26,41 +26,41 @@ static double nibble_at(const uint8_t *bytes, size_t i)
     return i < 16 ? bytes[i] % 16 : bytes[i - 16] / 16; // NOLINT(bugprone-integer-division)
 }
 
-double ref_element_f32(const uint8_t *row, size_t i)
+static double element_f32(const uint8_t *row, size_t i)
 {
     float value;
     memcpy(&value, row + 4 * i, 4);
     return value;
 }
 
-double ref_element_f16(const uint8_t *row, size_t i)
+static double element_f16(const uint8_t *row, size_t i)
 {
     return half_at(row + 2 * i);
 }
 
-double ref_element_q4_0(const uint8_t *row, size_t i)
+static double element_q4_0(const uint8_t *row, size_t i)
 {
     const uint8_t *block = row + i / 32 * 18;
     return half_at(block) * (nibble_at(block + 2, i % 32) - 8.0);
 }
 
-double ref_element_q4_1(const uint8_t *row, size_t i)
+static double element_q4_1(const uint8_t *row, size_t i)
 {
     const uint8_t *block = row + i / 32 * 20;
     return half_at(block) * nibble_at(block + 4, i % 32) + half_at(block + 2);
 }
 
-double ref_element_q8_0(const uint8_t *row, size_t i)
+static double element_q8_0(const uint8_t *row, size_t i)
 {
     const uint8_t *block = row + i / 32 * 34;
     int byte = block[2 + i % 32];
     return half_at(block) * (byte < 128 ? byte : byte - 256);
 }
 
-double ref_element_bf16(const uint8_t *row, size_t i)
+static double element_bf16(const uint8_t *row, size_t i)
 {
     uint8_t bytes[4] = {0, 0, row[2 * i], row[2 * i + 1]};
-    return ref_element_f32(bytes, 0);
+    return element_f32(bytes, 0);
 }
 
 // Bit i of a run of bytes, the first low.
@@ -69,14 +69,14 @@ static int bit_at(const uint8_t *bytes, size_t i)
     return bytes[i / 8] >> i % 8 & 1;
 }
 
-double ref_element_q5_0(const uint8_t *row, size_t i)
+static double element_q5_0(const uint8_t *row, size_t i)
 {
     const uint8_t *block = row + i / 32 * 22;
     double q = nibble_at(block + 6, i % 32) + 16 * bit_at(block + 2, i % 32);
     return half_at(block) * (q - 16.0);
 }
 
-double ref_element_q5_1(const uint8_t *row, size_t i)
+static double element_q5_1(const uint8_t *row, size_t i)
 {
     const uint8_t *block = row + i / 32 * 24;
     double q = nibble_at(block + 8, i % 32) + 16 * bit_at(block + 4, i % 32);
@@ -85,7 +85,7 @@ double ref_element_q5_1(const uint8_t *row, size_t i)
 
 //-- super-blocks of 256; j counts in them ---------------------------------------------------------
 
-double ref_element_q2_k(const uint8_t *row, size_t i)
+static double element_q2_k(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 84;
     size_t j = i % 256;
@@ -94,7 +94,7 @@ double ref_element_q2_k(const uint8_t *row, size_t i)
     return half_at(super + 80) * scale * q - half_at(super + 82) * min;
 }
 
-double ref_element_q3_k(const uint8_t *row, size_t i)
+static double element_q3_k(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 110, *scales = super + 96;
     size_t j = i % 256, n = j / 16;
@@ -122,14 +122,14 @@ static double k_element(const uint8_t *super, size_t j, int q)
     return half_at(super) * scale * q - half_at(super + 2) * min;
 }
 
-double ref_element_q4_k(const uint8_t *row, size_t i)
+static double element_q4_k(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 144;
     size_t j = i % 256;
     return k_element(super, j, super[16 + j / 64 * 32 + j % 32] >> 4 * (j / 32 % 2) & 15);
 }
 
-double ref_element_q5_k(const uint8_t *row, size_t i)
+static double element_q5_k(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 176;
     size_t j = i % 256;
@@ -137,7 +137,7 @@ double ref_element_q5_k(const uint8_t *row, size_t i)
     return k_element(super, j, low + 16 * (super[16 + j % 32] >> j / 32 & 1));
 }
 
-double ref_element_q6_k(const uint8_t *row, size_t i)
+static double element_q6_k(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 210;
     size_t j = i % 256;
@@ -150,13 +150,13 @@ double ref_element_q6_k(const uint8_t *row, size_t i)
 static const int iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                    1,    13,   25,  38,  53,  69,  89,  113};
 
-double ref_element_iq4_nl(const uint8_t *row, size_t i)
+static double element_iq4_nl(const uint8_t *row, size_t i)
 {
     const uint8_t *block = row + i / 32 * 18;
     return half_at(block) * iq4_values[(int)nibble_at(block + 2, i % 32)];
 }
 
-double ref_element_iq4_xs(const uint8_t *row, size_t i)
+static double element_iq4_xs(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 136;
     size_t b = i % 256 / 32;
@@ -167,7 +167,7 @@ double ref_element_iq4_xs(const uint8_t *row, size_t i)
 }
 
 // E2M1: a sign, two bits of exponent, one of mantissa; with a scale of 2^(e - 127).
-double ref_element_mxfp4(const uint8_t *row, size_t i)
+static double element_mxfp4(const uint8_t *row, size_t i)
 {
     static const double values[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
     const uint8_t *block = row + i / 32 * 17;
@@ -184,7 +184,7 @@ static int digit_at(int byte, size_t n)
     return byte * 3 / 256;
 }
 
-double ref_element_tq1_0(const uint8_t *row, size_t i)
+static double element_tq1_0(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 54;
     size_t j = i % 256;
@@ -194,7 +194,7 @@ double ref_element_tq1_0(const uint8_t *row, size_t i)
     return half_at(super + 52) * (digit - 1);
 }
 
-double ref_element_tq2_0(const uint8_t *row, size_t i)
+static double element_tq2_0(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 66;
     size_t j = i % 256;
@@ -246,7 +246,7 @@ static int64_t word32_at(const uint8_t *bytes)
 
 static const int iq2_magnitudes[3] = {8, 25, 43};
 
-double ref_element_iq2_xxs(const uint8_t *row, size_t i)
+static double element_iq2_xxs(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 66, *block = super + 2 + i % 256 / 32 * 8;
     size_t group = i % 32 / 8;
@@ -256,7 +256,7 @@ double ref_element_iq2_xxs(const uint8_t *row, size_t i)
            even_sign((int)(word >> 7 * group & 127), i % 8);
 }
 
-double ref_element_iq2_xs(const uint8_t *row, size_t i)
+static double element_iq2_xs(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 74;
     size_t j = i % 256;
@@ -267,7 +267,7 @@ double ref_element_iq2_xs(const uint8_t *row, size_t i)
            even_sign(word >> 9, j % 8);
 }
 
-double ref_element_iq2_s(const uint8_t *row, size_t i)
+static double element_iq2_s(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 82;
     size_t j = i % 256;
@@ -277,7 +277,7 @@ double ref_element_iq2_s(const uint8_t *row, size_t i)
            iq2_magnitudes[coordinate_8(REF_GRID_IQ2_S, index, j % 8)] * plain_sign(super + 34, j);
 }
 
-double ref_element_iq3_xxs(const uint8_t *row, size_t i)
+static double element_iq3_xxs(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 98;
     size_t j = i % 256;
@@ -287,7 +287,7 @@ double ref_element_iq3_xxs(const uint8_t *row, size_t i)
            even_sign((int)(word >> 7 * (j / 8 % 4) & 127), j % 8);
 }
 
-double ref_element_iq3_s(const uint8_t *row, size_t i)
+static double element_iq3_s(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 110;
     size_t j = i % 256;
@@ -297,7 +297,7 @@ double ref_element_iq3_s(const uint8_t *row, size_t i)
            plain_sign(super + 74, j);
 }
 
-double ref_element_iq1_s(const uint8_t *row, size_t i)
+static double element_iq1_s(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 50;
     size_t j = i % 256;
@@ -308,7 +308,7 @@ double ref_element_iq1_s(const uint8_t *row, size_t i)
            (coordinate_8(REF_GRID_IQ1, index, j % 8) - 1 + move);
 }
 
-double ref_element_iq1_m(const uint8_t *row, size_t i)
+static double element_iq1_m(const uint8_t *row, size_t i)
 {
     const uint8_t *super = row + i / 256 * 56, *words = super + 48;
     size_t j = i % 256;
@@ -321,4 +321,44 @@ double ref_element_iq1_m(const uint8_t *row, size_t i)
     int scale = word16_at(words + j / 64 * 2) >> 3 * (j / 16 % 4) & 7;
     return ref_half(d) * (1 + 2 * scale) *
            (coordinate_8(REF_GRID_IQ1, index, j % 8) - 1 + (nibble & 8 ? -0.125 : 0.125));
+}
+
+//-- table -----------------------------------------------------------------------------------------
+
+static const struct ref_quant quants[] = {
+    {"f32",     element_f32,     0,    {{REF_SCALE_VALUE, 0, 1}}                              },
+    {"f16",     element_f16,     0,    {{REF_SCALE_HALF, 0, 1}}                               },
+    {"q4_0",    element_q4_0,    0,    {{REF_SCALE_HALF, 0, 8}}                               },
+    {"q4_1",    element_q4_1,    64,   {{REF_SCALE_HALF, 0, 8}, {REF_SCALE_HALF, 2, 1}}       },
+    {"q8_0",    element_q8_0,    0,    {{REF_SCALE_HALF, 0, 128}}                             },
+    {"bf16",    element_bf16,    0,    {{REF_SCALE_VALUE, 0, 1}}                              },
+    {"q5_0",    element_q5_0,    0,    {{REF_SCALE_HALF, 0, 16}}                              },
+    {"q5_1",    element_q5_1,    64,   {{REF_SCALE_HALF, 0, 16}, {REF_SCALE_HALF, 2, 1}}      },
+    {"q2_k",    element_q2_k,    128,  {{REF_SCALE_HALF, 80, 45}, {REF_SCALE_HALF, 82, 15}}   },
+    {"q3_k",    element_q3_k,    0,    {{REF_SCALE_HALF, 108, 32 * 4}}                        },
+    {"q4_k",    element_q4_k,    2048, {{REF_SCALE_HALF, 0, 63 * 15}, {REF_SCALE_HALF, 2, 63}}},
+    {"q5_k",    element_q5_k,    4096, {{REF_SCALE_HALF, 0, 63 * 31}, {REF_SCALE_HALF, 2, 63}}},
+    {"q6_k",    element_q6_k,    8192, {{REF_SCALE_HALF, 208, 128 * 32}}                      },
+    {"iq4_nl",  element_iq4_nl,  0,    {{REF_SCALE_HALF, 0, 127}}                             },
+    {"iq4_xs",  element_iq4_xs,  8192, {{REF_SCALE_HALF, 0, 32 * 127}}                        },
+    {"mxfp4",   element_mxfp4,   0,    {{REF_SCALE_EXPONENT, 0, 1}}                           },
+    {"tq1_0",   element_tq1_0,   0,    {{REF_SCALE_HALF, 52, 1}}                              },
+    {"tq2_0",   element_tq2_0,   0,    {{REF_SCALE_HALF, 64, 1}}                              },
+    {"iq1_s",   element_iq1_s,   0,    {{REF_SCALE_HALF, 0, 15}}                              },
+    {"iq1_m",   element_iq1_m,   0,    {{REF_SCALE_DIGITS, 48, 15}}                           },
+    {"iq2_xxs", element_iq2_xxs, 0,    {{REF_SCALE_HALF, 0, 16 * 11}}                         },
+    {"iq2_xs",  element_iq2_xs,  0,    {{REF_SCALE_HALF, 0, 16 * 11}}                         },
+    {"iq2_s",   element_iq2_s,   0,    {{REF_SCALE_HALF, 0, 16 * 11}}                         },
+    {"iq3_xxs", element_iq3_xxs, 0,    {{REF_SCALE_HALF, 0, 16 * 31}}                         },
+    {"iq3_s",   element_iq3_s,   0,    {{REF_SCALE_HALF, 0, 31 * 15}}                         },
+};
+
+const struct ref_quant *ref_quant_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(quants) / sizeof(quants[0]); i++) {
+        if (strcmp(quants[i].name, name) == 0) {
+            return &quants[i];
+        }
+    }
+    return NULL;
 }

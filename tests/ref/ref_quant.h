@@ -9,26 +9,30 @@
 // The value of an IEEE 754 half: (-1)^s 2^(e-15) 1.m, or 2^-14 0.m for e = 0; inf and nan for 31.
 double ref_half(unsigned bits);
 
-// Element i of a row of the type, as it lies in the file at row.
-double ref_element_f32(const uint8_t *row, size_t i);
-double ref_element_f16(const uint8_t *row, size_t i);
-double ref_element_q4_0(const uint8_t *row, size_t i);
-double ref_element_q4_1(const uint8_t *row, size_t i);
-double ref_element_q8_0(const uint8_t *row, size_t i);
-double ref_element_bf16(const uint8_t *row, size_t i);
-double ref_element_q5_0(const uint8_t *row, size_t i);
-double ref_element_q5_1(const uint8_t *row, size_t i);
-double ref_element_q2_k(const uint8_t *row, size_t i);
-double ref_element_q3_k(const uint8_t *row, size_t i);
-double ref_element_q4_k(const uint8_t *row, size_t i);
-double ref_element_q5_k(const uint8_t *row, size_t i);
-double ref_element_q6_k(const uint8_t *row, size_t i);
-double ref_element_iq4_nl(const uint8_t *row, size_t i);
-double ref_element_iq4_xs(const uint8_t *row, size_t i);
-double ref_element_mxfp4(const uint8_t *row, size_t i);
-double ref_element_tq1_0(const uint8_t *row, size_t i);
-double ref_element_tq2_0(const uint8_t *row, size_t i);
-// These look up points of a grid, two of 16 bits a word as src/quant has them. Whoever links this
+// Where a block of the file has a scale, and what it is.
+enum ref_scale {
+    REF_SCALE_HALF,     // f16
+    REF_SCALE_VALUE,    // the element itself, the top bytes of a float
+    REF_SCALE_DIGITS,   // f16, a digit in the top of each of four words
+    REF_SCALE_EXPONENT, // of 2, a byte
+};
+
+struct ref_quant {
+    const char *name;                                // as the format spells it: "q4_0"
+    double (*element)(const uint8_t *row, size_t i); // element i of a row, as it lies in the file
+    double
+        limit; // the largest |sum or product| on the way to an element in float; 0: all are exact
+    struct {
+        enum ref_scale kind;
+        uint32_t byte;
+        float range; // how many times it weights are at the most, about; 0: there is no scale
+    } scales[2];
+};
+
+// Returns the type's formula, NULL if there is none.
+const struct ref_quant *ref_quant_find(const char *name);
+
+// Some look up points of a grid, two of 16 bits a word as src/quant has them. Whoever links this
 // provides the words, and holds them to the format.
 enum ref_grid {
     REF_GRID_IQ1,
@@ -39,12 +43,5 @@ enum ref_grid {
     REF_GRID_IQ3_S,
 };
 const uint32_t *ref_grid_words(enum ref_grid grid);
-double ref_element_iq1_s(const uint8_t *row, size_t i);
-double ref_element_iq1_m(const uint8_t *row, size_t i);
-double ref_element_iq2_xxs(const uint8_t *row, size_t i);
-double ref_element_iq2_xs(const uint8_t *row, size_t i);
-double ref_element_iq2_s(const uint8_t *row, size_t i);
-double ref_element_iq3_xxs(const uint8_t *row, size_t i);
-double ref_element_iq3_s(const uint8_t *row, size_t i);
 
 #endif

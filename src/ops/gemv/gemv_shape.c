@@ -42,16 +42,9 @@ static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_sha
     return shape->wg_size * (is_shuffled ? 12 : 20);
 }
 
-// Products in f16 are there for these types.
 static bool has_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)
 {
-    static const uint32_t types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0,
-                                     GI_GGML_TYPE_Q4_K};
-    bool has_type = false;
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        has_type |= part->quant->type == types[i];
-    }
-    return has_type && gi_gpu_limits(recorder->gpu)->keeps_half_denormals;
+    return part->quant->has_f16 && gi_gpu_limits(recorder->gpu)->keeps_half_denormals;
 }
 
 bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)

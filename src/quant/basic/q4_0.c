@@ -21,6 +21,7 @@ const struct gi_quant gi_quant_q4_0 = {
     .n_quad = 1,
     .scale_blocks = 2,
     .scale_words = 1,
+    .has_f16 = true,
     .dequantize = dequantize,
     .repack_group = gi_repack_half_and_nibbles,
 };

@@ -32,6 +32,7 @@ const struct gi_quant gi_quant_q4_1 = {
     .n_quad = 1,
     .scale_blocks = 1,
     .scale_words = 1,
+    .has_f16 = true,
     .dequantize = dequantize,
     .repack_group = repack_group,
 };

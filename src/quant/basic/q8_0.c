@@ -32,6 +32,7 @@ const struct gi_quant gi_quant_q8_0 = {
     .n_quad = 2,
     .scale_blocks = 2,
     .scale_words = 1,
+    .has_f16 = true,
     .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -46,6 +46,7 @@ const struct gi_quant gi_quant_q4_k = {
     .type = GI_GGML_TYPE_Q4_K,
     .quad_blocks = 8,
     .n_quad = 9,
+    .has_f16 = true,
     .dequantize = dequantize,
     .repack_group = repack_group,
 };

@@ -16,33 +16,15 @@ struct embed_case {
     uint32_t type, n_vocab, n_embd, max_part_rows, n_rot, n_past, token;
 };
 
+#define TYPE_CASE(name, text, folder, number, ...) {number, 20, 768, 0, 2, 0, (number) % 20},
 static const struct embed_case embed_cases[] = {
-    {GI_GGML_TYPE_F32,     64,  32,   0,  2,   0,    0  },
-    {GI_GGML_TYPE_F16,     64,  96,   16, 32,  1,    63 },
-    {GI_GGML_TYPE_Q4_0,    500, 576,  64, 64,  63,   499},
-    {GI_GGML_TYPE_Q4_1,    500, 576,  0,  64,  64,   17 },
-    {GI_GGML_TYPE_Q8_0,    500, 1536, 48, 6,   500,  48 },
-    {GI_GGML_TYPE_Q8_0,    100, 4096, 16, 128, 2000, 31 },
-    {GI_GGML_TYPE_BF16,    20,  768,  0,  2,   0,    3  },
-    {GI_GGML_TYPE_Q5_0,    20,  768,  0,  2,   0,    4  },
-    {GI_GGML_TYPE_Q5_1,    20,  768,  0,  2,   0,    5  },
-    {GI_GGML_TYPE_Q2_K,    20,  768,  0,  2,   0,    6  },
-    {GI_GGML_TYPE_Q3_K,    20,  768,  0,  2,   0,    7  },
-    {GI_GGML_TYPE_Q4_K,    20,  768,  0,  2,   0,    8  },
-    {GI_GGML_TYPE_Q5_K,    20,  768,  0,  2,   0,    9  },
-    {GI_GGML_TYPE_Q6_K,    20,  768,  0,  2,   0,    10 },
-    {GI_GGML_TYPE_IQ4_NL,  20,  768,  0,  2,   0,    11 },
-    {GI_GGML_TYPE_IQ4_XS,  20,  768,  0,  2,   0,    12 },
-    {GI_GGML_TYPE_MXFP4,   20,  768,  0,  2,   0,    13 },
-    {GI_GGML_TYPE_TQ1_0,   20,  768,  0,  2,   0,    14 },
-    {GI_GGML_TYPE_TQ2_0,   20,  768,  0,  2,   0,    15 },
-    {GI_GGML_TYPE_IQ1_S,   20,  768,  0,  2,   0,    1  },
-    {GI_GGML_TYPE_IQ1_M,   20,  768,  0,  2,   0,    2  },
-    {GI_GGML_TYPE_IQ2_XXS, 20,  768,  0,  2,   0,    3  },
-    {GI_GGML_TYPE_IQ2_XS,  20,  768,  0,  2,   0,    4  },
-    {GI_GGML_TYPE_IQ2_S,   20,  768,  0,  2,   0,    5  },
-    {GI_GGML_TYPE_IQ3_XXS, 20,  768,  0,  2,   0,    6  },
-    {GI_GGML_TYPE_IQ3_S,   20,  768,  0,  2,   0,    7  },
+    {GI_GGML_TYPE_F32,  64,  32,   0,  2,   0,    0  },
+    {GI_GGML_TYPE_F16,  64,  96,   16, 32,  1,    63 },
+    {GI_GGML_TYPE_Q4_0, 500, 576,  64, 64,  63,   499},
+    {GI_GGML_TYPE_Q4_1, 500, 576,  0,  64,  64,   17 },
+    {GI_GGML_TYPE_Q8_0, 500, 1536, 48, 6,   500,  48 },
+    {GI_GGML_TYPE_Q8_0, 100, 4096, 16, 128, 2000, 31 },
+    GI_WEIGHT_TYPE_MAP(TYPE_CASE)
 };
 
 static void embed_name(size_t index, char *text, size_t size)

@@ -132,14 +132,8 @@ static bool run_gemm(struct kt_run *run, size_t index)
 const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases) * COUNT(batch_shapes), gemm_name,
                                  run_gemm};
 
-// The other weight types, which differ in no more than how a block is read: in a form of each way of reading,
-// with more tokens than a tile, and than gemv_batch has them with.
-static const uint32_t other_types[] = {
-    GI_GGML_TYPE_BF16,   GI_GGML_TYPE_Q5_1,  GI_GGML_TYPE_Q2_K,    GI_GGML_TYPE_Q3_K,
-    GI_GGML_TYPE_Q5_K,   GI_GGML_TYPE_IQ1_S, GI_GGML_TYPE_IQ1_M,   GI_GGML_TYPE_IQ2_XXS,
-    GI_GGML_TYPE_IQ2_XS, GI_GGML_TYPE_IQ2_S, GI_GGML_TYPE_IQ3_XXS, GI_GGML_TYPE_IQ4_NL,
-    GI_GGML_TYPE_IQ4_XS, GI_GGML_TYPE_MXFP4, GI_GGML_TYPE_TQ1_0,   GI_GGML_TYPE_TQ2_0};
-
+// The other weight types: in a form of each way of reading, with more tokens than a tile, and than gemv_batch has them
+// with.
 static const struct batch_shape quant_shapes[] = {
     {"split", "split", "narrow" },
     {"wide",  "split", "32x64:2"},
@@ -148,7 +142,7 @@ static const struct batch_shape quant_shapes[] = {
 
 static struct gemm_case quant_case(size_t index)
 {
-    return (struct gemm_case){.type = other_types[index / COUNT(quant_shapes)],
+    return (struct gemm_case){.type = kt_other_type(index / COUNT(quant_shapes)),
                               .n_tokens = 33,
                               .n_rows = 48,
                               .n_cols = 768,
@@ -169,5 +163,5 @@ static bool run_gemm_quant(struct kt_run *run, size_t index)
     return run_gemm_case(run, &c, &quant_shapes[index % COUNT(quant_shapes)]);
 }
 
-const struct kt_suite kt_gemm_quant = {"gemm_quant", COUNT(other_types) * COUNT(quant_shapes),
+const struct kt_suite kt_gemm_quant = {"gemm_quant", KT_OTHER_TYPES *COUNT(quant_shapes),
                                        gemm_quant_name, run_gemm_quant};

@@ -14,40 +14,20 @@ struct few_case {
     bool has_bias, is_added;
 };
 
+#define TYPE_CASE(name, text, folder, number, ...)                                                 \
+    {number, 1 + (number) % 16, 48, 768, 32, (number) % 2 == 0, (number) / 2 % 2 == 0},
 static const struct few_case few_cases[] = {
-    {GI_GGML_TYPE_F32,     1,  16,   32,   0,   false, false},
-    {GI_GGML_TYPE_F16,     2,  32,   96,   16,  true,  false},
-    {GI_GGML_TYPE_Q4_0,    3,  80,   64,   48,  false, true },
-    {GI_GGML_TYPE_Q4_1,    15, 96,   576,  0,   true,  true },
-    {GI_GGML_TYPE_Q8_0,    16, 144,  1536, 64,  false, false},
-    {GI_GGML_TYPE_Q4_0,    1,  16,   32,   0,   true,  true },
-    {GI_GGML_TYPE_Q4_0,    2,  4112, 256,  0,   false, false},
-    {GI_GGML_TYPE_Q4_0,    3,  1040, 1056, 0,   true,  true },
-    {GI_GGML_TYPE_Q8_0,    15, 576,  1536, 208, false, true },
-    {GI_GGML_TYPE_Q6_K,    16, 2064, 256,  0,   false, false},
-    {GI_GGML_TYPE_F32,     3,  48,   768,  32,  true,  true },
-    {GI_GGML_TYPE_F16,     1,  48,   768,  32,  true,  false},
-    {GI_GGML_TYPE_BF16,    2,  48,   768,  32,  false, true },
-    {GI_GGML_TYPE_Q4_1,    3,  48,   768,  32,  false, false},
-    {GI_GGML_TYPE_Q5_0,    7,  48,   768,  32,  false, false},
-    {GI_GGML_TYPE_Q5_1,    15, 48,   768,  32,  true,  true },
-    {GI_GGML_TYPE_Q8_0,    16, 48,   768,  32,  false, false},
-    {GI_GGML_TYPE_Q2_K,    4,  48,   768,  32,  false, true },
-    {GI_GGML_TYPE_Q3_K,    8,  48,   768,  32,  true,  false},
-    {GI_GGML_TYPE_Q4_K,    5,  48,   768,  32,  false, false},
-    {GI_GGML_TYPE_Q5_K,    9,  48,   768,  32,  false, true },
-    {GI_GGML_TYPE_IQ4_NL,  1,  48,   768,  32,  false, false},
-    {GI_GGML_TYPE_IQ4_XS,  2,  48,   768,  32,  true,  true },
-    {GI_GGML_TYPE_MXFP4,   3,  48,   768,  32,  false, false},
-    {GI_GGML_TYPE_TQ1_0,   15, 48,   768,  32,  false, true },
-    {GI_GGML_TYPE_TQ2_0,   16, 48,   768,  32,  true,  false},
-    {GI_GGML_TYPE_IQ1_S,   4,  48,   768,  32,  false, true },
-    {GI_GGML_TYPE_IQ1_M,   8,  48,   768,  32,  false, false},
-    {GI_GGML_TYPE_IQ2_XXS, 9,  48,   768,  32,  true,  true },
-    {GI_GGML_TYPE_IQ2_XS,  1,  48,   768,  32,  false, false},
-    {GI_GGML_TYPE_IQ2_S,   2,  48,   768,  32,  false, true },
-    {GI_GGML_TYPE_IQ3_XXS, 3,  48,   768,  32,  true,  false},
-    {GI_GGML_TYPE_IQ3_S,   15, 48,   768,  32,  false, true },
+    {GI_GGML_TYPE_F32,  1,  16,   32,   0,   false, false},
+    {GI_GGML_TYPE_F16,  2,  32,   96,   16,  true,  false},
+    {GI_GGML_TYPE_Q4_0, 3,  80,   64,   48,  false, true },
+    {GI_GGML_TYPE_Q4_1, 15, 96,   576,  0,   true,  true },
+    {GI_GGML_TYPE_Q8_0, 16, 144,  1536, 64,  false, false},
+    {GI_GGML_TYPE_Q4_0, 1,  16,   32,   0,   true,  true },
+    {GI_GGML_TYPE_Q4_0, 2,  4112, 256,  0,   false, false},
+    {GI_GGML_TYPE_Q4_0, 3,  1040, 1056, 0,   true,  true },
+    {GI_GGML_TYPE_Q8_0, 15, 576,  1536, 208, false, true },
+    {GI_GGML_TYPE_Q6_K, 16, 2064, 256,  0,   false, false},
+    GI_WEIGHT_TYPE_MAP(TYPE_CASE)
 };
 
 static const struct few_shape {

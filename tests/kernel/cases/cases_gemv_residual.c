@@ -171,14 +171,7 @@ static void print_residual(const struct kt_gemv_variant *variant, const struct r
              s->part_rows ? " parts" : "");
 }
 
-//-- the other weight types, which differ in no more than how a block is read ----------------------
-
-static const uint32_t other_types[] = {
-    GI_GGML_TYPE_BF16,   GI_GGML_TYPE_Q5_0,    GI_GGML_TYPE_Q5_1,    GI_GGML_TYPE_Q2_K,
-    GI_GGML_TYPE_Q3_K,   GI_GGML_TYPE_Q4_K,    GI_GGML_TYPE_Q5_K,    GI_GGML_TYPE_Q6_K,
-    GI_GGML_TYPE_IQ1_S,  GI_GGML_TYPE_IQ1_M,   GI_GGML_TYPE_IQ2_XXS, GI_GGML_TYPE_IQ2_XS,
-    GI_GGML_TYPE_IQ2_S,  GI_GGML_TYPE_IQ3_XXS, GI_GGML_TYPE_IQ3_S,   GI_GGML_TYPE_IQ4_NL,
-    GI_GGML_TYPE_IQ4_XS, GI_GGML_TYPE_MXFP4,   GI_GGML_TYPE_TQ1_0,   GI_GGML_TYPE_TQ2_0};
+//-- the other weight types ------------------------------------------------------------------------
 
 // Types and shapes take turns at these. Columns are rounded up to blocks of the type: odd numbers of
 // blocks and of super-blocks.
@@ -190,9 +183,9 @@ static const struct residual_size quant_sizes[] = {
 static struct kt_gemv_variant get_quant_variant(size_t index, struct residual_size *size)
 {
     const size_t shape = index % KT_GEMV_SHAPES, type = index / KT_GEMV_SHAPES;
-    const uint32_t block = gi_ggml_type_find(other_types[type])->block_size;
-    const struct kt_gemv_variant variant = {other_types[type], (type + shape) % COUNT(quant_sizes),
-                                            shape};
+    const uint32_t block = gi_ggml_type_find(kt_other_type(type))->block_size;
+    const struct kt_gemv_variant variant = {kt_other_type(type),
+                                            (type + shape) % COUNT(quant_sizes), shape};
     *size = quant_sizes[variant.size];
     size->n_cols = (size->n_cols + block - 1) / block * block;
     return variant;
@@ -214,7 +207,7 @@ static bool run_quant(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_gemv_quant = {
     .kernel = "gemv_quant",
-    .n_case = COUNT(other_types) * KT_GEMV_SHAPES,
+    .n_case = KT_OTHER_TYPES * KT_GEMV_SHAPES,
     .name = name_quant,
     .run = run_quant,
 };

@@ -9,15 +9,9 @@
 
 //-- the types under test, and rows of them ----------------------------------------------------
 
-struct tile_view;
-
 struct quant_case {
     uint32_t type;
-    double (*element)(const uint8_t *row, size_t i);
-    double limit; // the largest |sum or product| on the way to an element; 0: all are exact
-    // Bytes of the file's block that holds elements 32 block .. 32 block + 31 of a GPU row, put
-    // together from the picture in quant.h; NULL where kernels alone hold it to the picture.
-    void (*unpack)(const struct tile_view *tile, size_t block, size_t row, uint8_t *bytes);
+    const char *name;
 };
 
 struct tile_view {
@@ -93,33 +87,25 @@ static void unpack_q4_1(const struct tile_view *t, size_t block, size_t row, uin
 }
 
 static const struct quant_case cases[] = {
-    {GI_GGML_TYPE_F32,     ref_element_f32,     0,    unpack_f32 },
-    {GI_GGML_TYPE_F16,     ref_element_f16,     0,    unpack_f16 },
-    {GI_GGML_TYPE_Q4_0,    ref_element_q4_0,    0,    unpack_q4_0},
-    {GI_GGML_TYPE_Q4_1,    ref_element_q4_1,    64,   unpack_q4_1},
-    {GI_GGML_TYPE_Q8_0,    ref_element_q8_0,    0,    unpack_q8_0},
-    {GI_GGML_TYPE_BF16,    ref_element_bf16,    0,    NULL       },
-    {GI_GGML_TYPE_Q5_0,    ref_element_q5_0,    0,    NULL       },
-    {GI_GGML_TYPE_Q5_1,    ref_element_q5_1,    64,   NULL       },
-    {GI_GGML_TYPE_Q2_K,    ref_element_q2_k,    128,  NULL       },
-    {GI_GGML_TYPE_Q3_K,    ref_element_q3_k,    0,    NULL       },
-    {GI_GGML_TYPE_Q4_K,    ref_element_q4_k,    2048, NULL       },
-    {GI_GGML_TYPE_Q5_K,    ref_element_q5_k,    4096, NULL       },
-    {GI_GGML_TYPE_Q6_K,    ref_element_q6_k,    8192, NULL       },
-    {GI_GGML_TYPE_IQ4_NL,  ref_element_iq4_nl,  0,    NULL       },
-    {GI_GGML_TYPE_IQ4_XS,  ref_element_iq4_xs,  8192, NULL       },
-    {GI_GGML_TYPE_MXFP4,   ref_element_mxfp4,   0,    NULL       },
-    {GI_GGML_TYPE_TQ1_0,   ref_element_tq1_0,   0,    NULL       },
-    {GI_GGML_TYPE_TQ2_0,   ref_element_tq2_0,   0,    NULL       },
-    {GI_GGML_TYPE_IQ1_S,   ref_element_iq1_s,   0,    NULL       },
-    {GI_GGML_TYPE_IQ1_M,   ref_element_iq1_m,   0,    NULL       },
-    {GI_GGML_TYPE_IQ2_XXS, ref_element_iq2_xxs, 0,    NULL       },
-    {GI_GGML_TYPE_IQ2_XS,  ref_element_iq2_xs,  0,    NULL       },
-    {GI_GGML_TYPE_IQ2_S,   ref_element_iq2_s,   0,    NULL       },
-    {GI_GGML_TYPE_IQ3_XXS, ref_element_iq3_xxs, 0,    NULL       },
-    {GI_GGML_TYPE_IQ3_S,   ref_element_iq3_s,   0,    NULL       },
+#define QUANT_CASE(name, text, ...) {GI_GGML_TYPE_##name, #text},
+    GI_WEIGHT_TYPE_MAP(QUANT_CASE)
+#undef QUANT_CASE
 };
 #define N_CASE (sizeof(cases) / sizeof(cases[0]))
+
+// Types whose tiles are held to the picture in quant.h, by putting a block of the file together again: elements
+// 32 block .. 32 block + 31 of a GPU row. Kernels hold the others to it.
+static const struct unpack_case {
+    uint32_t type;
+    void (*unpack)(const struct tile_view *tile, size_t block, size_t row, uint8_t *bytes);
+} unpack_cases[] = {
+    {GI_GGML_TYPE_F32,  unpack_f32 },
+    {GI_GGML_TYPE_F16,  unpack_f16 },
+    {GI_GGML_TYPE_Q4_0, unpack_q4_0},
+    {GI_GGML_TYPE_Q4_1, unpack_q4_1},
+    {GI_GGML_TYPE_Q8_0, unpack_q8_0},
+};
+#define N_UNPACK_CASE (sizeof(unpack_cases) / sizeof(unpack_cases[0]))
 
 #define MAX_COLS  768
 #define MAX_BYTES (MAX_COLS * 4)
@@ -149,16 +135,12 @@ static size_t bytes_of_32(const struct gi_ggml_type_info *info)
 static void quant_find_knows_the_types_it_names(void **state)
 {
     (void)state;
-    assert_string_equal(
-        gi_quant_names(),
-        "f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, q6_k, "
-        "iq1_s, iq1_m, iq2_xxs, iq2_xs, iq2_s, iq3_xxs, iq3_s, iq4_nl, iq4_xs, mxfp4, tq1_0, "
-        "tq2_0");
     for (size_t i = 0; i < N_CASE; i++) {
         const struct gi_quant *quant = gi_quant_find(cases[i].type);
         assert_non_null(quant);
         assert_int_equal(quant->type, cases[i].type);
-        assert_non_null(strstr(gi_quant_names(), gi_ggml_type_find(cases[i].type)->name));
+        assert_non_null(strstr(gi_quant_names(), cases[i].name));
+        assert_non_null(ref_quant_find(cases[i].name));
     }
     assert_null(gi_quant_find(GI_GGML_TYPE_NVFP4));
     assert_null(gi_quant_find(UINT32_MAX));
@@ -180,77 +162,34 @@ static void quant_sizes_round_up_to_tiles_and_blocks(void **state)
                      (uint64_t)1 << 35);
 }
 
-const uint32_t *ref_grid_words(enum ref_grid grid)
-{
-    static const uint32_t types[] = {
-        [REF_GRID_IQ1] = GI_GGML_TYPE_IQ1_S,       [REF_GRID_IQ2_XXS] = GI_GGML_TYPE_IQ2_XXS,
-        [REF_GRID_IQ2_XS] = GI_GGML_TYPE_IQ2_XS,   [REF_GRID_IQ2_S] = GI_GGML_TYPE_IQ2_S,
-        [REF_GRID_IQ3_XXS] = GI_GGML_TYPE_IQ3_XXS, [REF_GRID_IQ3_S] = GI_GGML_TYPE_IQ3_S,
-    };
-    return gi_quant_find(types[grid])->table;
-}
-
-// Where a type's block of the file has f16 numbers, one bit a byte.
-static uint64_t half_bytes(uint32_t type, size_t *base)
-{
-    *base = 0;
-    switch (type) {
-    case GI_GGML_TYPE_F32:
-    case GI_GGML_TYPE_F16:
-    case GI_GGML_TYPE_BF16:
-    case GI_GGML_TYPE_MXFP4:
-        return 0;
-    case GI_GGML_TYPE_Q4_1:
-    case GI_GGML_TYPE_Q5_1:
-    case GI_GGML_TYPE_Q4_K:
-    case GI_GGML_TYPE_Q5_K:
-        return 5;
-    case GI_GGML_TYPE_Q2_K:
-        *base = 80;
-        return 5;
-    case GI_GGML_TYPE_Q3_K:
-    case GI_GGML_TYPE_Q6_K:
-    case GI_GGML_TYPE_TQ1_0:
-    case GI_GGML_TYPE_TQ2_0:
-        *base = gi_ggml_type_find(type)->block_bytes - 2;
-        return 1;
-    case GI_GGML_TYPE_IQ1_M: // the last four digits of 16 bits; make_scales_finite clears one bit
-        *base = 54;
-        return 1;
-    default:
-        return 1;
-    }
-}
-
-// Scales that are legal in a file, below 2; quants may be any bits.
+// Scales that are legal in a file, below 2; quants may be any bits, and so may be types without scales.
 static void make_scales_finite(uint8_t *row, size_t size, const struct gi_ggml_type_info *info)
 {
-    size_t base;
-    uint64_t halves = half_bytes(info->type, &base);
-    for (size_t at = base; at < size; at += info->block_bytes) {
-        if (info->type == GI_GGML_TYPE_MXFP4) {
-            row[at] &= 0xBF; // an exponent, whose largest values overflow
-        }
-        row[at + 1] &= halves & 1 ? 0xBF : 0xFF;
-        if (halves & 4) {
-            row[at + 3] &= 0xBF;
+    const struct ref_quant *ref = ref_quant_find(info->name);
+    for (size_t at = 0; at < size && info->block_size > 1; at += info->block_bytes) {
+        for (size_t i = 0; i < 2 && ref->scales[i].range > 0; i++) {
+            uint8_t *scale = row + at + ref->scales[i].byte;
+            scale[ref->scales[i].kind == REF_SCALE_HALF     ? 1
+                  : ref->scales[i].kind == REF_SCALE_DIGITS ? 7
+                                                            : 0] &= 0xBF;
         }
     }
 }
 
 static void assert_row_agrees(const struct quant_case *c, const uint8_t *row, size_t n_cols)
 {
+    const struct ref_quant *ref = ref_quant_find(c->name);
     float values[MAX_COLS];
     gi_quant_dequantize_row(gi_quant_find(c->type), row, n_cols, values);
     for (size_t i = 0; i < n_cols; i++) {
-        double expected = c->element(row, i);
+        double expected = ref->element(row, i);
         if (isnan(expected)) {
             assert_true(isnan(values[i]));
             continue;
         }
-        double allowed = isinf(expected) ? 0 : (fabs(expected) + c->limit) * (double)FLT_EPSILON;
-        assert_true(c->limit == 0 ? (double)values[i] == expected
-                                  : fabs((double)values[i] - expected) <= allowed);
+        double allowed = isinf(expected) ? 0 : (fabs(expected) + ref->limit) * (double)FLT_EPSILON;
+        assert_true(ref->limit == 0 ? (double)values[i] == expected
+                                    : fabs((double)values[i] - expected) <= allowed);
     }
 }
 
@@ -270,7 +209,7 @@ static void dequantize_agrees_with_the_formula(void **state)
     }
 }
 
-static void assert_tile_unpacks(const struct quant_case *c, uint8_t *const rows[8], size_t n_cols)
+static void assert_tile_unpacks(const struct unpack_case *c, uint8_t *const rows[8], size_t n_cols)
 {
     const struct gi_quant *quant = gi_quant_find(c->type);
     const struct gi_ggml_type_info *info = gi_ggml_type_find(c->type);
@@ -300,7 +239,7 @@ static void assert_tile_unpacks(const struct quant_case *c, uint8_t *const rows[
     free(scales);
 }
 
-static void assert_repack_is_lossless(const struct quant_case *c, size_t n_cols, unsigned absent)
+static void assert_repack_is_lossless(const struct unpack_case *c, size_t n_cols, unsigned absent)
 {
     const struct gi_ggml_type_info *info = gi_ggml_type_find(c->type);
     uint8_t *rows[8] = {0};
@@ -322,9 +261,9 @@ static void repack_then_unpack_is_the_identity(void **state)
 {
     (void)state;
     static const size_t widths[] = {32, 64, 96, 160};
-    for (size_t i = 0; i < N_CASE; i++) {
-        for (size_t w = 0; cases[i].unpack && w < sizeof(widths) / sizeof(widths[0]); w++) {
-            assert_repack_is_lossless(&cases[i], widths[w], 0);
+    for (size_t i = 0; i < N_UNPACK_CASE; i++) {
+        for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+            assert_repack_is_lossless(&unpack_cases[i], widths[w], 0);
         }
     }
 }
@@ -332,10 +271,10 @@ static void repack_then_unpack_is_the_identity(void **state)
 static void repack_makes_absent_rows_zero(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < N_CASE && cases[i].unpack; i++) {
-        assert_repack_is_lossless(&cases[i], 96, 0xF0);
-        assert_repack_is_lossless(&cases[i], 96, 0x01);
-        assert_repack_is_lossless(&cases[i], 96, 0xFF);
+    for (size_t i = 0; i < N_UNPACK_CASE; i++) {
+        assert_repack_is_lossless(&unpack_cases[i], 96, 0xF0);
+        assert_repack_is_lossless(&unpack_cases[i], 96, 0x01);
+        assert_repack_is_lossless(&unpack_cases[i], 96, 0xFF);
     }
 }
 
@@ -343,12 +282,12 @@ static void repack_fills_the_last_block_with_zeros(void **state)
 {
     (void)state;
     static const size_t widths[] = {1, 2, 31, 33, 63, 159};
-    for (size_t i = 0; i < N_CASE; i++) {
-        if (!cases[i].unpack || gi_ggml_type_find(cases[i].type)->block_size > 1) {
+    for (size_t i = 0; i < N_UNPACK_CASE; i++) {
+        if (gi_ggml_type_find(unpack_cases[i].type)->block_size > 1) {
             continue;
         }
         for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
-            assert_repack_is_lossless(&cases[i], widths[w], 0x10);
+            assert_repack_is_lossless(&unpack_cases[i], widths[w], 0x10);
         }
     }
 }
