@@ -27,6 +27,7 @@ layout(local_size_x = KEYS) in;
 #include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 #include "norm/sums.glsl"
+#include "attention/softmax.glsl"
 #include "attention/weigh.glsl"
 #include "attention/ranges.glsl"
 

@@ -31,6 +31,7 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
 #include "attention/params.glsl"
 #include "attention/score_rule.glsl"
+#include "attention/softmax.glsl"
 #include "attention/weigh.glsl"
 
 shared vec4 sums[2 * KEYS];

@@ -1,16 +1,9 @@
 // Softmax over the scores of KEYS keys, one an invocation. Needs KEYS, the size of the work group, and
-// lib/exp_log.glsl. The order of the sums is fixed.
+// attention/softmax.glsl. The order of the sums is fixed.
 #define STRIPES 8u
-#define MASKED -3.0e38
 
 shared float weights[KEYS];
 shared float stripes[STRIPES];
-
-void group_barrier()
-{
-    memoryBarrierShared();
-    barrier();
-}
 
 // Leaves exp(score - largest) of each key in weights, 0 for a masked one; returns largest, which is at
 // least `least`.
@@ -30,7 +23,7 @@ float weigh_keys(uint lane, float value, float least)
     for (uint i = 0u; i < STRIPES; i++) {
         largest = max(largest, stripes[i]);
     }
-    weights[lane] = value == MASKED ? 0.0 : exp_negative(value - largest);
+    weights[lane] = weight_of(value, largest);
     group_barrier();
     return largest;
 }

@@ -25,48 +25,38 @@ struct batch_shape {
 
 #define LANE_KEYS 64 // of a tile of glsl/attention/attention_batch_lane.comp: its work group
 
-// glsl/attention/attention_wide.comp, which shares more memory the longer the head is.
-static bool has_wide_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
-                          struct batch_shape *shape)
+// glsl/attention/attention_half.comp, of caches in f16.
+static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
-    const bool is_q8 = layer->type_k == GI_CACHE_Q8_0 || layer->type_v == GI_CACHE_Q8_0;
-    *shape = (struct batch_shape){GI_PROGRAM_ATTENTION_WIDE, 32, 6, 0, 0};
-    if (layer->head_dim > 64) {
-        shape->program = GI_PROGRAM_ATTENTION_WIDE_2;
-    }
-    return !is_q8 && layer->head_dim <= 128 && gi_program_available(gpu, shape->program);
+    return layer->type_k == GI_CACHE_F16 && layer->type_v == GI_CACHE_F16 &&
+           (layer->head_dim == 64 || layer->head_dim == 128) &&
+           gi_program_available(gpu, GI_PROGRAM_ATTENTION_HALF);
 }
 
-// glsl/attention/attention_half.comp, of caches in f16.
-static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
-                          struct batch_shape *shape)
+// glsl/attention/attention_batch.comp, with q in shared memory where that has room for it.
+static enum gi_program_id tile_program(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
-    const bool is_f16 = layer->type_k == GI_CACHE_F16 && layer->type_v == GI_CACHE_F16;
-    *shape = (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 4, 0, 0};
-    if (layer->head_dim == 128) {
-        shape->program = GI_PROGRAM_ATTENTION_HALF_128;
-    }
-    return is_f16 && (layer->head_dim == 64 || layer->head_dim == 128) &&
-           gi_program_available(gpu, shape->program);
+    const enum gi_program_id with_q =
+        layer->head_dim <= 64 ? GI_PROGRAM_ATTENTION_BATCH_Q : GI_PROGRAM_ATTENTION_BATCH_Q2;
+    return layer->head_dim <= 128 && gi_program_available(gpu, with_q) ? with_q
+                                                                       : GI_PROGRAM_ATTENTION_BATCH;
 }
 
 static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
                                        bool is_half)
 {
-    enum gi_batch_form form = gi_batch_form(gpu);
-    struct batch_shape shape;
-    if (form == GI_BATCH_FORM_SPLIT &&
-        ((is_half && has_half_form(gpu, layer, &shape)) || has_wide_form(gpu, layer, &shape))) {
-        return shape;
+    const enum gi_batch_form form = gi_batch_form(gpu);
+    if (form == GI_BATCH_FORM_SPLIT && is_half && has_half_form(gpu, layer)) {
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 5, 0, 0};
     }
-    if (form == GI_BATCH_FORM_SPLIT) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 5, 0, 0};
+    if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
+        return (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
     }
-    if (form == GI_BATCH_FORM_LANE) {
+    if (form != GI_BATCH_FORM_ROW) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6, LANE_KEYS, 0};
     }
-    uint32_t vectors = layer->head_dim <= 96 ? 4 : 2;
-    uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
+    const uint32_t vectors = layer->head_dim <= 96 ? 4 : 2;
+    const uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
     return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
 }
 
@@ -348,22 +338,19 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
 
 //-- a batch of a prompt ---------------------------------------------------------------------------
 
-static bool is_wide(const struct batch_shape *shape)
+// True for the kernels made of attention/tile.glsl.
+static bool is_tile(const struct batch_shape *shape)
 {
-    return shape->program == GI_PROGRAM_ATTENTION_WIDE ||
-           shape->program == GI_PROGRAM_ATTENTION_WIDE_2;
-}
-
-static bool is_half(const struct batch_shape *shape)
-{
-    return shape->program == GI_PROGRAM_ATTENTION_HALF ||
-           shape->program == GI_PROGRAM_ATTENTION_HALF_128;
+    return shape->program == GI_PROGRAM_ATTENTION_BATCH ||
+           shape->program == GI_PROGRAM_ATTENTION_BATCH_Q ||
+           shape->program == GI_PROGRAM_ATTENTION_BATCH_Q2 ||
+           shape->program == GI_PROGRAM_ATTENTION_HALF;
 }
 
 bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
     const struct batch_shape shape = choose_shape(recorder->gpu, layer, true);
-    return is_half(&shape) || (is_wide(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0);
+    return is_tile(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0;
 }
 
 bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
@@ -384,7 +371,7 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                     {"K_TYPE", (int32_t)layer->type_k},
                     {"V_TYPE", (int32_t)layer->type_v},
                     {"HEAD_DIM", (int32_t)layer->head_dim},
-                    is_wide(&shape) ? (struct gi_define){"HALF", out->is_half}
+                    is_tile(&shape) ? (struct gi_define){"HALF", out->is_half}
                                     : (struct gi_define){"KEYS", (int32_t)shape.keys},
                     {"VECTORS", (int32_t)shape.vectors}},
     };

@@ -48,7 +48,6 @@
     X(ATTENTION_PERSISTENT, attention_persistent)                                                  \
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
-    X(ATTENTION_WIDE, attention_wide)                                                              \
     X(ATTENTION_HALF, attention_half)                                                              \
     X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
@@ -329,7 +328,6 @@
 #define GI_PARAMS_ATTENTION_PERSISTENT(X) GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_ROW(X)        GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_BATCH(X)      GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_WIDE(X)       GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_HALF(X)       GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION(X)
