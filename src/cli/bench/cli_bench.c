@@ -51,36 +51,37 @@ static struct glinfer_generate_params make_params(struct bench *bench, uint32_t 
 }
 
 static bool generate(struct bench *bench, uint32_t n_prompt, uint32_t n_predict,
-                     struct glinfer_stats *stats, struct glinfer_error *err)
+                     struct glinfer_stats *stats)
 {
     const struct glinfer_generate_params params = make_params(bench, n_prompt, n_predict);
+    struct glinfer_error err;
     *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
-    return glinfer_generate(bench->session.session, &params, stats, err);
+    return glinfer_generate(bench->session.session, &params, stats, &err) || cli_fail_error(&err);
 }
 
 // Runs a test: n generated tokens are n decode steps after the token that comes with the prompt.
-static bool run_test(struct bench *bench, const struct test *test, struct glinfer_stats *stats,
-                     struct glinfer_error *err)
+static bool run_test(struct bench *bench, const struct test *test, struct glinfer_stats *stats)
 {
     glinfer_session_reset(bench->session.session);
-    return (test->n_depth == 0 || generate(bench, test->n_depth, 0, stats, err)) &&
+    return (test->n_depth == 0 || generate(bench, test->n_depth, 0, stats)) &&
            generate(bench, test->n_prompt > 0 ? test->n_prompt : 1,
-                    test->n_gen > 0 ? test->n_gen + 1 : 0, stats, err);
+                    test->n_gen > 0 ? test->n_gen + 1 : 0, stats);
 }
 
-// What would be compiled behind the answers is compiled before, so that all of them are submitted alike. What lies in
-// front of an answer is a prompt too.
-static bool prepare(struct bench *bench, const struct test *test, struct glinfer_prepared *prepared,
-                    struct glinfer_error *err)
+// Compiles before the first run what would be compiled behind answers, so that all of them are submitted alike.
+static bool prepare(struct bench *bench, const struct test *test)
 {
     const uint32_t n_prompt = test->n_depth > 0 ? 0 : test->n_prompt > 0 ? test->n_prompt : 1;
     struct glinfer_generate_params params = make_params(bench, n_prompt, test->n_gen + 1);
+    struct glinfer_error err;
+    if (test->n_gen == 0) {
+        return true;
+    }
     params.progress = cli_progress;
     params.progress_user = &bench->session.bar;
     glinfer_session_reset(bench->session.session);
-    const bool ok = glinfer_session_prepare(bench->session.session, &params, prepared, err);
-    cli_bar_clear(&bench->session.bar);
-    return ok;
+    const bool ok = glinfer_session_prepare(bench->session.session, &params, NULL, &err);
+    return cli_bar_end(&bench->session.bar, ok, &err);
 }
 
 static double measured_ms(const struct test *test, const struct glinfer_stats *stats)
@@ -164,33 +165,11 @@ static void add_point(struct bench *bench)
     name_series(bench, point->series, sizeof(point->series));
 }
 
-// Steps in one dispatch run where on the GPU they are fastest at the depth that the session has.
-static bool prepare_at_depth(struct bench *bench, const struct test *test,
-                             struct glinfer_error *err)
-{
-    const struct glinfer_generate_params params = make_params(bench, 1, test->n_gen + 1);
-    struct glinfer_stats stats;
-    glinfer_session_reset(bench->session.session);
-    return generate(bench, test->n_depth, 0, &stats, err) &&
-           glinfer_session_prepare(bench->session.session, &params, NULL, err);
-}
-
-static bool prepare_all(struct bench *bench, const struct test *test, struct glinfer_error *err)
-{
-    struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
-    if (test->n_gen == 0) {
-        return true;
-    }
-    return prepare(bench, test, &prepared, err) &&
-           (test->n_depth == 0 || prepared.dispatch != GLINFER_DISPATCH_PERSISTENT ||
-            prepare_at_depth(bench, test, err));
-}
-
-static bool measure(struct bench *bench, const struct test *test, struct glinfer_error *err)
+static bool measure(struct bench *bench, const struct test *test)
 {
     struct glinfer_stats stats;
     begin_result(bench, test);
-    if (!prepare_all(bench, test, err)) {
+    if (!prepare(bench, test)) {
         return false;
     }
     wait_seconds(bench->settings->delay);
@@ -198,13 +177,13 @@ static bool measure(struct bench *bench, const struct test *test, struct glinfer
         const struct test warmup = {.n_prompt = test->n_prompt,
                                     .n_gen = test->n_gen > 16 ? 16 : test->n_gen};
         note_progress(bench, test, 0);
-        if (!run_test(bench, &warmup, &stats, err)) {
+        if (!run_test(bench, &warmup, &stats)) {
             return false;
         }
     }
     for (int64_t i = 1; i <= bench->settings->n_run; i++) {
         note_progress(bench, test, i);
-        if (!run_test(bench, test, &stats, err)) {
+        if (!run_test(bench, test, &stats)) {
             return false;
         }
         add_run(bench, test, &stats);
@@ -227,7 +206,6 @@ static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, i
 {
     struct cli_session_flags *flags = &bench->settings->session;
     struct cli_bench_result *result = &bench->result;
-    struct glinfer_error err;
     flags->n_batch = n_ubatch == 0 || n_ubatch > 512 ? 512 : n_ubatch;
     flags->type_k = (int)type_k;
     flags->type_v = (int)type_v;
@@ -236,7 +214,7 @@ static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, i
     result->type_v = cli_cache_types[type_v];
     bool is_done = cli_session_start(&bench->session, NULL);
     for (size_t i = 0; is_done && i < bench->tests.count; i++) {
-        is_done = measure(bench, &bench->tests.items[i], &err) || cli_fail_error(&err);
+        is_done = measure(bench, &bench->tests.items[i]);
     }
     cli_session_stop(&bench->session);
     return is_done;

@@ -17,23 +17,23 @@ struct settings {
 
 static struct settings defaults = {.sampling = CLI_SAMPLING_DEFAULTS, .n_predict = -1};
 
+#define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
-    CLI_FLAG_HEADING("Model and device"),
-    CLI_MODEL_FLAGS(settings),
-    CLI_CONTEXT_FLAG(settings,
-                     "tokens that the model sees of the conversation; 0 (default): the smaller of "
+    CLI_HEADING("Model and device"),
+    CLI_MODEL_FLAGS,
+    CLI_CONTEXT_FLAG("tokens that the model sees of the conversation; 0 (default): the smaller of "
                      "the model's and 4096"),
-    CLI_FLAG_HEADING("Conversation"),
-    CLI_FLAG_TEXT(settings, system, "-sys, --system-prompt", "TEXT", "the system message"),
-    CLI_TEMPLATE_FLAG(settings),
-    CLI_FLAG_INT(settings, n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
-                 "tokens of an answer at most; -1 (default): to the end of the context"),
-    CLI_SAMPLING_FLAGS(settings),
-    CLI_FLAG_HEADING("Speed"),
-    CLI_SPEED_FLAGS(settings),
+    CLI_HEADING("Conversation"),
+    CLI_TEXT(system, "-sys, --system-prompt", "TEXT", "the system message"),
+    CLI_TEMPLATE_FLAG,
+    CLI_INT(n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
+            "tokens of an answer at most; -1 (default): to the end of the context"),
+    CLI_SAMPLING_FLAGS,
+    CLI_HEADING("Speed"),
+    CLI_SPEED_FLAGS,
     CLI_IGNORED_FLAGS,
-    CLI_FLAG_IGNORED("-cnv, --conversation", "that is what chat is"),
-    CLI_FLAG_IGNORED_VALUE("--keep", "the system message is always kept"),
+    CLI_IGNORED("-cnv, --conversation", "that is what chat is"),
+    CLI_IGNORED_VALUE("--keep", "the system message is always kept"),
 };
 
 static const char commands_help[] =

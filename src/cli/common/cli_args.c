@@ -29,7 +29,7 @@ static bool has_name(const struct cli_flag *flag, const char *word, size_t size)
 {
     char name[MAX_NAME];
     const char *names = flag->names;
-    while (flag->kind != CLI_SECTION && next_name(&names, name)) {
+    while (flag->kind != CLI_KIND_SECTION && next_name(&names, name)) {
         if (strlen(name) == size && memcmp(name, word, size) == 0) {
             return true;
         }
@@ -39,21 +39,20 @@ static bool has_name(const struct cli_flag *flag, const char *word, size_t size)
 
 static bool takes_value(const struct cli_flag *flag)
 {
-    return flag->kind != CLI_SWITCH && flag->kind != CLI_IGNORED;
+    return flag->kind != CLI_KIND_SWITCH && flag->kind != CLI_KIND_IGNORED;
 }
 
 static bool is_ignored(const struct cli_flag *flag)
 {
-    return flag->kind == CLI_IGNORED || flag->kind == CLI_IGNORED_VALUE;
+    return flag->kind == CLI_KIND_IGNORED || flag->kind == CLI_KIND_IGNORED_VALUE;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c)
+static size_t smaller(size_t a, size_t b)
 {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
+    return a < b ? a : b;
 }
 
-// Levenshtein's distance; names are short.
+// Returns Levenshtein's distance; names are short.
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[MAX_NAME + 1];
@@ -70,13 +69,13 @@ static size_t edit_distance(const char *a, const char *b)
         for (size_t j = 0; j < n; j++) {
             size_t changed = diagonal + (a[i] != b[j]);
             diagonal = row[j + 1];
-            row[j + 1] = smallest(changed, row[j] + 1, row[j + 1] + 1);
+            row[j + 1] = smaller(changed, smaller(row[j], row[j + 1]) + 1);
         }
     }
     return row[n];
 }
 
-// The one that the word is the beginning of; NULL if there are more, or none.
+// Returns the only one that the word is the beginning of; NULL if there are more, or none.
 static const char *only_beginning(const char *word, const char *const *words, size_t count)
 {
     const char *only = NULL;
@@ -112,7 +111,7 @@ static bool suggest_flag(const struct cli_command *command, const char *word, ch
     size_t count = 0;
     for (size_t i = 0; i < command->n_flag; i++) {
         const char *rest = command->flags[i].names;
-        while (command->flags[i].kind != CLI_SECTION && count < MAX_NAMES &&
+        while (command->flags[i].kind != CLI_KIND_SECTION && count < MAX_NAMES &&
                next_name(&rest, names[count])) {
             words[count] = names[count];
             count++;
@@ -127,11 +126,18 @@ static bool suggest_flag(const struct cli_command *command, const char *word, ch
 
 //-- values ----------------------------------------------------------------------------------------
 
-// What is wrong with a value: "-n x: expected ...".
+// Writes what is wrong with a value: "-n x: expected ...".
 static bool refuse(struct cli_report *report, const char *name, const char *text, const char *why)
 {
     snprintf(report->error, sizeof(report->error), "%s \"%.200s\": expected %s", name, text, why);
     return false;
+}
+
+// Appends two texts to one of used characters, if there is room for both.
+static void append(char *text, size_t size, size_t *used, const char *a, const char *b)
+{
+    const int n = snprintf(text + *used, size - *used, "%s%s", a, b);
+    *used += n > 0 && (size_t)n < size - *used ? (size_t)n : 0;
 }
 
 static bool parse_int(const struct cli_flag *flag, const char *text, int64_t *field, char *why,
@@ -141,7 +147,7 @@ static bool parse_int(const struct cli_flag *flag, const char *text, int64_t *fi
     errno = 0;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end || errno || (double)value < flag->low || (double)value > flag->high) {
-        // llama.cpp's -2 is taken for the -1 that we speak of.
+        // llama.cpp's -2 is taken and means -1.
         const double low = flag->low < -1 ? -1 : flag->low;
         snprintf(why, size, "a whole number from %.0f to %.0f", low, flag->high);
         return false;
@@ -192,8 +198,7 @@ static bool parse_choice(const struct cli_flag *flag, const char *text, int *fie
             return true;
         }
         const char *between = i == 0 ? "" : flag->choices[i + 1] ? ", " : " or ";
-        int n = snprintf(why + used, size - used, "%s%s", between, flag->choices[i]);
-        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+        append(why, size, &used, between, flag->choices[i]);
     }
     return false;
 }
@@ -212,27 +217,27 @@ static bool store_value(const struct cli_flag *flag, void *field, const char *te
                         size_t size)
 {
     switch (flag->kind) {
-    case CLI_SWITCH:
+    case CLI_KIND_SWITCH:
         *(bool *)field = true;
         return true;
-    case CLI_INT:
+    case CLI_KIND_INT:
         return parse_int(flag, text, field, why, size);
-    case CLI_FLOAT:
+    case CLI_KIND_FLOAT:
         return parse_float(flag, text, field, why, size);
-    case CLI_TEXT:
+    case CLI_KIND_TEXT:
         *(const char **)field = text;
         return true;
-    case CLI_TEXTS:
+    case CLI_KIND_TEXTS:
         return append_text(field, text, why, size);
-    case CLI_SIZE:
+    case CLI_KIND_SIZE:
         return parse_size(text, field, why, size);
-    case CLI_CHOICE:
+    case CLI_KIND_CHOICE:
         return parse_choice(flag, text, field, why, size);
-    case CLI_CUSTOM:
+    case CLI_KIND_CUSTOM:
         return flag->parse(text, field, why, size);
-    case CLI_SECTION:
-    case CLI_IGNORED:
-    case CLI_IGNORED_VALUE:
+    case CLI_KIND_SECTION:
+    case CLI_KIND_IGNORED:
+    case CLI_KIND_IGNORED_VALUE:
         break;
     }
     return true;
@@ -286,11 +291,12 @@ static bool refuse_word(const struct parsing *p, const char *word)
     return false;
 }
 
-// llama.cpp's flags gain and lose values over time: a flag is no value of one that means nothing.
+// True if the next word is a flag: llama.cpp's flags gain and lose values over time, so that one without effect does not
+// take it.
 static bool lacks_value(const struct parsing *p, const struct cli_flag *flag)
 {
     const char *next = p->next < p->argc ? p->argv[p->next] : NULL;
-    return flag->kind == CLI_IGNORED_VALUE &&
+    return flag->kind == CLI_KIND_IGNORED_VALUE &&
            (!next || (next[0] == '-' && !(next[1] >= '0' && next[1] <= '9')));
 }
 
@@ -409,7 +415,7 @@ void cli_print_help(FILE *file, const struct cli_command *command)
     }
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];
-        if (flag->kind == CLI_SECTION) {
+        if (flag->kind == CLI_KIND_SECTION) {
             fprintf(file, "\n%s:\n", flag->names);
         } else if (!is_ignored(flag)) {
             print_flag(file, flag);
@@ -418,7 +424,7 @@ void cli_print_help(FILE *file, const struct cli_command *command)
     print_ignored(file, command);
 }
 
-// The first long name of a flag, or its first name.
+// Chooses the first long name of a flag, or its first name.
 static bool choose_name(const struct cli_flag *flag, char best[MAX_NAME])
 {
     char name[MAX_NAME];
@@ -439,9 +445,8 @@ void cli_print_flags(FILE *file, const struct cli_command *command)
     size_t used = 0;
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];
-        if (flag->kind != CLI_SECTION && !is_ignored(flag) && choose_name(flag, name)) {
-            int n = snprintf(line + used, sizeof(line) - used, "%s%s", used ? " " : "", name);
-            used += n > 0 && (size_t)n < sizeof(line) - used ? (size_t)n : 0;
+        if (flag->kind != CLI_KIND_SECTION && !is_ignored(flag) && choose_name(flag, name)) {
+            append(line, sizeof(line), &used, used ? " " : "", name);
         }
     }
     print_wrapped(file, 0, 4, line);

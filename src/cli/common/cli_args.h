@@ -9,17 +9,17 @@
 #include <stdio.h>
 
 enum cli_kind {
-    CLI_SECTION,       // no flag: a heading of the help
-    CLI_SWITCH,        // bool, set
-    CLI_INT,           // int64_t in [low, high]
-    CLI_FLOAT,         // float in [low, high]
-    CLI_TEXT,          // const char *
-    CLI_TEXTS,         // struct cli_texts, appended to
-    CLI_SIZE,          // uint64_t bytes, with a suffix K, M, G (1024)
-    CLI_CHOICE,        // int, the index in choices
-    CLI_CUSTOM,        // read by the flag's own parse
-    CLI_IGNORED,       // accepted for llama.cpp's sake; help says why it has no effect
-    CLI_IGNORED_VALUE, // the same, with a value
+    CLI_KIND_SECTION,       // no flag: a heading of the help
+    CLI_KIND_SWITCH,        // bool, set
+    CLI_KIND_INT,           // int64_t in [low, high]
+    CLI_KIND_FLOAT,         // float in [low, high]
+    CLI_KIND_TEXT,          // const char *
+    CLI_KIND_TEXTS,         // struct cli_texts, appended to
+    CLI_KIND_SIZE,          // uint64_t bytes, with a suffix K, M, G (1024)
+    CLI_KIND_CHOICE,        // int, the index in choices
+    CLI_KIND_CUSTOM,        // read by the flag's own parse
+    CLI_KIND_IGNORED,       // accepted for llama.cpp's sake; help says why it has no effect
+    CLI_KIND_IGNORED_VALUE, // the same, with a value
 };
 
 #define CLI_MAX_TEXTS 32
@@ -40,42 +40,35 @@ struct cli_flag {
     bool (*parse)(const char *text, void *field, char *why, size_t size);
 };
 
-// Rows of a table: settings is the tag of the struct that holds the field.
-#define CLI_FLAG_FIELD(settings, field) .offset = offsetof(struct settings, field)
-#define CLI_FLAG_HEADING(heading)                                                                  \
+// Rows of a table; a field is one of struct CLI_SETTINGS, which a file defines as the tag of its settings.
+#define CLI_HEADING(heading)                                                                       \
     {                                                                                              \
-        .kind = CLI_SECTION, .names = (heading)                                                    \
+        .kind = CLI_KIND_SECTION, .names = (heading)                                               \
     }
-#define CLI_FLAG_SWITCH(settings, field, names_, help_)                                            \
+#define CLI_ROW(kind_, field, names_, value_, help_, ...)                                          \
     {                                                                                              \
-        .kind = CLI_SWITCH, .names = (names_), .help = (help_), CLI_FLAG_FIELD(settings, field)    \
+        .kind = CLI_KIND_##kind_, .names = (names_), .value = (value_), .help = (help_),           \
+        .offset = offsetof(struct CLI_SETTINGS, field), __VA_ARGS__                                \
     }
-#define CLI_FLAG_ROW(kind_, settings, field, names_, value_, help_, ...)                           \
+#define CLI_SWITCH(field, names, help)       CLI_ROW(SWITCH, field, names, NULL, help, .low = 0)
+#define CLI_TEXT(field, names, value, help)  CLI_ROW(TEXT, field, names, value, help, .low = 0)
+#define CLI_TEXTS(field, names, value, help) CLI_ROW(TEXTS, field, names, value, help, .low = 0)
+#define CLI_SIZE(field, names, value, help)  CLI_ROW(SIZE, field, names, value, help, .low = 0)
+#define CLI_INT(field, low_, high_, names, value, help)                                            \
+    CLI_ROW(INT, field, names, value, help, .low = (low_), .high = (high_))
+#define CLI_FLOAT(field, low_, high_, names, value, help)                                          \
+    CLI_ROW(FLOAT, field, names, value, help, .low = (low_), .high = (high_))
+#define CLI_CHOICE(field, choices_, names, value, help)                                            \
+    CLI_ROW(CHOICE, field, names, value, help, .choices = (choices_))
+#define CLI_CUSTOM(field, parse_, names, value, help)                                              \
+    CLI_ROW(CUSTOM, field, names, value, help, .parse = (parse_))
+#define CLI_IGNORED(names_, why)                                                                   \
     {                                                                                              \
-        .kind = (kind_), .names = (names_), .value = (value_), .help = (help_),                    \
-        CLI_FLAG_FIELD(settings, field), __VA_ARGS__                                               \
+        .kind = CLI_KIND_IGNORED, .names = (names_), .help = (why)                                 \
     }
-#define CLI_FLAG_TEXT(settings, field, names, value, help)                                         \
-    CLI_FLAG_ROW(CLI_TEXT, settings, field, names, value, help, .parse = NULL)
-#define CLI_FLAG_TEXTS(settings, field, names, value, help)                                        \
-    CLI_FLAG_ROW(CLI_TEXTS, settings, field, names, value, help, .parse = NULL)
-#define CLI_FLAG_SIZE(settings, field, names, value, help)                                         \
-    CLI_FLAG_ROW(CLI_SIZE, settings, field, names, value, help, .parse = NULL)
-#define CLI_FLAG_INT(settings, field, low_, high_, names, value, help)                             \
-    CLI_FLAG_ROW(CLI_INT, settings, field, names, value, help, .low = (low_), .high = (high_))
-#define CLI_FLAG_FLOAT(settings, field, low_, high_, names, value, help)                           \
-    CLI_FLAG_ROW(CLI_FLOAT, settings, field, names, value, help, .low = (low_), .high = (high_))
-#define CLI_FLAG_CHOICE(settings, field, choices_, names, value, help)                             \
-    CLI_FLAG_ROW(CLI_CHOICE, settings, field, names, value, help, .choices = (choices_))
-#define CLI_FLAG_CUSTOM(settings, field, parse_, names, value, help)                               \
-    CLI_FLAG_ROW(CLI_CUSTOM, settings, field, names, value, help, .parse = (parse_))
-#define CLI_FLAG_IGNORED(names_, why)                                                              \
+#define CLI_IGNORED_VALUE(names_, why)                                                             \
     {                                                                                              \
-        .kind = CLI_IGNORED, .names = (names_), .help = (why)                                      \
-    }
-#define CLI_FLAG_IGNORED_VALUE(names_, why)                                                        \
-    {                                                                                              \
-        .kind = CLI_IGNORED_VALUE, .names = (names_), .value = "X", .help = (why)                  \
+        .kind = CLI_KIND_IGNORED_VALUE, .names = (names_), .value = "X", .help = (why)             \
     }
 
 #define CLI_MAX_FLAGS 160

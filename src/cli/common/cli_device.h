@@ -11,23 +11,20 @@ struct cli_device_flags {
     bool is_list; // --list-devices
 };
 
-// Rows of a flag table for settings with a field of the type above.
-// NOLINTBEGIN(bugprone-macro-parentheses): field is a member's name
-#define CLI_DEVICE_FLAGS(settings, field)                                                          \
-    CLI_FLAG_TEXT(settings, field.device, "-dev, --device", "DEVICE",                              \
-                  "auto (default), or one that `glinfer info` lists, such as "                     \
-                  "gbm:/dev/dri/renderD128, egl:1, surfaceless"),                                  \
-        CLI_FLAG_SWITCH(settings, field.is_list, "--list-devices", "list the devices and end"),    \
-        CLI_FLAG_SWITCH(settings, field.is_verbose, "-v, --verbose",                               \
-                        "say on stderr what is going on, the seed among it")
-// NOLINTEND(bugprone-macro-parentheses)
+// Rows of a flag table for settings with a field `session`, a struct cli_session_flags.
+#define CLI_DEVICE_FLAGS                                                                           \
+    CLI_TEXT(session.device.device, "-dev, --device", "DEVICE",                                    \
+             "auto (default), or one that `glinfer info` lists, such as gbm:/dev/dri/renderD128, " \
+             "egl:1, surfaceless"),                                                                \
+        CLI_SWITCH(session.device.is_list, "--list-devices", "list the devices and end"),          \
+        CLI_SWITCH(session.device.is_verbose, "-v, --verbose",                                     \
+                   "say on stderr what is going on, the seed among it")
 
 extern const char *const cli_cache_types[]; // f16, f32, q8_0: enum glinfer_cache_type
 extern const char *const cli_precisions[];  // auto, f32, f16: enum glinfer_precision
 
 #define CLI_PRECISION_HELP                                                                         \
-    "of products: auto (default): f16 where the device is faster with it, else f32; "              \
-    "f16 or f32"
+    "of products: auto (default): f16 where the device is faster with it, else f32; f16 or f32"
 
 // Fills *params; software renderers are allowed. flags must outlive the device.
 void cli_device_params(const struct cli_device_flags *flags, struct glinfer_device_params *params);

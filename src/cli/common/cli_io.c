@@ -200,7 +200,7 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
 
 static int output_errno; // reason of the first write that failed
 
-// True if standard output is a pipe that nobody reads. A printf may have met that long before the flush.
+// True if nobody reads standard output: a printf may have found that out long before the flush.
 static bool has_no_reader(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -350,6 +350,12 @@ void cli_bar_clear(struct cli_bar *bar)
 {
     bar->waiting[0] = '\0';
     erase_bar();
+}
+
+bool cli_bar_end(struct cli_bar *bar, bool is_done, const struct glinfer_error *err)
+{
+    cli_bar_clear(bar);
+    return is_done || cli_fail_error(err);
 }
 
 static void show_waiting(struct cli_bar *bar)

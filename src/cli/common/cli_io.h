@@ -66,6 +66,8 @@ struct cli_bar {
 void cli_bar_init(struct cli_bar *bar);
 // Clears the line; it stays empty until the next progress.
 void cli_bar_clear(struct cli_bar *bar);
+// Clears the line and returns whether what was waited for is done; prints *err if it is not.
+bool cli_bar_end(struct cli_bar *bar, bool is_done, const struct glinfer_error *err);
 // Says what goes on, "reading the prompt", until cli_bar_clear, in the place of progress where that is unknown.
 // may_compile: the driver may take long over it the first time, which is said too.
 void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile);

@@ -18,57 +18,56 @@ struct cli_sampling {
 #define CLI_SAMPLING_DEFAULTS CLI_SAMPLING_AT(0.8F)
 
 // Rows of a flag table for settings with a field `sampling` of the type above.
-#define CLI_SAMPLING_FLAGS(settings)                                                               \
-    CLI_FLAG_HEADING("Sampling (top-k, top-p, min-p, temperature in this order)"),                 \
-        CLI_FLAG_INT(settings, sampling.seed, -1, 4294967295, "-s, --seed", "N",                   \
-                     "the same seed gives the same answer; -1 (default): random, printed by -v"),  \
-        CLI_FLAG_FLOAT(settings, sampling.temperature, 0, 1000, "--temp, --temperature", "T",      \
-                       "temperature, default 0.8; 0: always the likeliest token"),                 \
-        CLI_FILTER_FLAGS(settings)
-#define CLI_FILTER_FLAGS(settings)                                                                 \
-    CLI_FLAG_INT(settings, sampling.top_k, 0, 1 << 24, "--top-k", "N",                             \
-                 "only the N likeliest tokens, default 40; 0: off"),                               \
-        CLI_FLAG_FLOAT(settings, sampling.top_p, 0, 1, "--top-p", "P",                             \
-                       "only the likeliest tokens that share P, default 0.95; 1: off"),            \
-        CLI_FLAG_FLOAT(settings, sampling.min_p, 0, 1, "--min-p", "P",                             \
-                       "only tokens with P times the likeliest one's probability, default 0.05; "  \
-                       "0: off")
+#define CLI_SAMPLING_FLAGS                                                                         \
+    CLI_HEADING("Sampling (top-k, top-p, min-p, temperature in this order)"),                      \
+        CLI_INT(sampling.seed, -1, 4294967295, "-s, --seed", "N",                                  \
+                "the same seed gives the same answer; -1 (default): random, printed by -v"),       \
+        CLI_FLOAT(sampling.temperature, 0, 1000, "--temp, --temperature", "T",                     \
+                  "temperature, default 0.8; 0: always the likeliest token"),                      \
+        CLI_FILTER_FLAGS
+#define CLI_FILTER_FLAGS                                                                           \
+    CLI_INT(sampling.top_k, 0, 1 << 24, "--top-k", "N",                                            \
+            "only the N likeliest tokens, default 40; 0: off"),                                    \
+        CLI_FLOAT(sampling.top_p, 0, 1, "--top-p", "P",                                            \
+                  "only the likeliest tokens that share P, default 0.95; 1: off"),                 \
+        CLI_FLOAT(                                                                                 \
+            sampling.min_p, 0, 1, "--min-p", "P",                                                  \
+            "only tokens with P times the likeliest one's probability, default 0.05; 0: off")
 
 // llama-cli's flags that have no effect on run and chat.
 #define CLI_NO_SAMPLER "this sampler is not there; its neutral value is what is in effect"
 #define CLI_IGNORED_FLAGS                                                                          \
-    CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers",                                   \
-                           "every layer runs on the device"),                                      \
-        CLI_FLAG_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),           \
-        CLI_FLAG_IGNORED_VALUE("-tb, --threads-batch", "threads are the GL driver's business"),    \
-        CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"), \
-        CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),                  \
-        CLI_FLAG_IGNORED_VALUE("-np, --parallel", "there is one sequence"),                        \
-        CLI_FLAG_IGNORED_VALUE("-sm, --split-mode", "there is one device"),                        \
-        CLI_FLAG_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),                      \
-        CLI_FLAG_IGNORED_VALUE("--repeat-penalty", CLI_NO_SAMPLER),                                \
-        CLI_FLAG_IGNORED_VALUE("--repeat-last-n", CLI_NO_SAMPLER),                                 \
-        CLI_FLAG_IGNORED_VALUE("--presence-penalty", CLI_NO_SAMPLER),                              \
-        CLI_FLAG_IGNORED_VALUE("--frequency-penalty", CLI_NO_SAMPLER),                             \
-        CLI_FLAG_IGNORED_VALUE("--typical, --typical-p", CLI_NO_SAMPLER),                          \
-        CLI_FLAG_IGNORED_VALUE("--top-nsigma, --top-n-sigma", CLI_NO_SAMPLER),                     \
-        CLI_FLAG_IGNORED_VALUE("--xtc-probability", CLI_NO_SAMPLER),                               \
-        CLI_FLAG_IGNORED_VALUE("--xtc-threshold", CLI_NO_SAMPLER),                                 \
-        CLI_FLAG_IGNORED_VALUE("--mirostat", CLI_NO_SAMPLER),                                      \
-        CLI_FLAG_IGNORED_VALUE("-lv, --verbosity", "-v prints all there is"),                      \
-        CLI_FLAG_IGNORED_VALUE("--log-file", "notes go to stderr"),                                \
-        CLI_FLAG_IGNORED_VALUE("-co, --color", "the answer is plain text"),                        \
-        CLI_FLAG_IGNORED("--log-disable", "nothing is logged without -v"),                         \
-        CLI_FLAG_IGNORED("--no-warmup", "there is no warm-up"),                                    \
-        CLI_FLAG_IGNORED("--warmup", "there is no warm-up"),                                       \
-        CLI_FLAG_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),      \
-        CLI_FLAG_IGNORED("--mmap", "the file is mapped, copied to the device and let go"),         \
-        CLI_FLAG_IGNORED("--mlock", "the weights are on the device"),                              \
-        CLI_FLAG_IGNORED("-nkvo, --no-kv-offload", "the cache is on the device"),                  \
-        CLI_FLAG_IGNORED("--jinja", "a file's own chat template is used as it is"),                \
-        CLI_FLAG_IGNORED("--simple-io", "output is always plain"),                                 \
-        CLI_FLAG_IGNORED("--no-display-prompt", "the prompt is never printed"),                    \
-        CLI_FLAG_IGNORED("--offline", "nothing is ever fetched")
+    CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),     \
+        CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),                \
+        CLI_IGNORED_VALUE("-tb, --threads-batch", "threads are the GL driver's business"),         \
+        CLI_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),      \
+        CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),                       \
+        CLI_IGNORED_VALUE("-np, --parallel", "there is one sequence"),                             \
+        CLI_IGNORED_VALUE("-sm, --split-mode", "there is one device"),                             \
+        CLI_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),                           \
+        CLI_IGNORED_VALUE("--repeat-penalty", CLI_NO_SAMPLER),                                     \
+        CLI_IGNORED_VALUE("--repeat-last-n", CLI_NO_SAMPLER),                                      \
+        CLI_IGNORED_VALUE("--presence-penalty", CLI_NO_SAMPLER),                                   \
+        CLI_IGNORED_VALUE("--frequency-penalty", CLI_NO_SAMPLER),                                  \
+        CLI_IGNORED_VALUE("--typical, --typical-p", CLI_NO_SAMPLER),                               \
+        CLI_IGNORED_VALUE("--top-nsigma, --top-n-sigma", CLI_NO_SAMPLER),                          \
+        CLI_IGNORED_VALUE("--xtc-probability", CLI_NO_SAMPLER),                                    \
+        CLI_IGNORED_VALUE("--xtc-threshold", CLI_NO_SAMPLER),                                      \
+        CLI_IGNORED_VALUE("--mirostat", CLI_NO_SAMPLER),                                           \
+        CLI_IGNORED_VALUE("-lv, --verbosity", "-v prints all there is"),                           \
+        CLI_IGNORED_VALUE("--log-file", "notes go to stderr"),                                     \
+        CLI_IGNORED_VALUE("-co, --color", "the answer is plain text"),                             \
+        CLI_IGNORED("--log-disable", "nothing is logged without -v"),                              \
+        CLI_IGNORED("--no-warmup", "there is no warm-up"),                                         \
+        CLI_IGNORED("--warmup", "there is no warm-up"),                                            \
+        CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),           \
+        CLI_IGNORED("--mmap", "the file is mapped, copied to the device and let go"),              \
+        CLI_IGNORED("--mlock", "the weights are on the device"),                                   \
+        CLI_IGNORED("-nkvo, --no-kv-offload", "the cache is on the device"),                       \
+        CLI_IGNORED("--jinja", "a file's own chat template is used as it is"),                     \
+        CLI_IGNORED("--simple-io", "output is always plain"),                                      \
+        CLI_IGNORED("--no-display-prompt", "the prompt is never printed"),                         \
+        CLI_IGNORED("--offline", "nothing is ever fetched")
 
 // Returns the seed asked for, or a random one; says which on stderr if is_verbose.
 uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose);

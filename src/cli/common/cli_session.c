@@ -80,8 +80,7 @@ bool cli_session_load(struct cli_session *session)
         return false;
     }
     session->model = glinfer_model_load(session->device, &params, &err);
-    cli_bar_clear(&session->bar);
-    return session->model || cli_fail_error(&err);
+    return cli_bar_end(&session->bar, session->model, &err);
 }
 
 // Returns the context to ask for where n_ctx tokens are needed and more is as good. Programs of persistent dispatches
@@ -112,9 +111,8 @@ bool cli_session_start(struct cli_session *session, const struct glinfer_generat
     const double begin = cli_now();
     session->session = glinfer_session_create(session->model, &params, &err);
     session->compile_ms = 1e3 * (cli_now() - begin);
-    cli_bar_clear(&session->bar);
     cli_set_session(session->session);
-    return session->session || cli_fail_error(&err);
+    return cli_bar_end(&session->bar, session->session, &err);
 }
 
 bool cli_session_open(struct cli_session *session)

@@ -20,36 +20,32 @@ struct cli_session_flags {
 #define CLI_CACHE_HELP "f16 (default), f32 or q8_0"
 
 // Rows of a flag table for settings with a field `session` of the type above.
-#define CLI_MODEL_FLAGS(settings)                                                                  \
-    CLI_FLAG_TEXT(settings, session.model, "-m, --model", "FILE", "a GGUF file (required)"),       \
-        CLI_DEVICE_FLAGS(settings, session.device),                                                \
-        CLI_FLAG_SIZE(settings, session.mem_budget, "--mem-budget", "SIZE",                        \
-                      "memory for weights, cache and scratch, such as 300M or 1.5G; over it the "  \
-                      "model is refused before anything is loaded"),                               \
-        CLI_FLAG_CHOICE(settings, session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE", \
-                        "keys in the cache: " CLI_CACHE_HELP),                                     \
-        CLI_FLAG_CHOICE(settings, session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE", \
-                        "values in the cache: " CLI_CACHE_HELP),                                   \
-        CLI_FLAG_CHOICE(settings, session.precision, cli_precisions, "--precision", "TYPE",        \
-                        CLI_PRECISION_HELP)
-#define CLI_CONTEXT_FLAG(settings, help)                                                           \
-    CLI_FLAG_INT(settings, session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N", help)
-#define CLI_TEMPLATE_FLAG(settings)                                                                \
-    CLI_FLAG_CUSTOM(settings, session.chat_template, cli_parse_template, "--chat-template",        \
-                    "NAME",                                                                        \
-                    "this chat template in place of the file's, such as chatml or llama3; a "      \
-                    "wrong name is answered with all of them")
-#define CLI_SPEED_FLAGS(settings)                                                                  \
-    CLI_FLAG_CUSTOM(settings, session.chain, cli_parse_chain, "--chain", "N",                      \
-                    "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "  \
-                    "(default): as many as fit --max-batch-ms"),                                   \
-        CLI_FLAG_INT(settings, session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",             \
-                     "GPU time of one submission that is aimed at, default 100: less keeps a "     \
-                     "screen smooth, more is a little faster"),                                    \
-        CLI_UBATCH_FLAG(settings)
-#define CLI_UBATCH_FLAG(settings)                                                                  \
-    CLI_FLAG_INT(settings, session.n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",                 \
-                 "prompt tokens processed together, default and at most 512")
+#define CLI_MODEL_FLAGS                                                                            \
+    CLI_TEXT(session.model, "-m, --model", "FILE", "a GGUF file (required)"), CLI_DEVICE_FLAGS,    \
+        CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE",                                       \
+                 "memory for weights, cache and scratch, such as 300M or 1.5G; over it the model " \
+                 "is refused before anything is loaded"),                                          \
+        CLI_CHOICE(session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",                \
+                   "keys in the cache: " CLI_CACHE_HELP),                                          \
+        CLI_CHOICE(session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",                \
+                   "values in the cache: " CLI_CACHE_HELP),                                        \
+        CLI_CHOICE(session.precision, cli_precisions, "--precision", "TYPE", CLI_PRECISION_HELP)
+#define CLI_CONTEXT_FLAG(help) CLI_INT(session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N", help)
+#define CLI_TEMPLATE_FLAG                                                                          \
+    CLI_CUSTOM(session.chat_template, cli_parse_template, "--chat-template", "NAME",               \
+               "this chat template in place of the file's, such as chatml or llama3; a wrong "     \
+               "name is answered with all of them")
+#define CLI_SPEED_FLAGS                                                                            \
+    CLI_CUSTOM(session.chain, cli_parse_chain, "--chain", "N",                                     \
+               "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "       \
+               "(default): as many as fit --max-batch-ms"),                                        \
+        CLI_INT(session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",                            \
+                "GPU time of one submission that is aimed at, default 100: less keeps a screen "   \
+                "smooth, more is a little faster"),                                                \
+        CLI_UBATCH_FLAG
+#define CLI_UBATCH_FLAG                                                                            \
+    CLI_INT(session.n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",                                \
+            "prompt tokens processed together, default and at most 512")
 
 bool cli_parse_chain(const char *text, void *field, char *why, size_t size);
 bool cli_parse_template(const char *text, void *field, char *why, size_t size);

@@ -14,27 +14,25 @@ struct settings {
 
 static struct settings defaults = {.n_steps = 16};
 
+#define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
-    CLI_FLAG_HEADING("Model and device"),
-    CLI_MODEL_FLAGS(settings),
-    CLI_FLAG_HEADING("What is measured"),
-    CLI_FLAG_INT(settings, n_steps, 0, 65536, "-n, --n-gen", "N",
-                 "decode steps, default 16; 0: none"),
-    CLI_FLAG_INT(settings, n_prompt, 0, 1 << 24, "-p, --n-prompt", "N",
-                 "a prompt of N tokens, default 0: none"),
-    CLI_FLAG_INT(settings, depth, 0, 1 << 24, "-d, --n-depth", "N",
-                 "tokens already in the cache, default 0"),
-    CLI_UBATCH_FLAG(settings),
-    CLI_FLAG_HEADING("Output"),
-    CLI_FLAG_SWITCH(settings, is_json, "--json", "one JSON object in place of the tables"),
-    CLI_FLAG_TEXT(settings, trace, "--trace", "FILE",
-                  "the dispatches of one step as a trace that Perfetto (ui.perfetto.dev) and "
-                  "Chrome open"),
-    CLI_FLAG_TEXT(settings, svg, "--svg", "FILE",
-                  "a roofline picture: the kernels beneath what the device can do"),
-    CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_FLAG_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
-    CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
+    CLI_HEADING("Model and device"),
+    CLI_MODEL_FLAGS,
+    CLI_HEADING("What is measured"),
+    CLI_INT(n_steps, 0, 65536, "-n, --n-gen", "N", "decode steps, default 16; 0: none"),
+    CLI_INT(n_prompt, 0, 1 << 24, "-p, --n-prompt", "N", "a prompt of N tokens, default 0: none"),
+    CLI_INT(depth, 0, 1 << 24, "-d, --n-depth", "N", "tokens already in the cache, default 0"),
+    CLI_UBATCH_FLAG,
+    CLI_HEADING("Output"),
+    CLI_SWITCH(is_json, "--json", "one JSON object in place of the tables"),
+    CLI_TEXT(
+        trace, "--trace", "FILE",
+        "the dispatches of one step as a trace that Perfetto (ui.perfetto.dev) and Chrome open"),
+    CLI_TEXT(svg, "--svg", "FILE",
+             "a roofline picture: the kernels beneath what the device can do"),
+    CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
+    CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
+    CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
 };
 
 struct profile {
@@ -69,8 +67,7 @@ static bool measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_p
     }
     cli_bar_wait(&profile->session.bar, stage->name, true);
     const bool ok = glinfer_profile(profile->session.session, &params, &stage->stats, &err);
-    cli_bar_clear(&profile->session.bar);
-    return ok || cli_fail_error(&err);
+    return cli_bar_end(&profile->session.bar, ok, &err);
 }
 
 static bool measure(struct profile *profile)
@@ -82,11 +79,8 @@ static bool measure(struct profile *profile)
     profile->data.rates.struct_size = sizeof(profile->data.rates);
     cli_bar_wait(&profile->session.bar, "measuring the device", false);
     const bool ok = glinfer_device_measure(profile->session.device, &profile->data.rates, &err);
-    cli_bar_clear(&profile->session.bar);
-    if (!ok) {
-        return cli_fail_error(&err);
-    }
-    return (settings->n_prompt == 0 || measure_stage(profile, 1, (uint32_t)settings->n_prompt)) &&
+    return cli_bar_end(&profile->session.bar, ok, &err) &&
+           (settings->n_prompt == 0 || measure_stage(profile, 1, (uint32_t)settings->n_prompt)) &&
            (settings->n_steps == 0 || measure_stage(profile, (uint32_t)settings->n_steps, 0));
 }
 

@@ -22,49 +22,48 @@ struct settings {
 
 static struct settings defaults = {.n_predict = -1, .sampling = CLI_SAMPLING_DEFAULTS};
 
+#define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
-    CLI_FLAG_HEADING("Model and device"),
-    CLI_MODEL_FLAGS(settings),
-    CLI_CONTEXT_FLAG(settings,
-                     "tokens that prompt and answer may have together; 0 (default): the smaller of "
+    CLI_HEADING("Model and device"),
+    CLI_MODEL_FLAGS,
+    CLI_CONTEXT_FLAG("tokens that prompt and answer may have together; 0 (default): the smaller of "
                      "the model's and 4096"),
-    CLI_FLAG_HEADING("Prompt (standard input when neither -p nor -f is given)"),
-    CLI_FLAG_TEXT(settings, prompt, "-p, --prompt", "TEXT", "the prompt"),
-    CLI_FLAG_TEXT(settings, file, "-f, --file", "FILE",
-                  "a file with the prompt; the end of its last line is not part of it"),
-    CLI_FLAG_SWITCH(settings, has_escapes, "-e, --escape",
-                    "read \\n, \\t, \\r, \\\\, \\\", \\' and \\xHH in -p, -f, -sys and -r as the "
-                    "characters they stand for"),
-    CLI_FLAG_TEXT(settings, system, "-sys, --system-prompt", "TEXT",
-                  "a system message for the chat template"),
-    CLI_TEMPLATE_FLAG(settings),
-    CLI_FLAG_SWITCH(settings, is_raw, "--raw, -no-cnv, --no-conversation",
-                    "continue the prompt as it stands: no chat template"),
-    CLI_FLAG_HEADING("Answer"),
-    CLI_FLAG_INT(settings, n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
-                 "tokens at most; -1 (default): to the end of the context"),
-    CLI_FLAG_TEXTS(settings, stop, "-r, --reverse-prompt, --stop", "TEXT",
-                   "end the answer before this text; may be given many times"),
-    CLI_FLAG_SWITCH(settings, ignores_eos, "--ignore-eos", "go on past end-of-text tokens, to -n"),
-    CLI_SAMPLING_FLAGS(settings),
-    CLI_FLAG_HEADING("Output"),
-    CLI_FLAG_SWITCH(settings, is_json, "--json",
-                    "one JSON object on standard output in place of the text: device, "
-                    "prompt_tokens, tokens, text, stop (eos, limit, word), probs, timings"),
-    CLI_FLAG_INT(settings, n_probs, 0, 64, "--n-probs", "K",
-                 "with --json: the K likeliest tokens of every step with their log-probabilities "
-                 "over the whole vocabulary before any filter, at most 64"),
-    CLI_FLAG_SWITCH(settings, is_timed, "--perf, --show-timings",
-                    "timings on stderr at the end even where that is no terminal"),
-    CLI_FLAG_SWITCH(settings, is_untimed, "--no-perf, --no-show-timings", "no timings"),
-    CLI_FLAG_HEADING("Speed"),
-    CLI_SPEED_FLAGS(settings),
+    CLI_HEADING("Prompt (standard input when neither -p nor -f is given)"),
+    CLI_TEXT(prompt, "-p, --prompt", "TEXT", "the prompt"),
+    CLI_TEXT(file, "-f, --file", "FILE",
+             "a file with the prompt; the end of its last line is not part of it"),
+    CLI_SWITCH(has_escapes, "-e, --escape",
+               "read \\n, \\t, \\r, \\\\, \\\", \\' and \\xHH in -p, -f, -sys and -r as the "
+               "characters they stand for"),
+    CLI_TEXT(system, "-sys, --system-prompt", "TEXT", "a system message for the chat template"),
+    CLI_TEMPLATE_FLAG,
+    CLI_SWITCH(is_raw, "--raw, -no-cnv, --no-conversation",
+               "continue the prompt as it stands: no chat template"),
+    CLI_HEADING("Answer"),
+    CLI_INT(n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
+            "tokens at most; -1 (default): to the end of the context"),
+    CLI_TEXTS(stop, "-r, --reverse-prompt, --stop", "TEXT",
+              "end the answer before this text; may be given many times"),
+    CLI_SWITCH(ignores_eos, "--ignore-eos", "go on past end-of-text tokens, to -n"),
+    CLI_SAMPLING_FLAGS,
+    CLI_HEADING("Output"),
+    CLI_SWITCH(is_json, "--json",
+               "one JSON object on standard output in place of the text: device, prompt_tokens, "
+               "tokens, text, stop (eos, limit, word), probs, timings"),
+    CLI_INT(n_probs, 0, 64, "--n-probs", "K",
+            "with --json: the K likeliest tokens of every step with their log-probabilities over "
+            "the whole vocabulary before any filter, at most 64"),
+    CLI_SWITCH(is_timed, "--perf, --show-timings",
+               "timings on stderr at the end even where that is no terminal"),
+    CLI_SWITCH(is_untimed, "--no-perf, --no-show-timings", "no timings"),
+    CLI_HEADING("Speed"),
+    CLI_SPEED_FLAGS,
     CLI_IGNORED_FLAGS,
-    CLI_FLAG_IGNORED_VALUE("--keep", "a full context ends the answer"),
-    CLI_FLAG_IGNORED("--no-context-shift", "a full context ends the answer"),
-    CLI_FLAG_IGNORED("--no-escape", "escapes are read with -e only"),
-    CLI_FLAG_IGNORED("-st, --single-turn", "there is one turn"),
-    CLI_FLAG_IGNORED("-cnv, --conversation", "there is one turn; `glinfer chat` has more"),
+    CLI_IGNORED_VALUE("--keep", "a full context ends the answer"),
+    CLI_IGNORED("--no-context-shift", "a full context ends the answer"),
+    CLI_IGNORED("--no-escape", "escapes are read with -e only"),
+    CLI_IGNORED("-st, --single-turn", "there is one turn"),
+    CLI_IGNORED("-cnv, --conversation", "there is one turn; `glinfer chat` has more"),
 };
 
 struct run {

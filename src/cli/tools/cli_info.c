@@ -12,23 +12,22 @@ struct settings {
 
 static struct settings defaults;
 
+#define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
-    CLI_FLAG_HEADING("Flags"),
-    CLI_FLAG_SWITCH(settings, is_json, "--json",
-                    "JSON: an array of devices, or an object of the model"),
-    CLI_DEVICE_FLAGS(settings, session.device),
-    CLI_FLAG_HEADING("With a model"),
-    CLI_FLAG_TEXT(settings, session.model, "-m, --model", "FILE",
-                  "a GGUF file; nothing is loaded, no device is needed"),
-    CLI_FLAG_INT(settings, session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
-                 "context that the memory is reckoned with; 0 (default): the smaller of the "
-                 "model's and 4096"),
-    CLI_FLAG_CHOICE(settings, session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
-                    "f16 (default), f32 or q8_0"),
-    CLI_FLAG_CHOICE(settings, session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
-                    "f16 (default), f32 or q8_0"),
-    CLI_FLAG_SIZE(settings, session.mem_budget, "--mem-budget", "SIZE",
-                  "fail if the estimate is over it"),
+    CLI_HEADING("Flags"),
+    CLI_SWITCH(is_json, "--json", "JSON: an array of devices, or an object of the model"),
+    CLI_DEVICE_FLAGS,
+    CLI_HEADING("With a model"),
+    CLI_TEXT(session.model, "-m, --model", "FILE",
+             "a GGUF file; nothing is loaded, no device is needed"),
+    CLI_INT(session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
+            "context that the memory is reckoned with; 0 (default): the smaller of the model's and "
+            "4096"),
+    CLI_CHOICE(session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
+               "f16 (default), f32 or q8_0"),
+    CLI_CHOICE(session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
+               "f16 (default), f32 or q8_0"),
+    CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE", "fail if the estimate is over it"),
 };
 
 //-- tuning ----------------------------------------------------------------------------------------

@@ -16,29 +16,28 @@ struct settings {
 
 static struct settings defaults = {.session.n_ctx = 512, .n_chunk = -1};
 
+#define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
-    CLI_FLAG_HEADING("Model and device"),
-    CLI_MODEL_FLAGS(settings),
-    CLI_FLAG_HEADING("Text (standard input without -f)"),
-    CLI_FLAG_TEXT(settings, file, "-f, --file", "FILE",
-                  "the text; the newline that ends it is not part of it"),
-    CLI_FLAG_INT(settings, session.n_ctx, 4, 1 << 24, "-c, --ctx-size", "N",
-                 "tokens of a window, default 512; the text needs two windows"),
-    CLI_FLAG_INT(settings, n_chunk, -1, 1 << 30, "--chunks", "N",
-                 "windows at most; -1 (default): all that the text fills"),
-    CLI_FLAG_HEADING("Output and speed"),
-    CLI_FLAG_SWITCH(settings, is_json, "--json",
-                    "one JSON object on standard output in place of the running values: device, "
-                    "n_ctx, text_tokens, chunks, scored_tokens, perplexity, error, values, "
-                    "seconds"),
-    CLI_UBATCH_FLAG(settings),
-    CLI_FLAG_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
-    CLI_FLAG_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
-    CLI_FLAG_IGNORED_VALUE("-b, --batch-size", "windows are processed one by one"),
-    CLI_FLAG_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
-    CLI_FLAG_IGNORED_VALUE("-s, --seed", "nothing is random"),
-    CLI_FLAG_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),
-    CLI_FLAG_IGNORED("--no-warmup", "there is no warm-up"),
+    CLI_HEADING("Model and device"),
+    CLI_MODEL_FLAGS,
+    CLI_HEADING("Text (standard input without -f)"),
+    CLI_TEXT(file, "-f, --file", "FILE", "the text; the newline that ends it is not part of it"),
+    CLI_INT(session.n_ctx, 4, 1 << 24, "-c, --ctx-size", "N",
+            "tokens of a window, default 512; the text needs two windows"),
+    CLI_INT(n_chunk, -1, 1 << 30, "--chunks", "N",
+            "windows at most; -1 (default): all that the text fills"),
+    CLI_HEADING("Output and speed"),
+    CLI_SWITCH(is_json, "--json",
+               "one JSON object on standard output in place of the running values: device, n_ctx, "
+               "text_tokens, chunks, scored_tokens, perplexity, error, values, seconds"),
+    CLI_UBATCH_FLAG,
+    CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),
+    CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),
+    CLI_IGNORED_VALUE("-b, --batch-size", "windows are processed one by one"),
+    CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),
+    CLI_IGNORED_VALUE("-s, --seed", "nothing is random"),
+    CLI_IGNORED("--no-mmap", "the file is mapped, copied to the device and let go"),
+    CLI_IGNORED("--no-warmup", "there is no warm-up"),
 };
 
 struct perplexity {

@@ -12,20 +12,19 @@ struct settings {
 
 static struct settings defaults;
 
+#define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
-    CLI_FLAG_HEADING("Flags"),
-    CLI_FLAG_TEXT(settings, model, "-m, --model", "FILE",
-                  "a GGUF file, which may hold a vocabulary alone (required)"),
-    CLI_FLAG_TEXT(settings, prompt, "-p, --prompt", "TEXT", "this text in place of standard input"),
-    CLI_FLAG_TEXT(settings, file, "-f, --file", "FILE", "this file in place of standard input"),
-    CLI_FLAG_SWITCH(settings, is_json, "--json", "a JSON array instead of numbers between spaces"),
-    CLI_FLAG_SWITCH(settings, has_no_bos, "--no-bos",
-                    "without the tokens that the model wants around a text"),
-    CLI_FLAG_SWITCH(settings, has_no_special, "--no-parse-special",
-                    "text that spells a special token stays text"),
-    CLI_FLAG_IGNORED("--ids", "ids are all there is"),
-    CLI_FLAG_IGNORED("--stdin", "standard input is what is read anyway"),
-    CLI_FLAG_IGNORED("--log-disable", "nothing is logged"),
+    CLI_HEADING("Flags"),
+    CLI_TEXT(model, "-m, --model", "FILE",
+             "a GGUF file, which may hold a vocabulary alone (required)"),
+    CLI_TEXT(prompt, "-p, --prompt", "TEXT", "this text in place of standard input"),
+    CLI_TEXT(file, "-f, --file", "FILE", "this file in place of standard input"),
+    CLI_SWITCH(is_json, "--json", "a JSON array instead of numbers between spaces"),
+    CLI_SWITCH(has_no_bos, "--no-bos", "without the tokens that the model wants around a text"),
+    CLI_SWITCH(has_no_special, "--no-parse-special", "text that spells a special token stays text"),
+    CLI_IGNORED("--ids", "ids are all there is"),
+    CLI_IGNORED("--stdin", "standard input is what is read anyway"),
+    CLI_IGNORED("--log-disable", "nothing is logged"),
 };
 
 static bool print_ids(const struct cli_ids *ids, bool is_json)

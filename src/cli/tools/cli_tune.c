@@ -13,17 +13,17 @@ struct settings {
 
 static struct settings defaults;
 
+#define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
-    CLI_FLAG_HEADING("Model and device"),
-    CLI_MODEL_FLAGS(settings),
-    CLI_UBATCH_FLAG(settings),
-    CLI_FLAG_HEADING("Measuring"),
-    CLI_FLAG_FLOAT(settings, max_seconds, 0.1, 3600, "--max-seconds", "S",
-                   "about so long; default 10, on boards and without a GPU 60"),
-    CLI_FLAG_SWITCH(settings, is_reset, "--reset",
-                    "forget what was measured on the device; no model is needed"),
-    CLI_FLAG_HEADING("Output"),
-    CLI_FLAG_SWITCH(settings, is_json, "--json", "one JSON object in place of the table"),
+    CLI_HEADING("Model and device"),
+    CLI_MODEL_FLAGS,
+    CLI_UBATCH_FLAG,
+    CLI_HEADING("Measuring"),
+    CLI_FLOAT(max_seconds, 0.1, 3600, "--max-seconds", "S",
+              "about so long; default 10, on boards and without a GPU 60"),
+    CLI_SWITCH(is_reset, "--reset", "forget what was measured on the device; no model is needed"),
+    CLI_HEADING("Output"),
+    CLI_SWITCH(is_json, "--json", "one JSON object in place of the table"),
 };
 
 enum { GREEDY, SAMPLED, N_WAY };
@@ -190,8 +190,7 @@ static bool measure(struct tune *tune)
     tune->stats.struct_size = sizeof(tune->stats);
     cli_bar_wait(&tune->session.bar, "measuring", true);
     const bool is_done = glinfer_tune(tune->session.session, &params, &tune->stats, &err);
-    cli_bar_clear(&tune->session.bar);
-    return is_done || cli_fail_error(&err);
+    return cli_bar_end(&tune->session.bar, is_done, &err);
 }
 
 // Starts a new session, which has the new shapes, and prepares it for greedy and for sampled tokens.
@@ -211,8 +210,7 @@ static bool prepare(struct tune *tune)
         cli_bar_wait(&tune->session.bar, "trying chains of tokens", true);
         is_done =
             glinfer_session_prepare(tune->session.session, &params, &tune->prepared[way], &err);
-        cli_bar_clear(&tune->session.bar);
-        is_done = is_done || cli_fail_error(&err);
+        is_done = cli_bar_end(&tune->session.bar, is_done, &err);
     }
     return is_done;
 }

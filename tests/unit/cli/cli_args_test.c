@@ -20,19 +20,20 @@ struct settings {
 
 static const char *const types[] = {"f16", "f32", NULL};
 
+#define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
-    CLI_FLAG_HEADING("Flags"),
-    CLI_FLAG_TEXT(settings, model, "-m, --model", "FILE", "a file"),
-    CLI_FLAG_SWITCH(settings, is_json, "--json", "an object"),
-    CLI_FLAG_INT(settings, count, -1, 100, "-n, --predict, --n-predict", "N", "tokens"),
-    CLI_FLAG_FLOAT(settings, temperature, 0, 2, "--temp", "T", "a temperature"),
-    CLI_FLAG_SIZE(settings, budget, "--mem-budget", "SIZE", "bytes"),
-    CLI_FLAG_CHOICE(settings, type, types, "-ctk", "TYPE", "a type"),
-    CLI_FLAG_TEXTS(settings, stop, "-r, --stop", "TEXT", "a text"),
-    CLI_FLAG_CUSTOM(settings, lengths, cli_list_parse, "-p", "N", "lengths"),
-    CLI_FLAG_CUSTOM(settings, pairs, cli_pairs_parse, "-pg", "P,N", "pairs"),
-    CLI_FLAG_IGNORED_VALUE("-ngl", "all of them"),
-    CLI_FLAG_IGNORED("--mlock", "never"),
+    CLI_HEADING("Flags"),
+    CLI_TEXT(model, "-m, --model", "FILE", "a file"),
+    CLI_SWITCH(is_json, "--json", "an object"),
+    CLI_INT(count, -1, 100, "-n, --predict, --n-predict", "N", "tokens"),
+    CLI_FLOAT(temperature, 0, 2, "--temp", "T", "a temperature"),
+    CLI_SIZE(budget, "--mem-budget", "SIZE", "bytes"),
+    CLI_CHOICE(type, types, "-ctk", "TYPE", "a type"),
+    CLI_TEXTS(stop, "-r, --stop", "TEXT", "a text"),
+    CLI_CUSTOM(lengths, cli_list_parse, "-p", "N", "lengths"),
+    CLI_CUSTOM(pairs, cli_pairs_parse, "-pg", "P,N", "pairs"),
+    CLI_IGNORED_VALUE("-ngl", "all of them"),
+    CLI_IGNORED("--mlock", "never"),
 };
 
 static const struct cli_command command = {
