@@ -10,116 +10,61 @@ const char *const cli_bench_formats[] = {"none", "csv", "json", "jsonl", "md", "
 
 //-- fields of csv, json, jsonl, sql ---------------------------------------------------------------
 
-#define MAX_FIELDS 64
+// llama-bench's fields. What glinfer does not let one set has the value that describes what happens; the rest is
+// replaced by fill_llama.
+static const char llama_fields[] =
+    "{'build_commit':'','build_number':0,'cpu_info':'','gpu_info':'','backends':'GLES',"
+    "'model_filename':'','model_type':'','model_size':0,'model_n_params':0,'n_batch':2048,"
+    "'n_ubatch':0,'n_threads':1,'cpu_mask':'0x0','cpu_strict':false,'poll':0,'type_k':'',"
+    "'type_v':'','n_gpu_layers':99,'n_cpu_moe':0,'split_mode':'none','main_gpu':0,"
+    "'no_kv_offload':false,'flash_attn':1,'devices':'','tensor_split':'0.00',"
+    "'tensor_buft_overrides':'none','load_mode':'mmap','lazy_mode':'none','embeddings':false,"
+    "'no_op_offload':0,'no_host':false,'repack':true,'fit_target':0,'fit_min_ctx':0,'n_prompt':0,"
+    "'n_gen':0,'n_depth':0,'test_time':'','avg_ns':0,'stddev_ns':0,'avg_ts':0,'stddev_ts':0}";
 
-struct field {
-    const char *name;
-    const char *text; // of a string, NULL: number holds the value
+static cJSON *make_row(void)
+{
+    char text[sizeof(llama_fields)];
+    for (size_t i = 0; i < sizeof(text); i++) {
+        text[i] = llama_fields[i] == '\'' ? '"' : llama_fields[i];
+    }
+    return cJSON_Parse(text);
+}
+
+// Sets a field, added behind the others if it is not there.
+static void set(cJSON *row, const char *name, cJSON *value)
+{
+    if (cJSON_GetObjectItemCaseSensitive(row, name)) {
+        cJSON_ReplaceItemInObjectCaseSensitive(row, name, value);
+    } else {
+        cJSON_AddItemToObject(row, name, value);
+    }
+}
+
+static void set_text(cJSON *row, const char *name, const char *text)
+{
+    set(row, name, cJSON_CreateString(text));
+}
+
+__attribute__((format(printf, 3, 4))) static void set_number(cJSON *row, const char *name,
+                                                             const char *format, ...)
+{
     char number[40];
-    bool is_unknown; // null in JSON, 0 elsewhere
-};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(number, sizeof(number), format, args);
+    va_end(args);
+    set(row, name, cJSON_CreateRaw(number));
+}
 
-struct fields {
-    struct field items[MAX_FIELDS];
-    size_t count;
-};
-
-static void add_text(struct fields *fields, const char *name, const char *text)
+// Sets a figure that is unknown if it is 0.
+static void set_figure(cJSON *row, const char *name, int n_digit, double value)
 {
-    if (fields->count < MAX_FIELDS) {
-        fields->items[fields->count++] = (struct field){.name = name, .text = text};
+    if (value > 0) {
+        set_number(row, name, "%.*f", n_digit, value);
+    } else {
+        set(row, name, cJSON_CreateNull());
     }
-}
-
-__attribute__((format(printf, 3, 4))) static void
-add_number(struct fields *fields, const char *name, const char *format, ...)
-{
-    if (fields->count < MAX_FIELDS) {
-        struct field *field = &fields->items[fields->count++];
-        va_list args;
-        *field = (struct field){.name = name};
-        va_start(args, format);
-        vsnprintf(field->number, sizeof(field->number), format, args);
-        va_end(args);
-    }
-}
-
-// Adds a figure that is unknown if it is 0.
-static void add_figure(struct fields *fields, const char *name, int n_digit, double value)
-{
-    add_number(fields, name, "%.*f", n_digit, value);
-    fields->items[fields->count - 1].is_unknown = !(value > 0);
-}
-
-static void add_origin(struct fields *fields, const struct cli_bench_result *result,
-                       const char *cpu)
-{
-    add_text(fields, "build_commit", glinfer_version());
-    add_number(fields, "build_number", "0");
-    add_text(fields, "cpu_info", cpu);
-    add_text(fields, "gpu_info", result->device->renderer);
-    add_text(fields, "backends", "GLES");
-    add_text(fields, "model_filename", result->model_path);
-    add_text(fields, "model_type", result->model->description);
-    add_number(fields, "model_size", "%" PRIu64, result->model->weight_size);
-    add_number(fields, "model_n_params", "%" PRIu64, result->model->n_params);
-}
-
-// Adds settings; those of llama-bench that glinfer does not have get the value that describes what happens.
-static void add_settings(struct fields *fields, const struct cli_bench_result *result)
-{
-    add_number(fields, "n_batch", "2048");
-    add_number(fields, "n_ubatch", "%u", result->n_ubatch);
-    add_number(fields, "n_threads", "1");
-    add_text(fields, "cpu_mask", "0x0");
-    add_number(fields, "cpu_strict", "false");
-    add_number(fields, "poll", "0");
-    add_text(fields, "type_k", result->type_k);
-    add_text(fields, "type_v", result->type_v);
-    add_number(fields, "n_gpu_layers", "99");
-    add_number(fields, "n_cpu_moe", "0");
-    add_text(fields, "split_mode", "none");
-    add_number(fields, "main_gpu", "0");
-    add_number(fields, "no_kv_offload", "false");
-    add_number(fields, "flash_attn", "1");
-    add_text(fields, "devices", result->device->device);
-    add_text(fields, "tensor_split", "0.00");
-    add_text(fields, "tensor_buft_overrides", "none");
-    add_text(fields, "load_mode", "mmap");
-    add_text(fields, "lazy_mode", "none");
-    add_number(fields, "embeddings", "false");
-    add_number(fields, "no_op_offload", "0");
-    add_number(fields, "no_host", "false");
-    add_number(fields, "repack", "true");
-    add_number(fields, "fit_target", "0");
-    add_number(fields, "fit_min_ctx", "0");
-}
-
-static void add_measurements(struct fields *fields, const struct cli_bench_result *result)
-{
-    const struct cli_bench_figures figures = cli_bench_figures(result);
-    add_number(fields, "n_prompt", "%u", result->n_prompt);
-    add_number(fields, "n_gen", "%u", result->n_gen);
-    add_number(fields, "n_depth", "%u", result->n_depth);
-    add_text(fields, "test_time", result->test_time);
-    add_number(fields, "avg_ns", "%.0f", figures.avg_ns);
-    add_number(fields, "stddev_ns", "%.0f", figures.stddev_ns);
-    add_number(fields, "avg_ts", "%f", figures.avg_ts);
-    add_number(fields, "stddev_ts", "%f", figures.stddev_ts);
-}
-
-static void add_own(struct fields *fields, const struct cli_bench_result *result)
-{
-    const struct cli_bench_figures figures = cli_bench_figures(result);
-    add_number(fields, "weight_bytes_per_token", "%" PRIu64, result->weight_bytes);
-    add_figure(fields, "gb_per_s", 3, figures.weight_rate);
-    add_figure(fields, "memory_gb_per_s", 3, result->memory_rate);
-    add_figure(fields, "memory_share", 4, figures.memory_share);
-    add_number(fields, "ttft_ms", "%.3f", result->ttft_ms);
-    add_number(fields, "peak_memory_bytes", "%" PRIu64, result->peak_memory);
-    add_text(fields, "device", result->device->device);
-    add_number(fields, "temperature", "%g", (double)result->temperature);
-    add_text(fields, "dispatch", result->n_gen > 0 ? glinfer_dispatch_name(result->dispatch) : "");
 }
 
 // Copies the processor's name.
@@ -141,15 +86,64 @@ static void read_cpu_name(char *name, size_t size)
     }
 }
 
-//-- rows of csv, json, jsonl, sql -----------------------------------------------------------------
-
-static const char *value_of(const struct field *field)
+static void fill_llama(cJSON *row, const struct cli_bench_result *result)
 {
-    return field->text ? field->text : field->number;
+    const struct cli_bench_figures figures = cli_bench_figures(result);
+    char cpu[128];
+    read_cpu_name(cpu, sizeof(cpu));
+    set_text(row, "build_commit", glinfer_version());
+    set_text(row, "cpu_info", cpu);
+    set_text(row, "gpu_info", result->device->renderer);
+    set_text(row, "model_filename", result->model_path);
+    set_text(row, "model_type", result->model->description);
+    set_number(row, "model_size", "%" PRIu64, result->model->weight_size);
+    set_number(row, "model_n_params", "%" PRIu64, result->model->n_params);
+    set_number(row, "n_ubatch", "%u", result->n_ubatch);
+    set_text(row, "type_k", result->type_k);
+    set_text(row, "type_v", result->type_v);
+    set_text(row, "devices", result->device->device);
+    set_number(row, "n_prompt", "%u", result->n_prompt);
+    set_number(row, "n_gen", "%u", result->n_gen);
+    set_number(row, "n_depth", "%u", result->n_depth);
+    set_text(row, "test_time", result->test_time);
+    set_number(row, "avg_ns", "%.0f", figures.avg_ns);
+    set_number(row, "stddev_ns", "%.0f", figures.stddev_ns);
+    set_number(row, "avg_ts", "%f", figures.avg_ts);
+    set_number(row, "stddev_ts", "%f", figures.stddev_ts);
 }
 
+// Adds arrays; csv and sql leave them out.
+static void add_samples(cJSON *row, const struct cli_bench_result *result)
+{
+    cJSON *ns = cJSON_AddArrayToObject(row, "samples_ns");
+    cJSON *ts = cJSON_AddArrayToObject(row, "samples_ts");
+    char number[40];
+    for (size_t i = 0; i < result->n_run; i++) {
+        snprintf(number, sizeof(number), "%" PRIu64, result->ns[i]);
+        cJSON_AddItemToArray(ns, cJSON_CreateRaw(number));
+        snprintf(number, sizeof(number), "%f", cli_bench_rate(result, i));
+        cJSON_AddItemToArray(ts, cJSON_CreateRaw(number));
+    }
+}
+
+static void add_own(cJSON *row, const struct cli_bench_result *result)
+{
+    const struct cli_bench_figures figures = cli_bench_figures(result);
+    set_number(row, "weight_bytes_per_token", "%" PRIu64, result->weight_bytes);
+    set_figure(row, "gb_per_s", 3, figures.weight_rate);
+    set_figure(row, "memory_gb_per_s", 3, result->memory_rate);
+    set_figure(row, "memory_share", 4, figures.memory_share);
+    set_number(row, "ttft_ms", "%.3f", result->ttft_ms);
+    set_number(row, "peak_memory_bytes", "%" PRIu64, result->peak_memory);
+    set_text(row, "device", result->device->device);
+    set_number(row, "temperature", "%g", (double)result->temperature);
+    set_text(row, "dispatch", result->n_gen > 0 ? glinfer_dispatch_name(result->dispatch) : "");
+}
+
+//-- rows of csv, json, jsonl, sql -----------------------------------------------------------------
+
 // Prints text between quotes that are doubled inside: csv ("), sql (').
-static void print_doubled(FILE *file, const char *text, char quote)
+static void print_quoted(FILE *file, const char *text, char quote)
 {
     fputc(quote, file);
     for (; *text; text++) {
@@ -162,215 +156,193 @@ static void print_doubled(FILE *file, const char *text, char quote)
 }
 
 // Prints the values between quotes, or with quote 0 the names.
-static void print_list(FILE *file, const struct fields *fields, const char *between, char quote)
+static void print_list(FILE *file, const cJSON *row, const char *between, char quote)
 {
-    for (size_t i = 0; i < fields->count; i++) {
-        fputs(i ? between : "", file);
-        if (quote) {
-            print_doubled(file, value_of(&fields->items[i]), quote);
-        } else {
-            fputs(fields->items[i].name, file);
+    const cJSON *field;
+    const char *separator = "";
+    cJSON_ArrayForEach(field, row)
+    {
+        if (cJSON_IsArray(field)) {
+            continue;
         }
+        char *number = field->valuestring ? NULL : cJSON_PrintUnformatted(field);
+        const char *value = cJSON_IsNull(field) ? "0.000" : number ? number : field->valuestring;
+        fputs(separator, file);
+        if (quote) {
+            print_quoted(file, value, quote);
+        } else {
+            fputs(field->string, file);
+        }
+        separator = between;
+        cJSON_free(number);
     }
 }
 
-static void print_csv(FILE *file, const struct fields *fields, bool is_first)
+static void print_csv(FILE *file, const cJSON *row, bool is_first)
 {
     if (is_first) {
-        print_list(file, fields, ",", 0);
+        print_list(file, row, ",", 0);
         fputc('\n', file);
     }
-    print_list(file, fields, ",", '"');
+    print_list(file, row, ",", '"');
     fputc('\n', file);
 }
 
-static void print_sql(FILE *file, const struct fields *fields, bool is_first)
+static void print_sql(FILE *file, const cJSON *row, bool is_first)
 {
-    if (is_first) {
-        fputs("CREATE TABLE IF NOT EXISTS llama_bench (\n", file);
-        for (size_t i = 0; i < fields->count; i++) {
-            const struct field *field = &fields->items[i];
-            const bool is_real = strchr(field->number, '.') != NULL;
-            fprintf(file, "  %s %s%s\n", field->name,
-                    field->text ? "TEXT"
-                    : is_real   ? "REAL"
-                                : "INTEGER",
-                    i + 1 < fields->count ? "," : "");
+    const cJSON *field;
+    const char *separator = "CREATE TABLE IF NOT EXISTS llama_bench (\n";
+    cJSON_ArrayForEach(field, row)
+    {
+        const bool is_real = field->valuestring && strchr(field->valuestring, '.');
+        if (is_first && !cJSON_IsArray(field)) {
+            fprintf(file, "%s  %s %s", separator, field->string,
+                    cJSON_IsString(field)            ? "TEXT"
+                    : is_real || cJSON_IsNull(field) ? "REAL"
+                                                     : "INTEGER");
+            separator = ",\n";
         }
-        fputs(");\n\n", file);
     }
-    fputs("INSERT INTO llama_bench (", file);
-    print_list(file, fields, ", ", 0);
+    fputs(is_first ? "\n);\n\nINSERT INTO llama_bench (" : "INSERT INTO llama_bench (", file);
+    print_list(file, row, ", ", 0);
     fputs(") VALUES (", file);
-    print_list(file, fields, ", ", '\'');
+    print_list(file, row, ", ", '\'');
     fputs(");\n", file);
 }
 
-static void print_samples(FILE *file, const struct cli_bench_result *result, const char *between)
+static void print_json(FILE *file, const cJSON *row, const char *between)
 {
-    fprintf(file, ",%s\"samples_ns\": [", between);
-    for (size_t i = 0; i < result->n_run; i++) {
-        fprintf(file, "%s%" PRIu64, i ? ", " : "", result->ns[i]);
+    const cJSON *field;
+    cJSON_ArrayForEach(field, row)
+    {
+        char *value = cJSON_PrintUnformatted(field);
+        fprintf(file, "%s%s\"%s\": %s", field == row->child ? "" : ",",
+                field == row->child ? "" : between, field->string, value ? value : "null");
+        cJSON_free(value);
     }
-    fprintf(file, "],%s\"samples_ts\": [", between);
-    for (size_t i = 0; i < result->n_run; i++) {
-        fprintf(file, "%s%f", i ? ", " : "", cli_bench_rate(result, i));
-    }
-    fputc(']', file);
 }
 
-static void print_json(FILE *file, const struct cli_bench_result *result,
-                       const struct fields *fields, size_t n_llama, const char *between)
+static void print_fields(const struct cli_bench_printer *printer,
+                         const struct cli_bench_result *result)
 {
-    for (size_t i = 0; i < fields->count; i++) {
-        const struct field *field = &fields->items[i];
-        if (i == n_llama) {
-            print_samples(file, result, between);
-        }
-        fprintf(file, "%s%s\"%s\": ", i ? "," : "", i ? between : "", field->name);
-        if (field->text) {
-            cli_json_write(file, cJSON_CreateString(field->text));
-        } else {
-            fputs(field->is_unknown ? "null" : field->number, file);
-        }
+    FILE *file = printer->file;
+    cJSON *row = make_row();
+    fill_llama(row, result);
+    add_samples(row, result);
+    add_own(row, result);
+    if (printer->format == CLI_BENCH_JSON) {
+        fputs(printer->n_row ? ",\n  {\n    " : "  {\n    ", file);
+        print_json(file, row, "\n    ");
+        fputs("\n  }", file);
+    } else if (printer->format == CLI_BENCH_JSONL) {
+        fputc('{', file);
+        print_json(file, row, " ");
+        fputs("}\n", file);
+    } else if (printer->format == CLI_BENCH_CSV) {
+        print_csv(file, row, printer->n_row == 0);
+    } else {
+        print_sql(file, row, printer->n_row == 0);
     }
+    cJSON_Delete(row);
 }
 
 //-- md --------------------------------------------------------------------------------------------
 
-#define MAX_COLUMNS 20
+enum line { NAMES, RULE, VALUES };
 
-struct column {
-    const char *name;
-    int width;
-    bool is_left;
-    char text[160];
-};
-
-struct columns {
-    struct column items[MAX_COLUMNS];
-    size_t count;
-};
-
-__attribute__((format(printf, 5, 6))) static void add_column(struct columns *columns,
-                                                             const char *name, int width,
-                                                             bool is_left, const char *format, ...)
+static void print_padded(FILE *file, const char *text, int width, bool is_left)
 {
-    struct column *column = &columns->items[columns->count++];
-    va_list args;
-    *column = (struct column){.name = name, .width = width, .is_left = is_left};
-    va_start(args, format);
-    vsnprintf(column->text, sizeof(column->text), format, args);
-    va_end(args);
+    int pad = width;
+    for (const char *c = text; *c; c++) {
+        pad -= ((unsigned char)*c & 0xC0) != 0x80; // characters of UTF-8
+    }
+    fprintf(file, " %*s%s%*s |", is_left || pad < 0 ? 0 : pad, "", text,
+            is_left && pad > 0 ? pad : 0, "");
 }
 
-static void add_llama_columns(struct columns *columns, const struct cli_bench_printer *printer,
+// Prints a column's part of a line; of a column that is aligned to the left width is negative.
+__attribute__((format(printf, 5, 6))) static void
+print_cell(FILE *file, enum line line, const char *name, int width, const char *format, ...)
+{
+    char text[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    const bool is_left = width < 0;
+    width = is_left ? -width : width;
+    if (line == RULE) {
+        memset(text, '-', (size_t)width);
+        fprintf(file, " %.*s%s |", width - !is_left, text, is_left ? "" : ":");
+    } else {
+        print_padded(file, line == NAMES ? name : text, width, is_left);
+    }
+}
+
+static void print_llama_cells(const struct cli_bench_printer *printer, enum line line,
                               const struct cli_bench_result *result)
 {
+    FILE *file = printer->file;
     const double mib = (double)result->model->weight_size / (1 << 20);
     const double n_params = (double)result->model->n_params;
     const bool has_gib = mib >= 1024, has_billions = n_params >= 1e9;
     const struct cli_bench_figures figures = cli_bench_figures(result);
     char label[64];
     cli_bench_label(result, label, sizeof(label));
-    add_column(columns, "model", 30, true, "%s", result->model->description);
-    add_column(columns, "size", 10, false, "%.2f %s", has_gib ? mib / 1024 : mib,
+    print_cell(file, line, "model", -30, "%s", result->model->description);
+    print_cell(file, line, "size", 10, "%.2f %s", has_gib ? mib / 1024 : mib,
                has_gib ? "GiB" : "MiB");
-    add_column(columns, "params", 10, false, "%.2f %s", n_params / (has_billions ? 1e9 : 1e6),
+    print_cell(file, line, "params", 10, "%.2f %s", n_params / (has_billions ? 1e9 : 1e6),
                has_billions ? "B" : "M");
-    add_column(columns, "backend", 10, true, "GLES");
-    add_column(columns, "ngl", 3, false, "99");
+    print_cell(file, line, "backend", -10, "GLES");
+    print_cell(file, line, "ngl", 3, "99");
     if (printer->has_ubatch) {
-        add_column(columns, "n_ubatch", 8, false, "%u", result->n_ubatch);
+        print_cell(file, line, "n_ubatch", 8, "%u", result->n_ubatch);
     }
     if (printer->has_type_k) {
-        add_column(columns, "type_k", 6, false, "%s", result->type_k);
+        print_cell(file, line, "type_k", 6, "%s", result->type_k);
     }
     if (printer->has_type_v) {
-        add_column(columns, "type_v", 6, false, "%s", result->type_v);
+        print_cell(file, line, "type_v", 6, "%s", result->type_v);
     }
-    add_column(columns, "test", 15, false, "%s", label);
-    add_column(columns, "t/s", 20, false, "%.2f ± %.2f", figures.avg_ts, figures.stddev_ts);
+    print_cell(file, line, "test", 15, "%s", label);
+    print_cell(file, line, "t/s", 20, "%.2f ± %.2f", figures.avg_ts, figures.stddev_ts);
 }
 
-// Adds a figure; 0: none.
-static void add_figure_column(struct columns *columns, const char *name, int width, int n_digit,
-                              double value)
+// Prints a figure and its unit; blank if it is 0.
+static void print_figure(FILE *file, enum line line, const char *name, int width, int n_digit,
+                         double value, const char *unit)
 {
     if (value > 0) {
-        add_column(columns, name, width, false, "%.*f", n_digit, value);
+        print_cell(file, line, name, width, "%.*f%s", n_digit, value, unit);
     } else {
-        add_column(columns, name, width, false, " ");
+        print_cell(file, line, name, width, " ");
     }
 }
 
-static void add_own_columns(struct columns *columns, const struct cli_bench_result *result)
+static void print_own_cells(FILE *file, enum line line, const struct cli_bench_result *result)
 {
     const struct cli_bench_figures figures = cli_bench_figures(result);
-    const double mib = (double)result->weight_bytes / (1 << 20);
-    add_figure_column(columns, "MiB/token", 9, 1, figures.weight_rate > 0 ? mib : 0);
-    add_figure_column(columns, "GB/s", 8, 2, figures.weight_rate);
-    if (figures.memory_share > 0) {
-        add_column(columns, "of max", 6, false, "%.0f %%", 100 * figures.memory_share);
-    } else {
-        add_column(columns, "of max", 6, false, " ");
-    }
-    add_column(columns, "TTFT ms", 9, false, "%.1f", result->ttft_ms);
-    add_column(columns, "peak MiB", 8, false, "%.1f", (double)result->peak_memory / (1 << 20));
-    add_column(columns, "dispatch", 10, true, "%s",
+    const double rate = figures.weight_rate, mib = 1 << 20;
+    print_figure(file, line, "MiB/token", 9, 1, rate > 0 ? (double)result->weight_bytes / mib : 0,
+                 "");
+    print_figure(file, line, "GB/s", 8, 2, rate, "");
+    print_figure(file, line, "of max", 6, 0, 100 * figures.memory_share, " %");
+    print_cell(file, line, "TTFT ms", 9, "%.1f", result->ttft_ms);
+    print_cell(file, line, "peak MiB", 8, "%.1f", (double)result->peak_memory / mib);
+    print_cell(file, line, "dispatch", -10, "%s",
                result->n_gen > 0 ? glinfer_dispatch_name(result->dispatch) : " ");
-    add_column(columns, "device", 24, true, "%s", result->device->renderer);
-}
-
-// Counts the characters of UTF-8.
-static int count_characters(const char *text)
-{
-    int n = 0;
-    for (; *text; text++) {
-        n += ((unsigned char)*text & 0xC0) != 0x80;
-    }
-    return n;
-}
-
-static void print_cell(FILE *file, const char *text, int width, bool is_left)
-{
-    const int pad = width - count_characters(text);
-    fprintf(file, " %*s%s%*s |", is_left || pad < 0 ? 0 : pad, "", text,
-            is_left && pad > 0 ? pad : 0, "");
-}
-
-static void print_md_header(FILE *file, const struct columns *columns)
-{
-    fputc('|', file);
-    for (size_t i = 0; i < columns->count; i++) {
-        print_cell(file, columns->items[i].name, columns->items[i].width,
-                   columns->items[i].is_left);
-    }
-    fputs("\n|", file);
-    for (size_t i = 0; i < columns->count; i++) {
-        fputc(' ', file);
-        for (int j = 0; j < columns->items[i].width - !columns->items[i].is_left; j++) {
-            fputc('-', file);
-        }
-        fputs(columns->items[i].is_left ? " |" : ": |", file);
-    }
-    fputc('\n', file);
+    print_cell(file, line, "device", -24, "%s", result->device->renderer);
 }
 
 static void print_md(struct cli_bench_printer *printer, const struct cli_bench_result *result)
 {
-    struct columns columns = {.count = 0};
-    add_llama_columns(&columns, printer, result);
-    add_own_columns(&columns, result);
-    if (printer->n_row == 0) {
-        print_md_header(printer->file, &columns);
+    for (enum line line = printer->n_row == 0 ? NAMES : VALUES; line <= VALUES; line++) {
+        fputc('|', printer->file);
+        print_llama_cells(printer, line, result);
+        print_own_cells(printer->file, line, result);
+        fputc('\n', printer->file);
     }
-    fputc('|', printer->file);
-    for (size_t i = 0; i < columns.count; i++) {
-        const struct column *column = &columns.items[i];
-        print_cell(printer->file, column->text, column->width, column->is_left);
-    }
-    fputc('\n', printer->file);
     if (result->n_prompt == 0) {
         printer->memory_rate = result->memory_rate;
     }
@@ -382,32 +354,6 @@ void cli_bench_begin(struct cli_bench_printer *printer)
 {
     if (printer->format == CLI_BENCH_JSON) {
         fputs("[\n", printer->file);
-    }
-}
-
-static void print_fields(struct cli_bench_printer *printer, const struct cli_bench_result *result)
-{
-    struct fields fields = {.count = 0};
-    char cpu[128];
-    FILE *file = printer->file;
-    read_cpu_name(cpu, sizeof(cpu));
-    add_origin(&fields, result, cpu);
-    add_settings(&fields, result);
-    add_measurements(&fields, result);
-    const size_t n_llama = fields.count;
-    add_own(&fields, result);
-    if (printer->format == CLI_BENCH_JSON) {
-        fputs(printer->n_row ? ",\n  {\n    " : "  {\n    ", file);
-        print_json(file, result, &fields, n_llama, "\n    ");
-        fputs("\n  }", file);
-    } else if (printer->format == CLI_BENCH_JSONL) {
-        fputc('{', file);
-        print_json(file, result, &fields, n_llama, " ");
-        fputs("}\n", file);
-    } else if (printer->format == CLI_BENCH_CSV) {
-        print_csv(file, &fields, printer->n_row == 0);
-    } else {
-        print_sql(file, &fields, printer->n_row == 0);
     }
 }
 

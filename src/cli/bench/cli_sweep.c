@@ -28,7 +28,7 @@ static void find_series(struct sweep *sweep)
     }
 }
 
-// Rates begin at zero, so that heights compare; lengths double from point to point as a rule.
+// Fits the axes: rates begin at zero, so that heights compare; lengths mostly double from point to point.
 static void fit_axes(struct sweep *sweep)
 {
     struct cli_axis *x = &sweep->chart.x, *y = &sweep->chart.y;
@@ -49,27 +49,7 @@ static void fit_axes(struct sweep *sweep)
     cli_axis_fit(y);
 }
 
-// Where the spread of a point ends; y grows downwards.
-struct spread {
-    double low, high;
-};
-
-static struct spread spread_of(const struct cli_chart *chart, const struct cli_sweep_point *point)
-{
-    return (struct spread){cli_chart_y(chart, fmax(point->rate - point->stddev, 0)),
-                           cli_chart_y(chart, point->rate + point->stddev)};
-}
-
-static void print_spread(const struct cli_chart *chart, double x, struct spread spread,
-                         const char *colour)
-{
-    fprintf(chart->file,
-            "<path d=\"M%.1f %.1f V%.1f M%.1f %.1f h10 M%.1f %.1f h10\" stroke=\"%s\" "
-            "stroke-opacity=\"0.6\"/>\n",
-            x, spread.low, spread.high, x - 5, spread.low, x - 5, spread.high, colour);
-}
-
-// The last point of the series; NULL if there is none.
+// Prints the line of a series; returns its last point, NULL if there is none.
 static const struct cli_sweep_point *print_line(const struct sweep *sweep, size_t series)
 {
     const struct cli_chart *chart = &sweep->chart;
@@ -88,34 +68,37 @@ static const struct cli_sweep_point *print_line(const struct sweep *sweep, size_
     return last;
 }
 
-static void print_points(const struct sweep *sweep, size_t series)
+static void print_point(const struct sweep *sweep, size_t series,
+                        const struct cli_sweep_point *point)
 {
     const struct cli_chart *chart = &sweep->chart;
-    for (size_t i = 0; i < sweep->n; i++) {
-        const struct cli_sweep_point *point = &sweep->points[i];
-        if (strcmp(point->series, sweep->series[series]) == 0) {
-            const double x = cli_chart_x(chart, point->n_prompt);
-            const double y = cli_chart_y(chart, point->rate);
-            const struct spread spread = spread_of(chart, point);
-            print_spread(chart, x, spread, cli_chart_colour(series));
-            fprintf(chart->file,
-                    "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\" stroke=\"#fff\" "
-                    "stroke-width=\"1.5\"/>\n",
-                    x, y, cli_chart_colour(series));
-            const double above = fmin(y - 8, spread.high), below = fmax(y + 8, spread.low);
-            cli_chart_text(chart, x, series % 2 ? below + 14 : above - 5,
-                           "text-anchor=\"middle\" font-size=\"11\" fill=\"#444\" stroke=\"#fff\" "
-                           "stroke-width=\"3\" paint-order=\"stroke\"",
-                           "%.*f", point->rate < 100, point->rate);
-        }
-    }
+    const char *colour = cli_chart_colour(series);
+    const double x = cli_chart_x(chart, point->n_prompt), y = cli_chart_y(chart, point->rate);
+    // The ends of the spread; y grows downwards.
+    const double low = cli_chart_y(chart, fmax(point->rate - point->stddev, 0));
+    const double high = cli_chart_y(chart, point->rate + point->stddev);
+    fprintf(chart->file,
+            "<path d=\"M%.1f %.1f V%.1f M%.1f %.1f h10 M%.1f %.1f h10\" stroke=\"%s\" "
+            "stroke-opacity=\"0.6\"/>\n"
+            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\" stroke=\"#fff\" "
+            "stroke-width=\"1.5\"/>\n",
+            x, low, high, x - 5, low, x - 5, high, colour, x, y, colour);
+    const double above = fmin(y - 8, high), below = fmax(y + 8, low);
+    cli_chart_text(chart, x, series % 2 ? below + 14 : above - 5,
+                   "text-anchor=\"middle\" font-size=\"11\" fill=\"#444\" stroke=\"#fff\" "
+                   "stroke-width=\"3\" paint-order=\"stroke\"",
+                   "%.*f", point->rate < 100, point->rate);
 }
 
 static void print_series(const struct sweep *sweep, size_t series)
 {
     char attributes[64];
     const struct cli_sweep_point *last = print_line(sweep, series);
-    print_points(sweep, series);
+    for (size_t i = 0; i < sweep->n; i++) {
+        if (strcmp(sweep->points[i].series, sweep->series[series]) == 0) {
+            print_point(sweep, series, &sweep->points[i]);
+        }
+    }
     snprintf(attributes, sizeof(attributes), "font-size=\"13\" fill=\"%s\"",
              cli_chart_colour(series));
     if (last) {

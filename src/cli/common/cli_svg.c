@@ -2,10 +2,11 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 //-- axes ------------------------------------------------------------------------------------------
 
-// The nearest of 1, 2, 5 times a power of ten that is not above value, or not below it.
+// Returns the nearest of 1, 2, 5 times a power of ten that is not above value, or not below it.
 static double round_125(double value, bool is_up)
 {
     static const double steps[] = {1, 2, 5, 10};
@@ -36,7 +37,7 @@ void cli_axis_fit(struct cli_axis *axis)
     }
 }
 
-static double place(const struct cli_axis *axis, double value)
+static double fraction(const struct cli_axis *axis, double value)
 {
     if (axis->is_log) {
         return log(value / axis->low) / log(axis->high / axis->low);
@@ -46,33 +47,25 @@ static double place(const struct cli_axis *axis, double value)
 
 double cli_chart_x(const struct cli_chart *chart, double value)
 {
-    return CLI_CHART_LEFT + place(&chart->x, value) * (CLI_CHART_RIGHT - CLI_CHART_LEFT);
+    return CLI_CHART_LEFT + fraction(&chart->x, value) * (CLI_CHART_RIGHT - CLI_CHART_LEFT);
 }
 
 double cli_chart_y(const struct cli_chart *chart, double value)
 {
-    return CLI_CHART_BOTTOM - place(&chart->y, value) * (CLI_CHART_BOTTOM - CLI_CHART_TOP);
+    return CLI_CHART_BOTTOM - fraction(&chart->y, value) * (CLI_CHART_BOTTOM - CLI_CHART_TOP);
 }
 
 //-- text ------------------------------------------------------------------------------------------
 
 static void print_escaped(FILE *file, const char *text)
 {
+    static const char special[] = "&<>\"";
+    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
     for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        case '"':
-            fputs("&quot;", file);
-            break;
-        default:
+        const char *found = strchr(special, *text);
+        if (found) {
+            fputs(names[found - special], file);
+        } else {
             fputc((unsigned char)*text < 0x20 ? ' ' : *text, file);
         }
     }
@@ -111,16 +104,15 @@ static void print_tick(const struct cli_chart *chart, bool is_x, double value, b
         fprintf(chart->file, "<path d=\"M%d %.1f H%d\" stroke=\"%s\"/>\n", CLI_CHART_LEFT, at,
                 CLI_CHART_RIGHT, stroke);
     }
-    if (has_label && is_x) {
-        cli_chart_text(chart, at, CLI_CHART_BOTTOM + 20, "text-anchor=\"middle\" fill=\"#555\"",
-                       "%.6g", value);
-    } else if (has_label) {
-        cli_chart_text(chart, CLI_CHART_LEFT - 8, at + 4, "text-anchor=\"end\" fill=\"#555\"",
+    if (has_label) {
+        cli_chart_text(chart, is_x ? at : CLI_CHART_LEFT - 8, is_x ? CLI_CHART_BOTTOM + 20 : at + 4,
+                       is_x ? "text-anchor=\"middle\" fill=\"#555\""
+                            : "text-anchor=\"end\" fill=\"#555\"",
                        "%.6g", value);
     }
 }
 
-// Few decades have labels at 1, 2 and 5, many at 1.
+// Prints labels at 1, 2 and 5 of few decades, at 1 of many.
 static void print_log_ticks(const struct cli_chart *chart, bool is_x, const struct cli_axis *axis)
 {
     const bool is_short = axis->high / axis->low < 2000;
@@ -152,8 +144,6 @@ static void print_ticks(const struct cli_chart *chart, bool is_x)
 
 void cli_chart_begin(const struct cli_chart *chart)
 {
-    char attributes[128];
-    const int middle = (CLI_CHART_TOP + CLI_CHART_BOTTOM) / 2;
     fprintf(chart->file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
             "height=\"%d\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" "
@@ -170,11 +160,11 @@ void cli_chart_begin(const struct cli_chart *chart)
             CLI_CHART_TOP, CLI_CHART_BOTTOM, CLI_CHART_RIGHT);
     cli_chart_text(chart, (CLI_CHART_LEFT + CLI_CHART_RIGHT) / 2.0, CLI_CHART_BOTTOM + 46,
                    "text-anchor=\"middle\" font-size=\"13\" fill=\"#333\"", "%s", chart->x.title);
-    snprintf(attributes, sizeof(attributes),
-             "text-anchor=\"middle\" font-size=\"13\" fill=\"#333\" "
-             "transform=\"rotate(-90 24 %d)\"",
-             middle);
-    cli_chart_text(chart, 24, middle, attributes, "%s", chart->y.title);
+    // The text is turned about its own place, (24, 325).
+    cli_chart_text(chart, 24, (CLI_CHART_TOP + CLI_CHART_BOTTOM) / 2.0,
+                   "text-anchor=\"middle\" font-size=\"13\" fill=\"#333\" "
+                   "transform=\"rotate(-90 24 325)\"",
+                   "%s", chart->y.title);
 }
 
 void cli_chart_end(const struct cli_chart *chart)

@@ -33,16 +33,16 @@ enum {
 // has a length.
 void cli_axis_fit(struct cli_axis *axis);
 
-// Background, titles, grid and axes.
+// Prints background, titles, grid and axes.
 void cli_chart_begin(const struct cli_chart *chart);
 void cli_chart_end(const struct cli_chart *chart);
-// Pixels of a value, not clamped.
+// Returns the pixels of a value, not clamped.
 double cli_chart_x(const struct cli_chart *chart, double value);
 double cli_chart_y(const struct cli_chart *chart, double value);
-// A text at (x, y) with further attributes, such as "fill=\"#444\"".
+// Prints a text at (x, y) with further attributes, such as "fill=\"#444\"".
 void cli_chart_text(const struct cli_chart *chart, double x, double y, const char *attributes,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
-// A colour that is told from its neighbours by everybody; repeats after 8.
+// Returns a colour that everybody can tell from its neighbours; repeats after 8.
 const char *cli_chart_colour(size_t index);
 
 #endif

@@ -25,7 +25,7 @@ struct picture {
     double left_out[2];        // share of a stage's time that has no mark
 };
 
-// What reads next to nothing would only stretch the picture.
+// True if a kernel gets a mark; one that reads next to nothing would only stretch the picture.
 static bool is_shown(const struct picture *picture, const struct glinfer_profile_kernel *kernel,
                      double share)
 {
@@ -59,8 +59,7 @@ static void add_stage(struct picture *picture, size_t index)
 
 static double roof_at(const struct picture *picture, double intensity)
 {
-    const double by_memory = picture->memory * intensity;
-    return by_memory < picture->peak ? by_memory : picture->peak;
+    return fmin(picture->memory * intensity, picture->peak);
 }
 
 static void fit_axes(struct picture *picture)
@@ -86,11 +85,8 @@ static void print_roof(const struct picture *picture)
 {
     const struct cli_chart *chart = &picture->chart;
     const double ridge = picture->peak / picture->memory;
-    double low = chart->x.low, low_rate = picture->memory * low;
-    if (low_rate < chart->y.low) {
-        low_rate = chart->y.low;
-        low = low_rate / picture->memory;
-    }
+    const double low_rate = fmax(picture->memory * chart->x.low, chart->y.low);
+    const double low = low_rate / picture->memory;
     const double x0 = cli_chart_x(chart, low), y0 = cli_chart_y(chart, low_rate);
     const double x1 = cli_chart_x(chart, ridge), y1 = cli_chart_y(chart, picture->peak);
     fprintf(chart->file,
