@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// a, b, c and d in a row; NULL without memory.
+// Returns a, b, c and d joined; NULL without memory.
 static char *join(const char *a, const char *b, const char *c, const char *d)
 {
     const size_t size = strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1;
@@ -20,6 +20,14 @@ static char *join(const char *a, const char *b, const char *c, const char *d)
         snprintf(path, size, "%s%s%s%s", a, b, c, d);
     }
     return path;
+}
+
+// Frees without changing errno, which free may do.
+static void release(char *path)
+{
+    const int reason = errno;
+    free(path);
+    errno = reason;
 }
 
 char *gi_cache_folder(const char *dir, const char *part)
@@ -34,8 +42,8 @@ char *gi_cache_folder(const char *dir, const char *part)
     return home && *home ? join(home, "/.cache/glinfer/", part, "") : NULL;
 }
 
-// Creates a folder and those above it. path is changed and put back. The reason of a failure is that of
-// the topmost folder that could not be created, not that the next one has no parent.
+// Creates a folder and those above it; path is changed and restored. errno of a failure is that of the topmost
+// folder that could not be created.
 static bool make_folders(char *path)
 {
     int reason = 0;
@@ -44,7 +52,7 @@ static bool make_folders(char *path)
         int result = mkdir(path, 0700);
         *slash = '/';
         if (result == 0 || errno == EEXIST) {
-            reason = 0; // what is above may be closed to us and hold what is not
+            reason = 0; // a folder above may be closed and this one open
         } else if (reason == 0) {
             reason = errno;
         }
@@ -70,7 +78,7 @@ static bool write_stream(int fd, const struct gi_cache_piece *pieces, size_t n_p
     return (fclose(stream) == 0) && is_written;
 }
 
-// part is where the new file grows: its X become a name of its own.
+// Writes to a new file, whose name replaces the X of part, and renames it.
 static bool write_part(const char *path, char *part, const struct gi_cache_piece *pieces,
                        size_t n_pieces)
 {
@@ -95,11 +103,9 @@ bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_
     bool ok = path && part && folders;
     errno = ok ? 0 : ENOMEM;
     ok = ok && make_folders(folders) && write_part(path, part, pieces, n_pieces);
-    const int reason = errno;
-    free(path);
-    free(part);
-    free(folders);
-    errno = reason;
+    release(path);
+    release(part);
+    release(folders);
     return ok;
 }
 
@@ -109,9 +115,7 @@ bool gi_cache_check(const char *folder)
     errno = ENOMEM;
     const bool ok = folders && make_folders(folders) &&
                     faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
-    const int reason = errno;
-    free(folders);
-    errno = reason;
+    release(folders);
     return ok;
 }
 
@@ -151,7 +155,7 @@ char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_
     return data;
 }
 
-// Whether a path names the file that is open.
+// True if a path names the file that is open.
 static bool is_still(const char *path, int fd)
 {
     struct stat open_file, named;
@@ -161,8 +165,8 @@ static bool is_still(const char *path, int fd)
 
 enum { MAX_LOCKED = 16 };
 
-// A holder may remove the file: who had opened it before then has the lock of a file that nobody else finds, and has to
-// take that of the next one. A file system that names no file twice the same is believed in the end.
+// Opens and locks a file. If its holder removed it in the meantime the lock is of a file that nobody else finds, and
+// the next one is tried; MAX_LOCKED ends this where a file system gives a file no lasting identity.
 static int lock_path(const char *path)
 {
     for (int n_locked = 1;; n_locked++) {
@@ -188,10 +192,8 @@ int gi_cache_lock(const char *folder, const char *name)
     if (path && folders && make_folders(folders)) {
         fd = lock_path(path);
     }
-    const int reason = errno;
-    free(path);
-    free(folders);
-    errno = reason;
+    release(path);
+    release(folders);
     return fd;
 }
 
@@ -199,9 +201,8 @@ bool gi_cache_remove(const char *folder, const char *name)
 {
     char *path = join(folder, "/", name, "");
     const bool ok = path && (unlink(path) == 0 || errno == ENOENT);
-    const int reason = path ? errno : ENOMEM;
-    free(path);
-    errno = reason;
+    errno = path ? errno : ENOMEM;
+    release(path);
     return ok;
 }
 

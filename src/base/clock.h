@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// Nanoseconds since some fixed moment; never goes back.
+// Returns nanoseconds since some fixed moment; never goes back.
 uint64_t gi_clock_ns(void);
 
 #endif

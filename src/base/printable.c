@@ -8,7 +8,7 @@ static bool is_continuation(uint8_t byte)
     return (byte & 0xC0) == 0x80;
 }
 
-// Bytes of the character that starts with lead; 0 if none does.
+// Returns the bytes of the character that starts with lead; 0 if none does.
 static size_t character_size(uint8_t lead)
 {
     if (lead < 0x80) {
@@ -40,7 +40,7 @@ static bool is_second_byte(uint8_t lead, uint8_t byte)
     }
 }
 
-// Number of bytes at s, of size, that agree with a character of n bytes.
+// Returns the number of bytes at s, of size, that agree with a character of n bytes.
 static size_t matching_bytes(const uint8_t *s, size_t size, size_t n)
 {
     size_t i = 1;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// The smallest multiple of step that is at least n; step is not 0.
+// Returns the smallest multiple of step that is at least n; step is not 0.
 static inline uint64_t gi_round_up(uint64_t n, uint64_t step)
 {
     return (n + step - 1) / step * step;

@@ -15,12 +15,12 @@ struct gi_thread_pool {
     gi_thread_pool_fn fn;
     void *user;
     uint32_t n_items;
-    _Atomic uint32_t next; // item that nobody took yet
+    _Atomic uint32_t next; // first item that no thread has taken
     // Guarded by the mutex:
     pthread_mutex_t mutex;
     pthread_cond_t has_job, has_ended;
     uint32_t n_jobs; // begun so far
-    uint32_t n_busy; // threads that have not left the last one
+    uint32_t n_busy; // threads that still work on the last one
     bool is_over;
 };
 

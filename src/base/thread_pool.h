@@ -1,5 +1,5 @@
-// A few threads that share the items of one job at a time, and the caller's thread with them when it waits. For work on
-// the CPU alone: GL belongs to the caller. Signals are not delivered to them.
+// A few threads that share the items of one job at a time with the caller, for work on the CPU alone: GL belongs to the
+// caller. They take no signals.
 #ifndef GI_BASE_THREAD_POOL_H
 #define GI_BASE_THREAD_POOL_H
 
@@ -10,16 +10,16 @@ struct gi_thread_pool;
 // Called with every item once, by any thread, in no order.
 typedef void (*gi_thread_pool_fn)(void *user, uint32_t item);
 
-// At most n_threads beside the caller's; 0: one less than there are processors, at most 7. Threads that cannot be
-// had are done without, down to none. NULL if there is no memory.
+// Starts n_threads beside the caller's, 0: one less than there are processors, at most 7, or fewer if the system has no
+// more. NULL without memory.
 struct gi_thread_pool *gi_thread_pool_create(uint32_t n_threads);
 // Accepts NULL. No job is under way.
 void gi_thread_pool_destroy(struct gi_thread_pool *pool);
 
-// Begins a job and returns at once; user lives until it has ended. The last one has ended.
+// Begins a job and returns at once; user lives until it has ended. No job is under way.
 void gi_thread_pool_begin(struct gi_thread_pool *pool, gi_thread_pool_fn fn, void *user,
                           uint32_t n_items);
-// Takes part in it and returns when it is done. Without a job: returns.
+// Takes part in the job, if there is one, and returns when it is done.
 void gi_thread_pool_end(struct gi_thread_pool *pool);
 
 #endif

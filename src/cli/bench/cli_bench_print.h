@@ -1,4 +1,4 @@
-// The output formats of `glinfer bench`: llama-bench's columns in its order, ours behind them.
+// The output formats of `glinfer bench`: llama-bench's columns in its order, then ours.
 #ifndef CLI_BENCH_PRINT_H
 #define CLI_BENCH_PRINT_H
 

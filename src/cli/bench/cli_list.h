@@ -20,8 +20,7 @@ struct cli_pairs {
     size_t count;
 };
 
-// Both append what text says to the list (field) and are parse functions of struct cli_flag: on
-// failure why says what is expected. Numbers are 0 to 2^24.
+// Parse functions of struct cli_flag: append the numbers, 0 to 2^24, to the list (field).
 bool cli_list_parse(const char *text, void *field, char *why, size_t size);
 bool cli_pairs_parse(const char *text, void *field, char *why, size_t size);
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-// The two-sided 95 % quantile of Student's t.
+// Returns the two-sided 95 % quantile of Student's t.
 static double student_95(double freedom)
 {
     static const double few[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
@@ -12,7 +12,7 @@ static double student_95(double freedom)
     return 1.960 + 2.45 / freedom; // within 0.03 of the table
 }
 
-// B. L. Welch, "The generalization of Student's problem when several different population variances
+// Welch's test: B. L. Welch, "The generalization of Student's problem when several different population variances
 // are involved", Biometrika 34, 1947.
 enum cli_verdict cli_noise_judge(const struct cli_sample *before, const struct cli_sample *now,
                                  double *noise)

@@ -1,4 +1,4 @@
-// Two measurements with their spread: is the one really more than the other?
+// Compares two measurements with their spread: a difference, or noise.
 #ifndef CLI_NOISE_H
 #define CLI_NOISE_H
 
@@ -16,7 +16,7 @@ enum cli_verdict {
     CLI_VERDICT_UNKNOWN, // fewer than CLI_NOISE_RUNS of either
 };
 
-// The spread of fewer is chance itself.
+// Runs that the spread needs.
 #define CLI_NOISE_RUNS 3
 
 // Welch's t-test at 95 %: sets *noise to the difference that chance explains.

@@ -95,7 +95,7 @@ const char *cli_nearest(const char *word, const char *const *words, size_t count
     size_t least = 3;
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, words[i]);
-        // A word that is mostly different is no misspelling.
+        // Words that differ in most letters are no misspellings.
         if (distance < least && 2 * distance <= strlen(word) + 1 && strlen(word) > 2) {
             least = distance;
             nearest = words[i];

@@ -34,13 +34,13 @@ const char cli_environment[] =
 
 enum { MAX_KNOWN = 32, NAME_SIZE = 48 };
 
-// The part of a text that is a name.
+// Returns the size of the name that a text begins with.
 static size_t name_size(const char *text)
 {
     return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-// The names in the help, one behind a prefix each; a variable may have two entries there, one below the other.
+// Lists the variables of the help, which may have two entries for one, one below the other.
 static size_t list_known(char names[MAX_KNOWN][NAME_SIZE])
 {
     size_t n = 0;
@@ -52,7 +52,7 @@ static size_t list_known(char names[MAX_KNOWN][NAME_SIZE])
     return n;
 }
 
-// Of tests and tools, which run the command.
+// True for the variables of tests and tools, which run the command.
 static bool is_foreign(const char *name)
 {
     const char *rest = name + strlen(PREFIX);

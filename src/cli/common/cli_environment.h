@@ -1,11 +1,12 @@
-// The variables that commands read: what the help says of them, and a word on those that nothing reads.
+// The environment variables that commands read: their help, and warnings of unknown ones.
 #ifndef CLI_ENVIRONMENT_H
 #define CLI_ENVIRONMENT_H
 
-// The help's lines. What it names is all that is known: a test compares it with README.md and with what the code reads.
+// The lines of the help. The variables that it names are all that are known: a test compares them with the man page and
+// with those that the code reads.
 extern const char cli_environment[];
 
-// Warns on stderr of every variable GLINFER_... that is none of these, as a misspelt one is.
+// Warns on stderr of every variable GLINFER_... that is none of these, such as a misspelt one.
 void cli_check_environment(void);
 
 #endif

@@ -26,9 +26,9 @@ bool cli_end(int status);
 // Returns the exit status: DONE, or the one that was noted last, FAILED if none was.
 int cli_exit_status(bool is_done);
 
-// What is read may be endless, and there are systems that grant memory until they kill.
+// The limit of what is read: it may be endless, and some systems grant memory until they kill.
 #define CLI_MAX_BYTES (256 << 20)
-// True, with the failure printed, if bytes, of which name is told, are more than CLI_MAX_BYTES.
+// True, with the failure of `name` printed, if there are CLI_MAX_BYTES or more.
 bool cli_is_too_long(const struct cli_bytes *bytes, const char *name);
 // Reads a file, or standard input with path NULL. Prints what failed; false then.
 bool cli_read_all(const char *path, struct cli_bytes *bytes);
@@ -49,7 +49,7 @@ bool cli_check_written(FILE *file, const char *path);
 // second one kills. SIGPIPE becomes a failed write.
 void cli_catch_signals(void);
 bool cli_is_interrupted(void);
-// From now on no SIGINT kills: each is only noted, until it is forgotten.
+// Has each SIGINT from now on only noted, until it is forgotten; none kills.
 void cli_catch_interrupts(void);
 void cli_forget_interrupt(void);
 // Sets the session that SIGINT cancels; NULL: none.

@@ -1,4 +1,4 @@
-// What `glinfer profile` measured, kept for its outputs: a table, JSON, a trace, a roofline.
+// Keeps what `glinfer profile` measured for its outputs: a table, JSON, a trace, a roofline.
 #ifndef CLI_PROFILE_DATA_H
 #define CLI_PROFILE_DATA_H
 
