@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// CUDA's driver API as its reference describes it: results are 0 or an error's number.
+// Constants of CUDA's driver API. Its functions return 0 or an error's number.
 enum {
     CU_SUCCESS = 0,
     CU_ERROR_OUT_OF_MEMORY = 2,

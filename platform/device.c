@@ -1,5 +1,6 @@
-// An EGL device by its number in eglQueryDevicesEXT: the way to NVIDIA's driver, which needs neither
-// a display server nor access to a render node. Mesa lists a device for its software renderers, too.
+// An EGL device by its number in eglQueryDevicesEXT: the way to NVIDIA's driver, which needs
+// neither a display server nor access to a render node. Mesa lists a device for its software
+// renderers, too.
 #include "platform/egl_util.h"
 
 #include <errno.h>

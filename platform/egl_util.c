@@ -69,7 +69,7 @@ bool gi_egl_require(const char *name, const char *other, struct glinfer_error *e
 
 //-- display -----------------------------------------------------------------------------------
 
-// libEGL's own version; one that does not tell it is older than 1.5.
+// True if libEGL is 1.5 or newer; one that does not tell its version is older.
 static bool is_client_1_5(void)
 {
     const char *version = eglQueryString(EGL_NO_DISPLAY, EGL_VERSION);
@@ -80,7 +80,7 @@ static bool is_client_1_5(void)
     return strncmp(version, "1.", 2) != 0 || version[2] >= '5';
 }
 
-// The two entry points differ in the width of an attribute.
+// Gets a display by one of two entry points, which differ in the width of an attribute.
 static EGLDisplay get_display(EGLenum platform, void *native, bool is_tracked)
 {
     if (is_client_1_5()) {
@@ -165,7 +165,7 @@ static EGLContext try_context(const struct context_request *request, EGLint majo
 {
     EGLint attribs[MAX_ATTRIBS];
     size_t n = 0;
-    // Of the same value as EGL_CONTEXT_CLIENT_VERSION, which needs no extension.
+    // EGL_CONTEXT_CLIENT_VERSION has the same value and needs no extension.
     add_attrib(attribs, &n, EGL_CONTEXT_MAJOR_VERSION, major);
     if (request->has_versions) {
         add_attrib(attribs, &n, EGL_CONTEXT_MINOR_VERSION, minor);
@@ -211,7 +211,7 @@ static bool prepare_request(struct context_request *request, const struct gi_egl
     return true;
 }
 
-// The features worth asking for: wanted and known to the display.
+// Returns the features worth asking for: wanted and known to the display.
 static struct gi_egl_context_features known_features(const struct context_request *request,
                                                      const struct gi_egl_context_features *wanted)
 {
@@ -224,7 +224,8 @@ static struct gi_egl_context_features known_features(const struct context_reques
     };
 }
 
-// 3.2 and 3.1 with all features, then with fewer: the priority, which a user asked for, goes last.
+// Tries 3.2 and 3.1 with all features, then with fewer: the priority, which a user asked for, goes
+// last.
 static EGLContext try_features(const struct context_request *request,
                                const struct gi_egl_context_features *known,
                                struct gi_egl_context_features *got)
@@ -262,7 +263,7 @@ EGLContext gi_egl_context_create(const struct gi_egl_display *display,
     const struct gi_egl_context_features known = known_features(&request, wanted);
     EGLContext context = try_features(&request, &known, got);
     EGLint code = eglGetError();
-    // Old versions only so that the refusal can name them.
+    // Old versions are for the refusal, which names them.
     for (EGLint major = 3; context == EGL_NO_CONTEXT && major >= 2; major--) {
         *got = (struct gi_egl_context_features){0};
         context = try_context(&request, major, 0, got);

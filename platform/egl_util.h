@@ -1,6 +1,7 @@
-// What the files of this folder share: a display of EGL with what it stands on, the context on it,
+// Shared by the files of this folder: a display of EGL with what it stands on, the context on it,
 // extension lookup and the names of EGL's errors, and the interface that a backend implements.
-// Private to platform/. A refusal is a sentence in NO_DEVICE that does not repeat the device's name.
+// Private to platform/. A refusal is a sentence in NO_DEVICE that does not repeat the device's
+// name.
 #ifndef GI_PLATFORM_EGL_UTIL_H
 #define GI_PLATFORM_EGL_UTIL_H
 
@@ -16,13 +17,13 @@
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 
-// Whether a list separated by spaces holds the whole word; false for a NULL list.
+// True if a list separated by spaces holds the whole word; false for a NULL list.
 bool gi_egl_has(const char *list, const char *name);
-// "EGL_BAD_MATCH"; "an unknown EGL error" for any other number.
+// Returns "EGL_BAD_MATCH" and the like; "an unknown EGL error" for any other number.
 const char *gi_egl_error_name(EGLint code);
-// The extensions of libEGL itself, those that stand before any display; never NULL.
+// Returns the extensions of libEGL itself, which need no display; never NULL.
 const char *gi_egl_client_extensions(void);
-// Whether libEGL lists one of two client extensions (other may be NULL). Fails with NO_DEVICE.
+// Checks that libEGL lists one of two client extensions (other may be NULL). Fails with NO_DEVICE.
 bool gi_egl_require(const char *name, const char *other, struct glinfer_error *err);
 
 //-- display -----------------------------------------------------------------------------------

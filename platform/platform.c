@@ -21,7 +21,7 @@ struct gi_platform {
     struct gi_platform_info info;
 };
 
-// In the order in which they are tried.
+// The backends, in the order in which they are tried.
 static const struct gi_backend *const backends[] = {
     &gi_backend_gbm,
     &gi_backend_device,
@@ -43,7 +43,7 @@ static void save_current(struct gi_platform_saved *saved)
     };
 }
 
-// A saved context that cannot be made current again, destroyed meanwhile, leaves nothing current.
+// Leaves nothing current if the saved context cannot be made current again.
 static void restore_current(EGLDisplay ours, const struct gi_platform_saved *saved)
 {
     if (saved->context == EGL_NO_CONTEXT ||
@@ -110,7 +110,7 @@ static void copy_string(char *out, size_t size, GLenum name)
     snprintf(out, size, "%s", text != NULL ? text : "");
 }
 
-// Also where a hardware driver's name stands around it, as in "zink (llvmpipe)" or "virgl (LLVMPIPE)".
+// True too if a hardware driver's name stands around it: "zink (llvmpipe)", "virgl (LLVMPIPE)".
 static bool is_software_renderer(const char *renderer)
 {
     static const char *const names[] = {
@@ -130,7 +130,7 @@ static bool is_software_renderer(const char *renderer)
     return false;
 }
 
-// A driver may take the attribute and still not report resets.
+// True if resets are reported: a driver may take the attribute and still not do so.
 static bool reports_resets(const struct gi_platform_info *info)
 {
     const char *extensions = (const char *)glGetString(GL_EXTENSIONS);
@@ -143,7 +143,7 @@ static bool reports_resets(const struct gi_platform_info *info)
     return glGetError() == GL_NO_ERROR && strategy == GL_LOSE_CONTEXT_ON_RESET;
 }
 
-// Whether the current context, which reports resets, reports one.
+// True if the current context, which reports resets, reports one.
 static bool has_reset(void)
 {
     const char *extensions = (const char *)glGetString(GL_EXTENSIONS);
@@ -193,7 +193,7 @@ static bool read_info(struct gi_platform *platform, const struct gi_egl_context_
 
 //-- one candidate -----------------------------------------------------------------------------
 
-// Makes a context with the wanted features and reads what it is.
+// Makes a context with the wanted features and describes it.
 static bool create_context(struct gi_platform *platform,
                            const struct gi_egl_context_features *wanted, struct glinfer_error *err)
 {
@@ -214,8 +214,8 @@ static bool create_context(struct gi_platform *platform,
     return is_good;
 }
 
-// A context that reports a reset before it was given any work is not to be believed, and after the
-// report it does nothing any more: another one, which reports none, takes its place.
+// Replaces a context that reports a reset before it was given any work, and then does nothing any
+// more, by one that reports none.
 static bool create_sound_context(struct gi_platform *platform,
                                  const struct gi_platform_params *params, struct glinfer_error *err)
 {
@@ -355,8 +355,8 @@ static void judge_backend(struct choice *choice, const struct gi_backend *backen
     }
 }
 
-// Surfaceless finds no more GPUs than the device platform, which falls back on the same software
-// renderer, so after that it is left out: a second display costs time, and with virgl's test server,
+// Tries backends until one has hardware. Leaves surfaceless out behind a software renderer of the
+// device platform, which would be the same: a second display costs time, and virgl's test server,
 // which serves one client, would wait for ever.
 static void judge_all(struct choice *choice)
 {
@@ -381,7 +381,7 @@ static struct gi_platform *settle_choice(struct choice *choice, struct glinfer_e
     return choice->software;
 }
 
-// The backend that a device name begins with; NULL if there is none.
+// Returns the backend that a device name begins with; NULL if there is none.
 static const struct gi_backend *find_backend(const char *device)
 {
     size_t size = strcspn(device, ":");

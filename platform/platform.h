@@ -51,19 +51,19 @@ struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
 void gi_platform_close(struct gi_platform *platform);
 const struct gi_platform_info *gi_platform_describe(const struct gi_platform *platform);
 
-// What was current in this thread, to be put back; opaque to the caller.
+// The context that was current in this thread, to be put back; opaque to the caller.
 struct gi_platform_saved {
     void *display, *context, *draw, *read;
     uint32_t api;
 };
-// Makes the context current and remembers in *saved what was. Fails with GPU_LOST, DRIVER.
+// Makes the context current and saves in *saved what was. Fails with GPU_LOST, DRIVER.
 bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *saved,
                        struct glinfer_error *err);
 // Puts back what gi_platform_enter saved.
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved);
 
-// The address of a GL or EGL entry point; NULL if there is none. libglvnd returns a stub for any
-// name: look for the extension first.
+// Returns the address of a GL or EGL entry point; NULL if there is none. libglvnd returns a stub
+// for any name: look for the extension first.
 void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(void);
 
 #endif

@@ -4,10 +4,10 @@
 
 //-- gemv ------------------------------------------------------------------------------------------
 
-// Measured on an H200 with the projections of SmolLM2, Llama 1B and 8B, in whole models. The fewer the rows, the more
-// slices of k it takes to have the whole machine load. A vocabulary of hundreds of megabytes is read faster by groups that
-// all run at once, two or four a multiprocessor, each from a run of memory of its own, and leaves more of a cache to the
-// layers.
+// Measured on an H200 with the projections of SmolLM2, Llama 1B and 8B, in whole models. The fewer
+// the rows, the more slices of k it takes to have the whole machine load. A vocabulary of hundreds
+// of megabytes is read faster by groups that all run at once, two or four a multiprocessor, each
+// from a run of memory of its own, and leaves more of a cache to the layers.
 static const struct gi_gemv_row large_gemv[] = {
     {4096, 40,  {GI_GEMV_FORM_F16, 256, 4, 528}  },
     {2113, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
@@ -37,7 +37,8 @@ static const struct gi_gemv_row row_gemv[] = {
     {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
 };
 
-// The forms of the dot product whose instructions were counted with Mesa 25.0 (glsl/gemv/gemv_row.glsl).
+// The forms of the dot product whose instructions were counted with Mesa 25.0
+// (glsl/gemv/gemv_row.glsl).
 static const struct gi_gemv_row v3d_gemv[] = {
     {0, 0, {GI_GEMV_FORM_HALVES, 64, 1, 0}},
     {0, 0, {GI_GEMV_FORM_PLACES, 64, 1, 0}}, // if it does not unpack denormals
@@ -68,7 +69,8 @@ static const struct gi_gemv_row llvmpipe_gemv[] = {
     {0, 0, {GI_GEMV_FORM_ROW, 8, 4, 0}  },
 };
 
-// Measured on an H200 with the same projections. Tiles are as fast from about 32 tokens on of the largest, later of others.
+// Measured on an H200 with the same projections. Tiles are as fast from about 32 tokens on of the
+// largest, later of others.
 static const struct gi_gemv_batch_row common_gemv_batch[] = {
     {256, {256, 2, 2, 8}},
     {0,   {256, 1, 1, 4}},
@@ -108,7 +110,8 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 #define COUNT(array)      (uint32_t)(sizeof(array) / sizeof(array[0]))
 #define CANDIDATES(array) .gemv_candidates = array, .n_gemv_candidates = COUNT(array)
 
-// What all have in common until somebody measures it: the figures of an H200 with its 132 multiprocessors.
+// Common to all until somebody measures it: the figures of an H200 with its 132
+// multiprocessors.
 #define COMMON                                                                                     \
     .wave_groups = 128, .attention_groups = 264, .loop_groups = {264, 528},                        \
     .gemv_batch = common_gemv_batch, .persistent.n_groups = 132, .persistent.group_size = 256,     \
@@ -133,8 +136,9 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 
 #define SMALL SMALLER, MANY_REGISTERS
 
-// indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0; other drivers are unknown
-// until measured. Subgroup sizes: what GL says is the largest one; compilers for Intel and AMD choose smaller ones.
+// indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0;
+// other drivers are unknown until measured. Subgroup sizes: what GL says is the largest one;
+// compilers for Intel and AMD choose smaller ones.
 // clang-format off
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
@@ -151,7 +155,7 @@ static const struct gi_device_class
     v3d = {SMALL, .name = "V3D", .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv},
     mali_t = {SMALLER, .name = "Mali T", .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
               .has_few_registers = true, .lane_tokens = 4,
-              .attention_keys = 64}, // its compiler spills 3:36 registers then, with 128 keys 59:124
+              .attention_keys = 64}, // spills 3:36 registers then, 59:124 with 128 keys
     mali_g57 = {SMALL, .name = "Mali G57", .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv},
     mali_g = {SMALL, .name = "Mali G", .gemv = mali_g_gemv},
     adreno = {SMALL, .name = "Adreno 6 and 7", .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
@@ -160,10 +164,12 @@ static const struct gi_device_class
     adreno_qualcomm = {SMALL, .name = "Adreno by Qualcomm", .gemv = adreno_gemv},
     powervr = {SMALL, .name = "PowerVR", .gemv = row_gemv},
     softpipe = {SMALL, .name = "softpipe", .indirect = GI_INDIRECT_NO, .gemv = row_gemv},
-    // Straight-line code on vectors of eight; ends all loops of a program after 65,535 turns together.
-    llvmpipe = {COMMON, MANY_REGISTERS, .name = "llvmpipe", .is_llvmpipe = true, .indirect = GI_INDIRECT_NO,
-                .probe_groups = 32, .rate_bytes = 32u << 20, .burst_bytes = 1u << 16,
-                .copy_wg_size = 8, .copy_loads = 16, .first_batch = 64, .gemv = llvmpipe_gemv,
+    // Straight-line code on vectors of eight; ends all loops of a program after 65,535 turns
+    // together.
+    llvmpipe = {COMMON, MANY_REGISTERS, .name = "llvmpipe", .is_llvmpipe = true,
+                .indirect = GI_INDIRECT_NO, .probe_groups = 32, .rate_bytes = 32u << 20,
+                .burst_bytes = 1u << 16, .copy_wg_size = 8, .copy_loads = 16, .first_batch = 64,
+                .gemv = llvmpipe_gemv,
                 CANDIDATES(llvmpipe_candidates), .batch_form = GI_BATCH_FORM_ROW,
                 .sample = {.choice_size = 256, .is_choice_fixed = true, .n_groups = 4, .size = 64,
                            .end_size = 1024}};

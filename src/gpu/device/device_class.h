@@ -1,20 +1,22 @@
-// What is known of GPUs by their names: how their drivers behave and which shapes of kernels they like. Data, not code: a
-// device finds its row once, and others read fields of it (gi_gpu_class). What was measured on one GPU and is no more than
-// a guess for others of its row is for `glinfer tune` to say. Knows no GL calls.
+// Facts of GPUs by their names: how their drivers behave and which shapes of kernels they like.
+// Data, not code: a device finds its row once, and others read fields of it (gi_gpu_class). A figure
+// that was measured on one GPU is a guess for the others of its row, which glinfer tune checks.
+// Knows no GL calls.
 #ifndef GI_GPU_DEVICE_CLASS_H
 #define GI_GPU_DEVICE_CLASS_H
 
 #include "gpu/device/kernel_shape.h"
 
-// Whether the command processor reads the counts of an indirect dispatch.
+// How an indirect dispatch gets its counts.
 enum gi_indirect {
     GI_INDIRECT_UNKNOWN,
     GI_INDIRECT_NO,  // the driver maps the counts on the CPU and stalls, or goes wrong
     GI_INDIRECT_YES, // the GPU reads them
 };
 
-// A shape for projections of at least min_pair pairs of rows and min_block blocks a row. One that leaves pairs open, 0,
-// gives a group as many as let max_groups take all in one pass, and wg_size invocations for each.
+// A shape for projections of at least min_pair pairs of rows and min_block blocks a row. One that
+// leaves pairs open, 0, gives a group as many as let max_groups take all in one pass, and wg_size
+// invocations for each.
 struct gi_gemv_row {
     uint32_t min_pair, min_block;
     struct gi_gemv_shape shape;
@@ -36,7 +38,8 @@ struct gi_gemv_candidates {
 
 struct gi_device_class {
     const char *name;
-    // True if it has many cores, fast shared memory, and a cache that may hold a small model's layer.
+    // True if it has many cores, fast shared memory, and a cache that may hold a small model's
+    // layer.
     bool is_large;
     bool is_llvmpipe;          // its compiler takes code that those of GPUs choke on
     bool has_few_registers;    // leaves out programs of GI_CAPABILITY_REGISTERS

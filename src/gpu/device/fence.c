@@ -4,7 +4,7 @@
 #include <time.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-// A reset is looked for between slices of waiting.
+// Waits are cut into slices: a reset is looked for between them.
 #define SLICE_NS (200 * UINT64_C(1000000))
 
 void gi_gpu_flush(struct gi_gpu *gpu)
@@ -35,13 +35,14 @@ bool gi_fence_is_done(struct gi_gpu *gpu, const struct gi_fence *fence)
     return status == GL_ALREADY_SIGNALED || status == GL_CONDITION_SATISFIED;
 }
 
-// A software renderer cannot be reset, and may compile for minutes on a busy machine before it computes.
+// A software renderer cannot be reset, and may compile for minutes on a busy machine before it
+// computes.
 static uint64_t default_timeout(const struct gi_gpu *gpu)
 {
     return (gi_gpu_platform(gpu)->is_software ? 1800 : 60) * SECOND_NS;
 }
 
-// Some drivers come back from glClientWaitSync at once although nothing is done.
+// Pauses for drivers that come back from glClientWaitSync at once although nothing is done.
 static void sleep_a_little(void)
 {
     struct timespec time = {.tv_nsec = 500000};
@@ -93,7 +94,7 @@ void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence)
     fence->sync = NULL;
 }
 
-// Through a fence, not glFinish: a GPU that hangs must not hang the caller.
+// Waits for a fence, not by glFinish: a GPU that hangs must not hang the caller.
 bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     struct gi_fence fence = {0};

@@ -29,46 +29,45 @@ static bool has_compute_subgroups(void)
     return (stages & GL_COMPUTE_SHADER_BIT) != 0;
 }
 
-// Each entry point, of one of two extensions and in one of two spellings.
+#define AT(field) offsetof(struct gi_gl_ext, field)
+
+// The first row of a field that the context has is taken.
 static const struct proc {
-    const char *extension, *other_extension, *name, *other_name;
+    const char *extension, *name;
     size_t offset; // in struct gi_gl_ext
 } procs[] = {
-#define AT(field) offsetof(struct gi_gl_ext, field)
-    {"GL_EXT_buffer_storage",          NULL,                    "glBufferStorageEXT",            NULL,                     AT(buffer_storage)       },
-    {"GL_KHR_parallel_shader_compile", NULL,                    "glMaxShaderCompilerThreadsKHR", NULL,
-                                                       AT(compiler_threads)                                                                                                                           },
-    {"GL_KHR_robustness",              "GL_EXT_robustness",     "glGetGraphicsResetStatusKHR",
-                                                       "glGetGraphicsResetStatusEXT",                                                                                        AT(reset_status)         },
-    {"GL_EXT_texture_buffer",          "GL_OES_texture_buffer", "glTexBufferRangeEXT",           "glTexBufferRangeOES",
-                                                       AT(tex_buffer_range)                                                                                                                           },
-    {"GL_KHR_debug",                   NULL,                    "glDebugMessageCallbackKHR",     "glDebugMessageCallback",
-                                                       AT(debug_callback)                                                                                                                             },
-    {"GL_KHR_debug",                   NULL,                    "glObjectLabelKHR",              "glObjectLabel",          AT(object_label)         },
-    {"GL_EXT_disjoint_timer_query",    NULL,                    "glGenQueriesEXT",               NULL,                     AT(gen_queries)          },
-    {"GL_EXT_disjoint_timer_query",    NULL,                    "glDeleteQueriesEXT",            NULL,                     AT(delete_queries)       },
-    {"GL_EXT_disjoint_timer_query",    NULL,                    "glBeginQueryEXT",               NULL,                     AT(begin_query)          },
-    {"GL_EXT_disjoint_timer_query",    NULL,                    "glEndQueryEXT",                 NULL,                     AT(end_query)            },
-    {"GL_EXT_disjoint_timer_query",    NULL,                    "glGetQueryObjectuivEXT",        NULL,                     AT(get_query_uint)       },
-    {"GL_EXT_disjoint_timer_query",    NULL,                    "glGetQueryObjectui64vEXT",      NULL,                     AT(get_query_uint64)     },
-    {"GL_EXT_memory_object_fd",        NULL,                    "glCreateMemoryObjectsEXT",      NULL,                     AT(create_memory_objects)},
-    {"GL_EXT_memory_object_fd",        NULL,                    "glDeleteMemoryObjectsEXT",      NULL,                     AT(delete_memory_objects)},
-    {"GL_EXT_memory_object_fd",        NULL,                    "glBufferStorageMemEXT",         NULL,                     AT(buffer_storage_memory)},
-    {"GL_EXT_memory_object_fd",        NULL,                    "glGetUnsignedBytei_vEXT",       NULL,                     AT(get_unsigned_bytes)   },
-    {"GL_EXT_memory_object_fd",        NULL,                    "glImportMemoryFdEXT",           NULL,                     AT(import_memory_fd)     },
-#undef AT
+    {"GL_EXT_buffer_storage",          "glBufferStorageEXT",            AT(buffer_storage)       },
+    {"GL_KHR_parallel_shader_compile", "glMaxShaderCompilerThreadsKHR", AT(compiler_threads)     },
+    {"GL_KHR_robustness",              "glGetGraphicsResetStatusKHR",   AT(reset_status)         },
+    {"GL_EXT_robustness",              "glGetGraphicsResetStatusEXT",   AT(reset_status)         },
+    {"GL_EXT_texture_buffer",          "glTexBufferRangeEXT",           AT(tex_buffer_range)     },
+    {"GL_OES_texture_buffer",          "glTexBufferRangeOES",           AT(tex_buffer_range)     },
+    {"GL_KHR_debug",                   "glDebugMessageCallbackKHR",     AT(debug_callback)       },
+    {"GL_KHR_debug",                   "glDebugMessageCallback",        AT(debug_callback)       },
+    {"GL_KHR_debug",                   "glObjectLabelKHR",              AT(object_label)         },
+    {"GL_KHR_debug",                   "glObjectLabel",                 AT(object_label)         },
+    {"GL_EXT_disjoint_timer_query",    "glGenQueriesEXT",               AT(gen_queries)          },
+    {"GL_EXT_disjoint_timer_query",    "glDeleteQueriesEXT",            AT(delete_queries)       },
+    {"GL_EXT_disjoint_timer_query",    "glBeginQueryEXT",               AT(begin_query)          },
+    {"GL_EXT_disjoint_timer_query",    "glEndQueryEXT",                 AT(end_query)            },
+    {"GL_EXT_disjoint_timer_query",    "glGetQueryObjectuivEXT",        AT(get_query_uint)       },
+    {"GL_EXT_disjoint_timer_query",    "glGetQueryObjectui64vEXT",      AT(get_query_uint64)     },
+    {"GL_EXT_memory_object_fd",        "glCreateMemoryObjectsEXT",      AT(create_memory_objects)},
+    {"GL_EXT_memory_object_fd",        "glDeleteMemoryObjectsEXT",      AT(delete_memory_objects)},
+    {"GL_EXT_memory_object_fd",        "glBufferStorageMemEXT",         AT(buffer_storage_memory)},
+    {"GL_EXT_memory_object_fd",        "glGetUnsignedBytei_vEXT",       AT(get_unsigned_bytes)   },
+    {"GL_EXT_memory_object_fd",        "glImportMemoryFdEXT",           AT(import_memory_fd)     },
 };
 
 static void load_proc(struct gi_gl_ext *ext, const struct gi_platform *platform,
                       const struct proc *row)
 {
-    void (*proc)(void) = NULL;
-    if (gi_gl_ext_has(row->extension) ||
-        (row->other_extension && gi_gl_ext_has(row->other_extension))) {
+    void (*proc)(void);
+    memcpy(&proc, (char *)ext + row->offset, sizeof(proc));
+    if (!proc && gi_gl_ext_has(row->extension)) {
         proc = gi_platform_proc(platform, row->name);
-        proc = proc || !row->other_name ? proc : gi_platform_proc(platform, row->other_name);
+        memcpy((char *)ext + row->offset, &proc, sizeof(proc));
     }
-    memcpy((char *)ext + row->offset, &proc, sizeof(proc));
 }
 
 void gi_gl_ext_load(struct gi_gl_ext *ext, const struct gi_platform *platform)

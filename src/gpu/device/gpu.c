@@ -61,7 +61,7 @@ static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
     limits->has_reset_status = ext->reset_status != NULL;
 }
 
-// The floor that OpenGL ES 3.1 promises; alignments at their worst.
+// Lowers limits to the floor that OpenGL ES 3.1 promises, and alignments to their worst.
 static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
 {
     limits->max_storage_blocks = min_uint(limits->max_storage_blocks, 4);
@@ -118,7 +118,8 @@ static void choose_dispatch(struct gi_gpu *gpu)
                               (mode == GI_DISPATCH_MODE_AUTO && indirect == GI_INDIRECT_YES);
 }
 
-// GLINFER_PAGES=large is a way to try them where small ones are not known to cost time.
+// Chooses what is worth large pages. GLINFER_PAGES=large tries them on devices whose small ones are
+// not known to cost time.
 static void choose_pages(struct gi_gpu *gpu)
 {
     const enum gi_choice choice = gpu->settings->large_pages;
@@ -128,7 +129,8 @@ static void choose_pages(struct gi_gpu *gpu)
                                                              : UINT64_MAX;
 }
 
-// True if it was seen to be right and faster, and what was compiled is kept.
+// True if the persistent dispatch was seen to be right and faster, and what is compiled can be
+// kept.
 static bool suits_persistent(const struct gi_gpu *gpu)
 {
     const struct gi_limits *limits = &gpu->limits;
@@ -136,7 +138,7 @@ static bool suits_persistent(const struct gi_gpu *gpu)
            limits->max_invocations >= 256 && limits->n_binary_formats > 0;
 }
 
-// Without subgroups attention has groups of one size.
+// True if groups may have this size. Without subgroups, attention has groups of 128 alone.
 static bool is_persistent_size(const struct gi_limits *limits, uint32_t size)
 {
     return limits->subgroup_size ? size <= limits->max_invocations : size == 128;
@@ -179,8 +181,8 @@ static void choose_persistent(struct gi_gpu *gpu)
 
 //-- debug messages --------------------------------------------------------------------------------
 
-// How NVIDIA's driver puts it (its message 131186). A buffer of indirect counts is spoken of once
-// too, when it was copied into: measured, it stays where it is and costs nothing.
+// True if NVIDIA's driver says that it moved a buffer to host memory (its message 131186). It says
+// so of a buffer of indirect counts, too, which stays where it is and costs nothing.
 static bool is_host_move(const char *message)
 {
     return strstr(message, "VIDEO memory to HOST memory") &&
@@ -190,7 +192,7 @@ static bool is_host_move(const char *message)
 static void GL_APIENTRY count_message(GLenum source, GLenum type, GLuint id, GLenum severity,
                                       GLsizei length, const GLchar *message, const void *user)
 {
-    // Registered with the gpu itself, which is not const.
+    // user is the gpu itself, which is not const.
     struct gi_gpu *gpu = (struct gi_gpu *)(uintptr_t)user;
     (void)source, (void)length;
     if (type == GL_DEBUG_TYPE_ERROR_KHR || severity == GL_DEBUG_SEVERITY_HIGH_KHR) {
@@ -289,7 +291,7 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
     if (!gpu) {
         return;
     }
-    // A context that cannot be entered has gone, and its objects with it.
+    // A context that cannot be entered is gone, and its objects with it.
     if (gi_platform_enter(gpu->platform, &saved, NULL)) {
         gi_staging_finish(gpu);
         if (gpu->ext.debug_callback) {
@@ -383,7 +385,7 @@ bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct g
                         gi_gpu_platform(gpu)->renderer, what, why);
 }
 
-// A driver may have several errors pending; a lost context may answer with one for ever.
+// Stops after some: a lost context may answer with an error for ever.
 void gi_gpu_clear_errors(void)
 {
     for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; i++) {

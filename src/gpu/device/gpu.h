@@ -17,9 +17,10 @@
 struct gi_gpu;
 struct gi_settings;
 
-// What the context offers; zero means "not there". Filled at create, under GLINFER_LIMITS=es31 cut
-// down to what OpenGL ES 3.1 promises (4 storage blocks of 128 MiB, 128 invocations, 16 KiB shared,
-// 12 uniform blocks of 16 KiB, 65535 groups, no extensions but debug). No other code asks GL.
+// Limits and extensions of the context; zero means "not there". Filled at create, under
+// GLINFER_LIMITS=es31 cut down to what OpenGL ES 3.1 promises (4 storage blocks of 128 MiB, 128
+// invocations, 16 KiB shared, 12 uniform blocks of 16 KiB, 65535 groups, no extensions but debug).
+// No other code asks GL.
 struct gi_limits {
     uint32_t max_storage_blocks; // of one compute shader
     uint64_t max_storage_block_size;
@@ -37,23 +38,23 @@ struct gi_limits {
     bool has_parallel_compile;
     bool has_timer_query;
     bool has_subgroups;
-    uint32_t subgroup_size; // where neighbouring invocations are known to share subgroups of one
-                            // size, else 0
+    uint32_t
+        subgroup_size; // if neighbouring invocations always share a subgroup of so many; else 0
     bool has_texture_buffer;
     bool has_fast_half;          // mediump is f16 and faster than f32; half_probe.h finds out
     bool keeps_half_denormals;   // where mediump is f16
-    bool flushes_half_denormals; // unpackHalf2x16 was seen to, in highp
+    bool flushes_half_denormals; // highp unpackHalf2x16 was seen to flush them
     bool has_debug;
     bool has_reset_status;
     bool is_indirect; // grids that change are dispatched indirectly: the class, tuning or
                       // GLINFER_DISPATCH
 };
 
-// A dispatch that a whole chain of steps is (persistent/persistent.h).
+// Parameters of the dispatch that runs a whole chain of steps (persistent/persistent.h).
 struct gi_persistent_params {
     uint32_t group_size; // invocations of every group of the table
-    uint32_t n_groups;   // at most; as many as run together are used
-    uint32_t max_spins;  // of a wait: what a fault takes
+    uint32_t n_groups;   // at most; as many are used as run together
+    uint32_t max_spins;  // that a wait takes before it is a fault
 };
 enum gi_persistent_mode {
     GI_PERSISTENT_NEVER,
@@ -65,8 +66,8 @@ struct gi_gpu_persistent {
     bool is_asked;     // by GLINFER_DISPATCH, on whatever device
     bool is_unchecked; // tests: a wait of no spins faults at once, but not before it is used
     struct gi_persistent_params params;
-    // group_size of models that wait for memory most of all: more is on its way at a time. What GLINFER_DISPATCH
-    // says holds for all models.
+    // group_size for models whose steps are bound by memory: more loads are in flight. A size that
+    // GLINFER_DISPATCH gives holds for all models.
     uint32_t large_group_size;
 };
 
@@ -74,7 +75,7 @@ struct gi_gpu_params {
     const char *cache_dir;    // as glinfer_device_params.cache_dir
     const struct gi_log *log; // may be NULL
     const struct gi_settings
-        *settings; // borrowed; NULL: none. What kernels take may change between recordings
+        *settings; // borrowed; NULL: none. Shapes of kernels may change between recordings
 };
 
 // Reads the limits. Fails with UNSUPPORTED (no compute storage blocks: says what to upgrade),
@@ -83,41 +84,46 @@ struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_p
                              struct glinfer_error *err);
 void gi_gpu_destroy(struct gi_gpu *gpu);
 
-// Whether nothing says how grids that change are to be dispatched, neither the driver's row nor
-// GLINFER_DISPATCH: then it is for measurement to say. Tables recorded from then on follow.
+// True if neither the device's class nor GLINFER_DISPATCH says how grids that change are
+// dispatched: measurement may then say so with gi_gpu_set_indirect, for tables that are recorded
+// afterwards.
 bool gi_gpu_is_dispatch_open(const struct gi_gpu *gpu);
 void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
 
 const struct gi_settings *gi_gpu_settings(const struct gi_gpu *gpu); // settings.h; never NULL
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 const struct gi_device_class *gi_gpu_class(const struct gi_gpu *gpu);
-// The form of a prompt batch's kernels: the class's, or what measuring found.
+// Returns the form of a prompt batch's kernels: the class's, or what measuring found.
 enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu);
 void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form);
 const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
 
-// Adds what decides how kernels compile and run here: driver, renderer, version, the built-in kernels. What
-// was measured or tested holds while this stays the same.
+// Adds what decides how kernels compile and run here: driver, renderer, version, the built-in
+// kernels. Results of measurements and checks hold while this stays the same.
 void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash);
 
-// A lost gpu can still be entered, so that what belongs to it can be destroyed.
+// Makes the context current and puts back what was. A lost gpu can still be entered, so that its
+// objects can be destroyed.
 bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err);
 void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
 
 // Turns a pending GL error or reset into DRIVER, NO_MEMORY or GPU_LOST; what says what was being
 // done. Once lost, a gpu stays lost.
 bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err);
-// Messages of severity high or of type error that the driver sent so far (KHR_debug); 0 without it.
+// Counts messages of severity high or of type error that the driver sent so far; 0 without
+// KHR_debug.
 uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu);
-// Times that the driver said it moved a buffer to host memory: a hot buffer must never be.
+// Counts the times that the driver said it moved a buffer to host memory: a hot buffer must never
+// be.
 uint32_t gi_gpu_host_moves(const struct gi_gpu *gpu);
 
 void gi_gpu_flush(struct gi_gpu *gpu);
 // Waits for all that was submitted; counts as a wait.
 bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err);
-// Times that the host waited so far: every wait for a fence and every finish, done already or not.
+// Counts the waits of the host so far: every wait for a fence and every finish, done already or
+// not.
 uint64_t gi_gpu_wait_count(const struct gi_gpu *gpu);
 
 // A point in the command stream. Zero-initialised, or finished, means none.

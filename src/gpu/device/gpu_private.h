@@ -1,4 +1,4 @@
-// What the files of gpu/ share and nobody else sees.
+// The inside of a gpu, for the files of gpu/ alone.
 #ifndef GI_GPU_GPU_PRIVATE_H
 #define GI_GPU_GPU_PRIVATE_H
 
@@ -46,7 +46,7 @@ void gi_staging_finish(struct gi_gpu *gpu);
 
 // Names a GL object in the driver's messages where KHR_debug is there. type: GL_BUFFER_KHR ...
 void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char *label);
-// Drops errors that are nobody's business any more, so that the next check sees its own.
+// Drops pending errors, so that the next check sees its own.
 void gi_gpu_clear_errors(void);
 // Marks the gpu lost; returns false with GPU_LOST.
 bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct glinfer_error *err);

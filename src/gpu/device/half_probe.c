@@ -33,7 +33,7 @@ static uint32_t pair_of(uint32_t half)
     return half | half << 16;
 }
 
-// Multiples of 1/64 within 1, which f16 holds exactly.
+// Returns a multiple of 1/64 within 1, which f16 holds exactly.
 static double block_value(uint32_t i)
 {
     return ((int32_t)(i * 37 % 128) - 64) / 64.0;
@@ -111,7 +111,7 @@ static bool allocate(struct probe *probe)
 
 //-- what mediump is -------------------------------------------------------------------------------
 
-// The dot product must be right to within its roundings.
+// True if the dot product is right to within its roundings.
 static bool is_block_right(double found)
 {
     double sum = 0, magnitude = 0;
@@ -164,7 +164,7 @@ struct rate {
     bool is_steady;   // the last turns took about as long each
 };
 
-// In turns, so that both see the same clocks, which a device raises only under load.
+// Times both in turns, so that they see the same clocks, which a device raises only under load.
 static bool take_turns(struct probe *probe, struct rate *rate)
 {
     enum { N_TURN = 5 };
@@ -181,8 +181,7 @@ static bool take_turns(struct probe *probe, struct rate *rate)
     return true;
 }
 
-// Other processes that use the GPU add to what is measured, now more, now less, and make what is faster look the same:
-// then it is measured again.
+// Measures again while times are unsteady: other processes that use the GPU hide what is faster.
 static bool is_faster(struct probe *probe, bool *is_fast)
 {
     enum { N_ROUND = 64, N_TRY = 4, LONG_NS = 1500000, MOST = 256 };
@@ -239,7 +238,7 @@ bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct
     gi_buffer_finish(&probe.y, gpu);
     if (!ok && own.status == GLINFER_STATUS_DRIVER) {
         gi_program_table_forget(programs);
-        gpu->limits.flushes_half_denormals = true; // for all that is known
+        gpu->limits.flushes_half_denormals = true; // it may
         gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO, "no halves: %s", own.message);
         return true;
     }

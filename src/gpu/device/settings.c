@@ -14,7 +14,8 @@ enum {
     MAX_SIZE = 1024,
 };
 
-// Takes ":number" from the front of *text. Returns false if what is there is not a number from least to most.
+// Takes ":number" from the front of *text. Returns false if what is there is not a number from
+// least to most.
 static bool take_number(const char **text, uint64_t least, uint64_t most, uint32_t *number)
 {
     const char *digit = *text + 1;

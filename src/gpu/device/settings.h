@@ -1,6 +1,6 @@
-// What the variables GLINFER_... of the environment ask for. They are for comparing and for finding faults; all zero is
-// what a user has. Read once, by who opens a device, and carried by the gpu (gi_gpu_settings), which borrows them; tests
-// fill the struct themselves. Knows no GL calls.
+// Settings from the variables GLINFER_... of the environment, for comparing and for finding faults;
+// users have none: all zero. Whoever opens a device reads them once, and the gpu carries them
+// (gi_gpu_settings) as borrowed; tests fill the struct themselves. Knows no GL calls.
 #ifndef GI_GPU_SETTINGS_H
 #define GI_GPU_SETTINGS_H
 
@@ -48,11 +48,12 @@ struct gi_settings {
     char tuning[GI_SETTING_PATH_SIZE]; // GLINFER_TUNING: off or a file; "": what was measured here
 };
 
-// Fills *settings from the environment. Warns of each variable that says something unknown and leaves it out.
+// Fills *settings from the environment. Warns of each variable that says something unknown and
+// leaves it out.
 void gi_settings_read(struct gi_settings *settings, const struct gi_log *log);
 
-// Sets one of them as its variable would be; NULL and "" clear it. Returns false, with the setting cleared, if the text
-// is not known.
+// Sets one of them as its variable would be; NULL and "" clear it. Returns false, with the setting
+// cleared, if the text is not known.
 bool gi_settings_set(struct gi_settings *settings, const char *variable, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-// A dispatch table as its two files see it: dispatch_table.c records it, dispatch_replay.c submits it.
+// The inside of a dispatch table, for the files that record it and submit it.
 #ifndef GI_GPU_DISPATCH_PRIVATE_H
 #define GI_GPU_DISPATCH_PRIVATE_H
 
@@ -7,7 +7,7 @@
 #include "gpu/memory/buffer_texture.h"
 
 #define GI_NO_SLOT UINT32_MAX
-// Ranges accessed since the last barrier; when the list is full a barrier empties it.
+// Most ranges accessed since the last barrier; a barrier empties the list when it is full.
 #define GI_MAX_ACCESSES 64
 
 struct gi_dispatch_entry {

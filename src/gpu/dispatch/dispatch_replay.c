@@ -1,10 +1,9 @@
-// Submits what gpu/dispatch/dispatch_table.c has recorded.
 #include "gpu/dispatch/dispatch_private.h"
 
 #include <assert.h>
 
-// What is bound, so that it is not bound again. A replay begins with nothing known: whoever else
-// uses the context need not put anything back.
+// Keeps what is bound, so that it is not bound again. A replay begins with nothing bound: others
+// who use the context need not put anything back.
 struct bound {
     GLuint program;
     uint32_t params_offset, params_size;

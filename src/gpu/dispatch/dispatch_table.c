@@ -68,7 +68,7 @@ static bool is_same_grid(const struct gi_grid_slot *a, const struct gi_grid_slot
            memcmp(a->size, b->size, sizeof(a->size)) == 0;
 }
 
-// Sets *index to a slot with this grid, an old one where there is one.
+// Sets *index to a slot with this grid, which is added if there is none yet.
 static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                       uint32_t *index, struct glinfer_error *err)
 {
@@ -94,8 +94,8 @@ static bool find_slot(struct gi_dispatch_table *table, const struct gi_dispatch 
     return true;
 }
 
-// A grid that never changes is dispatched directly even in the indirect mode: half the host time;
-// steps past the end of a chain then run and are discarded.
+// Gives a dispatch a slot if its grid is indirect. A grid that never changes is dispatched directly
+// even then, at half the host time; steps past the end of a chain then run and are discarded.
 static bool choose_slot(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                         uint32_t *slot, struct glinfer_error *err)
 {
@@ -144,7 +144,7 @@ static void add_accesses(struct gi_dispatch_table *table, const struct gi_dispat
     }
 }
 
-// What makes storage that was written visible to all that a table reads.
+// Returns the bits that make written storage visible to all that a table reads.
 static GLbitfield storage_bits(const struct gi_dispatch_table *table)
 {
     return GL_SHADER_STORAGE_BARRIER_BIT |
@@ -152,8 +152,8 @@ static GLbitfield storage_bits(const struct gi_dispatch_table *table)
            (table->has_uniform ? GL_UNIFORM_BARRIER_BIT : 0u);
 }
 
-// Bits owed after a dispatch that writes step_state: others read it as a uniform block, the counts
-// of an indirect table as commands. COMMAND costs as much as a dispatch on NVIDIA, so only here.
+// Returns the bits owed after a dispatch that writes step_state: others read it as a uniform block,
+// and the counts of an indirect table as commands. COMMAND costs as much as a dispatch on NVIDIA.
 static GLbitfield state_bits(const struct gi_dispatch_table *table)
 {
     GLbitfield bits = GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT;
@@ -232,7 +232,7 @@ static bool add_textures(struct gi_dispatch_table *table, struct gi_dispatch_ent
     return true;
 }
 
-// A grid that grows is checked at its size as given: its maker puts the largest count there.
+// Checks a grid. One that grows has its largest count as its size.
 static bool check_grid(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch,
                        struct glinfer_error *err)
 {
@@ -307,7 +307,7 @@ bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_d
         !add_params(table, dispatch, &entry.params_offset, err)) {
         return false;
     }
-    entry.dispatch.params = NULL; // the caller's; kept in blocks
+    entry.dispatch.params = NULL; // blocks have a copy
     entry.dispatch.params_size = padded_size(dispatch);
     table->has_uniform = table->has_uniform || dispatch->uniform.buffer;
     entry.barrier = plan_barrier(table, dispatch);
@@ -356,7 +356,7 @@ bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, u
         };
         gi_grid_count(&grid, n_past, n_tokens, slot->count);
     }
-    // The range's buffer is the caller's to change through us.
+    // The buffer is const in the range, but the caller wants it written.
     struct gi_buffer counts = *table->params.counts.buffer;
     return gi_buffer_write(&counts, table->gpu, table->params.counts.offset, table->slots,
                            sizeof(table->slots), err);

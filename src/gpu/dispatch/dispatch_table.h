@@ -16,8 +16,8 @@
 
 #define GI_MAX_BINDINGS 4
 
-// What size[axis] itself holds: of KEYS the most groups, 0 for no limit; of TOKENS what
-// gi_dispatch_table_record is to check, as the largest count that there will be.
+// How a grid grows. size[axis] holds, for KEYS, the most groups, 0 for no limit; for TOKENS the
+// largest count that there will be, which gi_dispatch_table_record checks.
 enum gi_grid_rule {
     GI_GRID_FIXED,  // size as it stands
     GI_GRID_KEYS,   // count[axis] = min(ceil((n_past + n_tokens) / divisor), size[axis])
@@ -31,8 +31,8 @@ struct gi_grid {
     bool is_whole; // KEYS: size[axis] is what a full context takes, so that it bounds nothing
 };
 
-// How a binding is read where it is not a storage block: through a buffer texture of the same
-// number, texel by texel. Only where gi_limits.has_texture_buffer.
+// How a binding is read: as a storage block, or through a buffer texture of the same number, texel
+// by texel, which needs gi_limits.has_texture_buffer.
 enum gi_texel {
     GI_TEXEL_NONE,  // a storage block
     GI_TEXEL_VEC4,  // samplerBuffer
@@ -40,15 +40,17 @@ enum gi_texel {
     GI_TEXEL_UINT,  // usamplerBuffer, one component
 };
 
-// What of a dispatch's results at binding 0 carries tags that tell when it was written, so that an executor may let the
-// next dispatch look for it in place of a barrier (glsl/persistent/grid_barrier.glsl).
+// How much of a dispatch's results at binding 0 carries tags that tell when it was written, so that
+// an executor may have the next dispatch look for them in place of a barrier
+// (glsl/persistent/grid_barrier.glsl).
 enum gi_publish {
     GI_PUBLISH_NONE,
     GI_PUBLISH_SOME,
     GI_PUBLISH_ALL, // all that the next dispatch may read there
 };
 
-// Rows of binding 0 that the invocations of a dispatch own: each group takes per_group of them at a time, in order.
+// The rows of binding 0 that the invocations of a dispatch own: each group takes per_group of them
+// at a time, in order.
 struct gi_owners {
     uint32_t begin, count; // count 0: not said
     uint32_t per_group;
@@ -74,8 +76,7 @@ struct gi_dispatch {
     enum gi_publish publishes;
     bool consumes;    // looks for what the entry before it publishes in its binding 1
     uint32_t n_split; // groups that work out one result together and publish to each other; 0: none
-    uint64_t
-        runtime_params; // bit i: word i of params depends on the context, or is better not a constant
+    uint64_t runtime_params; // bit i: word i of params depends on the context, or is no constant
     uint32_t runtime_begins; // bit i: where binding i begins depends on the size of the context
     // For figures and tuning only:
     uint32_t site;         // where its shape was chosen, counted from 1; 0: nowhere
@@ -119,17 +120,18 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
 
 uint32_t gi_dispatch_table_count(const struct gi_dispatch_table *table);
 uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table);
-// Label and program of entry i: for profile, tests.
+// Returns entry i.
 const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i);
 
-// The parameter block of entry i, with its padding params_size bytes: until the table is sealed.
+// Returns the parameter block of entry i, params_size bytes with its padding, until the table is
+// sealed.
 const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i);
-// The label of entry i's program (gi_program_label).
+// Returns the label of entry i's program (gi_program_label).
 const char *gi_dispatch_table_program_label(const struct gi_dispatch_table *table, uint32_t i);
-// step_state, as given.
+// Returns step_state as it was given.
 const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *table);
 
-// GL's barrier bits before entry i; i = count: those at the end. For tests.
+// Returns GL's barrier bits before entry i, or those at the end for i = count. For tests.
 uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i);
 
 // True if grids with a rule are dispatched with counts that the GPU keeps.
@@ -148,11 +150,12 @@ struct gi_replay {
 // directly, which takes half the host time: it runs past the end of a chain too, and is discarded.
 // GLINFER_DISPATCH=indirect makes every grid indirect.
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
-// Submits every entry with no groups, for drivers that compile a program when it is first dispatched, as software
-// renderers do; not all others can take such a dispatch. Nothing runs and nothing is written. GL errors surface at the next gi_gpu_check.
+// Submits every entry with no groups, for software renderers, which compile a program when it is
+// first dispatched; not all others can take such a dispatch. Nothing runs and nothing is written.
+// GL errors surface at the next gi_gpu_check.
 void gi_dispatch_table_warm(const struct gi_dispatch_table *table);
-// Rewrites the counts of all slots for n_past from the host: before a chain that follows a host
-// write of step_state.
+// Writes the counts of all slots for n_past from the host, before a chain that follows a host write
+// of step_state.
 bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, uint32_t n_tokens,
                              struct glinfer_error *err);
 

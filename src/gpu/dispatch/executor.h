@@ -1,12 +1,14 @@
-// An executor runs a sealed dispatch list, step after step. Nothing above it knows which one it is: the multi-dispatch
-// executor replays the entries of the list one by one, another may turn the same list into one program that runs whole
-// chains (persistent/persistent_executor.h). A runner (gpu/dispatch/runner.h) submits chains through it.
+// An executor runs a sealed dispatch list, step after step. Nothing above it knows which one it is:
+// the multi-dispatch executor replays the entries of the list one by one, another may turn the same
+// list into one program that runs whole chains (persistent/persistent_executor.h). A runner
+// (gpu/dispatch/runner.h) submits chains through it.
 #ifndef GI_GPU_EXECUTOR_H
 #define GI_GPU_EXECUTOR_H
 
 #include "gpu/dispatch/dispatch_table.h"
 
-// Steps that are submitted together. step_state says the same of the first step as n_past and n_tokens do.
+// Steps that are submitted together. step_state says the same of the first step as n_past and
+// n_tokens do.
 struct gi_chain {
     uint32_t n_past;         // keys in the cache before the first step
     uint32_t n_tokens;       // of each step: 1 in decode, the batch's in prompt processing
@@ -40,8 +42,8 @@ static inline bool gi_executor_submit(struct gi_executor *executor, const struct
     return executor->class->submit(executor, chain, err);
 }
 
-// Returns the 4 bytes that are not zero once a chain was given up, after which the executor does nothing more; a range
-// without a buffer if it never gives up.
+// Returns the 4 bytes that are not zero once a chain was given up, after which the executor does
+// nothing more; a range without a buffer if it never gives up.
 static inline struct gi_range gi_executor_fault(const struct gi_executor *executor)
 {
     return executor->class->fault ? executor->class->fault(executor) : (struct gi_range){0};
@@ -55,8 +57,9 @@ static inline void gi_executor_destroy(struct gi_executor *executor)
     }
 }
 
-// Creates the multi-dispatch executor of a sealed list, which it takes: a dispatch an entry, with grids from the host or
-// from the GPU as the device likes. NULL with NO_MEMORY; the list is then destroyed.
+// Creates the multi-dispatch executor of a sealed list, which it takes: a dispatch an entry, with
+// grids from the host or from the GPU as the device likes. NULL with NO_MEMORY; the list is then
+// destroyed.
 struct gi_executor *gi_multi_executor_create(struct gi_dispatch_table *list,
                                              struct glinfer_error *err);
 // Returns the list of a multi-dispatch executor, for who measures it.

@@ -1,6 +1,7 @@
-// A runner submits chains of decode steps for one sequence, waits for them and hands their tokens out. It is the one way
-// in which answers, scores, profiles, tuning and checks write step_state, submit and wait. It owns the readbacks of the
-// chains in flight; step_state and the ring of results belong to whoever made them. One thread, with the context current.
+// A runner submits chains of decode steps for one sequence, waits for them and hands their tokens
+// out. It is the one way in which answers, scores, profiles, tuning and checks write step_state,
+// submit and wait. It owns the readbacks of the chains in flight; step_state and the ring of
+// results belong to whoever made them. One thread, with the context current.
 #ifndef GI_GPU_RUNNER_H
 #define GI_GPU_RUNNER_H
 
@@ -42,7 +43,8 @@ bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_rang
 // Accepts all-zero.
 void gi_runner_finish(struct gi_runner *runner);
 
-// Begins a new epoch: entries of the ring of earlier ones no longer count, and chains in flight are forgotten unwaited.
+// Begins a new epoch: entries of the ring of earlier ones no longer count, and chains in flight are
+// forgotten unwaited.
 void gi_runner_begin(struct gi_runner *runner);
 // Writes step_state, with the runner's epoch. Fails with GPU_LOST, NO_MEMORY.
 bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state,
@@ -51,12 +53,12 @@ bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state
 bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, const void *data,
                     uint64_t size, struct glinfer_error *err);
 
-// Submits a chain whose results nobody reads: a batch of a prompt, steps that are only timed. step_ns and budget_ns are
-// the runner's. Fails as the executor does.
+// Submits a chain whose results nobody reads: a batch of a prompt, steps that are only timed.
+// step_ns and budget_ns are the runner's. Fails as the executor does.
 bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
                    const struct gi_chain *chain, struct glinfer_error *err);
-// The same, and asks for the ring's entries of its steps, of which `first` is the first since the epoch began; fewer than
-// GI_CHAINS_IN_FLIGHT are in flight.
+// The same, and asks for the ring's entries of its steps, of which `first` is the first since the
+// epoch began; fewer than GI_CHAINS_IN_FLIGHT are in flight.
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err);
 // True if the oldest chain in flight has ended, so that taking it does not block.
@@ -67,8 +69,8 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
 // Waits for all chains in flight and forgets what they left. Fails with GPU_LOST.
 bool gi_runner_drop(struct gi_runner *runner, struct glinfer_error *err);
 
-// True if the entry holds what its step wrote. Else fails with GPU_LOST (it was never written) or GPU_FAULT (a logit that
-// is not a number, a token not below n_vocab).
+// True if the entry holds what its step wrote. Else fails with GPU_LOST (it was never written) or
+// GPU_FAULT (a logit that is not a number, a token not below n_vocab).
 bool gi_runner_check_entry(const struct gi_runner *runner, const struct gi_ring_entry *entry,
                            uint32_t step, uint32_t n_vocab, struct glinfer_error *err);
 

@@ -1,7 +1,7 @@
-// GPU time of stretches of the command stream, by EXT_disjoint_timer_query: never blocks, results are
-// asked for until they are there. Or, where there are no queries or they tell nothing, by waiting for
-// the GPU at the end of each range, which adds the way to the GPU and back to each. Ranges follow each
-// other, they neither nest nor overlap.
+// GPU time of stretches of the command stream, by EXT_disjoint_timer_query: never blocks, results
+// are asked for until they are there. Or, where there are no queries or they tell nothing, by
+// waiting for the GPU at the end of each range, which adds the way to the GPU and back to each.
+// Ranges follow each other, they neither nest nor overlap.
 #ifndef GI_GPU_TIMER_H
 #define GI_GPU_TIMER_H
 
@@ -9,10 +9,10 @@
 
 struct gi_timer;
 
-// Room for capacity ranges. Fails with UNSUPPORTED where limits.has_timer_query is false, DRIVER,
-// NO_MEMORY.
+// Makes a timer with room for capacity ranges. Fails with UNSUPPORTED where limits.has_timer_query
+// is false, DRIVER, NO_MEMORY.
 struct gi_timer *gi_timer_create(struct gi_gpu *gpu, uint32_t capacity, struct glinfer_error *err);
-// The same by waiting: gi_timer_end blocks, results are there at once. Fails with NO_MEMORY.
+// Makes one that waits: gi_timer_end blocks, and results are there at once. Fails with NO_MEMORY.
 struct gi_timer *gi_timer_create_waiting(struct gi_gpu *gpu, uint32_t capacity,
                                          struct glinfer_error *err);
 void gi_timer_destroy(struct gi_timer *timer);
@@ -30,9 +30,9 @@ enum gi_timer_status {
 };
 // Writes the time of each range of the set, in order, to ns (as many as there are ranges).
 enum gi_timer_status gi_timer_results(struct gi_timer *timer, uint64_t *ns);
-// The same for work that was waited for: results that are not there within a second never come.
+// Waits up to a second for the results of finished work: later ones never come.
 enum gi_timer_status gi_timer_await(struct gi_timer *timer, uint64_t *ns);
-// Ranges of the set so far.
+// Counts the ranges of the set so far.
 uint32_t gi_timer_count(const struct gi_timer *timer);
 
 #endif

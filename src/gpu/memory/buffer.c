@@ -42,7 +42,7 @@ static bool turn_staging(struct gi_gpu *gpu, struct glinfer_error *err)
 }
 
 // Writes size bytes of data (NULL: zeros) into the bound staging buffer. What is mapped is not in
-// use, so nothing is synchronised. glUnmapBuffer may say that the contents were lost: once more.
+// use, so nothing is synchronised. Tries again if glUnmapBuffer says that the contents were lost.
 static bool map_and_copy(struct gi_gpu *gpu, uint32_t offset, const void *data, uint32_t size,
                          struct glinfer_error *err)
 {
@@ -113,7 +113,7 @@ static bool allocate_storage(struct gi_gpu *gpu, GLuint name, uint64_t size, con
     return gi_gpu_check(gpu, "allocating a buffer", err);
 }
 
-// One slot of zeros is copied again and again.
+// Clears a buffer: copies one slot of zeros again and again.
 static bool fill_zero(struct gi_gpu *gpu, const struct gi_buffer *buffer, struct glinfer_error *err)
 {
     uint32_t source;
@@ -176,7 +176,7 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
     assert(offset % 4 == 0 && size % 4 == 0);
     assert(offset <= buffer->size && size <= buffer->size - offset);
     const char *bytes = data;
-    // Behind what shaders wrote before; what they read later is ordered by GL itself.
+    // Orders the copy behind what shaders wrote; GL itself orders what they read later.
     glMemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
     while (size > 0) {
         uint32_t source;

@@ -6,7 +6,7 @@
 
 #include "gpu/device/gpu.h"
 
-// Bytes of a buffer: weights lie in few where steps may be one dispatch (engine/load/arena.h).
+// Most bytes of a buffer. Weights lie in few where steps may be one dispatch (engine/load/arena.h).
 #define GI_MAX_BUFFER_SIZE (UINT64_C(1) << 31)
 
 struct gi_buffer {
@@ -25,8 +25,8 @@ struct gi_range {
 // Fails with NO_MEMORY (size and label) and UNSUPPORTED over GI_MAX_BUFFER_SIZE.
 bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size, const char *label,
                     struct glinfer_error *err);
-// The same in large pages where the device has a way to them and together, the bytes of all buffers of
-// its arena, are so many that small ones cost time: 1 GiB, or as GLINFER_PAGES says.
+// Allocates likewise, but in large pages if the device has them and `together`, the bytes of all
+// buffers of the arena, is as large as the class or GLINFER_PAGES says.
 bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
                           uint64_t together, const char *label, struct glinfer_error *err);
 void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
@@ -39,7 +39,8 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
 bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset, void *data,
                     uint64_t size, struct glinfer_error *err);
 
-// A staging buffer for results: copy is recorded behind the work, the bytes are there after wait.
+// A staging buffer for results: copies are recorded behind the work, the bytes are there after
+// wait.
 struct gi_readback {
     struct gi_buffer staging;
     struct gi_fence fence;
@@ -50,7 +51,8 @@ struct gi_readback {
 bool gi_readback_init(struct gi_readback *readback, struct gi_gpu *gpu, uint64_t capacity,
                       struct glinfer_error *err);
 void gi_readback_finish(struct gi_readback *readback, struct gi_gpu *gpu);
-// Starts a new set of copies; appends a range to it; closes it with a fence and flushes.
+// Begin starts a new set of copies, add appends a range to it, end closes it with a fence and
+// flushes.
 void gi_readback_begin(struct gi_readback *readback);
 void gi_readback_add(struct gi_readback *readback, struct gi_gpu *gpu,
                      const struct gi_buffer *source, uint64_t offset, uint64_t size);

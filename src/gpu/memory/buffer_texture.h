@@ -1,5 +1,5 @@
-// Buffer textures over ranges that kernels read by texelFetch, each made once and kept until the set
-// is finished. Needs EXT_texture_buffer. Internal to gpu/.
+// Buffer textures over ranges that kernels read by texelFetch, each made once and kept until the
+// set is finished. Needs EXT_texture_buffer. Internal to gpu/.
 #ifndef GI_GPU_BUFFER_TEXTURE_H
 #define GI_GPU_BUFFER_TEXTURE_H
 
@@ -18,7 +18,7 @@ struct gi_buffer_textures {
     size_t capacity;
 };
 
-// Sets *name to the texture of a range, an old one where there is one. Fails with NO_MEMORY.
+// Sets *name to the texture of a range, which is made if there is none yet. Fails with NO_MEMORY.
 bool gi_buffer_textures_find(struct gi_buffer_textures *textures, const struct gi_gpu *gpu,
                              const struct gi_range *range, enum gi_texel texel, GLuint *name,
                              struct glinfer_error *err);

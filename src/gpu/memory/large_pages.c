@@ -26,7 +26,7 @@ static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
     return gpu->pages.source != NULL;
 }
 
-// GL owns the descriptor once it was imported.
+// Imports a descriptor as the buffer's memory. GL owns it from then on; a failure closes it.
 static bool import(struct gi_gpu *gpu, struct gi_buffer *buffer, int fd, uint64_t allocated,
                    struct glinfer_error *err)
 {
@@ -69,7 +69,7 @@ bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer)
         return true;
     }
     gpu->pages.is_refused = true;
-    // A warning where large ones were asked for by name.
+    // GLINFER_PAGES=large makes it a warning.
     gi_log_write(&gpu->log, gpu->pages.from > 1 ? GLINFER_LOG_INFO : GLINFER_LOG_WARN,
                  "buffers lie in small pages: %s", own.message);
     return false;

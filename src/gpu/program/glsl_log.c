@@ -19,7 +19,7 @@ bool gi_glsl_source_locate(const struct gi_glsl_source *source, uint32_t line, c
     return true;
 }
 
-// A text that is cut where it would not fit.
+// A text that is cut at the end of its memory.
 struct sink {
     char *out;
     size_t size, used; // used < size
@@ -34,7 +34,7 @@ static void put(struct sink *sink, const char *text, size_t size)
     sink->out[sink->used] = 0;
 }
 
-// Reads a decimal number that is not absurd; returns where it ends, NULL if there is none.
+// Reads a decimal number of at most 8 digits. Returns its end, NULL if there is none.
 static const char *parse_number(const char *text, uint32_t *number)
 {
     const char *start = text;
@@ -69,7 +69,7 @@ static const char *parse_place(const char *text, uint32_t *line)
     return *end == ':' ? end + 1 + strspn(end + 1, " ") : NULL;
 }
 
-// Length of the word that some drivers put before the place.
+// Returns the length of the word that some drivers put before the place.
 static size_t measure_prefix(const char *line)
 {
     static const char *const prefixes[] = {"ERROR: ", "WARNING: ", "INTERNAL ERROR: "};

@@ -1,10 +1,11 @@
-// Translates a driver's messages about an assembled source to the files and lines that it was made of. Plain C, no GL.
+// Translates a driver's messages about an assembled source to the files and lines that it was made
+// of. Plain C, no GL.
 #ifndef GI_GPU_GLSL_LOG_H
 #define GI_GPU_GLSL_LOG_H
 
 #include "gpu/program/glsl_source.h"
 
-// Finds the file and line of a line of the text, counted from 1. False past the end.
+// Finds the file and line of a line of the text, counted from 1. Returns false past the end.
 bool gi_glsl_source_locate(const struct gi_glsl_source *source, uint32_t line, const char **file,
                            uint32_t *file_line);
 

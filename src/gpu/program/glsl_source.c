@@ -14,7 +14,7 @@
 #define MAX_DEPTH     8
 #define MAX_FILE_SIZE (1u << 20)
 
-// A file that is being read; they nest by includes.
+// A file that is being read; files nest by includes.
 struct reader {
     char *text; // owned
     const char *next;
@@ -147,7 +147,8 @@ static const char *find_embedded(const char *name)
     return NULL;
 }
 
-// Returns the text of a file, owned by the caller; NULL with *is_missing set if there is none, else with an error.
+// Returns the text of a file, owned by the caller. NULL with *is_missing set if there is no such
+// file, and with an error otherwise.
 static char *load_file(const struct gi_glsl_params *params, const char *name, bool *is_missing,
                        struct glinfer_error *err)
 {
@@ -198,7 +199,7 @@ static bool add_name(struct assembly *a, const char *name)
     return true;
 }
 
-// Says where an include stands, for messages.
+// Writes where an include stands, for messages.
 static void describe_place(const struct assembly *a, char *place, size_t size)
 {
     if (a->depth == 0) {

@@ -10,7 +10,7 @@
 
 #include "gpu/program/program_table.h"
 
-// What a row of programs.def may need: bits.
+// Bits for what a row of programs.def may need.
 enum gi_capability {
     GI_CAPABILITY_BASE = 0,      // OpenGL ES 3.1
     GI_CAPABILITY_WG256 = 1,     // work groups of 256
@@ -41,7 +41,7 @@ struct gi_glsl_params {
 
 #define GI_GLSL_MAX_FILES 32
 
-// Where a run of lines of the assembled text comes from: line first of the text is line `line` of
+// The origin of a run of lines of the assembled text: line `first` of the text is line `line` of
 // files[file], and so on until the next run.
 struct gi_glsl_run {
     uint32_t first, file, line;
@@ -57,8 +57,8 @@ struct gi_glsl_source {
     uint32_t n_runs;
 };
 
-// Fails with DRIVER (a file that is missing, includes nested deeper than 8 or in a circle, a
-// #version in a kernel, all with file and line), IO, NO_MEMORY.
+// Assembles the source. Fails with DRIVER (a file that is missing, includes nested deeper than 8 or
+// in a circle, a #version in a kernel, all with file and line), IO, NO_MEMORY.
 bool gi_glsl_source_init(struct gi_glsl_source *source, const struct gi_glsl_params *params,
                          struct glinfer_error *err);
 // Accepts all-zero.

@@ -8,12 +8,12 @@
 #include <time.h>
 
 // Programs are built a window at a time: all that are left where the driver compiles in threads of
-// its own, else one; one in a debug context, too, so that the driver's messages follow the program's
-// name. Within a window everything is issued before anything is asked for.
+// its own, else one; one in a debug context, too, so that the driver's messages follow the
+// program's name. Within a window everything is issued before anything is asked for.
 struct build {
     struct gi_program_table *table;
     uint32_t first, end; // programs of this build
-    bool takes_all;      // what cannot be had of a program does not end it
+    bool takes_all;      // goes on behind a program that fails
     glinfer_progress_fn progress;
     void *user;
     struct glinfer_error *err;
@@ -55,7 +55,7 @@ static bool assemble_program(const struct gi_program_table *table, struct gi_pro
     return true;
 }
 
-// Takes the program from the cache where that has it.
+// Takes the program from the cache if it is there.
 static bool load_program(struct gi_program_table *table, struct gi_program *program,
                          struct glinfer_error *err)
 {
@@ -90,8 +90,8 @@ static void link_program(struct gi_program *program)
     }
 }
 
-// Has the driver end a program behind the first one that is not built, if its threads are through with one. NVIDIA's
-// makes native code in the thread that asks for the outcome, which is a third of the work.
+// Asks for the outcome of a program behind the first unbuilt one, if the driver's threads have done
+// with it: NVIDIA's driver makes native code in the thread that asks, which is a third of the work.
 static bool end_another(const struct build *build)
 {
     for (uint32_t i = build->table->n_built + 1; i < build->end; i++) {
@@ -110,8 +110,8 @@ static bool end_another(const struct build *build)
     return false;
 }
 
-// Waits until the driver's threads are through with the program, ending others meanwhile, or asleep; done programs
-// are reported again now and then, so that the caller can cancel.
+// Waits until the driver's threads have done with the program. Ends others meanwhile, or sleeps,
+// and reports progress now and then, so that the caller can cancel.
 static bool await_program(const struct build *build, const struct gi_program *program,
                           uint32_t done)
 {
@@ -194,7 +194,7 @@ static bool keep_refusal(struct gi_program *program, const char *why, struct gli
     return program->refusal || gi_error_no_memory(err, strlen(why) + 1, "a driver's words");
 }
 
-// A program that the driver refused stays behind without a name, so that others can be built after it.
+// Leaves a program that the driver refused without a name, so that others can be built after it.
 static void refuse_program(struct gi_program_table *table, const char *why)
 {
     struct gi_program *program = &table->programs[table->n_built++];
@@ -236,7 +236,7 @@ static bool start_window(const struct build *build, uint32_t end)
     return true;
 }
 
-// Finishes the first program that is not built, one way or the other.
+// Ends the first unbuilt program: it is built, or refused.
 static bool settle_program(const struct build *build)
 {
     struct gi_program_table *table = build->table;

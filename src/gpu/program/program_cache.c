@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// No driver's binary of one of our programs comes near this.
+// Far above any driver's binary of one of our programs.
 #define MAX_BINARY_SIZE (64u << 20)
 
 static const char magic[8] = {'g', 'i', 'p', 'r', 'o', 'g', '0', '1'};
 
-// What a file begins with, in the byte order of the machine: a cache does not travel.
+// The head of a file, in the byte order of the machine: a cache does not travel.
 struct header {
     char magic[8];
     struct gi_hash key;  // a file that was renamed is not taken for another

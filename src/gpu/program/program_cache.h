@@ -10,8 +10,8 @@
 struct gi_program_cache {
     struct gi_gpu *gpu;     // borrowed
     char *dir;              // owned; NULL: there is no cache
-    bool has_failed_write;  // said so; no more are tried
-    struct gi_hash useless; // the key of the last file that was found so: said once
+    bool has_failed_write;  // no more are tried
+    struct gi_hash useless; // the key of the last damaged or refused file
 };
 
 // Chooses the folder: dir/programs; for a NULL dir $XDG_CACHE_HOME/glinfer/programs or
@@ -20,11 +20,11 @@ void gi_program_cache_init(struct gi_program_cache *cache, struct gi_gpu *gpu, c
 // Accepts all-zero.
 void gi_program_cache_finish(struct gi_program_cache *cache);
 
-// The key of a source text on this driver.
+// Computes the key of a source text on this driver.
 void gi_program_cache_key(const struct gi_program_cache *cache, const char *text, size_t size,
                           struct gi_hash *key);
-// Returns the GL name of a linked program made from the file of this key, 0 if there is none, it is
-// damaged, or the driver refuses it; a log line says of the last two, once as long as it is the same key.
+// Returns the GL name of a linked program made from the file of this key; 0 if there is none, it is
+// damaged, or the driver refuses it. Logs the last two, once for the same key.
 uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_hash *key);
 // Writes a linked program under this key: to a file of its own, then renamed.
 void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash *key,

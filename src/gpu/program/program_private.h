@@ -13,10 +13,10 @@ struct gi_program {
     const char *dir;     // borrowed: of the files; NULL: the embedded ones
     uint32_t capability; // GI_CAPABILITY_ bits
     uint32_t name;       // GL program, 0 until built
-    char *refusal; // owned: why there will be none; NULL: there may, or there was no memory for it
+    char *refusal; // owned: why the driver refused it; NULL: it did not, or there was no memory
     char label[160];
 
-    // Only while it is built:
+    // While it is built:
     struct gi_glsl_source source;
     struct gi_hash cache_key;
     uint32_t shader; // 0: taken from the cache, or not begun
@@ -35,7 +35,7 @@ struct gi_program_table {
 
 // Writes what the program is made of into *params, all of it borrowed from the program.
 void gi_program_describe_source(const struct gi_program *program, struct gi_glsl_params *params);
-// Undoes what a build began and did not finish; what was finished stays.
+// Undoes what a build began and did not finish; finished programs stay.
 void gi_program_drop_unbuilt(struct gi_program_table *table);
 
 #endif

@@ -1,5 +1,5 @@
 // All programs that a model needs, compiled at load. Rows of glsl/programs.def name the variants; a
-// request adds the integer facts of a model (HEAD_DIM, N_BLOCK, ...) and the weight type. Requests
+// request adds the numbers of a model (HEAD_DIM, N_BLOCK, ...) and the weight type. Requests
 // come while recording; one build compiles them all, in parallel where KHR_parallel_shader_compile
 // is there, or takes them from the cache on disk (keyed by renderer, version and source; written
 // atomically; a damaged or refused binary falls back to compiling).
@@ -34,7 +34,7 @@ struct gi_program_table;
 struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glinfer_error *err);
 void gi_program_table_destroy(struct gi_program_table *table);
 
-// Sets *index to the program's place; equal keys share one. Compiles nothing. Fails with
+// Sets *index to the program's index; equal keys share one. Compiles nothing. Fails with
 // UNSUPPORTED if the device lacks the row's capability, NO_MEMORY.
 bool gi_program_table_request(struct gi_program_table *table, const struct gi_program_key *key,
                               uint32_t *index, struct glinfer_error *err);
@@ -42,25 +42,25 @@ bool gi_program_table_request(struct gi_program_table *table, const struct gi_pr
 bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id);
 
 // Compiles what was requested since the last build. progress may be NULL; false from it cancels.
-// Fails with DRIVER (file:line and the driver's words), CANCELLED, GPU_LOST, NO_MEMORY; the program that the driver
-// refused is not built again, and the next build goes on behind it.
+// Fails with DRIVER (file:line and the driver's words), CANCELLED, GPU_LOST, NO_MEMORY. A program
+// that the driver refused is not built again, and the next build goes on behind it.
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
                             void *user, struct glinfer_error *err);
-// The same, but what cannot be had of a program - the driver refuses it, its text does not assemble - is kept with it
-// and fails nothing here: who needs the program finds out by its name. Fails with CANCELLED, GPU_LOST, NO_MEMORY.
+// Compiles likewise, but goes on behind programs that the driver refuses or whose text does not
+// assemble, and keeps the reason (gi_program_refusal). Fails with CANCELLED, GPU_LOST, NO_MEMORY.
 bool gi_program_table_build_all(struct gi_program_table *table, glinfer_progress_fn progress,
                                 void *user, struct glinfer_error *err);
 
-// The same in pieces, for whoever has something better to do than wait:
-// Sets *is_loaded to whether the cache has all that was requested, so that a build does not compile; may be asked
-// again. Fails as a build does.
+// Sets *is_loaded to whether the cache has all that was requested, so that a build does not
+// compile. May be called again. Fails as a build does.
 bool gi_program_table_load(struct gi_program_table *table, bool *is_loaded,
                            struct glinfer_error *err);
-// Begins to compile, and returns at once where limits.has_parallel_compile. gi_program_table_build_all ends it. Fails
-// as that does.
+// Begins to compile, and returns at once if limits.has_parallel_compile; gi_program_table_build_all
+// ends it. Fails as that does.
 bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error *err);
 
-// Takes back what was requested last and not built, after a build that failed. Indices of what was built stay good.
+// Takes back requests that were not built, after a build that failed. Indices of built programs
+// stay valid.
 void gi_program_table_forget(struct gi_program_table *table);
 
 struct gi_program_stats {
@@ -70,30 +70,30 @@ struct gi_program_stats {
 void gi_program_table_describe(const struct gi_program_table *table,
                                struct gi_program_stats *stats);
 
-// The GL name of a built program, 0 of one that the driver refused: for the dispatch table and tests.
+// Returns the GL name of a built program, 0 if the driver refused it.
 uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index);
-// Why there is none: a sentence of such a program.
+// Returns the reason of such a refusal, a sentence.
 const char *gi_program_refusal(const struct gi_program_table *table, uint32_t index);
-// "gemv_qkv.comp q4_0 HEAD_DIM=64": for messages.
+// Returns a name for messages: "gemv_qkv.comp q4_0 HEAD_DIM=64".
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
 
-// Requests a kernel that was written at run time: like the next, but needs capability (bits of
-// enum gi_capability).
+// Requests a kernel that was written at run time, as gi_program_table_request_source does, that
+// needs capability (bits of enum gi_capability).
 bool gi_program_table_request_text(struct gi_program_table *table, const char *name,
                                    const char *text, uint32_t capability, uint32_t *index,
                                    struct glinfer_error *err);
-// The text and the capability that such a kernel was requested with.
+// Returns the text of such a kernel, and its capability.
 const char *gi_program_text(const struct gi_program_table *table, uint32_t index,
                             uint32_t *capability);
 
-// For tests. Requests a kernel given as text, which is copied; name is a literal that stands for
-// its file in messages. Its defines are the given ones; it may include files of glsl/.
+// Requests a kernel given as text, which is copied. name is a literal that stands for its file in
+// messages. It may include files of glsl/.
 bool gi_program_table_request_source(struct gi_program_table *table, const char *name,
                                      const char *text, const struct gi_define *defines,
                                      uint32_t n_defines, uint32_t *index,
                                      struct glinfer_error *err);
-// Byte offset of a uniform within its block ("n_block", or "Params.n_block" where the block has an
-// instance name); -1 if the program does not use it.
+// Returns the byte offset of a uniform within its block ("n_block", or "Params.n_block" where the
+// block has an instance name); -1 if the program does not use it.
 int32_t gi_program_uniform_offset(const struct gi_program_table *table, uint32_t index,
                                   const char *name);
 
