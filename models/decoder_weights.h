@@ -1,11 +1,12 @@
-// Shared by families: tables of weights under the names that their files use, and the plainest layers.
+// Shared by families: tables of weights under the names that their files use, and the plainest
+// layers.
 #ifndef GI_MODELS_DECODER_WEIGHTS_H
 #define GI_MODELS_DECODER_WEIGHTS_H
 
 #include "graph/model_family.h"
 
-// Rows of such tables: the layer's tensors by what follows "blk.%u." (a name is given twice if one tensor
-// has both), and the norm whose gamma the results carry.
+// Rows of such tables: the layer's tensors by what follows "blk.%u." (a name is given twice if one
+// tensor has both), and the norm whose gamma the results carry.
 #define GI_WEIGHT_QKV(q, k, v)                                                                     \
     {                                                                                              \
         .slot = GI_SLOT_QKV, .name = "attn_qkv", .order = GI_WEIGHT_ORDER_QKV,                     \
@@ -48,25 +49,27 @@
         .next_norm = GI_NORM_NONE,                                                                 \
     }
 
-// A matrix each for q, k, v, the attention's output, gate, up and down: with a norm before either block,
-// where what adds to the residual carries the gamma of the norm that follows; and with a norm after
-// either block, which has a kernel of its own.
+// A matrix each for q, k, v, the attention's output, gate, up and down: with a norm before either
+// block, where what adds to the residual carries the gamma of the norm that follows; and with a
+// norm after either block, which has a kernel of its own.
 extern const struct gi_weight_spec gi_pre_norm_weights[4];
 extern const struct gi_weight_spec gi_post_norm_weights[4];
 // With a norm before either block, and a mixture of experts for the feed-forward network.
 extern const struct gi_weight_spec gi_expert_weights[5];
 
-// Norms before the blocks; these and norms of each head of q and k; norms before and after the blocks.
+// Norms before the blocks; these and norms of each head of q and k; norms before and after the
+// blocks.
 extern const struct gi_norm_spec gi_pre_norm_norms[2];
 extern const struct gi_norm_spec gi_head_norm_norms[4];
 extern const struct gi_norm_spec gi_sandwich_norms[4];
 
-// Record a layer of attention and a feed-forward network or a mixture of experts, with norms before.
+// Record a layer of attention and a feed-forward network or a mixture of experts, with norms
+// before.
 bool gi_pre_norm_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 bool gi_expert_record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
-// Records what follows q, k and v in a layer with a norm after either block; before is the norm of the
-// feed-forward network's input, or GI_NORM_NONE.
+// Records what follows q, k and v in a layer with a norm after either block; before is the norm of
+// the feed-forward network's input, or GI_NORM_NONE.
 bool gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                               struct glinfer_error *err);
 // Records a layer with norms before and after the blocks, and none of q and k.

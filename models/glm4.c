@@ -1,5 +1,5 @@
-// GLM 4 (0414): a norm before and after either block, biases of q, k and v, gate and up in one tensor, and
-// rotation of the first half of a head.
+// GLM 4 (0414): a norm before and after either block, biases of q, k and v, gate and up in one
+// tensor, and rotation of the first half of a head.
 #include "models/decoder_weights.h"
 
 static const struct gi_weight_spec weights[] = {

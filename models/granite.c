@@ -1,5 +1,5 @@
-// Granite 3 and its mixtures of experts: the Llama family's blocks with scales of the embedding, the
-// scores of attention, what blocks add to the residual, and the logits.
+// Granite 3 and its mixtures of experts: the Llama family's blocks with scales of the embedding,
+// the scores of attention, what blocks add to the residual, and the logits.
 #include "models/decoder_weights.h"
 
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

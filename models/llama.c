@@ -1,6 +1,6 @@
 // The Llama family: SmolLM2, TinyLlama, Llama 2 and 3 (with the RoPE factors of 3.1), Mistral and
-// Mixtral. Pre-norm blocks of self-attention with grouped heads and a SwiGLU network; q and k rows of a
-// GGUF file are ordered so that rotary pairs are adjacent.
+// Mixtral. Pre-norm blocks of self-attention with grouped heads and a SwiGLU network; q and k rows
+// of a GGUF file are ordered so that rotary pairs are adjacent.
 #include "models/decoder_weights.h"
 
 static const struct gi_model_family mixture = {

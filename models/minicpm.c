@@ -1,5 +1,6 @@
-// MiniCPM 1 and 2: the Llama family's blocks with scales of the embedding, of what blocks add to the
-// residual, and of the logits. Early files do not have them: they are those of the first models then.
+// MiniCPM 1 and 2: the Llama family's blocks with scales of the embedding, of what blocks add to
+// the residual, and of the logits. Early files do not have them: they are those of the first models
+// then.
 #include "models/decoder_weights.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// OLMo 2 and 3: no norm before the blocks, one after each, and one over all of q and of k. OLMo 3 has a
-// window in three of four layers, where the stretched context's rotations do not hold.
+// OLMo 2 and 3: no norm before the blocks, one after each, and one over all of q and of k. OLMo 3
+// has a window in three of four layers, where the stretched context's rotations do not hold.
 #include "models/decoder_weights.h"
 
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

@@ -1,4 +1,5 @@
-// StableLM 2 and 3B: the Llama family's blocks with layernorms, and rotation of the first part of a head.
+// StableLM 2 and 3B: the Llama family's blocks with layernorms, and rotation of the first part of a
+// head.
 #include "models/decoder_weights.h"
 
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

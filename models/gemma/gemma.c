@@ -1,5 +1,5 @@
-// Gemma, the first: the Llama family's blocks with GELU, heads wider than their share of the residual, and a
-// scale of the embedding. The files' norm weights have the 1 added already.
+// Gemma, the first: the Llama family's blocks with GELU, heads wider than their share of the
+// residual, and a scale of the embedding. The files' norm weights have the 1 added already.
 #include "models/decoder_weights.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// Gemma 2: a norm before and after either block, GELU, soft caps of the scores of attention and of the
-// logits, and a window in every other layer. The files' norm weights have the 1 added already.
+// Gemma 2: a norm before and after either block, GELU, soft caps of the scores of attention and of
+// the logits, and a window in every other layer. The files' norm weights have the 1 added already.
 #include "models/decoder_weights.h"
 
 #include <math.h>

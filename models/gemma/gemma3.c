@@ -1,5 +1,6 @@
-// Gemma 3: a norm before and after either block, a norm of each head of q and k, GELU, and of six layers
-// five with a window and rotations of their own. The files' norm weights have the 1 added already.
+// Gemma 3: a norm before and after either block, a norm of each head of q and k, GELU, and of six
+// layers five with a window and rotations of their own. The files' norm weights have the 1 added
+// already.
 #include "models/decoder_weights.h"
 
 #include <math.h>

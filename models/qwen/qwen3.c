@@ -1,5 +1,5 @@
-// Qwen 3: pre-norm blocks in which each head of q and k has a norm before it is turned; rotary pairs lie
-// half a head apart.
+// Qwen 3: pre-norm blocks in which each head of q and k has a norm before it is turned; rotary
+// pairs lie half a head apart.
 #include "models/decoder_weights.h"
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

@@ -1,5 +1,5 @@
-// Qwen 3's mixtures of experts: the attention of qwen3.c, and a router that takes a few of many small
-// networks for each token.
+// Qwen 3's mixtures of experts: the attention of qwen3.c, and a router that takes a few of many
+// small networks for each token.
 #include "models/decoder_weights.h"
 
 static bool record_layer(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

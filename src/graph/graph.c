@@ -28,8 +28,8 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
                            beta, hparams->norm_eps, y, err);
 }
 
-// Records what the producer of a step's residual leaves of the norm: nothing of an rmsnorm, all of a
-// layernorm.
+// Records what the producer of a step's residual leaves of the norm: nothing of an rmsnorm, all of
+// a layernorm.
 static bool norm_step(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
                       struct glinfer_error *err)
 {
@@ -108,8 +108,8 @@ static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before
            gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
 }
 
-// Leaves what lies between the projection and attention to the latter, if it can do that: a decode step where groups
-// stay. norm may be NULL.
+// Leaves what lies between the projection and attention to the latter, if it can do that: a decode
+// step where groups stay. norm may be NULL.
 static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
                                const struct gi_head_norm *norm)
 {

@@ -1,6 +1,6 @@
-// Blocks that model families share, each recorded either for a decode step (one token, fused dispatches)
-// or for a batch of a prompt, by the same call. A gi_graph holds what a recording needs: the recorder,
-// the weights, and every intermediate by its name. It owns nothing.
+// Blocks that model families share, each recorded either for a decode step (one token, fused
+// dispatches) or for a batch of a prompt, by the same call. A gi_graph holds what a recording
+// needs: the recorder, the weights, and every intermediate by its name. It owns nothing.
 #ifndef GI_GRAPH_GRAPH_H
 #define GI_GRAPH_GRAPH_H
 
@@ -60,12 +60,12 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
                         uint32_t layer, enum gi_norm norm, const struct gi_rows *y,
                         struct glinfer_error *err);
 
-// The parts of a layer, in the order in which a family puts them together. "Norm" before a projection is of
-// the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
+// The parts of a layer, in the order in which a family puts them together. "Norm" before a
+// projection is of the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
 
-// q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. Where groups stay it may be gi_graph_attention
-// that does all but the projection. n_rot is the hparams', or 0
-// in a layer without rotation.
+// q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. Where groups stay it
+// may be gi_graph_attention that does all but the projection. n_rot is the hparams', or 0 in a
+// layer without rotation.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
                   struct glinfer_error *err);
 // The same with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two dispatches.
@@ -85,8 +85,9 @@ bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_er
 // x += norm(down(act)), the norm being GI_NORM_FFN_POST.
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
-// x += residual_scale * sum over the chosen experts of share * down(activation(gate) * up), of GI_NORM_FFN:
-// a mixture of experts. Only the weights of chosen experts are read; a prompt reads them once a token.
+// x += residual_scale * sum over the chosen experts of share * down(activation(gate) * up), of
+// GI_NORM_FFN: a mixture of experts. Only the weights of chosen experts are read; a prompt reads
+// them once a token.
 bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
 // The usual ones together.

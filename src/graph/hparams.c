@@ -90,8 +90,8 @@ static bool read_rope_type(const struct gi_hparams_reader *reader, struct gi_rop
                         type.data);
 }
 
-// Takes a factor without a type as linear scaling. Files of longrope may name no type: their tensors of
-// factors tell.
+// Takes a factor without a type as linear scaling. Files of longrope may name no type: their
+// tensors of factors tell.
 static bool read_rope_scaling(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     struct gi_rope_hparams *rope = &hparams->rope;

@@ -1,5 +1,5 @@
-// The hyperparameters of a model as GGUF metadata gives them, checked to be ones that the engine can
-// hold. The common ones are read here; a family adds its own. Plain data, no GL.
+// The hyperparameters of a model as GGUF metadata gives them, checked to be ones that the engine
+// can hold. The common ones are read here; a family adds its own. Plain data, no GL.
 #ifndef GI_GRAPH_HPARAMS_H
 #define GI_GRAPH_HPARAMS_H
 
@@ -46,24 +46,26 @@ struct gi_hparams_reader {
     struct glinfer_error *err;
 };
 
-// Reads the keys that all families share; scales are 1 or 1 / sqrt(head_dim), the pairing is left as it
-// is. n_vocab comes from the embedding. Fails with BAD_FILE (a key missing, of the wrong kind, out of
-// range) and UNSUPPORTED (an unknown kind of RoPE scaling, a head that is no multiple of 8).
+// Reads the keys that all families share; scales are 1 or 1 / sqrt(head_dim), the pairing is left
+// as it is. n_vocab comes from the embedding. Fails with BAD_FILE (a key missing, of the wrong
+// kind, out of range) and UNSUPPORTED (an unknown kind of RoPE scaling, a head that is no multiple
+// of 8).
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
 // Reads what a mixture of experts has besides; n_ff becomes that of an expert. Fails with BAD_FILE.
 bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
-// Reads which layers have a window: a period, or a list of truth values that has one; fallback if the
-// file says nothing. n_layer is read. Fails with BAD_FILE, and UNSUPPORTED (a list without a period).
+// Reads which layers have a window: a period, or a list of truth values that has one; fallback if
+// the file says nothing. n_layer is read. Fails with BAD_FILE, and UNSUPPORTED (a list without a
+// period).
 bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t fallback,
                               struct gi_hparams *hparams);
 
 // True for a layer with a window.
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer);
 
-// Read a key of the family's own; fallback if it is missing. Fail with BAD_FILE if it is of the wrong
-// kind or, for an f32, not a positive number.
+// Read a key of the family's own; fallback if it is missing. Fail with BAD_FILE if it is of the
+// wrong kind or, for an f32, not a positive number.
 bool gi_hparams_u32(const struct gi_hparams_reader *reader, const char *name, uint32_t fallback,
                     uint32_t *out);
 bool gi_hparams_f32(const struct gi_hparams_reader *reader, const char *name, float fallback,
@@ -73,8 +75,9 @@ bool gi_hparams_bool(const struct gi_hparams_reader *reader, const char *name, b
 
 // Fills table (n_ctx, n_rot) with magnitude times cos, sin of each rotary pair at each position:
 //   angle = position * base^(-2 i / n_rot) / (divisor * factors[i])
-// factors (n_rot / 2) may be NULL: all 1 (they are what Llama 3.1 files carry as rope_freqs, and longrope
-// files as rope_factors_short and _long). With yarn fast pairs are not divided, and those between in part.
+// factors (n_rot / 2) may be NULL: all 1 (they are what Llama 3.1 files carry as rope_freqs, and
+// longrope files as rope_factors_short and _long). With yarn fast pairs are not divided, and those
+// between in part.
 void gi_rope_table_fill(const struct gi_rope_hparams *rope, uint32_t n_rot, const float *factors,
                         uint32_t n_ctx, float *table);
 

@@ -1,5 +1,5 @@
-// A family of models: its hyperparameters and weights, and how one layer is recorded. One file each in
-// models/, listed in models/families.h.
+// A family of models: its hyperparameters and weights, and how one layer is recorded. One file each
+// in models/, listed in models/families.h.
 #ifndef GI_GRAPH_MODEL_FAMILY_H
 #define GI_GRAPH_MODEL_FAMILY_H
 

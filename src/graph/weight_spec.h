@@ -1,6 +1,6 @@
-// Names the weights of a family: which tensors of the file make each weight matrix of a layer, in which
-// order of rows, and what their shapes must be. Tables of these are data of models/*.c; the engine finds
-// and checks the tensors by them.
+// Names the weights of a family: which tensors of the file make each weight matrix of a layer, in
+// which order of rows, and what their shapes must be. Tables of these are data of models/*.c; the
+// engine finds and checks the tensors by them.
 #ifndef GI_GRAPH_WEIGHT_SPEC_H
 #define GI_GRAPH_WEIGHT_SPEC_H
 
@@ -24,7 +24,8 @@ enum gi_norm {
     GI_NORM_ATTN_POST, // of what attention adds to the residual
     GI_NORM_FFN,       // of the residual, before the feed-forward network
     GI_NORM_FFN_POST,  // of what that network adds
-    // Vectors added behind GI_NORM_ATTN and GI_NORM_FFN, which are then layernorms, as is the output's.
+    // Vectors added behind GI_NORM_ATTN and GI_NORM_FFN, which are then layernorms, as is the
+    // output's.
     GI_NORM_ATTN_SHIFT,
     GI_NORM_FFN_SHIFT,
     GI_NORM_COUNT,
@@ -59,8 +60,8 @@ struct gi_weight_spec {
     enum gi_weight_order order;
     enum gi_dim cols;
     struct {
-        // "blk.%u.attn_q", without .weight and .bias; a bias is taken if there is one. Sources of one
-        // name are slices of a tensor's rows, one behind the other.
+        // "blk.%u.attn_q", without .weight and .bias; a bias is taken if there is one. Sources of
+        // one name are slices of a tensor's rows, one behind the other.
         const char *name;
         enum gi_dim rows;
     } sources[GI_MAX_SOURCES];
@@ -88,11 +89,11 @@ uint32_t gi_dim_size(const struct gi_hparams *hparams, enum gi_dim dim);
 
 void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams *hparams,
                          const struct gi_norm_spec *specs, size_t n_specs);
-// Returns the offset of a norm's weights; UINT32_MAX if there is none. GI_NORM_NEXT is the norm after a
-// layer.
+// Returns the offset of a norm's weights; UINT32_MAX if there is none. GI_NORM_NEXT is the norm
+// after a layer.
 uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
-// Returns the offset of the vector added behind GI_NORM_ATTN, GI_NORM_FFN or GI_NORM_NEXT; UINT32_MAX if
-// there is none.
+// Returns the offset of the vector added behind GI_NORM_ATTN, GI_NORM_FFN or GI_NORM_NEXT;
+// UINT32_MAX if there is none.
 uint32_t gi_norm_shift(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
 // True for a vector that is added behind a norm.
 static inline bool gi_is_shift(enum gi_norm norm)

@@ -1,7 +1,7 @@
-// Runs the template language in which model files say how a conversation is written: as much of Jinja as
-// chat templates use, as their makers run it (trim_blocks, lstrip_blocks). A template comes from a file
-// and is not trusted: nesting, steps and memory are bounded, and all it can do is write text. Plain C,
-// no GL.
+// Runs the template language in which model files say how a conversation is written: as much of
+// Jinja as chat templates use, as their makers run it (trim_blocks, lstrip_blocks). A template
+// comes from a file and is not trusted: nesting, steps and memory are bounded, and all it can do is
+// write text. Plain C, no GL.
 #ifndef GI_JINJA_JINJA_H
 #define GI_JINJA_JINJA_H
 

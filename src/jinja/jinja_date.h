@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-// Writes today's local date as strftime has it, in English, and a 0; nothing where there is no room.
+// Writes today's local date as strftime has it, in English, and a 0; nothing where there is no
+// room.
 void gi_jinja_today(const char *format, char *out, size_t capacity);
 
 #endif

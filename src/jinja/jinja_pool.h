@@ -1,5 +1,5 @@
-// The memory of a template's nodes or of a run's values, freed at once, and its first failure. After
-// a failure operations do nothing and return undefined or empty values; long loops look at
+// The memory of a template's nodes or of a run's values, freed at once, and its first failure.
+// After a failure operations do nothing and return undefined or empty values; long loops look at
 // has_failed. Private to this folder.
 #ifndef GI_JINJA_JINJA_POOL_H
 #define GI_JINJA_JINJA_POOL_H
@@ -37,8 +37,8 @@ void gi_jinja_fail(struct gi_jinja_pool *pool, enum glinfer_status status, const
 struct gi_jinja_value gi_jinja_refuse(struct gi_jinja_pool *pool, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Counts work that takes time without memory: elements looked at, and bytes 16 at a time. Fails if a
-// template does too much of it.
+// Counts work that takes time without memory: elements looked at, and bytes 16 at a time. Fails if
+// a template does too much of it.
 void gi_jinja_spend(struct gi_jinja_pool *pool, size_t work);
 
 #endif

@@ -65,8 +65,8 @@ bool gi_jinja_has_function(struct gi_jinja_string name);
 struct gi_jinja_value gi_jinja_function(const struct gi_jinja_call *call);
 
 // Return the strings of a list with a separator between them, or with attribute (NULL: none) those
-// of its elements; and the parts of a string between separators (NULL: runs of white space), of which
-// at_most are cut off, negative: all.
+// of its elements; and the parts of a string between separators (NULL: runs of white space), of
+// which at_most are cut off, negative: all.
 struct gi_jinja_value gi_jinja_join(struct gi_jinja_pool *pool, struct gi_jinja_value list,
                                     struct gi_jinja_string separator,
                                     const struct gi_jinja_value *attribute);

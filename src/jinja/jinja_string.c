@@ -41,8 +41,8 @@ size_t gi_jinja_locate(struct gi_jinja_string string, struct gi_jinja_string wha
     if (what.size == 0) {
         return from;
     }
-    // Searches in windows, each twice the one before: memmem of AddressSanitizer looks at all that it
-    // is given, so a search of all the rest would cost that much for every find.
+    // Searches in windows, each twice the one before: memmem of AddressSanitizer looks at all that
+    // it is given, so a search of all the rest would cost that much for every find.
     for (size_t window = 256;; window *= 2) {
         const size_t left = string.size - from;
         const bool is_last = left - what.size <= window;

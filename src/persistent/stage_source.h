@@ -2,13 +2,14 @@
 // in turn (persistent.h). The kernel stays as it is written; its text, assembled as for a program of
 // its own, is read for what it declares at file level and then written again under other names:
 //
-//   what it declares      gets a suffix, so that stages do not meet; shared memory is declared once for all
+//   what it declares      gets a suffix, so that stages do not meet; shared memory is declared once
 //   main                  becomes a function; initial values of variables are set before each call
-//   ahead                 a function that a kernel may have, with the macro STAGE_AHEAD: what can be done before
-//                         the barrier in front of the stage, for the same group, in registers alone. In a
-//                         program of its own, where the macro STAGE is not defined, main calls it
-//   storage blocks        array[i] becomes prefix(i)suffix as the caller says: a place in a buffer that
-//                         the program has bound whole
+//   ahead                 a function that a kernel may have, with the macro STAGE_AHEAD: what can be
+//                         done before the barrier in front of the stage, for the same group, in
+//                         registers alone. In a program of its own, where the macro STAGE is not
+//                         defined, main calls it
+//   storage blocks        array[i] becomes prefix(i)suffix as the caller says: a place in a buffer
+//                         that the program has bound whole
 //   Params                fields become expressions of the caller, constants where they are known
 //   StepState             its instance becomes an instance of the caller
 //   gl_WorkGroupID, gl_NumWorkGroups, gl_GlobalInvocationID

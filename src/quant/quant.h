@@ -2,9 +2,9 @@
 // from the file's layout into the GPU's. One file per type; gguf/ggml_type.h has their table. Plain
 // C, no GL.
 //
-// GPU layout, shared by all types and by glsl/quant/quant.glsl. Rows come in tiles of GI_TILE_ROWS =
-// 8, columns in blocks of GI_QUANT_BLOCK = 32 (n_cols is rounded up, the rest is zero weights), and
-// blocks in groups, which share quads or scale words:
+// GPU layout, shared by all types and by glsl/quant/quant.glsl. Rows come in tiles of GI_TILE_ROWS
+// = 8, columns in blocks of GI_QUANT_BLOCK = 32 (n_cols is rounded up, the rest is zero weights),
+// and blocks in groups, which share quads or scale words:
 //
 //   quads   uvec4 [n_tile][ceil(n_block / quad_blocks)][n_quad][8 rows]
 //   scales  uint  [n_tile][ceil(n_block / scale_blocks)][scale_words][8 rows]
@@ -16,8 +16,8 @@
 // they have, the unpackers in glsl/quant what lies where in them.
 //
 // Within a block the elements are in natural order in words of the quad: f32 one, f16 two (low half
-// first), q8_0 four (low byte first). Smaller quants lie in planes, from which a mask takes the four
-// elements 4 k .. 4 k + 3 at once, each 4 bits above the one before (glsl/quant/planes.glsl):
+// first), q8_0 four (low byte first). Smaller quants lie in planes, from which a mask takes the
+// four elements 4 k .. 4 k + 3 at once, each 4 bits above the one before (glsl/quant/planes.glsl):
 //
 //   nibbles  4 words   element 4 k + i in word k / 2, bit 4 i + 16 (k % 2): natural order
 //   pairs    2 words   two bits: word k / 4, bit 4 i + 2 (k % 2) + 16 (k / 2 % 2)
@@ -43,11 +43,12 @@ struct gi_quant {
     const uint32_t *table; // words that kernels find in front of the scales; NULL: none
     uint32_t table_words;
     bool has_f16; // the unpacker takes products in f16 (glsl/quant/half_dot.glsl)
-    // Dequantises the 32 elements of a part of one of the type's own blocks, which has one part or eight;
-    // the only element of a block of one.
+    // Dequantises the 32 elements of a part of one of the type's own blocks, which has one part or
+    // eight; the only element of a block of one.
     void (*dequantize)(const uint8_t *block, size_t part, float *dst);
-    // Repacks the n elements of one row at src, at most those of the larger of the two groups, and fewer
-    // at the end of a row: their quads and scale words, one behind the other. Both are zeros before.
+    // Repacks the n elements of one row at src, at most those of the larger of the two groups, and
+    // fewer at the end of a row: their quads and scale words, one behind the other. Both are zeros
+    // before.
     void (*repack_group)(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words);
 };
 
@@ -60,8 +61,8 @@ const char *gi_quant_names(void);
 void gi_quant_dequantize_row(const struct gi_quant *quant, const void *src, size_t n_cols,
                              float *dst);
 
-// Return the bytes on the GPU of n_rows (rounded up to whole tiles) by n_cols; of the scales without
-// the table.
+// Return the bytes on the GPU of n_rows (rounded up to whole tiles) by n_cols; of the scales
+// without the table.
 uint64_t gi_quant_quads_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols);
 uint64_t gi_quant_scales_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols);
 

@@ -52,7 +52,8 @@ void gi_pack_nibbles(const struct gi_quants *quants, uint32_t words[4]);
 void gi_pack_pairs(const struct gi_quants *quants, unsigned shift, uint32_t words[2]);
 uint32_t gi_pack_bits(const struct gi_quants *quants, unsigned shift);
 
-// dst[i] = d * (quant i - zero) + m, with d[0] and m[0] for the first 16, d[1] and m[1] for the rest.
+// dst[i] = d * (quant i - zero) + m, with d[0] and m[0] for the first 16, d[1] and m[1] for the
+// rest.
 void gi_scale_quants(const struct gi_quants *quants, int zero, const float d[2], const float m[2],
                      float dst[GI_QUANT_BLOCK]);
 // dst[i] = d * codes[quant i], quants of four bits.
@@ -60,7 +61,8 @@ void gi_scale_codes(const struct gi_quants *quants, const int8_t codes[16], floa
                     float dst[GI_QUANT_BLOCK]);
 extern const int8_t gi_iq4_codes[16]; // of IQ4_NL and IQ4_XS
 
-// Serve as repack_group (see quant.h) for elements of 16 bits, and for blocks of 18 bytes: f16 d, nibbles.
+// Serve as repack_group (see quant.h) for elements of 16 bits, and for blocks of 18 bytes: f16 d,
+// nibbles.
 void gi_repack_halves(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words);
 void gi_repack_half_and_nibbles(const uint8_t *src, size_t n, uint32_t (*quads)[4],
                                 uint32_t *words);
@@ -73,11 +75,11 @@ struct gi_k_scales {
 
 // Reads the scales (first) and minima of Q4_K and Q5_K from the 12 bytes of the file.
 void gi_read_k_scales(const uint8_t bytes[12], struct gi_k_scales *scales);
-// dst[i] = d * first * quant i - d_min * second for a block of Q4_K or Q5_K, whose super-blocks begin with
-// d, d_min and the scales.
+// dst[i] = d * first * quant i - d_min * second for a block of Q4_K or Q5_K, whose super-blocks
+// begin with d, d_min and the scales.
 void gi_scale_k(const uint8_t *super, size_t block, const struct gi_quants *quants, float *dst);
-// Packs three words: byte i % 4 of word i / 4 has the low four bits of both, the first one low; bits 4 i on
-// of the third word have the high two bits.
+// Packs three words: byte i % 4 of word i / 4 has the low four bits of both, the first one low;
+// bits 4 i on of the third word have the high two bits.
 void gi_pack_k_scales(const struct gi_k_scales *scales, uint32_t words[3]);
 
 #endif

@@ -1,5 +1,5 @@
-// Turns text into token ids and back for one vocabulary, and has its chat template. Owns copies of all
-// that it needs. Immutable after creation, so many threads may use one. No GL, no GGUF: the
+// Turns text into token ids and back for one vocabulary, and has its chat template. Owns copies of
+// all that it needs. Immutable after creation, so many threads may use one. No GL, no GGUF: the
 // caller hands the vocabulary over as plain arrays.
 #ifndef GI_TOKENIZER_TOKENIZER_H
 #define GI_TOKENIZER_TOKENIZER_H
@@ -47,12 +47,13 @@ void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 size_t gi_tokenizer_size(const struct gi_tokenizer *tokenizer);
 // Returns "gpt2/smollm" and the like.
 const char *gi_tokenizer_name(const struct gi_tokenizer *tokenizer);
-// Returns the chat template's name; "jinja" for one without a name that can be run, "none" or "unknown".
+// Returns the chat template's name; "jinja" for one without a name that can be run, "none" or
+// "unknown".
 const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer);
 // Returns the name of a chat template; NULL past the last.
 const char *gi_tokenizer_template_at(size_t index);
-// Takes the template of that name in place of the file's, before the tokenizer is shared. If the file's
-// has another name, its default system message is dropped. Fails with INVALID_ARGUMENT
+// Takes the template of that name in place of the file's, before the tokenizer is shared. If the
+// file's has another name, its default system message is dropped. Fails with INVALID_ARGUMENT
 // (lists the names).
 bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
                                struct glinfer_error *err);
@@ -78,13 +79,13 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
                               const struct glinfer_message *messages, size_t n_messages,
                               struct gi_ids *ids, struct glinfer_error *err);
 
-// Returns the bytes that a token stands for in text; control tokens give their name. {NULL, 0} out of
-// range.
+// Returns the bytes that a token stands for in text; control tokens give their name. {NULL, 0} out
+// of range.
 struct gi_text gi_tokenizer_bytes(const struct gi_tokenizer *tokenizer, int32_t id);
 // True for control tokens and the unknown token, which are no part of an answer's text.
 bool gi_tokenizer_is_control(const struct gi_tokenizer *tokenizer, int32_t id);
-// Sets the ids that end an answer, sorted: EOS, EOT and what the vocabulary spells as an end of turn.
-// Returns how many, at most 16.
+// Sets the ids that end an answer, sorted: EOS, EOT and what the vocabulary spells as an end of
+// turn. Returns how many, at most 16.
 size_t gi_tokenizer_stop_ids(const struct gi_tokenizer *tokenizer, int32_t ids[16]);
 
 // Holds back the bytes of an unfinished UTF-8 character between tokens. Zero-initialised. Bytes

@@ -50,8 +50,8 @@ struct gi_segment {
     bool parse_special;
 };
 
-// Writes a conversation in the chat's format, which there is, as segments that point into it; the caller
-// frees the list. Fails with NO_MEMORY.
+// Writes a conversation in the chat's format, which there is, as segments that point into it; the
+// caller frees the list. Fails with NO_MEMORY.
 bool gi_chat_write(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
                    size_t n_messages, struct gi_segment **segments, size_t *n_segments,
                    struct glinfer_error *err);

@@ -86,8 +86,8 @@ static uint32_t character_size(uint8_t lead)
                          : 0;
 }
 
-// True if byte may follow what is held; the second byte's range rules out overlong forms, surrogates
-// and what is past U+10FFFF (Unicode, table 3-7).
+// True if byte may follow what is held; the second byte's range rules out overlong forms,
+// surrogates and what is past U+10FFFF (Unicode, table 3-7).
 static bool can_follow(const struct gi_utf8_stream *stream, uint8_t byte)
 {
     const uint8_t lead = stream->n_held == 1 ? stream->held[0] : 0;

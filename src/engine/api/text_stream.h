@@ -1,5 +1,5 @@
-// Turns the bytes of tokens into text that may be shown: whole characters only, and nothing that may be
-// the start of a stop string until it is known not to be one.
+// Turns the bytes of tokens into text that may be shown: whole characters only, and nothing that
+// may be the start of a stop string until it is known not to be one.
 #ifndef GI_ENGINE_TEXT_STREAM_H
 #define GI_ENGINE_TEXT_STREAM_H
 
@@ -21,8 +21,8 @@ bool gi_text_stream_init(struct gi_text_stream *stream, const char *const *stop,
                          size_t max_token, struct glinfer_error *err);
 void gi_text_stream_finish(struct gi_text_stream *stream);
 
-// Adds a token's bytes. Returns what may be shown now, valid until the next call; its size may be 0.
-// After a stop string nothing more is released.
+// Adds a token's bytes. Returns what may be shown now, valid until the next call; its size may be
+// 0. After a stop string nothing more is released.
 struct gi_text gi_text_stream_push(struct gi_text_stream *stream, struct gi_text bytes);
 // Ends the text. Returns what is still held back.
 struct gi_text gi_text_stream_flush(struct gi_text_stream *stream);

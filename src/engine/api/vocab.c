@@ -30,8 +30,8 @@ static bool read_texts(const struct gi_gguf *gguf, const char *key, struct gi_te
     return *texts;
 }
 
-// Reads an array with an element of four bytes for each token into fresh memory; leaves *out NULL if the
-// file has none.
+// Reads an array with an element of four bytes for each token into fresh memory; leaves *out NULL
+// if the file has none.
 static bool read_token_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf_kind kind,
                              size_t n_tokens, struct gi_gguf_array *array, void **out,
                              struct glinfer_error *err)

@@ -14,8 +14,8 @@ struct gi_vocab_file {
     float *scores;
 };
 
-// Fills *out, which need not be initialised. Fails with BAD_FILE (no tokenizer, a value of the wrong
-// kind, arrays that differ in length), NO_MEMORY; *out is then all zero.
+// Fills *out, which need not be initialised. Fails with BAD_FILE (no tokenizer, a value of the
+// wrong kind, arrays that differ in length), NO_MEMORY; *out is then all zero.
 bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out,
                    struct glinfer_error *err);
 // Accepts all-zero.

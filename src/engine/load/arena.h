@@ -1,5 +1,6 @@
-// Places many ranges in few buffers: first all sizes are added, then the buffers are allocated at once.
-// No range straddles two buffers, and no buffer is larger than max_size unless one range alone is.
+// Places many ranges in few buffers: first all sizes are added, then the buffers are allocated at
+// once. No range straddles two buffers, and no buffer is larger than max_size unless one range
+// alone is.
 #ifndef GI_ENGINE_ARENA_H
 #define GI_ENGINE_ARENA_H
 
@@ -21,12 +22,13 @@ struct gi_arena {
 
 // Returns the alignment that suits storage and uniform ranges of a device, and 16-byte loads.
 uint32_t gi_arena_alignment(const struct gi_limits *limits);
-// Returns the largest range that is made on a device: what it binds, and at most 512 MiB, because a part
-// of a weight has two ranges that lie in one buffer.
+// Returns the largest range that is made on a device: what it binds, and at most 512 MiB, because a
+// part of a weight has two ranges that lie in one buffer.
 uint64_t gi_arena_max_range(const struct gi_limits *limits);
 
-// Returns the bytes of each buffer for total bytes: 512 MiB or, as far as a device binds a buffer whole,
-// the multiple of it that leaves at most n_wanted buffers; with n_wanted 0 any number will do.
+// Returns the bytes of each buffer for total bytes: 512 MiB or, as far as a device binds a buffer
+// whole, the multiple of it that leaves at most n_wanted buffers; with n_wanted 0 any number will
+// do.
 uint64_t gi_arena_buffer_size(const struct gi_limits *limits, uint64_t total, uint32_t n_wanted);
 
 void gi_arena_init(struct gi_arena *arena, uint64_t max_size, uint32_t alignment);
@@ -48,10 +50,10 @@ struct gi_arena_request {
 };
 // Returns the bytes that all ranges take, with their padding.
 uint64_t gi_arena_total(const struct gi_arena_request *request, const struct gi_gpu *gpu);
-// Initialises arena, adds the ranges and allocates them, in buffers of 512 MiB if there is no memory for
-// larger ones. If few buffers are wanted, ranges of one kind share one as far as they fit, so that its
-// index is a constant in the stage of a persistent program that all of them have in common. slots has n.
-// Fails as gi_buffer_init does; the arena must then be finished.
+// Initialises arena, adds the ranges and allocates them, in buffers of 512 MiB if there is no
+// memory for larger ones. If few buffers are wanted, ranges of one kind share one as far as they
+// fit, so that its index is a constant in the stage of a persistent program that all of them have
+// in common. slots has n. Fails as gi_buffer_init does; the arena must then be finished.
 bool gi_arena_place(struct gi_arena *arena, struct gi_gpu *gpu,
                     const struct gi_arena_request *request, struct gi_arena_slot *slots,
                     struct glinfer_error *err);

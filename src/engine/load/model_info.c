@@ -113,8 +113,8 @@ static bool has_type(const struct gi_gguf *gguf, enum gi_ggml_type type)
     return has_any;
 }
 
-// Names the types by general.file_type, because the type of most bytes does not tell a mixture: in a
-// small model it is the embedding's. A number whose type the file does not have is left over from
+// Names the types by general.file_type, because the type of most bytes does not tell a mixture: in
+// a small model it is the embedding's. A number whose type the file does not have is left over from
 // another file.
 static void name_types(const struct gi_gguf *gguf, char out[16])
 {

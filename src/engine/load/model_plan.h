@@ -1,6 +1,6 @@
-// Plans the loading of a file before anything is allocated: the family, its hparams, and for every weight
-// matrix the tensors it is made of, checked for presence, shape and type, and its layout on the GPU.
-// Borrows the gguf, which must outlive it.
+// Plans the loading of a file before anything is allocated: the family, its hparams, and for every
+// weight matrix the tensors it is made of, checked for presence, shape and type, and its layout on
+// the GPU. Borrows the gguf, which must outlive it.
 #ifndef GI_ENGINE_MODEL_PLAN_H
 #define GI_ENGINE_MODEL_PLAN_H
 
@@ -13,8 +13,8 @@ struct gi_plan_source {
     uint32_t row_begin, n_rows;
 };
 
-// One weight matrix. weight has its parts laid out, with ranges whose buffer is still NULL and whose
-// offset counts from 0 within the part's own bytes: quads first, then aux.
+// One weight matrix. weight has its parts laid out, with ranges whose buffer is still NULL and
+// whose offset counts from 0 within the part's own bytes: quads first, then aux.
 struct gi_plan_weight {
     char name[64];
     enum gi_weight_order order;
@@ -34,7 +34,8 @@ struct gi_model_plan {
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;
-    // (n_layer, GI_NORM_COUNT), then the output's and what is added behind it, NULL where nothing is.
+    // (n_layer, GI_NORM_COUNT), then the output's and what is added behind it, NULL where nothing
+    // is.
     const struct gi_gguf_tensor **norms;
     // NULL: none. Both are the same but where a file has one for a context that was stretched.
     const struct gi_gguf_tensor *rope_factors, *long_rope_factors;
@@ -58,7 +59,8 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
                         const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                         uint32_t *source_row);
 
-// Returns the row of a head, or of several, that is element `at` in pair order (ops/record/weight.h).
+// Returns the row of a head, or of several, that is element `at` in pair order
+// (ops/record/weight.h).
 uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, uint32_t at);
 
 // Returns the GPU rows of one expert; of its gate alone if gate and up are split.

@@ -25,7 +25,8 @@ static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols
            (run->has_gamma ? vector : 0);
 }
 
-// Gate and up rows of a tile of results in f16 (ops/gemm/half_rows.h), at which parts begin if they can.
+// Gate and up rows of a tile of results in f16 (ops/gemm/half_rows.h), at which parts begin if they
+// can.
 #define TILE_PAIR_ROWS (UINT64_C(2) * GI_HALF_COLUMNS)
 
 // Returns the most rows whose quads and aux fit a range.

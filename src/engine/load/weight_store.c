@@ -169,7 +169,8 @@ static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weigh
 
 //-- vectors -------------------------------------------------------------------------------------
 
-// Writes one value for each GPU row of the part, of the vector that belongs to the tensor of the row.
+// Writes one value for each GPU row of the part, of the vector that belongs to the tensor of the
+// row.
 static bool load_vector(struct loader *loader, const struct gi_plan_weight *weight,
                         const struct gi_weight_part *part, struct gi_range aux, uint32_t offset,
                         const struct gi_gguf_tensor *const vectors[GI_MAX_SOURCES])
@@ -262,8 +263,8 @@ static uint32_t count_parts(const struct gi_model_plan *plan)
     return n;
 }
 
-// The buffers that weights are to lie in: a persistent dispatch has each bound twice, as quads and as
-// words, and most devices that it suits have 16 storage blocks.
+// The buffers that weights are to lie in: a persistent dispatch has each bound twice, as quads and
+// as words, and most devices that it suits have 16 storage blocks.
 enum { WANTED_BUFFERS = 3 };
 
 static void take_place(struct gi_weight_part *part, const struct gi_range *range)

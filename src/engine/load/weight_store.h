@@ -1,5 +1,5 @@
-// The weights of a model on the GPU, in one copy: repacked from the file in chunks of a few MiB, the
-// pages of the file dropped behind.
+// The weights of a model on the GPU, in one copy: repacked from the file in chunks of a few MiB,
+// the pages of the file dropped behind.
 #ifndef GI_ENGINE_WEIGHT_STORE_H
 #define GI_ENGINE_WEIGHT_STORE_H
 

@@ -2,15 +2,15 @@
 // so that no range is over the largest storage block and each part is of one type. Rows are in GPU
 // order, which is the file's except where a projection is stacked or paired:
 //
-//   qkv      q, k and v stacked. Rows come in pairs (first, second): pair p of a section of n_pair pairs
-//            lies in tiles 2 (p / 8) and 2 (p / 8) + 1, in row p % 8 of each; n_pair is rounded up to 8.
-//            In q and k pair p is the rotary pair p % (head_dim / 2) of head p / (head_dim / 2),
-//            whatever rows the model family pairs in the file; pairs past n_rot / 2 are not turned.
-//            In v it is rows 2 p and 2 p + 1.
-//   gate_up  each part holds gate rows, rounded up to whole tiles, then the same number of up rows; the
-//            parts follow each other through n_ff.
-//   experts  the rows of each expert in turn, rounded up to two tiles; or its gate rows, rounded up to
-//            whole tiles, then as many up rows. A part holds whole experts.
+//   qkv      q, k and v stacked. Rows come in pairs (first, second): pair p of a section of n_pair
+//            pairs lies in tiles 2 (p / 8) and 2 (p / 8) + 1, in row p % 8 of each; n_pair is
+//            rounded up to 8. In q and k pair p is the rotary pair p % (head_dim / 2) of head
+//            p / (head_dim / 2), whatever rows the model family pairs in the file; pairs past
+//            n_rot / 2 are not turned. In v it is rows 2 p and 2 p + 1.
+//   gate_up  each part holds gate rows, rounded up to whole tiles, then as many up rows; the parts
+//            follow each other through n_ff.
+//   experts  the rows of each expert in turn, rounded up to two tiles; or its gate rows, rounded up
+//            to whole tiles, then as many up rows. A part holds whole experts.
 //
 // Where gate and up are of different types they lie apart: the first half of the rows is all of gate,
 // rounded up to two tiles (of each expert), the second half likewise all of up. A part is of one of them.

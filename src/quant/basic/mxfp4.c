@@ -1,5 +1,5 @@
-// MXFP4 as in the file: blocks of 32 elements in 17 bytes; element i = 2^(e - 128) * code[q[i]], twice
-// the values of E2M1 at half their scale.
+// MXFP4 as in the file: blocks of 32 elements in 17 bytes; element i = 2^(e - 128) * code[q[i]],
+// twice the values of E2M1 at half their scale.
 //
 //   byte   0       1            2            ..   16
 //          e       q[0]  low    q[1]  low         q[15] low

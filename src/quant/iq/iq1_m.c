@@ -1,5 +1,5 @@
-// IQ1_M as in the file: super-blocks of 256 elements, 8 blocks of 32, in 56 bytes; eight elements are
-// d * (1 + 2 scale) times a point of the grid moved by an eighth.
+// IQ1_M as in the file: super-blocks of 256 elements, 8 blocks of 32, in 56 bytes; eight elements
+// are d * (1 + 2 scale) times a point of the grid moved by an eighth.
 //
 //   byte   0 .. 31            32 .. 47                        48 .. 55
 //          low 8 bits of 32   a nibble a point: high 3        four words of 16 bits: scales of 16

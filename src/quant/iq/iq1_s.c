@@ -1,5 +1,5 @@
-// IQ1_S as in the file: super-blocks of 256 elements, 8 blocks of 32, in 50 bytes; eight elements are
-// d * (1 + 2 scale) times a point of the grid moved by an eighth.
+// IQ1_S as in the file: super-blocks of 256 elements, 8 blocks of 32, in 50 bytes; eight elements
+// are d * (1 + 2 scale) times a point of the grid moved by an eighth.
 //
 //   byte   0 1   2 .. 33                34 35                                36 ..   49
 //          d     low 8 bits of 32       of block 0: high 3 bits of four      block 1

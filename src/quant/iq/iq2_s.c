@@ -1,5 +1,5 @@
-// IQ2_S as in the file: super-blocks of 256 elements, 8 blocks of 32, in 82 bytes; eight elements are
-// d * (1 + 2 scale) / 8 times a point of the grid, each with its sign.
+// IQ2_S as in the file: super-blocks of 256 elements, 8 blocks of 32, in 82 bytes; eight elements
+// are d * (1 + 2 scale) / 8 times a point of the grid, each with its sign.
 //
 //   byte   0 1   2 .. 33            34 .. 65        66 .. 73             74 .. 81
 //          d     low 8 bits of 32   a sign an       a byte a block:      a byte a block:

@@ -1,5 +1,5 @@
-// IQ2_XS as in the file: super-blocks of 256 elements, 8 blocks of 32, in 74 bytes; eight elements are
-// d * (1 + 2 scale) / 8 times a point of the grid, each with its sign.
+// IQ2_XS as in the file: super-blocks of 256 elements, 8 blocks of 32, in 74 bytes; eight elements
+// are d * (1 + 2 scale) / 8 times a point of the grid, each with its sign.
 //
 //   byte   0 1   2 3              4 5   ..   65   66                       67   ..   73
 //          d     point, 9 bits,                   scales of block 0: of

@@ -1,5 +1,5 @@
-// IQ2_XXS as in the file: super-blocks of 256 elements, 8 blocks of 32, in 66 bytes; eight elements are
-// d * (1 + 2 scale) / 8 times a point of the grid, each with its sign.
+// IQ2_XXS as in the file: super-blocks of 256 elements, 8 blocks of 32, in 66 bytes; eight elements
+// are d * (1 + 2 scale) / 8 times a point of the grid, each with its sign.
 //
 //   byte   0 1   2 .. 5             6 .. 9                        10 .. 17   ..   65
 //          d     four points        signs, 7 bits each, the       block 1

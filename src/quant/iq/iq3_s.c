@@ -1,5 +1,5 @@
-// IQ3_S as in the file: super-blocks of 256 elements, 8 blocks of 32, in 110 bytes; four elements are
-// d * (1 + 2 scale) times a point of the grid, each with its sign. Magnitudes are 1 + 2 c.
+// IQ3_S as in the file: super-blocks of 256 elements, 8 blocks of 32, in 110 bytes; four elements
+// are d * (1 + 2 scale) times a point of the grid, each with its sign. Magnitudes are 1 + 2 c.
 //
 //   byte   0 1   2 .. 65            66 .. 73              74 .. 105    106 .. 109
 //          d     low 8 bits of 64   a byte a block: bit   a sign an    a nibble a

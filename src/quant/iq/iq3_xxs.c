@@ -1,6 +1,6 @@
-// IQ3_XXS as in the file: super-blocks of 256 elements, 8 blocks of 32, in 98 bytes; four elements are
-// d * (1 + 2 scale) / 4 times a point of the grid, each with its sign. Magnitudes are 4 + 8 c, but 62 for
-// c = 7.
+// IQ3_XXS as in the file: super-blocks of 256 elements, 8 blocks of 32, in 98 bytes; four elements
+// are d * (1 + 2 scale) / 4 times a point of the grid, each with its sign. Magnitudes are 4 + 8 c,
+// but 62 for c = 7.
 //
 //   byte   0 1   2 .. 9               10 ..   65   66 .. 69                      70 ..   97
 //          d     eight points         block 1      signs of block 0, 7 bits      block 1

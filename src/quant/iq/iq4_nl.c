@@ -1,5 +1,5 @@
-// IQ4_NL as in the file: blocks of 32 elements in 18 bytes; element i = d * code[q[i]], where code is
-// gi_iq4_codes.
+// IQ4_NL as in the file: blocks of 32 elements in 18 bytes; element i = d * code[q[i]], where code
+// is gi_iq4_codes.
 //
 //   byte   0 1   2            3            ..   17
 //          d     q[0]  low    q[1]  low         q[15] low

@@ -1,9 +1,9 @@
-// IQ4_XS as in the file: super-blocks of 256 elements, 8 blocks of 32, in 136 bytes; element i of block
-// b = d * (scale[b] - 32) * code[q[i]], where code is gi_iq4_codes.
+// IQ4_XS as in the file: super-blocks of 256 elements, 8 blocks of 32, in 136 bytes; element i of
+// block b = d * (scale[b] - 32) * code[q[i]], where code is gi_iq4_codes.
 //
-//   byte   0 1   2 3                4 .. 7            8            9         ..   23          24 ..
-//          d     bits 2 b, 2 b + 1  nibble b:         q[0]  low    q[1]  low      q[15] low   blocks
-//          f16   high of scale[b]   low of scale[b]   q[16] high   q[17] high     q[31] high  1 .. 7
+//   byte   0 1   2 3                4 .. 7            8            9        .. 23          24 ..
+//          d     bits 2 b, 2 b + 1  nibble b:         q[0]  low    q[1]  low   q[15] low   blocks
+//          f16   high of scale[b]   low of scale[b]   q[16] high   q[17] high  q[31] high  1 .. 7
 #include "quant/quant_table.h"
 
 static int read_scale(const uint8_t *super, size_t block)

@@ -1,8 +1,8 @@
-// Shared by the IQ1, IQ2 and IQ3 types: their weights are points of a grid, eight or four at a time,
-// times signs and scales. Private to this folder.
+// Shared by the IQ1, IQ2 and IQ3 types: their weights are points of a grid, eight or four at a
+// time, times signs and scales. Private to this folder.
 //
-// A grid is uint32 [n_point / 2], the even point low. Of 8 coordinates of two bits coordinate j is at
-// bit 4 (j % 4) + 2 (j / 4) of a point, of 4 coordinates of three bits at bit 4 j.
+// A grid is uint32 [n_point / 2], the even point low. Of 8 coordinates of two bits coordinate j is
+// at bit 4 (j % 4) + 2 (j / 4) of a point, of 4 coordinates of three bits at bit 4 j.
 #ifndef GI_QUANT_IQ_GRIDS_H
 #define GI_QUANT_IQ_GRIDS_H
 
@@ -34,8 +34,8 @@ static inline int gi_coordinate_of_4(unsigned point, size_t j)
 // Returns eight signs from seven bits: the eighth makes the number of set bits even.
 uint8_t gi_even_signs(unsigned seven);
 
-// dst[j] = d * magnitude j of the point, negative where bit j of signs is set; magnitudes of IQ2 are 8,
-// 25 and 43.
+// dst[j] = d * magnitude j of the point, negative where bit j of signs is set; magnitudes of IQ2
+// are 8, 25 and 43.
 void gi_iq2_weights(unsigned point, unsigned signs, float d, float dst[8]);
 
 // dst[j] = d * (coordinate j - 1 + delta), of IQ1.

@@ -1,5 +1,8 @@
 #include "quant/quant_table.h"
 
+// The 12 bytes of scales and minima s and m: bytes 0 .. 3 hold s[0] .. s[3], bytes 4 .. 7 m[0] ..
+// m[3], each in its low 6 bits; byte 8 + i holds the low four bits of s[4 + i] and m[4 + i], whose
+// high two are the top bits of bytes i and 4 + i.
 void gi_read_k_scales(const uint8_t bytes[12], struct gi_k_scales *scales)
 {
     for (size_t i = 0; i < 4; i++) {

@@ -1,5 +1,5 @@
-// Q2_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 84 bytes; element i of block b
-// = d * scale[2 b + i / 16] * q[i] - d_min * min[2 b + i / 16].
+// Q2_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 84 bytes; element i of
+// block b = d * scale[2 b + i / 16] * q[i] - d_min * min[2 b + i / 16].
 //
 //   byte   0 .. 15             16 .. 47              48 .. 79     80 81   82 83
 //          scale low,          q of blocks 0, 1,     of blocks    d       d_min

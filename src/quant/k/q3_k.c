@@ -1,12 +1,13 @@
-// Q3_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 110 bytes; element i of block b
-// = d * (scale[2 b + i / 16] - 32) * (q[i] - 4).
+// Q3_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 110 bytes; element i of
+// block b = d * (scale[2 b + i / 16] - 32) * (q[i] - 4).
 //
 //   byte   0 .. 31                 32 .. 63              64 .. 95     96 .. 107      108 109
 //          bit b of byte i is      q of blocks 0, 1,     of blocks    scales,        d
 //          bit 2 of q[i] of b      2, 3, two bits each   4, 5, 6, 7   6 bits each    f16
 //
-// The low four bits of scales 0 .. 7 are the low nibbles of 8 bytes, those of 8 .. 15 the high ones;
-// four more bytes hold the high two bits of scales j, 4 + j, 8 + j and 12 + j, the first lowest.
+// The low four bits of scales 0 .. 7 are the low nibbles of 8 bytes, those of 8 .. 15 the high
+// ones; four more bytes hold the high two bits of scales j, 4 + j, 8 + j and 12 + j, the first
+// lowest.
 #include "quant/quant_table.h"
 
 static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)

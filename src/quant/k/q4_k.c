@@ -1,13 +1,11 @@
-// Q4_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 144 bytes; element i of block
-// b = d * scale[b] * q[i] - d_min * min[b].
+// Q4_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 144 bytes; element i of
+// block b = d * scale[b] * q[i] - d_min * min[b].
 //
 //   byte   0 1   2 3     4 .. 15       16 .. 47            48 .. 79     ..    143
 //          d     d_min   scale, min    q of block 0 low,   2 low,       6 low,
 //          f16   f16     of 6 bits     1 high nibble       3 high       7 high
 //
-// The 12 bytes of scales and minima s and m: bytes 0 .. 3 hold s[0] .. s[3], bytes 4 .. 7 m[0] .. m[3],
-// each in its low 6 bits; byte 8 + i holds the low four bits of s[4 + i] and m[4 + i], whose high two
-// are the top bits of bytes i and 4 + i.
+// The scales and minima lie as k_scales.c draws them.
 #include "quant/quant_table.h"
 
 static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)

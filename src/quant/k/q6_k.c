@@ -1,5 +1,5 @@
-// Q6_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 210 bytes; element i of block b
-// = d * scale[2 b + i / 16] * (q[i] - 32).
+// Q6_K as in the file: super-blocks of 256 elements, 8 blocks of 32, in 210 bytes; element i of
+// block b = d * scale[2 b + i / 16] * (q[i] - 32).
 //
 //   byte   0 .. 31        32 .. 63   64 .. 95   96 .. 127   128 .. 159            160 .. 191
 //          q of block 0   1 low      4 low      5 low       bits 4, 5 of q of     of blocks

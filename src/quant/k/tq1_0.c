@@ -1,7 +1,7 @@
-// TQ1_0 as in the file: super-blocks of 256 elements, 8 blocks of 32, in 54 bytes; element i of block b
-// = d * (t[i] - 1). A byte holds five digits of base 3 as a fraction: byte = ceil(256 n / 243) for the
-// number n with the digits t; multiplying by 3^j modulo 256 brings digit j to the top, where
-// 3 * byte / 256 is it.
+// TQ1_0 as in the file: super-blocks of 256 elements, 8 blocks of 32, in 54 bytes; element i of
+// block b = d * (t[i] - 1). A byte holds five digits of base 3 as a fraction: byte = ceil(256 n /
+// 243) for the number n with the digits t; multiplying by 3^j modulo 256 brings digit j to the top,
+// where 3 * byte / 256 is it.
 //
 //   byte   0 .. 31                  32 .. 47                          48 .. 51               52 53
 //          digit j of byte i is     digit j of byte i is element      of digit j of byte i   d

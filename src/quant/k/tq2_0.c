@@ -1,5 +1,5 @@
-// TQ2_0 as in the file: super-blocks of 256 elements, 8 blocks of 32, in 66 bytes; element i of block b
-// = d * (q[i] - 1).
+// TQ2_0 as in the file: super-blocks of 256 elements, 8 blocks of 32, in 66 bytes; element i of
+// block b = d * (q[i] - 1).
 //
 //   byte   0 .. 31                 32 .. 63               64 65
 //          q of blocks 0, 1, 2,    of blocks 4, 5, 6, 7   d

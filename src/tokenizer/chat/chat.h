@@ -1,6 +1,6 @@
-// Chat templates: which one a file's Jinja text is, and a conversation written in it. The text is run
-// if that can be done (chat_template.c). It is also recognised by what it contains, as one of the
-// formats of the table in chat_format.c. A format gives the template its name, writes what the
+// Chat templates: which one a file's Jinja text is, and a conversation written in it. The text is
+// run if that can be done (chat_template.c). It is also recognised by what it contains, as one of
+// the formats of the table in chat_format.c. A format gives the template its name, writes what the
 // template itself refuses (a system message in Gemma's), and what a user chose by name.
 #ifndef GI_TOKENIZER_CHAT_H
 #define GI_TOKENIZER_CHAT_H

@@ -120,7 +120,8 @@ static enum likeness compare_told(const struct gi_tokenizer *tokenizer, size_t n
     return likeness;
 }
 
-// Compares all trials; question and whole are what the template writes of the question and the talk.
+// Compares all trials; question and whole are what the template writes of the question and the
+// talk.
 static enum likeness compare_all(const struct gi_tokenizer *tokenizer,
                                  const struct gi_jinja_output *question,
                                  const struct gi_jinja_output *whole)
@@ -143,8 +144,8 @@ static bool try_default_system(struct gi_tokenizer *tokenizer,
     return begin + size <= text.size && compare(tokenizer, question, talk, 1) != LIKENESS_NONE;
 }
 
-// Finds what a template writes of a question in place of a system message. The format is written with
-// a mark for it, so that what is before, behind and in its place is known by size.
+// Finds what a template writes of a question in place of a system message. The format is written
+// with a mark for it, so that what is before, behind and in its place is known by size.
 static bool find_default_system(struct gi_tokenizer *tokenizer,
                                 const struct gi_jinja_output *question)
 {
@@ -211,8 +212,8 @@ static int32_t control_at(const struct gi_tokenizer *tokenizer, struct gi_text t
     return found;
 }
 
-// Adds the token that the template writes behind an answer, because files name few of those that end
-// one.
+// Adds the token that the template writes behind an answer, because files name few of those that
+// end one.
 static void add_end_of_answer(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *whole)
 {
     if (!whole->data) {
@@ -235,8 +236,8 @@ static void drop_template(struct gi_chat *chat)
     chat->jinja = NULL;
 }
 
-// Learns from what the template writes the default system message, the token that ends an answer, and
-// whether the format is right.
+// Learns from what the template writes the default system message, the token that ends an answer,
+// and whether the format is right.
 static bool learn(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *question,
                   struct glinfer_error *err)
 {

@@ -1,14 +1,15 @@
-// Runs a file's own chat template, and compares what it writes with the format it was recognised as.
+// Runs a file's own chat template, and compares what it writes with the format it was recognised
+// as.
 #ifndef GI_TOKENIZER_CHAT_TEMPLATE_H
 #define GI_TOKENIZER_CHAT_TEMPLATE_H
 
 #include "tokenizer/tokenizer_impl.h"
 
-// Takes the Jinja text for the tokenizer's chats if it can be run and writes what a user says. Drops a
-// format that writes a short conversation otherwise; keeps the format and drops the template if that
-// only forgets to begin the answer. Takes the default system message from what the template writes, and
-// the control token behind an answer as one that ends answers. Called last when a tokenizer is built.
-// Fails with NO_MEMORY.
+// Takes the Jinja text for the tokenizer's chats if it can be run and writes what a user says.
+// Drops a format that writes a short conversation otherwise; keeps the format and drops the
+// template if that only forgets to begin the answer. Takes the default system message from what the
+// template writes, and the control token behind an answer as one that ends answers. Called last
+// when a tokenizer is built. Fails with NO_MEMORY.
 bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
                            struct glinfer_error *err);
 

@@ -207,8 +207,8 @@ static bool encode_word(const struct bpe *bpe, struct gi_merger *merger, struct 
 
 //-- text --------------------------------------------------------------------------------------
 
-// Returns the token that spells the whole word, or GI_NO_TOKEN. scratch has room for two bytes a byte
-// of the word.
+// Returns the token that spells the whole word, or GI_NO_TOKEN. scratch has room for two bytes a
+// byte of the word.
 static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text word, char *scratch)
 {
     size_t n = 0;
@@ -218,8 +218,8 @@ static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text wo
     return gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){scratch, n});
 }
 
-// Encodes valid text as words that end at ends. With scratch, as find_word takes it, a word that is a
-// token is not merged.
+// Encodes valid text as words that end at ends. With scratch, as find_word takes it, a word that is
+// a token is not merged.
 static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
                          const struct gi_word_ends *ends, char *scratch, struct gi_ids *ids,
                          struct glinfer_error *err)

@@ -1,5 +1,5 @@
-// Merges the pieces of a word, two neighbours at a time and the best first, until none are left that
-// can be merged: what both kinds of byte pair encoding do. Knows nothing of tokens.
+// Merges the pieces of a word, two neighbours at a time and the best first, until none are left
+// that can be merged: what both kinds of byte pair encoding do. Knows nothing of tokens.
 #ifndef GI_TOKENIZER_MERGER_H
 #define GI_TOKENIZER_MERGER_H
 

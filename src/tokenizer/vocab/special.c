@@ -6,8 +6,8 @@
 
 //-- what tokens are known to be ----------------------------------------------------------------
 
-// Files seldom say which tokens end a turn, so they are known by their spelling. These lists are those
-// of llama.cpp (llama_vocab::impl::load).
+// Files seldom say which tokens end a turn, so they are known by their spelling. These lists are
+// those of llama.cpp (llama_vocab::impl::load).
 static const char *const stop_tokens[] = {
     "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>",
     "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]",
@@ -231,7 +231,8 @@ static size_t find_above(const struct gi_special *special, size_t low, size_t hi
     return low;
 }
 
-// Takes the token of that index as the match if the text has it there, and is longer than the match.
+// Takes the token of that index as the match if the text has it there, and is longer than the
+// match.
 static void try_token(const struct gi_special *special, size_t index, struct gi_text text,
                       size_t size_max, struct gi_special_match *match)
 {
@@ -311,8 +312,8 @@ static int compare_offset(const void *a, const void *b)
     return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-// Takes the matches in their order, and in place of one that ends in a match taken before a shorter one
-// at its offset. Returns the number of those taken, which are the last of the count matches.
+// Takes the matches in their order, and in place of one that ends in a match taken before a shorter
+// one at its offset. Returns the number of those taken, which are the last of the count matches.
 static size_t take_matches(const struct gi_special *special, struct gi_text text,
                            struct gi_special_match *heap, size_t count, uint8_t *is_taken)
 {

@@ -19,8 +19,8 @@ struct gi_special {
 };
 
 // Corrects types (one a token) by what some tokens are known to be, then takes the special ones.
-// texts and types must live as long as special. ends are n_ends ids that end an answer, or none (< 0).
-// Fails with NO_MEMORY.
+// texts and types must live as long as special. ends are n_ends ids that end an answer, or none (<
+// 0). Fails with NO_MEMORY.
 bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
                      const struct gi_text_map *text_to_id, uint8_t *types, const int32_t *ends,
                      size_t n_ends, struct glinfer_error *err);

@@ -1,5 +1,5 @@
-// Byte pair encoding as SentencePiece has it: the characters of a text, with U+2581 for a space, are
-// the first pieces, and the two neighbours that make the piece with the best score become one,
+// Byte pair encoding as SentencePiece has it: the characters of a text, with U+2581 for a space,
+// are the first pieces, and the two neighbours that make the piece with the best score become one,
 // until none make any. A character that is no piece is written in byte tokens.
 //   Kudo and Richardson, SentencePiece (2018).
 #include "base/array.h"
@@ -144,8 +144,8 @@ static bool find_pair(const void *user, const struct gi_piece *left, const struc
     return *id >= 0;
 }
 
-// Returns the bytes of the character that begins with lead. SentencePiece's text is not repaired, so
-// a byte that begins none is a character of its own.
+// Returns the bytes of the character that begins with lead. SentencePiece's text is not repaired,
+// so a byte that begins none is a character of its own.
 static size_t character_at(struct gi_text text, size_t offset)
 {
     uint8_t lead = (uint8_t)text.data[offset];
@@ -189,8 +189,8 @@ static bool encode_word(struct gi_merger *merger, const struct word *word, struc
     return true;
 }
 
-// Returns the bytes at the front of a text that no piece reaches past: up to a space that no token has
-// behind such a character. Merging a word at a time keeps the heap within a cache.
+// Returns the bytes at the front of a text that no piece reaches past: up to a space that no token
+// has behind such a character. Merging a word at a time keeps the heap within a cache.
 static size_t word_size(const struct spm *spm, struct gi_text text)
 {
     size_t i = character_at(text, 0);
