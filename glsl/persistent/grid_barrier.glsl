@@ -4,7 +4,7 @@
 // wait with it. What groups leave for others must be in coherent buffers.
 //
 // A barrier has two halves: grid_arrive() counts a group in, and grid_wait() asks until all have come. What is
-// done between them costs no time. On an H200 with 132 groups a barrier takes 0.9 us, a third of it the fence.
+// done between them costs no time.
 //
 // An edge whose values are put and taken (grid_hand_over, grid_take_over) needs none: a value says itself
 // when it was written, by a tag in the lowest bits of its mantissa that differs from that of the value which

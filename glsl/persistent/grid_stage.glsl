@@ -2,9 +2,8 @@
 // the size of every group.
 #include "lib/common.glsl"
 #define STAGE
-// Compilers order what a group shares at barrier() alone, as desktop GLSL has it. NVIDIA's makes a fence more of
-// memoryBarrierShared(): glinfer bench -p 0 -n 128 on an H200, with and without, Llama-3.2-1B 2,338 and 2,411 tokens/s,
-// SmolLM2-135M 3,732 and 3,774.
+// Compilers order shared memory at barrier() alone, as desktop GLSL specifies. NVIDIA's makes a fence
+// of memoryBarrierShared() besides.
 #define memoryBarrierShared()
 #include "persistent/grid_barrier.glsl"
 #define STEP_STATE_COHERENT
