@@ -1,14 +1,11 @@
 // A conversation that goes on in a session: what is held already is not processed again, and the answers
 // are those of a session that is given the whole conversation anew. Runs on a tiny model with a ChatML
 // template; exits 77 without a device.
+#include "tests/data/test_data.h"
 #include "tests/golden/fixture/tiny_model.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
-
-#ifndef MODELS
-#error "MODELS: the folder of the tiny models"
-#endif
 
 enum { MAX_IDS = 500, N_ANSWER = 16, N_TURN = 4 };
 
@@ -169,7 +166,7 @@ static int open_fixture(void **state)
 {
     static struct tiny_model tiny;
     *state = &tiny;
-    return tiny_model_open(&tiny, MODELS "/tiny-chat.gguf", NULL) ? 0 : -1;
+    return tiny_model_open(&tiny, test_data("data/models/tiny-chat.gguf"), NULL) ? 0 : -1;
 }
 
 static int close_fixture(void **state)

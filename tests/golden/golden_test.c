@@ -1,6 +1,7 @@
 // golden_test MODEL GOLDEN [--cache f16|f32|q8_0] [--precision f32|f16] [--chain N] [--steps N] [--tolerance X]
 //     [--case NAME] [--device NAME] [--probs N] [--log TEXT]
 //
+// MODEL is a path or, without a slash, the name of a model that tools/fetch-model keeps.
 // Runs every case of a golden file (tools/golden/golden.py describes the format) through glinfer.h and compares:
 // the most likely token equals the reference's wherever its margin is over 0.02 nat, and the
 // log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache, 0.002 with f32;
@@ -11,6 +12,7 @@
 // A case ends early where both engines choose differently within the margin. Exits 77 without a model or
 // a device.
 #include "glinfer.h"
+#include "tests/data/test_data.h"
 
 #include <errno.h>
 #include <math.h>
@@ -285,7 +287,7 @@ static bool read_options(struct options *options, int argc, char **argv)
     if (argc < 3) {
         return false;
     }
-    options->model = argv[1];
+    options->model = strchr(argv[1], '/') ? argv[1] : test_model(argv[1]);
     options->golden = argv[2];
     for (int i = 3; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--cache") == 0) {

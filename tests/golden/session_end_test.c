@@ -1,5 +1,6 @@
 // How answers end before their time: what is refused, cancelled or stopped leaves a session that is good for
 // the next. Runs on a tiny model; exits 77 without a device.
+#include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -56,7 +57,7 @@ static void a_budget_is_kept(void **state)
     struct glinfer_model_params params;
     struct glinfer_error err;
     glinfer_model_params_init(&params);
-    params.path = MODELS "/tiny-q8_0.gguf";
+    params.path = test_data("data/models/tiny-q8_0.gguf");
     params.mem_budget = 64 << 10;
     assert_null(glinfer_model_load(f->device, &params, &err));
     assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);

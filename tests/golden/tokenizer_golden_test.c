@@ -1,6 +1,5 @@
-// tokenizer_golden_test FILE.golden [NAME.gguf]: replays token ids that another engine gave. The
-// model is the one of that name in the cache, or $GLINFER_TEST_MODEL, or the default one; without it
-// the test is skipped.
+// tokenizer_golden_test FILE.golden MODEL: replays token ids that another engine gave. MODEL is the
+// name of a model that tools/fetch-model keeps; the test is skipped without it.
 //
 // A golden file is lines of words:
 //     # provenance
@@ -8,6 +7,7 @@
 //     message ROLE BYTES              collects a conversation
 //     chat ID ID ...                  encodes it and begins a new one
 #include "glinfer.h"
+#include "tests/data/test_data.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,34 +124,16 @@ static void replay_file(struct replay *replay, FILE *file)
     }
 }
 
-static void find_model(const char *name, char path[4096])
-{
-    const char *model = getenv("GLINFER_TEST_MODEL"), *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    if (!name && model) {
-        snprintf(path, 4096, "%s", model);
-        return;
-    }
-    name = name ? name : "SmolLM2-135M-Instruct.Q4_1.gguf";
-    if (cache && *cache) {
-        snprintf(path, 4096, "%s/glinfer/models/%s", cache, name);
-    } else {
-        snprintf(path, 4096, "%s/.cache/glinfer/models/%s", home ? home : "", name);
-    }
-}
-
 int main(int argc, char **argv)
 {
     static struct replay replay;
     struct glinfer_error err;
-    char path[4096];
-    find_model(argc == 3 ? argv[2] : NULL, path);
-    FILE *file = argc == 2 || argc == 3 ? fopen(argv[1], "r") : NULL;
+    FILE *file = argc == 3 ? fopen(argv[1], "r") : NULL;
     if (!file) {
-        fprintf(stderr, "usage: tokenizer_golden_test FILE.golden [NAME.gguf]\n");
+        fprintf(stderr, "usage: tokenizer_golden_test FILE.golden MODEL\n");
         return 2;
     }
-    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(path, &err);
+    struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(test_model(argv[2]), &err);
     if (!tokenizer) {
         printf("%s\n", err.message);
         fclose(file);

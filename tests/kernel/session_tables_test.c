@@ -3,15 +3,12 @@
 #include "engine/run/upgrades.h"
 #include "ops/sample/sample_top.h"
 #include "persistent/persistent_upgrade.h"
+#include "tests/data/test_data.h"
 #include "tests/golden/fixture/tiny_model.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#ifndef MODELS
-#error "MODELS: the folder of the tiny models"
-#endif
 
 enum { N_CTX = 512, MAX_COUNTERS = 256 };
 
@@ -32,7 +29,7 @@ static int open_fixture(void **state)
 {
     static struct fixture f;
     *state = &f;
-    return tiny_model_open(&f.tiny, MODELS "/tiny-q4_0.gguf", NULL) ? 0 : -1;
+    return tiny_model_open(&f.tiny, test_data("data/models/tiny-q4_0.gguf"), NULL) ? 0 : -1;
 }
 
 static int close_fixture(void **state)
@@ -224,8 +221,9 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
 
 static void one_program_serves_every_context(void **state)
 {
-    static const char *const models[] = {MODELS "/tiny-q4_0.gguf", MODELS "/tiny-qwen3.gguf",
-                                         MODELS "/tiny-gemma3.gguf", MODELS "/tiny-qwen3moe.gguf"};
+    static const char *const models[] = {
+        "data/models/tiny-q4_0.gguf", "data/models/tiny-qwen3.gguf", "data/models/tiny-gemma3.gguf",
+        "data/models/tiny-qwen3moe.gguf"};
     static const uint32_t sizes[][2] = {
         {256,  512},
         {4096, 64 },
@@ -233,9 +231,9 @@ static void one_program_serves_every_context(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-        const struct gi_hash first = key_of(models[i], 128, 512);
+        const struct gi_hash first = key_of(test_data(models[i]), 128, 512);
         for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-            const struct gi_hash key = key_of(models[i], sizes[k][0], sizes[k][1]);
+            const struct gi_hash key = key_of(test_data(models[i]), sizes[k][0], sizes[k][1]);
             assert_memory_equal(&first, &key, sizeof(key));
         }
     }

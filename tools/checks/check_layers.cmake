@@ -8,7 +8,7 @@ cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
 set(folders src/base platform src/gguf src/quant src/jinja src/tokenizer glsl src/gpu src/persistent src/ops src/graph models
-    src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/fuzz tests/install tests/shims tools)
+    src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/fuzz tests/install tests/shims tests/data tools)
 set(any base platform gguf quant jinja tokenizer glsl gpu persistent ops graph models engine)
 
 set(may_src/base base)
@@ -34,6 +34,7 @@ set(may_tests/golden tests)
 set(may_tests/fuzz ${any} tests)
 set(may_tests/install)
 set(may_tests/shims)
+set(may_tests/data tests)
 set(may_tools base gguf quant)
 
 # Headers of the window-less context and of GL stay where GL is spoken.

@@ -56,7 +56,7 @@ static size_t list_known(char names[MAX_KNOWN][NAME_SIZE])
 static bool is_foreign(const char *name)
 {
     const char *rest = name + strlen(PREFIX);
-    return strcmp(rest, "TEST_MODEL") == 0 || strcmp(rest, "SHIM_KIT") == 0;
+    return strncmp(rest, "TEST_", 5) == 0 || strcmp(rest, "SHIM_KIT") == 0;
 }
 
 static bool is_listed(const char *name, const char *const *known, size_t n)

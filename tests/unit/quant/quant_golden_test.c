@@ -1,6 +1,7 @@
 // Dequantisation against weights that PyPI gguf computed: data/quants.golden, whose first line says
 // which version, made by tools/golden/quant_golden.py.
 #include "quant/quant.h"
+#include "tests/data/test_data.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <float.h>
@@ -96,7 +97,7 @@ static void dequantize_agrees_with_gguf(void **state)
     char line[MAX_LINE];
     struct golden golden;
     size_t n_known = 0;
-    FILE *file = fopen(GOLDEN_FILE, "r");
+    FILE *file = fopen(test_data("unit/data/quants.golden"), "r");
     assert_non_null(file);
     assert_non_null(fgets(line, MAX_LINE, file)); // the provenance
     while (read_golden(file, line, &golden)) {
