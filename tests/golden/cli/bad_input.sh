@@ -94,47 +94,62 @@ check 'a list of no device' $? 2
 
 #-- the environment
 
-# warned WARNING VARIABLE=VALUE: opening devices works, and warns once.
+# warned VARIABLE=VALUE WARNING ...: opening devices works with all of them, and warns once of each.
 warned()
 {
-    env "$2" "$glinfer" info >output 2>errors
-    check "$2: status" $? 0
-    check "$2" "$(grep '^glinfer: warning: GLINFER' errors)" "glinfer: warning: $1"
+    : >wanted
+    pairs=$#
+    while [ "$pairs" -gt 0 ]; do
+        set -- "$@" "$1"
+        echo "glinfer: warning: $2" >>wanted
+        shift 2
+        pairs=$((pairs - 2))
+    done
+    env "$@" "$glinfer" info >output 2>errors
+    check "$*: status" $? 0
+    check "$*" "$(grep '^glinfer: warning: GLINFER' errors | sort)" "$(sort wanted)"
 }
 
-warned 'GLINFER_LIMITS=es32 is not known and left out: expected es31' GLINFER_LIMITS=es32
-warned 'GLINFER_HALF=1 is not known and left out: expected yes or no' GLINFER_HALF=1
-warned 'GLINFER_PAGES=smal is not known and left out: expected large or small' GLINFER_PAGES=smal
-warned 'GLINFER_BATCH=rows is not known and left out: expected split, lane or row' GLINFER_BATCH=rows
-for tile in 64 few:1 narrower; do
-    warned "GLINFER_GEMM=$tile is not known and left out: expected 64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few" \
-        GLINFER_GEMM=$tile
-done
-for shape in splitt split: split:x row:64:1:0:1; do
-    warned "GLINFER_GEMV=$shape is not known and left out: expected split, f16, row, texel, halves, bytes, places, bits or texbits" \
-        GLINFER_GEMV=$shape
-done
-warned 'GLINFER_GLSL_DIR=/no/where is not known and left out: expected a folder' GLINFER_GLSL_DIR=/no/where
-for numbers in :0 :8:7 :1:96 :1:2048 :1:128:x; do
-    warned "GLINFER_DISPATCH=persistent$numbers is not known and left out: expected multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024" \
-        GLINFER_DISPATCH=persistent$numbers
-done
+left_out='is not known and left out: expected'
+tiles='64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few'
+shapes='split, f16, row, texel, halves, bytes, places, bits or texbits'
+dispatches='multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024'
+warned GLINFER_LIMITS=es32 "GLINFER_LIMITS=es32 $left_out es31" \
+    GLINFER_HALF=1 "GLINFER_HALF=1 $left_out yes or no" \
+    GLINFER_PAGES=smal "GLINFER_PAGES=smal $left_out large or small" \
+    GLINFER_BATCH=rows "GLINFER_BATCH=rows $left_out split, lane or row" \
+    GLINFER_GLSL_DIR=/no/where "GLINFER_GLSL_DIR=/no/where $left_out a folder" \
+    GLINFER_GEMM=64 "GLINFER_GEMM=64 $left_out $tiles" \
+    GLINFER_GEMV=splitt "GLINFER_GEMV=splitt $left_out $shapes" \
+    GLINFER_DISPACH=direct 'GLINFER_DISPACH is not known and has no effect; is it GLINFER_DISPATCH?' \
+    GLINFER_DISP=direct 'GLINFER_DISP is not known and has no effect; is it GLINFER_DISPATCH?' \
+    GLINFER_COFFEE=black 'GLINFER_COFFEE is not known and has no effect; `glinfer --help` lists those that are'
+# warned_each DISPATCH TILE SHAPE
+warned_each()
+{
+    warned "GLINFER_DISPATCH=persistent$1" "GLINFER_DISPATCH=persistent$1 $left_out $dispatches" \
+        "GLINFER_GEMM=$2" "GLINFER_GEMM=$2 $left_out $tiles" \
+        "GLINFER_GEMV=$3" "GLINFER_GEMV=$3 $left_out $shapes"
+}
+warned_each :0 few:1 split:
+warned_each :8:7 narrower split:x
+warned_each :1:96 64 row:64:1:0:1
+warned_each :1:2048 64 splitt
+warned_each :1:128:x 64 splitt
 if ! grep -q 'subgroups  *yes' devices; then
     GLINFER_DISPATCH=persistent:1:256 "$glinfer" info >output 2>errors # said of each device
     check 'a size of groups that is not there' "$(grep '^glinfer: warning' errors | sort -u)" \
         'glinfer: warning: GLINFER_DISPATCH: groups of 256 are not possible here and left out: expected 128'
 fi
-warned 'GLINFER_DISPACH is not known and has no effect; is it GLINFER_DISPATCH?' GLINFER_DISPACH=direct
-warned 'GLINFER_DISP is not known and has no effect; is it GLINFER_DISPATCH?' GLINFER_DISP=direct
-warned 'GLINFER_COFFEE is not known and has no effect; `glinfer --help` lists those that are' GLINFER_COFFEE=black
 echo nonsense >nonsense.tuning
 GLINFER_TUNING=nonsense.tuning "$glinfer" info >output 2>errors
 grep -q '^glinfer: warning: GLINFER_TUNING=nonsense.tuning has no effect: the file holds no shapes$' errors
 check 'a tuning without shapes' $? 0
 refused 1 'the tuning on cannot be read' env GLINFER_TUNING=on "$glinfer" run -m "$model" -p x
 "$glinfer" info >output 2>errors
-for setting in LIMITS=es31 HALF=no BATCH=lane GEMM=few GEMM=few:64:4:2:8 GEMM=64x64:2 GEMV=row GEMV=split:64:2:3 TUNING=off; do
-    env "GLINFER_$setting" "$glinfer" info >output 2>>errors
+for settings in 'LIMITS=es31 GEMM=few GEMV=row' 'HALF=no GEMM=few:64:4:2:8 GEMV=split:64:2:3' \
+    'BATCH=lane GEMM=64x64:2 TUNING=off'; do
+    env $(printf 'GLINFER_%s ' $settings) "$glinfer" info >output 2>>errors
 done
 check 'what is known passes' "$(grep -c 'warning: GLINFER' errors)" 0
 
@@ -163,18 +178,29 @@ check 'a damaged cache is written again' \
 #-- in the middle of an answer
 
 {
-    run -n 4000 -c 4096 -p x 2>errors
+    run $endless -p x 2>errors
     echo $? >status
 } | head -c 1 >output
 check 'a reader that goes away' "$(cat status)" 1
 check 'a reader that goes away is named' "$(grep -c 'standard output was closed' errors)" 1
 
+# wait_for WORDS FILE: up to a minute.
+wait_for()
+{
+    for turn in $(seq 600); do
+        ! grep -q "$1" "$2" || return 0
+        sleep 0.1
+    done
+}
+
 mkfifo fifo
 for json in '' --json; do
+    : >errors
     # Not by the function: the signal is for the command, not for a shell around it.
-    "$glinfer" run -m "$model" --raw --ignore-eos $json -n 4000 -c 4096 -p x >fifo 2>errors &
+    "$glinfer" run -m "$model" --raw --ignore-eos $json $endless -p x >fifo 2>errors &
     exec 3<fifo
-    [ -n "$json" ] && sleep 1 || head -c 1 <&3 >output
+    # The warning comes when the model is loaded; JSON says nothing before its end.
+    [ -n "$json" ] && wait_for 'a context of' errors || head -c 1 <&3 >output
     kill -INT $! 2>/dev/null
     cat <&3 >output
     wait $!

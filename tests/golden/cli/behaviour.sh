@@ -54,7 +54,7 @@ check 'a full disk behind a long line' $? 1
 check 'is named' "$(grep -c 'No space left' "$dir/errors")" 1
 
 {
-    run -p 'Once upon' -n 60
+    run $endless -p 'Once upon'
     echo $? >"$dir/status"
 } | head -c 1 >"$dir/head"
 check 'a reader that goes away' "$(cat "$dir/status")" 1

@@ -4,6 +4,8 @@ glinfer=$1
 model=$2
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+# Flags of an answer that takes any device longer than a test waits before it stops it.
+endless='-c 262144 -n 262000'
 failures=0
 
 # check NAME FOUND WANTED
