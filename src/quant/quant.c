@@ -1,3 +1,4 @@
+#include "base/round.h"
 #include "quant/quant_table.h"
 
 static const struct gi_quant *const table[] = {
@@ -35,15 +36,10 @@ void gi_quant_dequantize_row(const struct gi_quant *quant, const void *src, size
     }
 }
 
-static uint64_t divide_up(uint64_t n, uint64_t d)
-{
-    return n / d + (n % d != 0);
-}
-
 uint64_t gi_quant_quads_size(const struct gi_quant *quant, uint64_t n_rows, uint64_t n_cols)
 {
-    uint64_t n_tile = divide_up(n_rows, GI_TILE_ROWS);
-    uint64_t n_group = divide_up(divide_up(n_cols, GI_QUANT_BLOCK), quant->quad_blocks);
+    uint64_t n_tile = gi_divide_up(n_rows, GI_TILE_ROWS);
+    uint64_t n_group = gi_divide_up(gi_divide_up(n_cols, GI_QUANT_BLOCK), quant->quad_blocks);
     return n_tile * n_group * quant->n_quad * GI_TILE_ROWS * GI_QUAD_WORDS * sizeof(uint32_t);
 }
 
@@ -52,8 +48,8 @@ uint64_t gi_quant_scales_size(const struct gi_quant *quant, uint64_t n_rows, uin
     if (quant->scale_blocks == 0) {
         return 0;
     }
-    uint64_t n_tile = divide_up(n_rows, GI_TILE_ROWS);
-    uint64_t n_block = divide_up(n_cols, GI_QUANT_BLOCK);
-    uint64_t n_scale = divide_up(n_block, quant->scale_blocks) * quant->scale_words;
+    uint64_t n_tile = gi_divide_up(n_rows, GI_TILE_ROWS);
+    uint64_t n_block = gi_divide_up(n_cols, GI_QUANT_BLOCK);
+    uint64_t n_scale = gi_divide_up(n_block, quant->scale_blocks) * quant->scale_words;
     return n_tile * n_scale * GI_TILE_ROWS * sizeof(uint32_t);
 }

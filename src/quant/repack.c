@@ -1,3 +1,4 @@
+#include "base/round.h"
 #include "quant/quant_table.h"
 
 #include <assert.h>
@@ -8,11 +9,6 @@ struct group {
     uint32_t quads[GI_MAX_QUADS][GI_QUAD_WORDS];
     uint32_t words[GI_MAX_WORDS];
 };
-
-static size_t divide_up(size_t n, size_t d)
-{
-    return n / d + (n % d != 0);
-}
 
 static size_t group_blocks(const struct gi_quant *quant)
 {
@@ -40,10 +36,11 @@ void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[G
     const size_t group_bytes = group_cols / type->block_size * type->block_bytes;
     for (size_t column = 0; column < n_cols; column += group_cols) {
         const size_t n = n_cols - column < group_cols ? n_cols - column : group_cols;
-        const size_t n_block = divide_up(n, GI_QUANT_BLOCK);
-        const size_t n_quad = divide_up(n_block, quant->quad_blocks) * quant->n_quad;
-        const size_t n_word =
-            quant->scale_blocks ? divide_up(n_block, quant->scale_blocks) * quant->scale_words : 0;
+        const size_t n_block = gi_divide_up(n, GI_QUANT_BLOCK);
+        const size_t n_quad = gi_divide_up(n_block, quant->quad_blocks) * quant->n_quad;
+        const size_t n_word = quant->scale_blocks
+                                  ? gi_divide_up(n_block, quant->scale_blocks) * quant->scale_words
+                                  : 0;
         assert(n_quad <= GI_MAX_QUADS && n_word <= GI_MAX_WORDS);
         for (size_t row = 0; row < GI_TILE_ROWS; row++) {
             struct group group = {0};
