@@ -325,30 +325,34 @@ static struct gi_jinja_node *parse_unary(struct gi_jinja_parser *parser)
 
 //-- operators, from those that bind most ----------------------------------------------------------
 
+// From the operators that bind most; `not` stands in front of its only operand.
+enum { LEVEL_PRODUCT, LEVEL_JOIN, LEVEL_SUM, LEVEL_COMPARISON, LEVEL_NOT, LEVEL_AND, LEVEL_OR };
+
 struct operator_name {
     const char *name;
-    enum gi_jinja_operator op;
-    int level; // the lowest binds most
+    int level;
+    enum gi_jinja_node_kind kind;
+    enum gi_jinja_operator op; // of GI_JINJA_NODE_BINARY
 };
 
-enum { LEVEL_PRODUCT, LEVEL_JOIN, LEVEL_SUM, LEVEL_COMPARISON };
-
 static const struct operator_name operators[] = {
-    {"*",   GI_JINJA_MULTIPLY,   LEVEL_PRODUCT   },
-    {"//",  GI_JINJA_DIVIDE,     LEVEL_PRODUCT   },
-    {"/",   GI_JINJA_DIVIDE,     LEVEL_PRODUCT   },
-    {"%",   GI_JINJA_MODULO,     LEVEL_PRODUCT   },
-    {"~",   GI_JINJA_JOIN,       LEVEL_JOIN      },
-    {"+",   GI_JINJA_ADD,        LEVEL_SUM       },
-    {"-",   GI_JINJA_SUBTRACT,   LEVEL_SUM       },
-    {"==",  GI_JINJA_EQUAL,      LEVEL_COMPARISON},
-    {"!=",  GI_JINJA_UNEQUAL,    LEVEL_COMPARISON},
-    {"<",   GI_JINJA_LESS,       LEVEL_COMPARISON},
-    {"<=",  GI_JINJA_LESS_EQUAL, LEVEL_COMPARISON},
-    {">",   GI_JINJA_MORE,       LEVEL_COMPARISON},
-    {">=",  GI_JINJA_MORE_EQUAL, LEVEL_COMPARISON},
-    {"in",  GI_JINJA_IN,         LEVEL_COMPARISON},
-    {"not", GI_JINJA_NOT_IN,     LEVEL_COMPARISON},
+    {"*",   LEVEL_PRODUCT,    GI_JINJA_NODE_BINARY, GI_JINJA_MULTIPLY  },
+    {"//",  LEVEL_PRODUCT,    GI_JINJA_NODE_BINARY, GI_JINJA_DIVIDE    },
+    {"/",   LEVEL_PRODUCT,    GI_JINJA_NODE_BINARY, GI_JINJA_DIVIDE    },
+    {"%",   LEVEL_PRODUCT,    GI_JINJA_NODE_BINARY, GI_JINJA_MODULO    },
+    {"~",   LEVEL_JOIN,       GI_JINJA_NODE_BINARY, GI_JINJA_JOIN      },
+    {"+",   LEVEL_SUM,        GI_JINJA_NODE_BINARY, GI_JINJA_ADD       },
+    {"-",   LEVEL_SUM,        GI_JINJA_NODE_BINARY, GI_JINJA_SUBTRACT  },
+    {"==",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_EQUAL     },
+    {"!=",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_UNEQUAL   },
+    {"<",   LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_LESS      },
+    {"<=",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_LESS_EQUAL},
+    {">",   LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_MORE      },
+    {">=",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_MORE_EQUAL},
+    {"in",  LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_IN        },
+    {"not", LEVEL_COMPARISON, GI_JINJA_NODE_BINARY, GI_JINJA_NOT_IN    },
+    {"and", LEVEL_AND,        GI_JINJA_NODE_AND,    GI_JINJA_ADD       },
+    {"or",  LEVEL_OR,         GI_JINJA_NODE_OR,     GI_JINJA_ADD       },
 };
 
 // Steps over an operator of the level; NULL if none is there.
@@ -370,51 +374,27 @@ static struct gi_jinja_node *parse_level(struct gi_jinja_parser *parser, int lev
     if (level < LEVEL_PRODUCT) {
         return parse_unary(parser);
     }
+    uint32_t n_not = 0;
+    while (level == LEVEL_NOT && gi_jinja_take(parser, "not")) {
+        n_not++;
+    }
     struct gi_jinja_node *node = parse_level(parser, level - 1);
     const struct operator_name *found;
     while (node && (found = take_operator(parser, level))) {
-        node = new_operation(parser, GI_JINJA_NODE_BINARY, node, parse_level(parser, level - 1));
+        node = new_operation(parser, found->kind, node, parse_level(parser, level - 1));
         node->op = found->op;
+    }
+    while (n_not-- > 0) {
+        node = new_operation(parser, GI_JINJA_NODE_NOT, node, NULL);
     }
     return gi_jinja_has_failed(parser) ? NULL : node;
 }
 
-static struct gi_jinja_node *parse_not(struct gi_jinja_parser *parser)
-{
-    uint32_t n_not = 0;
-    while (gi_jinja_take(parser, "not")) {
-        n_not++;
-    }
-    struct gi_jinja_node *node = parse_level(parser, LEVEL_COMPARISON);
-    for (uint32_t i = 0; i < n_not; i++) {
-        node = new_operation(parser, GI_JINJA_NODE_NOT, node, NULL);
-    }
-    return node;
-}
-
-static struct gi_jinja_node *parse_and(struct gi_jinja_parser *parser)
-{
-    struct gi_jinja_node *node = parse_not(parser);
-    while (gi_jinja_take(parser, "and")) {
-        node = new_operation(parser, GI_JINJA_NODE_AND, node, parse_not(parser));
-    }
-    return node;
-}
-
-static struct gi_jinja_node *parse_or(struct gi_jinja_parser *parser)
-{
-    struct gi_jinja_node *node = parse_and(parser);
-    while (gi_jinja_take(parser, "or")) {
-        node = new_operation(parser, GI_JINJA_NODE_OR, node, parse_and(parser));
-    }
-    return node;
-}
-
 struct gi_jinja_node *gi_jinja_parse_expression(struct gi_jinja_parser *parser, bool with_condition)
 {
-    struct gi_jinja_node *node = gi_jinja_enter(parser) ? parse_or(parser) : NULL;
+    struct gi_jinja_node *node = gi_jinja_enter(parser) ? parse_level(parser, LEVEL_OR) : NULL;
     while (with_condition && gi_jinja_take(parser, "if")) {
-        node = new_operation(parser, GI_JINJA_NODE_IF_ELSE, node, parse_or(parser));
+        node = new_operation(parser, GI_JINJA_NODE_IF_ELSE, node, parse_level(parser, LEVEL_OR));
         node->c = gi_jinja_take(parser, "else") ? gi_jinja_parse_expression(parser, true) : NULL;
     }
     parser->depth--;

@@ -262,17 +262,18 @@ bool gi_ids_push(struct gi_ids *ids, int32_t id, struct glinfer_error *err)
 }
 
 // Finds the special tokens of the text that the segments make when put together.
-static bool find_special(const struct gi_tokenizer *tokenizer, const struct gi_segment *segments,
-                         size_t n_segments, struct gi_text text, struct gi_special_matches *matches,
+static bool find_special(const struct gi_tokenizer *tokenizer, const struct gi_segments *segments,
+                         struct gi_text text, struct gi_special_matches *matches,
                          struct glinfer_error *err)
 {
+    const struct gi_segment *data = segments->data;
     size_t start = 0, control_end = 0, run = 0; // run: the first segment that is past control_end
-    for (size_t i = 0; i < n_segments; i++) {
-        size_t end = start + segments[i].text.size;
-        for (; run < n_segments && (run <= i || segments[run].parse_special); run++) {
-            control_end += segments[run].text.size;
+    for (size_t i = 0; i < segments->count; i++) {
+        size_t end = start + data[i].text.size;
+        for (; run < segments->count && (run <= i || data[run].parse_special); run++) {
+            control_end += data[run].text.size;
         }
-        size_t limit = segments[i].parse_special ? control_end : 0;
+        size_t limit = data[i].parse_special ? control_end : 0;
         for (size_t offset = start; offset < end; offset++) {
             if (!gi_special_find_at(&tokenizer->special, text, offset, limit, matches, err)) {
                 return false;
@@ -315,39 +316,39 @@ static bool encode_parts(const struct gi_tokenizer *tokenizer, struct gi_text te
 }
 
 // Puts the segments together in fresh memory.
-static char *join_segments(const struct gi_segment *segments, size_t n_segments,
-                           struct gi_text *text, struct glinfer_error *err)
+static char *join_segments(const struct gi_segments *segments, struct gi_text *text,
+                           struct glinfer_error *err)
 {
     size_t size = 0;
-    for (size_t i = 0; i < n_segments; i++) {
-        size += segments[i].text.size;
+    for (size_t i = 0; i < segments->count; i++) {
+        size += segments->data[i].text.size;
     }
     char *data = gi_array_zeroed(size, 1, "a text", err);
     *text = (struct gi_text){data, 0};
-    for (size_t i = 0; data && i < n_segments; i++) {
-        if (segments[i].text.size) {
-            memcpy(data + text->size, segments[i].text.data, segments[i].text.size);
+    for (size_t i = 0; data && i < segments->count; i++) {
+        const struct gi_text part = segments->data[i].text;
+        if (part.size) {
+            memcpy(data + text->size, part.data, part.size);
         }
-        text->size += segments[i].text.size;
+        text->size += part.size;
     }
     return data;
 }
 
 bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,
-                                  const struct gi_segment *segments, size_t n_segments,
-                                  bool add_bos, bool add_eos, struct gi_ids *ids,
-                                  struct glinfer_error *err)
+                                  const struct gi_segments *segments, bool add_bos, bool add_eos,
+                                  struct gi_ids *ids, struct glinfer_error *err)
 {
     size_t count = ids->count;
     struct gi_special_matches matches = {0};
     struct gi_text text;
-    char *joined = join_segments(segments, n_segments, &text, err);
+    char *joined = join_segments(segments, &text, err);
     bool is_done =
-        joined && find_special(tokenizer, segments, n_segments, text, &matches, err) &&
+        joined && find_special(tokenizer, segments, text, &matches, err) &&
         (!add_bos || !tokenizer->is_bos_added || gi_ids_push(ids, tokenizer->bos, err)) &&
         encode_parts(tokenizer, text, &matches, ids, err) &&
         (!add_eos || !tokenizer->is_eos_added || gi_ids_push(ids, tokenizer->eos, err));
-    gi_special_matches_finish(&matches);
+    free(matches.data);
     free(joined);
     if (!is_done) {
         ids->count = count;
@@ -360,5 +361,6 @@ bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text te
                          struct glinfer_error *err)
 {
     struct gi_segment segment = {text, parse_special};
-    return gi_tokenizer_encode_segments(tokenizer, &segment, 1, add_special, add_special, ids, err);
+    const struct gi_segments segments = {&segment, 1, 1};
+    return gi_tokenizer_encode_segments(tokenizer, &segments, add_special, add_special, ids, err);
 }

@@ -50,17 +50,21 @@ struct gi_segment {
     bool parse_special;
 };
 
-// Writes a conversation in the chat's format, which there is, as segments that point into it; the
-// caller frees the list. Fails with NO_MEMORY.
+// A list of them; zero-initialised, data is freed by the owner.
+struct gi_segments {
+    struct gi_segment *data;
+    size_t count, capacity;
+};
+
+// Writes a conversation in the chat's format, which there is, as segments that point into it. Fails
+// with NO_MEMORY; then, too, there may be segments.
 bool gi_chat_write(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
-                   size_t n_messages, struct gi_segment **segments, size_t *n_segments,
-                   struct glinfer_error *err);
+                   size_t n_messages, struct gi_segments *segments, struct glinfer_error *err);
 
 // Appends the ids of the segments as if they were one text: words and user-defined tokens may cross
 // the seams. add_bos, add_eos: put them around the text if the vocabulary asks for it.
 bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,
-                                  const struct gi_segment *segments, size_t n_segments,
-                                  bool add_bos, bool add_eos, struct gi_ids *ids,
-                                  struct glinfer_error *err);
+                                  const struct gi_segments *segments, bool add_bos, bool add_eos,
+                                  struct gi_ids *ids, struct glinfer_error *err);
 
 #endif

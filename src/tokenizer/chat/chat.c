@@ -157,13 +157,11 @@ static bool encode_format(const struct gi_tokenizer *tokenizer,
                           const struct glinfer_message *messages, size_t n_messages,
                           struct gi_ids *ids, struct glinfer_error *err)
 {
-    struct gi_segment *segments = NULL;
-    size_t n_segments = 0;
-    bool is_done =
-        check_places(&tokenizer->chat, messages, n_messages, err) &&
-        gi_chat_write(tokenizer, messages, n_messages, &segments, &n_segments, err) &&
-        gi_tokenizer_encode_segments(tokenizer, segments, n_segments, true, false, ids, err);
-    free(segments);
+    struct gi_segments segments = {0};
+    bool is_done = check_places(&tokenizer->chat, messages, n_messages, err) &&
+                   gi_chat_write(tokenizer, messages, n_messages, &segments, err) &&
+                   gi_tokenizer_encode_segments(tokenizer, &segments, true, false, ids, err);
+    free(segments.data);
     return is_done;
 }
 

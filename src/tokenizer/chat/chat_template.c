@@ -60,13 +60,14 @@ static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_outpu
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "it does not write what a user says");
 }
 
-static bool is_same(const struct gi_segment *segments, size_t n_segments, struct gi_text text)
+// True if the first n segments make up the text.
+static bool is_same(const struct gi_segments *segments, size_t n, struct gi_text text)
 {
-    for (size_t i = 0; i < n_segments; i++) {
-        if (!gi_text_begins(text, segments[i].text)) {
+    for (size_t i = 0; i < n; i++) {
+        if (!gi_text_begins(text, segments->data[i].text)) {
             return false;
         }
-        text = gi_text_from(text, segments[i].text.size);
+        text = gi_text_from(text, segments->data[i].text.size);
     }
     return text.size == 0;
 }
@@ -95,19 +96,19 @@ static enum likeness compare(const struct gi_tokenizer *tokenizer,
                              const struct gi_jinja_output *output,
                              const struct glinfer_message *messages, size_t n_messages)
 {
-    struct gi_segment *segments = NULL;
-    size_t n_segments = 0;
+    struct gi_segments segments = {0};
     if (!output->data) {
         return LIKENESS_WHOLE;
     }
     const struct gi_text text = skip_bos(tokenizer, output);
     enum likeness likeness = LIKENESS_NONE;
-    if (gi_chat_write(tokenizer, messages, n_messages, &segments, &n_segments, NULL)) {
-        likeness = is_same(segments, n_segments, text)                         ? LIKENESS_WHOLE
-                   : n_segments > 1 && is_same(segments, n_segments - 1, text) ? LIKENESS_BUT_ANSWER
-                                                                               : LIKENESS_NONE;
+    if (gi_chat_write(tokenizer, messages, n_messages, &segments, NULL)) {
+        const size_t n = segments.count;
+        likeness = is_same(&segments, n, text)                ? LIKENESS_WHOLE
+                   : n > 1 && is_same(&segments, n - 1, text) ? LIKENESS_BUT_ANSWER
+                                                              : LIKENESS_NONE;
     }
-    free(segments);
+    free(segments.data);
     return likeness;
 }
 
@@ -151,19 +152,19 @@ static bool find_default_system(struct gi_tokenizer *tokenizer,
 {
     static const char mark[] = "?";
     const size_t size = skip_bos(tokenizer, question).size;
-    struct gi_segment *segments = NULL;
-    size_t n_segments = 0, begin = 0, rest = 0, answer = 0;
+    struct gi_segments segments = {0};
+    size_t begin = 0, rest = 0, answer = 0;
     tokenizer->chat.default_system = gi_text_of(mark);
     bool is_behind = false;
-    if (gi_chat_write(tokenizer, talk, 1, &segments, &n_segments, NULL)) {
-        for (size_t i = 0; i < n_segments; i++) {
-            const bool is_mark = segments[i].text.data == mark;
-            *(is_behind ? &rest : &begin) += is_mark ? 0 : segments[i].text.size;
-            is_behind = is_behind || is_mark;
-            answer = segments[i].text.size; // of the last
-        }
+    const bool is_written = gi_chat_write(tokenizer, talk, 1, &segments, NULL);
+    for (size_t i = 0; is_written && i < segments.count; i++) {
+        const struct gi_text text = segments.data[i].text;
+        const bool is_mark = text.data == mark;
+        *(is_behind ? &rest : &begin) += is_mark ? 0 : text.size;
+        is_behind = is_behind || is_mark;
+        answer = text.size; // of the last
     }
-    free(segments);
+    free(segments.data);
     const size_t known = begin + rest;
     return is_behind &&
            ((known <= size && try_default_system(tokenizer, question, begin, size - known)) ||
@@ -290,13 +291,8 @@ bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
 
 //-- encode ----------------------------------------------------------------------------------------
 
-struct segments {
-    struct gi_segment *data;
-    size_t count, capacity;
-};
-
 // Cuts an output into runs of the template's own text and of contents.
-static bool cut(const struct gi_jinja_output *output, size_t begin, struct segments *segments,
+static bool cut(const struct gi_jinja_output *output, size_t begin, struct gi_segments *segments,
                 struct glinfer_error *err)
 {
     for (size_t end; begin < output->size; begin = end) {
@@ -317,14 +313,13 @@ bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
                              struct gi_ids *ids, struct glinfer_error *err)
 {
     struct gi_jinja_output output;
-    struct segments segments = {0};
+    struct gi_segments segments = {0};
     if (!render(tokenizer, messages, n_messages, &output, err)) {
         return false;
     }
     const size_t begin = output.size - skip_bos(tokenizer, &output).size;
     const bool is_done = cut(&output, begin, &segments, err) &&
-                         gi_tokenizer_encode_segments(tokenizer, segments.data, segments.count,
-                                                      true, false, ids, err);
+                         gi_tokenizer_encode_segments(tokenizer, &segments, true, false, ids, err);
     free(segments.data);
     gi_jinja_output_finish(&output);
     return is_done;

@@ -10,21 +10,21 @@
 struct script {
     const struct gi_tokenizer *tokenizer;
     const struct gi_chat_format *format;
-    struct gi_segment *data;
-    size_t count, capacity;
+    struct gi_segments *segments;
     bool is_done;
     struct glinfer_error *err;
 };
 
 static void add_segment(struct script *script, struct gi_text text, bool parse_special)
 {
-    script->is_done = script->is_done && GI_ARRAY_PUSH(script, "a conversation", script->err,
-                                                       (struct gi_segment){text, parse_special});
+    script->is_done =
+        script->is_done && GI_ARRAY_PUSH(script->segments, "a conversation", script->err,
+                                         (struct gi_segment){text, parse_special});
 }
 
 static void add_token(struct script *script, int32_t id)
 {
-    bool is_first = script->count == 0 && id == script->tokenizer->bos;
+    bool is_first = script->segments->count == 0 && id == script->tokenizer->bos;
     if (id >= 0 && !(is_first && script->tokenizer->is_bos_added)) {
         add_segment(script, gi_text_list_at(&script->tokenizer->texts, (size_t)id), true);
     }
@@ -52,16 +52,16 @@ static void add_string(struct script *script, const char *string)
 static void trim_segments(struct script *script, size_t first)
 {
     bool is_blank = true;
-    for (size_t i = first; is_blank && i < script->count; i++) {
-        struct gi_text *text = &script->data[i].text;
+    for (size_t i = first; is_blank && i < script->segments->count; i++) {
+        struct gi_text *text = &script->segments->data[i].text;
         while (text->size && gi_is_white(text->data[0])) {
             *text = gi_text_from(*text, 1);
         }
         is_blank = !text->size;
     }
     is_blank = true;
-    for (size_t i = script->count; is_blank && i-- > first;) {
-        struct gi_text *text = &script->data[i].text;
+    for (size_t i = script->segments->count; is_blank && i-- > first;) {
+        struct gi_text *text = &script->segments->data[i].text;
         while (text->size && gi_is_white(text->data[text->size - 1])) {
             text->size--;
         }
@@ -71,7 +71,7 @@ static void trim_segments(struct script *script, size_t first)
 
 static void add_content(struct script *script, struct gi_text content, unsigned trim)
 {
-    size_t first = script->count;
+    size_t first = script->segments->count;
     add_segment(script, content, false);
     if (script->format->trims & trim) {
         trim_segments(script, first);
@@ -116,7 +116,7 @@ static void add_system(struct script *script, const struct gi_text *content)
 static void add_user(struct script *script, struct gi_text content, const struct gi_text *system)
 {
     add_string(script, script->format->user.before);
-    size_t first = script->count;
+    size_t first = script->segments->count;
     if (system) {
         add_system(script, system);
     }
@@ -188,13 +188,9 @@ static void add_conversation(struct script *script, const struct glinfer_message
 }
 
 bool gi_chat_write(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
-                   size_t n_messages, struct gi_segment **segments, size_t *n_segments,
-                   struct glinfer_error *err)
+                   size_t n_messages, struct gi_segments *segments, struct glinfer_error *err)
 {
-    struct script script = {
-        .tokenizer = tokenizer, .format = tokenizer->chat.format, .is_done = true, .err = err};
+    struct script script = {tokenizer, tokenizer->chat.format, segments, true, err};
     add_conversation(&script, messages, n_messages);
-    *segments = script.data;
-    *n_segments = script.count;
     return script.is_done;
 }

@@ -282,7 +282,7 @@ static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text tex
     char *scratch = gi_pretokenizer_ignores_merges(bpe->pretokenizer) ? repaired.scratch : NULL;
     bool is_done = gi_pretokenizer_split(bpe->pretokenizer, repaired.subject, &ends, err) &&
                    encode_words(tokenizer, repaired.text, &ends, scratch, ids, err);
-    gi_word_ends_finish(&ends);
+    free(ends.data);
     free(repaired.memory);
     return is_done;
 }

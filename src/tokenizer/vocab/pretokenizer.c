@@ -315,12 +315,6 @@ bool gi_pretokenizer_adds_bos(const struct gi_pretokenizer *pretokenizer)
 
 //-- split -------------------------------------------------------------------------------------
 
-void gi_word_ends_finish(struct gi_word_ends *ends)
-{
-    free(ends->data);
-    memset(ends, 0, sizeof(*ends));
-}
-
 static bool push_end(struct gi_word_ends *ends, size_t end, struct glinfer_error *err)
 {
     return GI_ARRAY_PUSH(ends, "the words of a text", err, end);
@@ -430,7 +424,7 @@ bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi
         *ends = swapped;
         is_done = split_pieces(&matcher, pretokenizer->codes[i], text, &pieces, ends, err);
     }
-    gi_word_ends_finish(&pieces);
+    free(pieces.data);
     finish_matcher(&matcher);
     return is_done;
 }

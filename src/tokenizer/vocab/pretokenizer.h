@@ -19,12 +19,11 @@ bool gi_pretokenizer_ignores_merges(const struct gi_pretokenizer *pretokenizer);
 // BOS starts a text unless the file says otherwise.
 bool gi_pretokenizer_adds_bos(const struct gi_pretokenizer *pretokenizer);
 
-// The ends of consecutive words; zero-initialised by the caller.
+// The ends of consecutive words; zero-initialised, data is freed by the owner.
 struct gi_word_ends {
     size_t *data;
     size_t count, capacity;
 };
-void gi_word_ends_finish(struct gi_word_ends *ends);
 
 // Cuts text, valid UTF-8, and replaces what is in ends. Fails with NO_MEMORY.
 bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi_text text,

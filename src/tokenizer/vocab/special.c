@@ -202,12 +202,6 @@ bool gi_special_trims_after(const struct gi_special *special, int32_t id)
 
 //-- find --------------------------------------------------------------------------------------
 
-void gi_special_matches_finish(struct gi_special_matches *matches)
-{
-    free(matches->data);
-    memset(matches, 0, sizeof(*matches));
-}
-
 static struct gi_text text_at(const struct gi_special *special, size_t index)
 {
     return gi_text_list_at(special->texts, (size_t)special->ids[index]);

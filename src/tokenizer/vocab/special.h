@@ -38,11 +38,11 @@ struct gi_special_match {
     int32_t id;
 };
 
+// Zero-initialised; data is freed by the owner.
 struct gi_special_matches {
     struct gi_special_match *data;
     size_t count, capacity;
 };
-void gi_special_matches_finish(struct gi_special_matches *matches);
 
 // Appends the longest special token that text has at offset, if there is one, but of control and
 // unknown ones only those that end at or before control_end. Fails with NO_MEMORY.
