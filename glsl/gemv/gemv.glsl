@@ -117,7 +117,7 @@ layout(std140, binding = 2) uniform X { vec4 x_quads[X_QUADS]; };
 #endif
 
 #if SUMS
-// Where the sums begin, in vec4 from x: behind it, rounded up to two blocks.
+// The sums begin so many vec4 from x: behind it, rounded up to two blocks.
 #define GEMV_SUMS ((params.n_block + 1u) / 2u * 16u)
 
 // Sums of the halves of block 2 * pair + odd of x.
@@ -174,7 +174,7 @@ float gemv_inv_rms(float ssq)
 #endif
 #define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
 
-// Whether each slice adds up a part of the sum of squares.
+// True if each slice adds up a share of the sum of squares.
 #define SSQ_BY_SLICE (GEMV_NORM && !(HALF && PREFETCH) && !PERSISTENT)
 
 #if BATCH > 1

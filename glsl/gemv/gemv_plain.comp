@@ -28,11 +28,7 @@ layout(std430, binding = 0) restrict writeonly buffer Y { float result[]; };
 #define GEMV_NORM NORM
 
 #include "gemv/gemv.glsl"
-
-uvec2 gemv_tiles(uint pair)
-{
-    return uvec2(2u * pair, 2u * pair + 1u);
-}
+#include "gemv/gemv_pairs.glsl"
 
 #if HAS_BIAS
 vec2 bias;
@@ -45,8 +41,7 @@ void gemv_prepare(uint pair, uint row) {}
 void gemv_fetch(uint pair, uint row)
 {
 #if HAS_BIAS
-    uint at = params.bias + pair * 16u + row;
-    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
+    bias = gemv_aux(params.bias, pair, row);
 #endif
 }
 

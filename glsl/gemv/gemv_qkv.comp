@@ -38,11 +38,7 @@ layout(std430, binding = 0) restrict writeonly buffer Layer { uint layer[]; };
 #define HALF_DIM uint(HEAD_DIM / 2)
 
 #include "gemv/gemv.glsl"
-
-uvec2 gemv_tiles(uint pair)
-{
-    return uvec2(2u * pair, 2u * pair + 1u);
-}
+#include "gemv/gemv_pairs.glsl"
 
 vec2 rotation; // of the owner's pair at this position
 #if HAS_BIAS
@@ -52,8 +48,7 @@ vec2 bias;
 void gemv_fetch(uint pair, uint row)
 {
 #if HAS_BIAS
-    uint at = params.bias + pair * 16u + row;
-    bias = uintBitsToFloat(uvec2(aux_at(at), aux_at(at + 8u)));
+    bias = gemv_aux(params.bias, pair, row);
 #endif
 }
 

@@ -31,17 +31,13 @@ layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
 #define GEMV_NORM 0
 
 #include "gemv/gemv.glsl"
+#include "gemv/gemv_pairs.glsl"
 #include "gemv/gemv_sums.glsl"
 #include "lib/reduce.glsl"
 
 float own_ssq = 0.0;
 
-uvec2 gemv_tiles(uint pair)
-{
-    return uvec2(2u * pair, 2u * pair + 1u);
-}
-
-// Of the owner's two rows.
+// The residual, bias and gamma of the owner's two rows.
 vec2 residual;
 #if HAS_BIAS
 vec2 bias;
@@ -54,20 +50,13 @@ vec2 gamma;
 const vec2 gamma = vec2(1.0);
 #endif
 
-// Vector elements of two rows; row counts from the start of the part.
-vec2 read_aux(uint begin, uint row)
-{
-    return uintBitsToFloat(uvec2(aux_at(begin + row), aux_at(begin + row + 8u)));
-}
-
 void gemv_fetch(uint pair, uint row)
 {
-    row += pair * 16u;
 #if HAS_BIAS
-    bias = read_aux(params.bias, row);
+    bias = gemv_aux(params.bias, pair, row);
 #endif
 #if HAS_GAMMA
-    gamma = read_aux(params.gamma, row);
+    gamma = gemv_aux(params.gamma, pair, row);
 #endif
 }
 

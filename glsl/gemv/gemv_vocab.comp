@@ -36,6 +36,7 @@ layout(std430, binding = 0) restrict writeonly buffer Logits { uint logits[]; };
 #define GEMV_NORM 1
 
 #include "gemv/gemv.glsl"
+#include "gemv/gemv_pairs.glsl"
 #include "gemm/no_rows.glsl"
 #include "lib/reduce.glsl"
 #if SOFTCAP
@@ -46,14 +47,9 @@ layout(std430, binding = 0) restrict writeonly buffer Logits { uint logits[]; };
 const uint infinity_bits = 0x7F800000u;
 const uint no_index = 0xFFFFFFFFu;
 
-// What an invocation without rows gives: the most negative number, and an index that no row has.
+// The result of an invocation without rows: the most negative number, and an index that no row has.
 float best = -3.4028235e38;
 uint best_index = no_rows_index;
-
-uvec2 gemv_tiles(uint pair)
-{
-    return uvec2(2u * pair, 2u * pair + 1u);
-}
 
 void take_row(uint row, float y)
 {

@@ -29,7 +29,7 @@
 #if TAKES && defined(STAGE)
 // Loads vec4 i of the source, which was loaded once, until it has the tag (persistent/grid_barrier.glsl).
 #define GEMV_TAKE(value, i, care) GRID_TAKE(value, gemv_source(i), care)
-// The same of several at once: what is missing of each, and how all are loaded again.
+// For several at once: GEMV_WRONG is not 0 if a value has not come; all are loaded again until none is missing.
 #define GEMV_WRONG(value, care) grid_wrong(grid_expected, value, care)
 #define GEMV_TAKE_WHILE(wrong, reload) GRID_TAKE_WHILE((wrong) != 0u, reload)
 #else
@@ -138,7 +138,7 @@ uvec2 gemv_some_tiles(uint first)
     return gemv_tiles(gemv_some_pair(first + gl_LocalInvocationIndex / uint(8 * N_SLICE)));
 }
 
-// What results of a batch of turns need of weights.
+// Loads the elements of vectors in aux that the results of a batch of turns need.
 void gemv_prefetch_aux(uint first)
 {
     uint lane = gl_LocalInvocationIndex;
@@ -159,7 +159,7 @@ void ahead()
 //-- the sum of squares ----------------------------------------------------------------------------
 
 #if GEMV_NORM
-// Of four of the parts of the sum of squares those that there are.
+// Masks the four partial sums of squares from 4 i on: `bits` where there is one, else 0.
 uvec4 gemv_ssq_bits(uint i, uint bits)
 {
     return mix(uvec4(0u), uvec4(bits), lessThan(i * 4u + uvec4(0u, 1u, 2u, 3u), uvec4(params.n_ssq)));
@@ -332,7 +332,7 @@ struct GemvWeights {
     QuantBlock a_0, a_1, b_0, b_1;
 };
 
-// Of the next DEPTH twos of a slice.
+// The next DEPTH twos of a slice, loaded ahead.
 GemvWeights gemv_next_0;
 #if DEPTH > 1
 GemvWeights gemv_next_1;
@@ -341,7 +341,7 @@ GemvWeights gemv_next_1;
 #define SPAN uint(DEPTH * N_SLICE) // twos
 #define IS_EVEN (N_BLOCK > 0 && N_BLOCK % (2 * DEPTH * N_SLICE) == 0)
 
-// What is past the last block takes its place.
+// Loads a two of blocks; the last block stands in for those past it.
 GemvWeights gemv_weights(uint two, uvec2 tiles)
 {
     uint row = gl_LocalInvocationIndex % 8u;
@@ -411,8 +411,8 @@ vec2 gemv_span(uint begin, uint next, uvec2 tiles, bool is_end)
     return y;
 }
 
-// Of a turn that begins at a pair and may be followed by another. A loop over spans is not to be unrolled: compilers
-// had better not know its end.
+// Returns the dot products of a turn that begins at a pair and may be followed by another. Compilers should not know
+// the end of the loop over spans, so that they do not unroll it.
 vec2 gemv_turn(uint first, bool is_first, bool is_last)
 {
     uvec2 next_tiles = gemv_some_tiles(first + uint(PAIRS));

@@ -2,6 +2,9 @@
 // a word and shifting it takes more arithmetic than an array that is indexed, but every driver keeps it
 // in registers. Where a group has shared memory to look them up in (GEMV_SPLIT 1), a third of the
 // instructions do: each of 32 neighbours has a copy of its own, in a bank of its own.
+//
+// A type that includes this file has its codes in QUANT_CODES, the nibbles of a QuantBlock in its quad, and its scale
+// in CODE_SCALE(w).
 
 // The codes of four nibbles, each times 2^24: the sign comes with the top byte.
 vec4 codes_at_top(uvec4 nibbles, uvec4 codes)
@@ -32,11 +35,10 @@ const float code_weight = 1.0 / 16777216.0;
 
 shared float code_table[16 * 32];
 
-// To be called by all invocations before codes_dot.
-void stage_codes(uint lane, uvec4 codes)
+void quant_stage(uint lane)
 {
     for (uint i = lane; i < 16u * 32u; i += uint(WG_SIZE)) {
-        code_table[i] = code_weight * codes_at_top(uvec4(i / 32u), codes).x;
+        code_table[i] = code_weight * codes_at_top(uvec4(i / 32u), QUANT_CODES).x;
     }
     memoryBarrierShared();
     barrier();
@@ -55,15 +57,16 @@ float word_dot(uint w, vec4 a, vec4 b)
 }
 
 // Sum of code * x.
-float codes_dot(uvec4 w, uvec4 codes, vec4 x[8])
+float codes_dot(uvec4 w, vec4 x[8])
 {
     return (word_dot(w.x, x[0], x[1]) + word_dot(w.y, x[2], x[3])) +
            (word_dot(w.z, x[4], x[5]) + word_dot(w.w, x[6], x[7]));
 }
 #else
 // Sum of code * x.
-float codes_dot(uvec4 w, uvec4 codes, vec4 x[8])
+float codes_dot(uvec4 w, vec4 x[8])
 {
+    const uvec4 codes = QUANT_CODES;
     vec4 p = low_codes(w.x, codes) * x[0];
     p += high_codes(w.x, codes) * x[1];
     p += low_codes(w.y, codes) * x[2];
@@ -76,8 +79,12 @@ float codes_dot(uvec4 w, uvec4 codes, vec4 x[8])
 }
 #endif
 
-// d * code of nibbles 4 k .. 4 k + 3.
-vec4 codes_quad(uvec4 w, uvec4 codes, float d, int k)
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    return low_codes(w[k >> 1] >> uint(16 * (k & 1)), codes) * (d * code_weight);
+    return CODE_SCALE(w) * codes_dot(w.quad, x);
+}
+
+vec4 quant_quad(QuantBlock w, int k)
+{
+    return low_codes(w.quad[k >> 1] >> uint(16 * (k & 1)), QUANT_CODES) * (CODE_SCALE(w) * code_weight);
 }

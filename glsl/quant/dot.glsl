@@ -42,7 +42,7 @@ DotSum dot_zero()
 }
 #endif
 
-// What the dot products are to be multiplied by at the end.
+// The factor of the dot products at the end.
 #if DOT == DOT_HALVES
 const float dot_scale = 16777216.0;
 #else

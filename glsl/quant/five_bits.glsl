@@ -1,4 +1,4 @@
-// What Q5_1 and Q5_K do alike: weight = scale.x * quant + scale.y, 32 quants of five bits in natural order.
+// Q5_1 and Q5_K: weight = scale.x * quant + scale.y, 32 quants of five bits in natural order.
 struct QuantBlock {
     uvec4 quad; // nibbles, words of eight, the first low
     uint high;  // the plane of the fifth bits

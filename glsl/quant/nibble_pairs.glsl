@@ -21,7 +21,7 @@ highp uint low_pair(highp uint word, mediump vec2 d)
     return scaled_pair((word & 0x000F000Fu) | 0x64006400u, 1032.0, d);
 }
 
-// Of nibbles 1 and 5.
+// Returns nibbles 1 and 5.
 highp uint high_pair(highp uint word, mediump vec2 d)
 {
     return scaled_pair((word & 0x00F000F0u) | 0x54005400u, 72.0, d);

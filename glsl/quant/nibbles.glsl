@@ -1,4 +1,4 @@
-// What Q4_1 and Q4_K do alike: weight = scale.x * nibble + scale.y, 32 nibbles of a block in natural order.
+// Q4_1 and Q4_K: weight = scale.x * nibble + scale.y, 32 nibbles of a block in natural order.
 struct QuantBlock {
     uvec4 quad; // words of eight, the first low
     vec2 scale;

@@ -23,7 +23,7 @@ PairedScale paired_scale(uint tile, uint block, uint n_block, uint row, uint n_w
     return aux_at(quant_index(tile, block / 2u, (n_block + 1u) / 2u, n_word, row));
 }
 
-// Of two neighbouring blocks.
+// Takes a word apart into the scales of two neighbouring blocks.
 void part_scales(uint word, out PairedScale even, out PairedScale odd)
 {
     even = odd = word;

@@ -5,8 +5,6 @@ struct QuantBlock {
     float d;
 };
 
-#include "quant/codebook.glsl"
-
 // 0 1 2 3 4 6 8 12, and the same below zero.
 const uvec4 mxfp4_codes = uvec4(0x03020100u, 0x0C080604u, 0xFDFEFF00u, 0xF4F8FAFCu);
 
@@ -20,19 +18,6 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     return w;
 }
 
-float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
-{
-    return w.d * codes_dot(w.quad, mxfp4_codes, x);
-}
-
-vec4 quant_quad(QuantBlock w, int k)
-{
-    return codes_quad(w.quad, mxfp4_codes, w.d, k);
-}
-
-#ifdef QUANT_STAGE
-void quant_stage(uint lane)
-{
-    stage_codes(lane, mxfp4_codes);
-}
-#endif
+#define QUANT_CODES mxfp4_codes
+#define CODE_SCALE(w) (w).d
+#include "quant/codebook.glsl"

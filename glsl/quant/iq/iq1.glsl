@@ -1,4 +1,4 @@
-// What IQ1_S and IQ1_M share: weight = d * (coordinate - 1 +- 1/8), and where the bits of a block lie.
+// IQ1_S and IQ1_M: weight = d * (coordinate - 1 +- 1/8), and where the bits of a block lie.
 struct QuantBlock {
     uvec2 points; // four
     vec4 shift;   // of each, -1 and +- 1/8
@@ -9,7 +9,7 @@ struct QuantBlock {
 
 #define N_TABLE 1024u // words of the grid
 
-// Of a block in three quads a row and super-block: low bytes of the indices of its four points, and its 16 other bits.
+// Loads a block from three quads a row and super-block: low bytes of the indices of its four points, and its 16 other bits.
 void iq1_load(uint tile, uint block, uint n_block, uint row, out uvec4 low, out uint other)
 {
     uint index = quant_index(tile, block / 8u, n_block / 8u, 3u, row);

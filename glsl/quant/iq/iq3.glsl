@@ -1,4 +1,4 @@
-// What IQ3_S and IQ3_XXS share: weight = +- d * a function of a coordinate, eight points of the grid a block.
+// IQ3_S and IQ3_XXS: weight = +- d * a function of a coordinate, eight points of the grid a block.
 struct QuantBlock {
     uvec4 points; // eight
     uint signs;

@@ -5,7 +5,6 @@ struct QuantBlock {
     float d;
 };
 
-#include "quant/codebook.glsl"
 #include "quant/iq/iq4_codes.glsl"
 
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
@@ -21,19 +20,6 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     return w;
 }
 
-float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
-{
-    return w.d * codes_dot(w.quad, iq4_codes, x);
-}
-
-vec4 quant_quad(QuantBlock w, int k)
-{
-    return codes_quad(w.quad, iq4_codes, w.d, k);
-}
-
-#ifdef QUANT_STAGE
-void quant_stage(uint lane)
-{
-    stage_codes(lane, iq4_codes);
-}
-#endif
+#define QUANT_CODES iq4_codes
+#define CODE_SCALE(w) (w).d
+#include "quant/codebook.glsl"
