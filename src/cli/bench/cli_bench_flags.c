@@ -113,11 +113,9 @@ const struct cli_command cli_bench_command = {
         "not measured; the choice of the token, which runs on the device, is.\n\n"
         "    glinfer bench -m model.gguf\n"
         "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -ngl 99 -r 2 -o json",
-    CLI_COMMAND_FLAGS(flags),
-    .settings = &defaults,
     .device = &defaults.session.device,
     .needs_model = true,
-    .run = cli_bench,
+    CLI_COMMAND(flags, defaults, cli_bench),
 };
 
 static void set_default(struct cli_list *list, int64_t value)

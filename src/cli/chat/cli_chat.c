@@ -288,11 +288,9 @@ static bool choose_template(const struct chat *chat)
     }
     asked->chat_template = is_missing ? guess_template(asked->model) : NULL;
     if (asked->chat_template) {
-        fprintf(
-            stderr,
-            "glinfer: note: %s has no chat template; its vocabulary has the turns of %s, which are "
-            "used (--chat-template names another)\n",
-            asked->model, asked->chat_template);
+        cli_say("note: %s has no chat template; its vocabulary has the turns of %s, which are used "
+                "(--chat-template names another)",
+                asked->model, asked->chat_template);
         return true;
     }
     return cli_fail(
@@ -364,9 +362,7 @@ const struct cli_command cli_chat_command = {
             "of its\n"
             "lines is a message. Within the chat:\n\n"
             "    /help /reset /system TEXT /save FILE /load FILE /stats /quit",
-    CLI_COMMAND_FLAGS(flags),
-    .settings = &defaults,
     .device = &defaults.session.device,
     .needs_model = true,
-    .run = run_command,
+    CLI_COMMAND(flags, defaults, run_command),
 };

@@ -65,9 +65,8 @@ static bool fit(struct cli_turns *turns)
             turns->ids.count, n_ctx);
     }
     if (n > turns->n_forgotten) {
-        fprintf(stderr,
-                "glinfer: note: the context of %zu tokens is full: the model no longer sees the "
-                "oldest %zu messages\n",
+        cli_say("note: the context of %zu tokens is full: the model no longer sees the oldest %zu "
+                "messages",
                 n_ctx, n);
     }
     turns->n_forgotten = n;
@@ -137,8 +136,7 @@ static void keep_answer(struct cli_turns *turns)
     cli_conversation_add(&turns->conversation, "assistant", turns->answer.data, turns->answer.size);
     turns->n_turns++;
     if (stats->stop == GLINFER_STOP_LIMIT && stats->n_past == n_ctx) {
-        fprintf(stderr, "glinfer: note: the context of %u tokens is full: the answer ends here\n",
-                n_ctx);
+        cli_say("note: the context of %u tokens is full: the answer ends here", n_ctx);
     }
 }
 

@@ -87,7 +87,10 @@ struct cli_command {
     // Runs the command; false with the failure printed and its exit status noted (cli_fail).
     bool (*run)(void *settings);
 };
-#define CLI_COMMAND_FLAGS(table) .flags = (table), .n_flag = sizeof(table) / sizeof((table)[0])
+// The fields of a command that every one sets.
+#define CLI_COMMAND(table, settings_, run_)                                                        \
+    .flags = (table), .n_flag = sizeof(table) / sizeof((table)[0]), .settings = &(settings_),      \
+    .run = (run_)
 
 enum cli_parsed {
     CLI_PARSED,

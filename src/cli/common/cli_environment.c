@@ -59,22 +59,12 @@ static bool is_foreign(const char *name)
     return strncmp(rest, "TEST_", 5) == 0 || strcmp(rest, "SHIM_KIT") == 0;
 }
 
-static bool is_listed(const char *name, const char *const *known, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(known[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void warn_of(const char *name, const char *const *known, size_t n)
+static void check(const char *name, const char *const *known, size_t n)
 {
     const char *nearest = cli_nearest(name, known, n);
-    if (nearest) {
+    if (nearest && strcmp(nearest, name) != 0) {
         cli_say("warning: %s is not known and has no effect; is it %s?", name, nearest);
-    } else {
+    } else if (!nearest) {
         cli_say("warning: %s is not known and has no effect; `glinfer --help` lists those that "
                 "are",
                 name);
@@ -91,9 +81,8 @@ void cli_check_environment(void)
     }
     for (char **variable = environ; *variable; variable++) {
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(*variable, "="), *variable);
-        if (strncmp(name, PREFIX, strlen(PREFIX)) == 0 && !is_foreign(name) &&
-            !is_listed(name, known, n)) {
-            warn_of(name, known, n);
+        if (strncmp(name, PREFIX, strlen(PREFIX)) == 0 && !is_foreign(name)) {
+            check(name, known, n);
         }
     }
 }

@@ -102,17 +102,6 @@ void cli_log(void *user, enum glinfer_log_level level, const char *message)
     fprintf(stderr, "%s\n", message);
 }
 
-void cli_note_software(const struct glinfer_device_info *info)
-{
-    if (info->is_software) {
-        begin_message();
-        fprintf(stderr,
-                "glinfer: note: %s runs on the CPU, slowly; `glinfer info` says why no GPU is "
-                "used\n",
-                info->renderer);
-    }
-}
-
 double cli_now(void)
 {
     struct timespec time;
@@ -385,18 +374,17 @@ static void show_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
         [GLINFER_PHASE_PROMPT] = "reading the prompt",
         [GLINFER_PHASE_TUNE] = "measuring",
     };
-    const size_t n_column = count_columns();
-    size_t width = n_column > BAR_TEXT_WIDTH ? n_column - BAR_TEXT_WIDTH : 0;
-    char cells[BAR_WIDTH + 1];
+    static const char full[] = "########################################";
+    static const char empty[] = "........................................";
+    const int room = (int)count_columns() - BAR_TEXT_WIDTH;
+    const int width = room < BAR_WIDTH ? room : BAR_WIDTH;
     if (is_bar_shown && bar->phase == phase && bar->percent == percent) {
         return;
     }
-    width = width < BAR_WIDTH ? width : BAR_WIDTH;
-    memset(cells, '.', width);
-    memset(cells, '#', (size_t)percent * width / 100);
-    cells[width] = 0;
     if (width >= BAR_MIN_WIDTH) {
-        fprintf(stderr, "\r\033[K%-18s [%s] %3d %%", labels[phase], cells, percent);
+        const int n_full = percent * width / 100;
+        fprintf(stderr, "\r\033[K%-18s [%.*s%.*s] %3d %%", labels[phase], n_full, full,
+                width - n_full, empty, percent);
     } else {
         fprintf(stderr, "\r\033[K%s %d %%", labels[phase], percent);
     }

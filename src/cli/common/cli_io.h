@@ -77,9 +77,6 @@ bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t 
 // A glinfer_log_fn, in lines of their own; user points to the bool that asks for all levels.
 void cli_log(void *user, enum glinfer_log_level level, const char *message);
 
-// Prints one line on stderr if the device is no GPU.
-void cli_note_software(const struct glinfer_device_info *info);
-
 // Returns seconds of a clock that only goes forward.
 double cli_now(void);
 

@@ -1,4 +1,4 @@
-// JSON that cJSON does not make by itself: the fields of a struct by a table, numbers with all their digits.
+// JSON that cJSON does not make by itself: the fields of a struct, numbers with all their digits.
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -24,7 +24,12 @@ struct cli_json_field {
     size_t offset;
 };
 
-// Rows of a table: the field of struct `type`, by its own name or another.
+// Adds fields of *record to an object: CLI_JSON_ADD(object, stats, CLI_JSON(glinfer_stats, n_past), ...). A field is one
+// of struct `type`, by its own name or another.
+#define CLI_JSON_ADD(object, record, ...)                                                          \
+    cli_json_add(object, record, (const struct cli_json_field[]){__VA_ARGS__},                     \
+                 sizeof((const struct cli_json_field[]){__VA_ARGS__}) /                            \
+                     sizeof(struct cli_json_field))
 #define CLI_JSON(type, field) CLI_JSON_AS(#field, type, field)
 #define CLI_JSON_AS(name, type, field)                                                             \
     {                                                                                              \
@@ -35,9 +40,6 @@ struct cli_json_field {
     _Generic((value), bool: CLI_JSON_BOOL, uint32_t: CLI_JSON_U32, uint64_t: CLI_JSON_U64,         \
              double: CLI_JSON_DOUBLE, const char *: CLI_JSON_TEXT, char *: CLI_JSON_CHARS)
 // clang-format on
-// Adds the fields of *record in the order of the table, an array.
-#define CLI_JSON_ADD(object, record, table)                                                        \
-    cli_json_add(object, record, table, sizeof(table) / sizeof((table)[0]))
 void cli_json_add(cJSON *object, const void *record, const struct cli_json_field *fields, size_t n);
 
 // Makes a string of UTF-8 that may hold zero bytes.

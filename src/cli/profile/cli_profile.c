@@ -175,23 +175,15 @@ static void add_kernel(cJSON *object, const struct cli_profile_data *data,
                        const struct cli_profile_stage *stage,
                        const struct cli_profile_kernel *kernel)
 {
-    static const struct cli_json_field times[] = {
-        KERNEL("dispatches", n_dispatches),
-        KERNEL("ns", ns),
-    };
-    static const struct cli_json_field work[] = {
-        KERNEL("weight_bytes", weight_bytes),
-        KERNEL("bytes", bytes),
-        KERNEL("flops", flops),
-    };
     const struct glinfer_profile_kernel *figures = &kernel->figures;
     const double memory = cli_profile_memory_rate(data);
     const double gb_per_s = rate(figures->bytes, figures->ns);
     cJSON_AddStringToObject(object, "kernel", kernel->label);
     cJSON_AddStringToObject(object, "program", kernel->program);
-    CLI_JSON_ADD(object, figures, times);
+    CLI_JSON_ADD(object, figures, KERNEL("dispatches", n_dispatches), KERNEL("ns", ns),
+                 KERNEL("weight_bytes", weight_bytes), KERNEL("bytes", bytes),
+                 KERNEL("flops", flops));
     cJSON_AddNumberToObject(object, "share", figures->ns / stage->stats.kernel_ns);
-    CLI_JSON_ADD(object, figures, work);
     cJSON_AddNumberToObject(object, "gb_per_s", gb_per_s);
     cJSON_AddNumberToObject(object, "gflop_per_s", rate(figures->flops, figures->ns));
     cJSON_AddNumberToObject(object, "memory_share", memory > 0 ? gb_per_s / memory : 0);
@@ -201,26 +193,20 @@ static void add_kernel(cJSON *object, const struct cli_profile_data *data,
 static void add_stage(cJSON *object, const struct cli_profile_data *data,
                       const struct cli_profile_stage *stage)
 {
-    static const struct cli_json_field fields[] = {
-        STATS("runs", n_runs),
-        STATS("repeated", n_repeated),
-        STATS("dispatches", n_dispatches),
-        STATS("kernel_ns", kernel_ns),
-        STATS("wall_ns", wall_ns),
-        STATS("host_ns", host_ns),
-    };
     const struct glinfer_profile_stats *stats = &stage->stats;
     cJSON_AddStringToObject(object, "stage", stage->n_prompt > 0 ? "prompt" : "decode");
     cJSON_AddNumberToObject(object, "n_prompt", stage->n_prompt);
     cJSON_AddNumberToObject(object, "n_depth", stage->depth);
     cJSON_AddStringToObject(object, "clock",
                             stats->clock == GLINFER_PROFILE_QUERY ? "query" : "wait");
-    CLI_JSON_ADD(object, stats, fields);
+    CLI_JSON_ADD(object, stats, STATS("runs", n_runs), STATS("repeated", n_repeated),
+                 STATS("dispatches", n_dispatches), STATS("kernel_ns", kernel_ns),
+                 STATS("wall_ns", wall_ns), STATS("weight_bytes", weight_bytes),
+                 STATS("host_ns", host_ns));
     if (stage->n_prompt == 0) {
         cJSON_AddStringToObject(object, "dispatch", glinfer_dispatch_name(stats->dispatch));
         cJSON_AddNumberToObject(object, "persistent_ns", stats->persistent_ns);
     }
-    cli_json_add_u64(object, "weight_bytes", stats->weight_bytes);
     cJSON *kernels = cJSON_AddArrayToObject(object, "kernels");
     for (size_t i = 0; i < stage->kernels.count; i++) {
         add_kernel(cli_json_append(kernels), data, stage, &stage->kernels.items[i]);
@@ -229,15 +215,12 @@ static void add_stage(cJSON *object, const struct cli_profile_data *data,
 
 static bool print_json(const struct cli_profile_data *data)
 {
-    static const struct cli_json_field rates[] = {
-        CLI_JSON(glinfer_device_rates, copy_gb_per_s),
-        CLI_JSON(glinfer_device_rates, read_gb_per_s),
-        CLI_JSON(glinfer_device_rates, gflop_per_s),
-    };
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "model", data->model);
     cJSON_AddStringToObject(object, "device", data->device);
-    CLI_JSON_ADD(object, &data->rates, rates);
+    CLI_JSON_ADD(object, &data->rates, CLI_JSON(glinfer_device_rates, copy_gb_per_s),
+                 CLI_JSON(glinfer_device_rates, read_gb_per_s),
+                 CLI_JSON(glinfer_device_rates, gflop_per_s));
     cJSON *stages = cJSON_AddArrayToObject(object, "stages");
     for (size_t i = 0; i < data->n_stage; i++) {
         add_stage(cli_json_append(stages), data, &data->stages[i]);
@@ -321,9 +304,7 @@ const struct cli_command cli_profile_command = {
             "of what the device moves at\nmost; roof: its rate as a share of what memory and "
             "arithmetic allow it. Both count weights\nand cache alone.\n\n"
             "    glinfer profile -m model.gguf -p 128 --svg roofline.svg --trace trace.json",
-    CLI_COMMAND_FLAGS(flags),
-    .settings = &defaults,
     .device = &defaults.session.device,
     .needs_model = true,
-    .run = run_command,
+    CLI_COMMAND(flags, defaults, run_command),
 };

@@ -96,17 +96,16 @@ static void copy_text(const struct run *run, const char *text, struct cli_bytes 
 static bool read_prompt(struct run *run)
 {
     const struct settings *settings = run->settings;
+    if (!settings->prompt && !settings->file && isatty(STDIN_FILENO)) {
+        cli_say("the prompt, ended by Ctrl-D:");
+    }
     if (settings->prompt) {
-        copy_text(run, settings->prompt, &run->prompt);
-        return true;
-    }
-    if (!settings->file && isatty(STDIN_FILENO)) {
-        fprintf(stderr, "glinfer: the prompt, ended by Ctrl-D:\n");
-    }
-    if (!cli_read_all(settings->file, &run->prompt)) {
+        cli_bytes_append(&run->prompt, settings->prompt, strlen(settings->prompt));
+    } else if (cli_read_all(settings->file, &run->prompt)) {
+        cli_bytes_trim(&run->prompt);
+    } else {
         return false;
     }
-    cli_bytes_trim(&run->prompt);
     if (settings->has_escapes) {
         cli_resolve_escapes(&run->prompt);
     }
@@ -157,8 +156,8 @@ static bool check_prompt(const struct run *run)
         return cli_fail(CLI_EXIT_USAGE, "the prompt is empty");
     }
     if (!run->is_chat && !run->settings->is_raw) {
-        fprintf(stderr, "glinfer: note: the model has no chat template: the prompt is continued as "
-                        "plain text; --raw asks for that without a note\n");
+        cli_say("note: the model has no chat template: the prompt is continued as plain text; "
+                "--raw asks for that without a note");
     }
     return true;
 }
@@ -243,12 +242,6 @@ static void add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_ti
 
 static void add_timings(cJSON *object, const struct run *run)
 {
-    static const struct cli_json_field counts[] = {
-        CLI_JSON(glinfer_stats, ttft_ms),
-        CLI_JSON(glinfer_stats, chain_length),
-        CLI_JSON(glinfer_stats, gpu_waits),
-        CLI_JSON(glinfer_stats, dispatches_per_token),
-    };
     const struct glinfer_stats *stats = &run->stats;
     cJSON *timings = cJSON_AddObjectToObject(object, "timings");
     cJSON_AddNumberToObject(timings, "compile_ms", run->session.compile_ms);
@@ -256,7 +249,9 @@ static void add_timings(cJSON *object, const struct run *run)
     add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
     add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
              stats->predicted_ms);
-    CLI_JSON_ADD(timings, stats, counts);
+    CLI_JSON_ADD(timings, stats, CLI_JSON(glinfer_stats, ttft_ms),
+                 CLI_JSON(glinfer_stats, chain_length), CLI_JSON(glinfer_stats, gpu_waits),
+                 CLI_JSON(glinfer_stats, dispatches_per_token));
     cJSON_AddStringToObject(timings, "dispatch", glinfer_dispatch_name(stats->dispatch));
     cli_json_add_u64(timings, "peak_memory_bytes", stats->peak_memory);
 }
@@ -306,7 +301,7 @@ static void note_full_context(const struct run *run)
 {
     const struct glinfer_model_info *info = &run->session.info;
     if (run->stats.stop == GLINFER_STOP_LIMIT && run->stats.n_past >= info->n_ctx) {
-        fprintf(stderr, "glinfer: note: the context of %u tokens is full%s\n", info->n_ctx,
+        cli_say("note: the context of %u tokens is full%s", info->n_ctx,
                 info->n_ctx < info->n_ctx_train ? "; -c gives more" : "");
     }
 }
@@ -412,9 +407,7 @@ const struct cli_command cli_run_command = {
         "    glinfer run -m model.gguf -p \"Why is the sky blue?\"\n"
         "    git diff | glinfer run -m model.gguf -sys \"Summarise the change.\" --temp 0\n"
         "    glinfer run -m model.gguf --raw -p \"Once upon a time\" -n 64 --json --n-probs 5",
-    CLI_COMMAND_FLAGS(flags),
-    .settings = &defaults,
     .device = &defaults.session.device,
     .needs_model = true,
-    .run = run_command,
+    CLI_COMMAND(flags, defaults, run_command),
 };

@@ -48,11 +48,6 @@ static bool is_of_model(const struct glinfer_tuned *tuned, const struct glinfer_
 
 static void add_tuned(void *user, const struct glinfer_tuned *tuned)
 {
-    static const struct cli_json_field fields[] = {
-        CLI_JSON(glinfer_tuned, kernel), CLI_JSON(glinfer_tuned, type),
-        CLI_JSON(glinfer_tuned, n_rows), CLI_JSON(glinfer_tuned, n_cols),
-        CLI_JSON(glinfer_tuned, extent), CLI_JSON(glinfer_tuned, shape),
-    };
     struct tuning *tuning = user;
     if (tuning->model && !is_of_model(tuned, tuning->model)) {
         return;
@@ -64,7 +59,10 @@ static void add_tuned(void *user, const struct glinfer_tuned *tuned)
         printf("      %-16s %-8s %-20s %s\n", tuned->kernel, tuned->type, matrix, tuned->shape);
         return;
     }
-    CLI_JSON_ADD(cli_json_append(tuning->array), tuned, fields);
+    CLI_JSON_ADD(cli_json_append(tuning->array), tuned, CLI_JSON(glinfer_tuned, kernel),
+                 CLI_JSON(glinfer_tuned, type), CLI_JSON(glinfer_tuned, n_rows),
+                 CLI_JSON(glinfer_tuned, n_cols), CLI_JSON(glinfer_tuned, extent),
+                 CLI_JSON(glinfer_tuned, shape));
 }
 
 // Gives the tuning of a device, none if it cannot be opened.
@@ -147,32 +145,19 @@ static void add_tuning(cJSON *object, const char *device, const struct glinfer_m
 
 static void add_usable(cJSON *object, const struct glinfer_device_info *info)
 {
-    static const struct cli_json_field names[] = {
-        INFO(renderer),
-        INFO(vendor),
-        INFO(version),
-        INFO_AS("software", is_software),
-    };
-    static const struct cli_json_field features[] = {
-        INFO_AS("persistent", is_persistent),
-        INFO_AS("subgroups", has_subgroups),
-        INFO_AS("fast_halves", has_fast_half),
-        INFO_AS("timer_queries", has_timer_query),
-    };
-    static const struct cli_json_field limits[] = {
-        INFO(max_storage_blocks), INFO(max_storage_block_size), INFO(storage_alignment),
-        INFO(max_invocations),    INFO(max_shared_size),        INFO(max_uniform_block_size),
-        INFO(uniform_alignment),  INFO(max_group_count),
-    };
-    CLI_JSON_ADD(object, info, names);
+    CLI_JSON_ADD(object, info, INFO(renderer), INFO(vendor), INFO(version),
+                 INFO_AS("software", is_software), INFO_AS("persistent", is_persistent),
+                 INFO_AS("subgroups", has_subgroups), INFO_AS("fast_halves", has_fast_half),
+                 INFO_AS("timer_queries", has_timer_query), INFO(max_storage_blocks),
+                 INFO(max_storage_block_size), INFO(storage_alignment), INFO(max_invocations),
+                 INFO(max_shared_size), INFO(max_uniform_block_size), INFO(uniform_alignment),
+                 INFO(max_group_count));
     cJSON_AddStringToObject(object, "dispatch", info->is_indirect ? "indirect" : "direct");
-    CLI_JSON_ADD(object, info, features);
     cJSON_AddBoolToObject(object, "program_cache",
                           info->has_program_binary && !info->cache_refusal[0]);
     if (info->cache_refusal[0]) {
         cJSON_AddStringToObject(object, "cache_refusal", info->cache_refusal);
     }
-    CLI_JSON_ADD(object, info, limits);
     add_tuning(object, info->device, NULL);
 }
 
@@ -256,46 +241,34 @@ static void print_model(const struct cli_session_flags *asked,
 }
 
 #undef INFO
-#define INFO(field) CLI_JSON(glinfer_model_info, field)
+#undef INFO_AS
+#define INFO(field)          CLI_JSON(glinfer_model_info, field)
+#define INFO_AS(name, field) CLI_JSON_AS(name, glinfer_model_info, field)
 
 static void add_memory(cJSON *object, const struct cli_session_flags *asked,
                        const struct glinfer_model_info *info)
 {
-    static const struct cli_json_field device[] = {INFO(weights), INFO(kv_cache), INFO(scratch)};
-    static const struct cli_json_field others[] = {INFO(peak_host), INFO(largest_binding)};
     cJSON *memory = cJSON_AddObjectToObject(object, "memory");
-    cJSON_AddNumberToObject(memory, "n_ctx", info->n_ctx);
+    CLI_JSON_ADD(memory, info, INFO(n_ctx), INFO(weights), INFO(kv_cache), INFO(scratch),
+                 INFO(peak_host), INFO(largest_binding));
+    cli_json_add_u64(memory, "device_total", device_total(info));
     cJSON_AddStringToObject(memory, "type_k", cli_cache_types[asked->type_k]);
     cJSON_AddStringToObject(memory, "type_v", cli_cache_types[asked->type_v]);
-    CLI_JSON_ADD(memory, info, device);
-    cli_json_add_u64(memory, "device_total", device_total(info));
-    CLI_JSON_ADD(memory, info, others);
 }
 
 static bool print_model_json(const struct cli_session_flags *asked,
                              const struct glinfer_model_info *info)
 {
-    static const struct cli_json_field names[] = {
-        INFO(architecture),
-        INFO(name),
-        INFO(description),
-        INFO(types),
-        INFO(tokenizer),
-        INFO(chat_template),
-        CLI_JSON_AS("supported", glinfer_model_info, is_supported),
-    };
-    static const struct cli_json_field sizes[] = {
-        INFO(file_size), INFO(weight_size), INFO(n_params),    INFO(n_layer),
-        INFO(n_embd),    INFO(n_ff),        INFO(n_head),      INFO(n_kv_head),
-        INFO(head_dim),  INFO(n_vocab),     INFO(n_ctx_train),
-    };
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "model", asked->model);
-    CLI_JSON_ADD(object, info, names);
+    CLI_JSON_ADD(object, info, INFO(architecture), INFO(name), INFO(description), INFO(types),
+                 INFO(tokenizer), INFO(chat_template), INFO_AS("supported", is_supported),
+                 INFO(file_size), INFO(weight_size), INFO(n_params), INFO(n_layer), INFO(n_embd),
+                 INFO(n_ff), INFO(n_head), INFO(n_kv_head), INFO(head_dim), INFO(n_vocab),
+                 INFO(n_ctx_train));
     if (!info->is_supported) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);
     }
-    CLI_JSON_ADD(object, info, sizes);
     if (info->is_supported) {
         add_memory(object, asked, info);
         add_tuning(object, asked->device.device, info);
@@ -342,8 +315,6 @@ const struct cli_command cli_info_command = {
     .text = "Of each device: its limits, or why it was refused. With -m no device is needed and "
             "nothing\n"
             "is loaded.",
-    CLI_COMMAND_FLAGS(flags),
-    .settings = &defaults,
     .device = &defaults.session.device,
-    .run = run_command,
+    CLI_COMMAND(flags, defaults, run_command),
 };

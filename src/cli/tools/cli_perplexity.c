@@ -253,9 +253,7 @@ const struct cli_command cli_perplexity_command = {
             "second half is\npredicted. The figures compare with llama-perplexity's for the same "
             "text and -c.\n\n"
             "    glinfer perplexity -m model.gguf -f wiki.test.raw --chunks 20",
-    CLI_COMMAND_FLAGS(flags),
-    .settings = &defaults,
     .device = &defaults.session.device,
     .needs_model = true,
-    .run = run_command,
+    CLI_COMMAND(flags, defaults, run_command),
 };

@@ -78,8 +78,6 @@ const struct cli_command cli_tokenize_command = {
     .usage = "-m MODEL [flags] < TEXT",
     .summary = "Prints the token ids of the bytes on standard input in one line.",
     .word = "a text is given with -p",
-    CLI_COMMAND_FLAGS(flags),
-    .settings = &defaults,
     .needs_model = true,
-    .run = run_command,
+    CLI_COMMAND(flags, defaults, run_command),
 };

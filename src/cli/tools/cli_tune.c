@@ -132,45 +132,30 @@ static void print_prepared(const struct tune *tune)
 
 static void add_rows(cJSON *array, const struct tune *tune)
 {
-    static const struct cli_json_field fields[] = {
-        ROW(kernel),
-        ROW(type),
-        FIGURE("n_rows", n_rows),
-        FIGURE("n_cols", n_cols),
-        FIGURE("extent", extent),
-        FIGURE("dispatches", n_dispatches),
-        FIGURE("candidates", n_candidates),
-        ROW(table_shape),
-        FIGURE("table_ns", table_ns),
-        ROW(shape),
-        FIGURE("ns", ns),
-    };
     for (size_t i = 0; i < tune->rows.count; i++) {
-        CLI_JSON_ADD(cli_json_append(array), &tune->rows.items[i], fields);
+        CLI_JSON_ADD(cli_json_append(array), &tune->rows.items[i], ROW(kernel), ROW(type),
+                     FIGURE("n_rows", n_rows), FIGURE("n_cols", n_cols), FIGURE("extent", extent),
+                     FIGURE("dispatches", n_dispatches), FIGURE("candidates", n_candidates),
+                     ROW(table_shape), FIGURE("table_ns", table_ns), ROW(shape), FIGURE("ns", ns));
     }
 }
 
 static bool print_json(const struct tune *tune)
 {
-    static const struct cli_json_field fields[] = {
-        STATS(table_step_ns), STATS(step_ns),   STATS(n_sites),
-        STATS(n_measured),    STATS(n_changed), CLI_JSON_AS("file", glinfer_tune_stats, path),
-    };
-    static const struct cli_json_field times[] = {
-        CLI_JSON(glinfer_prepared, multi_ns),
-        CLI_JSON(glinfer_prepared, persistent_ns),
-    };
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "model", tune->session.info.description);
     cJSON_AddStringToObject(object, "device", tune->session.device_info.renderer);
     cJSON_AddStringToObject(object, "clock",
                             tune->stats.clock == GLINFER_PROFILE_QUERY ? "query" : "wait");
-    CLI_JSON_ADD(object, &tune->stats, fields);
+    CLI_JSON_ADD(object, &tune->stats, STATS(table_step_ns), STATS(step_ns), STATS(n_sites),
+                 STATS(n_measured), STATS(n_changed),
+                 CLI_JSON_AS("file", glinfer_tune_stats, path));
     for (int way = 0; tune->is_prepared && way < N_WAY; way++) {
         const struct glinfer_prepared *prepared = &tune->prepared[way];
         cJSON *item = cJSON_AddObjectToObject(object, way_names[way]);
         cJSON_AddStringToObject(item, "dispatch", glinfer_dispatch_name(prepared->dispatch));
-        CLI_JSON_ADD(item, prepared, times);
+        CLI_JSON_ADD(item, prepared, CLI_JSON(glinfer_prepared, multi_ns),
+                     CLI_JSON(glinfer_prepared, persistent_ns));
     }
     add_rows(cJSON_AddArrayToObject(object, "shapes"), tune);
     return cli_json_print(object);
@@ -291,8 +276,6 @@ const struct cli_command cli_tune_command = {
         "dispatch that is compiled, which may\ntake a minute, tried out and kept too. Run it while "
         "nothing else uses the device.\n\n"
         "    glinfer tune -m model.gguf",
-    CLI_COMMAND_FLAGS(flags),
-    .settings = &defaults,
     .device = &defaults.session.device,
-    .run = run_command,
+    CLI_COMMAND(flags, defaults, run_command),
 };
