@@ -1,0 +1,166 @@
+// What the worker does with a job (persistent/compile_job.h), in a cache of the test's own. Exit status 77 where there is
+// no device.
+#include "base/cache_file.h"
+#include "persistent/compile_job.h"
+#include "persistent/persistent_verdict.h"
+#include "platform/platform.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SKIPPED = 77 };
+
+static const char good[] = "layout(local_size_x = 1) in;\nvoid main()\n{\n}\n";
+static const char bad[] = "layout(local_size_x = 1) in;\nvoid main()\n{\n    undeclared = 1;\n}\n";
+static const struct gi_hash key = {0x0123456789abcdef, 0xfedcba9876543210};
+static char cache[64], verdicts[128];
+
+static void remove_files(const char *part)
+{
+    char folder[128], path[512];
+    snprintf(folder, sizeof(folder), "%s/%s", cache, part);
+    DIR *stream = opendir(folder);
+    for (struct dirent *entry = stream ? readdir(stream) : NULL; entry; entry = readdir(stream)) {
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    if (stream) {
+        closedir(stream);
+    }
+    rmdir(folder);
+}
+
+static int make_cache(void **state)
+{
+    const struct gi_platform_params params = {.device = "auto", .allow_software = true};
+    struct gi_platform *platform = gi_platform_open(&params, NULL);
+    (void)state;
+    if (!platform) {
+        exit(SKIPPED);
+    }
+    gi_platform_close(platform);
+    snprintf(cache, sizeof(cache), "/tmp/compile_run_test.XXXXXX");
+    if (!mkdtemp(cache)) {
+        return -1;
+    }
+    snprintf(verdicts, sizeof(verdicts), "%s/persistent", cache);
+    return 0;
+}
+
+static int remove_cache(void **state)
+{
+    (void)state;
+    remove_files("programs");
+    remove_files("persistent");
+    return rmdir(cache);
+}
+
+// Runs a job of the text on the device that is found.
+static bool run_job(const char *text, struct glinfer_error *err)
+{
+    const struct gi_compile_job job = {.key = key, .text = text};
+    size_t size;
+    char *data = gi_compile_job_format(&job, &size, err);
+    assert_non_null(data);
+    const bool ok = gi_compile_job_run(data, size, "auto", cache, err);
+    free(data);
+    return ok;
+}
+
+static void name_lock(char path[256])
+{
+    char digits[33];
+    gi_hash_text(&key, digits);
+    mkdir(verdicts, 0700);
+    snprintf(path, 256, "%s/.%s", verdicts, digits);
+}
+
+static void what_is_no_job_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "glinfer",
+        "glinfer 0.0.1 compiles 0123456789abcdef0123456789abcdef, capability 00000000\nvoid main() "
+        "{}",
+        "\n\n\n",
+    };
+    struct glinfer_error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_false(gi_compile_job_run(texts[i], strlen(texts[i]), "auto", cache, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    }
+}
+
+static void a_job_compiles_and_leaves_no_verdict(void **state)
+{
+    struct glinfer_error err = {0};
+    char lock[256];
+    (void)state;
+    assert_true(run_job(good, &err));
+    name_lock(lock);
+    assert_int_equal(access(lock, F_OK), -1);
+    assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_NONE);
+}
+
+static void a_text_that_is_refused_twice_becomes_a_verdict(void **state)
+{
+    struct glinfer_error err;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_NONE);
+        assert_false(run_job(bad, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    }
+    assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_REFUSED);
+    gi_verdict_forget(verdicts, &key);
+}
+
+// A driver that crashes in its compiler is not made to at every start.
+static void a_compiler_that_ends_its_process_is_given_up(void **state)
+{
+    struct glinfer_error err;
+    char lock[256];
+    (void)state;
+    name_lock(lock);
+    for (int n_begun = 2; n_begun <= 3; n_begun++) {
+        FILE *file = fopen(lock, "w");
+        assert_non_null(file);
+        fprintf(file, "%.*s", n_begun, "+++");
+        fclose(file);
+        assert_int_equal(run_job(good, &err), n_begun == 2);
+        assert_int_equal(access(lock, F_OK), -1);
+    }
+    assert_int_equal(err.status, GLINFER_STATUS_DRIVER);
+    assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_REFUSED);
+}
+
+static void without_a_cache_nothing_is_compiled(void **state)
+{
+    const struct gi_compile_job job = {.key = key, .text = good};
+    struct glinfer_error err;
+    size_t size;
+    (void)state;
+    char *data = gi_compile_job_format(&job, &size, &err);
+    assert_non_null(data);
+    assert_false(gi_compile_job_run(data, size, "auto", "", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_job_is_refused),
+        cmocka_unit_test(a_job_compiles_and_leaves_no_verdict),
+        cmocka_unit_test(a_text_that_is_refused_twice_becomes_a_verdict),
+        cmocka_unit_test(a_compiler_that_ends_its_process_is_given_up),
+        cmocka_unit_test(without_a_cache_nothing_is_compiled),
+    };
+    return cmocka_run_group_tests(tests, make_cache, remove_cache);
+}
