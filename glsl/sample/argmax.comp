@@ -6,7 +6,7 @@
 //   counts  GI_MAX_SLOTS grids                    (binding 3, rewritten, with HAS_COUNTS)
 //
 // One group; an invocation takes every WG_SIZE-th partial. Reads 8 bytes a work group of gemv_vocab,
-// the logits themselves only where the best is banned. WG_SIZE is 128 where the device promises no more.
+// the logits themselves only where the best is banned.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group"
 #endif
@@ -23,9 +23,6 @@ layout(local_size_x = WG_SIZE) in;
 void main()
 {
     uint key, id;
-    bool is_sound = find_largest(key, id);
-    if (is_sound && state.ban_stop != 0u && is_stop_id(id)) {
-        is_sound = find_largest_allowed(key, id);
-    }
+    bool is_sound = find_largest(state.ban_stop != 0u, key, id);
     step_advance(is_sound ? id : 0u, is_sound ? STATUS_OK : STATUS_NAN);
 }

@@ -1,5 +1,7 @@
 // The largest float of a work group and the lowest index that has it, without a tree: two integer
 // atomics on shared words, which no compiler trips over and whose result has one value only.
+#define NO_ID 0xFFFFFFFFu
+
 shared uint best_key, best_index;
 
 // An integer that orders as the float does; -0 and +0 are equal.
@@ -25,7 +27,7 @@ void find_best(inout uint key, inout uint index)
     barrier();
     if (gl_LocalInvocationIndex == 0u) {
         best_key = 0u;
-        best_index = 0xFFFFFFFFu;
+        best_index = NO_ID;
     }
     barrier();
     atomicMax(best_key, key);

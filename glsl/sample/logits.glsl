@@ -1,11 +1,9 @@
-// Logits and partial maxima as gemv_vocab leaves them, and their maximum. Needs WG_SIZE,
-// sample/best.glsl and sample/stop_id.glsl.
+// Logits and partial maxima as gemv_vocab leaves them, their maximum, and what kernels leave behind them at word
+// `scratch`. Needs WG_SIZE, sample/best.glsl and sample/stop_id.glsl; LOGITS_SHARED where groups write.
 #include "gemm/no_rows.glsl"
 
-#if defined(LOGITS_SHARED) // by groups that write
+#ifdef LOGITS_SHARED
 layout(std430, binding = 1) restrict coherent buffer Logits { uint logits[]; };
-#elif defined(LOGITS_WRITTEN)
-layout(std430, binding = 1) restrict buffer Logits { uint logits[]; };
 #else
 layout(std430, binding = 1) restrict readonly buffer Logits { uint logits[]; };
 #endif
@@ -15,12 +13,7 @@ layout(std140, binding = 0) uniform Params
     uint n_vocab;
     uint n_partial;
     uint partial; // offset in words
-    // A group of gemv_vocab owns every row_step-th of block_rows rows, counted from the first of the
-    // part_rows of its part; block_rows is 0 if not all do.
-    uint block_rows, row_step, part_rows;
-    uint scan, n_scan; // what sample_scan leaves: offset in words, groups; 0 without it
-    uint choice_at;    // of sample_few: offset in words; 0 without it
-    uint many_at, n_many; // of sample/many.glsl: offset in words, groups
+    uint scratch; // likewise, of what sample/scratch.glsl describes
 };
 
 // A bound that the compiler does not know, so that it leaves the loop alone: with the loops over chunks
@@ -32,17 +25,11 @@ uint bound(uint n)
 
 #define N_TOGETHER 4u // logits that an invocation asks for at once
 
-// Of the logits i, i + WG_SIZE ..., which may be past the last.
+// Returns the logits i, i + WG_SIZE ..., which may be past the last, as bits.
 uvec4 load_logits(uint i)
 {
     uvec4 at = min(i + uvec4(0u, 1u, 2u, 3u) * uint(WG_SIZE), uvec4(n_vocab - 1u));
     return uvec4(logits[at.x], logits[at.y], logits[at.z], logits[at.w]);
-}
-
-uvec4 load_keys(uint i)
-{
-    uvec4 bits = load_logits(i);
-    return uvec4(key_of(bits.x), key_of(bits.y), key_of(bits.z), key_of(bits.w));
 }
 
 // Takes an invocation's share of the partial results.
@@ -60,7 +47,7 @@ void look_at_partials(inout uint key, inout uint id)
     }
 }
 
-// Of the logits themselves, leaving the stop ids out.
+// Takes an invocation's share of the logits themselves, leaving the stop ids out.
 void look_at_allowed(inout uint key, inout uint id)
 {
     for (uint i = gl_LocalInvocationIndex; i < n_vocab; i += uint(WG_SIZE)) {
@@ -72,40 +59,23 @@ void look_at_allowed(inout uint key, inout uint id)
     }
 }
 
-// The largest of all logits, or of all but the stop ids', as a key, and the lowest id that has it; see find_largest.
-bool find_largest_of(bool is_allowed, out uint key, out uint id)
-{
-    key = 0u;
-    id = 0xFFFFFFFFu;
-    if (is_allowed) {
-        look_at_allowed(key, id);
-    } else {
-        look_at_partials(key, id);
-    }
-    find_best(key, id);
-    return id < n_vocab;
-}
-
-// The largest logit as a key and the lowest id that has it. False, in all invocations alike, if a
-// work group of gemv_vocab saw a NaN or an infinity or if an id is out of range.
-bool find_largest(out uint key, out uint id)
-{
-    return find_largest_of(false, key, id);
-}
-
-// The same over all but the stop ids; false if there are no others.
-bool find_largest_allowed(out uint key, out uint id)
-{
-    return find_largest_of(true, key, id);
-}
-
-// Either, as it is wanted: find_best, whose barriers cost compilers most, stands there once.
-bool find_largest_wanted(bool has_bans, out uint key, out uint id)
+// Finds the largest logit as a key and the lowest id that has it; with is_without_stops of all but the stop ids. False,
+// in all invocations alike, if a work group of gemv_vocab saw a NaN or an infinity, if an id is out of range, or if all
+// are stop ids. A loop, because find_best, whose barriers cost compilers most, stands in it once.
+bool find_largest(bool is_without_stops, out uint key, out uint id)
 {
     bool is_sound = false;
     for (uint round = 0u; round < bound(2u); round++) { // the same in all invocations
-        is_sound = find_largest_of(round > 0u, key, id);
-        if (!has_bans || !is_sound || !is_stop_id(id)) {
+        key = 0u;
+        id = NO_ID;
+        if (round == 0u) {
+            look_at_partials(key, id);
+        } else {
+            look_at_allowed(key, id);
+        }
+        find_best(key, id);
+        is_sound = id < n_vocab;
+        if (!is_without_stops || !is_sound || !is_stop_id(id)) {
             break;
         }
     }

@@ -26,6 +26,17 @@ uvec2 mass_of(uint key)
     return uvec2(uint((words - high) * 4294967296.0), uint(high));
 }
 
+// A mass in limbs of 24, 24 and 16 bits, which may be added up 256 times without carries.
+uvec3 limbs_of(uvec2 mass)
+{
+    return uvec3(mass.x & 0xFFFFFFu, mass.x >> 24u | (mass.y & 0xFFFFu) << 8u, mass.y >> 16u);
+}
+
+uvec2 join_limbs(uvec3 limbs)
+{
+    return add_mass(uvec2(limbs.x, limbs.z << 16u), uvec2(limbs.y << 24u, limbs.y >> 8u));
+}
+
 // In units of 1.
 float mass_value(uvec2 mass)
 {

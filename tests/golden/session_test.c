@@ -71,8 +71,8 @@ static void chains_of_any_length_give_the_same_tokens(void **state)
     }
 }
 
-// With log-probabilities other kernels draw, where many tokens may be left.
-static void every_way_to_draw_draws_the_same(void **state)
+// With log-probabilities, and with a small top_k, other kernels sample.
+static void every_way_to_sample_gives_the_same(void **state)
 {
     static const struct {
         uint32_t top_k;
@@ -406,7 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_of_any_length_give_the_same_tokens),
-        cmocka_unit_test(every_way_to_draw_draws_the_same),
+        cmocka_unit_test(every_way_to_sample_gives_the_same),
         cmocka_unit_test(seeds_give_different_answers),
         cmocka_unit_test(waits_are_few),
         cmocka_unit_test(the_first_tokens_come_before_long_chains),

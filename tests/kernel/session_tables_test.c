@@ -1,7 +1,7 @@
 // What a session prepares before an answer, on a real context: all that the answer needs, and what it does not need is
 // in nobody's way. Exit status 77 where there is no device.
 #include "engine/run/upgrades.h"
-#include "ops/sample/sample_top.h"
+#include "ops/sample/sample.h"
 #include "persistent/persistent_upgrade.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/tiny_model.h"
@@ -106,7 +106,7 @@ static void nothing_is_compiled_in_the_middle_of_an_answer(void **state)
     params.on_token = note_ready;
     params.token_user = f;
     must(glinfer_generate(f->session, &params, NULL, &err), &err);
-    assert_true(f->ready & gi_tables_step_bit(GI_STEP_END_ARGMAX));
+    assert_true(f->ready & gi_tables_step_bit(GI_STEP_END_GREEDY));
     assert_int_equal(f->session->tables.ready, f->ready);
 }
 
@@ -123,23 +123,23 @@ static void preparing_compiles_all_that_an_answer_needs(void **state)
 
 //-- how steps end ---------------------------------------------------------------------------------
 
-// Groups of 64 are too small for the draw in one dispatch: its steps end by others, and are one dispatch up to there.
-static void draws_in_small_groups_end_by_dispatches_of_their_own(void **state)
+static void a_step_ends_as_its_settings_ask(void **state)
 {
-    struct fixture *f = *state;
-    struct gi_gpu *gpu = f->session->model->device->gpu;
-    struct gi_gpu_persistent *wish = (struct gi_gpu_persistent *)gi_gpu_persistent(gpu);
-    const struct gi_gpu_persistent own = *wish;
-    const struct glinfer_generate_params drawn = {.temperature = 1, .top_k = 40, .top_p = 1};
-    if (!gi_sample_top_is_possible(gpu, 1)) {
-        skip();
+    static const struct {
+        struct glinfer_generate_params params;
+        enum gi_step_end end;
+    } cases[] = {
+        {{.temperature = 0, .top_k = 40},               GI_STEP_END_GREEDY },
+        {{.temperature = 1, .top_k = GI_SMALL_K},       GI_STEP_END_SMALL_K},
+        {{.temperature = 1, .top_k = GI_SMALL_K + 1},   GI_STEP_END_FULL   },
+        {{.temperature = 1, .top_k = 0},                GI_STEP_END_FULL   },
+        {{.temperature = 0, .n_probs = 1},              GI_STEP_END_PROBS  },
+        {{.temperature = 1, .top_k = 40, .n_probs = 1}, GI_STEP_END_PROBS  },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(gi_tables_choose_end(&cases[i].params), cases[i].end);
     }
-    wish->mode = GI_PERSISTENT_BACKGROUND;
-    wish->params.group_size = 128;
-    assert_int_equal(gi_tables_choose_end(&f->session->tables, &drawn), GI_STEP_END_TOP);
-    wish->params.group_size = 64;
-    assert_int_equal(gi_tables_choose_end(&f->session->tables, &drawn), GI_STEP_END_MANY);
-    *wish = own;
 }
 
 //-- what is given up ------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ static void assert_zero(struct gi_gpu *gpu, const struct gi_range *range, uint64
     }
 }
 
-// Groups that leave in the middle of attention, or of a draw, leave counters of it behind; ordinary steps start from
+// Groups that leave in the middle of attention, or of sampling, leave counters of it behind; ordinary steps start from
 // zero.
 static void steps_that_are_given_up_leave_no_counter(void **state)
 {
@@ -181,12 +181,12 @@ static void steps_that_are_given_up_leave_no_counter(void **state)
     struct glinfer_error err = {0};
     assert_true(scratch->counter + n <= scratch->partial);
     must(gi_gpu_enter(gpu, &saved, &err), &err);
-    assert_zero(gpu, &logits->range, logits->top, 1); // as a session begins
+    assert_zero(gpu, &logits->range, logits->scratch, 1); // as a session begins
     spoil(gpu, &scratch->range, scratch->counter, n);
-    spoil(gpu, &logits->range, logits->top, 1);
+    spoil(gpu, &logits->range, logits->scratch, 1);
     must(gi_upgrades_give_up(f->session, &err), &err);
     assert_zero(gpu, &scratch->range, scratch->counter, n);
-    assert_zero(gpu, &logits->range, logits->top, 1);
+    assert_zero(gpu, &logits->range, logits->scratch, 1);
     gi_gpu_leave(gpu, &saved);
 }
 
@@ -209,8 +209,8 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
     struct gi_gpu *gpu = tiny.model->device->gpu;
     struct gi_platform_saved saved;
     must(gi_gpu_enter(gpu, &saved, &err), &err);
-    gi_upgrades_recall(session, GI_STEP_END_ARGMAX, NULL, NULL);
-    const struct gi_hash *found = gi_upgrade_key(session->upgrades[GI_STEP_END_ARGMAX]);
+    gi_upgrades_recall(session, GI_STEP_END_GREEDY, NULL, NULL);
+    const struct gi_hash *found = gi_upgrade_key(session->upgrades[GI_STEP_END_GREEDY]);
     assert_non_null(found);
     const struct gi_hash key = *found;
     gi_gpu_leave(gpu, &saved);
@@ -248,8 +248,8 @@ int main(void)
                                         open_session, close_session),
         cmocka_unit_test_setup_teardown(preparing_compiles_all_that_an_answer_needs, open_session,
                                         close_session),
-        cmocka_unit_test_setup_teardown(draws_in_small_groups_end_by_dispatches_of_their_own,
-                                        open_session, close_session),
+        cmocka_unit_test_setup_teardown(a_step_ends_as_its_settings_ask, open_session,
+                                        close_session),
         cmocka_unit_test(one_program_serves_every_context),
         cmocka_unit_test_setup_teardown(steps_that_are_given_up_leave_no_counter, open_session,
                                         close_session),

@@ -27,7 +27,7 @@ struct ref_filter {
 uint32_t ref_sample_filter(const struct ref_candidate *sorted, uint32_t n_vocab,
                            const struct ref_filter *filter);
 
-// The key of a candidate in the draw: logit / temperature + Gumbel noise, from -ln(-ln(1 - u)) with
+// The score of a candidate: logit / temperature + Gumbel noise, from -ln(-ln(1 - u)) with
 // u = (word + 1/2) / 2^32, word the first of Philox(seed, { position, id, 0, 0 }).
 double ref_sample_score(const struct ref_candidate *candidate, double temperature, uint64_t seed,
                         uint32_t position);

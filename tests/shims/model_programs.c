@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-// A session for greedy answers to any prompt, or for drawn ones.
+// A session for greedy answers to any prompt, or for sampled ones.
 static bool compile(struct glinfer_model *model, float temperature, struct glinfer_error *err)
 {
     struct glinfer_generate_params expected;

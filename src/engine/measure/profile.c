@@ -81,7 +81,7 @@ static void replay_table(struct profile *profile, struct gi_dispatch_table *tabl
 static struct gi_dispatch_table *step_table(const struct profile *profile)
 {
     return gi_multi_executor_list(
-        gi_tables_step(&profile->session->tables, GI_STEP_END_ARGMAX, NULL));
+        gi_tables_step(&profile->session->tables, GI_STEP_END_GREEDY, NULL));
 }
 
 // Returns the list of a prompt's batch; NULL with what making it ready fails with.
@@ -96,7 +96,7 @@ static struct gi_dispatch_table *prompt_table(const struct profile *profile, uin
 static struct gi_dispatch_table *prompt_end_table(const struct profile *profile)
 {
     return gi_multi_executor_list(
-        gi_tables_prompt_end(&profile->session->tables, GI_STEP_END_ARGMAX, NULL));
+        gi_tables_prompt_end(&profile->session->tables, GI_STEP_END_GREEDY, NULL));
 }
 
 static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_timer *timer)
@@ -402,9 +402,9 @@ static bool prepare(const struct profile *profile)
 {
     struct gi_tables *tables = &profile->session->tables;
     const uint32_t n_prompt = profile->params.n_prompt;
-    uint32_t lists = gi_tables_step_bit(GI_STEP_END_ARGMAX);
+    uint32_t lists = gi_tables_step_bit(GI_STEP_END_GREEDY);
     if (n_prompt > 0) { // of one token as of two: no step here
-        lists |= gi_tables_choose(tables, GI_STEP_END_ARGMAX, n_prompt > 1 ? n_prompt : 2, true);
+        lists |= gi_tables_choose(tables, GI_STEP_END_GREEDY, n_prompt > 1 ? n_prompt : 2, true);
     }
     return gi_tables_prepare(tables, lists, NULL, NULL, profile->err);
 }
@@ -488,7 +488,7 @@ static void recall_dispatch(struct profile *profile)
 {
     uint64_t persistent_ns;
     profile->stats.dispatch =
-        gi_upgrades_recall(profile->session, GI_STEP_END_ARGMAX, NULL, &persistent_ns);
+        gi_upgrades_recall(profile->session, GI_STEP_END_GREEDY, NULL, &persistent_ns);
     profile->stats.persistent_ns = (double)persistent_ns;
 }
 

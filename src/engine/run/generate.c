@@ -312,7 +312,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     struct gi_platform_saved saved;
     run->base = session->sequence.n_past + run->n_prompt;
     run->max_steps = count_steps(run);
-    run->end = gi_tables_choose_end(&session->tables, params);
+    run->end = gi_tables_choose_end(params);
     if (!gi_text_stream_init(&run->text, params->stop, params->n_stop, session->max_token_size,
                              run->err)) {
         return false;

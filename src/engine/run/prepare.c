@@ -21,7 +21,7 @@ static bool prepare(struct glinfer_session *session, const struct glinfer_genera
                     struct glinfer_error *err)
 {
     struct gi_tables *tables = &session->tables;
-    const enum gi_step_end end = gi_tables_choose_end(tables, params);
+    const enum gi_step_end end = gi_tables_choose_end(params);
     const uint32_t lists = gi_tables_choose(tables, end, params->n_prompt, true);
     return gi_tables_prepare(tables, lists, params->progress, params->progress_user, err) &&
            gi_upgrades_prepare(session, end, true, params->progress, params->progress_user, err);
@@ -50,7 +50,7 @@ bool glinfer_session_prepare(struct glinfer_session *session,
     }
     const bool ok = prepare(session, &own, err);
     if (ok && prepared) {
-        fill_prepared(session, gi_tables_choose_end(&session->tables, &own), prepared);
+        fill_prepared(session, gi_tables_choose_end(&own), prepared);
     }
     gi_gpu_leave(gi_session_gpu(session), &saved);
     return ok;

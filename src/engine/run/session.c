@@ -184,7 +184,7 @@ static bool prepare_expected(struct glinfer_session *session,
                              const struct glinfer_session_params *params, struct glinfer_error *err)
 {
     const struct glinfer_generate_params expected = gi_generation_params(params->expected);
-    const enum gi_step_end end = gi_tables_choose_end(&session->tables, &expected);
+    const enum gi_step_end end = gi_tables_choose_end(&expected);
     const bool has_steps = (uint32_t)expected.n_predict > 1;
     const uint32_t lists = gi_tables_choose(&session->tables, end, expected.n_prompt, has_steps);
     return !params->expected ||

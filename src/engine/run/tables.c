@@ -1,8 +1,7 @@
 #include "engine/run/tables.h"
 
 #include "ops/gemm/batch_class.h"
-#include "ops/sample/sample_many.h"
-#include "ops/sample/sample_top.h"
+#include "ops/sample/sample.h"
 
 //-- ranges ------------------------------------------------------------------------------------
 
@@ -64,28 +63,22 @@ static bool record_layers(struct gi_tables *tables, struct glinfer_error *err)
 static bool record_end(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
                        struct glinfer_error *err)
 {
+    static bool (*const ops[GI_STEP_END_COUNT])(struct gi_recorder *, const struct gi_logits *,
+                                                const struct gi_step_buffers *,
+                                                struct glinfer_error *) = {
+        [GI_STEP_END_GREEDY] = gi_op_argmax,
+        [GI_STEP_END_SMALL_K] = gi_op_sample_small_k,
+        [GI_STEP_END_FULL] = gi_op_sample_full,
+        [GI_STEP_END_PROBS] = gi_op_sample_probs,
+    };
     struct gi_graph *graph = &tables->graph;
-    graph->logits.is_fine = end == GI_STEP_END_TOP;
-    if (!gi_graph_output(graph, err)) {
-        return false;
-    }
-    if (end == GI_STEP_END_ARGMAX) {
-        return gi_op_argmax(&graph->recorder, &graph->logits, buffers, err);
-    }
-    if (end == GI_STEP_END_TOP) {
-        return gi_op_sample_top(&graph->recorder, &graph->logits, buffers, err);
-    }
-    if (end == GI_STEP_END_MANY) {
-        return gi_op_sample_many(&graph->recorder, &graph->logits, buffers, err);
-    }
-    return (end == GI_STEP_END_SAMPLE ||
-            gi_op_sample_scan(&graph->recorder, &graph->logits, err)) &&
-           gi_op_sample(&graph->recorder, &graph->logits, buffers, err);
+    graph->logits.is_fine = end == GI_STEP_END_SMALL_K;
+    return gi_graph_output(graph, err) && ops[end](&graph->recorder, &graph->logits, buffers, err);
 }
 
 bool gi_tables_has_tail(enum gi_step_end end)
 {
-    return end == GI_STEP_END_MANY;
+    return end == GI_STEP_END_FULL;
 }
 
 // Nothing reads the counts of grids.
@@ -111,7 +104,7 @@ struct gi_executor *gi_tables_create_tail(struct gi_tables *tables, struct glinf
     struct gi_dispatch_table *list = open_table(tables, true, err); // its grids never change
     tables->graph.is_batch = false;
     if (!list ||
-        !gi_op_sample_many(&tables->graph.recorder, &tables->graph.logits, &tables->step_buffers,
+        !gi_op_sample_full(&tables->graph.recorder, &tables->graph.logits, &tables->step_buffers,
                            err) ||
         !gi_program_table_build(tables->recorder.programs, NULL, NULL, err) ||
         !gi_dispatch_table_seal(list, err)) {
@@ -188,36 +181,12 @@ static struct gi_dispatch_table *record_list(struct gi_tables *tables, uint32_t 
                : record_prompt_end(tables, (int)(list - GI_LIST_PROMPT_END), err);
 }
 
-static bool may_persist(const struct gi_tables *tables)
+enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params)
 {
-    return gi_gpu_persistent(tables->recorder.gpu)->mode != GI_PERSISTENT_NEVER;
-}
-
-// As a stage of one dispatch, in groups that are large enough for it, or where many groups are worth while anyway.
-static bool has_top(const struct gi_tables *tables)
-{
-    const struct gi_gpu *gpu = tables->recorder.gpu;
-    const bool is_useful = may_persist(tables)
-                               ? gi_gpu_persistent(gpu)->params.group_size >= GI_SAMPLE_TOP_GROUP
-                               : gi_gpu_class(gpu)->is_large;
-    return is_useful && gi_sample_top_is_possible(gpu, tables->model->hparams.n_vocab);
-}
-
-enum gi_step_end gi_tables_choose_end(const struct gi_tables *tables,
-                                      const struct glinfer_generate_params *params)
-{
-    const bool is_cut = params->top_k > 0 && params->top_k < tables->model->hparams.n_vocab;
-    if (params->n_probs > 0) {
-        return GI_STEP_END_SAMPLE_ALL;
-    }
-    if (!(params->temperature > 0.0f)) {
-        return GI_STEP_END_ARGMAX;
-    }
-    if (is_cut && params->top_k <= GI_SAMPLE_TOP && has_top(tables)) {
-        return GI_STEP_END_TOP;
-    }
-    return is_cut && params->top_k <= GI_SAMPLE_FEW && !may_persist(tables) ? GI_STEP_END_SAMPLE
-                                                                            : GI_STEP_END_MANY;
+    return params->n_probs > 0                                ? GI_STEP_END_PROBS
+           : !(params->temperature > 0.0f)                    ? GI_STEP_END_GREEDY
+           : params->top_k > 0 && params->top_k <= GI_SMALL_K ? GI_STEP_END_SMALL_K
+                                                              : GI_STEP_END_FULL;
 }
 
 uint32_t gi_tables_step_bit(enum gi_step_end end)
@@ -246,14 +215,8 @@ uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, 
 // True if there is such a list, whatever is asked for. The ends of steps are those of prompts.
 static bool is_needed(const struct gi_tables *tables, uint32_t list)
 {
-    switch (list) {
-    case GI_LIST_PROMPT_SMALL:
-        return tables->n_small > 0;
-    case GI_LIST_PROMPT_END + GI_STEP_END_TOP:
-        return has_top(tables);
-    default:
-        return list <= GI_LIST_STEP || list >= GI_LIST_PROMPT_END;
-    }
+    return list == GI_LIST_PROMPT_SMALL ? tables->n_small > 0
+                                        : list <= GI_LIST_STEP || list >= GI_LIST_PROMPT_END;
 }
 
 bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
@@ -344,16 +307,13 @@ static bool can_begin(const struct gi_tables *tables)
 // Logs what stands in the way, which shows again where a list is needed.
 bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err)
 {
-    const struct glinfer_generate_params sampled = {
-        .temperature = 0.8f, .top_k = 40, .top_p = 0.95f};
     struct glinfer_error why = {0};
     if (tables->has_rest || !can_begin(tables)) {
         return true;
     }
     tables->has_rest = true;
-    const uint32_t lists =
-        gi_tables_choose(tables, GI_STEP_END_ARGMAX, 0, true) |
-        gi_tables_choose(tables, gi_tables_choose_end(tables, &sampled), 0, true);
+    const uint32_t lists = gi_tables_choose(tables, GI_STEP_END_GREEDY, 0, true) |
+                           gi_tables_choose(tables, GI_STEP_END_SMALL_K, 0, true);
     if (record_lists(tables, lists, &why) &&
         gi_program_table_start(tables->recorder.programs, &why)) {
         return true;

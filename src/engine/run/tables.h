@@ -11,11 +11,10 @@
 
 // How a step ends: which of the lists runs.
 enum gi_step_end {
-    GI_STEP_END_ARGMAX,     // greedy without log-probabilities
-    GI_STEP_END_SAMPLE,     // among few: a small top_k
-    GI_STEP_END_SAMPLE_ALL, // with log-probabilities
-    GI_STEP_END_TOP,        // among few, by many groups
-    GI_STEP_END_MANY,       // among many
+    GI_STEP_END_GREEDY,
+    GI_STEP_END_SMALL_K, // sampled from the top-k list
+    GI_STEP_END_FULL,    // sampled from the whole vocabulary
+    GI_STEP_END_PROBS,   // likewise, with log-probabilities, or greedy with them
     GI_STEP_END_COUNT,
 };
 
@@ -51,8 +50,7 @@ bool gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence
 void gi_tables_finish(struct gi_tables *tables);
 
 // Returns how the steps of a generation end.
-enum gi_step_end gi_tables_choose_end(const struct gi_tables *tables,
-                                      const struct glinfer_generate_params *params);
+enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params);
 // Returns the set of the list of a decode step.
 uint32_t gi_tables_step_bit(enum gi_step_end end);
 // Returns the set of the lists that a generation begins with: of n_prompt tokens (0: any number) behind those in the

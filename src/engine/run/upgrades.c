@@ -5,9 +5,9 @@
 
 // The ends of steps that have an upgrade, as the log names them.
 static const char *const end_names[GI_STEP_END_COUNT] = {
-    [GI_STEP_END_ARGMAX] = "greedy",
-    [GI_STEP_END_TOP] = "sampled, small k",
-    [GI_STEP_END_MANY] = "sampled",
+    [GI_STEP_END_GREEDY] = "greedy",
+    [GI_STEP_END_SMALL_K] = "sampled, small k",
+    [GI_STEP_END_FULL] = "sampled",
 };
 
 //-- what the steps are ----------------------------------------------------------------------------
@@ -32,7 +32,7 @@ static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_e
 }
 
 // A step that was given up half-way leaves counters that are zero between steps (ops/attention/attention.h,
-// ops/sample/sample_top.h).
+// ops/sample/sample.h).
 static bool clear_counters(void *user, struct glinfer_error *err)
 {
     static const uint32_t zeros[4]; // of a head
@@ -47,7 +47,7 @@ static bool clear_counters(void *user, struct glinfer_error *err)
         range.offset += sizeof(zeros);
     }
     range = logits->range;
-    range.offset += (uint64_t)logits->top * sizeof(zeros[0]);
+    range.offset += (uint64_t)logits->scratch * sizeof(zeros[0]);
     return ok && gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
 }
 
@@ -76,8 +76,8 @@ bool gi_upgrades_open(struct glinfer_session *session, struct glinfer_error *err
             .name = end_names[end],
             .layer_bytes = model->info.weights / model->hparams.n_layer,
             .n_vocab = model->hparams.n_vocab,
-            .may_be_large =
-                end != GI_STEP_END_TOP || gi_persistent_has_room_to_sample(model->hparams.head_dim),
+            .may_be_large = end != GI_STEP_END_SMALL_K ||
+                            gi_persistent_has_room_to_sample(model->hparams.head_dim),
             .state = session->tables.step_buffers.state,
             .folder = device->verdict_folder,
             .device = gi_gpu_platform(device->gpu)->device,

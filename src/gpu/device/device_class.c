@@ -121,18 +121,18 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 
 // k split over lanes, shared memory.
 #define LARGE                                                                                      \
-    COMMON, MANY_REGISTERS,                                                                        \
-        .is_large = true, .probe_groups = 1024, .rate_bytes = 128u << 20, .burst_bytes = 1u << 20, \
-        .copy_wg_size = 128, .copy_loads = 8, .gemv = large_gemv, CANDIDATES(large_candidates),    \
-        .batch_form = GI_BATCH_FORM_SPLIT,                                                         \
-        .sample = {.choice_size = 1024, .n_groups = 128, .size = 1024, .end_size = 1024}
+    COMMON, MANY_REGISTERS, .is_large = true, .probe_groups = 1024, .rate_bytes = 128u << 20,      \
+                            .burst_bytes = 1u << 20, .copy_wg_size = 128, .copy_loads = 8,         \
+                            .gemv = large_gemv, CANDIDATES(large_candidates),                      \
+                            .batch_form = GI_BATCH_FORM_SPLIT,                                     \
+                            .sample = {.argmax_size = 1024, .n_groups = 128, .size = 1024}
 
 // A row an invocation, no shared memory, few registers.
 #define SMALLER                                                                                    \
     COMMON, .probe_groups = 32, .rate_bytes = 32u << 20, .burst_bytes = 1u << 16,                  \
             .copy_wg_size = 64, .copy_loads = 4, .first_batch = 64, CANDIDATES(small_candidates),  \
             .batch_form = GI_BATCH_FORM_LANE, .is_batch_open = true,                               \
-            .sample = {.choice_size = 256, .n_groups = 16, .size = 64, .end_size = 64}
+            .sample = {.argmax_size = 256, .n_groups = 16, .size = 64}
 
 #define SMALL SMALLER, MANY_REGISTERS
 
@@ -171,8 +171,7 @@ static const struct gi_device_class
                 .burst_bytes = 1u << 16, .copy_wg_size = 8, .copy_loads = 16, .first_batch = 64,
                 .gemv = llvmpipe_gemv,
                 CANDIDATES(llvmpipe_candidates), .batch_form = GI_BATCH_FORM_ROW,
-                .sample = {.choice_size = 256, .is_choice_fixed = true, .n_groups = 4, .size = 64,
-                           .end_size = 1024}};
+                .sample = {.argmax_size = 256, .n_groups = 4, .size = 256}};
 // clang-format on
 
 //-- names -----------------------------------------------------------------------------------------

@@ -71,11 +71,9 @@ struct gi_device_class {
 
     // Sampling: invocations of groups, as far as there are programs for them.
     struct {
-        uint32_t choice_size; // of the one group that chooses a token
-        bool is_choice_fixed; // which is no matter of speed alone: nothing to tune
+        uint32_t argmax_size; // of the one group that takes the largest logit
         uint32_t n_groups;    // at most, that look at the logits at once
         uint32_t size;        // of each of these
-        uint32_t end_size;    // of the one group behind them
     } sample;
 
     // One dispatch for a whole chain of steps.

@@ -231,28 +231,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     logits->partial = (uint32_t)gi_round_up(n_vocab, 4);
     logits->max_partial = (uint32_t)gi_round_up(n_vocab, 16) / 2 + GI_TILE_ROWS * GI_MAX_PARTS;
     logits->n_partial = 0;
-    logits->scan = (uint32_t)gi_round_up(logits->partial + 2 * logits->max_partial, 64);
-    logits->n_scan = 0;
-    logits->choice = logits->scan + 4 * GI_MAX_SCANS;
-    logits->many = (uint32_t)gi_round_up(logits->choice + 4, 64);
-    logits->top = logits->many + (uint32_t)gi_round_up(GI_SAMPLE_MANY_SIZE, 64);
-    return ((uint64_t)logits->top + GI_SAMPLE_TOP_SIZE) * sizeof(uint32_t);
-}
-
-// Notes whose largest a part's partial results are.
-static void note_partial_rows(struct gi_logits *logits, const struct gi_gemv_part *part,
-                              bool is_first)
-{
-    uint32_t block_rows, row_step;
-    gi_gemv_partial_rows(&part->shape, part->n_pair, &block_rows, &row_step);
-    if (is_first) {
-        logits->block_rows = block_rows;
-        logits->row_step = row_step;
-        logits->part_rows = part->weight->n_rows;
-    } else if (logits->block_rows != block_rows || logits->row_step != row_step ||
-               part->weight->row_begin % logits->part_rows != 0) {
-        logits->block_rows = 0;
-    }
+    logits->scratch = (uint32_t)gi_round_up(logits->partial + 2 * logits->max_partial, 64);
+    return ((uint64_t)logits->scratch + GI_SAMPLE_SCRATCH) * sizeof(uint32_t);
 }
 
 // Partial results of a group of those that stay, where fine ones are wanted: so many that a small top_k is found by them,
@@ -265,10 +245,6 @@ static void add_partials(const struct gi_recorder *recorder, struct gi_logits *l
 {
     const uint32_t n = gi_gemv_partials(&part->shape, part->n_pair);
     const uint32_t n_fine = logits->is_fine && recorder->wg_size ? N_FINE : 0;
-    note_partial_rows(logits, part, logits->n_partial == 0);
-    if (n_fine > 0) {
-        logits->block_rows = 0;
-    }
     logits->n_partial += n_fine > 0 ? n * n_fine : n;
     assert(logits->n_partial <= logits->max_partial);
     gi_gemv_add_define(&part->key, "FINE", n_fine);
@@ -281,7 +257,6 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
     assert(weight->n_cols == stream->n_embd && weight->n_rows >= logits->n_vocab);
     assert(stream->n_ssq > 0);
     logits->n_partial = 0;
-    logits->n_scan = 0;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_VOCAB, weight, i);

@@ -65,7 +65,7 @@ bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_
 
 // Logits and, for each work group, their largest and its index (the lowest on ties; a NaN or
 // infinity makes the index UINT32_MAX). One storage range of uints:
-//   logits   (n_vocab) f32;   partial (n_partial) of { f32 value, uint index };   scan: sample.h
+//   logits   (n_vocab) f32;   partial (n_partial) of { f32 value, uint index };   scratch: sample.h
 struct gi_logits {
     struct gi_range range;
     uint32_t n_vocab;
@@ -73,24 +73,14 @@ struct gi_logits {
     uint32_t max_partial;
     // Wanted: several partial results of each group of those that stay, which are few.
     bool is_fine;
-    // Set by gi_op_gemv_vocab. A partial result is that of every row_step-th row of a block of block_rows,
-    // counted from the first of the part_rows of its part; block_rows is 0 if parts differ in that.
-    uint32_t n_partial;
-    uint32_t block_rows, row_step, part_rows;
-    // What gi_op_sample_scan leaves: an offset in uints, and the number of { uvec4 }, which it sets.
-    uint32_t scan, n_scan;
-    uint32_t choice; // an offset in uints, of one that gi_op_sample needs
-    uint32_t many;   // likewise, of what the stages of gi_op_sample_many leave
-    uint32_t top;    // likewise gi_op_sample_top
+    uint32_t n_partial; // set by gi_op_gemv_vocab
+    uint32_t scratch;   // an offset in uints, of what sample.h leaves
 };
-#define GI_MAX_SCANS         128
 #define GI_MAX_SAMPLE_GROUPS 128
-// In uints: sums of 512 bins, which are zero between steps; largest and cuts; a list; bests (glsl/sample/many.glsl).
-#define GI_SAMPLE_SUMS_SIZE (4 * 512)
-#define GI_SAMPLE_MANY_SIZE (GI_SAMPLE_SUMS_SIZE + 2 * 64 + 2 * 512 + 4 * GI_MAX_SAMPLE_GROUPS)
-// Counters, which are zero between steps; a list (glsl/sample/sample_top.comp).
-#define GI_SAMPLE_TOP_SIZE (64 + 2 * 256)
-// Sets the offsets, scan, many and top to multiples of 256 bytes; returns the bytes that the range must have.
+// In uints: counters and sums, which are zero between steps; largest and cuts; a list; bests (glsl/sample/scratch.glsl).
+#define GI_SAMPLE_ZEROS   (64 + 4 * 512)
+#define GI_SAMPLE_SCRATCH (GI_SAMPLE_ZEROS + 64 + 2 * 512 + 4 * GI_MAX_SAMPLE_GROUPS)
+// Sets the offsets, scratch to a multiple of 256 bytes; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 
 // logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W (n_vocab rounded up, n_embd).

@@ -118,16 +118,6 @@ uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
     return gi_gemv_groups(shape, n_pair) * each;
 }
 
-void gi_gemv_partial_rows(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t *block_rows,
-                          uint32_t *row_step)
-{
-    const uint32_t n_pass = divide_up(n_pair, shape->pairs);
-    const uint32_t n_turn = divide_up(n_pass, gi_gemv_groups(shape, n_pair));
-    const uint32_t lanes = gi_gemv_is_split(shape) ? n_turn : shape->wg_size / 8;
-    *block_rows = 16 * shape->pairs * lanes;
-    *row_step = shape->wg_size == 8 ? 8 : 1;
-}
-
 // What the end of a turn takes, in blocks of a pair.
 #define TURN_END 40u
 

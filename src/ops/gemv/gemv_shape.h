@@ -51,8 +51,5 @@ uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, ui
 // Results of a reduction that a part leaves: one a group, or, where groups are too small for a barrier to
 // pay, one an invocation.
 uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair);
-// The rows behind each of them: every row_step-th of a block of block_rows rows of the part.
-void gi_gemv_partial_rows(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t *block_rows,
-                          uint32_t *row_step);
 
 #endif

@@ -20,13 +20,9 @@
     X(NORM_ROPE_KV, norm_rope_kv)                                                                  \
     X(POST_NORM, post_norm)                                                                        \
     X(ARGMAX, argmax)                                                                              \
-    X(SAMPLE_SCAN, sample_scan)                                                                    \
-    X(SAMPLE_FEW, sample_few)                                                                      \
-    X(SAMPLE, sample)                                                                              \
-    X(SAMPLE_TOP, sample_top)                                                                      \
-    X(SAMPLE_BINS, sample_bins)                                                                    \
-    X(SAMPLE_DRAW, sample_draw)                                                                    \
-    X(SAMPLE_MANY, sample_many)                                                                    \
+    X(TOP_K, top_k)                                                                                \
+    X(FULL_BINS, full_bins)                                                                        \
+    X(FULL_SAMPLE, full_sample)                                                                    \
     X(EMBED_TOKEN, embed_token)                                                                    \
     X(EMBED_BATCH, embed_batch)                                                                    \
     X(LAST_ROW, last_row)                                                                          \
@@ -153,23 +149,12 @@
 #define GI_PARAMS_ARGMAX(X)                                                                        \
     X(uint32_t, n_vocab)                                                                           \
     X(uint32_t, n_partial)                                                                         \
-    X(uint32_t, partial)    /* in uints */                                                         \
-    X(uint32_t, block_rows) /* that a partial result is of, every row_step-th of part_rows */      \
-    X(uint32_t, row_step)                                                                          \
-    X(uint32_t, part_rows)                                                                         \
-    X(uint32_t, scan)      /* in uints */                                                          \
-    X(uint32_t, n_scan)    /* groups of sample_scan; 0: there are none */                          \
-    X(uint32_t, choice_at) /* in uints, that of sample_few; 0: there is none */                    \
-    X(uint32_t, many_at)   /* in uints, what sample_many.h or sample_top.h leave */                \
-    X(uint32_t, n_many)    /* groups of these */
+    X(uint32_t, partial) /* in uints */                                                            \
+    X(uint32_t, scratch) /* likewise */
 
-#define GI_PARAMS_SAMPLE_SCAN(X) GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_FEW(X)  GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE(X)      GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_TOP(X)  GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_BINS(X) GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_DRAW(X) GI_PARAMS_ARGMAX(X)
-#define GI_PARAMS_SAMPLE_MANY(X) GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_TOP_K(X)       GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_FULL_BINS(X)   GI_PARAMS_ARGMAX(X)
+#define GI_PARAMS_FULL_SAMPLE(X) GI_PARAMS_ARGMAX(X)
 
 #define GI_PARAMS_EMBED_TOKEN(X)                                                                   \
     X(uint32_t, row_begin) /* of the part */                                                       \

@@ -1,6 +1,7 @@
 // The end of a step: choose the next token, write it with its log-probabilities into the ring,
 // advance step_state (token, n_past += n_tokens, n_tokens = 1, step, done) and rewrite the grids of
-// an indirect table.
+// an indirect table. A NaN or infinity among the logits gives status GI_RING_STATUS_NAN and sets done. With
+// state.ban_stop no stop id is chosen.
 #ifndef GI_OPS_SAMPLE_H
 #define GI_OPS_SAMPLE_H
 
@@ -14,25 +15,32 @@ struct gi_step_buffers {
     struct gi_range counts; // GI_MAX_SLOTS struct gi_grid_slot
 };
 
-// token = argmax of the partials, the lowest id on ties. With state.ban_stop the stop ids are left out,
-// here as in gi_op_sample. A NaN or infinity among the logits gives
-// status GI_RING_STATUS_NAN and sets done.
+// The largest top_k of gi_op_sample_small_k: with all stop ids half of the slots that a threshold is chosen from.
+#define GI_SMALL_K (128 - GI_MAX_STOP_IDS)
+// The largest vocabulary of any op but gi_op_argmax, less one.
+#define GI_MAX_VOCAB (1u << 20)
+
+// token = argmax of the logits, the lowest id on ties. One dispatch. A stage of persistent programs, too.
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err);
 
-// Looks through all logits with many work groups for what the gi_op_sample that follows then has no need to look
-// for: worth it where no top_k is set, or log-probabilities are wanted. Sets logits->n_scan.
-bool gi_op_sample_scan(struct gi_recorder *recorder, struct gi_logits *logits,
-                       struct glinfer_error *err);
-
-// token drawn from the logits under step_state's settings, in this order: the top_k largest (ties
+// token sampled from the logits under step_state's settings, in this order: the top_k largest (ties
 // by the lower id), of those the smallest set of the largest whose share reaches top_p, of those
 // the ones with a share of at least min_p times the largest's, then by temperature: the largest of
 // logit / temperature + Gumbel noise from Philox(seed, { position, id, 0, 0 }), position being the
-// drawn token's own, n_past + n_tokens; temperature <= 0 takes the largest logit. Also writes the
-// n_probs largest log-probabilities of the whole vocabulary, best first. Two dispatches of a group: sample_few
-// for what takes few logits, sample for the rest.
-bool gi_op_sample(struct gi_recorder *recorder, const struct gi_logits *logits,
-                  const struct gi_step_buffers *step, struct glinfer_error *err);
+// sampled token's own, n_past + n_tokens; temperature <= 0 takes the largest logit (glsl/sample/sampler.glsl).
+//
+// At logits->scratch GI_SAMPLE_ZEROS zeros are needed at first: a step leaves them so. All fail with UNSUPPORTED if the
+// vocabulary has GI_MAX_VOCAB tokens, and with what recording fails with.
+
+// The same for a top_k from 1 to GI_SMALL_K. One dispatch of many groups. A stage of persistent programs, too.
+bool gi_op_sample_small_k(struct gi_recorder *recorder, const struct gi_logits *logits,
+                          const struct gi_step_buffers *step, struct glinfer_error *err);
+// The same for any settings. Two dispatches of many groups, which are no stages of persistent programs.
+bool gi_op_sample_full(struct gi_recorder *recorder, const struct gi_logits *logits,
+                       const struct gi_step_buffers *step, struct glinfer_error *err);
+// The same, and the n_probs largest log-probabilities of the whole vocabulary, best first. Three dispatches.
+bool gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
+                        const struct gi_step_buffers *step, struct glinfer_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-// Philox, which draws are made with: the kernel's, the host's and the reference against the generator's own answers.
+// Philox, which sampling takes its chance from: the kernel's, the host's and the reference against the generator's own answers.
 #include "base/random.h"
 #include "tests/kernel/fixture/kernel_test.h"
 #include "tests/ref/ref_sample.h"

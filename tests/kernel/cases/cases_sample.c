@@ -1,4 +1,4 @@
-// sample.comp against sorting in double: the filters, the draw, log-probabilities, its statistics.
+// Sampling against sorting in double: the filters, the token, log-probabilities, its statistics.
 #include "tests/kernel/cases/cases_step.h"
 #include "tests/kernel/fixture/kernel_test.h"
 #include "tests/ref/ref_sample.h"
@@ -94,8 +94,8 @@ static const struct sample_case sample_cases[] = {
     {"every filter, large",   262144, SHAPE_STEPS,  200000, 0.9F,   0.3F,   1.3F,  64},
 };
 
-// More for gi_op_sample_many, which all of those above are for too. A name may be one of those.
-static const struct sample_case many_cases[] = {
+// More for gi_op_sample_full. A name may be one of those above.
+static const struct sample_case full_cases[] = {
     {"top_p 0.9",                  49152,  SHAPE_NORMAL, 0,      0.9F,     0.0F,  0.8F, 0},
     {"top_p 0.9, large",           128256, SHAPE_NORMAL, 0,      0.9F,     0.0F,  0.8F, 0},
     {"top_p 0.9 bell",             128256, SHAPE_BELL,   0,      0.9F,     0.0F,  0.8F, 0},
@@ -138,8 +138,8 @@ static const struct sample_case many_cases[] = {
     {"both and min_p",             262144, SHAPE_STEPS,  200000, 0.9F,     0.3F,  1.3F, 0},
 };
 
-// More for gi_op_sample_top, which those of all others with a small top_k are for too.
-static const struct sample_case top_cases[] = {
+// More for gi_op_sample_small_k, which all in sample_cases are for too, with a small top_k.
+static const struct sample_case small_k_cases[] = {
     {"top_k 112",        128256, SHAPE_BELL,   112, 0.95F, 0.0F, 1.5F, 0},
     {"top_k 112 steps",  49152,  SHAPE_STEPS,  112, 0.9F,  0.0F, 1.5F, 0},
     {"top_k 112 of few", 130,    SHAPE_NORMAL, 112, 0.95F, 0.0F, 1.5F, 0},
@@ -153,7 +153,7 @@ static const struct sample_case top_cases[] = {
 
 //-- logits ----------------------------------------------------------------------------------------
 
-static float draw_bell(struct kt_run *run)
+static float random_bell(struct kt_run *run)
 {
     float sum = 0;
     for (int i = 0; i < 12; i++) {
@@ -162,7 +162,7 @@ static float draw_bell(struct kt_run *run)
     return sum;
 }
 
-static float draw_bits(struct kt_run *run, uint32_t bits)
+static float random_bits(struct kt_run *run, uint32_t bits)
 {
     bits |= kt_index(run, 2) << 31;
     float value;
@@ -170,15 +170,15 @@ static float draw_bits(struct kt_run *run, uint32_t bits)
     return value;
 }
 
-static float draw_logit(struct kt_run *run, enum shape shape, uint32_t i)
+static float random_logit(struct kt_run *run, enum shape shape, uint32_t i)
 {
     switch (shape) {
     case SHAPE_NORMAL:
-        return 8 + 3 * draw_bell(run);
+        return 8 + 3 * random_bell(run);
     case SHAPE_BELL:
-        return draw_bell(run);
+        return random_bell(run);
     case SHAPE_NARROW:
-        return draw_bell(run) / 16 - 1;
+        return random_bell(run) / 16 - 1;
     case SHAPE_FLAT:
         return kt_uniform(run, 3.0F, 3.001F);
     case SHAPE_EQUAL:
@@ -186,13 +186,13 @@ static float draw_logit(struct kt_run *run, enum shape shape, uint32_t i)
     case SHAPE_TIES:
         return (float)kt_index(run, 5);
     case SHAPE_SPIKE:
-        return i == 17 ? 40.0F : draw_bell(run);
+        return i == 17 ? 40.0F : random_bell(run);
     case SHAPE_WIDE:
         return kt_uniform(run, -1e4F, 1e4F);
     case SHAPE_HUGE:
-        return draw_bits(run, kt_index(run, 0x7F800000));
+        return random_bits(run, kt_index(run, 0x7F800000));
     case SHAPE_ZEROS:
-        return draw_bits(run, kt_index(run, 3) == 0 ? 0 : kt_index(run, 1000));
+        return random_bits(run, kt_index(run, 3) == 0 ? 0 : kt_index(run, 1000));
     case SHAPE_COPIES:
         return sinf((float)(i % 2048 * i % 2048)) * 4 + kt_uniform(run, -1e-3F, 1e-3F);
     case SHAPE_STEPS:
@@ -201,16 +201,16 @@ static float draw_logit(struct kt_run *run, enum shape shape, uint32_t i)
     return 0;
 }
 
-//-- the draw --------------------------------------------------------------------------------------
+//-- a token ---------------------------------------------------------------------------------------
 
-struct drawing {
+struct sampling {
     const struct sample_case *test;
     struct ref_candidate *sorted; // owned
     uint32_t low, high;           // the cut lies between: f32 may round the share either way
     struct kt_step step;
 };
 
-static uint32_t count_kept(const struct drawing *d, double slack)
+static uint32_t count_kept(const struct sampling *d, double slack)
 {
     const struct sample_case *test = d->test;
     const struct ref_filter filter = {
@@ -222,7 +222,7 @@ static uint32_t count_kept(const struct drawing *d, double slack)
 }
 
 // True if the token is the best of the first n candidates, for an n that rounding allows.
-static bool is_best(const struct drawing *d, uint32_t token, uint64_t seed, uint32_t position)
+static bool is_best(const struct sampling *d, uint32_t token, uint64_t seed, uint32_t position)
 {
     const double temperature = d->test->temperature;
     double best = -INFINITY, found = -INFINITY;
@@ -243,7 +243,7 @@ static bool is_best(const struct drawing *d, uint32_t token, uint64_t seed, uint
     return false;
 }
 
-static bool check_probs(struct kt_run *run, const struct drawing *d,
+static bool check_probs(struct kt_run *run, const struct sampling *d,
                         const struct gi_ring_entry *entry)
 {
     const uint32_t n_vocab = d->test->n_vocab;
@@ -264,7 +264,7 @@ static bool check_probs(struct kt_run *run, const struct drawing *d,
     return true;
 }
 
-static bool run_draw(struct kt_run *run, struct drawing *d)
+static bool run_seeds(struct kt_run *run, struct sampling *d)
 {
     const struct sample_case *test = d->test;
     struct gi_ring_entry entry;
@@ -286,7 +286,7 @@ static bool run_draw(struct kt_run *run, struct drawing *d)
             return kt_fail(run, "status %u, step %u", entry.status, entry.step);
         }
         if (!is_best(d, entry.token, seed, n_past + 1)) {
-            return kt_fail(run, "token %u is not the draw among %u to %u candidates", entry.token,
+            return kt_fail(run, "token %u is not the best of %u to %u candidates", entry.token,
                            d->low, d->high);
         }
         if (!check_probs(run, d, &entry)) {
@@ -301,11 +301,11 @@ static bool run_case(struct kt_run *run, const struct sample_case *test,
                      const struct kt_partial_rows *rows, kt_step_op op)
 {
     const struct kt_partial_rows plain = {64, 1, test->n_vocab};
-    struct drawing d = {.test = test};
+    struct sampling d = {.test = test};
     float *logits = kt_alloc(test->n_vocab, sizeof(*logits));
     d.sorted = kt_alloc(test->n_vocab, sizeof(*d.sorted));
     for (uint32_t i = 0; i < test->n_vocab; i++) {
-        logits[i] = draw_logit(run, test->shape, i);
+        logits[i] = random_logit(run, test->shape, i);
     }
     ref_sample_sort(logits, test->n_vocab, d.sorted);
     d.low = count_kept(&d, 1e-6);
@@ -313,7 +313,7 @@ static bool run_case(struct kt_run *run, const struct sample_case *test,
     d.high = high > d.low ? high : d.low;
     d.low = high < d.low ? high : d.low;
     bool is_good = kt_step_init_rows(run, &d.step, logits, test->n_vocab, rows ? rows : &plain) &&
-                   kt_step_record(run, &d.step, op) && run_draw(run, &d) &&
+                   kt_step_record(run, &d.step, op) && run_seeds(run, &d) &&
                    kt_bench(run, 1, 1, test->n_vocab * sizeof(float));
     free(d.sorted);
     free(logits);
@@ -343,7 +343,9 @@ static const struct sample_case layout_cases[] = {
 
 static bool run_layout(struct kt_run *run, size_t index)
 {
-    return run_case(run, &layout_cases[index / N_LAYOUT], &layouts[index % N_LAYOUT], gi_op_sample);
+    const struct sample_case *test = &layout_cases[index / N_LAYOUT];
+    return run_case(run, test, &layouts[index % N_LAYOUT],
+                    test->top_k > 0 ? gi_op_sample_small_k : gi_op_sample_full);
 }
 
 //-- statistics ------------------------------------------------------------------------------------
@@ -359,7 +361,7 @@ static bool run_statistics(struct kt_run *run)
     struct kt_step step;
     kt_fill(run, logits, N_SMALL, -1.5F, 1.5F);
     if (!kt_step_init(run, &step, logits, N_SMALL, 4) ||
-        !kt_step_record(run, &step, gi_op_sample)) {
+        !kt_step_record(run, &step, gi_op_sample_full)) {
         return false;
     }
     run->state.temperature = 0.7F;
@@ -390,7 +392,7 @@ static bool run_statistics(struct kt_run *run)
 
 //-- a chain ---------------------------------------------------------------------------------------
 
-// A chain draws what single steps from the host draw.
+// A chain samples what single steps from the host sample.
 static bool compare_chain(struct kt_run *run, kt_step_op op, uint32_t n_probs)
 {
     enum { N_STEP = 20, N_VOCAB = 1000 };
@@ -427,79 +429,63 @@ static bool compare_chain(struct kt_run *run, kt_step_op op, uint32_t n_probs)
     return true;
 }
 
-static bool run_chain(struct kt_run *run)
+static bool run_small_k_chain(struct kt_run *run)
 {
-    return compare_chain(run, gi_op_sample, 3);
+    return compare_chain(run, gi_op_sample_small_k, 0);
 }
 
-static bool run_many_chain(struct kt_run *run)
+static bool run_full_chain(struct kt_run *run)
 {
-    return compare_chain(run, gi_op_sample_many, 0);
+    return compare_chain(run, gi_op_sample_full, 0);
 }
 
-static bool run_top_chain(struct kt_run *run)
+static bool run_probs_chain(struct kt_run *run)
 {
-    return !gi_sample_top_is_possible(run->gpu, 1) || compare_chain(run, gi_op_sample_top, 0);
+    return compare_chain(run, gi_op_sample_probs, 3);
 }
 
 //-- the suite -------------------------------------------------------------------------------------
-
-#define N_CASE (sizeof(sample_cases) / sizeof(sample_cases[0]))
 
 static const struct {
     const char *name;
     bool (*run)(struct kt_run *run);
 } other_cases[] = {
-    {"chi-square",  run_statistics},
-    {"chain",       run_chain     },
-    {"many: chain", run_many_chain},
-    {"top: chain",  run_top_chain },
+    {"chi-square",     run_statistics   },
+    {"chain, small k", run_small_k_chain},
+    {"chain, full",    run_full_chain   },
+    {"chain, probs",   run_probs_chain  },
 };
 
-// The cases in their order: all as they are, all after a look at all logits, those of many candidates, those of
-// a small top_k, the layouts, the others.
-#define N_MANY_OWN (sizeof(many_cases) / sizeof(many_cases[0]))
-#define N_MANY     (N_MANY_OWN + N_CASE)
-#define FIRST_MANY (2 * N_CASE)
-#define FIRST_TOP  (FIRST_MANY + N_MANY)
-#define MOST_OF_128                                                                                \
-    131072 // logits: llvmpipe ends all loops of a program after 65,535 turns together
-#define N_TOP_OWN    (sizeof(top_cases) / sizeof(top_cases[0]))
-#define N_TOP        (N_TOP_OWN + N_CASE)
-#define FIRST_LAYOUT (FIRST_TOP + N_TOP)
-#define FIRST_OTHER  (FIRST_LAYOUT + N_LAYOUT_CASE)
+// The cases in their order: all as they are, more from the whole vocabulary, those of a small top_k, all others with one,
+// the layouts, the others.
+#define N_CASE        (sizeof(sample_cases) / sizeof(sample_cases[0]))
+#define N_FULL        (sizeof(full_cases) / sizeof(full_cases[0]))
+#define N_SMALL_K     (sizeof(small_k_cases) / sizeof(small_k_cases[0]))
+#define FIRST_SMALL_K (N_CASE + N_FULL)
+#define FIRST_LAYOUT  (FIRST_SMALL_K + N_SMALL_K + N_CASE)
+#define FIRST_OTHER   (FIRST_LAYOUT + N_LAYOUT_CASE)
 
-// Those of many candidates, then all others, without log-probabilities.
-static struct sample_case many_case(size_t index)
+static struct sample_case case_at(size_t index)
 {
-    struct sample_case test =
-        index < N_MANY_OWN ? many_cases[index] : sample_cases[index - N_MANY_OWN];
+    if (index < N_CASE) {
+        return sample_cases[index];
+    }
+    if (index < FIRST_SMALL_K) {
+        return full_cases[index - N_CASE];
+    }
+    const size_t i = index - FIRST_SMALL_K;
+    struct sample_case test = i < N_SMALL_K ? small_k_cases[i] : sample_cases[i - N_SMALL_K];
     test.n_probs = 0;
-    return test;
-}
-
-// Those of a small top_k, then all others, which have one here.
-static struct sample_case top_case(size_t index)
-{
-    struct sample_case test =
-        index < N_TOP_OWN ? top_cases[index] : sample_cases[index - N_TOP_OWN];
-    test.n_probs = 0;
-    test.top_k = test.top_k > 0 && test.top_k < GI_SAMPLE_TOP ? test.top_k : GI_SAMPLE_TOP;
+    test.top_k = test.top_k > 0 && test.top_k < GI_SMALL_K ? test.top_k : GI_SMALL_K;
     return test;
 }
 
 static void name_case(size_t index, char *text, size_t size)
 {
-    if (index >= FIRST_TOP && index < FIRST_LAYOUT) {
-        const struct sample_case test = top_case(index - FIRST_TOP);
-        snprintf(text, size, "top: %s, %u", test.name, test.n_vocab);
-    } else if (index >= FIRST_MANY && index < FIRST_TOP) {
-        const struct sample_case test = many_case(index - FIRST_MANY);
-        snprintf(text, size, "many: %s, %u", test.name, test.n_vocab);
-    } else if (index < FIRST_MANY) {
-        const struct sample_case *test = &sample_cases[index % N_CASE];
-        snprintf(text, size, "%s, %u%s", test->name, test->n_vocab,
-                 index < N_CASE ? "" : ", scanned");
+    if (index < FIRST_LAYOUT) {
+        const struct sample_case test = case_at(index);
+        snprintf(text, size, "%s%s, %u", index < FIRST_SMALL_K ? "" : "small k: ", test.name,
+                 test.n_vocab);
     } else if (index < FIRST_OTHER) {
         const struct kt_partial_rows *rows = &layouts[(index - FIRST_LAYOUT) % N_LAYOUT];
         snprintf(text, size, "%s of rows %u:%u:%u",
@@ -512,23 +498,17 @@ static void name_case(size_t index, char *text, size_t size)
 
 static bool run_index(struct kt_run *run, size_t index)
 {
-    if (index >= FIRST_TOP && index < FIRST_LAYOUT) {
-        struct sample_case test = top_case(index - FIRST_TOP);
-        const bool is_large = gi_gpu_limits(run->gpu)->max_invocations >= 256;
-        test.n_vocab = !is_large && test.n_vocab > MOST_OF_128 ? MOST_OF_128 : test.n_vocab;
-        return !gi_sample_top_is_possible(run->gpu, 1) ||
-               run_case(run, &test, NULL, gi_op_sample_top);
+    if (index >= FIRST_OTHER) {
+        return other_cases[index - FIRST_OTHER].run(run);
     }
-    if (index >= FIRST_MANY && index < FIRST_TOP) {
-        const struct sample_case test = many_case(index - FIRST_MANY);
-        return run_case(run, &test, NULL, gi_op_sample_many);
+    if (index >= FIRST_LAYOUT) {
+        return run_layout(run, index - FIRST_LAYOUT);
     }
-    if (index < FIRST_MANY) {
-        return run_case(run, &sample_cases[index % N_CASE], NULL,
-                        index < N_CASE ? gi_op_sample : kt_step_sample_all);
-    }
-    return index < FIRST_OTHER ? run_layout(run, index - FIRST_LAYOUT)
-                               : other_cases[index - FIRST_OTHER].run(run);
+    const struct sample_case test = case_at(index);
+    return run_case(run, &test, NULL,
+                    index >= FIRST_SMALL_K ? gi_op_sample_small_k
+                    : test.n_probs > 0     ? gi_op_sample_probs
+                                           : gi_op_sample_full);
 }
 
 const struct kt_suite kt_sample = {

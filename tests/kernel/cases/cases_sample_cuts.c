@@ -1,4 +1,4 @@
-// Where the cuts of a choice among many candidates lie, as sample_draw leaves them.
+// Where the cuts of sampling from the whole vocabulary lie, as full_bins leaves them.
 #include "tests/kernel/cases/cases_step.h"
 #include "tests/kernel/fixture/kernel_test.h"
 
@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 
-// What sample_draw leaves of the cuts, behind the number of tokens that it listed (glsl/sample/cuts.glsl).
+// What full_bins leaves of the cuts (glsl/sample/scratch.glsl).
 struct cuts {
-    uint32_t first_open, n_open, count, mass[2], is_exact;
+    uint32_t first_open, end_open, n_open, count, mass[2], is_exact;
 };
 
 // A logit falls by one, a whole number of bins, every ten tokens.
@@ -24,17 +24,17 @@ static const struct cut_case {
     float top_p;
     struct cuts cuts;
 } cut_cases[] = {
-    {0,  1.0F,  {512, 0, 0, {0}, 1} },
-    {20, 1.0F,  {17, 0, 20, {0}, 1} }, // ends with a bin
-    {25, 1.0F,  {32, 10, 20, {0}, 0}},
-    {5,  1.0F,  {0, 10, 0, {0}, 0}  },
-    {0,  0.5F,  {0, 10, 0, {0}, 1}  },
-    {0,  0.8F,  {16, 10, 10, {0}, 1}},
-    {20, 0.5F,  {0, 10, 0, {0}, 1}  },
-    {20, 0.95F, {16, 10, 10, {0}, 1}},
-    {25, 0.8F,  {16, 20, 10, {0}, 0}},
-    {25, 0.1F,  {0, 30, 0, {0}, 0}  },
-    {5,  0.9F,  {0, 10, 0, {0}, 0}  },
+    {0,  1.0F,  {512, 512, 0, 0, {0}, 1}},
+    {20, 1.0F,  {17, 17, 0, 20, {0}, 1} }, // ends with a bin
+    {25, 1.0F,  {32, 33, 10, 20, {0}, 0}},
+    {5,  1.0F,  {0, 1, 10, 0, {0}, 0}   },
+    {0,  0.5F,  {0, 1, 10, 0, {0}, 1}   },
+    {0,  0.8F,  {16, 17, 10, 10, {0}, 1}},
+    {20, 0.5F,  {0, 1, 10, 0, {0}, 1}   },
+    {20, 0.95F, {16, 17, 10, 10, {0}, 1}},
+    {25, 0.8F,  {16, 33, 20, 10, {0}, 0}},
+    {25, 0.1F,  {0, 33, 30, 0, {0}, 0}  },
+    {5,  0.9F,  {0, 1, 10, 0, {0}, 0}   },
 };
 
 // Whether a mass, in units of 2^-44, is that of the first count tokens.
@@ -51,7 +51,7 @@ static bool is_mass(const uint32_t mass[2], uint32_t count)
 static bool expect_cuts(struct kt_run *run, const struct kt_step *step, const struct cut_case *test)
 {
     struct cuts cuts;
-    const size_t at = step->logits.many + GI_SAMPLE_SUMS_SIZE + 64 + 1;
+    const size_t at = step->logits.scratch + GI_SAMPLE_ZEROS + 2;
     run->state.top_k = test->top_k;
     run->state.top_p = test->top_p;
     if (!kt_replay(run, 0, 1) ||
@@ -59,6 +59,7 @@ static bool expect_cuts(struct kt_run *run, const struct kt_step *step, const st
         return false;
     }
     const bool is_right = cuts.first_open == test->cuts.first_open &&
+                          cuts.end_open == test->cuts.end_open &&
                           cuts.n_open == test->cuts.n_open && cuts.count == test->cuts.count &&
                           cuts.is_exact == test->cuts.is_exact &&
                           (test->top_p == 1.0F || is_mass(cuts.mass, cuts.count));
@@ -82,7 +83,7 @@ static bool run_cuts(struct kt_run *run, size_t index)
     }
     run->state.temperature = 1;
     return kt_step_init(run, &step, logits, N_VOCAB, 64) &&
-           kt_step_record(run, &step, gi_op_sample_many) &&
+           kt_step_record(run, &step, gi_op_sample_full) &&
            expect_cuts(run, &step, &cut_cases[index]);
 }
 

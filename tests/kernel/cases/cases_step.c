@@ -63,14 +63,11 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
 {
     const uint32_t n_partial = reduce_all(logits, n_vocab, rows, NULL);
     const uint32_t partial = (n_vocab + 3) / 4 * 4;
-    const uint32_t scan = (partial + 2 * n_partial + 63) / 64 * 64;
-    const uint32_t many = (scan + 4 * GI_MAX_SCANS + 4 + 63) / 64 * 64;
-    const uint32_t top = many + (GI_SAMPLE_MANY_SIZE + 63) / 64 * 64;
-    const uint32_t n_word = top + GI_SAMPLE_TOP_SIZE;
+    const uint32_t scratch = (partial + 2 * n_partial + 63) / 64 * 64;
+    const uint32_t n_word = scratch + GI_SAMPLE_SCRATCH;
     uint32_t *words = kt_alloc(n_word, sizeof(*words));
     memset(words, 0xFF, n_word * sizeof(*words)); // NaN where nothing may be read
-    memset(words + many, 0, GI_SAMPLE_SUMS_SIZE * sizeof(*words));
-    words[top] = 0;
+    memset(words + scratch, 0, GI_SAMPLE_ZEROS * sizeof(*words));
     memcpy(words, logits, n_vocab * sizeof(*logits));
     reduce_all(logits, n_vocab, rows, (uint32_t(*)[2])(words + partial));
     step->logits = (struct gi_logits){
@@ -79,13 +76,7 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
         .partial = partial,
         .max_partial = n_partial,
         .n_partial = n_partial,
-        .block_rows = rows->block_rows,
-        .row_step = rows->row_step,
-        .part_rows = rows->part_rows,
-        .scan = scan,
-        .choice = scan + 4 * GI_MAX_SCANS,
-        .many = many,
-        .top = top,
+        .scratch = scratch,
     };
     step->buffers = (struct gi_step_buffers){
         .state = run->step_state,
@@ -103,13 +94,6 @@ bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits,
 {
     const struct kt_partial_rows rows = {n_group, 1, n_vocab};
     return kt_step_init_rows(run, step, logits, n_vocab, &rows);
-}
-
-bool kt_step_sample_all(struct gi_recorder *recorder, const struct gi_logits *logits,
-                        const struct gi_step_buffers *step, struct glinfer_error *err)
-{
-    struct gi_logits all = *logits;
-    return gi_op_sample_scan(recorder, &all, err) && gi_op_sample(recorder, &all, step, err);
 }
 
 bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op)
@@ -270,19 +254,19 @@ static bool expect_refusal(struct kt_run *run, kt_step_op op)
            kt_replay(run, 0, 1) && expect_entry(run, &step, 0, 0, 0, GI_RING_STATUS_NAN);
 }
 
-static bool run_sample_nan(struct kt_run *run)
+static bool run_small_k_nan(struct kt_run *run)
 {
-    return expect_refusal(run, gi_op_sample);
+    return expect_refusal(run, gi_op_sample_small_k);
 }
 
-static bool run_many_nan(struct kt_run *run)
+static bool run_full_nan(struct kt_run *run)
 {
-    return expect_refusal(run, gi_op_sample_many);
+    return expect_refusal(run, gi_op_sample_full);
 }
 
-static bool run_top_nan(struct kt_run *run)
+static bool run_probs_nan(struct kt_run *run)
 {
-    return !gi_sample_top_is_possible(run->gpu, 1) || expect_refusal(run, gi_op_sample_top);
+    return expect_refusal(run, gi_op_sample_probs);
 }
 
 //-- the end of a step -----------------------------------------------------------------------------
@@ -328,25 +312,21 @@ struct ban_case {
     uint32_t top_k, n_probs;
 };
 
-// So cold that the draw is sure.
+// So cold that the token is sure.
 static const struct ban_case ban_cases[] = {
-    {"banned, argmax",         gi_op_argmax,       0,     1,    0, 0},
-    {"banned, greedy",         gi_op_sample,       0,     1,    0, 2},
-    {"banned, greedy scanned", kt_step_sample_all, 0,     1,    0, 2},
-    {"banned, top_k",          gi_op_sample,       1,     1,    1, 0},
-    {"banned, top_k, probs",   gi_op_sample,       1,     1,    1, 2},
-    {"banned, top_k scanned",  kt_step_sample_all, 1,     1,    1, 2},
-    {"banned, top_p",          gi_op_sample,       0.01F, 0.9F, 0, 0},
-    {"banned, top_p scanned",  kt_step_sample_all, 0.01F, 0.9F, 0, 0},
-    {"banned, top_p, probs",   kt_step_sample_all, 0.01F, 0.9F, 0, 2},
-    {"banned, all",            gi_op_sample,       0.01F, 1,    0, 0},
-    {"banned, all scanned",    kt_step_sample_all, 0.01F, 1,    0, 0},
-    {"banned, all, probs",     kt_step_sample_all, 0.01F, 1,    0, 2},
-    {"banned, many by top_p",  gi_op_sample_many,  0.01F, 0.9F, 0, 0},
-    {"banned, many by top_k",  gi_op_sample_many,  0.01F, 1,    2, 0},
-    {"banned, top_k alone",    gi_op_sample_top,   1,     1,    1, 0},
-    {"banned, top_k of few",   gi_op_sample_top,   0.01F, 0.9F, 5, 0},
-    {"banned, many by both",   gi_op_sample_many,  0.01F, 0.9F, 2, 0},
+    {"banned, argmax",          gi_op_argmax,         0,     1,    0, 0},
+    {"banned, greedy",          gi_op_sample_probs,   0,     1,    0, 2},
+    {"banned, greedy by top_k", gi_op_sample_small_k, 0,     1,    2, 0},
+    {"banned, top_k 1",         gi_op_sample_small_k, 1,     1,    1, 0},
+    {"banned, small k",         gi_op_sample_small_k, 0.01F, 0.9F, 5, 0},
+    {"banned, full, top_k 1",   gi_op_sample_full,    1,     1,    1, 0},
+    {"banned, top_p",           gi_op_sample_full,    0.01F, 0.9F, 0, 0},
+    {"banned, top_k 2",         gi_op_sample_full,    0.01F, 1,    2, 0},
+    {"banned, both",            gi_op_sample_full,    0.01F, 0.9F, 2, 0},
+    {"banned, all",             gi_op_sample_full,    0.01F, 1,    0, 0},
+    {"banned, top_k 1, probs",  gi_op_sample_probs,   1,     1,    1, 2},
+    {"banned, top_p, probs",    gi_op_sample_probs,   0.01F, 0.9F, 0, 2},
+    {"banned, all, probs",      gi_op_sample_probs,   0.01F, 1,    0, 2},
 };
 
 // Banned ids are passed over, keep their log-probability and end nothing.
@@ -354,9 +334,6 @@ static bool run_ban(struct kt_run *run, const struct ban_case *test)
 {
     struct kt_step step;
     struct gi_ring_entry entry;
-    if (test->op == gi_op_sample_top && !gi_sample_top_is_possible(run->gpu, 1)) {
-        return true;
-    }
     if (!kt_step_init(run, &step, few_logits, 6, 2) || !kt_step_record(run, &step, test->op)) {
         return false;
     }
@@ -413,7 +390,7 @@ static uint32_t count_axis(const struct gi_grid_slot *slot, uint32_t axis, uint3
     return slot->rule != GI_GRID_KEYS ? 1 : most > 0 && most < n ? most : n;
 }
 
-static void draw_slots(struct kt_run *run, struct gi_grid_slot slots[GI_MAX_SLOTS])
+static void fill_slots(struct kt_run *run, struct gi_grid_slot slots[GI_MAX_SLOTS])
 {
     for (uint32_t i = 0; i < GI_MAX_SLOTS; i++) {
         slots[i] = (struct gi_grid_slot){
@@ -449,7 +426,7 @@ static bool run_counts(struct kt_run *run)
     if (!kt_step_init(run, &step, few_logits, 6, 2)) {
         return false;
     }
-    draw_slots(run, slots);
+    fill_slots(run, slots);
     step.buffers.counts = kt_range(run, "grids", slots, sizeof(slots));
     if (!step.buffers.counts.buffer || !kt_step_record(run, &step, gi_op_argmax)) {
         return false;
@@ -483,20 +460,20 @@ static const struct {
     const char *name;
     bool (*run)(struct kt_run *run);
 } step_cases[] = {
-    {"all equal",       run_all_equal },
-    {"zeros",           run_zeros     },
-    {"negative",        run_negative  },
-    {"nan",             run_nan       },
-    {"infinity",        run_infinity  },
-    {"no rows",         run_no_rows   },
-    {"sample infinity", run_sample_nan},
-    {"many infinity",   run_many_nan  },
-    {"top infinity",    run_top_nan   },
-    {"ring wraps",      run_ring      },
-    {"max_steps",       run_max_steps },
-    {"stop ids",        run_stop_ids  },
-    {"counts",          run_counts    },
-    {"no counts",       run_no_counts },
+    {"all equal",        run_all_equal  },
+    {"zeros",            run_zeros      },
+    {"negative",         run_negative   },
+    {"nan",              run_nan        },
+    {"infinity",         run_infinity   },
+    {"no rows",          run_no_rows    },
+    {"small k infinity", run_small_k_nan},
+    {"full infinity",    run_full_nan   },
+    {"probs infinity",   run_probs_nan  },
+    {"ring wraps",       run_ring       },
+    {"max_steps",        run_max_steps  },
+    {"stop ids",         run_stop_ids   },
+    {"counts",           run_counts     },
+    {"no counts",        run_no_counts  },
 };
 
 #define N_STEP (sizeof(step_cases) / sizeof(step_cases[0]))

@@ -3,8 +3,7 @@
 #ifndef CASES_STEP_H
 #define CASES_STEP_H
 
-#include "ops/sample/sample_many.h"
-#include "ops/sample/sample_top.h"
+#include "ops/sample/sample.h"
 #include "tests/kernel/fixture/kernel_test.h"
 
 struct kt_step {
@@ -26,10 +25,7 @@ bool kt_step_init_rows(struct kt_run *run, struct kt_step *step, const float *lo
 // The same with partial results of n_group logits each.
 bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits, uint32_t n_vocab,
                   uint32_t n_group);
-// gi_op_sample after gi_op_sample_scan.
-bool kt_step_sample_all(struct gi_recorder *recorder, const struct gi_logits *logits,
-                        const struct gi_step_buffers *step, struct glinfer_error *err);
-// Records gi_op_argmax, gi_op_sample or both of sampling, and seals.
+// Records the op, which ends a step, and seals.
 bool kt_step_record(struct kt_run *run, struct kt_step *step, kt_step_op op);
 // Replays n steps, the first at position 0 and step 0, without the host in between.
 bool kt_step_chain(struct kt_run *run, uint32_t n);

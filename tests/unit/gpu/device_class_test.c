@@ -65,8 +65,8 @@ static void each_class_is_complete(void **state)
         assert_true(class->wave_groups > 0 && class->attention_groups > 0);
         assert_true(class->probe_groups > 0 && class->rate_bytes > 0 && class->burst_bytes > 0);
         assert_true(class->copy_wg_size > 0 && class->copy_loads > 0);
-        assert_true(class->sample.choice_size > 0 && class->sample.n_groups > 0);
-        assert_true(class->sample.size > 0 && class->sample.end_size > 0);
+        assert_true(class->sample.argmax_size > 0 && class->sample.n_groups > 0);
+        assert_true(class->sample.size > 0);
         assert_true(class->persistent.n_groups > 0 && class->persistent.group_size > 0);
     }
 }

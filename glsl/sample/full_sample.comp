@@ -1,12 +1,12 @@
-// The last stage of a choice among many candidates (sample/many.glsl): the best of the draw that the cuts leave, and the
+// The second dispatch of sampling from the whole vocabulary (sample/full.glsl): the best score that the cuts leave, and the
 // end of the step.
 //
 //   ring    GI_RING_SLOTS entries                                        (binding 0, written)
-//   logits  with what the stages before left; SUMS, made 0               (binding 1)
+//   logits  with their scratch: LARGEST and CUTS                         (binding 1)
 //   step_state                                                           (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                                           (binding 3, rewritten, with HAS_COUNTS)
 //
-// One group. Only if the best of all is in an open bin it looks at what is in those: each token is compared with each,
+// Only if the best of all is in an open bin the last group looks at what is in those: each token is compared with each,
 // which tells how many and how heavy are those before it. If they are more than the list has room for (one time in
 // forty, with top_p and flat logits; or where many are equal), the cuts are looked for digit by digit among all.
 #ifndef WG_SIZE
@@ -18,14 +18,11 @@
 #include "lib/common.glsl"
 #include "sample/step.glsl"
 #include "sample/best.glsl"
-#define LOGITS_WRITTEN
+#define LOGITS_SHARED
 #include "sample/logits.glsl"
-#include "lib/exp_log.glsl"
-#include "sample/philox.glsl"
-#include "sample/mass.glsl"
-#include "sample/draw.glsl"
-#include "sample/many.glsl"
-#include "sample/cuts.glsl"
+#include "sample/sampler.glsl"
+#include "sample/scratch.glsl"
+#include "sample/full.glsl"
 
 layout(local_size_x = WG_SIZE) in;
 
@@ -38,41 +35,107 @@ shared uint last_key, last_id, last_lo, last_hi;
 #define list_key(i) sum_count[i]
 
 Cuts cuts;
+
+void read_cuts()
+{
+    cuts = Cuts(logits[CUTS], logits[CUTS + 1u], logits[CUTS + 2u], logits[CUTS + 3u],
+                uvec2(logits[CUTS + 4u], logits[CUTS + 5u]), logits[CUTS + 6u] != 0u,
+                uvec2(logits[CUTS + 7u], logits[CUTS + 8u]));
+}
+
+//-- bests -----------------------------------------------------------------------------------------
+
+shared uint found_key[2], found_id[2];
+
+// The best of those that are left, and of those that are open: { score, id }.
+struct Bests {
+    uvec2 left, open;
+};
+
 Bests bests; // this invocation's
+
+void take_better(inout uvec2 best, uvec2 other)
+{
+    if (is_better(other.x, other.y, best.x, best.y)) {
+        best = other;
+    }
+}
+
+// Returns those of all invocations.
+Bests find_bests(Bests own)
+{
+    barrier();
+    if (gl_LocalInvocationIndex < 2u) {
+        found_key[gl_LocalInvocationIndex] = 0u;
+        found_id[gl_LocalInvocationIndex] = NO_ID;
+    }
+    barrier();
+    atomicMax(found_key[0], own.left.x);
+    atomicMax(found_key[1], own.open.x);
+    barrier();
+    uvec2 largest = uvec2(found_key[0], found_key[1]);
+    if (own.left.x == largest.x) {
+        atomicMin(found_id[0], own.left.y);
+    }
+    if (own.open.x == largest.y) {
+        atomicMin(found_id[1], own.open.y);
+    }
+    barrier();
+    return Bests(uvec2(largest.x, found_id[0]), uvec2(largest.y, found_id[1]));
+}
+
+//-- the group's share -----------------------------------------------------------------------------
+
+void take_token(uint key, uint id)
+{
+    uint bin = bin_of(key);
+    if (bin >= cuts.end_open) {
+        return;
+    }
+    uvec2 other = uvec2(score_of(key, id), id);
+    if (bin < cuts.first_open) {
+        take_better(bests.left, other);
+        return;
+    }
+    take_better(bests.open, other);
+    if (cuts.n_open <= LIST_ROOM) {
+        list_token(key, id, LIST_ROOM);
+    }
+}
+
+void write_bests()
+{
+    Bests all = find_bests(bests);
+    if (gl_LocalInvocationIndex == 0u) {
+        uint at = BESTS + 4u * gl_WorkGroupID.x;
+        logits[at] = all.left.x;
+        logits[at + 1u] = all.left.y;
+        logits[at + 2u] = all.open.x;
+        logits[at + 3u] = all.open.y;
+    }
+}
+
+//-- the list --------------------------------------------------------------------------------------
 
 // Where a cut leaves the last token: its key upside down, its id; and the mass up to that.
 struct Place {
     uvec2 at, mass;
 };
 
-// Whether a token is the last one or before it.
+// True if a token is the last one or before it.
 bool is_up_to(uvec2 place, uvec2 last)
 {
     return place.x < last.x || (place.x == last.x && place.y <= last.y);
 }
 
-void read_cuts()
-{
-    uint at = many_at + CUTS;
-    cuts = no_cuts();
-    cuts.first_open = logits[at + 1u];
-    cuts.n_open = logits[at + 2u];
-    cuts.count = logits[at + 3u];
-    cuts.mass = uvec2(logits[at + 4u], logits[at + 5u]);
-    cuts.is_exact = logits[at + 6u] != 0u;
-    cuts.share = uvec2(logits[at + 7u], logits[at + 8u]);
-}
-
-//-- the list --------------------------------------------------------------------------------------
-
 void load_list()
 {
     barrier();
     for (uint i = gl_LocalInvocationIndex; i < cuts.n_open; i += uint(WG_SIZE)) {
-        uint at = many_at + LIST + 2u * i, key = logits[at];
+        uint key = logits[LIST + 2u * i];
         uvec2 mass = mass_of(key);
         list_key(i) = key;
-        list_id[i] = logits[at + 1u];
+        list_id[i] = logits[LIST + 2u * i + 1u];
         sum_lo[i] = mass.x;
         sum_hi[i] = mass.y;
     }
@@ -144,28 +207,18 @@ Place find_in_all(bool is_by_mass, uvec2 goal)
 
 //-- the end ---------------------------------------------------------------------------------------
 
-// What sample_draw found.
-void take_bests()
+// Adds to the best that is left what the cuts leave of the open bins. A cut by number that ends with a bin is found
+// already.
+void take_open()
 {
-    for (uint i = gl_LocalInvocationIndex; i < n_many; i += uint(WG_SIZE)) {
-        uint at = many_at + BESTS + 4u * i;
-        take_better(bests.left, uvec2(logits[at], logits[at + 1u]));
-        take_better(bests.open, uvec2(logits[at + 2u], logits[at + 3u]));
-    }
-}
-
-// Draws from what the cuts leave of the open bins. A cut by number that ends with a bin is found already.
-void draw_open()
-{
-    read_cuts();
     bool is_listed = cuts.n_open <= LIST_ROOM;
     Place last = Place(uvec2(0u), uvec2(0u));
     if (is_listed) {
         load_list();
     }
-    for (uint cut = cuts.is_exact ? 1u : 0u; cut < (top_p < 1.0 ? bound(2u) : 1u); cut++) {
+    for (uint cut = cuts.is_exact ? 1u : 0u; cut < (limits_mass() ? bound(2u) : 1u); cut++) {
         bool is_by_mass = cut == 1u;
-        uvec2 share = cuts.is_exact ? cuts.share : mass_share(last.mass, top_p);
+        uvec2 share = cuts.is_exact ? cuts.share : mass_goal(last.mass);
         uvec2 goal = is_by_mass ? share : uvec2(top_k, 0u);
         if (is_listed) { // the same in all invocations
             last = find_in_list(is_by_mass, goal);
@@ -179,21 +232,23 @@ void draw_open()
         uint id = is_listed ? list_id[min(i, LIST_ROOM - 1u)] : i;
         bool is_open = bin_of(key) >= cuts.first_open && is_allowed(id);
         if (is_open && is_up_to(uvec2(~key, id), last.at)) {
-            uint score = draw_key(draw, value_of(key) - max_logit, lowest, id);
-            take_better(bests.left, uvec2(score, id));
+            take_better(bests.left, uvec2(score_of(key, id), id));
         }
     }
-    barrier();
 }
 
-// The token that is drawn.
+// Returns the token that is sampled: the best of what all groups have found.
 uint choose()
 {
-    bests = no_bests();
-    take_bests();
+    bests = Bests(uvec2(0u, NO_ID), uvec2(0u, NO_ID));
+    for (uint i = gl_LocalInvocationIndex; i < gl_NumWorkGroups.x; i += uint(WG_SIZE)) {
+        uint at = BESTS + 4u * i;
+        take_better(bests.left, uvec2(logits[at], logits[at + 1u]));
+        take_better(bests.open, uvec2(logits[at + 2u], logits[at + 3u]));
+    }
     Bests all = find_bests(bests);
     if (is_better(all.open.x, all.open.y, all.left.x, all.left.y)) { // the same in all invocations
-        draw_open();
+        take_open();
         all = find_bests(bests);
     }
     return all.left.y;
@@ -201,13 +256,31 @@ uint choose()
 
 void main()
 {
-    read_settings();
-    bool is_sound = take_largest();
-    uint token = choose();
-    token = is_drawn() ? token : logits[many_at + LARGEST + 1u];
-    is_sound = is_sound && token < n_vocab;
-    for (uint i = gl_LocalInvocationIndex; i < LARGEST; i += uint(WG_SIZE)) {
-        logits[many_at + i] = 0u;
+    read_sampler();
+    read_cuts();
+    uint unused;
+    bool is_sound = logits[LARGEST + 1u] != NO_ID;
+    max_logit = value_of(logits[LARGEST]);
+    take_share(is_sound);
+    uint first = share_begin + gl_LocalInvocationIndex;
+    uvec4 bits = load_logits(first); // asked for early
+    bests = Bests(uvec2(0u, NO_ID), uvec2(0u, NO_ID));
+    for (uint i = first; i < share_end; i += N_TOGETHER * uint(WG_SIZE)) {
+        for (uint j = 0u; j < bound(N_TOGETHER); j++) {
+            uint id = i + j * uint(WG_SIZE);
+            if (id < share_end && is_allowed(id)) {
+                take_token(key_of(bits[j]), id);
+            }
+        }
+        bits = load_logits(i + N_TOGETHER * uint(WG_SIZE));
     }
-    step_advance(is_sound ? token : 0u, is_sound ? STATUS_OK : STATUS_NAN);
+    write_bests();
+    if (is_last_group(LISTED, unused)) {
+        uint token = choose();
+        is_sound = is_sound && token < n_vocab;
+        if (gl_LocalInvocationIndex == 0u) {
+            logits[LISTED] = 0u;
+        }
+        step_advance(is_sound ? token : 0u, is_sound ? STATUS_OK : STATUS_NAN);
+    }
 }

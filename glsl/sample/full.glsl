@@ -1,20 +1,13 @@
-// What the stages of a choice among many candidates share, three dispatches one after the other:
+// What the two dispatches share that sample from the whole vocabulary:
 //
-//   sample_bins  many groups: how many logits there are, and how heavy, by bins of their distance from the largest
-//   sample_draw  many groups: which bins the cuts lie in; the best of the draw before those, which they leave, and in
-//                those, which are open; lists what is in open bins, if that is little
-//   sample_many  one group: the best of both, if the cuts leave it; ends the step
+//   full_bins    many groups: how many tokens there are, and how heavy, by bins of their distance from the largest; the
+//                last group finds which bins the cuts of top_k and of top_p lie in
+//   full_sample  many groups: the best score in bins before those, which are left, and in those, which are open; lists
+//                the tokens of open bins, if they are few; the last group takes the best of both, if the cuts leave it,
+//                and ends the step
 //
-// Tokens are ordered by logit, larger first, and by id, lower first. The cut by number leaves the top_k first of them;
-// that by mass the least number of these whose mass reaches top_p of that of all of them. Exactly where in a bin a cut
-// lies matters only if the best of the draw is in that bin, so it is found only then. All sums are of integers.
-//
-// What stages leave, at word many_at of the logits:
-//   SUMS     by bins: counts, then masses in limbs of 24, 24 and 16 bits, which groups add to; zero between steps
-//   LARGEST  key of the largest logit; its id, NO_ID if the logits are unsound
-//   CUTS     tokens listed so far, then what struct Cuts says
-//   LIST     key and id of each that is listed
-//   BESTS    for each group { score as a key, id } of the best that is left, and of the best that is open
+// Exactly where in a bin a cut lies matters only if the best score is in that bin, so it is found only then. All sums are
+// of integers. Needs sample/sampler.glsl, sample/scratch.glsl.
 #define N_BIN 512u
 #define BINS_PER_UNIT 16.0
 #define FAN 8u // bins to a chunk, chunks to a block
@@ -22,55 +15,32 @@
 #define BLOCKS (CHUNKS + N_BIN / FAN)
 #define N_SUM (BLOCKS + N_BIN / FAN / FAN)
 #define LIST_ROOM N_BIN
-#define NO_ID 0xFFFFFFFFu
 
-#define LARGEST (4u * N_BIN)
-#define CUTS (LARGEST + 64u)
-#define LIST (CUTS + 64u)
-#define BESTS (LIST + 2u * LIST_ROOM)
+// Tokens in bins before first_open are left, those before end_open may be.
+struct Cuts {
+    uint first_open, end_open;
+    uint n_open;   // tokens in open bins; over LIST_ROOM: they are not listed
+    uint count;    // of those before
+    uvec2 mass;
+    bool is_exact; // share is what a cut by mass leaves: the cut by number before it ends with a bin
+    uvec2 share;
+};
+
+Cuts no_cuts()
+{
+    return Cuts(N_BIN, N_BIN, 0u, 0u, uvec2(0u), true, uvec2(0u));
+}
 
 // Sums of bins, of chunks of these, of blocks of those.
 shared uint sum_count[N_SUM], sum_lo[N_SUM], sum_hi[N_SUM];
 
-// Equal in all invocations.
-uint top_k;     // 0: not wanted
-float top_p;    // 1: not wanted
-float lowest;   // logit - max that min_p lets pass
-bool has_bans;  // stop ids are left out
 uint share_begin, share_end; // the group's share of the logits
-Draw draw;
-
-void read_settings()
-{
-    has_bans = state.ban_stop != 0u;
-    top_k = wanted_top_k(has_bans);
-    top_p = wanted_top_p();
-    lowest = lowest_drawn();
-    draw = read_draw();
-}
-
-bool has_cuts()
-{
-    return top_k > 0u || top_p < 1.0;
-}
 
 void take_share(bool is_sound)
 {
     uint share = (n_vocab - 1u) / gl_NumWorkGroups.x + 1u;
     share_begin = gl_WorkGroupID.x * share;
     share_end = is_sound ? min(share_begin + share, n_vocab) : 0u;
-}
-
-// Whether a token is no stop id, or those are not left out. As sample/stop_id.glsl has it, but in a loop, which is
-// little text.
-bool is_allowed(uint id)
-{
-    bool is_stop = false;
-    for (uint i = 0u; has_bans && 4u * i < state.n_stop; i++) {
-        uvec4 is_used = uvec4(lessThan(4u * i + uvec4(0u, 1u, 2u, 3u), uvec4(state.n_stop)));
-        is_stop = is_stop || (is_used & uvec4(equal(state.stop[i], uvec4(id)))) != uvec4(0u);
-    }
-    return !is_stop;
 }
 
 uint bin_of(uint key)
@@ -101,7 +71,7 @@ void add_to_sum(uint i, uint count, uvec2 mass)
 void count_key(uint bin, uint key)
 {
     uvec2 mass = uvec2(0u);
-    if (top_p < 1.0) {
+    if (limits_mass()) {
         mass = mass_of(key);
     }
     add_to_sum(bin, 1u, mass);
