@@ -1,6 +1,7 @@
 #include "gpu/dispatch/dispatch_table.h"
 
 #include "base/array.h"
+#include "base/round.h"
 #include "gpu/dispatch/dispatch_private.h"
 
 #include <assert.h>
@@ -44,21 +45,16 @@ bool gi_dispatch_table_is_indirect(const struct gi_dispatch_table *table)
 
 //-- grids -----------------------------------------------------------------------------------------
 
-static uint32_t divide_up(uint32_t n, uint32_t divisor)
-{
-    return n / divisor + (n % divisor != 0);
-}
-
 void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
                    uint32_t count[3])
 {
     memcpy(count, grid->size, 3 * sizeof(count[0]));
     if (grid->rule == GI_GRID_KEYS) {
         const uint32_t most = grid->size[grid->axis];
-        const uint32_t n = divide_up(n_past + n_tokens, grid->divisor);
+        const uint32_t n = gi_divide_up(n_past + n_tokens, grid->divisor);
         count[grid->axis] = most > 0 && most < n ? most : n;
     } else if (grid->rule == GI_GRID_TOKENS) {
-        count[grid->axis] = divide_up(n_tokens, grid->divisor);
+        count[grid->axis] = gi_divide_up(n_tokens, grid->divisor);
     }
 }
 
@@ -267,7 +263,7 @@ static bool find_params(const struct gi_dispatch_table *table, const void *block
 static uint32_t padded_size(const struct gi_dispatch *dispatch)
 {
     assert(dispatch->params_size <= MAX_PARAMS_SIZE);
-    return divide_up(dispatch->params_size, 16) * 16;
+    return gi_divide_up(dispatch->params_size, 16) * 16;
 }
 
 // Sets *offset to the place of the parameter block; blocks start at the uniform alignment.
@@ -284,7 +280,7 @@ static bool add_params(struct gi_dispatch_table *table, const struct gi_dispatch
     if (find_params(table, block, size, offset)) {
         return true;
     }
-    *offset = divide_up(table->blocks_size, alignment) * alignment;
+    *offset = gi_divide_up(table->blocks_size, alignment) * alignment;
     if (!gi_array_grow(&table->blocks, &table->blocks_capacity, *offset + size, 1,
                        "parameter blocks", err)) {
         return false;

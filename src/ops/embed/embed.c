@@ -1,5 +1,6 @@
 #include "ops/embed/embed.h"
 
+#include "base/round.h"
 #include "ops/gemv/gemv.h"
 #include "ops/record/params.h"
 
@@ -10,15 +11,10 @@
 #define BATCH_WG 32
 #define LAST_WG  64
 
-static uint32_t divide_up(uint32_t n, uint32_t d)
-{
-    return n / d + (n % d != 0);
-}
-
 // Groups that own columns of a token.
 static uint32_t token_groups(const struct gi_recorder *recorder, uint32_t n_block)
 {
-    return divide_up(n_block * (GI_QUANT_BLOCK / 4), gi_recorder_wg_size(recorder, TOKEN_WG));
+    return gi_divide_up(n_block * (GI_QUANT_BLOCK / 4), gi_recorder_wg_size(recorder, TOKEN_WG));
 }
 
 static bool record_token_part(struct gi_recorder *recorder, const struct gi_weight_part *part,
@@ -92,14 +88,14 @@ static bool record_batch_part(struct gi_recorder *recorder, const struct gi_weig
     };
     struct gi_dispatch dispatch = {
         .label = "embed_batch",
-        .bindings = {x->range,                                             tokens, part->quads, part->aux},
+        .bindings = {x->range,                                                tokens, part->quads, part->aux},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = {.size = {divide_up(params->n_block, BATCH_WG), 1, 1},
+        .grid = {.size = {gi_divide_up(params->n_block, BATCH_WG), 1, 1},
                      .rule = GI_GRID_TOKENS,
                      .axis = 1,
-                     .divisor = 1                                                                        },
+                     .divisor = 1                                                                           },
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
@@ -150,7 +146,7 @@ bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {divide_up(stream->n_embd / 4, LAST_WG), 1, 1}},
+        .grid = {.size = {gi_divide_up(stream->n_embd / 4, LAST_WG), 1, 1}},
     };
     stream->n_ssq = dispatch.grid.size[0];
     stream->has_sums = gi_gemv_wants_sums(recorder->gpu);

@@ -1,3 +1,4 @@
+#include "base/round.h"
 #include "gpu/device/settings.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_class.h"
@@ -17,11 +18,6 @@ struct gemm_shape {
 // TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program compiles
 // in a second.
 #define ROW_TILES 12
-
-static uint32_t ceil_div(uint32_t n, uint32_t by)
-{
-    return (n + by - 1) / by;
-}
 
 //-- tiles -----------------------------------------------------------------------------------------
 
@@ -76,7 +72,7 @@ bool gi_gemm_takes_half(const struct gi_gpu *gpu)
 // wave, small tiles below.
 static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
-    const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
+    const uint32_t n_group = gi_divide_up(n_tokens, 64) * gi_divide_up(n_rows, 64);
     const uint32_t n_wave = gi_gpu_class(gpu)->wave_groups;
     enum gi_gemm_tile tile = n_group >= 2 * n_wave  ? GI_GEMM_TILE_WHOLE
                              : n_group > n_wave / 2 ? GI_GEMM_TILE_SLICED
@@ -90,7 +86,7 @@ static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
 static enum gi_gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
                                          uint32_t n_rows)
 {
-    const uint32_t n_group = ceil_div(n_tokens, 64) * ceil_div(n_rows, 64);
+    const uint32_t n_group = gi_divide_up(n_tokens, 64) * gi_divide_up(n_rows, 64);
     const bool is_sliced = n_group < 2 * gi_gpu_class(gpu)->wave_groups &&
                            is_tile_possible(gpu, GI_GEMM_TILE_HALF_SLICED);
     return is_sliced ? GI_GEMM_TILE_HALF_SLICED : GI_GEMM_TILE_HALF;

@@ -1,15 +1,11 @@
 #include "ops/gemv/gemv_batch.h"
 
+#include "base/round.h"
 #include "gpu/device/settings.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_class.h"
 
 #include <string.h>
-
-static uint32_t ceil_div(uint32_t n, uint32_t by)
-{
-    return (n + by - 1) / by;
-}
 
 static bool is_power(uint32_t n)
 {
@@ -77,14 +73,14 @@ bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
     };
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {y->range,                                                 x->range, part->quads, part->aux},
+        .bindings = {y->range,                                                     x->range, part->quads, part->aux},
         .writes = 1u << 0,
         .params = params,
         .params_size = sizeof(*params),
-        .grid = {.size = {1, ceil_div(part->n_rows, 16 * shape.pairs), 1},
+        .grid = {.size = {1, gi_divide_up(part->n_rows, 16 * shape.pairs), 1},
                      .rule = GI_GRID_TOKENS,
                      .axis = 0,
-                     .divisor = shape.tokens                                                                   },
+                     .divisor = shape.tokens                                                                       },
         .weight_bytes = part->quads.size + part->aux.size,
         .n_weight = (uint64_t)part->n_rows * params->n_block * GI_QUANT_BLOCK,
     };
