@@ -11,6 +11,14 @@
 GI_WEIGHT_TYPE_MAP(GI_QUANT_DECLARE)
 #undef GI_QUANT_DECLARE
 
+// Defines the type of a file, whose function to dequantise is called dequantize. Fields of struct
+// gi_quant follow.
+#define GI_QUANT(NAME, text, repack, ...)                                                          \
+    const struct gi_quant gi_quant_##text = {.type = GI_GGML_TYPE_##NAME,                          \
+                                             .dequantize = dequantize,                             \
+                                             .repack_group = (repack),                             \
+                                             __VA_ARGS__}
+
 #define GI_QUAD_WORDS   4u   // uints a uvec4
 #define GI_MAX_QUADS    16u  // of a group of blocks, as repack_group fills them
 #define GI_MAX_WORDS    16u  // likewise its scale words

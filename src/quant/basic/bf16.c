@@ -10,10 +10,4 @@ static void dequantize(const uint8_t *block, size_t part, float *dst)
     memcpy(dst, &bits, sizeof(bits));
 }
 
-const struct gi_quant gi_quant_bf16 = {
-    .type = GI_GGML_TYPE_BF16,
-    .quad_blocks = 1,
-    .n_quad = 4,
-    .dequantize = dequantize,
-    .repack_group = gi_repack_halves,
-};
+GI_QUANT(BF16, bf16, gi_repack_halves, .quad_blocks = 1, .n_quad = 4);

@@ -7,10 +7,4 @@ static void dequantize(const uint8_t *block, size_t part, float *dst)
     dst[0] = gi_half_to_float(gi_load_u16(block));
 }
 
-const struct gi_quant gi_quant_f16 = {
-    .type = GI_GGML_TYPE_F16,
-    .quad_blocks = 1,
-    .n_quad = 4,
-    .dequantize = dequantize,
-    .repack_group = gi_repack_halves,
-};
+GI_QUANT(F16, f16, gi_repack_halves, .quad_blocks = 1, .n_quad = 4);

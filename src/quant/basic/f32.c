@@ -17,10 +17,4 @@ repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4],
     }
 }
 
-const struct gi_quant gi_quant_f32 = {
-    .type = GI_GGML_TYPE_F32,
-    .quad_blocks = 1,
-    .n_quad = 8,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(F32, f32, repack_group, .quad_blocks = 1, .n_quad = 8);

@@ -32,12 +32,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_mxfp4 = {
-    .type = GI_GGML_TYPE_MXFP4,
-    .quad_blocks = 1,
-    .n_quad = 1,
-    .scale_blocks = 4,
-    .scale_words = 1,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(MXFP4, mxfp4, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 4,
+         .scale_words = 1);

@@ -15,13 +15,5 @@ static void dequantize(const uint8_t *block, size_t part, float *dst)
     }
 }
 
-const struct gi_quant gi_quant_q4_0 = {
-    .type = GI_GGML_TYPE_Q4_0,
-    .quad_blocks = 1,
-    .n_quad = 1,
-    .scale_blocks = 2,
-    .scale_words = 1,
-    .has_f16 = true,
-    .dequantize = dequantize,
-    .repack_group = gi_repack_half_and_nibbles,
-};
+GI_QUANT(Q4_0, q4_0, gi_repack_half_and_nibbles, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 2,
+         .scale_words = 1, .has_f16 = true);

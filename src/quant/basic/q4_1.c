@@ -26,13 +26,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     words[0] = gi_load_u32(src);
 }
 
-const struct gi_quant gi_quant_q4_1 = {
-    .type = GI_GGML_TYPE_Q4_1,
-    .quad_blocks = 1,
-    .n_quad = 1,
-    .scale_blocks = 1,
-    .scale_words = 1,
-    .has_f16 = true,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q4_1, q4_1, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 1,
+         .scale_words = 1, .has_f16 = true);

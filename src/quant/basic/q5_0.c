@@ -33,12 +33,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_q5_0 = {
-    .type = GI_GGML_TYPE_Q5_0,
-    .quad_blocks = 1,
-    .n_quad = 1,
-    .scale_blocks = 2,
-    .scale_words = 3,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q5_0, q5_0, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 2,
+         .scale_words = 3);

@@ -30,12 +30,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     words[1] = gi_pack_bits(&quants, 4);
 }
 
-const struct gi_quant gi_quant_q5_1 = {
-    .type = GI_GGML_TYPE_Q5_1,
-    .quad_blocks = 1,
-    .n_quad = 1,
-    .scale_blocks = 1,
-    .scale_words = 2,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q5_1, q5_1, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 1,
+         .scale_words = 2);

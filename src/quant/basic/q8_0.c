@@ -26,13 +26,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_q8_0 = {
-    .type = GI_GGML_TYPE_Q8_0,
-    .quad_blocks = 1,
-    .n_quad = 2,
-    .scale_blocks = 2,
-    .scale_words = 1,
-    .has_f16 = true,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q8_0, q8_0, repack_group, .quad_blocks = 1, .n_quad = 2, .scale_blocks = 2,
+         .scale_words = 1, .has_f16 = true);

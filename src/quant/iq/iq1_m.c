@@ -39,14 +39,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_iq1_m = {
-    .type = GI_GGML_TYPE_IQ1_M,
-    .quad_blocks = 8,
-    .n_quad = 3,
-    .scale_blocks = 8,
-    .scale_words = 2,
-    .table = gi_iq1_s_grid,
-    .table_words = 1024,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(IQ1_M, iq1_m, repack_group, .quad_blocks = 8, .n_quad = 3, .scale_blocks = 8,
+         .scale_words = 2, .table = gi_iq1_s_grid, .table_words = 1024);

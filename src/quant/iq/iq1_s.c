@@ -30,14 +30,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_iq1_s = {
-    .type = GI_GGML_TYPE_IQ1_S,
-    .quad_blocks = 8,
-    .n_quad = 3,
-    .scale_blocks = 16,
-    .scale_words = 1,
-    .table = gi_iq1_s_grid,
-    .table_words = 1024,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(IQ1_S, iq1_s, repack_group, .quad_blocks = 8, .n_quad = 3, .scale_blocks = 16,
+         .scale_words = 1, .table = gi_iq1_s_grid, .table_words = 1024);

@@ -30,14 +30,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_iq2_s = {
-    .type = GI_GGML_TYPE_IQ2_S,
-    .quad_blocks = 8,
-    .n_quad = 4,
-    .scale_blocks = 8,
-    .scale_words = 5,
-    .table = gi_iq2_s_grid,
-    .table_words = 512,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(IQ2_S, iq2_s, repack_group, .quad_blocks = 8, .n_quad = 4, .scale_blocks = 8,
+         .scale_words = 5, .table = gi_iq2_s_grid, .table_words = 512);

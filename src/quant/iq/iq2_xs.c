@@ -28,14 +28,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_iq2_xs = {
-    .type = GI_GGML_TYPE_IQ2_XS,
-    .quad_blocks = 8,
-    .n_quad = 4,
-    .scale_blocks = 8,
-    .scale_words = 3,
-    .table = gi_iq2_xs_grid,
-    .table_words = 256,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(IQ2_XS, iq2_xs, repack_group, .quad_blocks = 8, .n_quad = 4, .scale_blocks = 8,
+         .scale_words = 3, .table = gi_iq2_xs_grid, .table_words = 256);

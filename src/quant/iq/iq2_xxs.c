@@ -29,14 +29,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_iq2_xxs = {
-    .type = GI_GGML_TYPE_IQ2_XXS,
-    .quad_blocks = 8,
-    .n_quad = 4,
-    .scale_blocks = 16,
-    .scale_words = 1,
-    .table = gi_iq2_xxs_grid,
-    .table_words = 128,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(IQ2_XXS, iq2_xxs, repack_group, .quad_blocks = 8, .n_quad = 4, .scale_blocks = 16,
+         .scale_words = 1, .table = gi_iq2_xxs_grid, .table_words = 128);

@@ -35,14 +35,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_iq3_s = {
-    .type = GI_GGML_TYPE_IQ3_S,
-    .quad_blocks = 8,
-    .n_quad = 4,
-    .scale_blocks = 8,
-    .scale_words = 12,
-    .table = gi_iq3_s_grid,
-    .table_words = 256,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(IQ3_S, iq3_s, repack_group, .quad_blocks = 8, .n_quad = 4, .scale_blocks = 8,
+         .scale_words = 12, .table = gi_iq3_s_grid, .table_words = 256);

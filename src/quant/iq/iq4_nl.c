@@ -17,12 +17,5 @@ static void dequantize(const uint8_t *block, size_t part, float *dst)
     gi_scale_codes(&quants, gi_iq4_codes, gi_load_half(block), dst);
 }
 
-const struct gi_quant gi_quant_iq4_nl = {
-    .type = GI_GGML_TYPE_IQ4_NL,
-    .quad_blocks = 1,
-    .n_quad = 1,
-    .scale_blocks = 2,
-    .scale_words = 1,
-    .dequantize = dequantize,
-    .repack_group = gi_repack_half_and_nibbles,
-};
+GI_QUANT(IQ4_NL, iq4_nl, gi_repack_half_and_nibbles, .quad_blocks = 1, .n_quad = 1,
+         .scale_blocks = 2, .scale_words = 1);

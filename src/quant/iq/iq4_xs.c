@@ -33,12 +33,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_iq4_xs = {
-    .type = GI_GGML_TYPE_IQ4_XS,
-    .quad_blocks = 8,
-    .n_quad = 8,
-    .scale_blocks = 8,
-    .scale_words = 2,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(IQ4_XS, iq4_xs, repack_group, .quad_blocks = 8, .n_quad = 8, .scale_blocks = 8,
+         .scale_words = 2);

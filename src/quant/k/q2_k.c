@@ -38,12 +38,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_q2_k = {
-    .type = GI_GGML_TYPE_Q2_K,
-    .quad_blocks = 8,
-    .n_quad = 4,
-    .scale_blocks = 8,
-    .scale_words = 5,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q2_K, q2_k, repack_group, .quad_blocks = 8, .n_quad = 4, .scale_blocks = 8,
+         .scale_words = 5);

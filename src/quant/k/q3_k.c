@@ -60,12 +60,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_q3_k = {
-    .type = GI_GGML_TYPE_Q3_K,
-    .quad_blocks = 8,
-    .n_quad = 5,
-    .scale_blocks = 8,
-    .scale_words = 8,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q3_K, q3_k, repack_group, .quad_blocks = 8, .n_quad = 5, .scale_blocks = 8,
+         .scale_words = 8);

@@ -40,11 +40,4 @@ repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4],
     }
 }
 
-const struct gi_quant gi_quant_q4_k = {
-    .type = GI_GGML_TYPE_Q4_K,
-    .quad_blocks = 8,
-    .n_quad = 9,
-    .has_f16 = true,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q4_K, q4_k, repack_group, .quad_blocks = 8, .n_quad = 9, .has_f16 = true);

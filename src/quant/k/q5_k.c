@@ -40,12 +40,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_q5_k = {
-    .type = GI_GGML_TYPE_Q5_K,
-    .quad_blocks = 8,
-    .n_quad = 9,
-    .scale_blocks = 8,
-    .scale_words = 8,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q5_K, q5_k, repack_group, .quad_blocks = 8, .n_quad = 9, .scale_blocks = 8,
+         .scale_words = 8);

@@ -46,12 +46,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_q6_k = {
-    .type = GI_GGML_TYPE_Q6_K,
-    .quad_blocks = 8,
-    .n_quad = 12,
-    .scale_blocks = 8,
-    .scale_words = 5,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(Q6_K, q6_k, repack_group, .quad_blocks = 8, .n_quad = 12, .scale_blocks = 8,
+         .scale_words = 5);

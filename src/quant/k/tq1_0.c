@@ -43,12 +43,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_tq1_0 = {
-    .type = GI_GGML_TYPE_TQ1_0,
-    .quad_blocks = 8,
-    .n_quad = 3,
-    .scale_blocks = 16,
-    .scale_words = 3,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(TQ1_0, tq1_0, repack_group, .quad_blocks = 8, .n_quad = 3, .scale_blocks = 16,
+         .scale_words = 3);

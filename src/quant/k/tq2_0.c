@@ -35,12 +35,5 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
 }
 
-const struct gi_quant gi_quant_tq2_0 = {
-    .type = GI_GGML_TYPE_TQ2_0,
-    .quad_blocks = 8,
-    .n_quad = 4,
-    .scale_blocks = 16,
-    .scale_words = 1,
-    .dequantize = dequantize,
-    .repack_group = repack_group,
-};
+GI_QUANT(TQ2_0, tq2_0, repack_group, .quad_blocks = 8, .n_quad = 4, .scale_blocks = 16,
+         .scale_words = 1);
