@@ -1,5 +1,6 @@
 #include "jinja/jinja_lexer.h"
 
+#include "base/code_point.h"
 #include "jinja/jinja_value.h"
 
 #include <ctype.h>
@@ -147,23 +148,6 @@ static bool take_end(struct gi_jinja_lexer *lexer)
     return true;
 }
 
-static size_t put_code_point(uint32_t code, char out[4])
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xC0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 63));
-        return 2;
-    }
-    out[0] = (char)(0xE0 | (code >> 12 & 15));
-    out[1] = (char)(0x80 | (code >> 6 & 63));
-    out[2] = (char)(0x80 | (code & 63));
-    return 3;
-}
-
 // Reads the digits of \xhh or \uhhhh; false if they are not there.
 static bool take_code(struct gi_jinja_lexer *lexer, uint32_t n_digits, uint32_t *code)
 {
@@ -196,7 +180,7 @@ static void take_escape(struct gi_jinja_lexer *lexer, struct gi_jinja_text *valu
         size = 1;
     } else if ((name == 'x' && take_code(lexer, 2, &code)) ||
                (name == 'u' && take_code(lexer, 4, &code))) {
-        size = put_code_point(code, out);
+        size = gi_utf8_put(code, out);
     } else if (name == '\n') {
         return;
     }

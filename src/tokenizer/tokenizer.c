@@ -123,18 +123,15 @@ static struct gi_vocab complete_vocab(const struct gi_tokenizer_model *model,
     return complete;
 }
 
+// Keeps what the model kind says of BOS and EOS unless the file says otherwise or has none.
 static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab)
 {
+    const bool add_bos = vocab->add_bos < 0 ? tokenizer->is_bos_added : vocab->add_bos != 0;
+    const bool add_eos = vocab->add_eos < 0 ? tokenizer->is_eos_added : vocab->add_eos != 0;
     tokenizer->bos = vocab->bos;
     tokenizer->eos = vocab->eos;
-    if (vocab->add_bos >= 0) {
-        tokenizer->is_bos_added = vocab->add_bos != 0;
-    }
-    if (vocab->add_eos >= 0) {
-        tokenizer->is_eos_added = vocab->add_eos != 0;
-    }
-    tokenizer->is_bos_added = tokenizer->is_bos_added && tokenizer->bos != GI_NO_TOKEN;
-    tokenizer->is_eos_added = tokenizer->is_eos_added && tokenizer->eos != GI_NO_TOKEN;
+    tokenizer->is_bos_added = add_bos && vocab->bos != GI_NO_TOKEN;
+    tokenizer->is_eos_added = add_eos && vocab->eos != GI_NO_TOKEN;
 }
 
 static bool is_phi3(struct gi_text name)

@@ -3,6 +3,7 @@
 #ifndef GI_TOKENIZER_UTF8_H
 #define GI_TOKENIZER_UTF8_H
 
+#include "base/code_point.h"
 #include "tokenizer/tokenizer.h"
 
 // Writes text to out with each byte that starts no character as U+FFFD and overlong forms in their
@@ -13,9 +14,6 @@ size_t gi_utf8_repair(struct gi_text text, char *out, bool *has_surrogates);
 // Replaces each surrogate by a private use character of the same size, in place: neither is a
 // letter, number, mark, sign or space, but only the latter is valid.
 void gi_utf8_hide_surrogates(char *text, size_t size);
-
-// Writes the 1 to 4 bytes of a code point; returns how many.
-size_t gi_utf8_put(uint32_t code, char out[4]);
 
 // Reads the character at text.data[*offset] and advances; any byte that starts none is returned as
 // U+FFFD and passed over.
