@@ -26,6 +26,8 @@ if(CMAKE_CROSSCOMPILING OR NOT cxx)
     set(cxx "")
 endif()
 
+add_test(NAME house COMMAND ${PROJECT_SOURCE_DIR}/tools/house --check)
+set_tests_properties(house PROPERTIES LABELS house TIMEOUT 60)
 glinfer_check(layers)
 glinfer_check(headers "CC=${CMAKE_C_COMPILER}" "CXX=${cxx}" "INCLUDES=${package_includes}")
 glinfer_check(format "CLANG_FORMAT=${GLINFER_CLANG_FORMAT}")
