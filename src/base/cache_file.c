@@ -42,8 +42,8 @@ char *gi_cache_folder(const char *dir, const char *part)
     return home && *home ? join(home, "/.cache/glinfer/", part, "") : NULL;
 }
 
-// Creates a folder and those above it; path is changed and restored. errno of a failure is that of the topmost
-// folder that could not be created.
+// Creates a folder and those above it; path is changed and restored. errno of a failure is that of
+// the topmost folder that could not be created.
 static bool make_folders(char *path)
 {
     int reason = 0;
@@ -165,8 +165,9 @@ static bool is_still(const char *path, int fd)
 
 enum { MAX_LOCKED = 16 };
 
-// Opens and locks a file. If its holder removed it in the meantime the lock is of a file that nobody else finds, and
-// the next one is tried; MAX_LOCKED ends this where a file system gives a file no lasting identity.
+// Opens and locks a file. If its holder removed it in the meantime the lock is of a file that
+// nobody else finds, and the next one is tried; MAX_LOCKED ends this where a file system gives a
+// file no lasting identity.
 static int lock_path(const char *path)
 {
     for (int n_locked = 1;; n_locked++) {

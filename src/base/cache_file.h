@@ -1,5 +1,5 @@
-// The cache folder on disk and its files, which are written whole or not at all. Everything in it can be computed again:
-// a failure costs time, never a result.
+// The cache folder on disk and its files, which are written whole or not at all. Everything in it
+// can be computed again: a failure costs time, never a result.
 #ifndef GI_BASE_CACHE_FILE_H
 #define GI_BASE_CACHE_FILE_H
 
@@ -7,29 +7,33 @@
 #include <stddef.h>
 
 // Returns the path of a part of the cache, owned by the caller: dir/part; for a NULL dir
-// $XDG_CACHE_HOME/glinfer/part or ~/.cache/glinfer/part. NULL for "", where there is no home, and without
-// memory. Creates nothing.
+// $XDG_CACHE_HOME/glinfer/part or ~/.cache/glinfer/part. NULL for "", where there is no home, and
+// without memory. Creates nothing.
 char *gi_cache_folder(const char *dir, const char *part);
 
 struct gi_cache_piece {
     const void *data;
     size_t size;
 };
-// Writes the pieces one after the other to a new file and renames it to folder/name, so that a reader
-// sees the old file, the new one, or none. Creates the folder and those above it. False with errno.
+// Writes the pieces one after the other to a new file and renames it to folder/name, so that a
+// reader sees the old file, the new one, or none. Creates the folder and those above it. False with
+// errno.
 bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_piece *pieces,
                     size_t n_pieces);
 // Creates the folder and those above it. False with errno, also if no files may be written there.
 bool gi_cache_check(const char *folder);
-// Returns the whole of folder/name, or of the path name for a NULL folder, owned by the caller, and its size, a
-// 0 behind it not counted; NULL with errno where it cannot be read or is larger than max_size (EFBIG).
+// Returns the whole of folder/name, or of the path name for a NULL folder, owned by the caller, and
+// its size, a 0 behind it not counted; NULL with errno where it cannot be read or is larger than
+// max_size (EFBIG).
 char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size);
-// Takes the lock folder/name, a file that its holder may remove. Returns a descriptor: closing it, or the end of the
-// process, releases the lock. -1 with errno: EWOULDBLOCK if another process holds it.
+// Takes the lock folder/name, a file that its holder may remove. Returns a descriptor: closing it,
+// or the end of the process, releases the lock. -1 with errno: EWOULDBLOCK if another process holds
+// it.
 int gi_cache_lock(const char *folder, const char *name);
 // Removes folder/name; true too where there is none. False with errno.
 bool gi_cache_remove(const char *folder, const char *name);
-// Removes all files of a folder but locks that are held: files whose names begin with a dot. False with errno.
+// Removes all files of a folder but locks that are held: files whose names begin with a dot. False
+// with errno.
 bool gi_cache_clear(const char *folder);
 
 #endif

@@ -1,5 +1,5 @@
-// Errors of files, drivers and settings: a status and one sentence, filled once where the failure is
-// found and passed on untouched. The type is the public one. Mistakes of our own are asserts.
+// Errors of files, drivers and settings: a status and one sentence, filled once where the failure
+// is found and passed on untouched. The type is the public one. Mistakes of our own are asserts.
 #ifndef GI_BASE_ERROR_H
 #define GI_BASE_ERROR_H
 
@@ -15,8 +15,8 @@ const char *gi_status_text(enum glinfer_status status);
 bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Fills *err with NO_MEMORY, the number of bytes and their purpose. Inline, so that analyzers see that
-// it is never true.
+// Fills *err with NO_MEMORY, the number of bytes and their purpose. Inline, so that analyzers see
+// that it is never true.
 static inline bool gi_error_no_memory(struct glinfer_error *err, size_t size, const char *what)
 {
     gi_error_set(err, GLINFER_STATUS_NO_MEMORY, "out of memory: no %zu bytes for %s", size, what);

@@ -107,8 +107,9 @@ static bool is_any(const char *word, const char *a, const char *b, const char *c
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
-// Ends the process without its exit handlers: everything is closed and written. Where programs were compiled NVIDIA's
-// driver (580) takes another quarter of a second to put its compiler away. Sanitizers look for leaks in a handler.
+// Ends the process without its exit handlers: everything is closed and written. Where programs were
+// compiled NVIDIA's driver (580) takes another quarter of a second to put its compiler away.
+// Sanitizers look for leaks in a handler.
 static int leave(int status)
 {
 #ifdef HAS_SANITIZERS

@@ -68,7 +68,7 @@ static bool run_test(struct bench *bench, const struct test *test, struct glinfe
                     test->n_gen > 0 ? test->n_gen + 1 : 0, stats);
 }
 
-// Compiles before the first run what would be compiled behind answers, so that all of them are submitted alike.
+// Compiles before the first run what answers would compile, so that all are submitted alike.
 static bool prepare(struct bench *bench, const struct test *test)
 {
     const uint32_t n_prompt = test->n_depth > 0 ? 0 : test->n_prompt > 0 ? test->n_prompt : 1;
@@ -101,7 +101,7 @@ static void add_run(struct bench *bench, const struct test *test, const struct g
     result->peak_memory = stats->peak_memory;
 }
 
-// Prints a line for each run if asked for, else shows on a terminal what goes on until the row is there.
+// Prints a line for each run if asked for, else shows on a terminal what goes on.
 static void note_progress(struct bench *bench, const struct test *test, int64_t run)
 {
     char label[64], what[80];
@@ -322,8 +322,8 @@ static double memory_rate(const struct cli_device_flags *flags)
     return is_measured ? largest : 0;
 }
 
-// Measures in a process of its own, before there is a device in this one: the memory that measuring takes is not the
-// model's, and would show in the peak.
+// Measures in a process of its own, before there is a device in this one: the memory that measuring
+// takes is not the model's, and would show in the peak.
 static double memory_rate_alone(const struct cli_device_flags *flags)
 {
     int ends[2];

@@ -74,7 +74,7 @@ static double number_of(const cJSON *row, const char *name)
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-// True if a number of the row is near a value; one that is missing counts as 0, as the temperature of older files.
+// True if a number of the row, 0 if it is missing, is near a value.
 static bool is_near(const cJSON *row, const char *name, double value)
 {
     return fabs(number_of(row, name) - value) < 1e-3;

@@ -11,8 +11,8 @@ struct cli_baseline;
 // Reads the file; NULL with the reason printed.
 struct cli_baseline *cli_baseline_load(const char *path);
 void cli_baseline_destroy(struct cli_baseline *baseline);
-// Prints one sentence: faster, slower or the same as the row of the same model and test, by how much,
-// and what chance explains.
+// Prints one sentence: faster, slower or the same as the row of the same model and test, by how
+// much, and what chance explains.
 void cli_baseline_print(FILE *file, const struct cli_baseline *baseline,
                         const struct cli_bench_result *result);
 

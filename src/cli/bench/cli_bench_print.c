@@ -10,8 +10,8 @@ const char *const cli_bench_formats[] = {"none", "csv", "json", "jsonl", "md", "
 
 //-- fields of csv, json, jsonl, sql ---------------------------------------------------------------
 
-// llama-bench's fields. What glinfer does not let one set has the value that describes what happens; the rest is
-// replaced by fill_llama.
+// llama-bench's fields. What glinfer does not let one set has the value that describes what
+// happens; the rest is replaced by fill_llama.
 static const char llama_fields[] =
     "{'build_commit':'','build_number':0,'cpu_info':'','gpu_info':'','backends':'GLES',"
     "'model_filename':'','model_type':'','model_size':0,'model_n_params':0,'n_batch':2048,"

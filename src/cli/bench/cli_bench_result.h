@@ -23,8 +23,8 @@ struct cli_bench_result {
     uint64_t peak_memory;
 };
 
-// Mean and standard deviation of the runs, nanoseconds and tokens a second; of tests that only decode also GB/s of
-// weights and their share of memory_rate, 0 for others.
+// Mean and standard deviation of the runs, nanoseconds and tokens a second; of tests that only
+// decode also GB/s of weights and their share of memory_rate, 0 for others.
 struct cli_bench_figures {
     double avg_ns, stddev_ns, avg_ts, stddev_ts;
     double weight_rate, memory_share;
@@ -33,7 +33,7 @@ struct cli_bench_figures cli_bench_figures(const struct cli_bench_result *result
 // Returns the tokens a second of run i.
 double cli_bench_rate(const struct cli_bench_result *result, size_t i);
 
-// Writes "pp512", "tg128", "pp512+tg128", with " t0.8" where tokens are sampled, " @ d4096" at a depth.
+// Writes "pp512", "tg128", "pp512+tg128", with " t0.8" if tokens are sampled, " @ d4096" at a depth.
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size);
 
 #endif

@@ -12,8 +12,8 @@ static double student_95(double freedom)
     return 1.960 + 2.45 / freedom; // within 0.03 of the table
 }
 
-// Welch's test: B. L. Welch, "The generalization of Student's problem when several different population variances
-// are involved", Biometrika 34, 1947.
+// Welch's test: B. L. Welch, "The generalization of Student's problem when several different
+// population variances are involved", Biometrika 34, 1947.
 enum cli_verdict cli_noise_judge(const struct cli_sample *before, const struct cli_sample *now,
                                  double *noise)
 {

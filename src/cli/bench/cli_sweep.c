@@ -28,7 +28,7 @@ static void find_series(struct sweep *sweep)
     }
 }
 
-// Fits the axes: rates begin at zero, so that heights compare; lengths mostly double from point to point.
+// Fits the axes: rates begin at zero, so that heights compare; lengths mostly double.
 static void fit_axes(struct sweep *sweep)
 {
     struct cli_axis *x = &sweep->chart.x, *y = &sweep->chart.y;

@@ -266,7 +266,7 @@ static bool is_special(const struct glinfer_tokenizer *tokenizer, const char *te
            n_text > 1;
 }
 
-// Returns the template for a file without one whose vocabulary has the tokens of turns; NULL if it has none.
+// Returns the template whose tokens of turns the vocabulary has; NULL if it has none.
 static const char *guess_template(const char *model)
 {
     struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(model, NULL);

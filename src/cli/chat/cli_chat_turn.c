@@ -42,7 +42,7 @@ static size_t forget_more(const struct cli_turns *turns, size_t n)
     return 0;
 }
 
-// Encodes as much of the conversation as leaves room for an answer, the oldest messages left out first.
+// Encodes the conversation, without the oldest messages if they leave no room for an answer.
 static bool fit(struct cli_turns *turns)
 {
     const size_t n_ctx = turns->session->info.n_ctx;

@@ -1,5 +1,5 @@
-// The model's side of a chat: fits the conversation into the context, reuses what the session holds already and answers
-// the last message.
+// The model's side of a chat: fits the conversation into the context, reuses what the session holds
+// already and answers the last message.
 #ifndef CLI_CHAT_TURN_H
 #define CLI_CHAT_TURN_H
 

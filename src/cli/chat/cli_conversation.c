@@ -115,8 +115,8 @@ static bool replace_file(const char *path, const char *text)
     return is_replaced;
 }
 
-// Replaces the file that a link leads to, and the link stays. Writes to a terminal, a pipe or the missing end of a link
-// in place.
+// Replaces the file that a link leads to, and the link stays. Writes to a terminal, a pipe or the
+// missing end of a link in place.
 static bool save_text(const char *path, const char *text)
 {
     struct stat status;

@@ -1,5 +1,5 @@
-// The messages of a chat, all of them even if the context of the model has no room for them, and as a
-// JSON file: {"messages": [{"role": ..., "content": ...}, ...]}.
+// The messages of a chat, all of them even if the context of the model has no room for them, and as
+// a JSON file: {"messages": [{"role": ..., "content": ...}, ...]}.
 #ifndef CLI_CONVERSATION_H
 #define CLI_CONVERSATION_H
 

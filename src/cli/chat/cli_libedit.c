@@ -52,8 +52,9 @@ static void choose_path(struct libedit *editor)
 
 //-- a terminal that keeps quiet -------------------------------------------------------------------
 
-// Between lines the terminal does not echo, as what is typed would be shown in the middle of an answer; the next line
-// begins with it. libedit restores the terminal when it is closed; signals that end or stop the program have to.
+// Between lines the terminal does not echo, as what is typed would be shown in the middle of an
+// answer; the next line begins with it. libedit restores the terminal when it is closed; signals
+// that end or stop the program have to.
 static struct termios terminal; // its state before
 static const int numbers[] = {SIGHUP, SIGQUIT, SIGTERM, SIGTSTP};
 

@@ -117,7 +117,8 @@ enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text)
 {
     text->size = 0;
     cli_bytes_append(text, "", 0);
-    // Lines that were typed before there was a prompt are messages of their own. A terminal hands over whole lines then.
+    // Lines that were typed before there was a prompt are messages of their own. A terminal hands
+    // over whole lines then.
     const bool is_early = has_more(lines, 0);
     enum cli_line result = read_line(lines, true, text);
     while (result == CLI_LINE_TEXT && lines->is_terminal && !is_early &&

@@ -1,5 +1,6 @@
-// Lines of standard input. Where that and standard error are a terminal an editor reads them, if there is one. Lines
-// that arrive there together, as a pasted text does, are one message, unless they were typed before the prompt.
+// Lines of standard input. Where that and standard error are a terminal an editor reads them, if
+// there is one. Lines that arrive there together, as a pasted text does, are one message, unless
+// they were typed before the prompt.
 #ifndef CLI_LINES_H
 #define CLI_LINES_H
 
@@ -17,7 +18,8 @@ struct cli_editor {
     // Returns NULL where editing is not possible. prompt must outlive the editor.
     void *(*open)(const char *prompt);
     void (*close)(void *editor);
-    // Appends a line without its end to *text. is_first: with the prompt in front, else the mark of a line that goes on.
+    // Appends a line without its end to *text. is_first: with the prompt in front, else the mark of
+    // a line that goes on.
     enum cli_line (*read)(void *editor, bool is_first, struct cli_bytes *text);
     void (*remember)(void *editor, const char *text);
 };

@@ -291,8 +291,8 @@ static bool refuse_word(const struct parsing *p, const char *word)
     return false;
 }
 
-// True if the next word is a flag: llama.cpp's flags gain and lose values over time, so that one without effect does not
-// take it.
+// True if the next word is a flag: llama.cpp's flags gain and lose values over time, so that one
+// without effect does not take it.
 static bool lacks_value(const struct parsing *p, const struct cli_flag *flag)
 {
     const char *next = p->next < p->argc ? p->argv[p->next] : NULL;

@@ -40,7 +40,7 @@ struct cli_flag {
     bool (*parse)(const char *text, void *field, char *why, size_t size);
 };
 
-// Rows of a table; a field is one of struct CLI_SETTINGS, which a file defines as the tag of its settings.
+// Rows of a table; a field is one of struct CLI_SETTINGS, a tag that the file defines.
 #define CLI_HEADING(heading)                                                                       \
     {                                                                                              \
         .kind = CLI_KIND_SECTION, .names = (heading)                                               \
@@ -118,8 +118,8 @@ void cli_print_help(FILE *file, const struct cli_command *command);
 // Prints the long names of all flags that have an effect, in lines of at most 100 characters.
 void cli_print_flags(FILE *file, const struct cli_command *command);
 
-// Returns the nearest of count words to a misspelt one, or the only one that it is the beginning of; NULL if there is
-// none.
+// Returns the nearest of count words to a misspelt one, or the only one that it is the beginning
+// of; NULL if there is none.
 const char *cli_nearest(const char *word, const char *const *words, size_t count);
 
 #endif

@@ -31,7 +31,8 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
 // Opens the device and says in one line if it is no GPU. NULL with the reason printed.
 struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
                                        struct glinfer_device_info *info);
-// Notes the exit status of devices of which none can be used: wrong usage if the name is that of none. Returns false.
+// Notes the exit status of devices of which none can be used: wrong usage if the name is that of
+// none. Returns false.
 bool cli_device_refuse(const struct cli_device_flags *flags);
 // Lists devices as --list-devices does; false if none can be used.
 bool cli_device_list(const struct cli_device_flags *flags);

@@ -2,8 +2,8 @@
 #ifndef CLI_ENVIRONMENT_H
 #define CLI_ENVIRONMENT_H
 
-// The lines of the help. The variables that it names are all that are known: a test compares them with the man page and
-// with those that the code reads.
+// The lines of the help. The variables that it names are all that are known: a test compares them
+// with the man page and with those that the code reads.
 extern const char cli_environment[];
 
 // Warns on stderr of every variable GLINFER_... that is none of these, such as a misspelt one.

@@ -1,5 +1,5 @@
-// Input and output that the commands share: messages and the exit status, whole files, standard output that may be
-// closed, interrupts, the progress bar.
+// Input and output that the commands share: messages and the exit status, whole files, standard
+// output that may be closed, interrupts, the progress bar.
 #ifndef CLI_IO_H
 #define CLI_IO_H
 
@@ -40,8 +40,8 @@ bool cli_close_output(void);
 // Likewise for a help text, of which a reader may have seen enough.
 bool cli_close_help(void);
 
-// Creates a file to print to; NULL with the reason printed. cli_check_written: false, with the reason printed, if
-// something written did not arrive.
+// Creates a file to print to; NULL with the reason printed. cli_check_written: false, with the
+// reason printed, if something written did not arrive.
 FILE *cli_create(const char *path);
 bool cli_check_written(FILE *file, const char *path);
 
@@ -68,8 +68,8 @@ void cli_bar_init(struct cli_bar *bar);
 void cli_bar_clear(struct cli_bar *bar);
 // Clears the line and returns whether what was waited for is done; prints *err if it is not.
 bool cli_bar_end(struct cli_bar *bar, bool is_done, const struct glinfer_error *err);
-// Says what goes on, "reading the prompt", until cli_bar_clear, in the place of progress where that is unknown.
-// may_compile: the driver may take long over it the first time, which is said too.
+// Says what goes on, "reading the prompt", until cli_bar_clear, in the place of progress where that
+// is unknown. may_compile: the driver may take long over it the first time, which is said too.
 void cli_bar_wait(struct cli_bar *bar, const char *what, bool may_compile);
 // A glinfer_progress_fn; cancels once interrupted.
 bool cli_progress(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total);
@@ -82,7 +82,7 @@ double cli_now(void);
 
 // Formats a size for people: "93.8 MiB".
 const char *cli_format_size(char text[24], uint64_t bytes);
-// Formats the matrix of a kernel: "960 x 576", with an extent "960 x 576 x 512"; zeros are left out.
+// Formats the matrix of a kernel: "960 x 576 x 512", zeros left out.
 const char *cli_format_matrix(char text[40], uint32_t n_rows, uint32_t n_cols, uint32_t extent);
 
 #endif

@@ -41,10 +41,11 @@ cJSON *cli_json_text(const char *text, size_t size)
         const unsigned char c = (unsigned char)text[i];
         if (c == '\n') {
             cli_bytes_append(&quoted, "\\n", 2);
-        } else if (c < 0x20 || c == 0x7F || c == '"' || c == '\\') {
+        } else if (c < 0x20 || c == 0x7F) {
             snprintf(escape, sizeof(escape), "\\u%04x", c);
             cli_bytes_append(&quoted, escape, 6);
         } else {
+            cli_bytes_append(&quoted, "\\", c == '"' || c == '\\');
             cli_bytes_append(&quoted, &text[i], 1);
         }
     }

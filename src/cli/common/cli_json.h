@@ -24,8 +24,8 @@ struct cli_json_field {
     size_t offset;
 };
 
-// Adds fields of *record to an object: CLI_JSON_ADD(object, stats, CLI_JSON(glinfer_stats, n_past), ...). A field is one
-// of struct `type`, by its own name or another.
+// Adds fields of *record to an object: CLI_JSON_ADD(object, stats, CLI_JSON(glinfer_stats, n_past),
+// ...). A field is one of struct `type`, by its own name or another.
 #define CLI_JSON_ADD(object, record, ...)                                                          \
     cli_json_add(object, record, (const struct cli_json_field[]){__VA_ARGS__},                     \
                  sizeof((const struct cli_json_field[]){__VA_ARGS__}) /                            \

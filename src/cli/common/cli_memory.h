@@ -1,5 +1,5 @@
-// Memory of the command, which is there: without it the command says so and ends with status 1. Texts and lists that
-// grow.
+// Memory of the command, which is there: without it the command says so and ends with status 1.
+// Texts and lists that grow.
 #ifndef CLI_MEMORY_H
 #define CLI_MEMORY_H
 
@@ -8,10 +8,10 @@
 
 // Returns zeroed memory for count items of a size, owned by the caller.
 void *cli_alloc(size_t count, size_t size);
-// Returns items, moved if they had to be, with room for count of a size; *capacity is the room, in items.
+// Returns items, which may have moved, with room for count of a size; sets *capacity, in items.
 void *cli_reserve(void *items, size_t *capacity, size_t count, size_t size);
 
-// Returns the address of a new last item of a list, a struct with items (owned), count and capacity.
+// Returns the address of a new last item of a list: a struct of items (owned), count, capacity.
 #define CLI_APPEND(list)                                                                           \
     ((list)->items =                                                                               \
          cli_reserve((list)->items, &(list)->capacity, (list)->count + 1, sizeof(*(list)->items)), \

@@ -83,8 +83,9 @@ bool cli_session_load(struct cli_session *session)
     return cli_bar_end(&session->bar, session->model, &err);
 }
 
-// Returns the context to ask for where n_ctx tokens are needed and more is as good. Programs of persistent dispatches
-// hold the size of the context: where there may be such, it is 0, that of most sessions, if that is enough.
+// Returns the context to ask for where n_ctx tokens are needed and more is as good. Programs of
+// persistent dispatches hold the size of the context: where there may be such, it is 0, that of
+// most sessions, if that is enough.
 static uint32_t choose_context(const struct cli_session *session, uint32_t n_ctx)
 {
     const uint32_t usual = session->info.n_ctx_train < 4096 ? session->info.n_ctx_train : 4096;

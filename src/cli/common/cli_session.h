@@ -1,5 +1,6 @@
-// A device with a model and a session on it, and the flags for them. Functions print what failed and return false;
-// commands call them in this order, their own checks in between, so that what costs little fails first.
+// A device with a model and a session on it, and the flags for them. Functions print what failed
+// and return false; commands call them in this order, their own checks in between, so that what
+// costs little fails first.
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -92,8 +93,8 @@ bool cli_generate(struct cli_session *session, struct glinfer_generate_params *p
 double cli_per_second(uint32_t n, double ms);
 // Returns how many tokens of an answer its time is of: the first comes with the prompt.
 uint32_t cli_timed_tokens(const struct glinfer_stats *stats);
-// Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single token of an
-// answer comes with the prompt and has no time of its own.
+// Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single
+// token of an answer comes with the prompt and has no time of its own.
 void cli_print_speeds(const struct glinfer_stats *stats);
 
 #endif

@@ -1,5 +1,5 @@
-// Charts as SVG: a frame with two axes, and marks placed by value. Text is escaped; the file needs no
-// font and no script, so any browser or converter shows it.
+// Charts as SVG: a frame with two axes, and marks placed by value. Text is escaped; the file needs
+// no font and no script, so any browser or converter shows it.
 #ifndef CLI_SVG_H
 #define CLI_SVG_H
 
@@ -29,8 +29,8 @@ enum {
     CLI_CHART_BOTTOM = 566,
 };
 
-// Widens [low, high] to ends such as 0.1, 0.2, 0.5, 1; an axis from values that are all the same still
-// has a length.
+// Widens [low, high] to ends such as 0.1, 0.2, 0.5, 1; an axis from values that are all the same
+// still has a length.
 void cli_axis_fit(struct cli_axis *axis);
 
 // Prints background, titles, grid and axes.

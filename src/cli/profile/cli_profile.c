@@ -230,7 +230,7 @@ static bool print_json(const struct cli_profile_data *data)
 
 //-- the command -----------------------------------------------------------------------------------
 
-// Creates the files before anything is measured, so that a wrong path does not cost the measurement.
+// Creates the files before the measurement, which a wrong path would waste.
 static bool create_files(struct profile *profile)
 {
     const struct settings *settings = profile->settings;

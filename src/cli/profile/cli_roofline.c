@@ -116,8 +116,8 @@ static int compare_marks(const void *a, const void *b)
     return (x->y > y->y) - (x->y < y->y);
 }
 
-// Spreads the labels over the margin in the order of the marks, each as near to its mark as the others
-// let it.
+// Spreads the labels over the margin in the order of the marks, each as near to its mark as the
+// others let it.
 static void place_labels(struct picture *picture)
 {
     const double top = CLI_CHART_TOP + 12, bottom = CLI_CHART_BOTTOM;

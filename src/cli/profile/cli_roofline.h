@@ -1,6 +1,6 @@
-// The roofline of S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for
-// multicore architectures", CACM 52 (4), 2009, as SVG: rates of arithmetic over operations a byte. A kernel's mark has an
-// area like its share of the time.
+// The roofline of S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual
+// performance model for multicore architectures", CACM 52 (4), 2009, as SVG: rates of arithmetic
+// over operations a byte. A kernel's mark has an area like its share of the time.
 #ifndef CLI_ROOFLINE_H
 #define CLI_ROOFLINE_H
 

@@ -4,7 +4,8 @@
 
 #include "cli/common/cli_memory.h"
 
-// Replaces \n, \t, \r, \\, \", \' and \xHH by the characters that they stand for; other backslashes stay.
+// Replaces \n, \t, \r, \\, \", \' and \xHH by the characters that they stand for; other backslashes
+// stay.
 void cli_resolve_escapes(struct cli_bytes *bytes);
 
 #endif

@@ -39,7 +39,8 @@ struct tuning {
     size_t n;
 };
 
-// True if a width of the model has been measured: it has few, and uses what a model of the same widths uses.
+// True if a width of the model has been measured: it has few, and uses what a model of the same
+// widths uses.
 static bool is_of_model(const struct glinfer_tuned *tuned, const struct glinfer_model_info *model)
 {
     return tuned->n_cols == model->n_embd || tuned->n_cols == model->n_ff ||

@@ -56,7 +56,8 @@ struct perplexity {
 
 //-- the text --------------------------------------------------------------------------------------
 
-// Finds the token that the model adds in front of a text: the first one of any text that is not there without it.
+// Finds the token that the model adds in front of a text: the first one of any text that is not
+// there without it.
 static bool find_bos(struct perplexity *self, const struct glinfer_tokenizer *tokenizer)
 {
     const struct cli_bytes text = {.data = "a", .size = 1};

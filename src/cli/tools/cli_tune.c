@@ -178,7 +178,8 @@ static bool measure(struct tune *tune)
     return cli_bar_end(&tune->session.bar, is_done, &err);
 }
 
-// Starts a new session, which has the new shapes, and prepares it for greedy and for sampled tokens.
+// Starts a new session, which has the new shapes, and prepares it for greedy and for sampled
+// tokens.
 static bool prepare(struct tune *tune)
 {
     struct glinfer_error err;

@@ -1,0 +1,92 @@
+// JSON of structs and texts, and escapes of the command line.
+#include "cli/common/cli_json.h"
+#include "cli/run/cli_escapes.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct record {
+    bool is_small;
+    uint32_t count;
+    uint64_t size;
+    double rate;
+    const char *name;
+    char text[8];
+};
+
+static void assert_printed(cJSON *value, const char *expected)
+{
+    char *text = cJSON_PrintUnformatted(value);
+    assert_string_equal(text, expected);
+    cJSON_free(text);
+    cJSON_Delete(value);
+}
+
+static void json_has_fields_of_every_kind(void **state)
+{
+    const struct record record = {true, 7, UINT64_C(9007199254740993), 0.5, "a\"b", "c"};
+    cJSON *object = cJSON_CreateObject();
+    (void)state;
+    CLI_JSON_ADD(object, &record, CLI_JSON(record, is_small), CLI_JSON(record, count),
+                 CLI_JSON_AS("bytes", record, size), CLI_JSON(record, rate), CLI_JSON(record, name),
+                 CLI_JSON(record, text));
+    assert_printed(object, "{\"is_small\":true,\"count\":7,\"bytes\":9007199254740993,"
+                           "\"rate\":0.5,\"name\":\"a\\\"b\",\"text\":\"c\"}");
+}
+
+static void json_text_may_hold_any_byte(void **state)
+{
+    (void)state;
+    assert_printed(cli_json_text("a\0b\n\"\\\x7F", 7), "\"a\\u0000b\\n\\\"\\\\\\u007f\"");
+    assert_printed(cli_json_text(NULL, 0), "\"\"");
+}
+
+static void json_has_no_infinite_numbers(void **state)
+{
+    cJSON *object = cJSON_CreateObject();
+    (void)state;
+    cli_json_add_float(object, "x", -0.25F);
+    cli_json_add_float(object, "y", -INFINITY);
+    assert_printed(object, "{\"x\":-0.25,\"y\":null}");
+}
+
+static void escapes_are_read_and_others_stay(void **state)
+{
+    static const char text[] = "a\\n\\x41\\\\\\q\\x4\\";
+    struct cli_bytes bytes = {0};
+    (void)state;
+    cli_bytes_append(&bytes, text, strlen(text));
+    cli_resolve_escapes(&bytes);
+    assert_string_equal(bytes.data, "a\nA\\\\q\\x4\\");
+    assert_int_equal(bytes.size, strlen(bytes.data));
+    cli_bytes_finish(&bytes);
+}
+
+static void lists_grow(void **state)
+{
+    struct cli_ids ids = {0};
+    (void)state;
+    for (int32_t i = 0; i < 1000; i++) {
+        cli_ids_append(&ids, &i, 1);
+    }
+    *CLI_APPEND(&ids) = 1000;
+    assert_int_equal(ids.count, 1001);
+    for (int32_t i = 0; i <= 1000; i++) {
+        assert_int_equal(ids.items[i], i);
+    }
+    free(ids.items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_has_fields_of_every_kind),
+        cmocka_unit_test(json_text_may_hold_any_byte),
+        cmocka_unit_test(json_has_no_infinite_numbers),
+        cmocka_unit_test(escapes_are_read_and_others_stay),
+        cmocka_unit_test(lists_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
