@@ -6,10 +6,21 @@
 
 #define SUBGROUP 32 // invocations; what the program is written for
 
-// Ranges of keys: as many as there are groups for, and no more than a subgroup merges.
+// Returns the size of a list's groups: its own, or where each dispatch has groups as suit it, those of a large device.
+static uint32_t find_wg_size(const struct gi_recorder *recorder)
+{
+    enum { SIZE = 256 };
+    const bool is_large = gi_gpu_class(recorder->gpu)->is_large;
+    const bool is_possible = is_large && gi_gpu_limits(recorder->gpu)->max_invocations >= SIZE;
+    return gi_recorder_wg_size(recorder, is_possible ? SIZE : 0);
+}
+
+// Returns as many ranges of keys as there are groups for, and no more than a subgroup merges.
 static uint32_t choose_ranges(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    const uint32_t n = recorder->n_wg / layer->n_head;
+    const uint32_t n_wg =
+        recorder->wg_size > 0 ? recorder->n_wg : gi_gpu_class(recorder->gpu)->attention_groups;
+    const uint32_t n = n_wg / layer->n_head;
     return n > GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n < 1 ? 1 : n;
 }
 
@@ -19,13 +30,19 @@ static uint32_t shared_size(const struct gi_kv_layer *layer, uint32_t wg_size)
     return wg_size / SUBGROUP * (layer->head_dim * 4 + 8) + 16;
 }
 
-bool gi_attention_persistent_suits(const struct gi_recorder *recorder,
-                                   const struct gi_kv_layer *layer)
+// True if the kernel can do it, in whatever list.
+static bool is_possible(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    const uint32_t dim = layer->head_dim, size = recorder->wg_size;
+    const uint32_t dim = layer->head_dim, size = find_wg_size(recorder);
     return size > 0 && size % SUBGROUP == 0 && size >= dim / 4 && (dim & (dim - 1)) == 0 &&
            gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_PERSISTENT) &&
            shared_size(layer, size) <= gi_gpu_limits(recorder->gpu)->max_shared_size;
+}
+
+bool gi_attention_persistent_suits(const struct gi_recorder *recorder,
+                                   const struct gi_kv_layer *layer)
+{
+    return recorder->wg_size > 0 && is_possible(recorder, layer);
 }
 
 #define CONTEXT_PARAMS                                                                             \
@@ -42,7 +59,7 @@ static struct gi_program_key make_key(const struct gi_recorder *recorder, enum g
         .id = id,
         .quant = GI_QUANT_NONE,
         .n_defines = 8,
-        .defines = {{"WG_SIZE", (int32_t)recorder->wg_size},
+        .defines = {{"WG_SIZE", (int32_t)find_wg_size(recorder)},
                     {"HEAD_DIM", (int32_t)layer->head_dim},
                     {"RANGES", (int32_t)n_range},
                     {"WINDOW", rule->window > 0},
@@ -60,7 +77,7 @@ static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer
     dispatch->grid.size[0] = choose_ranges(recorder, layer);
     dispatch->grid.size[1] = layer->n_head;
     dispatch->grid.size[2] = 1;
-    dispatch->wg_size = recorder->wg_size;
+    dispatch->wg_size = find_wg_size(recorder);
     dispatch->publishes = GI_PUBLISH_ALL;
     dispatch->n_split = choose_ranges(recorder, layer);
     gi_attention_count_key(layer, rule->window, dispatch);
@@ -105,8 +122,9 @@ static bool is_by_head(const struct gi_head_norm *norm, uint32_t head_dim)
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
                             const struct gi_attention_input *input)
 {
-    return gi_attention_persistent_suits(recorder, layer) &&
-           recorder->wg_size * layer->head_dim <= MAX_TOGETHER &&
+    // Without head norms the rotation is the projection's to do, in lists whose groups are as suit them.
+    return (recorder->wg_size > 0 || input->norm.q_width > 0) && is_possible(recorder, layer) &&
+           find_wg_size(recorder) * layer->head_dim <= MAX_TOGETHER &&
            is_by_head(&input->norm, layer->head_dim) && layer->type_k != GI_CACHE_Q8_0 &&
            layer->type_v != GI_CACHE_Q8_0 && input->rope.n_rot % 8 == 0 &&
            input->rope.table % 4 == 0;

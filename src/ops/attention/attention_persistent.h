@@ -25,8 +25,9 @@ struct gi_attention_input {
     struct gi_head_norm norm; // of each head; q_width 0: none
 };
 
-// True if gi_op_attention_qkv can do it all, and is the faster way: gi_attention_persistent_suits, a cache of f16 or f32,
-// heads normed one by one, rotations of whole vec8s, and no large heads in large groups.
+// True if gi_op_attention_qkv can do it all, and is the faster way: on devices with subgroups of a known size, a cache of
+// f16 or f32, heads normed one by one, rotations of whole vec8s, and no large heads in large groups; outside persistent
+// steps on large devices, where it takes the place of gi_op_norm_rope_kv too.
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
                             const struct gi_attention_input *input);
 
