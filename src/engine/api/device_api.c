@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "engine/api/device.h"
 #include "gpu/device/half_probe.h"
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 // have shared memory that is worth having.
 #include "base/clock.h"
 #include "engine/measure/tune_private.h"
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 
 enum { MOST_TOKENS = 64 }; // a tile of the split form
 

@@ -4,7 +4,7 @@
 #include "engine/run/generate.h"
 #include "engine/run/score.h"
 #include "engine/run/upgrades.h"
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "engine/run/tables.h"
 
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 #include "ops/sample/sample.h"
 
 //-- ranges ------------------------------------------------------------------------------------

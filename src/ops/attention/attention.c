@@ -2,7 +2,7 @@
 
 #include "base/round.h"
 #include "ops/attention/attention_persistent.h"
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 #include "ops/gemm/half_rows.h"
 #include "ops/gemv/gemv.h"
 #include "ops/record/params.h"

@@ -1,13 +1,13 @@
 #include "base/round.h"
 #include "gpu/device/settings.h"
 #include "ops/gemm/batch.h"
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 #include "ops/gemv/gemv_batch.h"
 #include "ops/record/params.h"
 
 #include <assert.h>
 
-// How a device's class spreads the product over groups.
+// The spread of the product over groups.
 struct gemm_shape {
     enum gi_program_id program;
     uint32_t n_rows, n_tokens; // of a group
@@ -68,8 +68,8 @@ bool gi_gemm_takes_half(const struct gi_gpu *gpu)
     return !*asked || gi_gemm_tile_parse(asked, true, &tile);
 }
 
-// As they measured on an H200: whole groups where they make two waves, three slices where those fill half a
-// wave, small tiles below.
+// Returns the best tile: whole groups where they make two waves, three slices where those fill half a
+// wave, small tiles below. Measured on an H200.
 static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
     const uint32_t n_group = gi_divide_up(n_tokens, 64) * gi_divide_up(n_rows, 64);

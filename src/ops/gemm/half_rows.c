@@ -1,7 +1,7 @@
 #include "ops/gemm/half_rows.h"
 
 #include "ops/gemm/batch.h"
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 #include "ops/record/params.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
 #include "base/round.h"
 #include "gpu/device/settings.h"
 #include "ops/gemm/batch.h"
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 
 #include <string.h>
 

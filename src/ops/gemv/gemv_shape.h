@@ -1,5 +1,5 @@
-// How the projections of a decode step are spread over invocations: a small table by class of device and
-// size, what was tuned on the device, GLINFER_GEMV. Internal to ops/.
+// Chooses how the projections of a decode step are spread over invocations: by GLINFER_GEMV, what was
+// tuned on the device, or the table of its class. Internal to ops/.
 #ifndef GI_OPS_GEMV_SHAPE_H
 #define GI_OPS_GEMV_SHAPE_H
 

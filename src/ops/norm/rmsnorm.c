@@ -1,5 +1,5 @@
 #include "ops/gemm/batch.h"
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 #include "ops/record/params.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-#include "ops/gemm/batch_class.h"
+#include "ops/gemm/batch_form.h"
 
 #include "gpu/device/settings.h"
 #include "gpu/program/program_table.h"
