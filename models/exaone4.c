@@ -1,5 +1,5 @@
 // EXAONE 4: no norm before the blocks, one after each, and one of each head of q and k. The 32B has
-// a window in three of four layers and turns only these.
+// a window in three of four layers and rotates only these.
 #include "models/decoder_weights.h"
 
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

@@ -1,7 +1,7 @@
 // Phi 3 and 4: the Llama family's blocks with q, k and v in one tensor, and gate and up in another.
-// Phi 4 mini turns a part of a head only; contexts that were stretched have longrope's factors. Phi
-// 3's sliding window is left out, as llama.cpp leaves it out: its files say neither how wide it is
-// nor in which layers.
+// Phi 4 mini rotates a part of a head only; contexts that were stretched have longrope's factors.
+// Phi 3's sliding window is left out, as llama.cpp leaves it out: its files say neither how wide it
+// is nor in which layers.
 #include "models/decoder_weights.h"
 
 static const struct gi_weight_spec weights[] = {

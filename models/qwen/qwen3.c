@@ -1,4 +1,4 @@
-// Qwen 3: pre-norm blocks in which each head of q and k has a norm before it is turned; rotary
+// Qwen 3: pre-norm blocks in which each head of q and k has a norm before its rotation; rotary
 // pairs lie half a head apart.
 #include "models/decoder_weights.h"
 

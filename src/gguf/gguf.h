@@ -50,7 +50,7 @@ struct gi_gguf_tensor {
 // expected), UNSUPPORTED (version, big-endian, a tensor type that is not in ggml_type.h),
 // NO_MEMORY.
 struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err);
-// The same for bytes in memory, which are borrowed until close; name stands for the path in
+// Does the same for bytes in memory, which are borrowed until close; name stands for the path in
 // messages.
 struct gi_gguf *gi_gguf_open_memory(const void *data, size_t size, const char *name,
                                     struct glinfer_error *err);
@@ -83,7 +83,7 @@ bool gi_gguf_get_bool(const struct gi_gguf *gguf, const char *key, bool fallback
 bool gi_gguf_get_string(const struct gi_gguf *gguf, const char *key, struct gi_gguf_string *out,
                         struct glinfer_error *err);
 
-// A metadata array. Absent: count 0.
+// A metadata array; an absent one has count 0.
 struct gi_gguf_array {
     enum gi_gguf_kind kind; // of the elements; never ARRAY
     uint64_t count;

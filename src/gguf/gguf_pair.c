@@ -10,7 +10,7 @@
 
 #define MAX_KEY_SIZE 65535u // as the format says
 
-// In the order of enum gi_gguf_kind.
+// Kinds in the order of enum gi_gguf_kind.
 static const struct {
     const char *name;
     uint32_t size; // bytes; 0: varies

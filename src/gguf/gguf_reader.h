@@ -23,7 +23,7 @@ static inline uint64_t gi_gguf_reader_left(const struct gi_gguf_reader *r)
 const uint8_t *gi_gguf_reader_bytes(struct gi_gguf_reader *r, uint64_t n, const char *what);
 bool gi_gguf_reader_u32(struct gi_gguf_reader *r, uint32_t *out, const char *what);
 bool gi_gguf_reader_u64(struct gi_gguf_reader *r, uint64_t *out, const char *what);
-// A string of at most max_size bytes, which stay where they are.
+// Reads a string of at most max_size bytes, which stay in the file.
 bool gi_gguf_reader_string(struct gi_gguf_reader *r, uint64_t max_size, struct gi_gguf_string *out,
                            const char *what);
 

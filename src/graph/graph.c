@@ -56,7 +56,7 @@ static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer
     return true;
 }
 
-// The residual += scale * W x. In a decode step x is range, in a batch rows.
+// Records residual += scale * W x. In a decode step x is range, in a batch rows.
 static bool project_back(struct gi_graph *graph, const char *label, const struct gi_weight *weight,
                          struct gi_range range, bool has_sums, const struct gi_rows *rows,
                          struct glinfer_error *err)
@@ -69,7 +69,7 @@ static bool project_back(struct gi_graph *graph, const char *label, const struct
                                &graph->stream, err);
 }
 
-// The residual += norm(W x); next is the norm that follows.
+// Records residual += norm(W x); next is the norm that follows.
 static bool project_back_normed(struct gi_graph *graph, const char *label, uint32_t layer,
                                 const struct gi_weight *weight, struct gi_range range,
                                 bool has_sums, const struct gi_rows *rows, enum gi_norm norm,
@@ -108,8 +108,8 @@ static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before
            gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
 }
 
-// Leaves what lies between the projection and attention to the latter, if it can do that: a decode
-// step where groups stay. norm may be NULL.
+// Moves RoPE, norms of heads and the cache write into the entry of attention, if it can do them: in
+// a persistent step. norm may be NULL.
 static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
                                const struct gi_head_norm *norm)
 {
@@ -128,7 +128,7 @@ static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const str
     return graph->has_attention_input;
 }
 
-// One dispatch, or where the cache's type asks for whole blocks, two.
+// Records one dispatch, or two if the cache's type asks for whole blocks.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
@@ -332,7 +332,7 @@ bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
         return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
                                  hparams->embed_scale, &graph->x, err);
     }
-    // Without a norm in front of the first projection nothing reads this one; the output's serves.
+    // If no norm is in front of the first projection nothing reads this one; the output's serves.
     uint32_t gamma = norm_offset(graph, 0, GI_NORM_ATTN);
     if (gamma == UINT32_MAX) {
         gamma = norm_offset(graph, hparams->n_layer - 1, GI_NORM_NEXT);

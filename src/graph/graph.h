@@ -63,12 +63,13 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
 // The parts of a layer, in the order in which a family puts them together. "Norm" before a
 // projection is of the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
 
-// q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. Where groups stay it
-// may be gi_graph_attention that does all but the projection. n_rot is the hparams', or 0 in a
+// Records q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. In persistent
+// steps all but the projection may move into gi_graph_attention. n_rot is the hparams', or 0 in a
 // layer without rotation.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
                   struct glinfer_error *err);
-// The same with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two dispatches.
+// Records the same with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two
+// dispatches.
 bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                        const struct gi_rope *rope, struct glinfer_error *err);
 bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
@@ -90,7 +91,7 @@ bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 // them once a token.
 bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 
-// The usual ones together.
+// Record the usual ones together.
 // x += out(attention(rope(qkv(norm(x))))): pre-norm self-attention with grouped heads.
 bool gi_graph_attention_block(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += down(activation(gate(norm(x))) * up(norm(x))): the gated feed-forward network.

@@ -231,7 +231,7 @@ bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer)
            (layer + 1) % hparams->window_period != 0;
 }
 
-// Returns the pair that makes so many turns over the context before it was stretched.
+// Returns the rotary pair that makes so many turns over the context before it was stretched.
 static double pair_of_turns(const struct gi_rope_hparams *rope, uint32_t n_rot, double turns)
 {
     const double pi = 3.14159265358979323846;

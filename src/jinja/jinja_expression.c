@@ -325,7 +325,7 @@ static struct gi_jinja_node *parse_unary(struct gi_jinja_parser *parser)
 
 //-- operators, from those that bind most ----------------------------------------------------------
 
-// From the operators that bind most; `not` stands in front of its only operand.
+// Orders operators by how they bind, the closest first; `not` stands before its only operand.
 enum { LEVEL_PRODUCT, LEVEL_JOIN, LEVEL_SUM, LEVEL_COMPARISON, LEVEL_NOT, LEVEL_AND, LEVEL_OR };
 
 struct operator_name {

@@ -3,7 +3,7 @@
 #define LOW_NIBBLES 0x0F0F0F0F0F0F0F0Fu
 #define LOW_BITS    0x0101010101010101u
 
-// The low nibbles of eight bytes in natural order: byte i gives bits 4i..4i+3.
+// Packs the low nibbles of eight bytes in natural order: byte i gives bits 4i..4i+3.
 static uint32_t pack_low_nibbles(uint64_t bytes)
 {
     bytes &= LOW_NIBBLES;
@@ -42,7 +42,7 @@ void gi_pack_nibbles(const struct gi_quants *quants, uint32_t words[4])
     }
 }
 
-// Fields of eight quants are two halves of a word, which then lie `step` bits apart.
+// Folds the two halves of a word, fields of four quants each, so that they lie `step` bits apart.
 static uint32_t fold_halves(uint32_t fields, unsigned step)
 {
     return (fields & 0xFFFF) | fields >> 16 << step;

@@ -9,8 +9,9 @@
 //   quads   uvec4 [n_tile][ceil(n_block / quad_blocks)][n_quad][8 rows]
 //   scales  uint  [n_tile][ceil(n_block / scale_blocks)][scale_words][8 rows]
 //
-// Neighbouring invocations own neighbouring rows. A quad is 16 bytes, mostly of quants. The two are
-// apart; a table that all rows share, where the type has one, stands in front of the scales.
+// Neighbouring invocations own neighbouring rows. A quad is 16 bytes, mostly of quants.
+// Quads and scales lie in ranges of their own; a table that all rows share, if the type has one,
+// stands in front of the scales.
 //
 // The table of iq1, iq2 and iq3 is their grid. Files of types say how many quads and scale words
 // they have, the unpackers in glsl/quant what lies where in them.

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "quant/quant.h"
 
-// Each weight type has a file of its name, which defines `const struct gi_quant gi_quant_<text>`.
+// Each weight type has a file of its name, which defines gi_quant_<text> by GI_QUANT.
 #define GI_QUANT_DECLARE(name, text, ...) extern const struct gi_quant gi_quant_##text;
 GI_WEIGHT_TYPE_MAP(GI_QUANT_DECLARE)
 #undef GI_QUANT_DECLARE

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-// A row's share of a tile while it is taken apart.
+// Holds a row's share of a tile while it is repacked.
 struct group {
     uint32_t quads[GI_MAX_QUADS][GI_QUAD_WORDS];
     uint32_t words[GI_MAX_WORDS];

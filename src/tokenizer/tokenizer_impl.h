@@ -9,7 +9,7 @@
 // One value of tokenizer.ggml.model: how plain text becomes ids, and ids bytes.
 struct gi_tokenizer_model {
     const char *name;
-    // Ids where the file gives none, if the vocabulary is that large; GI_NO_TOKEN: none.
+    // Ids if the file gives none and the vocabulary is that large; GI_NO_TOKEN: none.
     int32_t default_bos, default_eos, default_unk;
     // Builds what encode needs from the texts and types that the tokenizer already has, and sets
     // its name, add_bos and add_eos. Returns NULL with UNSUPPORTED, BAD_FILE, NO_MEMORY.
@@ -43,8 +43,8 @@ struct gi_tokenizer {
 
 bool gi_ids_push(struct gi_ids *ids, int32_t id, struct glinfer_error *err);
 
-// A part of a text that is encoded as a whole: where parse_special is false, control tokens that
-// are spelled in it are plain text.
+// A part of a text that is encoded as a whole: control tokens that are spelled in it are plain text
+// if parse_special is false.
 struct gi_segment {
     struct gi_text text;
     bool parse_special;

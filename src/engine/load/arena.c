@@ -136,7 +136,7 @@ static bool add_by_kind(struct gi_arena *arena, const struct gi_arena_request *r
                         struct gi_arena_slot *slots, struct glinfer_error *err)
 {
     const uint32_t n_kind = request->n_kind;
-    // The bytes of each kind that is not placed yet.
+    // Bytes of each kind; 0 once it is placed.
     uint64_t *totals = gi_array_zeroed(n_kind, sizeof(*totals), "an arena", err);
     bool ok = totals;
     for (uint32_t i = 0; ok && i < request->n; i++) {

@@ -31,7 +31,7 @@ static void dequantize(const uint8_t *super, size_t block, float *dst)
     }
 }
 
-// The bytes stay as they are: any other cut into blocks of 32 takes more of them.
+// Keeps the bytes as they are: any other cut into blocks of 32 takes more of them.
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
     for (size_t s = 0; s < n / GI_SUPER_BLOCK; s++, src += BLOCK_BYTES) {

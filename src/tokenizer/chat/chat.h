@@ -26,7 +26,7 @@ void gi_chat_finish(struct gi_chat *chat);
 // Takes the format of that name; nothing is left of the file's own, if that is another. Fails with
 // INVALID_ARGUMENT (names all).
 bool gi_chat_choose(struct gi_chat *chat, const char *name, struct glinfer_error *err);
-// The format's name, "jinja" for a template that is run and not known by name, "none" or "unknown".
+// Returns the format's name, "jinja" for a template that runs and has no name, "none" or "unknown".
 const char *gi_chat_name(const struct gi_chat *chat);
 
 #endif

@@ -45,7 +45,7 @@ static const struct glinfer_message told_talk[] = {
     {"user",      "third" }
 };
 
-// A template is sound if it writes a question, as a message's content.
+// True if the template writes a question, as a message's content.
 static bool is_sound(const struct gi_tokenizer *tokenizer, struct gi_jinja_output *question,
                      struct glinfer_error *err)
 {

@@ -44,8 +44,8 @@ static struct gi_merge pop_merge(struct gi_merge_heap *heap)
 
 //-- pieces ------------------------------------------------------------------------------------
 
-// A pair is offered at most once when the word begins and twice a merge, of which there are fewer
-// than pieces.
+// Reserves for as many merges as can be offered: a pair at most once when the word begins, and two
+// pairs a merge, of which there are fewer than pieces.
 bool gi_merger_begin(struct gi_merger *merger, size_t size, struct glinfer_error *err)
 {
     merger->pieces.count = merger->heap.count = 0;

@@ -207,8 +207,8 @@ static struct gi_text text_at(const struct gi_special *special, size_t index)
     return gi_text_list_at(special->texts, (size_t)special->ids[index]);
 }
 
-// The first index in [low, high) whose text has a byte above limit at depth; all have that byte or
-// end before it, and those that end come first.
+// Returns the first index in [low, high) whose text has a byte above limit at depth; all have that
+// byte or end before it, and those that end come first.
 static size_t find_above(const struct gi_special *special, size_t low, size_t high, size_t depth,
                          int limit)
 {
