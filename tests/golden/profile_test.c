@@ -1,4 +1,4 @@
-// What glinfer_profile and glinfer_device_measure promise: figures that add up, whatever the clock, and
+// Holds glinfer_profile and glinfer_device_measure to their promises: figures that add up, whatever the clock, and
 // a session that is as good as before. Runs on a tiny model; exits 77 without a device.
 #include "tests/golden/fixture/tiny_fixture.h"
 #include "tests/unit/cmocka_test.h"
@@ -123,7 +123,7 @@ static void note_product(void *user, const struct glinfer_profile_kernel *kernel
     }
 }
 
-// What writes a product and what adds it are one program: NVIDIA's driver compiles it for half a second.
+// One program both writes and adds products: NVIDIA's driver takes half a second to compile each.
 static void prompt_in_f16_has_one_product(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// What a session answers whatever the model and the driver: chains of any length and either way of
+// Tests what holds of any model and driver: chains of any length and either way of
 // dispatching give the same tokens, a prompt in parts the same as a whole one, and decoding allocates nothing.
 // Runs on a tiny model; exits 77 without a device.
 #include "tests/golden/fixture/session_fixture.h"
@@ -130,7 +130,7 @@ static void waits_are_few(void **state)
     glinfer_session_destroy(&session);
 }
 
-// What is submitted behind the first tokens must not hold them back.
+// Chains that are submitted behind the first tokens do not hold them back.
 static void the_first_tokens_come_before_long_chains(void **state)
 {
     struct glinfer_session *session = open_session(*state, 64, 512, 0);
@@ -353,7 +353,7 @@ static void a_prompt_may_be_split_anywhere(void **state)
     glinfer_session_destroy(&session);
 }
 
-// What generation says of its own tokens, scoring says of them as a given text.
+// Scoring gives a text the log-probabilities that it had when it was generated.
 static void scores_agree_with_generation(void **state)
 {
     enum { N = 90 };

@@ -197,7 +197,7 @@ static void half_probe_does_as_it_is_told(void **state)
 
 //-- pages ------------------------------------------------------------------------------------------
 
-// Where there is a way to large pages it is taken, elsewhere nobody sees a difference.
+// Buffers hold the same with large pages as without.
 static void large_pages_hold_what_is_written(void **state)
 {
     struct fixture f;
@@ -255,7 +255,7 @@ static const char slow_kernel[] =
     "  for (int i = 0; i < 3000000; i++) { x = x * 1664525u + 1013904223u; }\n"
     "  if (x == 0u) { value = x; } }\n";
 
-// Where dispatches run beside the host (llvmpipe's do not), a wait that is too short loses the gpu.
+// A wait that is too short loses the gpu, if dispatches run beside the host (llvmpipe's do not).
 static void fence_times_out_as_a_lost_gpu(void **state)
 {
     struct fixture f;

@@ -206,7 +206,7 @@ static void read_data(struct fixture *f, uint32_t data[2 * N])
     check(gi_buffer_read(&f->data, f->gpu, 0, data, 2 * N * sizeof(uint32_t), &f->err), &f->err);
 }
 
-// What n ordinary replays of a table leave.
+// Replays a table n times by many dispatches and reads what they leave.
 static void replay_table(struct fixture *f, struct gi_dispatch_table *table, uint32_t n,
                          uint32_t data[2 * N])
 {
@@ -335,7 +335,7 @@ static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
     return table;
 }
 
-// Whether the last entry looks for what it reads by its tags.
+// True if the last entry consumes its input by tags.
 static bool takes_at_end(struct fixture *f, uint32_t n_few, const struct gi_buffer *end)
 {
     const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};

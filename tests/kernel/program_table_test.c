@@ -38,7 +38,7 @@ static void program_errors_name_file_and_line(void **state)
     drop_fixture(&f); // the driver's messages speak of the error
 }
 
-// What is refused is in nobody's way but its own.
+// A program that the driver refuses does not keep others from being built.
 static void programs_are_built_behind_a_refused_one(void **state)
 {
     const struct gi_dispatch_table_params params = {0};
@@ -247,7 +247,7 @@ static void cache_gives_back_what_was_compiled(void **state)
     remove_folder(&folder);
 }
 
-// Whether the cache has the program; where it does not, it is compiled in pieces.
+// Returns true if the cache has the program; else compiles it in steps.
 static bool load_or_start(const char *dir)
 {
     struct fixture f;

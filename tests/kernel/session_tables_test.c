@@ -1,4 +1,4 @@
-// What a session prepares before an answer, on a real context: all that the answer needs, and what it does not need is
+// Tests what a session prepares before an answer: all that the answer needs; a program that it does not need is
 // in nobody's way. Exit status 77 where there is no device.
 #include "engine/run/upgrades.h"
 #include "ops/sample/sample.h"

@@ -250,7 +250,7 @@ static void a_private_or_tracked_display_alone_is_terminated(void **state)
     assert_int_equal(fake_egl.n_terminates, 1);
 }
 
-// What a host program may do to a display that it shares with us, since it cannot be tracked.
+// A host program may terminate a display that it shares with us: nothing tells us beforehand.
 static void a_display_that_the_host_terminates_is_an_error(void **state)
 {
     (void)state;

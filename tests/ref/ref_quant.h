@@ -9,7 +9,7 @@
 // The value of an IEEE 754 half: (-1)^s 2^(e-15) 1.m, or 2^-14 0.m for e = 0; inf and nan for 31.
 double ref_half(unsigned bits);
 
-// Where a block of the file has a scale, and what it is.
+// The kind of scale that a block of the file has.
 enum ref_scale {
     REF_SCALE_HALF,     // f16
     REF_SCALE_VALUE,    // the element itself, the top bytes of a float

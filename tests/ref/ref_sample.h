@@ -1,4 +1,4 @@
-// What sampling must do, in double, by sorting the whole vocabulary.
+// Reference of sampling in double, by sorting the whole vocabulary.
 #ifndef REF_SAMPLE_H
 #define REF_SAMPLE_H
 

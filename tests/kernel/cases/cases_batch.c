@@ -181,7 +181,7 @@ static void glu_name(size_t index, char *text, size_t size)
              c->is_apart ? " apart" : "");
 }
 
-// What glu looks at of a gate_up weight: where its parts begin.
+// Returns a gate_up weight of which only the rows of its parts are set, all that glu reads.
 static struct gi_weight split_gate_up(const struct glu_case *c)
 {
     struct gi_weight weight = {.name = "gate_up",

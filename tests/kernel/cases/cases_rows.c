@@ -98,7 +98,7 @@ static void want_rmsnorm(struct norm_case *c, float eps)
     }
 }
 
-// As of rmsnorm, and the mean beside.
+// Computes the wanted rows of a layernorm and their bounds.
 static void want_layernorm(struct norm_case *c, float eps)
 {
     for (size_t m = 0; m < c->n_tokens; m++) {

@@ -153,7 +153,7 @@ static void cache_lock_is_one_holders(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-// What flock removes before it locks, as who held the lock before may do just then, and how often.
+// The wrapped flock removes this file before it locks, as another holder of the lock may do, so many times.
 static const char *removed_path;
 static int n_removals;
 int __real_flock(int fd, int operation);
@@ -185,7 +185,7 @@ static void cache_lock_is_of_the_file_that_others_find(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-// As where a file has another number whenever it is asked for.
+// A file that has another inode number at each look is given up after a while.
 static void cache_lock_is_not_looked_for_for_ever(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// What stands where on a terminal that answers, messages and the progress bar share.
+// Tests a terminal that answers, messages and the progress bar share.
 #include "cli/common/cli_io.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -29,7 +29,7 @@ static void enter(bool is_output, bool is_errors)
     close(null);
 }
 
-// What the terminal has got; it puts a return before each line's end.
+// Reads what the terminal has received; it puts a return before each line's end.
 static void leave(char *text, size_t size)
 {
     size_t used = 0;

@@ -269,7 +269,7 @@ static void rotary_pairs_are_neighbours(void **state)
     gguf_finish(&b);
 }
 
-// As far as a storage block goes, and so that the two ranges of a part fit one buffer.
+// Ranges reach no further than a storage block, and the two ranges of a part fit one buffer.
 static void ranges_fit_a_storage_block_and_half_a_buffer(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// What files of true shapes take on the GPU: no more than 3 % over the bytes of their tensors, whatever
+// Tests the GPU memory of files of true shapes: no more than 3 % over the bytes of their tensors, whatever
 // mixture of types they have, and every part is of its tensor's type. Nothing is read of the weights: the
 // file is a header in front of pages that are never touched.
 #include "engine/load/model_plan.h"
@@ -51,7 +51,7 @@ struct types {
     char q[8], k[8], v[8], o[8], gate[8], up[8], down[8], embed[8], output[8];
 };
 
-// What a quantizer takes instead for rows that are no multiple of 256.
+// Returns the type that a quantizer takes instead for rows that are no multiple of 256.
 static const char *fallback_type(const char *type)
 {
     static const char *const pairs[][2] = {

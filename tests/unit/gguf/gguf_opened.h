@@ -1,4 +1,4 @@
-// What gguf_builder.h wrote, opened: for tests of what a file gives, and of what is refused.
+// Opens files that gguf_builder.h wrote, for tests of sound files and of refused ones.
 #ifndef TESTS_UNIT_GGUF_OPENED_H
 #define TESTS_UNIT_GGUF_OPENED_H
 

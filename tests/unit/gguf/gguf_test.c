@@ -1,4 +1,4 @@
-// What a sound file gives, from memory or from a path; what is refused: gguf_refusal_test.c.
+// Tests sound files, from memory or from a path; gguf_refusal_test.c has those that are refused.
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"
 #include "tests/unit/gguf/gguf_opened.h"

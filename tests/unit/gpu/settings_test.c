@@ -1,4 +1,4 @@
-// What the variables GLINFER_... may say, and what is refused.
+// Tests the values that GLINFER_ variables take, and those that are refused.
 #include "gpu/device/settings.h"
 #include "tests/unit/cmocka_test.h"
 

@@ -1,4 +1,4 @@
-// What decides about persistent programs.
+// Tests the decisions about persistent programs.
 #include "persistent/persistent_policy.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -24,7 +24,7 @@ static void large_groups_read_large_layers(void **state)
     assert_false(gi_persistent_has_large_groups((256u << 10) - 1, 1));
 }
 
-// What stages share is as large as that of the largest under each name, and the names add up.
+// Shared memory of a name is that of the largest stage which uses it; names add up.
 static void large_heads_leave_sampling_no_room(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// What is kept of trying a persistent program out, and files that are no verdict.
+// Tests the file that keeps how a persistent program did, and files that are damaged.
 #include "base/cache_file.h"
 #include "persistent/persistent_verdict.h"
 #include "tests/unit/cmocka_test.h"

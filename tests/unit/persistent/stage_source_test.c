@@ -95,7 +95,7 @@ static void what_a_kernel_declares_is_found(void **state)
     assert_true(facts.shared[0].is_array);
 }
 
-// What a function of the header writes of the kernel; freed by the caller.
+// Returns the text that a function of the header writes for the kernel; freed by the caller.
 static char *write_by(bool (*write)(const char *text, const struct gi_stage_facts *facts,
                                     const struct gi_stage_names *names, FILE *out,
                                     struct glinfer_error *err))

@@ -1,4 +1,4 @@
-// What each format of chats writes, by its name.
+// Tests the text that each chat format writes.
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/tokenizer/small_vocab.h"
 

@@ -218,7 +218,7 @@ static void templates_are_run_as_they_are(void **state)
     expect_template_name(TURNS, "jinja");
 }
 
-// What looks like a format is only called so if it writes the same.
+// A template that looks like a format is only called so if it writes the same.
 static void a_format_is_known_by_what_it_writes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// What tests of the two kinds of vocabularies hold a tokenizer to. What fails here fails the test.
+// Checks of a tokenizer that both kinds of vocabularies share; each fails the test.
 #ifndef TESTS_UNIT_ENCODING_H
 #define TESTS_UNIT_ENCODING_H
 

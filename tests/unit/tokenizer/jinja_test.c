@@ -182,7 +182,7 @@ static void contents_are_marked(void **state)
     gi_jinja_output_finish(&output);
 }
 
-// What the templates of common families are made of, in small.
+// Short templates with the constructs of common families.
 static const struct {
     const char *family, *template, *text;
 } families[] = {

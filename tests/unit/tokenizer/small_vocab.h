@@ -37,7 +37,7 @@ struct small_vocab {
 void small_vocab_init(struct small_vocab *small);
 // Makes SMALL_TOOL the BOS that a text begins with.
 void small_vocab_set_bos(struct small_vocab *small);
-// Whether a chat of one message is encoded, and begins with SMALL_TOOL once.
+// True if a chat of one message is encoded and begins with SMALL_TOOL once.
 bool small_vocab_begins_once(const struct gi_tokenizer *tokenizer,
                              const struct glinfer_message *message);
 struct gi_text small_text(const char *text);
