@@ -145,7 +145,7 @@ struct glinfer_device_info {
     uint32_t max_group_count;        // work groups in x
     bool has_fast_half;              // 16-bit arithmetic was found to be there and faster
     uint32_t n_tuned;                // shapes of kernels that glinfer_tune measured there
-    bool is_persistent;              // chains of decode steps are tried as one dispatch
+    bool may_be_single;              // chains of decode steps are tried as a single dispatch
     char cache_refusal[512];         // why nothing is kept on disk; empty: it is
 };
 
@@ -417,8 +417,8 @@ GLINFER_API bool glinfer_generate(struct glinfer_session *session,
 struct glinfer_prepared {
     size_t struct_size;
     enum glinfer_dispatch dispatch;
-    // Time of a step by many dispatches and in one, when the two were compared; 0: they never were.
-    double multi_ns, persistent_ns;
+    // Time of a step by many dispatches and in a single one, when the two were compared; 0: they never were.
+    double multi_ns, single_ns;
 };
 // Compiles all that such generations need (n_prompt, 0 for prompts of any length, n_predict, temperature, top_k, n_probs
 // of params), which may take a minute the first time, tries out how steps are fastest, and chooses how they are submitted
@@ -520,7 +520,7 @@ struct glinfer_profile_stats {
     // How answers submit greedy steps, as far as that is known; kernels of a persistent dispatch cannot be timed,
     // so that all of the above is of ordinary ones.
     enum glinfer_dispatch dispatch;
-    double persistent_ns; // of a step, when it was tried out; 0: it never was
+    double single_ns; // of a step, when it was tried out; 0: it never was
 };
 
 // Measures where the time of a decode step, or of a prompt, goes. Runs on made-up tokens and forgets

@@ -10,6 +10,7 @@
 #define GI_PERSISTENT_EXECUTOR_H
 
 #include "gpu/dispatch/executor.h"
+#include "persistent/persistent_policy.h"
 
 struct gi_persistent;
 

@@ -1,5 +1,53 @@
 #include "persistent/persistent_policy.h"
 
+#include "gpu/device/device_class.h"
+#include "gpu/device/settings.h"
+
+// True if groups may have this size. Without subgroups, attention has groups of 128 alone.
+static bool is_possible_size(const struct gi_limits *limits, uint32_t size)
+{
+    return limits->subgroup_size ? size <= limits->max_invocations : size == 128;
+}
+
+static uint32_t choose_size(const struct gi_gpu *gpu, uint32_t asked)
+{
+    const struct gi_limits *limits = gi_gpu_limits(gpu);
+    const uint32_t wanted = gi_gpu_class(gpu)->single.group_size;
+    const uint32_t size = is_possible_size(limits, wanted) ? wanted : 128;
+    if (asked == 0 || is_possible_size(limits, asked)) {
+        return asked ? asked : size;
+    }
+    gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_WARN,
+                 "GLINFER_DISPATCH: groups of %u are not possible here and left out: expected %s%u",
+                 asked, limits->subgroup_size ? "at most " : "",
+                 limits->subgroup_size ? limits->max_invocations : size);
+    return size;
+}
+
+struct gi_persistent_policy gi_persistent_policy(const struct gi_gpu *gpu)
+{
+    const struct gi_dispatch_setting *setting = &gi_gpu_settings(gpu)->dispatch;
+    const struct gi_device_class *class = gi_gpu_class(gpu);
+    const uint32_t large = class->single.large_group_size;
+    struct gi_persistent_policy policy = {
+        .is_off = !gi_gpu_may_be_single(gpu),
+        .is_at_once = setting->single == GI_SINGLE_DISPATCH_AT_ONCE,
+        .is_asked = setting->is_set,
+        .is_unchecked = setting->has_spins && setting->max_spins == 0,
+    };
+    if (policy.is_off) {
+        return policy;
+    }
+    policy.params = (struct gi_persistent_params){
+        .group_size = choose_size(gpu, setting->group_size),
+        .n_groups = setting->n_groups ? setting->n_groups : class->single.n_groups,
+        .max_spins = setting->has_spins ? setting->max_spins : class->single.max_spins,
+    };
+    const bool has_larger = setting->group_size == 0 && is_possible_size(gi_gpu_limits(gpu), large);
+    policy.large_group_size = has_larger ? large : policy.params.group_size;
+    return policy;
+}
+
 bool gi_persistent_is_worthwhile(uint64_t step_ns)
 {
     return step_ns > 0 && step_ns <= 5000000;

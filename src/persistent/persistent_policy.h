@@ -1,14 +1,34 @@
-// Decisions about persistent programs that rest on numbers alone.
+// Decisions about persistent programs.
 #ifndef GI_PERSISTENT_POLICY_H
 #define GI_PERSISTENT_POLICY_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "gpu/device/gpu.h"
+
+// Parameters of the dispatch that runs a whole chain of steps.
+struct gi_persistent_params {
+    uint32_t group_size; // invocations of every group of the list
+    uint32_t n_groups;   // at most; as many are used as run together
+    uint32_t max_spins;  // that a wait takes before it is a fault
+};
+
+// What the device's class and GLINFER_DISPATCH say.
+struct gi_persistent_policy {
+    bool is_off;
+    bool is_at_once;   // compiled before the first answer, taken where it is right
+    bool is_asked;     // by GLINFER_DISPATCH, on whatever device: taken where it is slower, too
+    bool is_unchecked; // tests: a wait of no spins faults at once, but not before it is used
+    struct gi_persistent_params params;
+    // group_size for models whose steps are bound by memory: more loads are in flight. A size that GLINFER_DISPATCH
+    // gives holds for all models.
+    uint32_t large_group_size;
+};
+// Warns of a size of groups that is not possible on the device.
+struct gi_persistent_policy gi_persistent_policy(const struct gi_gpu *gpu);
 
 // True if steps of this length (ns, by many dispatches; 0: not known, then false) may gain by one dispatch and can be
 // tried out within a time box: longer ones are not held up by their dispatches.
 bool gi_persistent_is_worthwhile(uint64_t step_ns);
-// True if groups should be large (struct gi_gpu_persistent) where n_groups of them read layers of so many bytes: from
+// True if groups should be large (large_group_size) where n_groups of them read layers of so many bytes: from
 // 256 KiB each on that was seen to be faster, with less slower at long contexts (glsl/measurements.md).
 bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups);
 // True if large groups have shared memory for steps that sample from a top-k list too: attention over heads of 256 takes

@@ -20,6 +20,7 @@ enum phase {
 
 struct gi_upgrade {
     struct gi_upgrade_params params;
+    struct gi_persistent_policy policy;
     enum phase phase;
     struct gi_persistent *made; // NULL: not written yet, or of no use
     struct gi_hash key;         // of the verdict
@@ -35,8 +36,8 @@ struct gi_upgrade *gi_upgrade_create(const struct gi_upgrade_params *params,
         return NULL;
     }
     u->params = *params;
-    u->phase =
-        gi_gpu_persistent(params->gpu)->mode == GI_PERSISTENT_NEVER ? PHASE_OFF : PHASE_UNKNOWN;
+    u->policy = gi_persistent_policy(params->gpu);
+    u->phase = u->policy.is_off ? PHASE_OFF : PHASE_UNKNOWN;
     return u;
 }
 
@@ -46,11 +47,6 @@ void gi_upgrade_destroy(struct gi_upgrade *upgrade)
         gi_persistent_destroy(upgrade->made);
         free(upgrade);
     }
-}
-
-static const struct gi_gpu_persistent *settings_of(const struct gi_upgrade *u)
-{
-    return gi_gpu_persistent(u->params.gpu);
 }
 
 //-- phases ----------------------------------------------------------------------------------------
@@ -67,7 +63,7 @@ static void refuse(struct gi_upgrade *u, const char *why)
 {
     turn_off(u);
     gi_log_write(gi_gpu_log(u->params.gpu),
-                 settings_of(u)->is_asked ? GLINFER_LOG_WARN : GLINFER_LOG_INFO,
+                 u->policy.is_asked ? GLINFER_LOG_WARN : GLINFER_LOG_INFO,
                  "a chain of steps cannot be one dispatch (%s), and is replayed as many: %s",
                  u->params.name, why);
 }
@@ -101,7 +97,7 @@ static const char *refusal_of(const struct gi_verdict *verdict)
 static bool is_accepted(const struct gi_upgrade *u)
 {
     return u->verdict.kind == GI_VERDICT_FASTER ||
-           (u->verdict.kind == GI_VERDICT_SLOWER && settings_of(u)->is_asked);
+           (u->verdict.kind == GI_VERDICT_SLOWER && u->policy.is_asked);
 }
 
 static bool is_refused(const struct gi_upgrade *u)
@@ -113,10 +109,10 @@ static bool is_refused(const struct gi_upgrade *u)
 
 static struct gi_persistent_params choose_params(const struct gi_upgrade *u)
 {
-    struct gi_persistent_params params = settings_of(u)->params;
+    struct gi_persistent_params params = u->policy.params;
     if (u->params.may_be_large &&
         gi_persistent_has_large_groups(u->params.layer_bytes, params.n_groups)) {
-        params.group_size = settings_of(u)->large_group_size;
+        params.group_size = u->policy.large_group_size;
     }
     return params;
 }
@@ -192,11 +188,11 @@ static void look_up(struct gi_upgrade *u)
 static bool judge(struct gi_upgrade *u, const struct gi_persistent_check *check,
                   struct glinfer_error *why)
 {
-    if (settings_of(u)->is_unchecked) {
+    if (u->policy.is_unchecked) {
         u->verdict.kind = GI_VERDICT_FASTER;
         return true;
     }
-    if (settings_of(u)->mode == GI_PERSISTENT_AT_ONCE) {
+    if (u->policy.is_at_once) {
         return gi_persistent_check_tokens(check, &u->verdict, why);
     }
     if (!gi_persistent_check(check, &u->verdict, why)) {
@@ -224,7 +220,7 @@ static bool try_out(struct gi_upgrade *u, const struct gi_upgrade_place *place, 
         .n_free = place->n_free,
         .token = place->token,
         .n_vocab = u->params.n_vocab,
-        .is_cold = is_patient && settings_of(u)->mode != GI_PERSISTENT_AT_ONCE,
+        .is_cold = is_patient && !u->policy.is_at_once,
     };
     return check.multi && judge(u, &check, why);
 }
@@ -272,7 +268,7 @@ bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_plac
         return true;
     }
     look_up(upgrade);
-    const bool may_compile = is_patient || settings_of(upgrade)->mode == GI_PERSISTENT_AT_ONCE;
+    const bool may_compile = is_patient || upgrade->policy.is_at_once;
     const bool is_new = upgrade->verdict.kind == GI_VERDICT_NONE;
     if (upgrade->phase == PHASE_OFF || (upgrade->phase != PHASE_LOADED && !may_compile) ||
         (is_new && place->n_free < GI_PERSISTENT_TRIED_STEPS)) {
@@ -292,7 +288,7 @@ void gi_upgrade_request(struct gi_upgrade *upgrade, uint64_t step_ns)
 {
     const struct gi_upgrade_params *params = &upgrade->params;
     struct glinfer_error why = {0};
-    const bool is_wanted = settings_of(upgrade)->is_asked || gi_persistent_is_worthwhile(step_ns);
+    const bool is_wanted = upgrade->policy.is_asked || gi_persistent_is_worthwhile(step_ns);
     if (upgrade->phase != PHASE_MISSING || !params->may_compile || !params->folder || !is_wanted) {
         return;
     }

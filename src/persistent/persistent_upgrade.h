@@ -9,6 +9,7 @@
 #define GI_PERSISTENT_UPGRADE_H
 
 #include "gpu/dispatch/runner.h"
+#include "persistent/persistent_policy.h"
 
 struct gi_upgrade;
 

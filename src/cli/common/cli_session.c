@@ -89,7 +89,7 @@ bool cli_session_load(struct cli_session *session)
 static uint32_t choose_context(const struct cli_session *session, uint32_t n_ctx)
 {
     const uint32_t usual = session->info.n_ctx_train < 4096 ? session->info.n_ctx_train : 4096;
-    return session->is_least_ctx && session->device_info.is_persistent && n_ctx <= usual ? 0
+    return session->is_least_ctx && session->device_info.may_be_single && n_ctx <= usual ? 0
                                                                                          : n_ctx;
 }
 

@@ -129,10 +129,10 @@ static void print_totals(const struct cli_profile_stage *stage)
     printf("untimed: %.3f ms, %.1f tokens/s; the host submits in %.1f us, %.2f us a dispatch\n",
            wall_ms, wall_ms > 0 ? n_tokens * 1e3 / wall_ms : 0, stats->host_ns / 1e3,
            stats->host_ns / 1e3 / stats->n_dispatches);
-    if (stage->n_prompt == 0 && stats->persistent_ns > 0) {
+    if (stage->n_prompt == 0 && stats->single_ns > 0) {
         printf("in one dispatch: %.1f us a token when it was tried out; answers are given by %s "
                "dispatches\n",
-               stats->persistent_ns / 1e3, glinfer_dispatch_name(stats->dispatch));
+               stats->single_ns / 1e3, glinfer_dispatch_name(stats->dispatch));
     }
 }
 
@@ -205,7 +205,7 @@ static void add_stage(cJSON *object, const struct cli_profile_data *data,
                  STATS("host_ns", host_ns));
     if (stage->n_prompt == 0) {
         cJSON_AddStringToObject(object, "dispatch", glinfer_dispatch_name(stats->dispatch));
-        cJSON_AddNumberToObject(object, "persistent_ns", stats->persistent_ns);
+        cJSON_AddNumberToObject(object, "single_ns", stats->single_ns);
     }
     cJSON *kernels = cJSON_AddArrayToObject(object, "kernels");
     for (size_t i = 0; i < stage->kernels.count; i++) {

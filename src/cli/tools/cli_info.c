@@ -111,7 +111,7 @@ static void print_usable(const struct glinfer_device_info *info)
     printf("    work groups     %u invocations, %u bytes shared, %u in x\n", info->max_invocations,
            info->max_shared_size, info->max_group_count);
     printf("    dispatch        %s%s\n", info->is_indirect ? "indirect" : "direct",
-           info->is_persistent ? "; a chain of decode steps in one where that is faster" : "");
+           info->may_be_single ? "; a chain of decode steps in one where that is faster" : "");
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
     printf("    fast halves     %s\n", yes_no(info->has_fast_half));
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
@@ -147,7 +147,7 @@ static void add_tuning(cJSON *object, const char *device, const struct glinfer_m
 static void add_usable(cJSON *object, const struct glinfer_device_info *info)
 {
     CLI_JSON_ADD(object, info, INFO(renderer), INFO(vendor), INFO(version),
-                 INFO_AS("software", is_software), INFO_AS("persistent", is_persistent),
+                 INFO_AS("software", is_software), INFO_AS("persistent", may_be_single),
                  INFO_AS("subgroups", has_subgroups), INFO_AS("fast_halves", has_fast_half),
                  INFO_AS("timer_queries", has_timer_query), INFO(max_storage_blocks),
                  INFO(max_storage_block_size), INFO(storage_alignment), INFO(max_invocations),

@@ -118,9 +118,9 @@ static void print_prepared(const struct tune *tune)
         const struct glinfer_prepared *prepared = &tune->prepared[way];
         printf("%s tokens: %s dispatches", way_names[way],
                glinfer_dispatch_name(prepared->dispatch));
-        if (prepared->persistent_ns > 0) {
-            printf(", %.1f us a token in one dispatch, %.1f us in many",
-                   prepared->persistent_ns / 1e3, prepared->multi_ns / 1e3);
+        if (prepared->single_ns > 0) {
+            printf(", %.1f us a token in one dispatch, %.1f us in many", prepared->single_ns / 1e3,
+                   prepared->multi_ns / 1e3);
         }
         printf("\n");
     }
@@ -155,7 +155,7 @@ static bool print_json(const struct tune *tune)
         cJSON *item = cJSON_AddObjectToObject(object, way_names[way]);
         cJSON_AddStringToObject(item, "dispatch", glinfer_dispatch_name(prepared->dispatch));
         CLI_JSON_ADD(item, prepared, CLI_JSON(glinfer_prepared, multi_ns),
-                     CLI_JSON(glinfer_prepared, persistent_ns));
+                     CLI_JSON(glinfer_prepared, single_ns));
     }
     add_rows(cJSON_AddArrayToObject(object, "shapes"), tune);
     return cli_json_print(object);

@@ -188,7 +188,7 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
     info->uniform_alignment = limits->uniform_alignment;
     info->max_group_count = limits->max_group_count[0];
     info->has_fast_half = limits->has_fast_half;
-    info->is_persistent = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
+    info->may_be_single = gi_gpu_may_be_single(gpu);
     info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
     fill_cache_refusal(info, device->cache_folder);
 }

@@ -172,7 +172,7 @@ bool gi_arena_place(struct gi_arena *arena, struct gi_gpu *gpu,
                     const struct gi_arena_request *request, struct gi_arena_slot *slots,
                     struct glinfer_error *err)
 {
-    const bool is_bound = gi_gpu_persistent(gpu)->mode != GI_PERSISTENT_NEVER;
+    const bool is_bound = gi_gpu_may_be_single(gpu);
     const bool is_by_kind = is_bound && request->kinds;
     const uint64_t size = gi_arena_buffer_size(gi_gpu_limits(gpu), gi_arena_total(request, gpu),
                                                is_bound ? request->n_wanted : 0);

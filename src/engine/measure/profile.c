@@ -486,10 +486,10 @@ static bool check_fit(const struct profile *profile)
 
 static void recall_dispatch(struct profile *profile)
 {
-    uint64_t persistent_ns;
+    uint64_t single_ns;
     profile->stats.dispatch =
-        gi_upgrades_recall(profile->session, GI_STEP_END_GREEDY, NULL, &persistent_ns);
-    profile->stats.persistent_ns = (double)persistent_ns;
+        gi_upgrades_recall(profile->session, GI_STEP_END_GREEDY, NULL, &single_ns);
+    profile->stats.single_ns = (double)single_ns;
 }
 
 static bool run_profile(struct profile *profile)

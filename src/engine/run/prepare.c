@@ -3,20 +3,6 @@
 
 #include <string.h>
 
-const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
-{
-    switch (dispatch) {
-    case GLINFER_DISPATCH_DIRECT:
-        return "direct";
-    case GLINFER_DISPATCH_INDIRECT:
-        return "indirect";
-    case GLINFER_DISPATCH_PERSISTENT:
-        return "persistent";
-    default:
-        return "unknown";
-    }
-}
-
 static bool prepare(struct glinfer_session *session, const struct glinfer_generate_params *params,
                     struct glinfer_error *err)
 {
@@ -32,10 +18,10 @@ static void fill_prepared(struct glinfer_session *session, enum gi_step_end end,
 {
     const size_t known = prepared->struct_size;
     struct glinfer_prepared full = {.struct_size = known};
-    uint64_t multi_ns, persistent_ns;
-    full.dispatch = gi_upgrades_recall(session, end, &multi_ns, &persistent_ns);
+    uint64_t multi_ns, single_ns;
+    full.dispatch = gi_upgrades_recall(session, end, &multi_ns, &single_ns);
     full.multi_ns = (double)multi_ns;
-    full.persistent_ns = (double)persistent_ns;
+    full.single_ns = (double)single_ns;
     memcpy(prepared, &full, known < sizeof(full) ? known : sizeof(full));
 }
 

@@ -140,7 +140,7 @@ struct gi_executor *gi_upgrades_step(struct glinfer_session *session, enum gi_st
 }
 
 enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum gi_step_end end,
-                                         uint64_t *multi_ns, uint64_t *persistent_ns)
+                                         uint64_t *multi_ns, uint64_t *single_ns)
 {
     struct gi_upgrade *upgrade = session->upgrades[end];
     const struct gi_upgrade_report report =
@@ -149,10 +149,24 @@ enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum g
     if (multi_ns) {
         *multi_ns = report.multi_ns;
     }
-    if (persistent_ns) {
-        *persistent_ns = report.persistent_ns;
+    if (single_ns) {
+        *single_ns = report.persistent_ns;
     }
     return report.is_persistent ? GLINFER_DISPATCH_PERSISTENT
            : is_indirect        ? GLINFER_DISPATCH_INDIRECT
                                 : GLINFER_DISPATCH_DIRECT;
+}
+
+const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
+{
+    switch (dispatch) {
+    case GLINFER_DISPATCH_DIRECT:
+        return "direct";
+    case GLINFER_DISPATCH_INDIRECT:
+        return "indirect";
+    case GLINFER_DISPATCH_PERSISTENT:
+        return "persistent";
+    default:
+        return "unknown";
+    }
 }

@@ -24,6 +24,6 @@ struct gi_executor *gi_upgrades_step(struct glinfer_session *session, enum gi_st
 // Returns how such steps are submitted once an answer begins, as far as that is known; times of a step (ns) by many
 // dispatches and in one, 0 if they were never compared, may be NULL.
 enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum gi_step_end end,
-                                         uint64_t *multi_ns, uint64_t *persistent_ns);
+                                         uint64_t *multi_ns, uint64_t *single_ns);
 
 #endif

@@ -114,8 +114,8 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 // multiprocessors.
 #define COMMON                                                                                     \
     .wave_groups = 128, .attention_groups = 264, .loop_groups = {264, 528},                        \
-    .gemv_batch = common_gemv_batch, .persistent.n_groups = 132, .persistent.group_size = 256,     \
-    .persistent.large_group_size = 512, .persistent.max_spins = 1u << 17
+    .gemv_batch = common_gemv_batch, .single.n_groups = 132, .single.group_size = 256,             \
+    .single.large_group_size = 512, .single.max_spins = 1u << 17
 
 #define MANY_REGISTERS .lane_tokens = 8, .attention_keys = 128
 
@@ -142,7 +142,7 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 // clang-format off
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
-              .large_pages_from = UINT64_C(1) << 30, .persistent.is_default = true},
+              .large_pages_from = UINT64_C(1) << 30, .single.is_default = true},
     intel = {LARGE, .name = "Intel", .indirect = GI_INDIRECT_YES},
     amd = {LARGE, .name = "AMD", .indirect = GI_INDIRECT_YES},
     amd_r600 = {LARGE, .name = "AMD r600", .indirect = GI_INDIRECT_NO},

@@ -76,14 +76,14 @@ struct gi_device_class {
         uint32_t size;        // of each of these
     } sample;
 
-    // One dispatch for a whole chain of steps.
+    // A single dispatch for a whole chain of steps.
     struct {
         bool is_default;           // it was seen to be right and faster
         uint32_t n_groups;         // one a multiprocessor
         uint32_t group_size;       // if there are subgroups
         uint32_t large_group_size; // of models that wait for memory most of all
         uint32_t max_spins;        // of a wait: about a tenth of a second
-    } persistent;
+    } single;
 };
 
 // Finds the class of a device by its GL_RENDERER and GL_VERSION. Never NULL.

@@ -129,56 +129,6 @@ static void choose_pages(struct gi_gpu *gpu)
                                                              : UINT64_MAX;
 }
 
-// True if the persistent dispatch was seen to be right and faster, and what is compiled can be
-// kept.
-static bool suits_persistent(const struct gi_gpu *gpu)
-{
-    const struct gi_limits *limits = &gpu->limits;
-    return gpu->class->persistent.is_default && limits->subgroup_size > 0 &&
-           limits->max_invocations >= 256 && limits->n_binary_formats > 0;
-}
-
-// True if groups may have this size. Without subgroups, attention has groups of 128 alone.
-static bool is_persistent_size(const struct gi_limits *limits, uint32_t size)
-{
-    return limits->subgroup_size ? size <= limits->max_invocations : size == 128;
-}
-
-static uint32_t choose_persistent_size(const struct gi_gpu *gpu, uint32_t asked)
-{
-    const struct gi_limits *limits = &gpu->limits;
-    const uint32_t wanted = gpu->class->persistent.group_size;
-    const uint32_t size = is_persistent_size(limits, wanted) ? wanted : 128;
-    if (asked == 0 || is_persistent_size(limits, asked)) {
-        return asked ? asked : size;
-    }
-    gi_log_write(&gpu->log, GLINFER_LOG_WARN,
-                 "GLINFER_DISPATCH: groups of %u are not possible here and left out: expected %s%u",
-                 asked, limits->subgroup_size ? "at most " : "",
-                 limits->subgroup_size ? limits->max_invocations : size);
-    return size;
-}
-
-static void choose_persistent(struct gi_gpu *gpu)
-{
-    const struct gi_dispatch_setting *setting = &gpu->settings->dispatch;
-    const struct gi_persistent_params *asked = &setting->persistent;
-    gpu->persistent = (struct gi_gpu_persistent){
-        .mode = setting->is_set         ? setting->persistent_mode
-                : suits_persistent(gpu) ? GI_PERSISTENT_BACKGROUND
-                                        : GI_PERSISTENT_NEVER,
-        .is_asked = setting->is_set,
-        .is_unchecked = setting->has_spins && asked->max_spins == 0,
-        .params = {.group_size = choose_persistent_size(gpu, asked->group_size),
-                   .n_groups = asked->n_groups ? asked->n_groups : gpu->class->persistent.n_groups,
-                   .max_spins =
-                       setting->has_spins ? asked->max_spins : gpu->class->persistent.max_spins},
-    };
-    const uint32_t large = gpu->class->persistent.large_group_size;
-    const bool has_larger = asked->group_size == 0 && is_persistent_size(&gpu->limits, large);
-    gpu->persistent.large_group_size = has_larger ? large : gpu->persistent.params.group_size;
-}
-
 //-- debug messages --------------------------------------------------------------------------------
 
 // True if NVIDIA's driver says that it moved a buffer to host memory (its message 131186). It says
@@ -243,7 +193,6 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
         gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
     }
     choose_dispatch(gpu);
-    choose_persistent(gpu);
     choose_pages(gpu);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
@@ -339,9 +288,14 @@ void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form)
     gpu->batch_form = form;
 }
 
-const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu)
+// By default what was seen to be right and faster, and can be kept once it is compiled.
+bool gi_gpu_may_be_single(const struct gi_gpu *gpu)
 {
-    return &gpu->persistent;
+    const struct gi_dispatch_setting *setting = &gpu->settings->dispatch;
+    const struct gi_limits *limits = &gpu->limits;
+    const bool is_suited = gpu->class->single.is_default && limits->subgroup_size > 0 &&
+                           limits->max_invocations >= 256 && limits->n_binary_formats > 0;
+    return setting->is_set ? setting->single != GI_SINGLE_DISPATCH_NEVER : is_suited;
 }
 
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu)

@@ -50,27 +50,6 @@ struct gi_limits {
                       // GLINFER_DISPATCH
 };
 
-// Parameters of the dispatch that runs a whole chain of steps (persistent/persistent.h).
-struct gi_persistent_params {
-    uint32_t group_size; // invocations of every group of the table
-    uint32_t n_groups;   // at most; as many are used as run together
-    uint32_t max_spins;  // that a wait takes before it is a fault
-};
-enum gi_persistent_mode {
-    GI_PERSISTENT_NEVER,
-    GI_PERSISTENT_BACKGROUND, // compiled elsewhere while answers go on, taken where it is faster
-    GI_PERSISTENT_AT_ONCE,    // compiled before the first answer, taken where it is right
-};
-struct gi_gpu_persistent {
-    enum gi_persistent_mode mode;
-    bool is_asked;     // by GLINFER_DISPATCH, on whatever device
-    bool is_unchecked; // tests: a wait of no spins faults at once, but not before it is used
-    struct gi_persistent_params params;
-    // group_size for models whose steps are bound by memory: more loads are in flight. A size that
-    // GLINFER_DISPATCH gives holds for all models.
-    uint32_t large_group_size;
-};
-
 struct gi_gpu_params {
     const char *cache_dir;    // as glinfer_device_params.cache_dir
     const struct gi_log *log; // may be NULL
@@ -96,7 +75,9 @@ const struct gi_device_class *gi_gpu_class(const struct gi_gpu *gpu);
 // Returns the form of a prompt batch's kernels: the class's, or what measuring found.
 enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu);
 void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form);
-const struct gi_gpu_persistent *gi_gpu_persistent(const struct gi_gpu *gpu);
+// True if chains of steps may be a single dispatch, which has all buffers of a model bound: the device's class, its limits
+// and GLINFER_DISPATCH.
+bool gi_gpu_may_be_single(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
 

@@ -29,7 +29,6 @@ struct gi_gpu {
     const struct gi_device_class *class;
     enum gi_batch_form batch_form;
     bool is_dispatch_open; // no row of the device says whether grids should be indirect
-    struct gi_gpu_persistent persistent;
     struct {
         struct gi_cuda_pages *source; // NULL: not open yet
         uint64_t from;                // bytes of an arena that are worth large pages

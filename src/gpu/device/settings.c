@@ -39,16 +39,15 @@ static bool take_size(const char **text, uint32_t *size)
 
 static bool take_numbers(const char *text, struct gi_dispatch_setting *setting)
 {
-    struct gi_persistent_params *params = &setting->persistent;
-    if (*text && !take_number(&text, 1, MAX_GROUPS, &params->n_groups)) {
+    if (*text && !take_number(&text, 1, MAX_GROUPS, &setting->n_groups)) {
         return false;
     }
-    if (*text && !take_size(&text, &params->group_size)) {
+    if (*text && !take_size(&text, &setting->group_size)) {
         return false;
     }
     setting->has_spins = *text != '\0';
     return !setting->has_spins ||
-           (take_number(&text, 0, UINT32_MAX, &params->max_spins) && *text == '\0');
+           (take_number(&text, 0, UINT32_MAX, &setting->max_spins) && *text == '\0');
 }
 
 static bool set_dispatch(struct gi_settings *settings, const char *text)
@@ -56,20 +55,20 @@ static bool set_dispatch(struct gi_settings *settings, const char *text)
     static const struct {
         const char *name;
         enum gi_dispatch_mode mode;
-        enum gi_persistent_mode persistent_mode;
+        enum gi_single_dispatch single;
     } modes[] = {
-        {"multi",      GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_NEVER     },
-        {"direct",     GI_DISPATCH_MODE_DIRECT,   GI_PERSISTENT_NEVER     },
-        {"indirect",   GI_DISPATCH_MODE_INDIRECT, GI_PERSISTENT_NEVER     },
-        {"persistent", GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_AT_ONCE   },
-        {"background", GI_DISPATCH_MODE_AUTO,     GI_PERSISTENT_BACKGROUND},
+        {"multi",      GI_DISPATCH_MODE_AUTO,     GI_SINGLE_DISPATCH_NEVER     },
+        {"direct",     GI_DISPATCH_MODE_DIRECT,   GI_SINGLE_DISPATCH_NEVER     },
+        {"indirect",   GI_DISPATCH_MODE_INDIRECT, GI_SINGLE_DISPATCH_NEVER     },
+        {"persistent", GI_DISPATCH_MODE_AUTO,     GI_SINGLE_DISPATCH_AT_ONCE   },
+        {"background", GI_DISPATCH_MODE_AUTO,     GI_SINGLE_DISPATCH_BACKGROUND},
     };
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         const size_t size = strlen(modes[i].name);
         if (strncmp(text, modes[i].name, size) == 0) {
             settings->dispatch = (struct gi_dispatch_setting){
-                .is_set = true, .mode = modes[i].mode, .persistent_mode = modes[i].persistent_mode};
-            return modes[i].persistent_mode == GI_PERSISTENT_NEVER
+                .is_set = true, .mode = modes[i].mode, .single = modes[i].single};
+            return modes[i].single == GI_SINGLE_DISPATCH_NEVER
                        ? text[size] == '\0'
                        : take_numbers(text + size, &settings->dispatch);
         }

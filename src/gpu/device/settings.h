@@ -20,12 +20,20 @@ enum gi_choice {
     GI_CHOICE_YES,
 };
 
+// Whether a whole chain of steps may be a single dispatch.
+enum gi_single_dispatch {
+    GI_SINGLE_DISPATCH_NEVER,
+    GI_SINGLE_DISPATCH_BACKGROUND, // compiled behind answers, taken where it is faster
+    GI_SINGLE_DISPATCH_AT_ONCE,    // compiled before the first answer, taken where it is right
+};
+
 struct gi_dispatch_setting {
     bool is_set; // else all is the device's to say
     enum gi_dispatch_mode mode;
-    enum gi_persistent_mode persistent_mode;
-    struct gi_persistent_params persistent; // what the text leaves out is 0
-    bool has_spins;                         // 0 spins are asked for: every wait faults
+    enum gi_single_dispatch single;
+    uint32_t n_groups, group_size; // of a single dispatch; 0: the device's to say
+    bool has_spins;                // max_spins is given; 0 spins: every wait faults
+    uint32_t max_spins;
 };
 
 #define GI_SETTING_PATH_SIZE 4096

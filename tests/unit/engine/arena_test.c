@@ -6,14 +6,14 @@
 
 static struct {
     struct gi_limits limits;
-    struct gi_gpu_persistent persistent;
+    bool may_be_single; // chains may be a single dispatch
     struct gi_log log;
     uint64_t most; // bytes of a buffer that there is memory for
     uint32_t n_alive, n_refused;
 } fake;
 
 const struct gi_limits *__wrap_gi_gpu_limits(const struct gi_gpu *gpu);
-const struct gi_gpu_persistent *__wrap_gi_gpu_persistent(const struct gi_gpu *gpu);
+bool __wrap_gi_gpu_may_be_single(const struct gi_gpu *gpu);
 const struct gi_log *__wrap_gi_gpu_log(const struct gi_gpu *gpu);
 bool __wrap_gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
                                  uint64_t together, const char *label, struct glinfer_error *err);
@@ -25,10 +25,10 @@ const struct gi_limits *__wrap_gi_gpu_limits(const struct gi_gpu *gpu)
     return &fake.limits;
 }
 
-const struct gi_gpu_persistent *__wrap_gi_gpu_persistent(const struct gi_gpu *gpu)
+bool __wrap_gi_gpu_may_be_single(const struct gi_gpu *gpu)
 {
     (void)gpu;
-    return &fake.persistent;
+    return fake.may_be_single;
 }
 
 const struct gi_log *__wrap_gi_gpu_log(const struct gi_gpu *gpu)
@@ -64,7 +64,7 @@ static int setup(void **state)
     memset(&fake, 0, sizeof(fake));
     fake.limits.max_storage_block_size = INT32_MAX;
     fake.limits.storage_alignment = 256;
-    fake.persistent.mode = GI_PERSISTENT_BACKGROUND;
+    fake.may_be_single = true;
     fake.most = UINT64_MAX;
     return 0;
 }
@@ -196,7 +196,7 @@ static void buffers_are_small_where_steps_are_no_single_dispatch(void **state)
     (void)state;
     struct gi_arena arena;
     struct gi_arena_slot slots[N];
-    fake.persistent.mode = GI_PERSISTENT_NEVER;
+    fake.may_be_single = false;
     place(&arena, slots);
     check_places(&arena, slots);
     assert_int_equal(arena.n_buffers, 10);
