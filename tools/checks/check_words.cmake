@@ -12,7 +12,8 @@ set(rows
     "gl_SMIDNV|multiprocessor id # nothing: groups run where the driver puts them #"
     "thread team|gi_team # thread pool #"
     "gi_model_facts|model facts # hparams #"
-    "gemv_resident|attention_resident # the persistent form #")
+    "gemv_resident|attention_resident # the persistent form #"
+    "among few|among many|sample_(few|top|many|draw) # small-k, full #")
 
 list_files(files *.c *.h *.comp *.glsl *.def *.cmake *.sh *.md *.1)
 list(APPEND files README.md CONTRIBUTING.md)

@@ -41,10 +41,10 @@ check 'plain text of a model without a chat template is' "$(grep -c 'as plain te
 run -p 'Once upon' -c 16 >/dev/null
 check 'a full context is named' "$(grep -c 'the context of 16 tokens is full' "$dir/errors")" 1
 
-drawn=$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chain 1)
-check 'a seed in chains of 7' "$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chain 7)" "$drawn"
+sampled=$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chain 1)
+check 'a seed in chains of 7' "$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chain 7)" "$sampled"
 check 'a seed and indirect grids' \
-    "$(GLINFER_DISPATCH=indirect run -p 'Once upon' -n 20 -s 5 --temp 1.5)" "$drawn"
+    "$(GLINFER_DISPATCH=indirect run -p 'Once upon' -n 20 -s 5 --temp 1.5)" "$sampled"
 
 run -p 'Once upon' -n 9 >/dev/full
 check 'a full disk' $? 1
