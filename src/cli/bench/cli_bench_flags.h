@@ -8,8 +8,7 @@
 #include "cli/common/cli_session.h"
 
 struct cli_bench_settings {
-    struct cli_session_flags
-        session; // the model, n_batch and types of the lists below are set one by one
+    struct cli_session_flags session; // gets model, n_batch and types from the lists in turn
     struct cli_texts models;
     struct cli_list n_prompt, n_gen, n_depth, n_ubatch;
     struct cli_pairs pairs;

@@ -224,10 +224,9 @@ bool cli_close_output(void)
     }
     if (output_errno == EPIPE) {
         cli_say("standard output was closed by what read it");
-    } else if (output_errno != 0) {
-        cli_say("standard output cannot be written: %s", strerror(output_errno));
     } else {
-        cli_say("standard output cannot be written");
+        cli_say("standard output cannot be written%s%s", output_errno ? ": " : "",
+                output_errno ? strerror(output_errno) : "");
     }
     return false;
 }

@@ -206,7 +206,7 @@ static void print_size(const char *what, uint64_t bytes)
     printf("  %-15s %s\n", what, cli_format_size(text, bytes));
 }
 
-static void print_model(const struct cli_session_flags *asked,
+static bool print_model(const struct cli_session_flags *asked,
                         const struct glinfer_model_info *info)
 {
     printf("%s\n", asked->model);
@@ -222,7 +222,7 @@ static void print_model(const struct cli_session_flags *asked,
     print_size("file", info->file_size);
     if (!info->is_supported) {
         printf("  %-15s no: %s\n", "can run", info->refusal);
-        return;
+        return cli_close_output();
     }
     printf("memory on the device for a context of %u, keys %s, values %s\n", info->n_ctx,
            cli_cache_types[asked->type_k], cli_cache_types[asked->type_v]);
@@ -239,6 +239,7 @@ static void print_model(const struct cli_session_flags *asked,
     if (tuning.n == 0) {
         printf("      none; `glinfer tune -m %s` measures\n", asked->model);
     }
+    return cli_close_output();
 }
 
 #undef INFO
@@ -269,8 +270,7 @@ static bool print_model_json(const struct cli_session_flags *asked,
                  INFO(n_ctx_train));
     if (!info->is_supported) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);
-    }
-    if (info->is_supported) {
+    } else {
         add_memory(object, asked, info);
         add_tuning(object, asked->device.device, info);
     }
@@ -288,10 +288,7 @@ static bool show_model(const struct settings *settings)
     if (!glinfer_model_inspect(&params, &info, &err)) {
         return cli_fail_error(&err);
     }
-    if (!settings->is_json) {
-        print_model(asked, &info);
-    }
-    if (!(settings->is_json ? print_model_json(asked, &info) : cli_close_output())) {
+    if (!(settings->is_json ? print_model_json(asked, &info) : print_model(asked, &info))) {
         return false;
     }
     const bool is_over =
@@ -302,10 +299,10 @@ static bool show_model(const struct settings *settings)
                     cli_format_size(budget, asked->mem_budget));
 }
 
-static bool run_command(void *settings)
+static bool run_command(void *user)
 {
-    const struct settings *own = settings;
-    return own->session.model ? show_model(own) : show_devices(own);
+    const struct settings *settings = user;
+    return settings->session.model ? show_model(settings) : show_devices(settings);
 }
 
 const struct cli_command cli_info_command = {
@@ -314,8 +311,7 @@ const struct cli_command cli_info_command = {
     .summary = "Lists the devices, or says what a model is and what memory it takes.",
     .word = "a model is given with -m",
     .text = "Of each device: its limits, or why it was refused. With -m no device is needed and "
-            "nothing\n"
-            "is loaded.",
+            "nothing\nis loaded.",
     .device = &defaults.session.device,
     CLI_COMMAND(flags, defaults, run_command),
 };
