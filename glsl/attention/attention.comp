@@ -1,21 +1,27 @@
-// Attention of one token over the keys 0..n_past of a layer's cache, in ranges of KEYS keys.
+// Attention by groups of KEYS invocations, each with a key for the scores, then with a vec8 of v's elements and every
+// N_SLICE-th key for the sum.
 //   out[h] = sum over j of softmax_j(scale * q[h] . k[g, j]) v[g, j],  g = h * n_kv_head / n_head
 //
-//   scratch  attention/ranges.glsl: out (n_head, HEAD_DIM) at 0, with WRITE_SUMS its sums, partial results of ranges, counters
+// BATCH 0: of one token over the keys 0..n_past, in ranges of KEYS keys
+//   scratch  attention/ranges.glsl: out (n_head, HEAD_DIM) at 0, with WRITE_SUMS its sums, partial results of ranges,
+//            counters
 //   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM), attention/kv_vec8.glsl
+// Group (range, head). The last group of a head to finish merges the head's ranges in their order, so that the result
+// is the same whichever that is; with one range a group writes out itself.
 //
-// Group (range, head) takes an invocation a key for the scores, then an vec8 of v's elements and
-// every N_SLICE-th key an invocation for the sum. The last group of a head to finish merges the
-// head's ranges in their order, so that the result is the same whichever that is; with one range a
-// group writes out itself. Reads each key and value once per head of its group. 9 heads of 64 on an
-// H200, with its dispatch: 8.4 us at 500 keys, 29 at 8,192; on llvmpipe 0.6 ms and 27 ms.
+// BATCH 1: of a prompt's batch, token m, at position n_past + m, over the keys 0..n_past + m
+//   out      (n_tokens, stride)  (n_head, HEAD_DIM) of it written
+//   q        (n_tokens, stride)  (n_head, HEAD_DIM), pair order
+//   cache    k and v as above
+// Group (m, h) walks over the token's keys by KEYS with online softmax. It reads each key and value once per token and
+// head, and so more than the tiles of attention_batch.comp; but those spill on GPUs with few registers.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(KEYS)
-#error "HEAD_DIM, a multiple of 8; KEYS of a range"
+#if !defined(HEAD_DIM) || !defined(KEYS) || !defined(BATCH)
+#error "HEAD_DIM, a multiple of 8; KEYS of a range, or of a group; BATCH: 1 for a prompt's batch"
 #endif
 
 #define N_VEC8 (HEAD_DIM / 8)
@@ -26,34 +32,46 @@ layout(local_size_x = KEYS) in;
 
 #include "attention/params.glsl"
 #include "attention/score_rule.glsl"
-#include "norm/sums.glsl"
 #include "attention/softmax.glsl"
 #include "attention/weigh.glsl"
+
+#if BATCH
+layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
+layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
+
+vec4 query(uint i)
+{
+    return q[i];
+}
+#else
 #include "attention/ranges.glsl"
+#include "norm/sums.glsl"
+
+vec4 query(uint i)
+{
+    return uintBitsToFloat(cache_word(i));
+}
+#endif
 
 shared vec4 sums[2 * KEYS];
 
-float score(uint head, uint row)
+float score(uint q_begin, uint row)
 {
-    uint q = head * uint(HEAD_DIM / 4);
     vec4 sum = vec4(0.0);
     for (uint i = 0u; i < uint(N_VEC8); i++) {
         vec4 low, high;
         read_key(row, i, low, high);
-        sum += low * uintBitsToFloat(cache_word(q + 2u * i));
-        sum += high * uintBitsToFloat(cache_word(q + 2u * i + 1u));
+        sum += low * query(q_begin + 2u * i);
+        sum += high * query(q_begin + 2u * i + 1u);
     }
     return cap_score(params.scale * (sum.x + sum.y + sum.z + sum.w));
 }
 
-// Adds up this invocation's vec8 over its keys, then the slices of each vec8 through shared
-// memory; the sums of vec8 i are left in sums[2 i] and sums[2 i + 1].
-void sum_values(uint lane, uint first_row, uint n_key)
+// Adds up this invocation's vec8 over its keys.
+void add_values(uint lane, uint first_row, uint n_key, inout vec4 low_sum, inout vec4 high_sum)
 {
     uint vec8 = lane % uint(N_VEC8);
     uint slice = lane / uint(N_VEC8);
-    vec4 low_sum = vec4(0.0);
-    vec4 high_sum = vec4(0.0);
     if (slice < uint(N_SLICE)) {
         for (uint key = slice; key < n_key; key += uint(N_SLICE)) {
             vec4 low, high;
@@ -62,49 +80,58 @@ void sum_values(uint lane, uint first_row, uint n_key)
             high_sum += weights[key] * high;
         }
     }
+}
+
+// Adds the slices of each vec8 through shared memory; returns quad `lane` of the result.
+vec4 add_slices(uint lane, vec4 low_sum, vec4 high_sum)
+{
     sums[2u * lane] = low_sum;
     sums[2u * lane + 1u] = high_sum;
     group_barrier();
+    vec4 sum = sums[lane];
     if (lane < N_QUAD) {
-        vec4 sum = sums[lane];
         for (uint i = 1u; i < uint(N_SLICE); i++) {
             sum += sums[lane + i * N_QUAD];
         }
-        sums[lane] = sum;
     }
+    return sum;
 }
 
-// Quad `lane` of what the ranges from first on together give.
-vec4 merge_ranges(uint lane, uint head, uint first, uint n_range)
+#if BATCH
+void main()
 {
+    uint lane = gl_LocalInvocationID.x;
+    uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
+    uint head = gl_WorkGroupID.y;
+    uint n_key = min(state.n_past + token + 1u, params.n_ctx);
+    uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
+    uint q_begin = token * (params.q_stride / 4u) + head * N_QUAD;
+
     float largest = MASKED;
-    for (uint i = first; i < n_range; i++) {
-        largest = max(largest, read_softmax(partial_begin(head, i)).x);
-    }
-    vec4 sum = vec4(0.0);
     float weight_sum = 0.0;
-    for (uint i = first; i < n_range; i++) {
-        uint begin = partial_begin(head, i);
-        vec2 both = read_softmax(begin);
-        float factor = exp_negative(both.x - largest);
-        weight_sum += factor * both.y;
-        sum += factor * read_quad(begin + 4u * lane);
+    vec4 low_sum = vec4(0.0);
+    vec4 high_sum = vec4(0.0);
+    for (uint first_key = first_seen(n_key); first_key < n_key; first_key += uint(KEYS)) {
+        uint n = min(n_key - first_key, uint(KEYS));
+        float value = score(q_begin, first_row + first_key + min(lane, n - 1u));
+        float next = weigh_keys(lane, lane < n ? value : MASKED, largest);
+        float rescale = exp_negative(largest - next);
+        largest = next;
+        sum_weights(lane);
+        low_sum *= rescale;
+        high_sum *= rescale;
+        add_values(lane, first_row + first_key, n, low_sum, high_sum);
+        group_barrier();
+        weight_sum = rescale * weight_sum + sum_stripes();
     }
-    return sum / weight_sum;
-}
-
-void write_partial(uint lane, uint begin, float largest, float weight_sum)
-{
+    vec4 sum = add_slices(lane, low_sum, high_sum);
     if (lane < N_QUAD) {
-        write_quad(begin + 4u * lane, sums[lane]);
-    }
-    if (lane == 0u) {
-        write_softmax(begin, vec2(largest, weight_sum));
+        result[token * (params.out_stride / 4u) + head * N_QUAD + lane] = sum / weight_sum;
     }
 }
-
+#else
 #if WRITE_SUMS
-// Of the head's results, which this group has written.
+// Writes the sums of the head's results, which this group has written.
 void write_sums(uint lane, uint head)
 {
     if (lane < uint(HEAD_DIM) / SUM_SIZE) {
@@ -134,23 +161,22 @@ void main()
     uint n_key = is_needed ? min(n_all - first_key, uint(KEYS)) : 0u;
 
     uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx + first_key;
-    float value = score(head, first_row + min(lane, max(n_key, 1u) - 1u));
+    float value = score(head * N_QUAD, first_row + min(lane, max(n_key, 1u) - 1u));
     float largest = weigh_keys(lane, lane < n_key && first_key + lane >= seen ? value : MASKED, MASKED);
     sum_weights(lane);
-    sum_values(lane, first_row, n_key);
-    float weight_sum = sum_stripes();
+    vec4 low_sum = vec4(0.0), high_sum = vec4(0.0);
+    add_values(lane, first_row, n_key, low_sum, high_sum);
+    vec4 sum = add_slices(lane, low_sum, high_sum);
+    vec2 softmax = vec2(largest, sum_stripes());
 
-    uint out_quad = head * uint(HEAD_DIM) + 4u * lane;
     bool is_split = n_range - first_range > 1u;
-    if (is_needed && is_split) {
-        write_partial(lane, partial_begin(head, range), largest, weight_sum);
-    }
-    if (is_needed && !is_split && lane < N_QUAD) {
-        write_quad(out_quad, sums[lane] / weight_sum);
+    if (is_needed && lane < N_QUAD) {
+        write_head_quad(head, range, lane, is_split, sum, softmax);
     }
     bool is_merging = is_last_range(lane, head, n_range - first_range, is_needed && is_split);
     if (is_merging && lane < N_QUAD) {
-        write_quad(out_quad, merge_ranges(lane, head, first_range, n_range));
+        sum = merge_ranges(head, first_range, n_range, lane, softmax);
+        write_head_quad(head, range, lane, false, sum, softmax);
     }
 #if WRITE_SUMS
     memoryBarrierBuffer();
@@ -160,3 +186,4 @@ void main()
     }
 #endif
 }
+#endif

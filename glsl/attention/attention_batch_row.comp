@@ -1,12 +1,11 @@
 // Causal attention of a batch: token m, at position n_past + m, over the keys 0..n_past + m;
-// llvmpipe's form of attention_batch.comp, whose formula and bindings it has.
+// for llvmpipe. Formula and bindings: attention/tile.glsl.
 //
 // A group is one vector: invocation i owns tokens i, i + 8, ... of VECTORS * 8 tokens of a head,
 // with q and the sum of weighted v in private memory, and softmax needs no other invocation. Keys
 // and values are the same for all invocations; llvmpipe fetches them lane by lane all the same,
 // some 150 cycles for 16 bytes, so each fetch serves all vectors. Softmax is online by tiles of
-// KEYS keys. 9 heads of 64, two busy cores, ms: 512 tokens 34 (attention_batch.comp 127), 512
-// tokens after 1,000 keys 146 (599).
+// KEYS keys. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "attention/kv_vec8.glsl"
@@ -17,7 +16,6 @@
 #endif
 
 #define N_VEC8 (HEAD_DIM / 8)
-#define MASKED -3.0e38
 
 layout(local_size_x = 8) in;
 
@@ -26,6 +24,7 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
 #include "attention/params.glsl"
 #include "attention/score_rule.glsl"
+#include "attention/softmax.glsl"
 
 // What an invocation owns, a token a vector.
 vec4 query_low[VECTORS][N_VEC8], query_high[VECTORS][N_VEC8];
@@ -67,11 +66,6 @@ void score_key(uint row, out float score[VECTORS])
     for (int i = 0; i < VECTORS; i++) {
         score[i] = cap_score((sum[i].x + sum[i].y) + (sum[i].z + sum[i].w));
     }
-}
-
-float weight_of(float score, float top)
-{
-    return score == MASKED ? 0.0 : exp_negative(score - top);
 }
 
 // Turns the scores of KEYS keys from first_key on into weights relative to each token's largest

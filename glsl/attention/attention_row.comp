@@ -1,12 +1,11 @@
-// Attention of one token: what attention.comp computes, from the same buffers; llvmpipe's form of it.
+// Attention of one token: what attention.comp computes, from the same buffers, for llvmpipe.
 //
 // A group is one vector: invocation i owns keys i, i + 8, ... of the range's tiles, for HEADS heads of one
 // kv head, with q, the weighted values and softmax in private memory. Nothing branches but the loop over
 // the tiles, 8 VECTORS keys each, and keys come by texel fetches, which serve all heads. At the end the
 // invocations' results meet in shared memory, behind a barrier that a group of one vector does not feel.
 // Ranges take tiles in turn; the last group to finish merges them. A group costs 5 us before its first
-// key, so there are few. 9 heads of 64, two busy cores, us: at 1 key 40 (attention.comp 190), 500 keys
-// 170 (1,100), 2,000 keys 520 (3,500), 8,192 keys 2,300 (24,500).
+// key, so there are few. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "attention/kv_vec8.glsl"
@@ -20,12 +19,13 @@
 #define N_QUAD uint(HEAD_DIM / 4)
 #define TURNS ((HEAD_DIM / 4 + 7) / 8) // quads of a result that an invocation owns
 #define TILE uint(8 * VECTORS)
-#define MASKED -3.0e38
 
 layout(local_size_x = 8) in;
 
 #include "attention/params.glsl"
 #include "attention/score_rule.glsl"
+#include "attention/softmax.glsl"
+#include "attention/ranges.glsl"
 
 // What an invocation's keys give, for each head.
 vec4 q_low[HEADS][N_VEC8], q_high[HEADS][N_VEC8];
@@ -35,14 +35,6 @@ float largest[HEADS], weight_sum[HEADS];
 // The same of all of them: (HEADS, 8, N_QUAD) sums; largest score and sum of weights.
 shared vec4 sums[HEADS * 8 * 2 * N_VEC8];
 shared vec2 softmax[HEADS * 8];
-
-void group_barrier()
-{
-    memoryBarrierShared();
-    barrier();
-}
-
-#include "attention/ranges.glsl"
 
 // Head h of the group's, the last one of its kv head for those past it.
 struct Heads {
@@ -87,11 +79,6 @@ void score_key(uint row, bool is_seen, out float score[HEADS])
         float value = cap_score(params.scale * ((sum[h].x + sum[h].y) + (sum[h].z + sum[h].w)));
         score[h] = is_seen ? value : MASKED;
     }
-}
-
-float weight_of(float score, float top)
-{
-    return score == MASKED ? 0.0 : exp_negative(score - top);
 }
 
 // Turns scores into weights relative to the largest so far, and rescales what was summed before.
@@ -156,8 +143,7 @@ void share_sums(uint lane)
     group_barrier();
 }
 
-// Quads lane, lane + 8, ... of the invocations' results for a head together; returns their largest
-// score and sum of weights.
+// Joins quads lane, lane + 8, ... of the invocations' results for a head; returns their largest score and sum of weights.
 vec2 join(uint lane, int head, out vec4 sum[TURNS])
 {
     vec2 both = vec2(MASKED, 0.0);
@@ -179,48 +165,23 @@ vec2 join(uint lane, int head, out vec4 sum[TURNS])
     return both;
 }
 
-// Writes an invocation's quads of a head's result at `at`, which counts floats.
-void write_sum(uint lane, uint at, vec4 sum[TURNS])
+// Writes an invocation's quads of a head's result, or of the partial one of a range.
+void write_head(uint lane, uint head, uint range, bool is_split, vec4 sum[TURNS], vec2 both)
 {
     for (int j = 0; j < TURNS; j++) {
         uint quad = lane + uint(8 * j);
         if (quad < N_QUAD) {
-            write_quad(at + 4u * quad, sum[j]);
+            write_head_quad(head, range, quad, is_split, sum[j], both);
         }
-    }
-}
-
-// Writes the group's result for a head: all of it, or the partial one of a range.
-void write_head(uint lane, uint head, uint range, bool is_partial, vec4 sum[TURNS], vec2 both)
-{
-    uint begin = partial_begin(head, range);
-    float factor = is_partial ? 1.0 : 1.0 / both.y;
-    for (int j = 0; j < TURNS; j++) {
-        sum[j] *= factor;
-    }
-    write_sum(lane, is_partial ? begin : head * uint(HEAD_DIM), sum);
-    if (is_partial && lane == 0u) {
-        write_softmax(begin, both);
     }
 }
 
 void merge_head(uint lane, uint head, uint n_range)
 {
     vec4 sum[TURNS];
+    vec2 both;
     for (int j = 0; j < TURNS; j++) {
-        sum[j] = vec4(0.0);
-    }
-    vec2 both = vec2(MASKED, 0.0);
-    for (uint i = 0u; i < n_range; i++) {
-        uint begin = partial_begin(head, i);
-        vec2 other = read_softmax(begin);
-        float top = max(both.x, other.x);
-        float a = weight_of(both.x, top), b = weight_of(other.x, top);
-        for (int j = 0; j < TURNS; j++) {
-            uint quad = min(lane + uint(8 * j), N_QUAD - 1u);
-            sum[j] = a * sum[j] + b * read_quad(begin + 4u * quad);
-        }
-        both = vec2(top, a * both.y + b * other.y);
+        sum[j] = merge_ranges(head, 0u, n_range, min(lane + uint(8 * j), N_QUAD - 1u), both);
     }
     write_head(lane, head, 0u, false, sum, both);
 }

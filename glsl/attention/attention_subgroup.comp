@@ -2,18 +2,11 @@
 //
 // A group takes HEADS heads of a kv head, so that a key is read and converted once for all of them, and every
 // n_range-th tile of KEYS keys. Where tiles are few it takes one head and all tiles: a merge is more to wait
-// for. N_VEC8 neighbouring invocations share a key, an vec8 of elements each; a tile's keys and values are all
+// for. N_VEC8 neighbouring invocations share a key, a vec8 of elements each; a tile's keys and values are all
 // asked for before the first is waited for. Scores meet by shuffles, each step of them for all keys and heads
 // before the next, and each subgroup has a softmax of its own: one barrier brings the subgroups together. The
 // last group of a run of heads to finish merges its ranges, always in the same order. Reads each key and value
-// once per run of heads.
-//
-// 32 heads, 8 of k and v, on an H200, us with the dispatch, by the number of keys; of two heads a group
-// throughout, and of this form:
-//
-//   keys          31          128         501         2,048
-//   heads of 64   4.3 | 3.8   6.2 | 4.5   6.3         8.7 | 8.5
-//   heads of 128  4.8 | 4.1   6.7 | 4.9   7.0 | 7.2   10.4 | 10.2
+// once per run of heads. Measurements: glsl/measurements.md.
 #define SCRATCH_QUADS 1
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
@@ -34,26 +27,19 @@
 #define N_PART max(N_SUBGROUP, N_MERGE)
 #define AHEAD 4 // ranges that an invocation asks for at once
 #define FEW 3   // tiles that are not worth ranges of their own
-#define MASKED -3.0e38
 #define LOG2_E 1.4426950408889634
 
 layout(local_size_x = WG_SIZE) in;
 
 #include "attention/params.glsl"
 #include "attention/score_rule.glsl"
+#include "attention/softmax.glsl"
+#include "attention/ranges.glsl"
 
 // Results of subgroups, or of every N_MERGE-th range: (N_PART, HEADS, N_QUAD) sums; of each head the
 // largest score and the sum of weights.
 shared vec4 sums[N_PART * N_OWN];
 shared vec2 softmax[N_PART * HEADS];
-
-void group_barrier()
-{
-    memoryBarrierShared();
-    barrier();
-}
-
-#include "attention/ranges.glsl"
 
 // exp(x) for x <= 0, whose error counts a few units in the last place only where the weight does.
 float exp_of(float x)

@@ -1,6 +1,6 @@
 // Ranges of keys of a decode step's attention: their partial results in the layer's scratch, and which group
-// is the last of a head, or of a run of heads, to finish. Needs HEAD_DIM, group_barrier(), and in Params
-// max_range, partial, counter. With SCRATCH_QUADS 1 scratch goes by words of 16 bytes, else by uints.
+// is the last of a head, or of a run of heads, to finish. Needs HEAD_DIM, attention/softmax.glsl, and in Params
+// max_range, partial, counter. With SCRATCH_QUADS 1 scratch is read by words of 16 bytes, else by uints.
 //
 //   scratch  out (n_head, HEAD_DIM) at 0; partial (n_head, max_range, HEAD_DIM + 4): the sum of
 //            weighted v, then largest score and sum of weights; counter, zero between steps: a uint a
@@ -26,7 +26,7 @@ vec4 read_quad(uint at)
     return uintBitsToFloat(scratch_quads[at / 4u]);
 }
 
-// Largest score and sum of weights of the partial result at begin.
+// Returns the largest score and the sum of weights of the partial result at begin.
 vec2 read_softmax(uint begin)
 {
     return read_quad(begin + uint(HEAD_DIM)).xy;
@@ -70,13 +70,42 @@ void write_softmax(uint begin, vec2 both)
 }
 #endif
 
-// The partial result of range i of a head.
+// Returns the place of the partial result of range i of a head.
 uint partial_begin(uint head, uint i)
 {
     return params.partial + (head * params.max_range + i) * uint(HEAD_DIM + 4);
 }
 
-// Counts a group that has written its partial result; true in the last of n_range groups of head or
+// Writes a quad of a head's result, or if it is one of several ranges its partial result: the sum of weighted values;
+// softmax: largest score, sum of weights.
+void write_head_quad(uint head, uint range, uint quad, bool is_split, vec4 sum, vec2 softmax)
+{
+    uint begin = is_split ? partial_begin(head, range) : head * uint(HEAD_DIM);
+    write_quad(begin + 4u * quad, is_split ? sum : sum / softmax.y);
+    if (is_split && quad == 0u) {
+        write_softmax(begin, softmax);
+    }
+}
+
+// Returns a quad of what the ranges from first on together give; softmax as above.
+vec4 merge_ranges(uint head, uint first, uint n_range, uint quad, out vec2 softmax)
+{
+    softmax = vec2(MASKED, 0.0);
+    for (uint i = first; i < n_range; i++) {
+        softmax.x = max(softmax.x, read_softmax(partial_begin(head, i)).x);
+    }
+    vec4 sum = vec4(0.0);
+    for (uint i = first; i < n_range; i++) {
+        uint begin = partial_begin(head, i);
+        vec2 other = read_softmax(begin);
+        float factor = weight_of(other.x, softmax.x);
+        softmax.y += factor * other.y;
+        sum += factor * read_quad(begin + 4u * quad);
+    }
+    return sum;
+}
+
+// Counts a group that has written its partial result. True in the last of n_range groups of head or
 // run i, which sees the results of all, and sets the counter back. Groups that are not counted only
 // pass through.
 bool is_last_range(uint lane, uint i, uint n_range, bool is_counted)

@@ -48,7 +48,6 @@ uvec4 cache_word(uint i)
 #define N_SUBGROUP (WG_SIZE / SUBGROUP)
 #define TILE 4u       // rows
 #define ROWS_ALONE 8u // that one range takes alone
-#define MASKED -3.0e38
 #define LOG2_E 1.4426950408889634
 
 // Invocations that merge a quad: a power of two.
@@ -66,18 +65,13 @@ uvec4 cache_word(uint i)
 
 #include "lib/lanes.glsl"
 #include "attention/score_rule.glsl"
+#include "attention/softmax.glsl"
 
 // Results of subgroups: sums; largest score, sum of weights. Scores are times log2(e) throughout, so that a weight
 // is a power of two.
 shared vec4 sums[N_SUBGROUP * HEAD_DIM / 4];
 shared vec2 softmax[N_SUBGROUP];
 shared uint is_last;
-
-void group_barrier()
-{
-    memoryBarrierShared();
-    barrier();
-}
 
 //-- what a group works on -------------------------------------------------------------------------
 

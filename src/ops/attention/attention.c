@@ -23,7 +23,7 @@ struct batch_shape {
     uint32_t keys, vectors;
 };
 
-#define LANE_KEYS 64 // of a tile of glsl/attention/attention_batch_lane.comp: its work group
+#define LANE_KEYS 64 // of a group of glsl/attention/attention.comp with BATCH 1
 
 // glsl/attention/attention_half.comp, of caches in f16.
 static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)

@@ -45,7 +45,6 @@
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_HALF, attention_half)                                                              \
-    X(ATTENTION_BATCH_LANE, attention_batch_lane)                                                  \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
 
 // What gemv/gemv.glsl reads. Offsets of stream parts are in vec4, of aux in uints.
@@ -313,7 +312,6 @@
 #define GI_PARAMS_ATTENTION_PERSISTENT(X) GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_ROW(X)        GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_BATCH(X)      GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_BATCH_LANE(X) GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_HALF(X)       GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION(X)
 
