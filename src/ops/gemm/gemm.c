@@ -32,16 +32,10 @@ static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
     [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF,   64, 128, 3, 1},
 };
 
-// Its slices come with the program.
+// True for a program that has its number of slices as a fixed define.
 static bool is_half_program(enum gi_program_id program)
 {
     return program == GI_PROGRAM_GEMM_HALF || program == GI_PROGRAM_GEMM_HALF_2;
-}
-
-// Of the types that say QUANT_WORDS.
-static bool has_words(uint32_t type)
-{
-    return type == GI_GGML_TYPE_Q4_0;
 }
 
 static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
@@ -178,7 +172,7 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
                                        (int32_t)shape->n_tokens};
     const struct gi_define n_tiles = {"TILES", ROW_TILES};
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
-    const struct gi_define words = {"BY_WORDS", has_words(part->quant->type)};
+    const struct gi_define words = {"BY_WORDS", part->quant->has_words};
     const struct gi_define adds = {"ADD", is_added};
     return (struct gi_program_key){
         .id = shape->program,

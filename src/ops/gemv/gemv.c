@@ -7,10 +7,10 @@
 
 #include <assert.h>
 
-bool gi_gemv_wants_sums(const struct gi_gpu *gpu)
-{
-    return gi_gemv_prefers_dot(gpu);
-}
+// The parameters of a kernel that multiplies its results by 1 / rms.
+#define NORM_PARAMS(stream)                                                                        \
+    .ssq = (stream)->ssq / 4, .n_ssq = (stream)->n_ssq,                                            \
+    .inv_n_embd = 1.0f / (float)(stream)->n_embd, .norm_eps = (stream)->norm_eps
 
 bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer)
 {
@@ -37,10 +37,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
             .n_pair = part.n_pair,
             .source = stream->norm / 4,
             .bias = part.weight->bias,
-            .ssq = stream->ssq / 4,
-            .n_ssq = stream->n_ssq,
-            .inv_n_embd = 1.0f / (float)stream->n_embd,
-            .norm_eps = stream->norm_eps,
+            NORM_PARAMS(stream),
             .pair_begin = part.weight->row_begin / 2,
             .k_begin = layout->k_begin / 2,
             .v_begin = layout->v_begin / 2,
@@ -104,10 +101,7 @@ bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
     assert(weight->n_cols == stream->n_embd && stream->n_ssq > 0);
     const struct gi_gemv_plain_params params = {
         .source = stream->norm / 4,
-        .ssq = stream->ssq / 4,
-        .n_ssq = stream->n_ssq,
-        .inv_n_embd = 1.0f / (float)stream->n_embd,
-        .norm_eps = stream->norm_eps,
+        NORM_PARAMS(stream),
     };
     return record_plain(recorder, label, weight, stream->range, true, stream->has_sums, params, y,
                         err);
@@ -166,7 +160,7 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
     return true;
 }
 
-// What of a gated network's two factors a part holds: SIDE of the kernels.
+// The factors of a gated network that a part holds: SIDE of the kernels.
 enum glu_side {
     GLU_BOTH,
     GLU_GATE,
@@ -200,10 +194,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .n_pair = part.n_pair,
             .source = (has_norm ? stream->norm : stream->residual) / 4,
             .bias = part.weight->bias,
-            .ssq = stream->ssq / 4,
-            .n_ssq = stream->n_ssq,
-            .inv_n_embd = 1.0f / (float)stream->n_embd,
-            .norm_eps = stream->norm_eps,
+            NORM_PARAMS(stream),
             .ff_begin = weight->is_apart ? row % (weight->n_rows / 2) : row / 2,
             .n_ff = n_ff,
         };
@@ -266,10 +257,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
             .n_pair = part.n_pair,
             .source = stream->norm / 4,
             .bias = part.weight->bias,
-            .ssq = stream->ssq / 4,
-            .n_ssq = stream->n_ssq,
-            .inv_n_embd = 1.0f / (float)stream->n_embd,
-            .norm_eps = stream->norm_eps,
+            NORM_PARAMS(stream),
             .row_begin = part.weight->row_begin,
             .n_vocab = logits->n_vocab,
             .partial = logits->partial + 2 * logits->n_partial,
@@ -293,7 +281,7 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
 
 //-- experts ---------------------------------------------------------------------------------------
 
-// What both projections of experts have in common: one part, whose pairs are those of an expert.
+// Begins a part of a projection of experts, whose pairs are those of one expert.
 static void begin_experts(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                           enum gi_gemv_kernel kernel, const struct gi_weight *weight,
                           uint32_t index, uint32_t expert_rows,

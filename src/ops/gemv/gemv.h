@@ -9,10 +9,10 @@
 #include "ops/record/stream.h"
 #include "ops/record/weight.h"
 
-// Whether the projections that follow read the sums of x that producers can leave behind it (stream.h).
+// True if projections read the sums of x that producers can leave behind it (stream.h).
 bool gi_gemv_wants_sums(const struct gi_gpu *gpu);
 
-// Whether the next op writes a cache of the layer's types: q8_0 takes whole blocks.
+// True if gi_op_gemv_qkv writes a cache of the layer's types: q8_0 takes whole blocks.
 bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer);
 
 // q, k, v = rope(W norm / rms + bias): reads stream norm, ssq and rope; writes q at the front of

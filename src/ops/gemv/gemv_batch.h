@@ -7,7 +7,7 @@
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
-// Whether batches of at most max_tokens go this way on the device.
+// True if batches of at most max_tokens go this way on the device.
 bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens);
 
 // y[m] = W x[m] + bias, or y[m] += params->scale * (W x[m] + bias), of one part: one dispatch.

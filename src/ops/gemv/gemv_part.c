@@ -12,7 +12,8 @@ void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t v
     key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
 }
 
-// Of x in shared memory of persistent groups: 18 KiB with what keeps banks apart.
+// Blocks of x that persistent groups keep in shared memory in f32: 18 KiB, with room between blocks
+// against bank conflicts.
 #define MAX_SHARED_BLOCKS 128
 
 // The kernels: the first of their programs, which follow each other as forms do, and names for tuning, in f32 and where
@@ -59,7 +60,7 @@ static uint32_t choose_batch(const struct gi_gemv_part *part)
     return n;
 }
 
-// Whether no group takes more than one turn.
+// True if no group takes more than one turn.
 static bool has_one_turn(const struct gi_gemv_part *part)
 {
     return (part->n_pair + part->shape.pairs - 1) / part->shape.pairs <= part->shape.max_groups;
@@ -77,13 +78,14 @@ static uint32_t choose_depth(const struct gi_gemv_part *part)
     return is_small && has_x && has_one_turn(part) && n_two % 2 == 0 ? 2 : 1;
 }
 
-// Which weights they are depends on what the dispatch before finds.
+// True for the projections of experts: the dispatch before decides which weights they read.
 static bool is_of_experts(enum gi_gemv_kernel kernel)
 {
     return kernel == GI_GEMV_EXPERT || kernel == GI_GEMV_EXPERT_GLU;
 }
 
-// Where gate and up are apart a factor lies in the result's place before: it could be taken for that.
+// True if all that a kernel writes is published by tags. Where gate and up are apart it is not: a
+// factor lies in the place of the result, and could be taken for that.
 static bool puts_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
 {
     return kernel == GI_GEMV_RESIDUAL || kernel == GI_GEMV_PLAIN ||

@@ -35,8 +35,8 @@ void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t v
 // block.
 void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                         uint32_t begin, bool has_sums, struct gi_dispatch *dispatch);
-// Whether the rows of all parts leave sums, each of them of `rows` rows from a multiple of them on; adds what
-// says so to the key of a part.
+// True if the rows of all parts leave sums, each of `rows` rows from a multiple of them on. Adds the
+// define that says so to the key of a part.
 bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part);
 // Requests the part's program and records its dispatch, of which label, bindings 0 and 1 and the parameters are set.
 // Fails with UNSUPPORTED, NO_MEMORY.

@@ -52,7 +52,7 @@ bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weigh
     return recorder->is_half && has_f16(recorder, part);
 }
 
-// Where they are wanted, or GLINFER_GEMV asks for them.
+// True if products in f16 are wanted, or GLINFER_GEMV asks for them, and x fits shared memory.
 static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
                             const struct gi_weight_part *part, uint32_t n_block)
 {
@@ -118,10 +118,10 @@ uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
     return gi_gemv_groups(shape, n_pair) * each;
 }
 
-// What the end of a turn takes, in blocks of a pair.
+// The time that the end of a turn takes, in blocks of a pair.
 #define TURN_END 40u
 
-// What a persistent group's turns take, in blocks of a pair.
+// Returns the time that a persistent group's turns take, in blocks of a pair.
 static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_turn = divide_up(divide_up(n_pair, shape->pairs), shape->max_groups);
@@ -153,7 +153,7 @@ bool gi_gemv_is_persistent(const struct gi_recorder *recorder)
            gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
 }
 
-bool gi_gemv_prefers_dot(const struct gi_gpu *gpu)
+bool gi_gemv_wants_sums(const struct gi_gpu *gpu)
 {
     struct gi_gemv_shape shape;
     return gi_gemv_has_dot(is_shape_asked(gpu, &shape) ? &shape : &gi_gpu_class(gpu)->gemv->shape);

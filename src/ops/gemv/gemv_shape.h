@@ -19,13 +19,13 @@ struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
                                           const struct gi_weight_part *part, uint32_t n_block,
                                           uint32_t *site);
 
-// Whether the part's products may be taken in f16. Its shapes are then tuned apart from those of sessions in f32.
+// True if the part's products may be taken in f16. Its shapes are then tuned apart from those in f32.
 bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);
 
 // True if groups are persistent and have subgroups: they take the form of glsl/persistent/gemv_persistent.glsl.
 bool gi_gemv_is_persistent(const struct gi_recorder *recorder);
 
-// Whether k is split across lanes.
+// True if k is split across lanes.
 static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)
 {
     return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_F16;
@@ -38,13 +38,11 @@ static inline bool gi_gemv_has_texels(const struct gi_gemv_shape *shape)
 {
     return shape->form == GI_GEMV_FORM_TEXEL || shape->form == GI_GEMV_FORM_TEXBITS;
 }
-// Whether the device's projections mostly have such a form.
-bool gi_gemv_prefers_dot(const struct gi_gpu *gpu);
 // Blocks that an invocation adds in a turn of its loop.
 uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
 // Groups of a part of n_pair pairs.
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
-// Whether a group takes pairs again and again: not where max_groups are enough for one pass.
+// True if a group takes pairs again and again: max_groups are too few for one pass.
 bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair);
 // Blocks that a slice of k loads before it works on as many others, 0: it does not. glsl/gemv/gemv_prefetch.glsl.
 uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block);
