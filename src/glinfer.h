@@ -303,7 +303,7 @@ struct glinfer_session_params {
     glinfer_progress_fn progress; // compiling programs for what is expected
     void *progress_user;
     enum glinfer_precision precision; // of arithmetic
-    // A generation to compile for ahead, of which n_prompt (0: prompts of any length), n_predict, n_probs and the
+    // A generation to compile for in advance, of which n_prompt (0: prompts of any length), n_predict, n_probs and the
     // sampling count; NULL: the first generation of each kind compiles what it needs.
     const struct glinfer_generate_params *expected;
 };
@@ -518,7 +518,7 @@ struct glinfer_profile_stats {
     double host_ns;        // of it, submitting; on a software renderer computing is part of it
     uint64_t weight_bytes; // that a run reads
     // How answers submit greedy steps, as far as that is known; kernels of a persistent dispatch cannot be timed,
-    // so that all of the above is of ordinary ones.
+    // so that all of the above is of multi-dispatch steps.
     enum glinfer_dispatch dispatch;
     double single_ns; // of a step, when it was tried out; 0: it never was
 };

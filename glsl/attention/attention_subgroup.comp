@@ -25,8 +25,8 @@
 #define N_SUBGROUP (WG_SIZE / SUBGROUP)
 #define N_MERGE max(1, WG_SIZE / N_OWN)
 #define N_PART max(N_SUBGROUP, N_MERGE)
-#define AHEAD 4 // ranges that an invocation asks for at once
-#define FEW 3   // tiles that are not worth ranges of their own
+#define N_PREFETCH 4 // ranges that an invocation asks for at once
+#define SHORT_TILES 3   // tiles that are not worth ranges of their own
 #define LOG2_E 1.4426950408889634
 
 layout(local_size_x = WG_SIZE) in;
@@ -253,25 +253,25 @@ vec4 merge_part(uint own, uint i, uint n_range, out vec2 merged)
     uint head = head_of(own / N_QUAD), quad = own % N_QUAD;
     vec4 sum = vec4(0.0);
     merged = vec2(MASKED, 0.0);
-    for (; i < n_range; i += uint(AHEAD * N_MERGE)) {
-        vec4 quads[AHEAD];
-        vec2 parts[AHEAD];
+    for (; i < n_range; i += uint(N_PREFETCH * N_MERGE)) {
+        vec4 quads[N_PREFETCH];
+        vec2 softmaxes[N_PREFETCH];
         float largest = merged.x;
-        for (int j = 0; j < AHEAD; j++) {
+        for (int j = 0; j < N_PREFETCH; j++) {
             uint begin = partial_begin(head, min(i + uint(j * N_MERGE), n_range - 1u));
             quads[j] = read_quad(begin + 4u * quad);
-            parts[j] = read_softmax(begin);
+            softmaxes[j] = read_softmax(begin);
         }
-        for (int j = 0; j < AHEAD; j++) {
-            largest = max(largest, parts[j].x);
+        for (int j = 0; j < N_PREFETCH; j++) {
+            largest = max(largest, softmaxes[j].x);
         }
         float factor = exp_of(merged.x - largest);
         sum *= factor;
         merged = vec2(largest, factor * merged.y);
-        for (int j = 0; j < AHEAD; j++) {
+        for (int j = 0; j < N_PREFETCH; j++) {
             bool is_own = i + uint(j * N_MERGE) < n_range;
-            factor = is_own ? exp_of(parts[j].x - largest) : 0.0;
-            merged.y += factor * parts[j].y;
+            factor = is_own ? exp_of(softmaxes[j].x - largest) : 0.0;
+            merged.y += factor * softmaxes[j].y;
             sum += factor * quads[j];
         }
     }
@@ -318,16 +318,16 @@ void main()
     uint n_key = min(state.n_past + 1u, params.n_ctx);
     uint seen = first_seen(n_key);
     uint n_tile = (n_key - 1u) / uint(KEYS) + 1u - seen / uint(KEYS);
-    bool is_few = n_tile <= uint(FEW);
-    uint n_range = is_few ? 1u : min(n_tile, params.max_range);
-    uint range = is_few ? gl_WorkGroupID.x : gl_WorkGroupID.x * uint(HEADS) + one;
-    first_head = kv_head * n_rep + run % n_run * uint(HEADS) + (is_few ? one : 0u);
+    bool is_short = n_tile <= uint(SHORT_TILES);
+    uint n_range = is_short ? 1u : min(n_tile, params.max_range);
+    uint range = is_short ? gl_WorkGroupID.x : gl_WorkGroupID.x * uint(HEADS) + one;
+    first_head = kv_head * n_rep + run % n_run * uint(HEADS) + (is_short ? one : 0u);
     last_head = kv_head * n_rep + n_rep - 1u;
     // The grid may have ranges past the keys, and with few keys heads past the last.
     if (range >= n_range || first_head > last_head) {
         return;
     }
-    if (HEADS > 1 && is_few) {
+    if (HEADS > 1 && is_short) {
         attend(1, first_row, seen, n_key, 0u, 1u);
     } else {
         attend(HEADS, first_row, seen, n_key, range, n_range);

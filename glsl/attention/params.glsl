@@ -6,7 +6,7 @@ layout(std140, binding = 0) uniform Params
     float scale, softcap;
     uint max_range, partial, counter; // of a decode step
     uint q_stride, out_stride;        // of a prompt's batch, in floats
-    uint q_begin, k_begin, v_begin;   // persistent/attention_qkv.glsl: columns of qkv, in quads
+    uint q_begin, k_begin, v_begin;   // attention/attention_qkv.glsl: columns of qkv, in quads
     uint rope, rope_stride, n_rot;    // the table of rotations in quads of the vectors
     uint q_gamma, k_gamma;            // likewise
     float norm_eps;

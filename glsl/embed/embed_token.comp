@@ -9,7 +9,7 @@
 // rotations. Only the part that holds the token's row writes. Reads one row of W and of gamma, a few
 // kilobytes: bound by the dispatch and by two loads, one behind the other.
 #include "lib/common.glsl"
-#include "persistent/put.glsl"
+#include "lib/publish.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 #include "norm/sums.glsl"
@@ -42,10 +42,10 @@ void write_columns(uint column, vec4 x, vec4 norm)
     stream[at + 2u] = x.z;
     stream[at + 3u] = x.w;
     at = params.norm + column;
-    stream[at] = PUT(norm.x);
-    stream[at + 1u] = PUT(norm.y);
-    stream[at + 2u] = PUT(norm.z);
-    stream[at + 3u] = PUT(norm.w);
+    stream[at] = PUBLISH(norm.x);
+    stream[at + 1u] = PUBLISH(norm.y);
+    stream[at + 2u] = PUBLISH(norm.z);
+    stream[at + 3u] = PUBLISH(norm.w);
 }
 
 #if WRITE_SUMS
@@ -92,7 +92,7 @@ void main()
 #endif
     float sum = reduce_sum(dot(x, x), uint(WG_SIZE));
     if (is_owner && lane == 0u && first < n_four) {
-        stream[params.ssq + gl_WorkGroupID.x] = PUT(sum);
+        stream[params.ssq + gl_WorkGroupID.x] = PUBLISH(sum);
     }
     if (is_owner && first >= n_four) {
         copy_rotations(lane);

@@ -48,7 +48,7 @@ void gemv_prepare(uint pair, uint row) {}
 void gemv_finish(uint pair, uint row, vec2 y)
 {
     uint begin = gl_WorkGroupID.y * params.stride + gl_WorkGroupID.z * params.width;
-    glu_put(begin, GLU_TILES * pair * 8u + row, params.n_row, y);
+    glu_store(begin, GLU_TILES * pair * 8u + row, params.n_row, y);
 }
 
 void main()

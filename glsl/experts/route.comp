@@ -39,7 +39,7 @@ void find_next(uint begin, inout float logit, inout uint expert)
     uint best_expert = 0xFFFFFFFEu;
     for (uint i = gl_LocalInvocationIndex; i < params.n_expert; i += uint(WG_SIZE)) {
         float value = logits[begin + i];
-        if (is_ahead(logit, expert, value, i) && is_ahead(value, i, best, best_expert)) {
+        if (ranks_before(logit, expert, value, i) && ranks_before(value, i, best, best_expert)) {
             best = value;
             best_expert = i;
         }

@@ -6,7 +6,7 @@
 //
 // A group owns 64 rows and TOKENS tokens and walks over all of k by blocks of 32; an invocation owns
 // one row, dequantises it for all the tokens, and reads x at an index that is the same for the whole
-// group. With FEW a group walks over all tokens instead, TOKENS at a time: V3D's compiler knows that a
+// group. With SMALL a group walks over all tokens instead, TOKENS at a time: V3D's compiler knows that a
 // loop counter is uniform, which it does not know of a work group's number, and then reads x with the
 // uniforms, not through the texture unit. Uses no shared memory, which is no faster than a buffer on
 // the GPUs that this is for, and few registers: the tiles of gemm.comp spill there. Figures:
@@ -14,8 +14,8 @@
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(ADD) || !defined(HAS_BIAS) || !defined(TOKENS) || !defined(FEW)
-#error "ADD: 1 to add to y; HAS_BIAS: 1 if the part carries a bias; TOKENS at a time; FEW: 1 to loop"
+#if !defined(ADD) || !defined(HAS_BIAS) || !defined(TOKENS) || !defined(SMALL)
+#error "ADD: 1 to add to y; HAS_BIAS: 1 if the part carries a bias; TOKENS at a time; SMALL: 1 to loop"
 #endif
 
 layout(local_size_x = 64) in;
@@ -84,7 +84,7 @@ void multiply(uint row, uint first_token)
 void main()
 {
     uint row = gl_WorkGroupID.x * 64u + gl_LocalInvocationID.x;
-#if FEW
+#if SMALL
     for (uint first_token = 0u; first_token < state.n_tokens; first_token += uint(TOKENS)) {
         multiply(row, first_token);
     }

@@ -23,8 +23,8 @@
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (gemv/gemv_half.glsl), with PREFETCH 1 or 2 of as many blocks at a time, the next
 //                  ones loaded before (gemv/gemv_prefetch.glsl).
-//                  With PERSISTENT 1 groups are those of a persistent program with subgroups
-//                  (persistent/gemv_persistent.glsl); one without takes the plain form.
+//                  With PIPELINED 1 groups are those of a stage, with subgroups
+//                  (gemv/gemv_pipeline.glsl); one without takes the plain form.
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; gemv/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (quant/dot.glsl).
@@ -77,8 +77,8 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef LOOP
 #define LOOP 0
 #endif
-#ifndef PERSISTENT
-#define PERSISTENT 0
+#ifndef PIPELINED
+#define PIPELINED 0
 #endif
 #ifndef X_QUADS
 #define X_QUADS 0
@@ -175,7 +175,7 @@ float gemv_inv_rms(float ssq)
 #define N_PARTIAL (8 * N_SLICE / GEMV_SPAN)
 
 // True if each slice adds up a share of the sum of squares.
-#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && PREFETCH) && !PERSISTENT)
+#define SSQ_BY_SLICE (GEMV_NORM && !(HALF && PREFETCH) && !PIPELINED)
 
 #if BATCH > 1
 uint gemv_set = 0u; // of the turns of a batch, where its sums are
@@ -263,7 +263,7 @@ vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
 // Groups begin by asking for weights. Where these lie hangs on params as little as can be: those come from memory,
 // too. EVEN says that every group has all of its pairs. Groups that loop take 1.15 times as long with a number of
 // blocks that the compiler knows.
-#if HALF && !PERSISTENT && !LOOP
+#if HALF && !PIPELINED && !LOOP
 #define GEMV_N_BLOCK uint(N_BLOCK)
 #else
 #define GEMV_N_BLOCK params.n_block
@@ -291,7 +291,7 @@ vec2 gemv_dot_weights(uint block, QuantBlock w[2 * UNROLL])
     return y;
 }
 
-#if !PERSISTENT
+#if !PIPELINED
 bool gemv_has(uint pair)
 {
 #if EVEN
@@ -313,11 +313,11 @@ uint gemv_near(uint pair)
 #endif
 
 // Each file is there once: this one in front of both that use it.
-#if GEMV_NORM && (PERSISTENT || (HALF && PREFETCH))
+#if GEMV_NORM && (PIPELINED || (HALF && PREFETCH))
 #include "gemv/gemv_ssq.glsl"
 #endif
-#if PERSISTENT
-#include "persistent/gemv_persistent.glsl"
+#if PIPELINED
+#include "gemv/gemv_pipeline.glsl"
 #elif HALF && PREFETCH
 #include "gemv/gemv_prefetch.glsl"
 #else

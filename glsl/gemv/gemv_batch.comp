@@ -32,14 +32,14 @@
 
 #define GROUP_ROWS (16 * PAIRS)
 #define LANE_TILES (2 * LANE_PAIRS)
-#define TEAM (WG_SIZE / (PAIRS / LANE_PAIRS))
-#define N_SLICE (TEAM / 8)
+#define CLUSTER (WG_SIZE / (PAIRS / LANE_PAIRS))
+#define N_SLICE (CLUSTER / 8)
 #if SUBGROUP
-#define SPAN min(SUBGROUP, TEAM)
+#define SPAN min(SUBGROUP, CLUSTER)
 #else
 #define SPAN 8
 #endif
-#define N_PARTIAL (TEAM / SPAN)
+#define N_PARTIAL (CLUSTER / SPAN)
 
 layout(local_size_x = WG_SIZE) in;
 
@@ -102,7 +102,7 @@ void add_block(uint first_tile, uint block, uint row, uint begin[TOKENS], inout 
 
 void share(uint lane, uint row_begin, Sums sum[TOKENS])
 {
-    uint part = lane % uint(TEAM) / uint(SPAN);
+    uint part = lane % uint(CLUSTER) / uint(SPAN);
     for (int t = 0; t < TOKENS; t++) {
         Sums value = sum[t];
 #if SUBGROUP
@@ -154,9 +154,9 @@ void write_results(uint lane, uint first_token, uint first_row)
 void main()
 {
     uint lane = gl_LocalInvocationID.x, row = lane % 8u;
-    uint slice = lane / 8u % uint(N_SLICE), team = lane / uint(TEAM);
+    uint slice = lane / 8u % uint(N_SLICE), cluster = lane / uint(CLUSTER);
     uint first_token = gl_WorkGroupID.x * uint(TOKENS);
-    uint first_tile = gl_WorkGroupID.y * uint(2 * PAIRS) + team * uint(LANE_TILES);
+    uint first_tile = gl_WorkGroupID.y * uint(2 * PAIRS) + cluster * uint(LANE_TILES);
     uint begin[TOKENS];
     Sums sum[TOKENS];
     for (int t = 0; t < TOKENS; t++) {
@@ -166,6 +166,6 @@ void main()
     for (uint block = slice; block < params.n_block; block += uint(N_SLICE)) {
         add_block(first_tile, block, row, begin, sum);
     }
-    share(lane, team * uint(16 * LANE_PAIRS), sum);
+    share(lane, cluster * uint(16 * LANE_PAIRS), sum);
     write_results(lane, first_token, gl_WorkGroupID.y * uint(GROUP_ROWS));
 }

@@ -63,7 +63,7 @@ void gemv_finish(uint pair, uint row, vec2 y)
 {
     uint i = params.ff_begin + GLU_TILES * pair * 8u + row;
     y += bias;
-    glu_put(0u, i, params.n_ff, y);
+    glu_store(0u, i, params.n_ff, y);
 #if WRITE_SUMS // SIDE 0
     gemv_note(pair, row, i < params.n_ff ? activate(y.x) * y.y : 0.0);
 #endif

@@ -7,7 +7,7 @@
 #error "N_BLOCK: blocks of x"
 #endif
 
-// Blocks that are there at a time: fewer than all in persistent/gemv_persistent.glsl alone.
+// Blocks that are there at a time: fewer than all in gemv/gemv_pipeline.glsl alone.
 #ifndef X_BLOCKS
 #define X_BLOCKS N_BLOCK
 #endif

@@ -6,7 +6,7 @@
 //
 // Sizes of groups and invocations: gemv/gemv.glsl.
 #include "lib/common.glsl"
-#include "persistent/put.glsl"
+#include "lib/publish.glsl"
 
 #ifndef HAS_BIAS
 #error "HAS_BIAS: 1 if aux holds a bias"
@@ -49,8 +49,8 @@ void gemv_finish(uint pair, uint row, vec2 y)
 {
     uint n = pair * 16u + row;
     y += bias;
-    result[params.row_begin + n] = PUT(y.x);
-    result[params.row_begin + n + 8u] = PUT(y.y);
+    result[params.row_begin + n] = PUBLISH(y.x);
+    result[params.row_begin + n + 8u] = PUBLISH(y.y);
 }
 
 void main()

@@ -9,7 +9,7 @@
 // the sum of squares in parts that the next projection adds up, so that no dispatch is a norm's. A part
 // is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes: gemv/gemv.glsl.
 #include "lib/common.glsl"
-#include "persistent/put.glsl"
+#include "lib/publish.glsl"
 
 #ifndef HAS_BIAS
 #error "HAS_BIAS: 1 if aux holds a bias"
@@ -71,7 +71,7 @@ void write_row(uint n, float r, float weight)
 {
     if (n < params.n_embd) {
         stream[params.residual + n] = r;
-        stream[params.norm + n] = PUT(r * weight);
+        stream[params.norm + n] = PUBLISH(r * weight);
         own_ssq += r * r;
     }
 }
@@ -98,16 +98,16 @@ void main()
     }
 #endif
 #if WG_SIZE == 8
-    stream[params.ssq + gl_GlobalInvocationID.x] = PUT(own_ssq);
+    stream[params.ssq + gl_GlobalInvocationID.x] = PUBLISH(own_ssq);
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
     own_ssq = sum_lanes(own_ssq, 1, GEMV_OWNERS);
     if (gl_LocalInvocationIndex == 0u) {
-        stream[params.ssq + gl_WorkGroupID.x] = PUT(own_ssq);
+        stream[params.ssq + gl_WorkGroupID.x] = PUBLISH(own_ssq);
     }
 #else
     float ssq = reduce_sum(own_ssq, GEMV_REDUCED);
     if (gl_LocalInvocationIndex == 0u) {
-        stream[params.ssq + gl_WorkGroupID.x] = PUT(ssq);
+        stream[params.ssq + gl_WorkGroupID.x] = PUBLISH(ssq);
     }
 #endif
 }

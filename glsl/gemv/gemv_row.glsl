@@ -3,7 +3,7 @@
 // With DOT and a type that gives its weights in parts, eight at a time, the rows of an invocation take turns at
 // each eight elements of x, so that few of those are alive; BLOCKS blocks a turn of the loop, whose number
 // then is a multiple of BLOCKS.
-#if DOT && QUANT_PARTS
+#if DOT && QUANT_SPLIT
 
 #define N_ROW (2 * PAIRS)
 

@@ -7,7 +7,7 @@
 #endif
 #define N_SSQ_PART ((WG_SIZE + SSQ_SPAN - 1) / SSQ_SPAN)
 
-shared float gemv_ssq_parts[N_SSQ_PART];
+shared float gemv_ssq_sums[N_SSQ_PART];
 
 void gemv_share_ssq(uint lane, float ssq)
 {
@@ -15,16 +15,16 @@ void gemv_share_ssq(uint lane, float ssq)
     ssq = sum_lanes(ssq, 1, SSQ_SPAN);
 #endif
     if (lane % uint(SSQ_SPAN) == 0u) {
-        gemv_ssq_parts[lane / uint(SSQ_SPAN)] = ssq;
+        gemv_ssq_sums[lane / uint(SSQ_SPAN)] = ssq;
     }
 }
 
 // 1 / rms of x, behind a barrier.
 float gemv_shared_inv_rms()
 {
-    float ssq = gemv_ssq_parts[0];
+    float ssq = gemv_ssq_sums[0];
     for (uint i = 1u; i < uint(N_SSQ_PART); i++) {
-        ssq += gemv_ssq_parts[i];
+        ssq += gemv_ssq_sums[i];
     }
     return gemv_inv_rms(ssq);
 }

@@ -70,7 +70,7 @@ void take_row(uint row, float y)
     logits[n] = bits;
     logit = is_bad ? uintBitsToFloat(infinity_bits) : logit;
     n = is_bad ? no_index : n;
-    if (is_ahead(logit, n, best, best_index)) {
+    if (ranks_before(logit, n, best, best_index)) {
         best = logit;
         best_index = n;
     }
@@ -103,7 +103,7 @@ void main()
     for (uint n = 1u; n < uint(GEMV_OWNERS); n *= 2u) {
         float other = subgroupShuffleXor(best, n);
         uint other_index = subgroupShuffleXor(best_index, n);
-        if (is_ahead(other, other_index, best, best_index)) {
+        if (ranks_before(other, other_index, best, best_index)) {
             best = other;
             best_index = other_index;
         }

@@ -28,7 +28,7 @@ shared uint reduce_indices[WG_SIZE];
 
 // Whether (value, index) comes before (other, other_index): the larger value, or of equal ones the
 // lower index.
-bool is_ahead(float value, uint index, float other, uint other_index)
+bool ranks_before(float value, uint index, float other, uint other_index)
 {
     return value > other || (value == other && index < other_index);
 }
@@ -43,7 +43,7 @@ void reduce_max_to(float value, uint index, uint count, uint left)
     reduce_indices[lane] = index;
     reduce_barrier();
     for (uint n = count / 2u; n >= left; n /= 2u) {
-        if (lane < n && is_ahead(reduce_values[lane + n], reduce_indices[lane + n],
+        if (lane < n && ranks_before(reduce_values[lane + n], reduce_indices[lane + n],
                                  reduce_values[lane], reduce_indices[lane])) {
             reduce_values[lane] = reduce_values[lane + n];
             reduce_indices[lane] = reduce_indices[lane + n];

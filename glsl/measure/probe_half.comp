@@ -1,6 +1,6 @@
 // What mediump is on a device: whether it is f16, whether that keeps denormals, and how fast.
 //
-//   y  (4 + n)  f32, written by each invocation at 4 + its place; the first writes four facts
+//   y  (4 + n)  f32, written by each invocation at 4 + its place; the first writes four answers
 //               in front: 1 and 32 times 2^-12 added to it, which is 1 in f16; the least denormal
 //               of f16 times 2^14, which is 0 where denormals are flushed; the dot product of the
 //               blocks; and the same denormal in highp times 2^24, 1 where unpackHalf2x16 keeps it
@@ -41,7 +41,7 @@ highp float block_dot()
     return sum.x + sum.y;
 }
 
-void write_facts()
+void write_answers()
 {
     REAL vec2 one = pair_at(1u), little = pair_at(2u);
     REAL vec2 sum = one;
@@ -78,6 +78,6 @@ void main()
     REAL vec2 sum = ((a + b) + (c + d)) + ((e + f) + (g + h));
     y[4u + gl_GlobalInvocationID.x] = sum.x + sum.y;
     if (gl_GlobalInvocationID.x == 0u) {
-        write_facts();
+        write_answers();
     }
 }

@@ -4,7 +4,7 @@
 //   1   both are of gate, whose type is not up's:           act = f(gate)
 //   2   both are of up, in a later dispatch:                act = act * up
 // Needs act, with SIDE 2 to be read, params.n_pair and norm/activation.glsl.
-#include "persistent/put.glsl"
+#include "lib/publish.glsl"
 #ifndef SIDE
 #error "SIDE: 0 gate and up, 1 gate, 2 up"
 #endif
@@ -19,7 +19,7 @@
 #endif
 
 #if SIDE
-void glu_put_side(uint begin, uint i, uint n, float y)
+void glu_store_side(uint begin, uint i, uint n, float y)
 {
     if (i < n) {
 #if SIDE == 1
@@ -32,14 +32,14 @@ void glu_put_side(uint begin, uint i, uint n, float y)
 #endif
 
 // Writes the results of a pair. The first belongs to element i of n, which begin at act[begin].
-void glu_put(uint begin, uint i, uint n, vec2 y)
+void glu_store(uint begin, uint i, uint n, vec2 y)
 {
 #if SIDE
-    glu_put_side(begin, i, n, y.x);
-    glu_put_side(begin, i + 8u, n, y.y);
+    glu_store_side(begin, i, n, y.x);
+    glu_store_side(begin, i + 8u, n, y.y);
 #else
     if (i < n) {
-        act[begin + i] = PUT(activate(y.x) * y.y);
+        act[begin + i] = PUBLISH(activate(y.x) * y.y);
     }
 #endif
 }

@@ -6,7 +6,7 @@
 // A barrier has two halves: grid_arrive() counts a group in, and grid_wait() asks until all have come. What is
 // done between them costs no time.
 //
-// An edge whose values are put and taken (grid_hand_over, grid_take_over) needs none: a value says itself
+// An edge whose values are put and taken (grid_release, grid_acquire) needs none: a value says itself
 // when it was written, by a tag in the lowest bits of its mantissa that differs from that of the value which
 // was in its place before, and whoever takes it looks until it is there. That saves the fence, the way of an
 // atomic, and one to memory and back. In the first step of a dispatch, when what is in memory may have any
@@ -36,7 +36,7 @@ uint grid_care = 0u;          // TAG_BITS, or 0 behind a barrier: all is there, 
 // All that will be taken has tags: from the second step of a dispatch on, or the first of one that goes on.
 bool grid_is_settled = false;
 
-float grid_put(float value)
+float grid_publish(float value)
 {
     return uintBitsToFloat((floatBitsToUint(value) & ~TAG_BITS) | grid_tag);
 }
@@ -55,7 +55,7 @@ bool grid_misses(uint tag, vec4 value, uvec4 care)
 
 // Reloads values until none is missing; in vain it becomes a fault. What is looked for at the same time is to be
 // reloaded together: one after another each costs a way to memory and back.
-#define GRID_TAKE_WHILE(is_missing, reload)                                                        \
+#define GRID_CONSUME_WHILE(is_missing, reload)                                                        \
     for (uint n_spin = 0u; is_missing; n_spin++) {                                                 \
         if (n_spin >= spin_limit || grid_fault != 0u) {                                            \
             grid_fault = 1u;                                                                       \
@@ -66,9 +66,9 @@ bool grid_misses(uint tag, vec4 value, uvec4 care)
     }
 
 // Loads a value that was loaded once again until it has a tag; of its components those count whose care is not 0.
-#define GRID_TAKE_OF(tag, value, load, care)                                                       \
-    GRID_TAKE_WHILE(grid_misses(tag, value, care), value = load;)
-#define GRID_TAKE(value, load, care) GRID_TAKE_OF(grid_expected, value, load, care)
+#define GRID_CONSUME_OF(tag, value, load, care)                                                       \
+    GRID_CONSUME_WHILE(grid_misses(tag, value, care), value = load;)
+#define GRID_CONSUME(value, load, care) GRID_CONSUME_OF(grid_expected, value, load, care)
 
 void grid_turn_over(uint care)
 {
@@ -132,7 +132,7 @@ bool grid_barrier()
 }
 
 // The two halves of an edge whose values are put and taken.
-void grid_hand_over()
+void grid_release()
 {
     if (grid_is_settled) {
         grid_turn_over(TAG_BITS);
@@ -141,7 +141,7 @@ void grid_hand_over()
     }
 }
 
-bool grid_take_over()
+bool grid_acquire()
 {
     if (grid_is_settled) {
         barrier(); // shared memory is the next stage's from here on

@@ -38,8 +38,8 @@ bool stage_is_whole()
     return stage_n_groups.x * stage_n_groups.y * stage_n_groups.z <= gl_NumWorkGroups.x;
 }
 
-// ahead() is what the stage does for its next group while others still work for it, run() the rest.
-#define STAGE_GROUPS(run, ahead)                                                                     \
+// prefetch() is what the stage does for its next group while others still work for it, run() the rest.
+#define STAGE_GROUPS(run, prefetch)                                                                  \
     uint n = stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;                                 \
     for (uint i = gl_WorkGroupID.x; i < n;) {                                                                \
         place_group(i);                                                                              \
@@ -48,7 +48,7 @@ bool stage_is_whole()
         if (i < n) {                                                                                 \
             barrier();                                                                               \
             place_group(i);                                                                          \
-            ahead;                                                                                   \
+            prefetch;                                                                                \
         }                                                                                            \
     }
 

@@ -9,7 +9,7 @@
 //                conversion.
 //
 // Words hold eight quants of four bits or four signed ones of eight in natural order, a and b are the
-// elements of x for them. A type that includes this file with DOT defines QUANT_PARTS 1 and
+// elements of x for them. A type that includes this file with DOT defines QUANT_SPLIT 1 and
 //
 //   struct QuantRow                                         where a row lies
 //   QuantRow quant_row(uint tile, uint n_block, uint row)

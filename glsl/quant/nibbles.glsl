@@ -22,7 +22,7 @@ vec4 quant_quad(QuantBlock w, int k)
 }
 
 #if DOT
-#define QUANT_PARTS 1
+#define QUANT_SPLIT 1
 #include "quant/dot.glsl"
 
 void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)

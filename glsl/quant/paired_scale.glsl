@@ -1,8 +1,8 @@
 // Scale words that hold the f16 d of two blocks, the even one low, in groups of n_word words; the
-// other words of the group follow. A kernel that prefetches weights (PERSISTENT) has the word as it was
+// other words of the group follow. A kernel that prefetches weights (PIPELINED) has the word as it was
 // loaded: whatever is done to it would wait for it.
-#ifdef PERSISTENT
-#define SCALES_AS_LOADED PERSISTENT
+#ifdef PIPELINED
+#define SCALES_AS_LOADED PIPELINED
 #else
 #define SCALES_AS_LOADED 0
 #endif

@@ -8,7 +8,7 @@
 //   vec4 quant_quad(QuantBlock w, int k)
 //                               weights 4 k .. 4 k + 3; k may be what a loop counts
 //
-// Types that say QUANT_PARTS 1 also give a block eight weights at a time where DOT asks for it: quant/dot.glsl.
+// Types that say QUANT_SPLIT 1 also give a block eight weights at a time where DOT asks for it: quant/dot.glsl.
 //
 // Types that say QUANT_TWO 1 also give two neighbouring blocks, whose scales share words, where HALF asks for products
 // in f16:
@@ -123,8 +123,8 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
     v[7] = quant_quad(w, 7);
 }
 
-#ifndef QUANT_PARTS
-#define QUANT_PARTS 0
+#ifndef QUANT_SPLIT
+#define QUANT_SPLIT 0
 #endif
 #ifndef QUANT_WORDS
 #define QUANT_WORDS 0

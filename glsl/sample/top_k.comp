@@ -13,8 +13,8 @@
 // arrival. If the list is too short (hundreds of equal logits) the group looks for the top_k digit by digit.
 //
 // What the last group does everybody waits for, one instruction after another: step_state is read once and at once, and
-// where each is compared with each several invocations share the work. Little text on purpose: a stage of persistent
-// programs.
+// where each is compared with each several invocations share the work. Little text on purpose: it may be a
+// stage of a program of many.
 #ifndef WG_SIZE
 #error "WG_SIZE: invocations of the work group, a power of two"
 #endif
@@ -71,7 +71,7 @@ uint load_part(uint place, uint turn)
     return i < n_partial ? key : 0u;
 }
 
-uvec4 load_parts(uint place, uint turn)
+uvec4 load_partials(uint place, uint turn)
 {
     return uvec4(load_part(place, turn), load_part(place, turn + 1u), load_part(place, turn + 2u),
                  load_part(place, turn + 3u));
@@ -81,12 +81,12 @@ uint largest_part(uint place)
 {
     uvec4 keys = uvec4(0u);
     for (uint turn = 0u; turn * N_FOLD < n_partial; turn += 8u) {
-        keys = max(keys, max(load_parts(place, turn), load_parts(place, turn + 4u)));
+        keys = max(keys, max(load_partials(place, turn), load_partials(place, turn + 4u)));
     }
     return max(max(keys.x, keys.y), max(keys.z, keys.w));
 }
 
-void fold_parts(uint n_slot)
+void fold_partials(uint n_slot)
 {
     barrier(); // the group may have been another before
     for (uint i = gl_LocalInvocationIndex; i < n_slot; i += uint(WG_SIZE)) {
@@ -115,7 +115,7 @@ void fold_parts(uint n_slot)
 uint find_threshold(uint n)
 {
     uint bits = min(count_bits(2u * n), LOG_LIST_ROOM), n_slot = 1u << bits;
-    fold_parts(n_slot);
+    fold_partials(n_slot);
     uint helpers = count_helper_bits(bits), helper = gl_LocalInvocationIndex & ((1u << helpers) - 1u);
     for (uint slot = gl_LocalInvocationIndex >> helpers; slot < n_slot; slot += uint(WG_SIZE) >> helpers) {
         uint key = slot_key[slot], n_larger = 0u;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 // Writes the 1 to 4 bytes of a code point; returns how many.
-static inline size_t gi_utf8_put(uint32_t code, char out[4])
+static inline size_t gi_utf8_encode(uint32_t code, char out[4])
 {
     if (code < 0x80) {
         out[0] = (char)code;

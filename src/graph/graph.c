@@ -108,8 +108,8 @@ static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before
            gi_op_gemv_norm(recorder, "attn_qkv", weight, &graph->stream, graph->row.range, err);
 }
 
-// Moves RoPE, norms of heads and the cache write into the entry of attention, if it can do them: in
-// a persistent step. norm may be NULL.
+// Moves RoPE, norms of heads and the cache write into the entry of attention, if it can do them
+// (gi_attention_qkv_suits). norm may be NULL.
 static bool leave_to_attention(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
                                const struct gi_head_norm *norm)
 {

@@ -5,7 +5,7 @@
 #define GI_GRAPH_GRAPH_H
 
 #include "graph/weight_spec.h"
-#include "ops/attention/attention_persistent.h"
+#include "ops/attention/attention_vec8.h"
 #include "ops/embed/embed.h"
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
@@ -63,8 +63,8 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
 // The parts of a layer, in the order in which a family puts them together. "Norm" before a
 // projection is of the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
 
-// Records q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. In persistent
-// steps all but the projection may move into gi_graph_attention. n_rot is the hparams', or 0 in a
+// Records q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. All but
+// the projection may move into gi_graph_attention (gi_attention_qkv_suits). n_rot is the hparams', or 0 in a
 // layer without rotation.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
                   struct glinfer_error *err);

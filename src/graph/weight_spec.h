@@ -33,7 +33,7 @@ enum gi_norm {
     GI_NORM_NONE,
 };
 
-enum gi_weight_order { // drawn in ops/record/weight.h
+enum gi_weight_order { // shown in ops/record/weight.h
     GI_WEIGHT_ORDER_PLAIN,
     GI_WEIGHT_ORDER_QKV,
     GI_WEIGHT_ORDER_GATE_UP,

@@ -187,7 +187,7 @@ static struct gi_jinja_call read_call(struct gi_jinja_run *run, struct gi_jinja_
         const struct gi_jinja_value argument = gi_jinja_evaluate(run, list->a);
         gi_jinja_charge(call.pool, argument);
         if (list->name.size) {
-            gi_jinja_put(call.pool, &call.named, gi_jinja_value_of(list->name), argument);
+            gi_jinja_set(call.pool, &call.named, gi_jinja_value_of(list->name), argument);
         } else {
             gi_jinja_push(call.pool, &call.arguments, argument);
         }
@@ -282,7 +282,7 @@ static struct gi_jinja_value evaluate_dict(struct gi_jinja_run *run,
     struct gi_jinja_value dict = gi_jinja_new_dict(&run->pool);
     for (node = node->list; node && !run->pool.has_failed; node = node->next->next) {
         const struct gi_jinja_value key = gi_jinja_evaluate(run, node);
-        gi_jinja_put(&run->pool, dict.dict, key, gi_jinja_evaluate(run, node->next));
+        gi_jinja_set(&run->pool, dict.dict, key, gi_jinja_evaluate(run, node->next));
     }
     return dict;
 }

@@ -29,9 +29,9 @@ void gi_jinja_expect_failed(struct gi_jinja_lexer *lexer, const char *expected)
                     is_end ? "the tag's end" : token->text.data);
 }
 
-static char peek(const struct gi_jinja_lexer *lexer, size_t ahead)
+static char peek(const struct gi_jinja_lexer *lexer, size_t offset)
 {
-    const size_t at = lexer->at + ahead;
+    const size_t at = lexer->at + offset;
     return at < lexer->source.size ? lexer->source.data[at] : 0;
 }
 
@@ -180,7 +180,7 @@ static void take_escape(struct gi_jinja_lexer *lexer, struct gi_jinja_text *valu
         size = 1;
     } else if ((name == 'x' && take_code(lexer, 2, &code)) ||
                (name == 'u' && take_code(lexer, 4, &code))) {
-        size = gi_utf8_put(code, out);
+        size = gi_utf8_encode(code, out);
     } else if (name == '\n') {
         return;
     }

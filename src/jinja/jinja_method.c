@@ -265,7 +265,7 @@ static struct gi_jinja_value call_namespace(const struct gi_jinja_call *call)
     struct gi_jinja_value value = gi_jinja_new_dict(call->pool);
     value.dict->is_namespace = gi_jinja_is(call->name, "namespace");
     for (size_t i = 0; i < call->named.keys.count && !call->pool->has_failed; i++) {
-        gi_jinja_put(call->pool, value.dict, call->named.keys.items[i],
+        gi_jinja_set(call->pool, value.dict, call->named.keys.items[i],
                      call->named.values.items[i]);
     }
     return value;

@@ -42,7 +42,7 @@ static void set_variable(struct gi_jinja_run *run, const struct gi_jinja_node *t
         }
         variables = object.dict;
     }
-    gi_jinja_put(&run->pool, variables, gi_jinja_value_of(target->name), value);
+    gi_jinja_set(&run->pool, variables, gi_jinja_value_of(target->name), value);
 }
 
 // Sets one target to the value, several to its elements.
@@ -96,15 +96,15 @@ static void set_loop(struct gi_jinja_pool *pool, struct gi_jinja_dict *loop,
                      const struct gi_jinja_list *items, size_t i)
 {
     const int64_t n = (int64_t)items->count, at = (int64_t)i;
-    gi_jinja_put_name(pool, loop, "index", gi_jinja_int(at + 1));
-    gi_jinja_put_name(pool, loop, "index0", gi_jinja_int(at));
-    gi_jinja_put_name(pool, loop, "revindex", gi_jinja_int(n - at));
-    gi_jinja_put_name(pool, loop, "revindex0", gi_jinja_int(n - at - 1));
-    gi_jinja_put_name(pool, loop, "first", gi_jinja_bool(at == 0));
-    gi_jinja_put_name(pool, loop, "last", gi_jinja_bool(at + 1 == n));
-    gi_jinja_put_name(pool, loop, "length", gi_jinja_int(n));
-    gi_jinja_put_name(pool, loop, "previtem", at > 0 ? items->items[i - 1] : gi_jinja_undefined());
-    gi_jinja_put_name(pool, loop, "nextitem",
+    gi_jinja_set_name(pool, loop, "index", gi_jinja_int(at + 1));
+    gi_jinja_set_name(pool, loop, "index0", gi_jinja_int(at));
+    gi_jinja_set_name(pool, loop, "revindex", gi_jinja_int(n - at));
+    gi_jinja_set_name(pool, loop, "revindex0", gi_jinja_int(n - at - 1));
+    gi_jinja_set_name(pool, loop, "first", gi_jinja_bool(at == 0));
+    gi_jinja_set_name(pool, loop, "last", gi_jinja_bool(at + 1 == n));
+    gi_jinja_set_name(pool, loop, "length", gi_jinja_int(n));
+    gi_jinja_set_name(pool, loop, "previtem", at > 0 ? items->items[i - 1] : gi_jinja_undefined());
+    gi_jinja_set_name(pool, loop, "nextitem",
                       at + 1 < n ? items->items[i + 1] : gi_jinja_undefined());
 }
 
@@ -122,7 +122,7 @@ static void run_for(struct gi_jinja_run *run, const struct gi_jinja_node *node)
     for (size_t i = 0; i < items.count && flow != FLOW_BREAK && !run->pool.has_failed; i++) {
         clear_scope(&scope);
         set_loop(&run->pool, loop.dict, &items, i);
-        gi_jinja_put_name(&run->pool, &scope.variables, "loop", loop);
+        gi_jinja_set_name(&run->pool, &scope.variables, "loop", loop);
         set_targets(run, node->b, items.items[i]);
         flow = run_body(run, node->list);
     }
@@ -144,7 +144,7 @@ static void bind_parameters(const struct gi_jinja_call *call, const struct gi_ji
         if (value.kind == GI_JINJA_UNDEFINED && has_default) {
             value = gi_jinja_evaluate(run, p->a);
         }
-        gi_jinja_put(call->pool, &run->scope->variables, name, value);
+        gi_jinja_set(call->pool, &run->scope->variables, name, value);
     }
 }
 
@@ -182,7 +182,7 @@ static enum flow run_statement(struct gi_jinja_run *run, const struct gi_jinja_n
         set_targets(run, node->b, gi_jinja_evaluate(run, node->a));
         return FLOW_ON;
     case GI_JINJA_NODE_MACRO:
-        gi_jinja_put(&run->pool, &run->scope->variables, gi_jinja_value_of(node->name),
+        gi_jinja_set(&run->pool, &run->scope->variables, gi_jinja_value_of(node->name),
                      (struct gi_jinja_value){.kind = GI_JINJA_MACRO, .macro = node});
         return FLOW_ON;
     case GI_JINJA_NODE_BREAK:
@@ -228,11 +228,11 @@ static void add_messages(struct gi_jinja_run *run, const struct gi_jinja_input *
         }
         memset(marks, 1, content.size);
         content.marks = marks;
-        gi_jinja_put_name(pool, dict.dict, "role", gi_jinja_constant(message->role));
-        gi_jinja_put_name(pool, dict.dict, "content", gi_jinja_value_of(content));
+        gi_jinja_set_name(pool, dict.dict, "role", gi_jinja_constant(message->role));
+        gi_jinja_set_name(pool, dict.dict, "content", gi_jinja_value_of(content));
         gi_jinja_push(pool, list.list, dict);
     }
-    gi_jinja_put_name(pool, &run->root->variables, "messages", list);
+    gi_jinja_set_name(pool, &run->root->variables, "messages", list);
 }
 
 static bool take_output(struct gi_jinja_run *run, const struct gi_jinja_text *text,
@@ -268,11 +268,11 @@ bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *
     struct gi_jinja_dict *variables = &root.variables;
     gi_jinja_pool_init(&run.pool, MAX_POOL, err);
     add_messages(&run, input);
-    gi_jinja_put_name(&run.pool, variables, "bos_token", token_value(input->bos, input->bos_size));
-    gi_jinja_put_name(&run.pool, variables, "eos_token", token_value(input->eos, input->eos_size));
-    gi_jinja_put_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(true));
-    gi_jinja_put_name(&run.pool, variables, "tools", gi_jinja_none());
-    gi_jinja_put_name(&run.pool, variables, "documents", gi_jinja_none());
+    gi_jinja_set_name(&run.pool, variables, "bos_token", token_value(input->bos, input->bos_size));
+    gi_jinja_set_name(&run.pool, variables, "eos_token", token_value(input->eos, input->eos_size));
+    gi_jinja_set_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(true));
+    gi_jinja_set_name(&run.pool, variables, "tools", gi_jinja_none());
+    gi_jinja_set_name(&run.pool, variables, "documents", gi_jinja_none());
     run_body(&run, jinja->body);
     const bool is_done = take_output(&run, &text, output);
     gi_jinja_pool_finish(&run.pool);

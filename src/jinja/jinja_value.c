@@ -53,7 +53,7 @@ struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_j
     return found ? *found : gi_jinja_undefined();
 }
 
-void gi_jinja_put(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
+void gi_jinja_set(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
                   struct gi_jinja_value value)
 {
     struct gi_jinja_value *found = gi_jinja_find(pool, dict, key);
@@ -67,10 +67,10 @@ void gi_jinja_put(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct
     }
 }
 
-void gi_jinja_put_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, const char *name,
+void gi_jinja_set_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, const char *name,
                        struct gi_jinja_value value)
 {
-    gi_jinja_put(pool, dict, gi_jinja_constant(name), value);
+    gi_jinja_set(pool, dict, gi_jinja_constant(name), value);
 }
 
 bool gi_jinja_is_true(struct gi_jinja_value value)

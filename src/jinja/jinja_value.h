@@ -92,9 +92,9 @@ struct gi_jinja_value *gi_jinja_find(struct gi_jinja_pool *pool, const struct gi
 // Returns the value of a key; undefined if there is none.
 struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_jinja_dict *dict,
                                    struct gi_jinja_value key);
-void gi_jinja_put(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
+void gi_jinja_set(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
                   struct gi_jinja_value value);
-void gi_jinja_put_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, const char *name,
+void gi_jinja_set_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, const char *name,
                        struct gi_jinja_value value);
 
 bool gi_jinja_is_true(struct gi_jinja_value value);

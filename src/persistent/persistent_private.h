@@ -18,7 +18,7 @@ struct gi_persistent_stage {
     const struct gi_dispatch *first; // of its entries
     const void *params;              // of the first
     struct gi_glsl_source source;
-    struct gi_stage_facts facts;
+    struct gi_stage_symbols symbols;
     bool is_same_begin[GI_MAX_BINDINGS], is_same_buffer[GI_MAX_BINDINGS];
     bool is_same_field[GI_STAGE_MAX_FIELDS];
 };
@@ -42,7 +42,7 @@ struct gi_persistent_maker {
     struct gi_persistent_stage stages[GI_PERSISTENT_MAX_STAGES];
     uint32_t n_stages;
     uint8_t *stage_of; // of each entry
-    bool *is_taken;    // of each entry: what the one before it puts is taken, in place of a barrier
+    bool *is_consumed; // of each entry: what the one before it puts is taken, in place of a barrier
     struct gi_persistent_view views[GI_PERSISTENT_MAX_VIEWS];
     uint32_t n_views;
     uint32_t next_binding;
@@ -74,9 +74,9 @@ uint32_t gi_persistent_take_binding(struct gi_persistent_maker *m);
 bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
                         const struct gi_range *range);
 
-// Writes shared memory, and every stage: run<suffix>(), AHEAD<suffix>() and what they need.
+// Writes shared memory, and every stage: run<suffix>(), PREFETCH<suffix>() and what they need.
 bool gi_persistent_write_stages(struct gi_persistent_maker *m);
-// Sets is_taken. An entry whose groups had long nothing to do keeps its barrier: they would take what others left there
+// Sets is_consumed. An entry whose groups had long nothing to do keeps its barrier: they would take what others left there
 // many edges ago.
 void gi_persistent_find_taken(struct gi_persistent_maker *m);
 // Kinds of tags that tell what is put from all that was in its place before; 0: there is no such number.

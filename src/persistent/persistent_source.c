@@ -78,7 +78,7 @@ static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
     if (!gi_glsl_source_init(&stage->source, &params, m->err)) {
         return false;
     }
-    if (!gi_stage_scan(stage->source.text, &stage->facts, &own)) {
+    if (!gi_stage_scan(stage->source.text, &stage->symbols, &own)) {
         return gi_persistent_blame(m, dispatch, &own);
     }
     if (!expect_wg_size(m, dispatch)) {
@@ -87,7 +87,7 @@ static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
     m->source->capability |= program->capability & ~GI_CAPABILITY_TEXBUF;
     memset(stage->is_same_begin, true, sizeof(stage->is_same_begin));
     memset(stage->is_same_buffer, true, sizeof(stage->is_same_buffer));
-    for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+    for (uint32_t i = 0; i < stage->symbols.n_fields; i++) {
         stage->is_same_field[i] =
             !gi_persistent_has_whole_state(m, dispatch) && (dispatch->runtime_params >> i & 1) == 0;
     }
@@ -105,7 +105,7 @@ static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_st
                                   (dispatch->runtime_begins >> i & 1) == 0;
         stage->is_same_buffer[i] = stage->is_same_buffer[i] && a->buffer == b->buffer;
     }
-    for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+    for (uint32_t i = 0; i < stage->symbols.n_fields; i++) {
         stage->is_same_field[i] =
             stage->is_same_field[i] && params[i] == ((const uint32_t *)stage->params)[i];
     }
@@ -216,9 +216,9 @@ static bool find_views(struct gi_persistent_maker *m)
 {
     for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
         const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
-        const struct gi_stage_facts *facts = &m->stages[m->stage_of[entry]].facts;
-        for (uint32_t i = 0; i < facts->n_blocks; i++) {
-            const struct gi_stage_block *block = &facts->blocks[i];
+        const struct gi_stage_symbols *symbols = &m->stages[m->stage_of[entry]].symbols;
+        for (uint32_t i = 0; i < symbols->n_blocks; i++) {
+            const struct gi_stage_block *block = &symbols->blocks[i];
             if (block->binding >= GI_MAX_BINDINGS) {
                 return gi_persistent_refuse(m, dispatch,
                                             "has more storage blocks than a dispatch binds");
@@ -338,7 +338,7 @@ static bool write_text(struct gi_persistent_maker *m)
 
 static bool needs_params(const struct gi_persistent_stage *stage)
 {
-    return memchr(stage->is_same_field, false, stage->facts.n_fields) != NULL;
+    return memchr(stage->is_same_field, false, stage->symbols.n_fields) != NULL;
 }
 
 static uint32_t count_quads(const struct gi_persistent_maker *m)
@@ -360,8 +360,8 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
     uint32_t *words = m->source->table + (size_t)entry * ENTRY_WORDS;
     words[0] = m->stage_of[entry] | (gi_dispatch_table_barrier(m->table, entry) ? 0x100u : 0u);
     words[1] = *params_at;
-    for (uint32_t i = 0; i < stage->facts.n_blocks; i++) {
-        const struct gi_stage_block *block = &stage->facts.blocks[i];
+    for (uint32_t i = 0; i < stage->symbols.n_blocks; i++) {
+        const struct gi_stage_block *block = &stage->symbols.blocks[i];
         const struct gi_range *range = &dispatch->bindings[block->binding];
         const uint32_t size = gi_persistent_element_size(block->type);
         const struct gi_persistent_view *view =
@@ -373,7 +373,7 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
     }
     if (needs_params(stage)) {
         memcpy(m->source->table + (size_t)*params_at * 4, gi_dispatch_table_params(m->table, entry),
-               stage->facts.n_fields * sizeof(uint32_t));
+               stage->symbols.n_fields * sizeof(uint32_t));
         *params_at += dispatch->params_size / 16;
     }
 }
@@ -409,8 +409,8 @@ static bool make(struct gi_persistent_maker *m)
     const struct gi_range *state = gi_dispatch_table_state(m->table);
     m->out = open_memstream(&m->source->text, &m->out_size);
     m->stage_of = calloc(gi_dispatch_table_count(m->table) + 1, 1);
-    m->is_taken = calloc(gi_dispatch_table_count(m->table) + 1, sizeof(bool));
-    if (!m->out || !m->stage_of || !m->is_taken) {
+    m->is_consumed = calloc(gi_dispatch_table_count(m->table) + 1, sizeof(bool));
+    if (!m->out || !m->stage_of || !m->is_consumed) {
         return gi_error_no_memory(m->err, gi_dispatch_table_count(m->table), "a persistent table");
     }
     return find_stages(m) && find_views(m) && gi_persistent_bind(m, GI_PERSISTENT_STATE, state) &&
@@ -441,7 +441,7 @@ bool gi_persistent_source_init(struct gi_persistent_source *source, const struct
         gi_glsl_source_finish(&m->stages[i].source);
     }
     free(m->stage_of);
-    free(m->is_taken);
+    free(m->is_consumed);
     free(m);
     if (!ok) {
         gi_persistent_source_finish(source);

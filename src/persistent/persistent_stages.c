@@ -18,7 +18,7 @@ static const char component[] = "xyzw";
 static bool name_block(struct gi_persistent_maker *m, const struct gi_persistent_stage *stage,
                        uint32_t i, struct names *names)
 {
-    const struct gi_stage_block *block = &stage->facts.blocks[i];
+    const struct gi_stage_block *block = &stage->symbols.blocks[i];
     const struct gi_range *range = &stage->first->bindings[block->binding];
     const uint32_t size = gi_persistent_element_size(block->type);
     char index[24], begin[24];
@@ -55,7 +55,7 @@ static bool name_block(struct gi_persistent_maker *m, const struct gi_persistent
 
 static void name_field(const struct gi_persistent_stage *stage, uint32_t i, struct names *names)
 {
-    const struct gi_stage_field *field = &stage->facts.fields[i];
+    const struct gi_stage_field *field = &stage->symbols.fields[i];
     char value[40];
     if (stage->is_same_field[i]) {
         snprintf(value, sizeof(value), "%uu", ((const uint32_t *)stage->params)[i]);
@@ -68,7 +68,7 @@ static void name_field(const struct gi_persistent_stage *stage, uint32_t i, stru
 }
 
 // What both write functions of stage_source.h are.
-typedef bool (*write_fn)(const char *text, const struct gi_stage_facts *facts,
+typedef bool (*write_fn)(const char *text, const struct gi_stage_symbols *symbols,
                          const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
 
 static bool write_stages(struct gi_persistent_maker *m, write_fn write)
@@ -82,14 +82,14 @@ static bool write_stages(struct gi_persistent_maker *m, write_fn write)
         snprintf(names->suffix, sizeof(names->suffix), "_s%u", index);
         names->list.suffix = names->suffix;
         names->list.state = gi_persistent_has_whole_state(m, stage->first) ? "state" : "step_now";
-        for (uint32_t i = 0; ok && i < stage->facts.n_blocks; i++) {
+        for (uint32_t i = 0; ok && i < stage->symbols.n_blocks; i++) {
             ok = name_block(m, stage, i, names);
         }
-        for (uint32_t i = 0; i < stage->facts.n_fields; i++) {
+        for (uint32_t i = 0; i < stage->symbols.n_fields; i++) {
             name_field(stage, i, names);
         }
         struct glinfer_error own;
-        ok = ok && (write(stage->source.text, &stage->facts, &names->list, m->out, &own) ||
+        ok = ok && (write(stage->source.text, &stage->symbols, &names->list, m->out, &own) ||
                     gi_persistent_blame(m, stage->first, &own));
     }
     free(names);
@@ -107,11 +107,11 @@ static bool is_same_shared(const struct gi_stage_shared *a, const struct gi_stag
 // Whether an earlier stage, or this one before, declares the same.
 static bool is_declared(const struct gi_persistent_maker *m, uint32_t index, uint32_t i)
 {
-    const struct gi_stage_shared *shared = &m->stages[index].facts.shared[i];
+    const struct gi_stage_shared *shared = &m->stages[index].symbols.shared[i];
     for (uint32_t k = 0; k <= index; k++) {
-        const struct gi_stage_facts *facts = &m->stages[k].facts;
-        for (uint32_t j = 0; j < (k == index ? i : facts->n_shared); j++) {
-            if (is_same_shared(&facts->shared[j], shared)) {
+        const struct gi_stage_symbols *symbols = &m->stages[k].symbols;
+        for (uint32_t j = 0; j < (k == index ? i : symbols->n_shared); j++) {
+            if (is_same_shared(&symbols->shared[j], shared)) {
                 return true;
             }
         }
@@ -149,9 +149,9 @@ bool gi_persistent_write_stages(struct gi_persistent_maker *m)
         return false;
     }
     for (uint32_t index = 0; index < m->n_stages; index++) {
-        for (uint32_t i = 0; i < m->stages[index].facts.n_shared; i++) {
+        for (uint32_t i = 0; i < m->stages[index].symbols.n_shared; i++) {
             if (!is_declared(m, index, i)) {
-                write_shared(m, &m->stages[index].facts.shared[i]);
+                write_shared(m, &m->stages[index].symbols.shared[i]);
             }
         }
     }

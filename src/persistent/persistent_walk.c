@@ -6,7 +6,7 @@
 #define MAX_PERIOD  32 // entries that a walk repeats
 #define MAX_WRITTEN 40 // entries that it has in its text
 #define MAX_TAGS    8  // TAG_BITS of glsl/persistent/grid_barrier.glsl
-#define MAX_AHEAD   6  // edges that a group may be ahead of others: fewer than tags
+#define MAX_LEAD    6  // edges that a group may be ahead of others: fewer than tags
 
 //-- calls -----------------------------------------------------------------------------------------
 
@@ -37,11 +37,11 @@ static void write_calls(const struct gi_persistent_maker *m, uint32_t index)
     write_grid(m, index);
     fprintf(m->out,
             "    place_group(gl_WorkGroupID.x);\n"
-            "    AHEAD_s%u();\n}\n"
+            "    PREFETCH_s%u();\n}\n"
             "void all_s%u()\n{\n",
             index, index);
     write_grid(m, index);
-    fprintf(m->out, "    STAGE_GROUPS(run_s%u(), AHEAD_s%u())\n}\n", index, index);
+    fprintf(m->out, "    STAGE_GROUPS(run_s%u(), PREFETCH_s%u())\n}\n", index, index);
 }
 
 //-- edges -----------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uin
 // Whether what is in front of an entry stays a barrier; known of those before the one that is looked at.
 static bool waits(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    return has_barrier(m, entry) && !m->is_taken[entry];
+    return has_barrier(m, entry) && !m->is_consumed[entry];
 }
 
 // Groups that work for an entry; UINT32_MAX if they vary.
@@ -95,13 +95,13 @@ static bool have_taken(const struct gi_persistent_maker *m, uint32_t earlier, ui
 {
     const bool is_whole =
         entry_at(m, earlier)->n_split == 0 || m->stage_of[earlier] == m->stage_of[entry];
-    return m->is_taken[earlier] && is_whole && count_groups(m, earlier) != UINT32_MAX &&
+    return m->is_consumed[earlier] && is_whole && count_groups(m, earlier) != UINT32_MAX &&
            count_groups(m, earlier) >= count_groups(m, entry);
 }
 
-// Edges since all groups that work for an entry, not the first, last waited for others: so far may those run ahead that
+// Edges since all groups that work for an entry, not the first, last waited for others: so many may those lead by that
 // had nothing to do meanwhile.
-static uint32_t count_ahead(const struct gi_persistent_maker *m, uint32_t entry)
+static uint32_t count_lead(const struct gi_persistent_maker *m, uint32_t entry)
 {
     uint32_t n = 0;
     for (uint32_t i = entry; i-- > 0;) {
@@ -135,13 +135,13 @@ static bool can_take(const struct gi_persistent_maker *m, uint32_t entry)
     return entry > 0 && has_barrier(m, entry) && entry_at(m, entry)->consumes &&
            entry_at(m, entry - 1)->publishes == GI_PUBLISH_ALL &&
            is_same_range(range_of(m, entry - 1, 0), range_of(m, entry, 1)) &&
-           owns_what_it_adds_to(m, entry) && count_ahead(m, entry) <= MAX_AHEAD;
+           owns_what_it_adds_to(m, entry) && count_lead(m, entry) <= MAX_LEAD;
 }
 
 void gi_persistent_find_taken(struct gi_persistent_maker *m)
 {
     for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
-        m->is_taken[entry] = can_take(m, entry);
+        m->is_consumed[entry] = can_take(m, entry);
     }
 }
 
@@ -166,12 +166,12 @@ static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry,
     return n;
 }
 
-// Whether tags of so many kinds tell what an entry puts from all that may have been in its place when groups that run
-// ahead look for it.
-static bool tells_apart(const struct gi_persistent_maker *m, uint32_t entry, uint32_t n_tag)
+// Whether tags of so many kinds tell what an entry puts from all that may have been in its place when groups that
+// lead look for it.
+static bool is_unambiguous(const struct gi_persistent_maker *m, uint32_t entry, uint32_t n_tag)
 {
     const uint32_t count = gi_dispatch_table_count(m->table);
-    const uint32_t n_ahead = entry + 1 < count ? count_ahead(m, entry + 1) : 0;
+    const uint32_t n_lead = entry + 1 < count ? count_lead(m, entry + 1) : 0;
     for (uint32_t back = 1; back <= count; back++) {
         const uint32_t n_edge = count_edges(m, entry, back);
         if (n_edge == UINT32_MAX || n_edge == 0) { // of another part of the same weight
@@ -181,7 +181,7 @@ static bool tells_apart(const struct gi_persistent_maker *m, uint32_t entry, uin
             return false;
         }
         if (entry_at(m, (entry + count - back) % count)->publishes == GI_PUBLISH_ALL &&
-            (n_edge >= n_ahead || n_ahead > MAX_AHEAD)) {
+            (n_edge >= n_lead || n_lead > MAX_LEAD)) {
             return true;
         }
     }
@@ -195,7 +195,7 @@ uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m)
         bool is_good = true;
         for (uint32_t entry = 0; is_good && entry < count; entry++) {
             is_good =
-                entry_at(m, entry)->publishes == GI_PUBLISH_NONE || tells_apart(m, entry, n_tag);
+                entry_at(m, entry)->publishes == GI_PUBLISH_NONE || is_unambiguous(m, entry, n_tag);
         }
         if (is_good) {
             return n_tag;
@@ -232,7 +232,7 @@ struct period {
 
 static bool is_same_edge(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
 {
-    return has_barrier(m, a) == has_barrier(m, b) && m->is_taken[a] == m->is_taken[b];
+    return has_barrier(m, a) == has_barrier(m, b) && m->is_consumed[a] == m->is_consumed[b];
 }
 
 // The period that leaves fewest entries to be written.
@@ -261,15 +261,15 @@ static struct period find_period(const struct gi_persistent_maker *m)
 // What is begun of an entry is begun between the two halves of the barrier in front of it.
 static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    const bool is_taken = m->n_tag > 0 && m->is_taken[entry];
+    const bool is_consumed = m->n_tag > 0 && m->is_consumed[entry];
     fputs("    open_entry(++entry);\n", m->out);
     if (has_barrier(m, entry)) {
-        fprintf(m->out, "    %s();\n", is_taken ? "grid_hand_over" : "grid_arrive");
+        fprintf(m->out, "    %s();\n", is_consumed ? "grid_release" : "grid_arrive");
     }
     fprintf(m->out, "    begin_s%u();\n", m->stage_of[entry]);
     if (has_barrier(m, entry)) {
         fprintf(m->out, "    if (!%s()) {\n        return false;\n    }\n",
-                is_taken ? "grid_take_over" : "grid_wait");
+                is_consumed ? "grid_acquire" : "grid_wait");
     }
 }
 

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool add_global(struct gi_stage_facts *facts, struct gi_stage_word word,
+static bool add_global(struct gi_stage_symbols *symbols, struct gi_stage_word word,
                        struct glinfer_error *err)
 {
-    for (uint32_t i = 0; i < facts->n_globals; i++) {
-        if (gi_stage_is_equal(facts->globals[i], word)) {
+    for (uint32_t i = 0; i < symbols->n_globals; i++) {
+        if (gi_stage_is_equal(symbols->globals[i], word)) {
             return true;
         }
     }
-    if (facts->n_globals == GI_STAGE_MAX_GLOBALS) {
+    if (symbols->n_globals == GI_STAGE_MAX_GLOBALS) {
         return gi_stage_refuse(word, "too many names", err);
     }
-    facts->globals[facts->n_globals++] = word;
+    symbols->globals[symbols->n_globals++] = word;
     return true;
 }
 
@@ -32,12 +32,12 @@ static struct gi_stage_word layout_value(const struct gi_stage_tokens *tokens,
 
 // buffer Name { type array[]; };
 static bool scan_storage(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s,
-                         struct gi_stage_facts *facts, struct glinfer_error *err)
+                         struct gi_stage_symbols *symbols, struct glinfer_error *err)
 {
     const uint32_t type = gi_stage_skip_blanks(tokens, s->open + 1);
     const uint32_t array = gi_stage_skip_blanks(tokens, type + 1);
     const struct gi_stage_word name = gi_stage_word_of(&tokens->items[s->name]);
-    if (facts->n_blocks == GI_STAGE_MAX_BLOCKS) {
+    if (symbols->n_blocks == GI_STAGE_MAX_BLOCKS) {
         return gi_stage_refuse(name, "too many storage blocks", err);
     }
     uint32_t at = gi_stage_skip_blanks(tokens, array + 1);
@@ -47,7 +47,7 @@ static bool scan_storage(const struct gi_stage_tokens *tokens, const struct gi_s
         }
         at = gi_stage_skip_blanks(tokens, at + 1);
     }
-    facts->blocks[facts->n_blocks++] = (struct gi_stage_block){
+    symbols->blocks[symbols->n_blocks++] = (struct gi_stage_block){
         .binding = (uint32_t)strtoul(layout_value(tokens, s, "binding").start, NULL, 10),
         .name = name,
         .type = gi_stage_word_of(&tokens->items[type]),
@@ -66,7 +66,7 @@ static struct gi_stage_word instance_of(const struct gi_stage_tokens *tokens,
 }
 
 static bool scan_params(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s,
-                        struct gi_stage_facts *facts, struct glinfer_error *err)
+                        struct gi_stage_symbols *symbols, struct glinfer_error *err)
 {
     bool is_type = true, is_float = false;
     for (uint32_t i = s->open + 1; i < s->close; i++) {
@@ -79,31 +79,31 @@ static bool scan_params(const struct gi_stage_tokens *tokens, const struct gi_st
                                        "Params of other than uint and float", err);
             }
         } else if (token->kind == GI_STAGE_TOKEN_WORD) {
-            if (facts->n_fields == GI_STAGE_MAX_FIELDS) {
+            if (symbols->n_fields == GI_STAGE_MAX_FIELDS) {
                 return gi_stage_refuse(gi_stage_word_of(token), "too many Params", err);
             }
-            facts->fields[facts->n_fields++] =
+            symbols->fields[symbols->n_fields++] =
                 (struct gi_stage_field){gi_stage_word_of(token), is_float};
         } else if (token->kind == GI_STAGE_TOKEN_LINE) {
             return gi_stage_refuse(gi_stage_word_of(token), "Params that depend on a define", err);
         }
         is_type = is_type || gi_stage_is_sign(token, ';');
     }
-    facts->params = instance_of(tokens, s);
+    symbols->params = instance_of(tokens, s);
     return true;
 }
 
 static bool scan_shared(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s,
-                        struct gi_stage_facts *facts, struct glinfer_error *err)
+                        struct gi_stage_symbols *symbols, struct glinfer_error *err)
 {
     const uint32_t type = gi_stage_skip_blanks(tokens, s->first + 1);
     struct gi_stage_declarator d;
     for (uint32_t at = 0; gi_stage_next_declarator(tokens, s, &at, &d);) {
         const struct gi_stage_word name = gi_stage_word_of(&tokens->items[d.name]);
-        if (facts->n_shared == GI_STAGE_MAX_SHARED) {
+        if (symbols->n_shared == GI_STAGE_MAX_SHARED) {
             return gi_stage_refuse(name, "too much shared memory", err);
         }
-        facts->shared[facts->n_shared++] = (struct gi_stage_shared){
+        symbols->shared[symbols->n_shared++] = (struct gi_stage_shared){
             .name = name,
             .type = gi_stage_word_of(&tokens->items[type]),
             .is_array =
@@ -114,14 +114,14 @@ static bool scan_shared(const struct gi_stage_tokens *tokens, const struct gi_st
 }
 
 static bool scan_variable(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s,
-                          struct gi_stage_facts *facts, struct glinfer_error *err)
+                          struct gi_stage_symbols *symbols, struct glinfer_error *err)
 {
     struct gi_stage_declarator d;
     if (gi_stage_is_shared(tokens, s)) {
-        return scan_shared(tokens, s, facts, err);
+        return scan_shared(tokens, s, symbols, err);
     }
     for (uint32_t at = 0; gi_stage_next_declarator(tokens, s, &at, &d);) {
-        if (!add_global(facts, gi_stage_word_of(&tokens->items[d.name]), err)) {
+        if (!add_global(symbols, gi_stage_word_of(&tokens->items[d.name]), err)) {
             return false;
         }
     }
@@ -129,43 +129,43 @@ static bool scan_variable(const struct gi_stage_tokens *tokens, const struct gi_
 }
 
 static bool scan_statement(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s,
-                           struct gi_stage_facts *facts, struct glinfer_error *err)
+                           struct gi_stage_symbols *symbols, struct glinfer_error *err)
 {
     const struct gi_stage_word name = gi_stage_word_of(&tokens->items[s->name]);
     switch (s->kind) {
     case GI_STAGE_STATEMENT_DROPPED:
         if (gi_stage_find_word(tokens, s, "local_size_x") != 0) {
-            facts->group_size = layout_value(tokens, s, "local_size_x");
+            symbols->group_size = layout_value(tokens, s, "local_size_x");
         }
         return true;
     case GI_STAGE_STATEMENT_STRUCT:
     case GI_STAGE_STATEMENT_FUNCTION:
-        return gi_stage_word_is(name, "main") || add_global(facts, name, err);
+        return gi_stage_word_is(name, "main") || add_global(symbols, name, err);
     case GI_STAGE_STATEMENT_VARIABLE:
-        return scan_variable(tokens, s, facts, err);
+        return scan_variable(tokens, s, symbols, err);
     case GI_STAGE_STATEMENT_STORAGE:
-        return scan_storage(tokens, s, facts, err);
+        return scan_storage(tokens, s, symbols, err);
     case GI_STAGE_STATEMENT_PARAMS:
-        return scan_params(tokens, s, facts, err);
+        return scan_params(tokens, s, symbols, err);
     case GI_STAGE_STATEMENT_STATE:
-        facts->state = instance_of(tokens, s);
+        symbols->state = instance_of(tokens, s);
         return true;
     default: // a form of the kernel that stages do not have
         return true;
     }
 }
 
-bool gi_stage_scan(const char *text, struct gi_stage_facts *facts, struct glinfer_error *err)
+bool gi_stage_scan(const char *text, struct gi_stage_symbols *symbols, struct glinfer_error *err)
 {
     struct gi_stage_tokens tokens;
     struct gi_stage_statement s;
-    *facts = (struct gi_stage_facts){0};
+    *symbols = (struct gi_stage_symbols){0};
     if (!gi_stage_read_tokens(text, strlen(text), true, &tokens, err)) {
         return false;
     }
     bool ok = true;
     for (uint32_t at = 0; ok && gi_stage_take_statement(&tokens, &at, &s);) {
-        ok = scan_statement(&tokens, &s, facts, err);
+        ok = scan_statement(&tokens, &s, symbols, err);
     }
     free(tokens.items);
     return ok;

@@ -9,7 +9,7 @@
 #define MAX_NESTED 32 // brackets
 
 struct writer {
-    const struct gi_stage_facts *facts;
+    const struct gi_stage_symbols *symbols;
     const struct gi_stage_names *names;
     FILE *out;
     struct gi_stage_word macros[MAX_MACROS]; // to be undefined at the end
@@ -21,15 +21,15 @@ struct writer {
     struct glinfer_error *err;
 };
 
-static void put_word(const struct writer *w, struct gi_stage_word word)
+static void write_word(const struct writer *w, struct gi_stage_word word)
 {
     fwrite(word.start, 1, word.size, w->out);
 }
 
 static bool is_global(const struct writer *w, struct gi_stage_word word)
 {
-    for (uint32_t i = 0; i < w->facts->n_globals; i++) {
-        if (gi_stage_is_equal(w->facts->globals[i], word)) {
+    for (uint32_t i = 0; i < w->symbols->n_globals; i++) {
+        if (gi_stage_is_equal(w->symbols->globals[i], word)) {
             return true;
         }
     }
@@ -38,9 +38,9 @@ static bool is_global(const struct writer *w, struct gi_stage_word word)
 
 static const struct gi_stage_shared *find_shared(const struct writer *w, struct gi_stage_word word)
 {
-    for (uint32_t i = 0; i < w->facts->n_shared; i++) {
-        if (gi_stage_is_equal(w->facts->shared[i].name, word)) {
-            return &w->facts->shared[i];
+    for (uint32_t i = 0; i < w->symbols->n_shared; i++) {
+        if (gi_stage_is_equal(w->symbols->shared[i].name, word)) {
+            return &w->symbols->shared[i];
         }
     }
     return NULL;
@@ -49,7 +49,7 @@ static const struct gi_stage_shared *find_shared(const struct writer *w, struct 
 static uint32_t find_block(const struct writer *w, struct gi_stage_word word)
 {
     uint32_t i = 0;
-    while (i < w->facts->n_blocks && !gi_stage_is_equal(w->facts->blocks[i].array, word)) {
+    while (i < w->symbols->n_blocks && !gi_stage_is_equal(w->symbols->blocks[i].array, word)) {
         i++;
     }
     return i;
@@ -58,7 +58,7 @@ static uint32_t find_block(const struct writer *w, struct gi_stage_word word)
 static uint32_t find_field(const struct writer *w, struct gi_stage_word word)
 {
     uint32_t i = 0;
-    while (i < w->facts->n_fields && !gi_stage_is_equal(w->facts->fields[i].name, word)) {
+    while (i < w->symbols->n_fields && !gi_stage_is_equal(w->symbols->fields[i].name, word)) {
         i++;
     }
     return i;
@@ -115,7 +115,7 @@ static bool write_field(struct writer *w, struct place *p)
     }
     // Text that is compiled away may speak of fields that there are not.
     const uint32_t field = find_field(w, gi_stage_word_of(&p->tokens->items[at]));
-    fputs(field < w->facts->n_fields ? w->names->fields[field] : "no_such_field", w->out);
+    fputs(field < w->symbols->n_fields ? w->names->fields[field] : "no_such_field", w->out);
     p->at = at;
     return true;
 }
@@ -132,29 +132,29 @@ static bool is_member(const struct place *p)
 static bool write_name(struct writer *w, struct place *p)
 {
     const struct gi_stage_word word = gi_stage_word_of(&p->tokens->items[p->at]);
-    const struct gi_stage_facts *facts = w->facts;
+    const struct gi_stage_symbols *symbols = w->symbols;
     const uint32_t block = find_block(w, word), field = find_field(w, word);
     const char *builtin = find_builtin(word);
     if ((p->before && gi_stage_is_sign(p->before, '.')) || is_member(p)) {
-        put_word(w, word);
+        write_word(w, word);
     } else if (gi_stage_word_is(word, "main")) {
         fprintf(w->out, "stage%s", w->names->suffix);
     } else if (builtin) {
         fputs(builtin, w->out);
-    } else if (facts->state.size > 0 && gi_stage_is_equal(word, facts->state)) {
+    } else if (symbols->state.size > 0 && gi_stage_is_equal(word, symbols->state)) {
         fputs(w->names->state, w->out);
-    } else if (facts->params.size > 0 && gi_stage_is_equal(word, facts->params)) {
+    } else if (symbols->params.size > 0 && gi_stage_is_equal(word, symbols->params)) {
         return write_field(w, p);
-    } else if (facts->params.size == 0 && field < facts->n_fields) {
+    } else if (symbols->params.size == 0 && field < symbols->n_fields) {
         fputs(w->names->fields[field], w->out);
-    } else if (block < facts->n_blocks && w->names->prefixes[block]) {
+    } else if (block < symbols->n_blocks && w->names->prefixes[block]) {
         return write_array(w, p, block);
     } else {
         const struct gi_stage_shared *shared = find_shared(w, word);
-        put_word(w, word);
+        write_word(w, word);
         if (shared) {
             fprintf(w->out, "_%.*s", (int)shared->type.size, shared->type.start);
-        } else if (block < facts->n_blocks || is_global(w, word)) {
+        } else if (block < symbols->n_blocks || is_global(w, word)) {
             fputs(w->names->suffix, w->out);
         }
     }
@@ -180,7 +180,7 @@ static bool write_sign(struct writer *w, struct place *p)
     if (closer) {
         fputs(closer, w->out);
     } else {
-        put_word(w, gi_stage_word_of(token));
+        write_word(w, gi_stage_word_of(token));
     }
     return true;
 }
@@ -198,7 +198,7 @@ static bool write_token(struct writer *w, struct place *p)
     case GI_STAGE_TOKEN_WORD:
         return write_name(w, p);
     case GI_STAGE_TOKEN_NUMBER:
-        put_word(w, gi_stage_word_of(token));
+        write_word(w, gi_stage_word_of(token));
         return true;
     default:
         return write_sign(w, p);
@@ -249,7 +249,7 @@ static bool write_line(struct writer *w, const struct gi_stage_token *line)
     const uint32_t word = gi_stage_skip_blanks(&tokens, 1);
     bool ok = true;
     if (word < tokens.count && gi_stage_is_word(&tokens.items[word], "error")) {
-        put_word(w, gi_stage_word_of(line));
+        write_word(w, gi_stage_word_of(line));
     } else if (word < tokens.count && !gi_stage_is_word(&tokens.items[word], "version") &&
                !gi_stage_is_word(&tokens.items[word], "extension")) {
         w->is_in_line = true;
@@ -354,12 +354,12 @@ static bool write_statement(struct writer *w, const struct gi_stage_tokens *toke
     switch (s->kind) {
     case GI_STAGE_STATEMENT_STORAGE: {
         uint32_t i = 0;
-        while (!gi_stage_is_equal(w->facts->blocks[i].name,
+        while (!gi_stage_is_equal(w->symbols->blocks[i].name,
                                   gi_stage_word_of(&tokens->items[s->name]))) {
             i++;
         }
         if (!w->names->prefixes[i]) {
-            write_own_block(w, &w->facts->blocks[i], i);
+            write_own_block(w, &w->symbols->blocks[i], i);
         }
         return write_lines(w, tokens, s);
     }
@@ -396,14 +396,15 @@ static void write_end(const struct writer *w)
         const struct gi_stage_word name = w->resets[i];
         fprintf(w->out, "    RESET%s_%.*s\n", suffix, (int)name.size, name.start);
     }
-    fprintf(w->out,
-            "    stage%s();\n}\n"
-            "#ifdef STAGE_AHEAD\n#define AHEAD%s() ahead%s()\n#undef STAGE_AHEAD\n#else\n"
-            "#define AHEAD%s()\n#endif\n",
-            suffix, suffix, suffix, suffix);
+    fprintf(
+        w->out,
+        "    stage%s();\n}\n"
+        "#ifdef STAGE_PREFETCH\n#define PREFETCH%s() prefetch%s()\n#undef STAGE_PREFETCH\n#else\n"
+        "#define PREFETCH%s()\n#endif\n",
+        suffix, suffix, suffix, suffix);
 }
 
-static bool write_all(const char *text, const struct gi_stage_facts *facts,
+static bool write_all(const char *text, const struct gi_stage_symbols *symbols,
                       const struct gi_stage_names *names, bool has_sizes_only, FILE *out,
                       struct glinfer_error *err)
 {
@@ -413,8 +414,11 @@ static bool write_all(const char *text, const struct gi_stage_facts *facts,
     if (!w) {
         return gi_error_no_memory(err, sizeof(*w), "a stage");
     }
-    *w = (struct writer){
-        .facts = facts, .names = names, .out = out, .has_sizes_only = has_sizes_only, .err = err};
+    *w = (struct writer){.symbols = symbols,
+                         .names = names,
+                         .out = out,
+                         .has_sizes_only = has_sizes_only,
+                         .err = err};
     bool ok = gi_stage_read_tokens(text, strlen(text), true, &tokens, err);
     uint32_t end = 0;
     for (uint32_t at = 0; ok && gi_stage_take_statement(&tokens, &at, &s); end = at) {
@@ -432,14 +436,14 @@ static bool write_all(const char *text, const struct gi_stage_facts *facts,
     return ok;
 }
 
-bool gi_stage_write_sizes(const char *text, const struct gi_stage_facts *facts,
+bool gi_stage_write_sizes(const char *text, const struct gi_stage_symbols *symbols,
                           const struct gi_stage_names *names, FILE *out, struct glinfer_error *err)
 {
-    return write_all(text, facts, names, true, out, err);
+    return write_all(text, symbols, names, true, out, err);
 }
 
-bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,
+bool gi_stage_write(const char *text, const struct gi_stage_symbols *symbols,
                     const struct gi_stage_names *names, FILE *out, struct glinfer_error *err)
 {
-    return write_all(text, facts, names, false, out, err);
+    return write_all(text, symbols, names, false, out, err);
 }

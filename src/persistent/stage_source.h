@@ -4,7 +4,7 @@
 //
 //   what it declares      gets a suffix, so that stages do not meet; shared memory is declared once
 //   main                  becomes a function; initial values of variables are set before each call
-//   ahead                 a function that a kernel may have, with the macro STAGE_AHEAD: what can be
+//   prefetch               a function that a kernel may have, with the macro STAGE_PREFETCH: what can be
 //                         done before the barrier in front of the stage, for the same group, in
 //                         registers alone. In a program of its own, where the macro STAGE is not
 //                         defined, main calls it
@@ -55,7 +55,7 @@ struct gi_stage_shared {
 };
 
 // What a kernel declares. Words point into its text.
-struct gi_stage_facts {
+struct gi_stage_symbols {
     struct gi_stage_block blocks[GI_STAGE_MAX_BLOCKS];
     uint32_t n_blocks;
     struct gi_stage_field fields[GI_STAGE_MAX_FIELDS]; // of Params, 4 bytes each
@@ -69,14 +69,14 @@ struct gi_stage_facts {
 };
 
 // Reads a kernel's text. Fails with UNSUPPORTED if it declares what a stage cannot have.
-bool gi_stage_scan(const char *text, struct gi_stage_facts *facts, struct glinfer_error *err);
+bool gi_stage_scan(const char *text, struct gi_stage_symbols *symbols, struct glinfer_error *err);
 
 bool gi_stage_word_is(struct gi_stage_word word, const char *text);
 
 struct gi_stage_names {
     const char *suffix; // of what the kernel declares: "_s3"; main becomes "stage_s3"
-    const char *state;  // instead of facts.state
-    // Instead of the arrays of blocks and of the fields, in the order of facts. A block whose prefix is
+    const char *state;  // instead of symbols.state
+    // Instead of the arrays of blocks and of the fields, in the order of symbols. A block whose prefix is
     // NULL stays one of its own, with the binding given.
     const char *prefixes[GI_STAGE_MAX_BLOCKS], *suffixes[GI_STAGE_MAX_BLOCKS];
     uint32_t bindings[GI_STAGE_MAX_BLOCKS];
@@ -85,11 +85,11 @@ struct gi_stage_names {
 
 // Writes the sizes that a stage wants shared arrays to have, as macros SIZE_<name>_<type><suffix>: absent
 // where a condition leaves the array out. The caller declares <name>_<type> before the stages.
-bool gi_stage_write_sizes(const char *text, const struct gi_stage_facts *facts,
+bool gi_stage_write_sizes(const char *text, const struct gi_stage_symbols *symbols,
                           const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
 
-// Writes the stage, run<suffix>() and the macro AHEAD<suffix>(), which is empty if the kernel has no ahead. Fails with UNSUPPORTED if an array is used as other than array[i].
-bool gi_stage_write(const char *text, const struct gi_stage_facts *facts,
+// Writes the stage, run<suffix>() and the macro PREFETCH<suffix>(), which is empty if the kernel has no prefetch. Fails with UNSUPPORTED if an array is used as other than array[i].
+bool gi_stage_write(const char *text, const struct gi_stage_symbols *symbols,
                     const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
 
 #endif

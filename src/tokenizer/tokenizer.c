@@ -293,9 +293,9 @@ static size_t skip_trimmed(const struct gi_tokenizer *tokenizer, int32_t id, str
     return start;
 }
 
-static bool encode_parts(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                         const struct gi_special_matches *matches, struct gi_ids *ids,
-                         struct glinfer_error *err)
+static bool encode_segments(const struct gi_tokenizer *tokenizer, struct gi_text text,
+                            const struct gi_special_matches *matches, struct gi_ids *ids,
+                            struct glinfer_error *err)
 {
     size_t start = 0;
     for (size_t i = 0; i < matches->count; i++) {
@@ -343,7 +343,7 @@ bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,
     bool is_done =
         joined && find_special(tokenizer, segments, text, &matches, err) &&
         (!add_bos || !tokenizer->is_bos_added || gi_ids_push(ids, tokenizer->bos, err)) &&
-        encode_parts(tokenizer, text, &matches, ids, err) &&
+        encode_segments(tokenizer, text, &matches, ids, err) &&
         (!add_eos || !tokenizer->is_eos_added || gi_ids_push(ids, tokenizer->eos, err));
     free(matches.data);
     free(joined);

@@ -43,7 +43,7 @@ size_t gi_utf8_repair(struct gi_text text, char *out, bool *has_surrogates)
     for (size_t offset = 0; offset < text.size;) {
         uint32_t code = gi_utf8_next(text, &offset);
         *has_surrogates |= code >= 0xd800 && code < 0xe000;
-        n += gi_utf8_put(code, out + n);
+        n += gi_utf8_encode(code, out + n);
     }
     return n;
 }
@@ -52,7 +52,7 @@ void gi_utf8_hide_surrogates(char *text, size_t size)
 {
     for (size_t i = 0; i + 2 < size; i++) {
         if ((uint8_t)text[i] == 0xed && (uint8_t)text[i + 1] >= 0xa0) {
-            gi_utf8_put(0xe000, text + i);
+            gi_utf8_encode(0xe000, text + i);
         }
     }
 }
@@ -85,11 +85,11 @@ static size_t push_byte(struct gi_utf8_stream *stream, uint8_t byte, char *out)
 {
     size_t n = 0;
     if (stream->n_held && !can_follow(stream, byte)) {
-        n = gi_utf8_put(REPLACEMENT, out);
+        n = gi_utf8_encode(REPLACEMENT, out);
         stream->n_held = 0;
     }
     if (!stream->n_held && !character_size(byte)) {
-        return n + gi_utf8_put(REPLACEMENT, out + n);
+        return n + gi_utf8_encode(REPLACEMENT, out + n);
     }
     stream->held[stream->n_held++] = byte;
     if (stream->n_held == character_size(stream->held[0])) {
@@ -115,5 +115,5 @@ size_t gi_utf8_stream_flush(struct gi_utf8_stream *stream, char *out)
         return 0;
     }
     stream->n_held = 0;
-    return gi_utf8_put(REPLACEMENT, out);
+    return gi_utf8_encode(REPLACEMENT, out);
 }

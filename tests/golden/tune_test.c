@@ -197,12 +197,12 @@ static void cancelled_tuning_changes_nothing(void **state)
 // Puts a file in the place of the folder once measuring began.
 static bool take_folder_away(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
 {
-    bool *is_taken = user;
+    bool *is_consumed = user;
     (void)done, (void)total;
-    if (phase == GLINFER_PHASE_TUNE && !*is_taken) {
+    if (phase == GLINFER_PHASE_TUNE && !*is_consumed) {
         remove_cache();
         FILE *file = fopen(cache, "w");
-        *is_taken = file && fclose(file) == 0;
+        *is_consumed = file && fclose(file) == 0;
     }
     return true;
 }
@@ -214,15 +214,15 @@ static void tuning_that_cannot_be_kept_changes_nothing(void **state)
     struct glinfer_tune_params params;
     struct glinfer_device_info before = {.struct_size = sizeof(before)}, after = before;
     struct glinfer_error err;
-    bool is_taken = false;
+    bool is_consumed = false;
     glinfer_tune_params_init(&params);
     params.max_ms = 1000;
     params.progress = take_folder_away;
-    params.user = &is_taken;
+    params.user = &is_consumed;
     assert_true(open_fixture(&f, cache));
     glinfer_device_describe(f.tiny.device, &before);
     assert_false(glinfer_tune(f.session, &params, NULL, &err));
-    assert_true(is_taken);
+    assert_true(is_consumed);
     assert_int_equal(err.status, GLINFER_STATUS_IO);
     assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
     glinfer_device_describe(f.tiny.device, &after);

@@ -51,15 +51,15 @@ static const char mix_kernel[] =
     "shared uint kept[WG_SIZE];\n"
     "uint own = 1u;\n"
     "uint begun;\n"
-    "#define STAGE_AHEAD\n"
-    "void ahead()\n"
+    "#define STAGE_PREFETCH\n"
+    "void prefetch()\n"
     "{\n"
     "    begun = gl_WorkGroupID.x + params.turn;\n"
     "}\n"
     "void main()\n"
     "{\n"
     "#ifndef STAGE\n"
-    "    ahead();\n"
+    "    prefetch();\n"
     "#endif\n"
     "    begun -= gl_WorkGroupID.x + params.turn;\n"
     "    uint n = gl_NumWorkGroups.x * gl_NumWorkGroups.y * uint(WG_SIZE);\n"
@@ -103,9 +103,9 @@ static int setup(void **state)
     check(f.gpu && gi_gpu_enter(f.gpu, &f.saved, &f.err), &f.err);
     f.is_software = gi_gpu_platform(f.gpu)->is_software;
     const struct gi_define told[] = {
-        {"WG_SIZE", GROUP_SIZE    },
-        {"TAKES",   1             },
-        {"PUTS",    GI_PUBLISH_ALL}
+        {"WG_SIZE",   GROUP_SIZE    },
+        {"CONSUMES",  1             },
+        {"PUBLISHES", GI_PUBLISH_ALL}
     };
     f.programs = gi_program_table_create(f.gpu, &f.err);
     check(f.programs &&
@@ -345,17 +345,17 @@ static bool takes_at_end(struct fixture *f, uint32_t n_few, const struct gi_buff
     gi_dispatch_table_destroy(table);
     check(persistent != NULL, &f->err);
     uint32_t capability;
-    const char *hand_over = NULL, *arrive = NULL;
+    const char *release = NULL, *arrive = NULL;
     const char *text = gi_persistent_text(persistent, &capability);
-    for (const char *at = text; (at = strstr(at, "grid_hand_over();")) != NULL; at++) {
-        hand_over = at;
+    for (const char *at = text; (at = strstr(at, "grid_release();")) != NULL; at++) {
+        release = at;
     }
     for (const char *at = text; (at = strstr(at, "grid_arrive();")) != NULL; at++) {
         arrive = at;
     }
-    const bool is_taken = hand_over != NULL && hand_over > arrive;
+    const bool is_consumed = release != NULL && release > arrive;
     gi_persistent_destroy(persistent);
-    return is_taken;
+    return is_consumed;
 }
 
 // Groups without work do not wait: tags tell only so much of what is on its way from what is old.

@@ -37,7 +37,7 @@ vec4 quant_quad(QuantBlock w, int k)
 }
 
 #if DOT
-#define QUANT_PARTS 1
+#define QUANT_SPLIT 1
 #include "quant/dot.glsl"
 
 struct QuantRow {

@@ -444,7 +444,6 @@ bool cli_bench(void *user)
         return cli_fail(CLI_EXIT_USAGE, "--svg plots lengths of prompts: -p 64-512*2");
     }
     cli_session_init(&bench.session, &settings->session);
-    bench.session.is_least_ctx = true;
     bench.result.device = &bench.session.device_info;
     bench.result.model = &bench.session.info;
     bench.result.temperature = settings->sampling.temperature;

@@ -5,9 +5,9 @@
 // Returns the two-sided 95 % quantile of Student's t.
 static double student_95(double freedom)
 {
-    static const double few[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
+    static const double small[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
     if (freedom < 10) {
-        return few[freedom < 1 ? 0 : (int)freedom - 1];
+        return small[freedom < 1 ? 0 : (int)freedom - 1];
     }
     return 1.960 + 2.45 / freedom; // within 0.03 of the table
 }

@@ -154,7 +154,7 @@ static void set_up_line(struct libedit *editor)
     el_set(line, EL_SETTY, "-d", "intr=", NULL);
     el_set(line, EL_SETTY, "-x", "-echo", NULL);
     el_set(line, EL_BIND, "^C", "chat-interrupt", NULL);
-    el_set(line, EL_BIND, "^@", "em-delete-or-list", NULL); // what Ctrl-D is that was typed ahead
+    el_set(line, EL_BIND, "^@", "em-delete-or-list", NULL); // what Ctrl-D is that was typed before
 }
 
 static void close_editor(void *user)

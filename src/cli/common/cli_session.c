@@ -83,23 +83,13 @@ bool cli_session_load(struct cli_session *session)
     return cli_bar_end(&session->bar, session->model, &err);
 }
 
-// Returns the context to ask for where n_ctx tokens are needed and more is as good. Programs of
-// persistent dispatches hold the size of the context: where there may be such, it is 0, that of
-// most sessions, if that is enough.
-static uint32_t choose_context(const struct cli_session *session, uint32_t n_ctx)
-{
-    const uint32_t usual = session->info.n_ctx_train < 4096 ? session->info.n_ctx_train : 4096;
-    return session->is_least_ctx && session->device_info.may_be_single && n_ctx <= usual ? 0
-                                                                                         : n_ctx;
-}
-
 bool cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected)
 {
     const struct cli_session_flags *flags = session->flags;
     struct glinfer_error err;
     struct glinfer_session_params params;
     glinfer_session_params_init(&params);
-    params.n_ctx = choose_context(session, (uint32_t)flags->n_ctx);
+    params.n_ctx = (uint32_t)flags->n_ctx;
     params.type_k = (enum glinfer_cache_type)flags->type_k;
     params.type_v = (enum glinfer_cache_type)flags->type_v;
     params.precision = (enum glinfer_precision)flags->precision;

@@ -58,7 +58,6 @@ struct cli_session {
     struct glinfer_device *device;
     struct glinfer_model *model;
     struct glinfer_session *session;
-    bool is_least_ctx; // set by the owner: the session may have more context than n_ctx
     double compile_ms; // what creating the session took: mostly programs
     struct cli_bar bar;
 };

@@ -285,7 +285,6 @@ static bool run_command(void *user)
     struct profile profile = {.settings = settings};
     struct cli_session *session = &profile.session;
     cli_session_init(session, &settings->session);
-    session->is_least_ctx = true;
     const bool is_done = cli_session_check(session) && create_files(&profile) &&
                          cli_session_load(session) && cli_session_start(session, NULL) &&
                          measure(&profile) && show(&profile);

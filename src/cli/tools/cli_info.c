@@ -147,7 +147,7 @@ static void add_tuning(cJSON *object, const char *device, const struct glinfer_m
 static void add_usable(cJSON *object, const struct glinfer_device_info *info)
 {
     CLI_JSON_ADD(object, info, INFO(renderer), INFO(vendor), INFO(version),
-                 INFO_AS("software", is_software), INFO_AS("persistent", may_be_single),
+                 INFO_AS("software", is_software), INFO_AS("single_dispatch", may_be_single),
                  INFO_AS("subgroups", has_subgroups), INFO_AS("fast_halves", has_fast_half),
                  INFO_AS("timer_queries", has_timer_query), INFO(max_storage_blocks),
                  INFO(max_storage_block_size), INFO(storage_alignment), INFO(max_invocations),

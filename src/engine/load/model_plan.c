@@ -134,7 +134,7 @@ static bool has_gate(enum gi_weight_order order)
 // True if rows of gate and up alternate.
 static bool is_paired(const struct gi_plan_weight *weight)
 {
-    return has_gate(weight->order) && !weight->weight.is_apart;
+    return has_gate(weight->order) && !weight->weight.is_split;
 }
 
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
@@ -146,7 +146,7 @@ uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight)
 static uint32_t gpu_rows(const struct gi_model_plan *plan, const struct gi_plan_weight *weight)
 {
     const uint64_t rows = weight->sources[0].n_rows, two_tiles = 2 * (uint64_t)GI_TILE_ROWS;
-    const uint32_t n_halves = weight->weight.is_apart ? 2 : 1;
+    const uint32_t n_halves = weight->weight.is_split ? 2 : 1;
     switch (weight->order) {
     case GI_WEIGHT_ORDER_QKV:
         return plan->qkv_layout.n_rows;
@@ -165,7 +165,7 @@ static bool lay_out(struct gi_model_plan *plan, struct gi_plan_weight *weight,
                     const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
     weight->weight.name = weight->name;
-    weight->weight.is_apart = has_gate(weight->order) && weight->sources[0].tensor->type->type !=
+    weight->weight.is_split = has_gate(weight->order) && weight->sources[0].tensor->type->type !=
                                                              weight->sources[1].tensor->type->type;
     weight->weight.n_rows = gpu_rows(plan, weight);
     weight->weight.n_cols = (uint32_t)weight->sources[0].tensor->dims[0];
@@ -423,7 +423,7 @@ static bool expert_row(const struct gi_plan_weight *weight, uint32_t row, uint32
 }
 
 // Finds a row of gate and up that are split into two matrices.
-static bool apart_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
+static bool split_row(const struct gi_plan_weight *weight, uint32_t row, uint32_t *source,
                       uint32_t *source_row)
 {
     const uint32_t half = weight->weight.n_rows / 2;
@@ -444,8 +444,8 @@ static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weig
     if (weight->order == GI_WEIGHT_ORDER_QKV) {
         return qkv_row(plan, part->row_begin + row, source, source_row);
     }
-    if (weight->weight.is_apart) {
-        return apart_row(weight, part->row_begin + row, source, source_row);
+    if (weight->weight.is_split) {
+        return split_row(weight, part->row_begin + row, source, source_row);
     }
     if (has_experts(weight->order)) {
         return expert_row(weight, part->row_begin + row, source, source_row);

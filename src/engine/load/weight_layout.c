@@ -140,7 +140,7 @@ bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *w
     if (weight->order == GI_WEIGHT_ORDER_QKV) {
         return lay_out_qkv(plan, weight, limits, err);
     }
-    const uint32_t n_runs = weight->weight.is_apart ? 2 : 1;
+    const uint32_t n_runs = weight->weight.is_split ? 2 : 1;
     struct run run = {.n_rows = weight->weight.n_rows / n_runs,
                       .step = 2 * GI_TILE_ROWS,
                       .has_bias = has_any_bias(weight),

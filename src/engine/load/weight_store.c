@@ -263,7 +263,7 @@ static uint32_t count_parts(const struct gi_model_plan *plan)
     return n;
 }
 
-// The buffers that weights are to lie in: a persistent dispatch has each bound twice, as quads and
+// The buffers that weights are to lie in: a program of stages has each bound twice, as quads and
 // as words, and most devices that it suits have 16 storage blocks.
 enum { WANTED_BUFFERS = 3 };
 

@@ -230,7 +230,7 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     model->n_sessions++;
     session->sequence.n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->hparams);
     tables->n_batch = own.n_batch ? own.n_batch : GI_DEFAULT_BATCH;
-    tables->n_small = gi_batch_few_tokens(gpu);
+    tables->n_small = gi_batch_small_tokens(gpu);
     tables->n_small = tables->n_small < tables->n_batch ? tables->n_small : 0;
     session->chain_length = own.chain_length;
     measure_tokens(session);

@@ -1,5 +1,5 @@
 // The tables of a session: everything that is recorded once and run for every token, with the working memory that it runs
-// in. A list is recorded, its programs built and the list sealed when an answer first needs it, or ahead; what a first
+// in. A list is recorded, its programs built and the list sealed when an answer first needs it, or in advance; what a first
 // answer does not need costs it nothing. Bound to one sequence's cache.
 #ifndef GI_ENGINE_TABLES_H
 #define GI_ENGINE_TABLES_H

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#define BLOCK   32
-#define N_WORDS (8 + 2 * BLOCK)
-#define N_FACTS 4
-#define WG_SIZE 128
+#define BLOCK     32
+#define N_WORDS   (8 + 2 * BLOCK)
+#define N_ANSWERS 4
+#define WG_SIZE   128
 
 // f16 bits.
 #define HALF_ONE      0x3C00u
@@ -103,7 +103,7 @@ static bool write_words(struct probe *probe, uint32_t n_round)
 
 static bool allocate(struct probe *probe)
 {
-    const uint64_t n_y = N_FACTS + (uint64_t)WG_SIZE * probe->gpu->class->probe_groups;
+    const uint64_t n_y = N_ANSWERS + (uint64_t)WG_SIZE * probe->gpu->class->probe_groups;
     return gi_buffer_init(&probe->x, probe->gpu, N_WORDS * sizeof(uint32_t), "probe x",
                           probe->err) &&
            gi_buffer_init(&probe->y, probe->gpu, n_y * sizeof(float), "probe y", probe->err);
@@ -123,24 +123,24 @@ static bool is_block_right(double found)
     return fabs(found - sum) <= 2 * BLOCK * ldexp(magnitude, -11);
 }
 
-static bool find_facts(struct probe *probe, bool *is_half, bool *keeps_denormals)
+static bool find_answers(struct probe *probe, bool *is_half, bool *keeps_denormals)
 {
     const struct gi_replay replay = {.n_tokens = 1};
-    float facts[N_FACTS];
+    float answers[N_ANSWERS];
     if (!write_words(probe, 0)) {
         return false;
     }
     gi_dispatch_table_replay(probe->tables[1], &replay);
-    if (!gi_buffer_read(&probe->y, probe->gpu, 0, facts, sizeof(facts), probe->err)) {
+    if (!gi_buffer_read(&probe->y, probe->gpu, 0, answers, sizeof(answers), probe->err)) {
         return false;
     }
-    const bool is_computed = is_block_right((double)facts[2]);
-    probe->gpu->limits.flushes_half_denormals = is_computed && facts[3] != 1.0f;
-    *is_half = facts[0] == 1.0f && is_computed;
-    *keeps_denormals = facts[1] == 0x1p-10f;
+    const bool is_computed = is_block_right((double)answers[2]);
+    probe->gpu->limits.flushes_half_denormals = is_computed && answers[3] != 1.0f;
+    *is_half = answers[0] == 1.0f && is_computed;
+    *keeps_denormals = answers[1] == 0x1p-10f;
     gi_log_write(gi_gpu_log(probe->gpu), GLINFER_LOG_DEBUG,
                  "mediump is %s (%.9g, %.9g), denormals %s", *is_half ? "f16" : "not f16",
-                 (double)facts[0], (double)facts[2], *keeps_denormals ? "kept" : "flushed");
+                 (double)answers[0], (double)answers[2], *keeps_denormals ? "kept" : "flushed");
     return true;
 }
 
@@ -212,7 +212,7 @@ static bool find_out(struct probe *probe)
 {
     struct gi_limits *limits = &probe->gpu->limits;
     bool is_half = false, keeps_denormals = false, is_fast = false;
-    if (!allocate(probe) || !build(probe, 1) || !find_facts(probe, &is_half, &keeps_denormals) ||
+    if (!allocate(probe) || !build(probe, 1) || !find_answers(probe, &is_half, &keeps_denormals) ||
         (is_half && !is_faster(probe, &is_fast))) {
         return false;
     }

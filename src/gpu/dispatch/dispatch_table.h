@@ -42,7 +42,7 @@ enum gi_texel {
 
 // How much of a dispatch's results at binding 0 carries tags that tell when it was written, so that
 // an executor may have the next dispatch look for them in place of a barrier
-// (glsl/persistent/grid_barrier.glsl).
+// (grid_barrier.glsl).
 enum gi_publish {
     GI_PUBLISH_NONE,
     GI_PUBLISH_SOME,

@@ -25,7 +25,7 @@ struct sink {
     size_t size, used; // used < size
 };
 
-static void put(struct sink *sink, const char *text, size_t size)
+static void append(struct sink *sink, const char *text, size_t size)
 {
     size_t room = sink->size - 1 - sink->used;
     size_t taken = size < room ? size : room;
@@ -81,8 +81,8 @@ static size_t measure_prefix(const char *line)
     return 0;
 }
 
-static void put_line(struct sink *sink, const struct gi_glsl_source *source, const char *line,
-                     size_t size)
+static void append_line(struct sink *sink, const struct gi_glsl_source *source, const char *line,
+                        size_t size)
 {
     char place[160];
     const char *file;
@@ -91,12 +91,12 @@ static void put_line(struct sink *sink, const struct gi_glsl_source *source, con
     const char *message = parse_place(line + prefix, &text_line);
     if (message && gi_glsl_source_locate(source, text_line, &file, &file_line)) {
         int length = snprintf(place, sizeof(place), "%s:%u: ", file, file_line);
-        put(sink, place, (size_t)length < sizeof(place) ? (size_t)length : sizeof(place) - 1);
-        put(sink, line, prefix);
+        append(sink, place, (size_t)length < sizeof(place) ? (size_t)length : sizeof(place) - 1);
+        append(sink, line, prefix);
         size -= (size_t)(message - line);
         line = message;
     }
-    put(sink, line, size);
+    append(sink, line, size);
 }
 
 void gi_glsl_source_log(const struct gi_glsl_source *source, const char *log, char *out,
@@ -107,8 +107,8 @@ void gi_glsl_source_log(const struct gi_glsl_source *source, const char *log, ch
     while (*log) {
         size_t line_size = strcspn(log, "\n");
         if (line_size > 0) {
-            put(&sink, "\n", sink.used > 0);
-            put_line(&sink, source, log, line_size);
+            append(&sink, "\n", sink.used > 0);
+            append_line(&sink, source, log, line_size);
         }
         log += line_size + (log[line_size] == '\n');
     }

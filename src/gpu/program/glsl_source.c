@@ -327,10 +327,10 @@ static bool take_line(struct assembly *a)
                             "%s:%u: a kernel carries no #version, the assembler writes it",
                             a->source->files[reader->file], reader->line);
     }
-    bool is_taken =
+    bool is_consumed =
         include ? take_include(a, include) : append_line(a, reader->file, reader->line, line, size);
     reader->line++;
-    return is_taken;
+    return is_consumed;
 }
 
 static bool assemble(struct assembly *a)

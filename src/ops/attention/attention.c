@@ -1,7 +1,7 @@
 #include "ops/attention/attention.h"
 
 #include "base/round.h"
-#include "ops/attention/attention_persistent.h"
+#include "ops/attention/attention_vec8.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/gemm/half_rows.h"
 #include "ops/gemv/gemv.h"
@@ -195,7 +195,7 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
     return shape;
 }
 
-// The last form is also that of persistent steps where ops/attention/attention_persistent.h has none.
+// Chooses the kernel of a step: gi_op_attention_vec8 where it suits, else by class of device and head size.
 static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
                                            const struct gi_kv_layer *layer)
 {
@@ -244,7 +244,7 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
     return gi_gemv_wants_sums(recorder->gpu) && layer->head_dim % 16 == 0 &&
-           !gi_attention_persistent_suits(recorder, layer) &&
+           !gi_attention_vec8_suits(recorder, layer) &&
            choose_step_shape(recorder, layer).program == GI_PROGRAM_ATTENTION;
 }
 
@@ -309,8 +309,8 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
 {
     check_layer(layer);
-    if (gi_attention_persistent_suits(recorder, layer)) {
-        return gi_op_attention_persistent(recorder, label, layer, rule, scratch, err);
+    if (gi_attention_vec8_suits(recorder, layer)) {
+        return gi_op_attention_vec8(recorder, label, layer, rule, scratch, err);
     }
     const struct step_shape shape = choose_step_shape(recorder, layer);
     const struct gi_program_key key = step_key(recorder, layer, rule, &shape);

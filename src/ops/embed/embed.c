@@ -29,7 +29,7 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
         .n_defines = 3,
         .defines = {{"WG_SIZE", (int32_t)wg_size},
                     {"WRITE_SUMS", stream->has_sums},
-                    {"PUTS", recorder->wg_size ? GI_PUBLISH_SOME : GI_PUBLISH_NONE}},
+                    {"PUBLISHES", recorder->wg_size ? GI_PUBLISH_SOME : GI_PUBLISH_NONE}},
     };
     struct gi_dispatch dispatch = {
         .label = "embed_token",

@@ -26,7 +26,7 @@ bool gi_batch_is_open(const struct gi_gpu *gpu)
            gi_program_available(gpu, GI_PROGRAM_GEMM);
 }
 
-uint32_t gi_batch_few_tokens(const struct gi_gpu *gpu)
+uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu)
 {
     switch (gi_batch_form(gpu)) {
     case GI_BATCH_FORM_SPLIT:

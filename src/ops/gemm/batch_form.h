@@ -15,6 +15,6 @@ bool gi_batch_is_open(const struct gi_gpu *gpu);
 
 // Returns the tokens up to which a batch is faster in a recording of its own, in which the ranges of
 // its rows are cut to as many: ops choose their kernels by that.
-uint32_t gi_batch_few_tokens(const struct gi_gpu *gpu);
+uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu);
 
 #endif

@@ -156,8 +156,9 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     case GI_BATCH_FORM_ROW:
         return choose_row(gpu, part, x, max_tokens);
     case GI_BATCH_FORM_LANE:
-        return (struct gemm_shape){max_tokens <= gi_batch_few_tokens(gpu) ? GI_PROGRAM_GEMM_LANE_FEW
-                                                                          : GI_PROGRAM_GEMM_LANE,
+        return (struct gemm_shape){max_tokens <= gi_batch_small_tokens(gpu)
+                                       ? GI_PROGRAM_GEMM_LANE_SMALL
+                                       : GI_PROGRAM_GEMM_LANE,
                                    64, gi_gpu_class(gpu)->lane_tokens, 3, 0};
     default:
         return choose_tile(recorder, part, n_cols, max_tokens, false, site);
@@ -197,7 +198,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
         choose_shape(recorder, part, params->n_block * GI_QUANT_BLOCK, x, &site);
     struct gi_program_key key = make_key(&shape, part, is_added);
     enum gi_grid_rule rule =
-        shape.program == GI_PROGRAM_GEMM_LANE_FEW ? GI_GRID_FIXED : GI_GRID_TOKENS;
+        shape.program == GI_PROGRAM_GEMM_LANE_SMALL ? GI_GRID_FIXED : GI_GRID_TOKENS;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range,                                                         x->range, part->quads, part->aux},

@@ -170,7 +170,7 @@ enum glu_side {
 // Parts of gate come before those of up and leave their factor in the result.
 static enum glu_side find_side(const struct gi_weight *weight, const struct gi_weight_part *part)
 {
-    return !weight->is_apart ? GLU_BOTH : part->row_begin < weight->n_rows / 2 ? GLU_GATE : GLU_UP;
+    return !weight->is_split ? GLU_BOTH : part->row_begin < weight->n_rows / 2 ? GLU_GATE : GLU_UP;
 }
 
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
@@ -195,7 +195,7 @@ bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struc
             .source = (has_norm ? stream->norm : stream->residual) / 4,
             .bias = part.weight->bias,
             NORM_PARAMS(stream),
-            .ff_begin = weight->is_apart ? row % (weight->n_rows / 2) : row / 2,
+            .ff_begin = weight->is_split ? row % (weight->n_rows / 2) : row / 2,
             .n_ff = n_ff,
         };
         struct gi_dispatch dispatch = {
@@ -287,7 +287,7 @@ static void begin_experts(struct gi_gemv_part *part, const struct gi_recorder *r
                           uint32_t index, uint32_t expert_rows,
                           struct gi_gemv_expert_glu_params *params)
 {
-    const uint32_t n_rows = weight->is_apart ? weight->n_rows / 2 : weight->n_rows;
+    const uint32_t n_rows = weight->is_split ? weight->n_rows / 2 : weight->n_rows;
     gi_gemv_begin_part(part, recorder, kernel, weight, index);
     part->n_pair = expert_rows / 16;
     params->n_block = part->n_block;
@@ -314,7 +314,7 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
                            const struct gi_stream *stream, const struct gi_rows *x,
                            const struct gi_rows *act, struct glinfer_error *err)
 {
-    const uint32_t expert_rows = weight->n_rows / experts->n_expert / (weight->is_apart ? 2 : 1);
+    const uint32_t expert_rows = weight->n_rows / experts->n_expert / (weight->is_split ? 2 : 1);
     struct gi_gemv_expert_glu_params params = {
         .n_row = experts->n_ff,
         .stride = act->stride,

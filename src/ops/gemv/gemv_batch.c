@@ -51,7 +51,7 @@ bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
     if (gi_batch_form(gpu) != GI_BATCH_FORM_SPLIT) {
         return false;
     }
-    return *asked ? strncmp(asked, "few", 3) == 0 : max_tokens <= gi_batch_few_tokens(gpu);
+    return *asked ? strncmp(asked, "few", 3) == 0 : max_tokens <= gi_batch_small_tokens(gpu);
 }
 
 bool gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,

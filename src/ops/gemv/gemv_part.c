@@ -12,7 +12,7 @@ void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t v
     key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
 }
 
-// Blocks of x that persistent groups keep in shared memory in f32: 18 KiB, with room between blocks
+// Blocks of x that the pipelined form keeps in shared memory in f32: 18 KiB, with room between blocks
 // against bank conflicts.
 #define MAX_SHARED_BLOCKS 128
 
@@ -46,7 +46,7 @@ static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gi_gemv_
     return first + (enum gi_program_id)shape->form;
 }
 
-// Turns of persistent groups whose sums meet together: a power of two.
+// Turns of the pipelined form whose sums meet together: a power of two.
 #define MAX_BATCH 4
 
 static uint32_t choose_batch(const struct gi_gemv_part *part)
@@ -66,7 +66,7 @@ static bool has_one_turn(const struct gi_gemv_part *part)
     return (part->n_pair + part->shape.pairs - 1) / part->shape.pairs <= part->shape.max_groups;
 }
 
-// Twos of blocks that a slice asks for ahead: two where no turn follows whose first could be asked for meanwhile, of
+// Twos of blocks that a slice prefetches: two where no turn follows whose first could be asked for meanwhile, of
 // types that leave registers for it, if all that they meet of x is there at a time.
 static uint32_t choose_depth(const struct gi_gemv_part *part)
 {
@@ -74,7 +74,7 @@ static uint32_t choose_depth(const struct gi_gemv_part *part)
     const uint32_t n_two = ((part->n_block + 1) / 2 + n_slice - 1) / n_slice;
     const bool is_small = part->shape.form == GI_GEMV_FORM_F16 &&
                           part->weight->quant->n_quad <= part->weight->quant->quad_blocks;
-    const bool has_x = part->n_block <= GI_PERSISTENT_BLOCKS || 4 * n_slice <= GI_PERSISTENT_BLOCKS;
+    const bool has_x = part->n_block <= GI_PIPELINE_BLOCKS || 4 * n_slice <= GI_PIPELINE_BLOCKS;
     return is_small && has_x && has_one_turn(part) && n_two % 2 == 0 ? 2 : 1;
 }
 
@@ -86,30 +86,30 @@ static bool is_of_experts(enum gi_gemv_kernel kernel)
 
 // True if all that a kernel writes is published by tags. Where gate and up are apart it is not: a
 // factor lies in the place of the result, and could be taken for that.
-static bool puts_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
+static bool publishes_all(enum gi_gemv_kernel kernel, const struct gi_weight *weight)
 {
     return kernel == GI_GEMV_RESIDUAL || kernel == GI_GEMV_PLAIN ||
-           (kernel == GI_GEMV_GLU && !weight->is_apart);
+           (kernel == GI_GEMV_GLU && !weight->is_split);
 }
 
-// The form of glsl/persistent/gemv_persistent.glsl, which loads its first weights before what they are multiplied by is
+// The form of glsl/gemv/gemv_pipeline.glsl, which loads its first weights before what they are multiplied by is
 // there. Values past the end of x, where n_cols is no multiple of a block, are published by nobody.
-static void add_persistent(struct gi_gemv_part *part, const struct gi_weight *weight)
+static void add_pipelined(struct gi_gemv_part *part, const struct gi_weight *weight)
 {
     const bool is_half = part->shape.form == GI_GEMV_FORM_F16;
-    gi_gemv_add_define(&part->key, "PERSISTENT", 1);
+    gi_gemv_add_define(&part->key, "PIPELINED", 1);
     gi_gemv_add_define(&part->key, "ONCE", has_one_turn(part));
     gi_gemv_add_define(&part->key, "DEPTH", choose_depth(part));
     gi_gemv_add_define(&part->key, "BATCH", choose_batch(part));
-    if (is_half && part->n_block > GI_PERSISTENT_BLOCKS) {
-        gi_gemv_add_define(&part->key, "X_BLOCKS", GI_PERSISTENT_BLOCKS);
+    if (is_half && part->n_block > GI_PIPELINE_BLOCKS) {
+        gi_gemv_add_define(&part->key, "X_BLOCKS", GI_PIPELINE_BLOCKS);
     }
     if (!is_half && part->n_block <= MAX_SHARED_BLOCKS) {
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
     }
     if (is_half || part->n_block <= MAX_SHARED_BLOCKS) {
         part->consumes = weight->n_cols % GI_QUANT_BLOCK == 0;
-        gi_gemv_add_define(&part->key, "TAKES", part->consumes);
+        gi_gemv_add_define(&part->key, "CONSUMES", part->consumes);
     }
 }
 
@@ -125,13 +125,13 @@ static void add_half(struct gi_gemv_part *part, enum gi_gemv_kernel kernel)
                            !gi_gemv_is_looping(shape, part->n_pair));
 }
 
-// The defines of a form that splits k. An invocation of a persistent group loads two blocks at a time where it has
-// several.
+// Adds the defines of a form that splits k. An invocation of the pipelined form loads two blocks at a time where it
+// has several.
 static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                       enum gi_gemv_kernel kernel, const struct gi_weight *weight)
 {
     const bool is_half = part->shape.form == GI_GEMV_FORM_F16;
-    const bool is_persistent = gi_gemv_is_persistent(recorder) && !is_of_experts(kernel);
+    const bool is_pipelined = gi_gemv_is_pipelined(recorder) && !is_of_experts(kernel);
     const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
     if (gi_gemv_is_looping(&part->shape, part->n_pair)) {
         gi_gemv_add_define(&part->key, "LOOP", 1);
@@ -142,14 +142,14 @@ static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recor
     }
     if (recorder->wg_size) {
         gi_gemv_add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
-        part->publishes = puts_all(kernel, weight) ? GI_PUBLISH_ALL : GI_PUBLISH_NONE;
-        gi_gemv_add_define(&part->key, "PUTS", part->publishes);
+        part->publishes = publishes_all(kernel, weight) ? GI_PUBLISH_ALL : GI_PUBLISH_NONE;
+        gi_gemv_add_define(&part->key, "PUBLISHES", part->publishes);
     } else if (is_half) {
         gi_gemv_add_define(&part->key, "UNROLL", part->shape.max_groups ? 2 : 1);
         add_half(part, kernel);
     }
-    if (is_persistent) {
-        add_persistent(part, weight);
+    if (is_pipelined) {
+        add_pipelined(part, weight);
     }
 }
 
@@ -169,8 +169,8 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         .n_cols = weight->n_cols,
     };
     part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
-    if (recorder->wg_size && part->n_block > GI_PERSISTENT_BLOCKS &&
-        (is_of_experts(kernel) || !gi_gemv_is_persistent(recorder))) {
+    if (recorder->wg_size && part->n_block > GI_PIPELINE_BLOCKS &&
+        (is_of_experts(kernel) || !gi_gemv_is_pipelined(recorder))) {
         part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
     }
     part->key.id = choose_program(recorder->gpu, kernel, &part->shape);
@@ -211,7 +211,7 @@ void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *rec
 bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part)
 {
     bool is_writing =
-        gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 32 && !weight->is_apart;
+        gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 32 && !weight->is_split;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         is_writing = is_writing && weight->parts[i].row_begin % rows == 0;
     }

@@ -121,20 +121,20 @@ uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
 // The time that the end of a turn takes, in blocks of a pair.
 #define TURN_END 40u
 
-// Returns the time that a persistent group's turns take, in blocks of a pair.
+// Returns the time that a group's turns take, in blocks of a pair.
 static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_turn = divide_up(divide_up(n_pair, shape->pairs), shape->max_groups);
     return n_turn * (shape->pairs * n_block + TURN_END);
 }
 
-// Returns the shape for persistent groups: as many pairs a turn as make all groups end together soonest.
-static struct gi_gemv_shape persistent_shape(const struct gi_recorder *recorder,
-                                             const struct gi_weight_part *part, uint32_t n_block)
+// Returns the shape for a list of stages: as many pairs a turn as make all groups end together soonest.
+static struct gi_gemv_shape pipelined_shape(const struct gi_recorder *recorder,
+                                            const struct gi_weight_part *part, uint32_t n_block)
 {
     struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->wg_size, 1, recorder->n_wg};
     const uint32_t n_pair = part->n_rows / 16;
-    const uint32_t n_kept = n_block > GI_PERSISTENT_BLOCKS ? GI_PERSISTENT_BLOCKS : n_block;
+    const uint32_t n_kept = n_block > GI_PIPELINE_BLOCKS ? GI_PIPELINE_BLOCKS : n_block;
     if (!recorder->is_half || !is_possible(&shape, recorder, part, n_kept)) {
         shape.form = GI_GEMV_FORM_SPLIT;
     }
@@ -147,7 +147,7 @@ static struct gi_gemv_shape persistent_shape(const struct gi_recorder *recorder,
     return shape;
 }
 
-bool gi_gemv_is_persistent(const struct gi_recorder *recorder)
+bool gi_gemv_is_pipelined(const struct gi_recorder *recorder)
 {
     return recorder->wg_size > 0 &&
            gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
@@ -175,7 +175,7 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
     const struct gi_gpu *gpu = recorder->gpu;
     struct gi_gemv_shape shape;
     if (recorder->wg_size) {
-        return persistent_shape(recorder, part, n_block);
+        return pipelined_shape(recorder, part, n_block);
     }
     if ((is_shape_asked(gpu, &shape) && is_possible(&shape, recorder, part, n_block)) ||
         (gi_gemv_shape_parse(gi_tuning_find(recorder->tuning, key), &shape) &&

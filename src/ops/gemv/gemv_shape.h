@@ -7,9 +7,9 @@
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
-// Blocks of x in pairs of halves that persistent groups have in shared memory at a time: 20 KiB of what all stages of
+// Blocks of x in pairs of halves that the pipelined form has in shared memory at a time: 20 KiB of what all stages of
 // a program share.
-#define GI_PERSISTENT_BLOCKS 256u
+#define GI_PIPELINE_BLOCKS 256u
 
 // Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else the class
 // table's; what the device cannot run is passed over. Where the recorder collects sites *site is set to the
@@ -22,8 +22,9 @@ struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
 // True if the part's products may be taken in f16. Its shapes are then tuned apart from those in f32.
 bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);
 
-// True if groups are persistent and have subgroups: they take the form of glsl/persistent/gemv_persistent.glsl.
-bool gi_gemv_is_persistent(const struct gi_recorder *recorder);
+// True if the list is one of stages and the device has subgroups: projections take the form of
+// glsl/gemv/gemv_pipeline.glsl.
+bool gi_gemv_is_pipelined(const struct gi_recorder *recorder);
 
 // True if k is split across lanes.
 static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)

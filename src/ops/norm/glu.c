@@ -36,7 +36,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
 
 bool gi_glu_has_halves(const struct gi_weight *weight)
 {
-    for (uint32_t i = 1; !weight->is_apart && i < weight->n_parts; i++) {
+    for (uint32_t i = 1; !weight->is_split && i < weight->n_parts; i++) {
         if (weight->parts[i].row_begin / 2 % GI_HALF_COLUMNS != 0) {
             return false;
         }
@@ -51,8 +51,8 @@ bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
     assert(n_ff <= weight->n_rows / 2 && gate_up->stride >= weight->n_rows && act->stride >= n_ff);
     assert(!act->is_half || gi_glu_has_halves(weight));
     const struct gi_weight_part whole = {.n_rows = weight->n_rows};
-    for (uint32_t i = 0; i < (weight->is_apart ? 1 : weight->n_parts); i++) {
-        const struct gi_weight_part *part = weight->is_apart ? &whole : &weight->parts[i];
+    for (uint32_t i = 0; i < (weight->is_split ? 1 : weight->n_parts); i++) {
+        const struct gi_weight_part *part = weight->is_split ? &whole : &weight->parts[i];
         uint32_t begin = part->row_begin / 2;
         uint32_t n_part = part->n_rows / 2;
         assert(begin < n_ff);

@@ -41,7 +41,7 @@
     X(HALF_ROWS, half_rows)                                                                        \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
-    X(ATTENTION_PERSISTENT, attention_persistent)                                                  \
+    X(ATTENTION_VEC8, attention_vec8)                                                              \
     X(ATTENTION_ROW, attention_row)                                                                \
     X(ATTENTION_BATCH, attention_batch)                                                            \
     X(ATTENTION_HALF, attention_half)                                                              \
@@ -298,7 +298,7 @@
     X(uint32_t, counter)                                                                           \
     X(uint32_t, q_stride) /* of a batch */                                                         \
     X(uint32_t, out_stride)                                                                        \
-    X(uint32_t, q_begin) /* glsl/persistent/attention_qkv.glsl: in quads of qkv */                 \
+    X(uint32_t, q_begin) /* glsl/attention/attention_qkv.glsl: in quads of qkv */                  \
     X(uint32_t, k_begin)                                                                           \
     X(uint32_t, v_begin)                                                                           \
     X(uint32_t, rope) /* in quads of the vectors */                                                \
@@ -308,12 +308,12 @@
     X(uint32_t, k_gamma)                                                                           \
     X(float, norm_eps)
 
-#define GI_PARAMS_ATTENTION_SUBGROUP(X)   GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_PERSISTENT(X) GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_ROW(X)        GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_BATCH(X)      GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_HALF(X)       GI_PARAMS_ATTENTION(X)
-#define GI_PARAMS_ATTENTION_BATCH_ROW(X)  GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_SUBGROUP(X)  GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_VEC8(X)      GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_ROW(X)       GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_BATCH(X)     GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_HALF(X)      GI_PARAMS_ATTENTION(X)
+#define GI_PARAMS_ATTENTION_BATCH_ROW(X) GI_PARAMS_ATTENTION(X)
 
 #define GI_PARAMS_FIELD(type, field) type field;
 #define GI_PARAMS_STRUCT(kernel, name)                                                             \

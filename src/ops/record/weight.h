@@ -42,7 +42,7 @@ struct gi_weight {
     const char *name; // "blk.0.attn_qkv": for labels and messages
     uint32_t n_rows;  // in GPU order, padding included: a multiple of 16
     uint32_t n_cols;
-    bool is_apart; // gate and up: see above
+    bool is_split; // gate and up: see above
     uint32_t n_parts;
     struct gi_weight_part parts[GI_MAX_PARTS];
 };

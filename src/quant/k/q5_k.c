@@ -5,7 +5,7 @@
 //          d     d_min   scale, min   bit b of byte i         block 0: q low,   2 low,      6 low,
 //          f16   f16     of 6 bits    is bit 4 of q[i] of b   1 high nibble     3 high      7 high
 //
-// The scales and minima lie as k_scales.c draws them.
+// The scales and minima lie as k_scales.c shows them.
 #include "quant/quant_table.h"
 
 static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)

@@ -138,7 +138,7 @@ static void init_bytes(struct bpe *bpe, const struct gi_text_map *ids)
 {
     for (size_t byte = 0; byte < 256; byte++) {
         char text[4];
-        size_t size = gi_utf8_put(character_of((uint8_t)byte), text);
+        size_t size = gi_utf8_encode(character_of((uint8_t)byte), text);
         bpe->byte_ids[byte] = gi_text_map_find(ids, (struct gi_text){text, size});
     }
 }
@@ -213,7 +213,7 @@ static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text wo
 {
     size_t n = 0;
     for (size_t i = 0; i < word.size; i++) {
-        n += gi_utf8_put(character_of((uint8_t)word.data[i]), scratch + n);
+        n += gi_utf8_encode(character_of((uint8_t)word.data[i]), scratch + n);
     }
     return gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){scratch, n});
 }

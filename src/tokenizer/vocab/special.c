@@ -17,7 +17,7 @@ static const char *const stop_tokens[] = {
     "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]", "<|fim_repo|>", "<|repo_name|>",
     "<fim-repo>", "<REPO>", "<reponame>", "<|file_sep|>"};
 
-// Control tokens, though some files call them ordinary.
+// Control tokens, though some files call them normal.
 static const char *const control_tokens[] = {
     "<|fim_prefix|>",  "<fim-prefix>", "<fim_prefix>",    "<｜fim▁begin｜>", "<PRE>",
     "▁<PRE>",          "▁<SUF>",       "▁<MID>",          "<|code_prefix|>", "<|prefix|>",
@@ -309,7 +309,7 @@ static int compare_offset(const void *a, const void *b)
 // Takes the matches in their order, and in place of one that ends in a match taken before a shorter
 // one at its offset. Returns the number of those taken, which are the last of the count matches.
 static size_t take_matches(const struct gi_special *special, struct gi_text text,
-                           struct gi_special_match *heap, size_t count, uint8_t *is_taken)
+                           struct gi_special_match *heap, size_t count, uint8_t *is_consumed)
 {
     size_t n_heap = count, n_taken = 0;
     for (size_t i = count / 2; i-- > 0;) {
@@ -318,8 +318,8 @@ static size_t take_matches(const struct gi_special *special, struct gi_text text
     while (n_heap) {
         struct gi_special_match match = heap[0];
         // A match taken before is not shorter, so it covers an end of whatever it overlaps.
-        bool can_start = !is_taken[match.offset];
-        bool can_end = !is_taken[match.offset + match.size - 1];
+        bool can_start = !is_consumed[match.offset];
+        bool can_end = !is_consumed[match.offset + match.size - 1];
         if (can_start && !can_end && find_longest(special, text, match.size - 1, &heap[0])) {
             sink_match(heap, n_heap, 0);
             continue;
@@ -327,7 +327,7 @@ static size_t take_matches(const struct gi_special *special, struct gi_text text
         heap[0] = heap[--n_heap];
         sink_match(heap, n_heap, 0);
         if (can_start && can_end) {
-            memset(is_taken + match.offset, 1, match.size);
+            memset(is_consumed + match.offset, 1, match.size);
             heap[count - ++n_taken] = match;
         }
     }
@@ -340,14 +340,14 @@ bool gi_special_resolve(const struct gi_special *special, struct gi_text text,
     if (!matches->count) {
         return true;
     }
-    uint8_t *is_taken = gi_array_zeroed(text.size, 1, "the special tokens of a text", err);
-    if (!is_taken) {
+    uint8_t *is_consumed = gi_array_zeroed(text.size, 1, "the special tokens of a text", err);
+    if (!is_consumed) {
         return false;
     }
-    size_t n = take_matches(special, text, matches->data, matches->count, is_taken);
+    size_t n = take_matches(special, text, matches->data, matches->count, is_consumed);
     memmove(matches->data, matches->data + matches->count - n, n * sizeof(*matches->data));
     matches->count = n;
-    free(is_taken);
+    free(is_consumed);
     qsort(matches->data, n, sizeof(*matches->data), compare_offset);
     return true;
 }

@@ -264,9 +264,9 @@ static bool run_persistent(struct kt_run *run, size_t index)
     return check_attention(run, index / COUNT(persistent_groups));
 }
 
-const struct kt_suite kt_attention_persistent = {"attention_persistent",
-                                                 COUNT(persistent_groups) * COUNT(attention_cases),
-                                                 persistent_name, run_persistent};
+const struct kt_suite kt_attention_vec8 = {"attention_vec8",
+                                           COUNT(persistent_groups) * COUNT(attention_cases),
+                                           persistent_name, run_persistent};
 
 // A table of direct grids gives the same bits as one of indirect grids, where the device has those.
 static bool replay_table(struct kt_run *run, const struct attention *a,

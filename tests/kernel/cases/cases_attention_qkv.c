@@ -1,6 +1,6 @@
-// Attention of groups that stay which turns q and k itself and writes the cache: what norm_rope_kv and attention compute
+// Attention of a stage, which turns q and k itself and writes the cache: what norm_rope_kv and attention compute
 // one after the other, against both formulas in double.
-#include "ops/attention/attention_persistent.h"
+#include "ops/attention/attention_vec8.h"
 #include "tests/kernel/fixture/kernel_qkv.h"
 #include "tests/ref/ref_batch.h"
 

@@ -153,7 +153,7 @@ const struct kt_suite kt_embed_batch = {"embed_batch",
 
 struct glu_case {
     uint32_t n_tokens, n_ff, max_part_rows;
-    bool is_apart;
+    bool is_split;
 };
 
 static const struct glu_case glu_cases[] = {
@@ -178,7 +178,7 @@ static void glu_name(size_t index, char *text, size_t size)
 {
     const struct glu_case *c = &glu_cases[index];
     snprintf(text, size, "%u tokens of %u in parts of %u%s", c->n_tokens, c->n_ff, c->max_part_rows,
-             c->is_apart ? " apart" : "");
+             c->is_split ? " apart" : "");
 }
 
 // Returns a gate_up weight of which only the rows of its parts are set, all that glu reads.
@@ -186,8 +186,8 @@ static struct gi_weight split_gate_up(const struct glu_case *c)
 {
     struct gi_weight weight = {.name = "gate_up",
                                .n_rows =
-                                   c->is_apart ? (c->n_ff + 15) / 16 * 32 : (c->n_ff + 7) / 8 * 16,
-                               .is_apart = c->is_apart};
+                                   c->is_split ? (c->n_ff + 15) / 16 * 32 : (c->n_ff + 7) / 8 * 16,
+                               .is_split = c->is_split};
     uint32_t part_rows = c->max_part_rows ? c->max_part_rows : weight.n_rows;
     for (uint32_t begin = 0; begin < weight.n_rows; begin += part_rows) {
         uint32_t left = weight.n_rows - begin;
@@ -203,7 +203,7 @@ static bool check_glu(struct kt_run *run, const struct glu_case *c, const struct
     size_t n = (size_t)c->n_tokens * c->n_ff;
     double *want = kt_alloc(n, sizeof(double)), *bound = kt_alloc(n, sizeof(double));
     const struct gi_weight_part whole = {.n_rows = weight->n_rows};
-    const struct gi_weight_part *parts = c->is_apart ? &whole : weight->parts;
+    const struct gi_weight_part *parts = c->is_split ? &whole : weight->parts;
     uint32_t n_part = parts[0].n_rows / 2; // the last part may have fewer
     assert(n_part > 0);
     for (size_t i = 0; i < n; i++) {

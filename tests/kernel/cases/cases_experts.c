@@ -17,7 +17,7 @@
 
 struct expert_case {
     uint32_t type, n_embd, n_ff, n_expert, n_used, n_tokens, part_experts;
-    bool is_apart; // up is Q8_0, whatever gate is
+    bool is_split; // up is Q8_0, whatever gate is
 };
 
 static const struct expert_case cases[] = {
@@ -45,14 +45,14 @@ static uint32_t expert_rows(uint32_t n, bool is_paired)
 // Gate and up, or gate alone where that lies apart.
 static uint32_t gate_rows(const struct expert_case *c)
 {
-    return expert_rows(c->n_ff, !c->is_apart);
+    return expert_rows(c->n_ff, !c->is_split);
 }
 
 static void write_name(const char *form, const struct expert_case *c, char *text, size_t size)
 {
     snprintf(text, size, "%s %s %u of %u experts, %u x %u, %u tokens, parts of %u%s", form,
              gi_ggml_type_find(c->type)->name, c->n_used, c->n_expert, c->n_ff, c->n_embd,
-             c->n_tokens, c->part_experts, c->is_apart ? " apart" : "");
+             c->n_tokens, c->part_experts, c->is_split ? " apart" : "");
 }
 
 static void name_case(size_t index, char *text, size_t size)
@@ -83,10 +83,10 @@ static bool init_weights(struct mixture *m, struct kt_run *run)
 {
     const struct expert_case *c = m->c;
     const uint32_t up_rows = gate_rows(c), down_rows = expert_rows(c->n_embd, false);
-    const uint32_t n_halves = c->is_apart ? 2 : 1;
+    const uint32_t n_halves = c->is_split ? 2 : 1;
     return kt_weight_init(&m->gate_up, run,
                           &(struct kt_weight_params){.type = c->type,
-                                                     .is_apart = c->is_apart,
+                                                     .is_split = c->is_split,
                                                      .up_type = GI_GGML_TYPE_Q8_0,
                                                      .n_rows = n_halves * c->n_expert * up_rows,
                                                      .n_cols = c->n_embd,
@@ -150,7 +150,7 @@ static bool check_act(struct kt_run *run, const struct mixture *m, uint32_t expe
                       double factor, const float *found)
 {
     const uint32_t n_ff = m->c->n_ff, n_embd = m->c->n_embd, rows = gate_rows(m->c);
-    const uint32_t up = m->c->is_apart ? m->c->n_expert * rows : rows / 2;
+    const uint32_t up = m->c->is_split ? m->c->n_expert * rows : rows / 2;
     const float *dense = m->gate_up.dense + (size_t)expert * rows * n_embd;
     struct ref_value *y = kt_alloc(2 * (size_t)n_ff, sizeof(*y));
     struct ref_value *act = kt_alloc(n_ff, sizeof(*act));
@@ -290,19 +290,19 @@ static bool record_step(struct kt_run *run, struct mixture *m, struct gi_stream 
            kt_fail(run, "%s", err.message);
 }
 
-// Sizes of groups that stay, behind the shapes.
-static const uint32_t stays[] = {128, 512};
+// Sizes of stages, behind the shapes.
+static const uint32_t stages[] = {128, 512};
 
-#define N_STEP (COUNT(shapes) + COUNT(stays))
+#define N_STEP (COUNT(shapes) + COUNT(stages))
 
 static void name_step(size_t index, char *text, size_t size)
 {
     const size_t form = index % N_STEP;
-    char stay[40];
+    char stage[40];
     if (form >= COUNT(shapes)) {
-        snprintf(stay, sizeof(stay), "groups of %u that stay,", stays[form - COUNT(shapes)]);
+        snprintf(stage, sizeof(stage), "stages of %u,", stages[form - COUNT(shapes)]);
     }
-    write_name(form < COUNT(shapes) ? shapes[form] : stay, &cases[index / N_STEP], text, size);
+    write_name(form < COUNT(shapes) ? shapes[form] : stage, &cases[index / N_STEP], text, size);
 }
 
 static bool set_form(struct kt_run *run, size_t form)
@@ -310,7 +310,7 @@ static bool set_form(struct kt_run *run, size_t form)
     if (form < COUNT(shapes)) {
         return kt_set(run, "GLINFER_GEMV", shapes[form]);
     }
-    run->recorder.wg_size = stays[form - COUNT(shapes)];
+    run->recorder.wg_size = stages[form - COUNT(shapes)];
     run->recorder.n_wg = 3;
     return kt_set(run, "GLINFER_GEMV", NULL);
 }
@@ -318,7 +318,7 @@ static bool set_form(struct kt_run *run, size_t form)
 static bool fits(const struct kt_run *run, size_t form)
 {
     return form < COUNT(shapes) ||
-           stays[form - COUNT(shapes)] <= gi_gpu_limits(run->gpu)->max_invocations;
+           stages[form - COUNT(shapes)] <= gi_gpu_limits(run->gpu)->max_invocations;
 }
 
 // The stream's norm is the input, its ssq the sum of squares that 1 / rms comes from.

@@ -24,10 +24,10 @@ static const char *const shape_names[] = {"split",       "split:96:3:2", "row", 
                                           "bits",        "texbits",      "bits:64:2", "f16:64:2",
                                           "f16:256:1:3", "f16:128:4:2",  "f16:448:7", "f16:640:5"};
 
-static const struct stay {
+static const struct stage {
     uint32_t size, n; // invocations of a group, groups at most
     bool is_half;
-} stays[] = {
+} stages[] = {
     {128,  3, false},
     {128,  2, true },
     {512,  2, false},
@@ -38,7 +38,7 @@ static const struct stay {
 static const uint32_t types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0,
                                  GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0};
 
-_Static_assert(COUNT(types) == KT_GEMV_TYPES && COUNT(stays) == KT_GEMV_STAYS &&
+_Static_assert(COUNT(types) == KT_GEMV_TYPES && COUNT(stages) == KT_GEMV_STAGES &&
                    COUNT(shape_names) == KT_GEMV_NAMED &&
                    KT_GEMV_NAMED == KT_GEMV_SHAPES + KT_GEMV_DOTS,
                "the header counts them");
@@ -50,18 +50,17 @@ struct kt_gemv_variant kt_gemv_variant_at(size_t index)
 }
 
 // NULL: a shape by name.
-static const struct stay *find_stay(const struct kt_gemv_variant *variant)
+static const struct stage *find_stage(const struct kt_gemv_variant *variant)
 {
-    return variant->shape < KT_GEMV_NAMED ? NULL : &stays[variant->shape - KT_GEMV_NAMED];
+    return variant->shape < KT_GEMV_NAMED ? NULL : &stages[variant->shape - KT_GEMV_NAMED];
 }
 
 int kt_gemv_print(const struct kt_gemv_variant *variant, char *text, size_t size)
 {
-    const struct stay *stay = find_stay(variant);
-    if (stay) {
-        return snprintf(text, size, "%s %u groups of %u that stay%s ",
-                        gi_ggml_type_find(variant->type)->name, stay->n, stay->size,
-                        stay->is_half ? " in f16" : "");
+    const struct stage *stage = find_stage(variant);
+    if (stage) {
+        return snprintf(text, size, "%s %u stages of %u%s ", gi_ggml_type_find(variant->type)->name,
+                        stage->n, stage->size, stage->is_half ? " in f16" : "");
     }
     return snprintf(text, size, "%s %s ", gi_ggml_type_find(variant->type)->name,
                     shape_names[variant->shape]);
@@ -69,21 +68,21 @@ int kt_gemv_print(const struct kt_gemv_variant *variant, char *text, size_t size
 
 bool kt_gemv_fits(const struct kt_run *run, const struct kt_gemv_variant *variant)
 {
-    const struct stay *stay = find_stay(variant);
+    const struct stage *stage = find_stage(variant);
     const struct gi_limits *limits = gi_gpu_limits(run->gpu);
-    return !stay || (stay->size <= limits->max_invocations &&
-                     (stay->size <= 512 || limits->subgroup_size > 0));
+    return !stage || (stage->size <= limits->max_invocations &&
+                      (stage->size <= 512 || limits->subgroup_size > 0));
 }
 
 // softpipe reads wrong texels past 32768; the library does not choose that shape there.
 bool kt_gemv_set_shape(struct kt_run *run, const struct kt_gemv_variant *variant)
 {
-    const struct stay *stay = find_stay(variant);
-    if (stay) {
-        run->recorder.wg_size = stay->size;
-        run->recorder.n_wg = stay->n;
-        run->recorder.is_half = stay->is_half;
-        roundings = stay->is_half ? F16_ROUNDINGS : ROUNDINGS;
+    const struct stage *stage = find_stage(variant);
+    if (stage) {
+        run->recorder.wg_size = stage->size;
+        run->recorder.n_wg = stage->n;
+        run->recorder.is_half = stage->is_half;
+        roundings = stage->is_half ? F16_ROUNDINGS : ROUNDINGS;
         return kt_set(run, "GLINFER_GEMV", NULL);
     }
     bool is_texel = strstr(shape_names[variant->shape], "tex") != NULL;

@@ -15,7 +15,7 @@ enum {
     KT_GEMV_DOTS = 11,  // then so many that differ in the dot product,
     KT_GEMV_HALVES = 5, // the last of them with products in f16,
     KT_GEMV_NAMED = 16, // which GLINFER_GEMV names; then
-    KT_GEMV_STAYS = 5,  // groups that stay for many dispatches: here each for one
+    KT_GEMV_STAGES = 5, // stages of one dispatch each
 };
 
 // The cases of a kernel are all types and shapes of each row of its table of sizes.
@@ -27,7 +27,7 @@ struct kt_gemv_variant {
 struct kt_gemv_variant kt_gemv_variant_at(size_t index);
 // Writes the type and the shape with a blank behind; returns the characters.
 int kt_gemv_print(const struct kt_gemv_variant *variant, char *text, size_t size);
-// Whether the device's groups are large enough for it. Those of 1,024 stay only where there are subgroups.
+// Whether the device's groups are large enough for it. Those of 1,024 run only where there are subgroups.
 bool kt_gemv_fits(const struct kt_run *run, const struct kt_gemv_variant *variant);
 // Makes the ops of the case take the variant's shape.
 bool kt_gemv_set_shape(struct kt_run *run, const struct kt_gemv_variant *variant);

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct few_case {
+struct batch_case {
     uint32_t type, n_tokens, n_rows, n_cols, max_part_rows;
     bool has_bias, is_added;
 };
 
 #define TYPE_CASE(name, text, folder, number, ...)                                                 \
     {number, 1 + (number) % 16, 48, 768, 32, (number) % 2 == 0, (number) / 2 % 2 == 0},
-static const struct few_case few_cases[] = {
+static const struct batch_case batch_cases[] = {
     {GI_GGML_TYPE_F32,  1,  16,   32,   0,   false, false},
     {GI_GGML_TYPE_F16,  2,  32,   96,   16,  true,  false},
     {GI_GGML_TYPE_Q4_0, 3,  80,   64,   48,  false, true },
@@ -30,24 +30,24 @@ static const struct few_case few_cases[] = {
     GI_WEIGHT_TYPE_MAP(TYPE_CASE)
 };
 
-static const struct few_shape {
+static const struct batch_shape {
     const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
-} few_shapes[] = {
+} batch_shapes[] = {
     {"class", "split", "few"         },
     {"quads", "split", "few:64:4:2:8"},
     {"lane",  "lane",  "few"         },
 };
 
-static const struct few_case *case_at(size_t index)
+static const struct batch_case *case_at(size_t index)
 {
-    return &few_cases[index / COUNT(few_shapes)];
+    return &batch_cases[index / COUNT(batch_shapes)];
 }
 
 static void name_case(size_t index, char *text, size_t size)
 {
-    const struct few_case *c = case_at(index);
+    const struct batch_case *c = case_at(index);
     snprintf(text, size, "%s %s %u tokens %ux%u in parts of %u%s%s",
-             gi_ggml_type_find(c->type)->name, few_shapes[index % COUNT(few_shapes)].name,
+             gi_ggml_type_find(c->type)->name, batch_shapes[index % COUNT(batch_shapes)].name,
              c->n_tokens, c->n_rows, c->n_cols, c->max_part_rows, c->has_bias ? " bias" : "",
              c->is_added ? " added" : "");
 }
@@ -64,7 +64,7 @@ static struct gi_rows make_rows(struct kt_run *run, const char *label, float **v
 }
 
 // Token m of y against what the reference makes of row m of x.
-static bool check_token(struct kt_run *run, const struct few_case *c,
+static bool check_token(struct kt_run *run, const struct batch_case *c,
                         const struct kt_weight *weight, const float *x, const float *before,
                         double scale, const struct gi_range *y, size_t offset)
 {
@@ -86,7 +86,7 @@ static bool check_token(struct kt_run *run, const struct few_case *c,
 
 static bool run_case(struct kt_run *run, size_t index)
 {
-    const struct few_case *c = case_at(index);
+    const struct batch_case *c = case_at(index);
     const float scale = 0.75f;
     struct glinfer_error err;
     struct kt_weight weight;
@@ -98,7 +98,7 @@ static bool run_case(struct kt_run *run, size_t index)
                                             .n_cols = c->n_cols,
                                             .max_part_rows = c->max_part_rows,
                                             .has_bias = c->has_bias};
-    const struct few_shape *shape = &few_shapes[index % COUNT(few_shapes)];
+    const struct batch_shape *shape = &batch_shapes[index % COUNT(batch_shapes)];
     kt_set(run, "GLINFER_BATCH", shape->batch);
     kt_set(run, "GLINFER_GEMM", shape->gemm);
     bool is_good = kt_weight_init(&weight, run, &params) &&
@@ -118,5 +118,5 @@ static bool run_case(struct kt_run *run, size_t index)
     return is_good;
 }
 
-const struct kt_suite kt_gemv_batch = {"gemv_batch", COUNT(few_cases) * COUNT(few_shapes),
+const struct kt_suite kt_gemv_batch = {"gemv_batch", COUNT(batch_cases) * COUNT(batch_shapes),
                                        name_case, run_case};

@@ -6,7 +6,7 @@
 struct glu_size {
     uint32_t n_embd, n_ff, part_rows, n_ssq;
     bool has_bias, is_gelu, has_norm;
-    bool is_apart; // up is Q8_0, whatever gate is
+    bool is_split; // up is Q8_0, whatever gate is
 };
 
 static const struct glu_size glu_sizes[] = {
@@ -28,7 +28,7 @@ static void print_glu(const struct kt_gemv_variant *variant, const struct glu_si
     int n = kt_gemv_print(variant, text, size);
     snprintf(text + n, size - (size_t)n, "%u x %u%s%s%s%s%s", s->n_ff, s->n_embd,
              s->part_rows ? " parts" : "", s->has_bias ? " bias" : "", s->is_gelu ? " gelu" : "",
-             s->has_norm ? " norm" : "", s->is_apart ? " apart" : "");
+             s->has_norm ? " norm" : "", s->is_split ? " apart" : "");
 }
 
 static void name_glu(size_t index, char *text, size_t size)
@@ -41,10 +41,10 @@ static void name_glu(size_t index, char *text, size_t size)
 static void gather_act(const struct gi_weight *weight, const struct ref_value *y,
                        const struct glu_size *size, struct ref_value *act)
 {
-    for (uint32_t i = 0; weight->is_apart && i < size->n_ff; i++) {
+    for (uint32_t i = 0; weight->is_split && i < size->n_ff; i++) {
         act[i] = ref_gemv_glu(y[i], y[weight->n_rows / 2 + i], size->is_gelu);
     }
-    if (weight->is_apart) {
+    if (weight->is_split) {
         return;
     }
     for (uint32_t p = 0; p < weight->n_parts; p++) {
@@ -63,9 +63,9 @@ static bool check_glu(struct kt_run *run, const struct kt_gemv_variant *variant,
     struct kt_gemv_stream stream;
     struct kt_weight weight;
     struct glinfer_error err;
-    uint32_t n_rows = size->is_apart ? (size->n_ff + 15) / 16 * 32 : (size->n_ff + 7) / 8 * 16;
+    uint32_t n_rows = size->is_split ? (size->n_ff + 15) / 16 * 32 : (size->n_ff + 7) / 8 * 16;
     const struct kt_weight_params params = {.type = variant->type,
-                                            .is_apart = size->is_apart,
+                                            .is_split = size->is_split,
                                             .up_type = GI_GGML_TYPE_Q8_0,
                                             .n_rows = n_rows,
                                             .n_cols = size->n_embd,

@@ -256,13 +256,13 @@ const struct kt_suite kt_gemv_dot = {
     .run = run_dot,
 };
 
-//-- groups that stay ------------------------------------------------------------------------------
+//-- stages ------------------------------------------------------------------------------
 
-static const uint32_t stay_types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q8_0,
-                                      GI_GGML_TYPE_Q4_K};
+static const uint32_t stage_types[] = {GI_GGML_TYPE_F32, GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q8_0,
+                                       GI_GGML_TYPE_Q4_K};
 
 // Slices of one block, of some and of many; fewer pairs than groups and many turns; x in parts.
-static const struct residual_size stay_sizes[] = {
+static const struct residual_size stage_sizes[] = {
     {40,  256,   0,  1,     false, true},
     {48,  768,   16, 0.25f, true,  true},
     {512, 2304,  0,  -2,    true,  true},
@@ -271,33 +271,33 @@ static const struct residual_size stay_sizes[] = {
     {64,  16384, 0,  1,     false, true},
 };
 
-static struct kt_gemv_variant get_stay_variant(size_t index, struct residual_size *size)
+static struct kt_gemv_variant get_stage_variant(size_t index, struct residual_size *size)
 {
-    const size_t type = index / KT_GEMV_STAYS % COUNT(stay_types);
-    const struct kt_gemv_variant variant = {stay_types[type],
-                                            index / KT_GEMV_STAYS / COUNT(stay_types),
-                                            KT_GEMV_NAMED + index % KT_GEMV_STAYS};
-    *size = stay_sizes[variant.size];
+    const size_t type = index / KT_GEMV_STAGES % COUNT(stage_types);
+    const struct kt_gemv_variant variant = {stage_types[type],
+                                            index / KT_GEMV_STAGES / COUNT(stage_types),
+                                            KT_GEMV_NAMED + index % KT_GEMV_STAGES};
+    *size = stage_sizes[variant.size];
     return variant;
 }
 
-static void name_stay(size_t index, char *text, size_t size)
+static void name_stage(size_t index, char *text, size_t size)
 {
     struct residual_size s;
-    const struct kt_gemv_variant variant = get_stay_variant(index, &s);
+    const struct kt_gemv_variant variant = get_stage_variant(index, &s);
     print_residual(&variant, &s, text, size);
 }
 
-static bool run_stay(struct kt_run *run, size_t index)
+static bool run_stage(struct kt_run *run, size_t index)
 {
     struct residual_size size;
-    const struct kt_gemv_variant variant = get_stay_variant(index, &size);
+    const struct kt_gemv_variant variant = get_stage_variant(index, &size);
     return !kt_gemv_fits(run, &variant) || check_residual(run, &variant, &size);
 }
 
-const struct kt_suite kt_gemv_stay = {
-    .kernel = "gemv_stay",
-    .n_case = COUNT(stay_sizes) * COUNT(stay_types) * KT_GEMV_STAYS,
-    .name = name_stay,
-    .run = run_stay,
+const struct kt_suite kt_gemv_pipeline = {
+    .kernel = "gemv_pipeline",
+    .n_case = COUNT(stage_sizes) * COUNT(stage_types) * KT_GEMV_STAGES,
+    .name = name_stage,
+    .run = run_stage,
 };

@@ -63,17 +63,17 @@ static uint32_t find_argmax(const float *logits, uint32_t n, bool *is_finite)
 static bool check_distinct(struct kt_run *run, const struct gi_logits *logits,
                            const uint32_t (*partials)[2])
 {
-    bool *is_taken = kt_alloc(logits->n_vocab, sizeof(*is_taken));
+    bool *is_consumed = kt_alloc(logits->n_vocab, sizeof(*is_consumed));
     bool is_good = true;
-    memset(is_taken, 0, logits->n_vocab * sizeof(*is_taken));
+    memset(is_consumed, 0, logits->n_vocab * sizeof(*is_consumed));
     for (uint32_t i = 0; is_good && i < logits->n_partial; i++) {
         const uint32_t row = partials[i][1];
         if (row < logits->n_vocab) {
-            is_good = !is_taken[row] || kt_fail(run, "two partial results have row %u", row);
-            is_taken[row] = true;
+            is_good = !is_consumed[row] || kt_fail(run, "two partial results have row %u", row);
+            is_consumed[row] = true;
         }
     }
-    free(is_taken);
+    free(is_consumed);
     return is_good;
 }
 
@@ -89,8 +89,8 @@ static bool check_partials(struct kt_run *run, const struct gi_logits *logits, c
     uint32_t best = 0, want = find_argmax(found, logits->n_vocab, &is_finite);
     for (uint32_t i = 0; i < logits->n_partial; i++) {
         const struct partial *p = &partials[i], *b = &partials[best];
-        bool is_ahead = p->value > b->value || (p->value == b->value && p->index < b->index);
-        best = is_ahead ? i : best;
+        bool ranks_before = p->value > b->value || (p->value == b->value && p->index < b->index);
+        best = ranks_before ? i : best;
         is_sound = is_sound && p->index != UINT32_MAX;
         if (p->index < logits->n_vocab && p->value != found[p->index]) {
             is_good = kt_fail(run, "partial %u holds another value than logit %u", i, p->index);
@@ -213,39 +213,40 @@ const struct kt_suite kt_gemv_vocab = {
     .run = run_vocab,
 };
 
-//-- groups that stay ------------------------------------------------------------------------------
+//-- stages ------------------------------------------------------------------------------
 
-#define N_STAY_SIZE (COUNT(vocab_sizes) - 1) // without the large one
-static const uint32_t stay_types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q8_0};
+#define N_STAGE_SIZE (COUNT(vocab_sizes) - 1) // without the large one
+static const uint32_t stage_types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q8_0};
 
 // Each with a partial result a group, then with several.
-static struct kt_gemv_variant stay_variant(size_t index, bool *is_fine)
+static struct kt_gemv_variant stage_variant(size_t index, bool *is_fine)
 {
-    const size_t type = index / 2 / KT_GEMV_STAYS % COUNT(stay_types);
+    const size_t type = index / 2 / KT_GEMV_STAGES % COUNT(stage_types);
     *is_fine = index % 2 == 1;
-    return (struct kt_gemv_variant){stay_types[type], index / 2 / KT_GEMV_STAYS / COUNT(stay_types),
-                                    KT_GEMV_NAMED + index / 2 % KT_GEMV_STAYS};
+    return (struct kt_gemv_variant){stage_types[type],
+                                    index / 2 / KT_GEMV_STAGES / COUNT(stage_types),
+                                    KT_GEMV_NAMED + index / 2 % KT_GEMV_STAGES};
 }
 
-static void name_stay(size_t index, char *text, size_t size)
+static void name_stage(size_t index, char *text, size_t size)
 {
     bool is_fine;
-    const struct kt_gemv_variant variant = stay_variant(index, &is_fine);
+    const struct kt_gemv_variant variant = stage_variant(index, &is_fine);
     print_vocab(&variant, text, size);
     const size_t n = strlen(text);
     snprintf(text + n, size - n, "%s", is_fine ? " fine" : "");
 }
 
-static bool run_stay(struct kt_run *run, size_t index)
+static bool run_stage(struct kt_run *run, size_t index)
 {
     bool is_fine;
-    const struct kt_gemv_variant variant = stay_variant(index, &is_fine);
+    const struct kt_gemv_variant variant = stage_variant(index, &is_fine);
     return !kt_gemv_fits(run, &variant) || check_vocab(run, &variant, is_fine);
 }
 
-const struct kt_suite kt_gemv_vocab_stay = {
-    .kernel = "gemv_vocab_stay",
-    .n_case = 2 * N_STAY_SIZE * COUNT(stay_types) * KT_GEMV_STAYS,
-    .name = name_stay,
-    .run = run_stay,
+const struct kt_suite kt_gemv_vocab_pipeline = {
+    .kernel = "gemv_vocab_pipeline",
+    .n_case = 2 * N_STAGE_SIZE * COUNT(stage_types) * KT_GEMV_STAGES,
+    .name = name_stage,
+    .run = run_stage,
 };

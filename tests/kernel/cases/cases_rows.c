@@ -194,7 +194,7 @@ const struct kt_suite kt_layernorm = {"layernorm", COUNT(row_widths) * COUNT(row
 
 static void layernorm_step_name(size_t index, char *text, size_t size)
 {
-    snprintf(text, size, "%u%s", row_widths[index / 2], index % 2 ? " in a group that stays" : "");
+    snprintf(text, size, "%u%s", row_widths[index / 2], index % 2 ? " as a stage" : "");
 }
 
 // The stream's norm, and a sum of squares that makes the consumers' 1 / rms 1.

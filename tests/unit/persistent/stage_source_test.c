@@ -41,8 +41,8 @@ static const char kernel[] =
     "    return source[SOURCE + (i == 0u ? 1u : 2u)] * params.scale;\n"
     "}\n"
     "float early;\n"
-    "#define STAGE_AHEAD\n"
-    "void ahead()\n"
+    "#define STAGE_PREFETCH\n"
+    "void prefetch()\n"
     "{\n"
     "    early = half_scale;\n"
     "}\n"
@@ -53,10 +53,10 @@ static const char kernel[] =
     "    ring[state.token % 4u].sum = ring[0].key;\n"
     "}\n";
 
-static void scan(const char *text, struct gi_stage_facts *facts)
+static void scan(const char *text, struct gi_stage_symbols *symbols)
 {
     struct glinfer_error err;
-    if (!gi_stage_scan(text, facts, &err)) {
+    if (!gi_stage_scan(text, symbols, &err)) {
         fail_msg("%s", err.message);
     }
 }
@@ -75,40 +75,40 @@ static struct gi_stage_names make_names(void)
 
 static void what_a_kernel_declares_is_found(void **state)
 {
-    struct gi_stage_facts facts;
+    struct gi_stage_symbols symbols;
     (void)state;
-    scan(kernel, &facts);
-    assert_true(gi_stage_word_is(facts.group_size, "WG_SIZE"));
-    assert_true(gi_stage_word_is(facts.state, "state"));
-    assert_true(gi_stage_word_is(facts.params, "params"));
-    assert_int_equal(facts.n_blocks, 3);
-    assert_int_equal(facts.blocks[1].binding, 1);
-    assert_true(gi_stage_word_is(facts.blocks[1].type, "vec4"));
-    assert_true(gi_stage_word_is(facts.blocks[1].array, "source"));
-    assert_true(gi_stage_word_is(facts.blocks[2].type, "Item"));
-    assert_int_equal(facts.n_fields, 3);
-    assert_true(gi_stage_word_is(facts.fields[1].name, "begin"));
-    assert_false(facts.fields[1].is_float);
-    assert_true(facts.fields[2].is_float);
-    assert_int_equal(facts.n_globals, 7); // Item half_scale sum best load early ahead
-    assert_int_equal(facts.n_shared, 1);
-    assert_true(facts.shared[0].is_array);
+    scan(kernel, &symbols);
+    assert_true(gi_stage_word_is(symbols.group_size, "WG_SIZE"));
+    assert_true(gi_stage_word_is(symbols.state, "state"));
+    assert_true(gi_stage_word_is(symbols.params, "params"));
+    assert_int_equal(symbols.n_blocks, 3);
+    assert_int_equal(symbols.blocks[1].binding, 1);
+    assert_true(gi_stage_word_is(symbols.blocks[1].type, "vec4"));
+    assert_true(gi_stage_word_is(symbols.blocks[1].array, "source"));
+    assert_true(gi_stage_word_is(symbols.blocks[2].type, "Item"));
+    assert_int_equal(symbols.n_fields, 3);
+    assert_true(gi_stage_word_is(symbols.fields[1].name, "begin"));
+    assert_false(symbols.fields[1].is_float);
+    assert_true(symbols.fields[2].is_float);
+    assert_int_equal(symbols.n_globals, 7); // Item half_scale sum best load early ahead
+    assert_int_equal(symbols.n_shared, 1);
+    assert_true(symbols.shared[0].is_array);
 }
 
 // Returns the text that a function of the header writes for the kernel; freed by the caller.
-static char *write_by(bool (*write)(const char *text, const struct gi_stage_facts *facts,
+static char *write_by(bool (*write)(const char *text, const struct gi_stage_symbols *symbols,
                                     const struct gi_stage_names *names, FILE *out,
                                     struct glinfer_error *err))
 {
-    struct gi_stage_facts facts;
+    struct gi_stage_symbols symbols;
     struct glinfer_error err;
     char *text = NULL;
     size_t size = 0;
     const struct gi_stage_names names = make_names();
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    scan(kernel, &facts);
-    assert_true(write(kernel, &facts, &names, out, &err));
+    scan(kernel, &symbols);
+    assert_true(write(kernel, &symbols, &names, out, &err));
     fclose(out);
     return text;
 }
@@ -129,9 +129,10 @@ static void a_stage_has_names_of_its_own(void **state)
         "#define RESET_s3_sum sum_s3 = 0.0;",
         "#define RESET_s3_best best_s3 = max(-1.0, -2.0);",
         "void run_s3()\n{\n    RESET_s3_sum\n    RESET_s3_best\n    stage_s3();\n}",
-        "void ahead_s3()",
+        "void prefetch_s3()",
         "early_s3 = half_scale_s3;",
-        "#ifdef STAGE_AHEAD\n#define AHEAD_s3() ahead_s3()\n#undef STAGE_AHEAD\n#else\n",
+        "#ifdef STAGE_PREFETCH\n#define PREFETCH_s3() prefetch_s3()\n#undef "
+        "STAGE_PREFETCH\n#else\n",
         "#undef SOURCE",
         "#undef WG_SIZE",
     };
@@ -178,15 +179,15 @@ static void conditions_stay_balanced(void **state)
 
 static void expect_refusal(const char *text, const char *words)
 {
-    struct gi_stage_facts facts;
+    struct gi_stage_symbols symbols;
     struct glinfer_error err;
     const struct gi_stage_names names = make_names();
     char *written = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&written, &size);
     assert_non_null(out);
-    assert_false(gi_stage_scan(text, &facts, &err) &&
-                 gi_stage_write(text, &facts, &names, out, &err));
+    assert_false(gi_stage_scan(text, &symbols, &err) &&
+                 gi_stage_write(text, &symbols, &names, out, &err));
     fclose(out);
     free(written);
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);

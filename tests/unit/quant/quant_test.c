@@ -316,17 +316,17 @@ static void assert_bits_move(const struct quant_case *c, size_t n_cols)
     uint8_t row[2048] = {0};
     const void *rows[8] = {[5] = row};
     uint32_t *words = malloc(n_word * sizeof(*words));
-    bool *is_taken = calloc(n_word * 32, sizeof(*is_taken));
-    assert_true(words && is_taken && size <= sizeof(row));
+    bool *is_consumed = calloc(n_word * 32, sizeof(*is_consumed));
+    assert_true(words && is_consumed && size <= sizeof(row));
     for (size_t bit = 0; bit < 8 * size; bit++) {
         row[bit / 8] = (uint8_t)(1u << bit % 8);
         gi_quant_repack_tile(quant, rows, n_cols, words, words + n_quads);
         row[bit / 8] = 0;
         const size_t place = find_only_bit(words, n_word);
-        assert_false(is_taken[place]);
-        is_taken[place] = true;
+        assert_false(is_consumed[place]);
+        is_consumed[place] = true;
     }
-    free(is_taken);
+    free(is_consumed);
     free(words);
 }
 

@@ -1,20 +1,19 @@
-// Attention of a persistent decode step: glsl/persistent/attention_persistent.comp.
-#ifndef GI_OPS_ATTENTION_PERSISTENT_H
-#define GI_OPS_ATTENTION_PERSISTENT_H
+// Attention of a decode step by glsl/attention/attention_vec8.comp, also from q, k and v as their projection leaves
+// them.
+#ifndef GI_OPS_ATTENTION_VEC8_H
+#define GI_OPS_ATTENTION_VEC8_H
 
 #include "ops/attention/attention.h"
 #include "ops/gemm/batch.h"
 
-// True if gi_op_attention_persistent can do what gi_op_attention does: the step is persistent, and the device has
+// True if gi_op_attention_vec8 can do what gi_op_attention does: all groups of the list have one size, and the device has
 // subgroups of a known size.
-bool gi_attention_persistent_suits(const struct gi_recorder *recorder,
-                                   const struct gi_kv_layer *layer);
+bool gi_attention_vec8_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 
 // Does what gi_op_attention does. It must suit. One dispatch.
-bool gi_op_attention_persistent(struct gi_recorder *recorder, const char *label,
-                                const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                                const struct gi_attention_scratch *scratch,
-                                struct glinfer_error *err);
+bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
+                          const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                          const struct gi_attention_scratch *scratch, struct glinfer_error *err);
 
 // What a projection of q, k and v leaves, and what is done to it before attention.
 struct gi_attention_input {
@@ -26,8 +25,8 @@ struct gi_attention_input {
 };
 
 // True if gi_op_attention_qkv can do it all, and is the faster way: on devices with subgroups of a known size, a cache of
-// f16 or f32, heads normed one by one, rotations of whole vec8s, and no large heads in large groups; outside persistent
-// steps on large devices, where it takes the place of gi_op_norm_rope_kv too.
+// f16 or f32, heads normed one by one, rotations of whole vec8s, and no large heads in large groups; in lists of
+// groups of any size on large devices, where it takes the place of gi_op_norm_rope_kv too.
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
                             const struct gi_attention_input *input);
 

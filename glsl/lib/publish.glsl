@@ -1,21 +1,21 @@
-// PUT(x) is what a kernel writes for a stage that takes it by its tag (persistent/grid_barrier.glsl): with PUTS in a
+// PUBLISH(x) is what a kernel writes for a stage that takes it by its tag (grid_barrier.glsl): with PUBLISHES in a
 // program of stages x with a tag, else x.
 //
 // Groups of one stage may publish for each other, too. Where STAGE_PUBLISHES holds, all groups of the stage run at
 // once, and what is in memory has tags: CONSUME_QUADS(a, load_a, b, load_b) loads two quads that were loaded once again
 // until both were published in this stage.
-#ifndef PUTS
-#define PUTS 0
+#ifndef PUBLISHES
+#define PUBLISHES 0
 #endif
-#if PUTS && defined(STAGE)
-#define PUT(x) grid_put(x)
+#if PUBLISHES && defined(STAGE)
+#define PUBLISH(x) grid_publish(x)
 #define STAGE_PUBLISHES (GRID_TELLS == 1 && grid_is_settled && stage_is_whole())
 #define CONSUME_QUADS(a, load_a, b, load_b)                                                            \
-    GRID_TAKE_WHILE((grid_wrong(grid_tag, a, uvec4(TAG_BITS)) |                                    \
+    GRID_CONSUME_WHILE((grid_wrong(grid_tag, a, uvec4(TAG_BITS)) |                                    \
                      grid_wrong(grid_tag, b, uvec4(TAG_BITS))) != 0u,                              \
                     a = load_a; b = load_b;)
 #else
-#define PUT(x) (x)
+#define PUBLISH(x) (x)
 #define STAGE_PUBLISHES false
 #define CONSUME_QUADS(a, load_a, b, load_b)
 #endif

@@ -1,4 +1,4 @@
-// The input of attention_persistent.comp as the projection of q, k and v leaves it: in the row order of
+// The input of attention_vec8.comp as the projection of q, k and v leaves it: in the row order of
 // ops/record/weight.h, not yet normed (NORM 1: each head of q and k by itself), not yet rotated.
 //
 //   qkv      (n_rows)
@@ -6,15 +6,15 @@
 //
 // The subgroup that has the token's own key among its keys computes it, and its value; of the heads of a kv head the
 // first one's writes both into the cache. Nobody waits for these writes: no other group reads them in this step. With
-// TAKES 1 all inputs are consumed by their tags, so that no edge of a layer is a barrier. Rotations are of whole vec8s:
+// CONSUMES 1 all inputs are consumed by their tags, so that no edge of a layer is a barrier. Rotations are of whole vec8s:
 // n_rot is a multiple of 8. Loads that do not depend on q, k and v come before theirs.
 #include "lib/half.glsl"
 
 #ifndef NORM
 #error "NORM: 1 if heads of q and k are normed"
 #endif
-#ifndef TAKES
-#define TAKES 0
+#ifndef CONSUMES
+#define CONSUMES 0
 #endif
 #if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
 #error "a block of q8_0 is more than a vec8"
@@ -48,7 +48,7 @@ Pairs load_pairs(uint at)
     return Pairs(qkv[at], qkv[at + 2u]);
 }
 
-#if TAKES && defined(STAGE)
+#if CONSUMES && defined(STAGE)
 uint wrong_pairs(Pairs p)
 {
     return grid_wrong(grid_expected, p.x, uvec4(grid_care)) | grid_wrong(grid_expected, p.y, uvec4(grid_care));
@@ -140,8 +140,8 @@ void begin_head(Share share)
     uint q_at = vec8_at(params.q_begin, share.head), k_at = vec8_at(params.k_begin, kv_head);
     uint v_at = vec8_at(params.v_begin, kv_head);
     Pairs q = load_pairs(q_at), k = load_pairs(k_at), v = load_pairs(v_at);
-#if TAKES && defined(STAGE)
-    GRID_TAKE_WHILE((wrong_pairs(q) | wrong_pairs(k) | wrong_pairs(v)) != 0u,
+#if CONSUMES && defined(STAGE)
+    GRID_CONSUME_WHILE((wrong_pairs(q) | wrong_pairs(k) | wrong_pairs(v)) != 0u,
                     q = load_pairs(q_at); k = load_pairs(k_at); v = load_pairs(v_at);)
 #endif
     vec4 a, b;

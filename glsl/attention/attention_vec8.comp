@@ -1,5 +1,5 @@
-// Attention of one token in a persistent step (persistent/grid_walk.glsl): what attention.comp computes, from the same
-// buffers. With QKV 1 of q, k and v as their projection leaves them (persistent/attention_qkv.glsl).
+// Attention of one token where all groups of a step have one size: what attention.comp computes, from the same
+// buffers. With QKV 1 of q, k and v as their projection leaves them (attention/attention_qkv.glsl).
 //
 // A group takes a head, and every RANGES-th row of N_SLOT keys; there are no more ranges than groups that run at
 // once. N_VEC8 neighbouring invocations share a key, a vec8 of elements each. A tile is four rows; while one is
@@ -14,7 +14,7 @@
 // some loops, with what they index in memory (two heads a group by arrays: a third of the speed). Measurements:
 // glsl/measurements.md.
 #include "lib/common.glsl"
-#include "persistent/put.glsl"
+#include "lib/publish.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/step_state.glsl"
 
@@ -26,7 +26,7 @@ layout(local_size_x = WG_SIZE) in;
 
 #include "attention/params.glsl"
 
-// The layer's scratch, as attention/ranges.glsl draws it; a counter is the first uint of a head's word.
+// The layer's scratch, as attention/ranges.glsl shows it; a counter is the first uint of a head's word.
 layout(std430, binding = 0) coherent buffer Scratch { vec4 scratch_quads[]; };
 layout(std430, binding = 0) coherent buffer Counters { uvec4 counters[]; };
 
@@ -269,7 +269,7 @@ void share_sums()
 
 vec4 publish_quad(vec4 value)
 {
-    return vec4(PUT(value.x), PUT(value.y), PUT(value.z), PUT(value.w));
+    return vec4(PUBLISH(value.x), PUBLISH(value.y), PUBLISH(value.z), PUBLISH(value.w));
 }
 
 // Returns a quad of the group's result; joined: the largest score as it is published, sum of weights.
@@ -279,7 +279,7 @@ vec4 join(uint quad, out vec2 joined)
     for (uint i = 0u; i < uint(N_SUBGROUP); i++) {
         joined.x = max(joined.x, softmax[i].x);
     }
-    joined.x = PUT(joined.x); // the same bits that other groups weigh by
+    joined.x = PUBLISH(joined.x); // the same bits that other groups weigh by
     vec4 sum = vec4(0.0);
     for (uint i = 0u; i < uint(N_SUBGROUP); i++) {
         vec2 other = softmax[i];
@@ -378,7 +378,7 @@ void merge(Share share)
 }
 
 #if QKV
-#include "persistent/attention_qkv.glsl"
+#include "attention/attention_qkv.glsl"
 #else
 void begin_head(Share share)
 {

@@ -1,5 +1,5 @@
-// gemv_run for persistent groups: GEMV_SPLIT 1 with PERSISTENT 1; needs SUBGROUP. A group works out PAIRS pairs a turn,
-// along a run of its own.
+// gemv_run as a software pipeline, for groups that are stages: GEMV_SPLIT 1 with
+// PIPELINED 1; needs SUBGROUP. A group works out PAIRS pairs a turn, along a run of its own.
 //
 // A slice has the weights of a block (UNROLL 1, if that is all that it has), or DEPTH times (1 or 2) two neighbouring
 // ones that share their scales (UNROLL 2), on their way to registers while it works on those before, and the first ones
@@ -7,11 +7,11 @@
 // at once, so that subgroups do not wait for each other after each.
 //
 // A group copies x into shared memory: with HALF in pairs of halves (gemv/gemv_half.glsl), X_BLOCKS blocks of it at a
-// time, else where N_BLOCK, params.n_block, is given. With TAKES x and the parts of its sum of squares are consumed by
+// time, else where N_BLOCK, params.n_block, is given. With CONSUMES x and the parts of its sum of squares are consumed by
 // their tags: they are loaded at once and reloaded at once, so that all of it costs one way to memory.
 //
 // Loops over blocks must stay loops: all stages of a program together have to fit a GPU's cache of instructions.
-#define STAGE_AHEAD
+#define STAGE_PREFETCH
 
 #ifndef DEPTH
 #define DEPTH 1
@@ -22,19 +22,19 @@
 #ifndef N_BLOCK
 #define N_BLOCK 0
 #endif
-#ifndef TAKES
-#define TAKES 0
+#ifndef CONSUMES
+#define CONSUMES 0
 #endif
 
-#if TAKES && defined(STAGE)
-// Loads vec4 i of the source, which was loaded once, until it has the tag (persistent/grid_barrier.glsl).
-#define GEMV_TAKE(value, i, care) GRID_TAKE(value, gemv_source(i), care)
+#if CONSUMES && defined(STAGE)
+// Loads vec4 i of the source, which was loaded once, until it has the tag (grid_barrier.glsl).
+#define GEMV_CONSUME(value, i, care) GRID_CONSUME(value, gemv_source(i), care)
 // For several at once: GEMV_WRONG is not 0 if a value has not come; all are loaded again until none is missing.
 #define GEMV_WRONG(value, care) grid_wrong(grid_expected, value, care)
-#define GEMV_TAKE_WHILE(wrong, reload) GRID_TAKE_WHILE((wrong) != 0u, reload)
+#define GEMV_CONSUME_WHILE(wrong, reload) GRID_CONSUME_WHILE((wrong) != 0u, reload)
 #else
-#define GEMV_TAKE(value, i, care)
-#define GEMV_TAKE_WHILE(wrong, reload)
+#define GEMV_CONSUME(value, i, care)
+#define GEMV_CONSUME_WHILE(wrong, reload)
 #endif
 
 //-- x ---------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ void gemv_copy_x(uint lane)
 {
     for (uint i = lane; i < uint(N_BLOCK * 8); i += uint(WG_SIZE)) {
         vec4 x = gemv_source(GEMV_SOURCE + i);
-        GEMV_TAKE(x, GEMV_SOURCE + i, uvec4(grid_care))
+        GEMV_CONSUME(x, GEMV_SOURCE + i, uvec4(grid_care))
         gemv_x_quads[i / 8u * X_STRIDE + i % 8u] = x;
     }
     memoryBarrierShared();
@@ -149,7 +149,7 @@ void gemv_prefetch_aux(uint first)
 void gemv_prefetch_weights(uint first);
 
 // In registers alone: the stage before may still be at its shared memory.
-void ahead()
+void prefetch()
 {
     uint first = gl_WorkGroupID.x * gemv_turns() * uint(PAIRS);
     gemv_prefetch_weights(first);
@@ -182,7 +182,7 @@ float gemv_lane_ssq(uint lane, vec4 first)
     float ssq = gemv_ssq_sum(lane, first);
     for (uint i = lane + uint(WG_SIZE); i * 4u < params.n_ssq; i += uint(WG_SIZE)) {
         vec4 v = gemv_ssq_quad(i);
-        GEMV_TAKE(v, params.ssq + i, gemv_ssq_bits(i, grid_care))
+        GEMV_CONSUME(v, params.ssq + i, gemv_ssq_bits(i, grid_care))
         ssq += gemv_ssq_sum(i, v);
     }
     return ssq;
@@ -213,7 +213,7 @@ GemvEighths gemv_eighths(uint begin, uint i)
     return GemvEighths(gemv_source(at), gemv_source(at + 1u));
 }
 
-#if TAKES && defined(STAGE)
+#if CONSUMES && defined(STAGE)
 uint gemv_wrong_eighths(uint i, GemvEighths two)
 {
     uvec4 care = uvec4(i < uint(4 * X_BLOCKS) ? grid_care : 0u);
@@ -267,7 +267,7 @@ void gemv_stage_x(uint lane, uint begin)
 #if ASKED > 3
         GemvEighths two_3 = gemv_eighths(begin, i + uint(3 * WG_SIZE));
 #endif
-        GEMV_TAKE_WHILE(WRONG_0 | WRONG_1 | WRONG_2 | WRONG_3 | WRONG_SSQ,
+        GEMV_CONSUME_WHILE(WRONG_0 | WRONG_1 | WRONG_2 | WRONG_3 | WRONG_SSQ,
                         RELOAD_0 RELOAD_1 RELOAD_2 RELOAD_3 RELOAD_SSQ)
         gemv_keep(i, two_0);
 #if ASKED > 1
@@ -294,7 +294,7 @@ void gemv_stage_x(uint lane, uint begin)
     gemv_stage(lane);
 #if GEMV_NORM
     vec4 ssq = gemv_ssq_quad(lane);
-    GEMV_TAKE_WHILE(WRONG_SSQ, RELOAD_SSQ)
+    GEMV_CONSUME_WHILE(WRONG_SSQ, RELOAD_SSQ)
     gemv_share_ssq(lane, gemv_lane_ssq(lane, ssq));
     memoryBarrierShared();
     barrier();
@@ -332,7 +332,7 @@ struct GemvWeights {
     QuantBlock a_0, a_1, b_0, b_1;
 };
 
-// The next DEPTH twos of a slice, loaded ahead.
+// The next DEPTH twos of a slice, prefetched.
 GemvWeights gemv_next_0;
 #if DEPTH > 1
 GemvWeights gemv_next_1;
@@ -392,7 +392,7 @@ vec2 gemv_two_dots(uint two, GemvWeights w)
     return y + gemv_block_dots(2u * two + 1u, w.a_1, w.b_1);
 }
 
-// Works out the twos that are ahead, of the span at `begin`, and asks for as many of those that come after them in
+// Works out the twos that are prefetched, of the span at `begin`, and asks for as many of those that come after them in
 // their place: at `next` of other tiles, or none.
 vec2 gemv_span(uint begin, uint next, uvec2 tiles, bool is_end)
 {
@@ -443,7 +443,7 @@ void gemv_run()
 {
     uint lane = gl_LocalInvocationIndex, row = lane % 8u;
 #ifndef STAGE
-    ahead();
+    prefetch();
 #endif
     uint turns = ONCE == 1 ? 1u : gemv_turns(), first = gl_WorkGroupID.x * turns * uint(PAIRS);
     uint end = min(first + turns * uint(PAIRS), params.n_pair), batch = first;

@@ -1,4 +1,4 @@
-#include "ops/attention/attention_persistent.h"
+#include "ops/attention/attention_vec8.h"
 
 #include "ops/record/params.h"
 
@@ -35,12 +35,11 @@ static bool is_possible(const struct gi_recorder *recorder, const struct gi_kv_l
 {
     const uint32_t dim = layer->head_dim, size = find_wg_size(recorder);
     return size > 0 && size % SUBGROUP == 0 && size >= dim / 4 && (dim & (dim - 1)) == 0 &&
-           gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_PERSISTENT) &&
+           gi_program_available(recorder->gpu, GI_PROGRAM_ATTENTION_VEC8) &&
            shared_size(layer, size) <= gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
 
-bool gi_attention_persistent_suits(const struct gi_recorder *recorder,
-                                   const struct gi_kv_layer *layer)
+bool gi_attention_vec8_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
     return recorder->wg_size > 0 && is_possible(recorder, layer);
 }
@@ -66,7 +65,7 @@ static struct gi_program_key make_key(const struct gi_recorder *recorder, enum g
                     {"SOFTCAP", rule->softcap > 0},
                     {"K_TYPE", (int32_t)layer->type_k},
                     {"V_TYPE", (int32_t)layer->type_v},
-                    {"PUTS", GI_PUBLISH_ALL}},
+                    {"PUBLISHES", GI_PUBLISH_ALL}},
     };
 }
 
@@ -84,15 +83,14 @@ static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer
     return gi_recorder_add(recorder, key, dispatch, err);
 }
 
-bool gi_op_attention_persistent(struct gi_recorder *recorder, const char *label,
-                                const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
-                                const struct gi_attention_scratch *scratch,
-                                struct glinfer_error *err)
+bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
+                          const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
+                          const struct gi_attention_scratch *scratch, struct glinfer_error *err)
 {
-    assert(gi_attention_persistent_suits(recorder, layer));
+    assert(gi_attention_vec8_suits(recorder, layer));
     const uint32_t n_range = choose_ranges(recorder, layer);
     const struct gi_program_key key =
-        make_key(recorder, GI_PROGRAM_ATTENTION_PERSISTENT, layer, rule, n_range);
+        make_key(recorder, GI_PROGRAM_ATTENTION_VEC8, layer, rule, n_range);
     const struct gi_attention_params params =
         gi_attention_step_params(layer, rule, scratch, n_range);
     struct gi_dispatch dispatch = {
@@ -139,7 +137,7 @@ bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
     const uint32_t n_range = choose_ranges(recorder, layer);
     struct gi_program_key key = make_key(recorder, GI_PROGRAM_ATTENTION_QKV, layer, rule, n_range);
     key.defines[key.n_defines++] = (struct gi_define){"NORM", input->norm.q_width > 0};
-    key.defines[key.n_defines++] = (struct gi_define){"TAKES", 1};
+    key.defines[key.n_defines++] = (struct gi_define){"CONSUMES", 1};
     struct gi_attention_params params = gi_attention_step_params(layer, rule, scratch, n_range);
     params.q_begin = input->layout.q_begin / 4;
     params.k_begin = input->layout.k_begin / 4;
