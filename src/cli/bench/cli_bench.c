@@ -1,5 +1,3 @@
-#include "cli/bench/cli_bench.h"
-
 #include "cli/bench/cli_bench_compare.h"
 #include "cli/bench/cli_bench_flags.h"
 #include "cli/bench/cli_sweep.h"
@@ -84,17 +82,13 @@ static bool prepare(struct bench *bench, const struct test *test)
     return cli_bar_end(&bench->session.bar, ok, &err);
 }
 
-static double measured_ms(const struct test *test, const struct glinfer_stats *stats)
-{
-    return (test->n_prompt > 0 ? stats->prompt_ms : 0) +
-           (test->n_gen > 0 ? stats->predicted_ms : 0);
-}
-
 static void add_run(struct bench *bench, const struct test *test, const struct glinfer_stats *stats)
 {
     struct cli_bench_result *result = &bench->result;
     const double ttft = test->n_gen > 0 ? stats->ttft_ms : stats->prompt_ms;
-    result->ns[result->n_run++] = (uint64_t)(measured_ms(test, stats) * 1e6);
+    const double ms =
+        (test->n_prompt > 0 ? stats->prompt_ms : 0) + (test->n_gen > 0 ? stats->predicted_ms : 0);
+    result->ns[result->n_run++] = (uint64_t)(ms * 1e6);
     result->ttft_ms += (ttft - result->ttft_ms) / (double)result->n_run;
     result->weight_bytes = stats->weight_bytes_per_token;
     result->dispatch = stats->dispatch;
@@ -143,16 +137,17 @@ static void name_series(const struct bench *bench, char *name, size_t size)
 {
     const struct cli_bench_settings *s = bench->settings;
     const struct cli_bench_result *result = &bench->result;
-    int used = snprintf(name, size, "%s", result->model->description);
-    if (used > 0 && result->n_depth > 0) {
-        used += snprintf(name + used, size - (size_t)used, " @ d%u", result->n_depth);
+    char depth[24] = "", ubatch[24] = "", types[24] = "";
+    if (result->n_depth > 0) {
+        snprintf(depth, sizeof(depth), " @ d%u", result->n_depth);
     }
-    if (used > 0 && s->n_ubatch.count > 1) {
-        used += snprintf(name + used, size - (size_t)used, ", -ub %u", result->n_ubatch);
+    if (s->n_ubatch.count > 1) {
+        snprintf(ubatch, sizeof(ubatch), ", -ub %u", result->n_ubatch);
     }
-    if (used > 0 && s->types_k.count + s->types_v.count > 2) {
-        snprintf(name + used, size - (size_t)used, ", %s/%s", result->type_k, result->type_v);
+    if (s->types_k.count + s->types_v.count > 2) {
+        snprintf(types, sizeof(types), ", %s/%s", result->type_k, result->type_v);
     }
+    snprintf(name, size, "%s%s%s%s", result->model->description, depth, ubatch, types);
 }
 
 static void add_point(struct bench *bench)
@@ -220,10 +215,21 @@ static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, i
     return is_done;
 }
 
+static void fill_tokens(struct bench *bench)
+{
+    const uint32_t n_vocab = bench->session.info.n_vocab ? bench->session.info.n_vocab : 1;
+    uint32_t random = 1;
+    for (int64_t i = 0; i < bench->settings->session.n_ctx; i++) {
+        random = random * 1664525u + 1013904223u;
+        bench->tokens[i] = (int32_t)((random >> 8) % n_vocab);
+    }
+}
+
 static bool run_sessions(struct bench *bench)
 {
     const struct cli_bench_settings *s = bench->settings;
     bool is_done = true;
+    fill_tokens(bench);
     for (size_t u = 0; u < s->n_ubatch.count; u++) {
         for (size_t k = 0; k < s->types_k.count; k++) {
             for (size_t v = 0; is_done && v < s->types_v.count; v++) {
@@ -235,24 +241,11 @@ static bool run_sessions(struct bench *bench)
     return is_done;
 }
 
-static void fill_tokens(struct bench *bench)
-{
-    const uint32_t n_vocab = bench->session.info.n_vocab ? bench->session.info.n_vocab : 1;
-    uint32_t random = 1;
-    for (int64_t i = 0; i < bench->settings->session.n_ctx; i++) {
-        random = random * 1664525u + 1013904223u;
-        bench->tokens[i] = (int32_t)((random >> 8) % n_vocab);
-    }
-}
-
 static bool run_model(struct bench *bench, const char *path)
 {
     bench->settings->session.model = bench->result.model_path = path;
-    bool is_done = cli_session_check(&bench->session) && cli_session_load(&bench->session);
-    if (is_done) {
-        fill_tokens(bench);
-        is_done = run_sessions(bench);
-    }
+    const bool is_done = cli_session_check(&bench->session) && cli_session_load(&bench->session) &&
+                         run_sessions(bench);
     cli_session_unload(&bench->session);
     return is_done;
 }
@@ -317,9 +310,8 @@ static double memory_rate(const struct cli_device_flags *flags)
     params.log = NULL;
     struct glinfer_device *device = glinfer_device_create(&params, NULL);
     const bool is_measured = device && glinfer_device_measure(device, &rates, NULL);
-    const double largest = fmax(rates.copy_gb_per_s, rates.read_gb_per_s);
     glinfer_device_destroy(&device);
-    return is_measured ? largest : 0;
+    return is_measured ? fmax(rates.copy_gb_per_s, rates.read_gb_per_s) : 0;
 }
 
 // Measures in a process of its own, before there is a device in this one: the memory that measuring
@@ -380,8 +372,7 @@ static bool open_files(struct bench *bench)
     if (s->compare && !bench->comparison_file) {
         return false;
     }
-    bench->plot = s->svg ? cli_create(s->svg) : NULL;
-    return !s->svg || bench->plot;
+    return cli_create(s->svg, &bench->plot);
 }
 
 static bool run_models(struct bench *bench)

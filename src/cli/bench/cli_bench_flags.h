@@ -1,4 +1,4 @@
-// What the flags of `glinfer bench` set, and the command.
+// `glinfer bench` measures tokens a second: what its flags set, and the command.
 #ifndef CLI_BENCH_FLAGS_H
 #define CLI_BENCH_FLAGS_H
 
@@ -22,5 +22,7 @@ struct cli_bench_settings {
 
 // Gives the lists that no flag filled llama-bench's defaults.
 void cli_bench_fill(struct cli_bench_settings *settings);
+// Runs the command; settings are a struct cli_bench_settings.
+bool cli_bench(void *settings);
 
 #endif

@@ -168,29 +168,27 @@ static void obey(struct chat *chat, const char *text)
 
 //-- lines -----------------------------------------------------------------------------------------
 
+static void leave(struct chat *chat, int status)
+{
+    chat->is_over = true;
+    chat->status = status;
+}
+
 static void ask(struct chat *chat, const struct cli_bytes *text)
 {
-    static const int statuses[] = {
-        [CLI_TURN_DONE] = CLI_EXIT_DONE,
-        [CLI_TURN_STOPPED] = CLI_EXIT_INTERRUPTED,
-        [CLI_TURN_REFUSED] = CLI_EXIT_FAILED,
-        [CLI_TURN_OUTPUT] = CLI_EXIT_FAILED,
-    };
     const enum cli_turn turn = cli_turns_ask(&chat->turns, text);
     if (turn == CLI_TURN_STOPPED) {
         cli_forget_interrupt();
     }
     if (turn == CLI_TURN_OUTPUT || (turn != CLI_TURN_DONE && !chat->lines.is_terminal)) {
-        chat->is_over = true;
-        chat->status = statuses[turn];
+        leave(chat, turn == CLI_TURN_STOPPED ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED);
     }
 }
 
 static void take_text(struct chat *chat, struct cli_bytes *text)
 {
     cli_bytes_trim(text);
-    const size_t blank = strspn(text->data, " \t\r\n");
-    if (blank == text->size) {
+    if (strspn(text->data, " \t\r\n") == text->size) {
         return;
     }
     cli_lines_remember(&chat->lines, text->data);
@@ -208,8 +206,7 @@ static void take_interrupt(struct chat *chat)
 {
     cli_forget_interrupt();
     if (chat->is_warned || !chat->lines.is_terminal) {
-        chat->is_over = true;
-        chat->status = CLI_EXIT_INTERRUPTED;
+        leave(chat, CLI_EXIT_INTERRUPTED);
         return;
     }
     chat->is_warned = true;
@@ -233,9 +230,7 @@ static bool talk(struct chat *chat)
             chat->is_over = true;
             break;
         case CLI_LINE_FAILED:
-            chat->is_over = true;
-            chat->status = CLI_EXIT_FAILED;
-            break;
+            leave(chat, CLI_EXIT_FAILED);
         }
     }
     cli_bytes_finish(&text);

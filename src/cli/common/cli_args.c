@@ -126,13 +126,6 @@ static bool suggest_flag(const struct cli_command *command, const char *word, ch
 
 //-- values ----------------------------------------------------------------------------------------
 
-// Writes what is wrong with a value: "-n x: expected ...".
-static bool refuse(struct cli_report *report, const char *name, const char *text, const char *why)
-{
-    snprintf(report->error, sizeof(report->error), "%s \"%.200s\": expected %s", name, text, why);
-    return false;
-}
-
 // Appends two texts to one of used characters, if there is room for both.
 static void append(char *text, size_t size, size_t *used, const char *a, const char *b)
 {
@@ -316,8 +309,12 @@ static bool take_value(struct parsing *p, const struct cli_flag *flag, const cha
         snprintf(p->report->error, sizeof(p->report->error), "%s takes no value", name);
         return false;
     }
-    return store_value(flag, p->settings + flag->offset, text, why, sizeof(why)) ||
-           refuse(p->report, name, text, why);
+    const bool is_read = store_value(flag, p->settings + flag->offset, text, why, sizeof(why));
+    if (!is_read) {
+        snprintf(p->report->error, sizeof(p->report->error), "%s \"%.200s\": expected %s", name,
+                 text, why);
+    }
+    return is_read;
 }
 
 static bool take_word(struct parsing *p)
@@ -395,18 +392,6 @@ static void print_flag(FILE *file, const struct cli_flag *flag)
     print_wrapped(file, at, HELP_COLUMN, flag->help);
 }
 
-static void print_ignored(FILE *file, const struct cli_command *command)
-{
-    bool is_first = true;
-    for (size_t i = 0; i < command->n_flag; i++) {
-        if (is_ignored(&command->flags[i])) {
-            fprintf(file, "%s", is_first ? "\nAccepted as llama.cpp's, without effect:\n" : "");
-            is_first = false;
-            print_flag(file, &command->flags[i]);
-        }
-    }
-}
-
 void cli_print_help(FILE *file, const struct cli_command *command)
 {
     fprintf(file, "usage: glinfer %s %s\n\n%s\n", command->name, command->usage, command->summary);
@@ -421,7 +406,14 @@ void cli_print_help(FILE *file, const struct cli_command *command)
             print_flag(file, flag);
         }
     }
-    print_ignored(file, command);
+    const char *heading = "\nAccepted as llama.cpp's, without effect:\n";
+    for (size_t i = 0; i < command->n_flag; i++) {
+        if (is_ignored(&command->flags[i])) {
+            fputs(heading, file);
+            heading = "";
+            print_flag(file, &command->flags[i]);
+        }
+    }
 }
 
 // Chooses the first long name of a flag, or its first name.

@@ -34,19 +34,14 @@ const char cli_environment[] =
 
 enum { MAX_KNOWN = 32, NAME_SIZE = 48 };
 
-// Returns the size of the name that a text begins with.
-static size_t name_size(const char *text)
-{
-    return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-}
-
 // Lists the variables of the help, which may have two entries for one, one below the other.
 static size_t list_known(char names[MAX_KNOWN][NAME_SIZE])
 {
     size_t n = 0;
     for (const char *at = strstr(cli_environment, PREFIX); at && n < MAX_KNOWN;
          at = strstr(at + 1, PREFIX)) {
-        snprintf(names[n], NAME_SIZE, "%.*s", (int)name_size(at), at);
+        const size_t size = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        snprintf(names[n], NAME_SIZE, "%.*s", (int)size, at);
         n += n == 0 || strcmp(names[n - 1], names[n]) != 0;
     }
     return n;

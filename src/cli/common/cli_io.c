@@ -237,13 +237,11 @@ bool cli_close_help(void)
     return flush_output() || output_errno == EPIPE || cli_close_output();
 }
 
-FILE *cli_create(const char *path)
+bool cli_create(const char *path, FILE **file)
 {
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
-    }
-    return file;
+    *file = path ? fopen(path, "w") : NULL;
+    return !path || *file ||
+           cli_fail(CLI_EXIT_FAILED, "%s cannot be written: %s", path, strerror(errno));
 }
 
 bool cli_check_written(FILE *file, const char *path)

@@ -40,9 +40,9 @@ bool cli_close_output(void);
 // Likewise for a help text, of which a reader may have seen enough.
 bool cli_close_help(void);
 
-// Creates a file to print to; NULL with the reason printed. cli_check_written: false, with the
-// reason printed, if something written did not arrive.
-FILE *cli_create(const char *path);
+// Creates a file to print to, or with path NULL sets *file to NULL. False with the reason printed.
+bool cli_create(const char *path, FILE **file);
+// Flushes a file; false, with the reason printed, if something written did not arrive.
 bool cli_check_written(FILE *file, const char *path);
 
 // SIGINT asks for an end, and says so on a terminal where a session has to end its step first; a

@@ -76,14 +76,6 @@ cJSON *cli_json_append(cJSON *array)
     return object;
 }
 
-void cli_json_write(FILE *file, cJSON *value)
-{
-    char *text = cJSON_PrintUnformatted(value);
-    fputs(text ? text : "", file);
-    cJSON_free(text);
-    cJSON_Delete(value);
-}
-
 bool cli_json_print(cJSON *value)
 {
     char *text = cJSON_PrintUnformatted(value);

@@ -51,8 +51,6 @@ void cli_json_add_float(cJSON *object, const char *name, float value);
 // Appends an empty object to an array and returns it.
 cJSON *cli_json_append(cJSON *array);
 
-// Writes a value to a file in one line, without its end, and deletes it.
-void cli_json_write(FILE *file, cJSON *value);
 // Prints a value as the last of standard output and deletes it; false if it did not arrive.
 bool cli_json_print(cJSON *value);
 

@@ -106,12 +106,6 @@ bool cli_session_start(struct cli_session *session, const struct glinfer_generat
     return cli_bar_end(&session->bar, session->session, &err);
 }
 
-bool cli_session_open(struct cli_session *session)
-{
-    return cli_session_check(session) && cli_session_load(session) &&
-           cli_session_start(session, NULL);
-}
-
 void cli_session_stop(struct cli_session *session)
 {
     cli_set_session(NULL);

@@ -71,8 +71,6 @@ bool cli_session_check(struct cli_session *session);
 bool cli_session_load(struct cli_session *session);
 // Creates the session, compiled for the generation that is expected; NULL: for none.
 bool cli_session_start(struct cli_session *session, const struct glinfer_generate_params *expected);
-// Checks, loads and starts, with no generation expected.
-bool cli_session_open(struct cli_session *session);
 // Destroys the session alone; another may be started.
 void cli_session_stop(struct cli_session *session);
 // Destroys the session and the model; another may be loaded.

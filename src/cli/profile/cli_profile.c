@@ -5,6 +5,8 @@
 #include "cli/profile/cli_roofline.h"
 #include "cli/profile/cli_trace.h"
 
+#include <string.h>
+
 struct settings {
     struct cli_session_flags session;
     int64_t n_prompt, n_steps, depth;
@@ -91,12 +93,12 @@ static double rate(uint64_t amount, double ns)
     return ns > 0 ? (double)amount / ns : 0;
 }
 
-static void print_share(double share)
+static void print_figure(bool is_known, int width, int n_digit, double value, const char *unit)
 {
-    if (share > 0) {
-        printf("  %4.0f %%", 100 * share);
+    if (is_known) {
+        printf("  %*.*f%s", width - (int)strlen(unit), n_digit, value, unit);
     } else {
-        printf("  %6s", "");
+        printf("  %*s", width, "");
     }
 }
 
@@ -106,16 +108,14 @@ static void print_kernel(const struct cli_profile_data *data, const struct cli_p
     const struct glinfer_profile_kernel *figures = &kernel->figures;
     const double gb_per_s = rate(figures->bytes, figures->ns);
     const double memory = cli_profile_memory_rate(data);
+    const double share = memory > 0 ? gb_per_s / memory : 0;
+    const double roof_share = cli_profile_roof_share(data, figures);
     printf("%-14s %5.1f %%  %5u  %10.1f  %9.2f", kernel->label,
            100 * figures->ns / stage->stats.kernel_ns, figures->n_dispatches, figures->ns / 1e3,
            figures->ns / 1e3 / figures->n_dispatches);
-    if (figures->bytes > 0) {
-        printf("  %8.2f", gb_per_s);
-    } else {
-        printf("  %8s", "");
-    }
-    print_share(memory > 0 ? gb_per_s / memory : 0);
-    print_share(cli_profile_roof_share(data, figures));
+    print_figure(figures->bytes > 0, 8, 2, gb_per_s, "");
+    print_figure(share > 0, 6, 0, 100 * share, " %");
+    print_figure(roof_share > 0, 6, 0, 100 * roof_share, " %");
     printf("  %s\n", kernel->program);
 }
 
@@ -230,18 +230,6 @@ static bool print_json(const struct cli_profile_data *data)
 
 //-- the command -----------------------------------------------------------------------------------
 
-// Creates the files before the measurement, which a wrong path would waste.
-static bool create_files(struct profile *profile)
-{
-    const struct settings *settings = profile->settings;
-    profile->trace = settings->trace ? cli_create(settings->trace) : NULL;
-    if (settings->trace && !profile->trace) {
-        return false;
-    }
-    profile->svg = settings->svg ? cli_create(settings->svg) : NULL;
-    return !settings->svg || profile->svg;
-}
-
 static bool show(const struct profile *profile)
 {
     const struct settings *settings = profile->settings;
@@ -285,9 +273,11 @@ static bool run_command(void *user)
     struct profile profile = {.settings = settings};
     struct cli_session *session = &profile.session;
     cli_session_init(session, &settings->session);
-    const bool is_done = cli_session_check(session) && create_files(&profile) &&
-                         cli_session_load(session) && cli_session_start(session, NULL) &&
-                         measure(&profile) && show(&profile);
+    // The files are created before the measurement, which a wrong path would waste.
+    const bool is_done = cli_session_check(session) &&
+                         cli_create(settings->trace, &profile.trace) &&
+                         cli_create(settings->svg, &profile.svg) && cli_session_load(session) &&
+                         cli_session_start(session, NULL) && measure(&profile) && show(&profile);
     finish(&profile);
     return is_done;
 }

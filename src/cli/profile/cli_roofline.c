@@ -21,8 +21,7 @@ struct picture {
     struct mark marks[MAX_MARKS];
     size_t n_mark;
     double memory, peak;
-    size_t by_size[MAX_MARKS]; // marks, the largest first
-    double left_out[2];        // share of a stage's time that has no mark
+    double left_out[2]; // share of a stage's time that has no mark
 };
 
 // True if a kernel gets a mark; one that reads next to nothing would only stretch the picture.
@@ -142,16 +141,11 @@ static void place_labels(struct picture *picture)
     }
 }
 
-static void sort_by_size(struct picture *picture)
+// Puts the largest first, and in front of it the higher of two as large.
+static int compare_shares(const void *a, const void *b)
 {
-    for (size_t i = 0; i < picture->n_mark; i++) {
-        size_t at = i;
-        for (; at > 0 && picture->marks[picture->by_size[at - 1]].share < picture->marks[i].share;
-             at--) {
-            picture->by_size[at] = picture->by_size[at - 1];
-        }
-        picture->by_size[at] = i;
-    }
+    const struct mark *x = a, *y = b;
+    return x->share == y->share ? compare_marks(a, b) : x->share < y->share ? 1 : -1;
 }
 
 static void print_label(const struct picture *picture, const struct mark *mark)
@@ -214,12 +208,12 @@ void cli_roofline_print(FILE *file, const struct cli_profile_data *data)
     cli_chart_begin(&picture.chart);
     print_roof(&picture);
     place_labels(&picture);
-    sort_by_size(&picture);
     for (size_t i = 0; i < picture.n_mark; i++) {
         print_label(&picture, &picture.marks[i]);
     }
+    qsort(picture.marks, picture.n_mark, sizeof(picture.marks[0]), compare_shares);
     for (size_t i = 0; i < picture.n_mark; i++) {
-        print_mark(&picture, &picture.marks[picture.by_size[i]]);
+        print_mark(&picture, &picture.marks[i]);
     }
     print_note(&picture);
     cli_chart_end(&picture.chart);

@@ -60,6 +60,8 @@ void cli_trace_print(FILE *file, const struct cli_profile_data *data)
     for (size_t i = 0; i < data->n_stage; i++) {
         add_stage(events, i + 1, &data->stages[i]);
     }
-    cli_json_write(file, object);
-    fputc('\n', file);
+    char *text = cJSON_PrintUnformatted(object);
+    fprintf(file, "%s\n", text ? text : "");
+    cJSON_free(text);
+    cJSON_Delete(object);
 }

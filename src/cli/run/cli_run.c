@@ -96,16 +96,17 @@ static void copy_text(const struct run *run, const char *text, struct cli_bytes 
 static bool read_prompt(struct run *run)
 {
     const struct settings *settings = run->settings;
-    if (!settings->prompt && !settings->file && isatty(STDIN_FILENO)) {
+    if (settings->prompt) {
+        copy_text(run, settings->prompt, &run->prompt);
+        return true;
+    }
+    if (!settings->file && isatty(STDIN_FILENO)) {
         cli_say("the prompt, ended by Ctrl-D:");
     }
-    if (settings->prompt) {
-        cli_bytes_append(&run->prompt, settings->prompt, strlen(settings->prompt));
-    } else if (cli_read_all(settings->file, &run->prompt)) {
-        cli_bytes_trim(&run->prompt);
-    } else {
+    if (!cli_read_all(settings->file, &run->prompt)) {
         return false;
     }
+    cli_bytes_trim(&run->prompt);
     if (settings->has_escapes) {
         cli_resolve_escapes(&run->prompt);
     }

@@ -87,20 +87,11 @@ static const char *yes_no(bool value)
     return value ? "yes" : "no";
 }
 
-static void print_cache(const struct glinfer_device_info *info)
-{
-    if (!info->has_program_binary) {
-        printf("    program cache   no: the driver hands no programs out\n");
-    } else if (info->cache_refusal[0]) {
-        printf("    program cache   no: %s\n", info->cache_refusal);
-    } else {
-        printf("    program cache   yes\n");
-    }
-}
-
 static void print_usable(const struct glinfer_device_info *info)
 {
     char block[24], uniform[24];
+    const char *refusal =
+        info->has_program_binary ? info->cache_refusal : "the driver hands no programs out";
     printf("%s: %s%s\n", info->device, info->renderer,
            info->is_software ? " (software: runs on the CPU)" : "");
     printf("    %s, %s\n", info->version, info->vendor);
@@ -115,7 +106,7 @@ static void print_usable(const struct glinfer_device_info *info)
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
     printf("    fast halves     %s\n", yes_no(info->has_fast_half));
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
-    print_cache(info);
+    printf("    program cache   %s%s\n", refusal[0] ? "no: " : "yes", refusal);
     if (info->n_tuned == 0) {
         printf("    tuning          none; `glinfer tune -m MODEL` measures\n");
         return;
@@ -247,17 +238,6 @@ static bool print_model(const struct cli_session_flags *asked,
 #define INFO(field)          CLI_JSON(glinfer_model_info, field)
 #define INFO_AS(name, field) CLI_JSON_AS(name, glinfer_model_info, field)
 
-static void add_memory(cJSON *object, const struct cli_session_flags *asked,
-                       const struct glinfer_model_info *info)
-{
-    cJSON *memory = cJSON_AddObjectToObject(object, "memory");
-    CLI_JSON_ADD(memory, info, INFO(n_ctx), INFO(weights), INFO(kv_cache), INFO(scratch),
-                 INFO(peak_host), INFO(largest_binding));
-    cli_json_add_u64(memory, "device_total", device_total(info));
-    cJSON_AddStringToObject(memory, "type_k", cli_cache_types[asked->type_k]);
-    cJSON_AddStringToObject(memory, "type_v", cli_cache_types[asked->type_v]);
-}
-
 static bool print_model_json(const struct cli_session_flags *asked,
                              const struct glinfer_model_info *info)
 {
@@ -270,10 +250,15 @@ static bool print_model_json(const struct cli_session_flags *asked,
                  INFO(n_ctx_train));
     if (!info->is_supported) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);
-    } else {
-        add_memory(object, asked, info);
-        add_tuning(object, asked->device.device, info);
+        return cli_json_print(object);
     }
+    cJSON *memory = cJSON_AddObjectToObject(object, "memory");
+    CLI_JSON_ADD(memory, info, INFO(n_ctx), INFO(weights), INFO(kv_cache), INFO(scratch),
+                 INFO(peak_host), INFO(largest_binding));
+    cli_json_add_u64(memory, "device_total", device_total(info));
+    cJSON_AddStringToObject(memory, "type_k", cli_cache_types[asked->type_k]);
+    cJSON_AddStringToObject(memory, "type_v", cli_cache_types[asked->type_v]);
+    add_tuning(object, asked->device.device, info);
     return cli_json_print(object);
 }
 

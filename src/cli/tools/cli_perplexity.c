@@ -114,16 +114,6 @@ static double estimate_error(const struct perplexity *self)
     return variance > 0 && n > 1 ? sqrt(variance / (n - 1)) * exp(mean) : 0;
 }
 
-static void add_scores(struct perplexity *self)
-{
-    for (size_t i = self->n_ctx / 2; i + 1 < self->n_ctx; i++) {
-        const double nll = -(double)self->logprobs[i];
-        self->sum += nll;
-        self->sum_squares += nll * nll;
-        self->n_scored++;
-    }
-}
-
 static bool score_window(struct perplexity *self, size_t window, struct glinfer_error *err)
 {
     int32_t *ids = self->ids.items + window * self->n_ctx;
@@ -133,7 +123,12 @@ static bool score_window(struct perplexity *self, size_t window, struct glinfer_
     if (!glinfer_score(self->session.session, ids, self->n_ctx, self->logprobs, err)) {
         return false;
     }
-    add_scores(self);
+    for (size_t i = self->n_ctx / 2; i + 1 < self->n_ctx; i++) {
+        const double nll = -(double)self->logprobs[i];
+        self->sum += nll;
+        self->sum_squares += nll * nll;
+        self->n_scored++;
+    }
     self->values[window] = estimate(self);
     return true;
 }
@@ -196,35 +191,27 @@ static bool print_json(const struct perplexity *self)
     return cli_json_print(object);
 }
 
-static bool print_result(const struct perplexity *self)
+static bool print_text(const struct perplexity *self)
 {
-    if (self->settings->is_json) {
-        return print_json(self);
-    }
     printf("\nFinal estimate: PPL = %.4f +/- %.5f\n", estimate(self), estimate_error(self));
     return cli_close_output();
 }
 
 //-- the command -----------------------------------------------------------------------------------
 
-static bool read_text(struct perplexity *self)
+static bool measure(struct perplexity *self)
 {
     struct cli_bytes *text = &self->text;
-    if (!cli_read_all(self->settings->file, text)) {
+    if (!cli_session_check(&self->session) || !cli_read_all(self->settings->file, text)) {
         return false;
     }
     text->size -= text->size > 0 && text->data[text->size - 1] == '\n';
-    return true;
-}
-
-static bool measure(struct perplexity *self)
-{
-    if (!cli_session_check(&self->session) || !read_text(self) ||
-        !cli_session_load(&self->session) || !tokenize(self)) {
+    if (!cli_session_load(&self->session) || !tokenize(self)) {
         return false;
     }
     plan_windows(self);
-    return cli_session_start(&self->session, NULL) && score_windows(self) && print_result(self);
+    return cli_session_start(&self->session, NULL) && score_windows(self) &&
+           (self->settings->is_json ? print_json(self) : print_text(self));
 }
 
 static bool run_command(void *user)

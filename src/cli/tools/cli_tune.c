@@ -130,16 +130,6 @@ static void print_prepared(const struct tune *tune)
 #define ROW(field)          CLI_JSON(row, field)
 #define FIGURE(name, field) CLI_JSON_AS(name, row, figures.field)
 
-static void add_rows(cJSON *array, const struct tune *tune)
-{
-    for (size_t i = 0; i < tune->rows.count; i++) {
-        CLI_JSON_ADD(cli_json_append(array), &tune->rows.items[i], ROW(kernel), ROW(type),
-                     FIGURE("n_rows", n_rows), FIGURE("n_cols", n_cols), FIGURE("extent", extent),
-                     FIGURE("dispatches", n_dispatches), FIGURE("candidates", n_candidates),
-                     ROW(table_shape), FIGURE("table_ns", table_ns), ROW(shape), FIGURE("ns", ns));
-    }
-}
-
 static bool print_json(const struct tune *tune)
 {
     cJSON *object = cJSON_CreateObject();
@@ -157,7 +147,13 @@ static bool print_json(const struct tune *tune)
         CLI_JSON_ADD(item, prepared, CLI_JSON(glinfer_prepared, multi_ns),
                      CLI_JSON(glinfer_prepared, single_ns));
     }
-    add_rows(cJSON_AddArrayToObject(object, "shapes"), tune);
+    cJSON *shapes = cJSON_AddArrayToObject(object, "shapes");
+    for (size_t i = 0; i < tune->rows.count; i++) {
+        CLI_JSON_ADD(cli_json_append(shapes), &tune->rows.items[i], ROW(kernel), ROW(type),
+                     FIGURE("n_rows", n_rows), FIGURE("n_cols", n_cols), FIGURE("extent", extent),
+                     FIGURE("dispatches", n_dispatches), FIGURE("candidates", n_candidates),
+                     ROW(table_shape), FIGURE("table_ns", table_ns), ROW(shape), FIGURE("ns", ns));
+    }
     return cli_json_print(object);
 }
 
@@ -216,7 +212,8 @@ static bool run(const struct settings *settings)
     struct tune tune = {.settings = settings};
     bool is_done = false;
     cli_session_init(&tune.session, &settings->session);
-    if (cli_session_open(&tune.session) && measure(&tune)) { // the shapes are kept by now
+    if (cli_session_check(&tune.session) && cli_session_load(&tune.session) &&
+        cli_session_start(&tune.session, NULL) && measure(&tune)) { // the shapes are kept by now
         tune.is_prepared = prepare(&tune);
         is_done = show(&tune) && tune.is_prepared;
     }
