@@ -42,12 +42,13 @@ char *gi_cache_folder(const char *dir, const char *part)
     return home && *home ? join(home, "/.cache/glinfer/", part, "") : NULL;
 }
 
-// Creates a folder and those above it; path is changed and restored. errno of a failure is that of
-// the topmost folder that could not be created.
-static bool make_folders(char *path)
+// Creates a folder and those above it. errno of a failure is that of the topmost folder that could
+// not be created.
+static bool make_folders(const char *folder)
 {
+    char *path = strdup(folder);
     int reason = 0;
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = path ? strchr(path + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         int result = mkdir(path, 0700);
         *slash = '/';
@@ -57,11 +58,10 @@ static bool make_folders(char *path)
             reason = errno;
         }
     }
-    if (mkdir(path, 0700) == 0 || errno == EEXIST) {
-        return true;
-    }
+    const bool ok = path && (mkdir(path, 0700) == 0 || errno == EEXIST);
     errno = reason != 0 ? reason : errno;
-    return false;
+    release(path);
+    return ok;
 }
 
 static bool write_stream(int fd, const struct gi_cache_piece *pieces, size_t n_pieces)
@@ -99,24 +99,17 @@ bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_
                     size_t n_pieces)
 {
     char *path = join(folder, "/", name, ""), *part = join(folder, "/", name, ".XXXXXX");
-    char *folders = strdup(folder);
-    bool ok = path && part && folders;
-    errno = ok ? 0 : ENOMEM;
-    ok = ok && make_folders(folders) && write_part(path, part, pieces, n_pieces);
+    errno = ENOMEM;
+    const bool ok =
+        path && part && make_folders(folder) && write_part(path, part, pieces, n_pieces);
     release(path);
     release(part);
-    release(folders);
     return ok;
 }
 
 bool gi_cache_check(const char *folder)
 {
-    char *folders = strdup(folder);
-    errno = ENOMEM;
-    const bool ok = folders && make_folders(folders) &&
-                    faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
-    release(folders);
-    return ok;
+    return make_folders(folder) && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 static char *read_stream(FILE *stream, size_t max_size, size_t *size)
@@ -187,14 +180,10 @@ static int lock_path(const char *path)
 
 int gi_cache_lock(const char *folder, const char *name)
 {
-    char *path = join(folder, "/", name, ""), *folders = strdup(folder);
-    int fd = -1;
+    char *path = join(folder, "/", name, "");
     errno = ENOMEM;
-    if (path && folders && make_folders(folders)) {
-        fd = lock_path(path);
-    }
+    const int fd = path && make_folders(folder) ? lock_path(path) : -1;
     release(path);
-    release(folders);
     return fd;
 }
 

@@ -1,5 +1,5 @@
-// Philox, which sampling takes its chance from: the kernel's, the host's and the reference against the generator's own answers.
-#include "base/random.h"
+// Philox, which sampling takes its chance from: the kernel's and the reference against the
+// generator's own answers.
 #include "tests/kernel/fixture/kernel_test.h"
 #include "tests/ref/ref_sample.h"
 
@@ -44,10 +44,10 @@ static bool record_philox(struct kt_run *run, struct gi_range words, struct gi_r
            kt_fail(run, "%s", err.message);
 }
 
-// The kernel, gi_philox, the reference and the published answers agree.
+// The kernel, the reference and the published answers agree.
 static bool run_philox(struct kt_run *run)
 {
-    uint32_t inputs[N_PHILOX][8], want[N_PHILOX][4], host[4];
+    uint32_t inputs[N_PHILOX][8], want[N_PHILOX][4];
     for (uint32_t i = 0; i < N_PHILOX; i++) {
         for (uint32_t j = 0; j < 8; j++) {
             inputs[i][j] = kt_index(run, UINT32_MAX);
@@ -57,10 +57,8 @@ static bool run_philox(struct kt_run *run)
             memcpy(inputs[i] + 4, philox_known[i] + 2, 16);
         }
         ref_philox(inputs[i], inputs[i] + 4, want[i]);
-        gi_philox((uint64_t)inputs[i][1] << 32 | inputs[i][0], inputs[i] + 4, host);
-        if ((i < 3 && memcmp(want[i], philox_known[i] + 6, 16) != 0) ||
-            memcmp(host, want[i], 16) != 0) {
-            return kt_fail(run, "gi_philox or its reference differs in vector %u", i);
+        if (i < 3 && memcmp(want[i], philox_known[i] + 6, 16) != 0) {
+            return kt_fail(run, "the reference differs in vector %u", i);
         }
     }
     struct gi_range words = kt_range(run, "words", NULL, sizeof(want));
