@@ -25,12 +25,6 @@ GI_WEIGHT_TYPE_MAP(GI_QUANT_DECLARE)
 #define GI_SUPER_BLOCK  256u // elements
 #define GI_SUPER_BLOCKS 8u   // of 32 elements in a super-block
 
-// Packs two f16 into a word for unpackHalf2x16.
-static inline uint32_t gi_pack_halves(uint16_t low, uint16_t high)
-{
-    return low | (uint32_t)high << 16;
-}
-
 // Loads an f16 of the file.
 static inline float gi_load_half(const uint8_t *bytes)
 {
