@@ -52,7 +52,7 @@ static uint64_t read_digits(const char *digits, size_t n)
     return strtoull(text, NULL, 16);
 }
 
-// What was read must be what would be written.
+// Takes bytes only if their head is what would be written of their job.
 bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *job,
                           struct glinfer_error *err)
 {

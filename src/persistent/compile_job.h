@@ -27,10 +27,11 @@ bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *
 // glinfer_device_params. Fails with IO (the worker is not there, or cannot be started), NO_MEMORY.
 bool gi_compile_job_start(const struct gi_compile_job *job, const char *device,
                           const char *cache_dir, struct glinfer_error *err);
-// What the worker does with the bytes of a job: compiles for the cache and blocks for as long as the driver takes; true
-// at once where another process does so already. What the driver refuses twice becomes a verdict; so does what ended
-// three processes that compiled it. Fails with INVALID_ARGUMENT (no such bytes, or another version's), IO (nothing can be
-// kept), NO_DEVICE, DRIVER, NO_MEMORY, GPU_LOST.
+// Does the worker's part with the bytes of a job: compiles for the cache and blocks for as long as
+// the driver takes; true at once where another process does so already. What the driver refuses
+// twice becomes a verdict; so does what ended three processes that compiled it. Fails with
+// INVALID_ARGUMENT (no such bytes, or another version's), IO (nothing can be kept), NO_DEVICE,
+// DRIVER, NO_MEMORY, GPU_LOST.
 bool gi_compile_job_run(const char *data, size_t size, const char *device, const char *cache_dir,
                         struct glinfer_error *err);
 

@@ -1,5 +1,6 @@
 #include "persistent/persistent_executor.h"
 
+#include "base/array.h"
 #include "gpu/device/gpu_private.h"
 #include "persistent/persistent_source.h"
 
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Of the control buffer, in words: glsl/persistent/grid_barrier.glsl.
+// Places in the control buffer, in words: glsl/persistent/grid_barrier.glsl.
 enum {
     CONTROL_FAULT = 128,
     CONTROL_WORDS = 192,
@@ -126,7 +127,7 @@ uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_
 
 //-- probe -----------------------------------------------------------------------------------------
 
-// Whether n_groups were seen to run together.
+// Sets *are_together to whether n_groups were seen to run together.
 static bool try_groups(struct gi_persistent *p, bool *are_together, struct glinfer_error *err)
 {
     static const uint32_t zeros[CONTROL_WORDS];
@@ -246,9 +247,8 @@ struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
                                            const struct gi_persistent_params *params,
                                            struct glinfer_error *err)
 {
-    struct gi_persistent *p = calloc(1, sizeof(*p));
+    struct gi_persistent *p = gi_array_zeroed(1, sizeof(*p), "a persistent table", err);
     if (!p) {
-        gi_error_no_memory(err, sizeof(*p), "a persistent table");
         return NULL;
     }
     p->base.class = &class;

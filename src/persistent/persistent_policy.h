@@ -11,7 +11,7 @@ struct gi_persistent_params {
     uint32_t max_spins;  // that a wait takes before it is a fault
 };
 
-// What the device's class and GLINFER_DISPATCH say.
+// The answers of the device's class and GLINFER_DISPATCH.
 struct gi_persistent_policy {
     bool is_off;
     bool is_at_once;   // compiled before the first answer, taken where it is right

@@ -1,5 +1,6 @@
-// What the files that make the program of a persistent dispatch share and nobody else sees: persistent_source.c reads
-// the table, persistent_stages.c writes its stages, persistent_walk.c the walk over its entries.
+// Shared by the files that make the program of a persistent dispatch, and seen by nobody else:
+// persistent_source.c reads the table, persistent_stages.c writes its stages, persistent_walk.c the
+// walk over its entries.
 #ifndef GI_GPU_PERSISTENT_PRIVATE_H
 #define GI_GPU_PERSISTENT_PRIVATE_H
 
@@ -36,6 +37,7 @@ struct gi_persistent_view {
 struct gi_persistent_maker {
     const struct gi_gpu *gpu;
     const struct gi_dispatch_table *table;
+    uint32_t n_entries; // of the table
     const struct gi_program_table *programs;
     struct gi_persistent_source *source;
     uint32_t group_size;
@@ -59,7 +61,7 @@ bool gi_persistent_refuse(const struct gi_persistent_maker *m, const struct gi_d
 // The same for what was found in its text; another error than UNSUPPORTED is passed on.
 bool gi_persistent_blame(const struct gi_persistent_maker *m, const struct gi_dispatch *dispatch,
                          const struct glinfer_error *found);
-// Whether a dispatch sees all of step_state, as storage (glsl/lib/step_state.glsl).
+// True if a dispatch sees all of step_state, as storage (glsl/lib/step_state.glsl).
 bool gi_persistent_has_whole_state(const struct gi_persistent_maker *m,
                                    const struct gi_dispatch *dispatch);
 // Bytes of an element of a storage array; 0: of a struct.
@@ -81,7 +83,7 @@ bool gi_persistent_write_stages(struct gi_persistent_maker *m);
 void gi_persistent_find_taken(struct gi_persistent_maker *m);
 // Kinds of tags that tell what is put from all that was in its place before; 0: there is no such number.
 uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);
-// Whether groups of a stage may tell each other by tags what they put.
+// True if groups of a stage may tell each other by tags what they put.
 bool gi_persistent_can_tell(const struct gi_persistent_maker *m);
 // Writes bool run_step(): all entries of the table, once.
 void gi_persistent_write_walk(const struct gi_persistent_maker *m);

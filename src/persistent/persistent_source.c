@@ -113,8 +113,7 @@ static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_st
 
 static bool find_stages(struct gi_persistent_maker *m)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
-    for (uint32_t entry = 0; entry < count; entry++) {
+    for (uint32_t entry = 0; entry < m->n_entries; entry++) {
         const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
         uint32_t i = 0;
         for (uint32_t k = 0; k < GI_MAX_BINDINGS; k++) {
@@ -177,8 +176,7 @@ static bool is_written(const struct gi_dispatch_table *table, const struct gi_bu
 
 static bool is_same_kind(const struct gi_persistent_view *a, const struct gi_persistent_view *b)
 {
-    return a->is_hot == b->is_hot && a->type.size == b->type.size &&
-           memcmp(a->type.start, b->type.start, a->type.size) == 0;
+    return a->is_hot == b->is_hot && gi_stage_is_equal(a->type, b->type);
 }
 
 struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m,
@@ -187,8 +185,7 @@ struct gi_persistent_view *gi_persistent_find_view(struct gi_persistent_maker *m
 {
     for (uint32_t i = 0; i < m->n_views; i++) {
         struct gi_persistent_view *view = &m->views[i];
-        if (view->buffer == buffer && view->type.size == type.size &&
-            memcmp(view->type.start, type.start, type.size) == 0) {
+        if (view->buffer == buffer && gi_stage_is_equal(view->type, type)) {
             return view;
         }
     }
@@ -214,7 +211,7 @@ static bool add_view(struct gi_persistent_maker *m, struct gi_stage_word type,
 
 static bool find_views(struct gi_persistent_maker *m)
 {
-    for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
+    for (uint32_t entry = 0; entry < m->n_entries; entry++) {
         const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
         const struct gi_stage_symbols *symbols = &m->stages[m->stage_of[entry]].symbols;
         for (uint32_t i = 0; i < symbols->n_blocks; i++) {
@@ -233,7 +230,6 @@ static bool find_views(struct gi_persistent_maker *m)
     return true;
 }
 
-// Storage bindings that are not taken by control and state.
 uint32_t gi_persistent_take_binding(struct gi_persistent_maker *m)
 {
     while (m->next_binding == GI_PERSISTENT_CONTROL || m->next_binding == GI_PERSISTENT_STATE) {
@@ -283,7 +279,8 @@ static bool bind_views(struct gi_persistent_maker *m)
     return true;
 }
 
-// What is looked for by its tags must be loaded again each time.
+// Returns the qualifiers of a view. Values that are looked for by their tags are volatile: they
+// must be loaded again each time.
 static const char *qualifiers(const struct gi_persistent_view *view)
 {
     if (!view->is_hot) {
@@ -305,9 +302,8 @@ static void write_views(const struct gi_persistent_maker *m)
             fprintf(m->out,
                     "layout(std430, binding = %u) %s buffer %s_%.*s { %.*s at[]; } "
                     "%s_%.*ss[%u];\n",
-                    view->binding, qualifiers(view), kind, (int)view->type.size, view->type.start,
-                    (int)view->type.size, view->type.start, kind, (int)view->type.size,
-                    view->type.start, n);
+                    view->binding, qualifiers(view), kind, GI_STAGE_TEXT(view->type),
+                    GI_STAGE_TEXT(view->type), kind, GI_STAGE_TEXT(view->type), n);
         }
     }
 }
@@ -343,9 +339,8 @@ static bool needs_params(const struct gi_persistent_stage *stage)
 
 static uint32_t count_quads(const struct gi_persistent_maker *m)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
-    uint32_t n = count * (ENTRY_WORDS / 4);
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t n = m->n_entries * (ENTRY_WORDS / 4);
+    for (uint32_t i = 0; i < m->n_entries; i++) {
         const struct gi_persistent_stage *stage = &m->stages[m->stage_of[i]];
         assert(stage->first);
         n += needs_params(stage) ? stage->first->params_size / 16 : 0;
@@ -380,14 +375,13 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
 
 static bool fill_table(struct gi_persistent_maker *m)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
     m->n_table_quads = count_quads(m);
     const size_t size = (size_t)m->n_table_quads * 16;
     if (size > m->gpu->limits.max_uniform_block_size) {
         return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
                             "a table of %u dispatches takes %zu bytes, over the %u of a uniform "
                             "block",
-                            count, size, m->gpu->limits.max_uniform_block_size);
+                            m->n_entries, size, m->gpu->limits.max_uniform_block_size);
     }
     assert(size > 0);
     m->source->table = calloc(1, size);
@@ -395,8 +389,8 @@ static bool fill_table(struct gi_persistent_maker *m)
         return gi_error_no_memory(m->err, size, "a persistent table");
     }
     m->source->n_words = m->n_table_quads * 4;
-    uint32_t params_at = count * (ENTRY_WORDS / 4);
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t params_at = m->n_entries * (ENTRY_WORDS / 4);
+    for (uint32_t i = 0; i < m->n_entries; i++) {
         fill_entry(m, i, &params_at);
     }
     return true;
@@ -408,10 +402,10 @@ static bool make(struct gi_persistent_maker *m)
 {
     const struct gi_range *state = gi_dispatch_table_state(m->table);
     m->out = open_memstream(&m->source->text, &m->out_size);
-    m->stage_of = calloc(gi_dispatch_table_count(m->table) + 1, 1);
-    m->is_consumed = calloc(gi_dispatch_table_count(m->table) + 1, sizeof(bool));
+    m->stage_of = calloc(m->n_entries + 1, 1);
+    m->is_consumed = calloc(m->n_entries + 1, sizeof(bool));
     if (!m->out || !m->stage_of || !m->is_consumed) {
-        return gi_error_no_memory(m->err, gi_dispatch_table_count(m->table), "a persistent table");
+        return gi_error_no_memory(m->err, m->n_entries, "a persistent table");
     }
     return find_stages(m) && find_views(m) && gi_persistent_bind(m, GI_PERSISTENT_STATE, state) &&
            bind_views(m) && fill_table(m) && write_text(m);
@@ -429,6 +423,7 @@ bool gi_persistent_source_init(struct gi_persistent_source *source, const struct
     }
     *m = (struct gi_persistent_maker){.gpu = gpu,
                                       .table = table,
+                                      .n_entries = gi_dispatch_table_count(table),
                                       .programs = programs,
                                       .source = source,
                                       .group_size = group_size,

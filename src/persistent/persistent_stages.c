@@ -47,7 +47,7 @@ static bool name_block(struct gi_persistent_maker *m, const struct gi_persistent
         snprintf(begin, sizeof(begin), "entry_begin.%c", component[block->binding]);
     }
     snprintf(names->prefixes[i], sizeof(names->prefixes[i]), "%s_%.*ss[%s].at[%s + (",
-             view->is_hot ? "hot" : "cold", (int)block->type.size, block->type.start, index, begin);
+             view->is_hot ? "hot" : "cold", GI_STAGE_TEXT(block->type), index, begin);
     names->list.prefixes[i] = names->prefixes[i];
     names->list.suffixes[i] = ")]";
     return true;
@@ -67,11 +67,7 @@ static void name_field(const struct gi_persistent_stage *stage, uint32_t i, stru
     names->list.fields[i] = names->fields[i];
 }
 
-// What both write functions of stage_source.h are.
-typedef bool (*write_fn)(const char *text, const struct gi_stage_symbols *symbols,
-                         const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
-
-static bool write_stages(struct gi_persistent_maker *m, write_fn write)
+static bool write_stages(struct gi_persistent_maker *m, bool has_sizes_only)
 {
     const uint32_t first_binding = m->next_binding;
     struct names *names = calloc(1, sizeof(*names));
@@ -89,29 +85,24 @@ static bool write_stages(struct gi_persistent_maker *m, write_fn write)
             name_field(stage, i, names);
         }
         struct glinfer_error own;
-        ok = ok && (write(stage->source.text, &stage->symbols, &names->list, m->out, &own) ||
+        ok = ok && (gi_stage_write(stage->source.text, &stage->symbols, &names->list,
+                                   has_sizes_only, m->out, &own) ||
                     gi_persistent_blame(m, stage->first, &own));
     }
     free(names);
-    m->next_binding = write == gi_stage_write ? m->next_binding : first_binding;
+    m->next_binding = has_sizes_only ? first_binding : m->next_binding;
     return ok;
 }
 
-static bool is_same_shared(const struct gi_stage_shared *a, const struct gi_stage_shared *b)
-{
-    return a->name.size == b->name.size && a->type.size == b->type.size &&
-           memcmp(a->name.start, b->name.start, a->name.size) == 0 &&
-           memcmp(a->type.start, b->type.start, a->type.size) == 0;
-}
-
-// Whether an earlier stage, or this one before, declares the same.
+// True if an earlier stage, or this one before, declares the same.
 static bool is_declared(const struct gi_persistent_maker *m, uint32_t index, uint32_t i)
 {
     const struct gi_stage_shared *shared = &m->stages[index].symbols.shared[i];
     for (uint32_t k = 0; k <= index; k++) {
         const struct gi_stage_symbols *symbols = &m->stages[k].symbols;
         for (uint32_t j = 0; j < (k == index ? i : symbols->n_shared); j++) {
-            if (is_same_shared(&symbols->shared[j], shared)) {
+            if (gi_stage_is_equal(symbols->shared[j].name, shared->name) &&
+                gi_stage_is_equal(symbols->shared[j].type, shared->type)) {
                 return true;
             }
         }
@@ -123,16 +114,16 @@ static bool is_declared(const struct gi_persistent_maker *m, uint32_t index, uin
 static void write_shared(const struct gi_persistent_maker *m, const struct gi_stage_shared *shared)
 {
     char name[96];
-    snprintf(name, sizeof(name), "%.*s_%.*s", (int)shared->name.size, shared->name.start,
-             (int)shared->type.size, shared->type.start);
+    snprintf(name, sizeof(name), "%.*s_%.*s", GI_STAGE_TEXT(shared->name),
+             GI_STAGE_TEXT(shared->type));
     if (!shared->is_array) {
-        fprintf(m->out, "shared %.*s %s;\n", (int)shared->type.size, shared->type.start, name);
+        fprintf(m->out, "shared %.*s %s;\n", GI_STAGE_TEXT(shared->type), name);
         return;
     }
     for (uint32_t i = 0; i < m->n_stages; i++) {
         fprintf(m->out, "#ifndef SIZE_%s_s%u\n#define SIZE_%s_s%u 1\n#endif\n", name, i, name, i);
     }
-    fprintf(m->out, "shared %.*s %s[", (int)shared->type.size, shared->type.start, name);
+    fprintf(m->out, "shared %.*s %s[", GI_STAGE_TEXT(shared->type), name);
     for (uint32_t i = 0; i + 1 < m->n_stages; i++) {
         fprintf(m->out, "max(SIZE_%s_s%u, ", name, i);
     }
@@ -145,7 +136,7 @@ static void write_shared(const struct gi_persistent_maker *m, const struct gi_st
 
 bool gi_persistent_write_stages(struct gi_persistent_maker *m)
 {
-    if (!write_stages(m, gi_stage_write_sizes)) {
+    if (!write_stages(m, true)) {
         return false;
     }
     for (uint32_t index = 0; index < m->n_stages; index++) {
@@ -155,5 +146,5 @@ bool gi_persistent_write_stages(struct gi_persistent_maker *m)
             }
         }
     }
-    return write_stages(m, gi_stage_write);
+    return write_stages(m, false);
 }

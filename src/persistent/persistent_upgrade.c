@@ -1,5 +1,6 @@
 #include "persistent/persistent_upgrade.h"
 
+#include "base/array.h"
 #include "persistent/compile_job.h"
 #include "persistent/persistent_check.h"
 #include "persistent/persistent_executor.h"
@@ -30,9 +31,8 @@ struct gi_upgrade {
 struct gi_upgrade *gi_upgrade_create(const struct gi_upgrade_params *params,
                                      struct glinfer_error *err)
 {
-    struct gi_upgrade *u = calloc(1, sizeof(*u));
+    struct gi_upgrade *u = gi_array_zeroed(1, sizeof(*u), "an upgrade", err);
     if (!u) {
-        gi_error_no_memory(err, sizeof(*u), "an upgrade");
         return NULL;
     }
     u->params = *params;
@@ -324,10 +324,6 @@ struct gi_upgrade_report gi_upgrade_recall(struct gi_upgrade *upgrade)
                          (upgrade->phase == PHASE_LOADED && is_accepted(upgrade)),
         .multi_ns = upgrade->verdict.multi_ns,
         .persistent_ns = upgrade->verdict.persistent_ns,
+        .key = upgrade->made ? &upgrade->key : NULL,
     };
-}
-
-const struct gi_hash *gi_upgrade_key(const struct gi_upgrade *upgrade)
-{
-    return upgrade->made ? &upgrade->key : NULL;
 }

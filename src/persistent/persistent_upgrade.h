@@ -13,7 +13,7 @@
 
 struct gi_upgrade;
 
-// What the owner of the steps does for an upgrade.
+// The owner of the steps, and the work it does for an upgrade.
 struct gi_upgrade_source {
     void *user;
     uint32_t steps; // which of the owner's steps these are
@@ -49,7 +49,7 @@ struct gi_upgrade *gi_upgrade_create(const struct gi_upgrade_params *params,
 // Accepts NULL.
 void gi_upgrade_destroy(struct gi_upgrade *upgrade);
 
-// Where steps may be tried out: behind n_past keys with n_free places behind them, from a token on.
+// A place where steps may be tried out: behind n_past keys with n_free places behind them, from a token on.
 struct gi_upgrade_place {
     uint32_t n_past, n_free, token;
 };
@@ -67,17 +67,14 @@ void gi_upgrade_request(struct gi_upgrade *upgrade, uint64_t step_ns);
 // Gives the executor up after a fault, for as long as the upgrade lives, and takes its verdict back. Fails with GPU_LOST.
 bool gi_upgrade_give_up(struct gi_upgrade *upgrade, struct glinfer_error *err);
 
-// What is known of the steps: with what they are submitted once an answer begins, and how long a step took by either
-// executor when they were compared, 0: they never were.
+// Knowledge of the steps: with what they are submitted once an answer begins, and how long a step
+// took by either executor when they were compared, 0: they never were.
 struct gi_upgrade_report {
     bool is_persistent;
     uint64_t multi_ns, persistent_ns;
+    const struct gi_hash *key; // of the verdict; NULL: there is no program
 };
 // Looks what is kept, and compiles nothing.
 struct gi_upgrade_report gi_upgrade_recall(struct gi_upgrade *upgrade);
-
-// Returns the key of the verdict: the program and the list that it is compared with. For tests; NULL before
-// gi_upgrade_recall.
-const struct gi_hash *gi_upgrade_key(const struct gi_upgrade *upgrade);
 
 #endif

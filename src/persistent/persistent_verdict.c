@@ -60,7 +60,7 @@ static enum gi_verdict_kind find_kind(const char *word)
     return GI_VERDICT_NONE;
 }
 
-// What was read must be what would be written.
+// Takes a line only if it is what would be written of its verdict.
 struct gi_verdict gi_verdict_parse(const char *line, const struct gi_hash *key)
 {
     const struct gi_verdict none = {.kind = GI_VERDICT_NONE};

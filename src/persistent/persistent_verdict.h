@@ -1,7 +1,7 @@
-// What trying a persistent program out has shown (persistent/persistent_check.h), kept on disk so that the next start
-// neither tries nor, where it was refused, compiles it again: a file of one line in the cache's folder "persistent",
-// named by the program's key. It only ever saves time: a file that is missing, damaged or another program's is no
-// verdict. Knows no GL.
+// Keeps on disk what trying a persistent program out has shown (persistent/persistent_check.h), so
+// that the next start neither tries nor, where it was refused, compiles it again: a file of one line
+// in the cache's folder "persistent", named by the program's key. It only ever saves time: a file
+// that is missing, damaged or another program's is no verdict. Knows no GL.
 #ifndef GI_PERSISTENT_VERDICT_H
 #define GI_PERSISTENT_VERDICT_H
 

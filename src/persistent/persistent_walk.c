@@ -67,7 +67,7 @@ static bool is_same_range(const struct gi_range *a, const struct gi_range *b)
     return a->buffer == b->buffer && a->offset == b->offset;
 }
 
-// Whether the same invocations own the same elements of binding 0 in two entries.
+// True if the same invocations own the same elements of binding 0 in two entries.
 static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
 {
     const struct gi_dispatch *first = entry_at(m, a), *second = entry_at(m, b);
@@ -76,7 +76,7 @@ static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uin
            memcmp(&first->owners, &second->owners, sizeof(first->owners)) == 0;
 }
 
-// Whether what is in front of an entry stays a barrier; known of those before the one that is looked at.
+// True if a barrier stays in front of an entry; known of those before the one that is looked at.
 static bool waits(const struct gi_persistent_maker *m, uint32_t entry)
 {
     return has_barrier(m, entry) && !m->is_consumed[entry];
@@ -85,12 +85,12 @@ static bool waits(const struct gi_persistent_maker *m, uint32_t entry)
 // Groups that work for an entry; UINT32_MAX if they vary.
 static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    const struct gi_grid *grid = &gi_dispatch_table_at(m->table, entry)->grid;
+    const struct gi_grid *grid = &entry_at(m, entry)->grid;
     return grid->rule == GI_GRID_FIXED ? grid->size[0] * grid->size[1] * grid->size[2] : UINT32_MAX;
 }
 
-// Whether all groups that work for an entry have taken something for an earlier one. Where keys have ranges those of
-// one range alone may do so.
+// True if all groups that work for an entry have taken something for an earlier one. Where keys have
+// ranges those of one range alone may do so.
 static bool have_taken(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
 {
     const bool is_whole =
@@ -113,8 +113,8 @@ static uint32_t count_lead(const struct gi_persistent_maker *m, uint32_t entry)
     return n;
 }
 
-// Whether what an entry reads of its own binding 0 (the residual) is there: its invocations wrote it
-// themselves, or there was a barrier since.
+// True if the residual, which an entry reads in its own binding 0, is there: its invocations wrote
+// it themselves, or there was a barrier since.
 static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t entry)
 {
     for (uint32_t i = entry; i-- > 0;) {
@@ -128,8 +128,9 @@ static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t e
     return true;
 }
 
-// Whether an entry can take all that the one before it puts, instead of waiting at a barrier. Nothing is written
-// over before it was read then: who writes has taken results of all who read, or a barrier lies between.
+// True if an entry can take all that the one before it puts, instead of waiting at a barrier.
+// Nothing is written over before it was read then: who writes has taken results of all who read, or
+// a barrier lies between.
 static bool can_take(const struct gi_persistent_maker *m, uint32_t entry)
 {
     return entry > 0 && has_barrier(m, entry) && entry_at(m, entry)->consumes &&
@@ -140,7 +141,7 @@ static bool can_take(const struct gi_persistent_maker *m, uint32_t entry)
 
 void gi_persistent_find_taken(struct gi_persistent_maker *m)
 {
-    for (uint32_t entry = 0; entry < gi_dispatch_table_count(m->table); entry++) {
+    for (uint32_t entry = 0; entry < m->n_entries; entry++) {
         m->is_consumed[entry] = can_take(m, entry);
     }
 }
@@ -149,28 +150,24 @@ void gi_persistent_find_taken(struct gi_persistent_maker *m)
 // steps one after another; UINT32_MAX if that writes something else.
 static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry, uint32_t back)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
-    const uint32_t writer = (entry + count - back) % count;
-    uint32_t n = 0;
+    const uint32_t writer = (entry + m->n_entries - back) % m->n_entries;
+    uint32_t n = 0, i = writer;
     if (entry_at(m, writer)->publishes == GI_PUBLISH_NONE ||
         !is_same_range(range_of(m, writer, 0), range_of(m, entry, 0))) {
         return UINT32_MAX;
     }
-    for (uint32_t i = writer; i != entry || n == 0;) {
-        i = (i + 1) % count;
+    do {
+        i = (i + 1) % m->n_entries;
         n += i == 0 || has_barrier(m, i);
-        if (i == entry) {
-            break;
-        }
-    }
+    } while (i != entry);
     return n;
 }
 
-// Whether tags of so many kinds tell what an entry puts from all that may have been in its place when groups that
-// lead look for it.
+// True if tags of so many kinds tell what an entry puts from all that may have been in its place
+// when groups that lead look for it.
 static bool is_unambiguous(const struct gi_persistent_maker *m, uint32_t entry, uint32_t n_tag)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
+    const uint32_t count = m->n_entries;
     const uint32_t n_lead = entry + 1 < count ? count_lead(m, entry + 1) : 0;
     for (uint32_t back = 1; back <= count; back++) {
         const uint32_t n_edge = count_edges(m, entry, back);
@@ -190,10 +187,9 @@ static bool is_unambiguous(const struct gi_persistent_maker *m, uint32_t entry, 
 
 uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
     for (uint32_t n_tag = MAX_TAGS; n_tag >= 3; n_tag--) {
         bool is_good = true;
-        for (uint32_t entry = 0; is_good && entry < count; entry++) {
+        for (uint32_t entry = 0; is_good && entry < m->n_entries; entry++) {
             is_good =
                 entry_at(m, entry)->publishes == GI_PUBLISH_NONE || is_unambiguous(m, entry, n_tag);
         }
@@ -204,17 +200,16 @@ uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m)
     return 0;
 }
 
-// What one group of a stage leaves for another lies where the stage was at work the last time: no other may
-// have been there since, nor the same with other bounds.
+// A group of a stage leaves what it tells another where the stage was at work the last time: no
+// other may have been there since, nor the same with other bounds.
 bool gi_persistent_can_tell(const struct gi_persistent_maker *m)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
-    uint32_t first = count;
-    for (uint32_t entry = 0; entry < count; entry++) {
+    uint32_t first = UINT32_MAX;
+    for (uint32_t entry = 0; entry < m->n_entries; entry++) {
         if (entry_at(m, entry)->n_split == 0) {
             continue;
         }
-        first = first == count ? entry : first;
+        first = first == UINT32_MAX ? entry : first;
         if (m->stage_of[entry] != m->stage_of[first] ||
             entry_at(m, entry)->window != entry_at(m, first)->window) {
             return false;
@@ -238,7 +233,7 @@ static bool is_same_edge(const struct gi_persistent_maker *m, uint32_t a, uint32
 // The period that leaves fewest entries to be written.
 static struct period find_period(const struct gi_persistent_maker *m)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
+    const uint32_t count = m->n_entries;
     struct period best = {0, count, 1};
     uint32_t n_saved = 0;
     for (uint32_t size = 1; size <= MAX_PERIOD; size++) {
@@ -258,7 +253,7 @@ static struct period find_period(const struct gi_persistent_maker *m)
     return best;
 }
 
-// What is begun of an entry is begun between the two halves of the barrier in front of it.
+// Writes the beginning of an entry, between the two halves of the barrier in front of it.
 static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
 {
     const bool is_consumed = m->n_tag > 0 && m->is_consumed[entry];
@@ -278,7 +273,7 @@ static void write_entries(const struct gi_persistent_maker *m, uint32_t begin, u
 {
     for (uint32_t entry = begin; entry < end; entry++) {
         fprintf(m->out, "    all_s%u();\n", m->stage_of[entry]);
-        if (entry + 1 < gi_dispatch_table_count(m->table)) {
+        if (entry + 1 < m->n_entries) {
             write_next(m, entry + 1);
         }
     }
@@ -286,7 +281,6 @@ static void write_entries(const struct gi_persistent_maker *m, uint32_t begin, u
 
 static void write_straight_walk(const struct gi_persistent_maker *m, const struct period *period)
 {
-    const uint32_t count = gi_dispatch_table_count(m->table);
     const uint32_t last = period->begin + period->size - 1;
     const uint32_t end = period->begin + period->size * period->n_times;
     fprintf(m->out,
@@ -299,14 +293,14 @@ static void write_straight_walk(const struct gi_persistent_maker *m, const struc
             m->stage_of[last], period->n_times);
     write_next(m, period->begin + period->size);
     fputs("    }\n", m->out);
-    if (end < count) {
+    if (end < m->n_entries) {
         write_next(m, end);
-        write_entries(m, end, count);
+        write_entries(m, end, m->n_entries);
     }
     fputs("    return true;\n}\n", m->out);
 }
 
-// Of a table without a period that is worth it: nothing is begun before its barrier.
+// Writes the walk of a table without a period that is worth it: no entry begins before its barrier.
 static void write_switched_walk(const struct gi_persistent_maker *m)
 {
     fprintf(
@@ -315,7 +309,7 @@ static void write_switched_walk(const struct gi_persistent_maker *m)
         "    open_entry(entry);\n    uint head = table[entry * ENTRY_QUADS].x;\n"
         "    if ((head & ENTRY_BARRIER) != 0u && !grid_barrier()) {\n        return false;\n    }\n"
         "    switch (head & 0xFFu) {\n",
-        gi_dispatch_table_count(m->table));
+        m->n_entries);
     for (uint32_t i = 0; i < m->n_stages; i++) {
         fprintf(m->out, "    case %uu:\n        begin_s%u();\n        all_s%u();\n        break;\n",
                 i, i, i);
@@ -329,8 +323,7 @@ void gi_persistent_write_walk(const struct gi_persistent_maker *m)
         write_calls(m, i);
     }
     const struct period period = find_period(m);
-    const uint32_t n_written =
-        gi_dispatch_table_count(m->table) - period.size * (period.n_times - 1);
+    const uint32_t n_written = m->n_entries - period.size * (period.n_times - 1);
     if (period.n_times > 1 && n_written <= MAX_WRITTEN) {
         write_straight_walk(m, &period);
     } else {

@@ -19,15 +19,13 @@ static bool add_global(struct gi_stage_symbols *symbols, struct gi_stage_word wo
     return true;
 }
 
-// The word behind "name =" in a layout.
-static struct gi_stage_word layout_value(const struct gi_stage_tokens *tokens,
-                                         const struct gi_stage_statement *s, const char *name)
+// Returns the number behind "binding =" in a layout.
+static uint32_t binding_of(const struct gi_stage_tokens *tokens, const struct gi_stage_statement *s)
 {
-    uint32_t at = gi_stage_find_word(tokens, s, name);
-    at = gi_stage_skip_blanks(tokens, at + 1);
-    at = gi_stage_skip_blanks(tokens, at + 1);
-    return at < tokens->count ? gi_stage_word_of(&tokens->items[at])
-                              : (struct gi_stage_word){NULL, 0};
+    const uint32_t word = gi_stage_find_word(tokens, s, "binding");
+    const uint32_t equals = gi_stage_skip_blanks(tokens, word + 1);
+    return (uint32_t)strtoul(tokens->items[gi_stage_skip_blanks(tokens, equals + 1)].start, NULL,
+                             10);
 }
 
 // buffer Name { type array[]; };
@@ -48,7 +46,7 @@ static bool scan_storage(const struct gi_stage_tokens *tokens, const struct gi_s
         at = gi_stage_skip_blanks(tokens, at + 1);
     }
     symbols->blocks[symbols->n_blocks++] = (struct gi_stage_block){
-        .binding = (uint32_t)strtoul(layout_value(tokens, s, "binding").start, NULL, 10),
+        .binding = binding_of(tokens, s),
         .name = name,
         .type = gi_stage_word_of(&tokens->items[type]),
         .array = gi_stage_word_of(&tokens->items[array]),
@@ -133,11 +131,6 @@ static bool scan_statement(const struct gi_stage_tokens *tokens, const struct gi
 {
     const struct gi_stage_word name = gi_stage_word_of(&tokens->items[s->name]);
     switch (s->kind) {
-    case GI_STAGE_STATEMENT_DROPPED:
-        if (gi_stage_find_word(tokens, s, "local_size_x") != 0) {
-            symbols->group_size = layout_value(tokens, s, "local_size_x");
-        }
-        return true;
     case GI_STAGE_STATEMENT_STRUCT:
     case GI_STAGE_STATEMENT_FUNCTION:
         return gi_stage_word_is(name, "main") || add_global(symbols, name, err);
@@ -150,7 +143,7 @@ static bool scan_statement(const struct gi_stage_tokens *tokens, const struct gi
     case GI_STAGE_STATEMENT_STATE:
         symbols->state = instance_of(tokens, s);
         return true;
-    default: // a form of the kernel that stages do not have
+    default: // stages have nothing like it
         return true;
     }
 }

@@ -79,7 +79,7 @@ static const char *find_builtin(struct gi_stage_word word)
     return NULL;
 }
 
-// Where the writing of a run of tokens stands.
+// A run of tokens, and how far it is written.
 struct place {
     const struct gi_stage_tokens *tokens;
     uint32_t at, end;
@@ -120,7 +120,7 @@ static bool write_field(struct writer *w, struct place *p)
     return true;
 }
 
-// Whether a word declares a member of a struct.
+// True if a word declares a member of a struct.
 static bool is_member(const struct place *p)
 {
     const uint32_t next = gi_stage_skip_blanks(p->tokens, p->at + 1);
@@ -153,7 +153,7 @@ static bool write_name(struct writer *w, struct place *p)
         const struct gi_stage_shared *shared = find_shared(w, word);
         write_word(w, word);
         if (shared) {
-            fprintf(w->out, "_%.*s", (int)shared->type.size, shared->type.start);
+            fprintf(w->out, "_%.*s", GI_STAGE_TEXT(shared->type));
         } else if (block < symbols->n_blocks || is_global(w, word)) {
             fputs(w->names->suffix, w->out);
         }
@@ -277,8 +277,8 @@ static bool write_resets(struct writer *w, const struct gi_stage_tokens *tokens,
         if (w->n_resets == GI_STAGE_MAX_GLOBALS) { // a name counts again under another condition
             return gi_stage_refuse(name, "too many initial values", w->err);
         }
-        fprintf(w->out, "\n#define RESET%s_%.*s %.*s%s =", w->names->suffix, (int)name.size,
-                name.start, (int)name.size, name.start, w->names->suffix);
+        fprintf(w->out, "\n#define RESET%s_%.*s %.*s%s =", w->names->suffix, GI_STAGE_TEXT(name),
+                GI_STAGE_TEXT(name), w->names->suffix);
         if (!write_tokens(w, tokens, d.begin, d.end, false)) {
             return false;
         }
@@ -292,9 +292,8 @@ static void write_own_block(const struct writer *w, const struct gi_stage_block 
 {
     const char *suffix = w->names->suffix;
     fprintf(w->out, "layout(std430, binding = %u) coherent buffer %.*s%s { %.*s%s %.*s%s[]; };\n",
-            w->names->bindings[i], (int)block->name.size, block->name.start, suffix,
-            (int)block->type.size, block->type.start, suffix, (int)block->array.size,
-            block->array.start, suffix);
+            w->names->bindings[i], GI_STAGE_TEXT(block->name), suffix, GI_STAGE_TEXT(block->type),
+            suffix, GI_STAGE_TEXT(block->array), suffix);
 }
 
 // Conditions that begin before a statement and end in it outlive it.
@@ -329,15 +328,14 @@ static bool write_sizes(struct writer *w, const struct gi_stage_tokens *tokens,
         if (!shared || !shared->is_array) {
             continue;
         }
-        fprintf(w->out, "\nconst int size_%.*s_%.*s%s = int(", (int)shared->name.size,
-                shared->name.start, (int)shared->type.size, shared->type.start, w->names->suffix);
+        fprintf(w->out, "\nconst int size_%.*s_%.*s%s = int(", GI_STAGE_TEXT(shared->name),
+                GI_STAGE_TEXT(shared->type), w->names->suffix);
         if (!write_tokens(w, tokens, open + 1, close, false)) {
             return false;
         }
-        fprintf(w->out, ");\n#define SIZE_%.*s_%.*s%s size_%.*s_%.*s%s\n", (int)shared->name.size,
-                shared->name.start, (int)shared->type.size, shared->type.start, w->names->suffix,
-                (int)shared->name.size, shared->name.start, (int)shared->type.size,
-                shared->type.start, w->names->suffix);
+        fprintf(w->out, ");\n#define SIZE_%.*s_%.*s%s size_%.*s_%.*s%s\n",
+                GI_STAGE_TEXT(shared->name), GI_STAGE_TEXT(shared->type), w->names->suffix,
+                GI_STAGE_TEXT(shared->name), GI_STAGE_TEXT(shared->type), w->names->suffix);
     }
     return true;
 }
@@ -375,26 +373,17 @@ static bool write_statement(struct writer *w, const struct gi_stage_tokens *toke
     }
 }
 
-static void write_undefs(const struct writer *w)
-{
-    for (uint32_t i = 0; i < w->n_macros; i++) {
-        fprintf(w->out, "#undef %.*s\n", (int)w->macros[i].size, w->macros[i].start);
-    }
-}
-
 // run<suffix>() sets variables to their initial values and calls the stage.
 static void write_end(const struct writer *w)
 {
     const char *suffix = w->names->suffix;
     for (uint32_t i = 0; i < w->n_resets; i++) {
-        const struct gi_stage_word name = w->resets[i];
         fprintf(w->out, "\n#ifndef RESET%s_%.*s\n#define RESET%s_%.*s\n#endif", suffix,
-                (int)name.size, name.start, suffix, (int)name.size, name.start);
+                GI_STAGE_TEXT(w->resets[i]), suffix, GI_STAGE_TEXT(w->resets[i]));
     }
     fprintf(w->out, "\nvoid run%s()\n{\n", suffix);
     for (uint32_t i = 0; i < w->n_resets; i++) {
-        const struct gi_stage_word name = w->resets[i];
-        fprintf(w->out, "    RESET%s_%.*s\n", suffix, (int)name.size, name.start);
+        fprintf(w->out, "    RESET%s_%.*s\n", suffix, GI_STAGE_TEXT(w->resets[i]));
     }
     fprintf(
         w->out,
@@ -404,9 +393,9 @@ static void write_end(const struct writer *w)
         suffix, suffix, suffix, suffix);
 }
 
-static bool write_all(const char *text, const struct gi_stage_symbols *symbols,
-                      const struct gi_stage_names *names, bool has_sizes_only, FILE *out,
-                      struct glinfer_error *err)
+bool gi_stage_write(const char *text, const struct gi_stage_symbols *symbols,
+                    const struct gi_stage_names *names, bool has_sizes_only, FILE *out,
+                    struct glinfer_error *err)
 {
     struct gi_stage_tokens tokens = {0};
     struct gi_stage_statement s;
@@ -429,21 +418,11 @@ static bool write_all(const char *text, const struct gi_stage_symbols *symbols,
         if (!has_sizes_only) {
             write_end(w);
         }
-        write_undefs(w);
+        for (uint32_t i = 0; i < w->n_macros; i++) {
+            fprintf(w->out, "#undef %.*s\n", GI_STAGE_TEXT(w->macros[i]));
+        }
     }
     free(tokens.items);
     free(w);
     return ok;
-}
-
-bool gi_stage_write_sizes(const char *text, const struct gi_stage_symbols *symbols,
-                          const struct gi_stage_names *names, FILE *out, struct glinfer_error *err)
-{
-    return write_all(text, symbols, names, true, out, err);
-}
-
-bool gi_stage_write(const char *text, const struct gi_stage_symbols *symbols,
-                    const struct gi_stage_names *names, FILE *out, struct glinfer_error *err)
-{
-    return write_all(text, symbols, names, false, out, err);
 }

@@ -37,6 +37,9 @@ struct gi_stage_word {
     uint32_t size;
 };
 
+// The arguments of a %.*s.
+#define GI_STAGE_TEXT(word) (int)(word).size, (word).start
+
 struct gi_stage_block {
     uint32_t binding;
     struct gi_stage_word name, type, array; // buffer Name { type array[]; }
@@ -54,14 +57,13 @@ struct gi_stage_shared {
     bool is_array;
 };
 
-// What a kernel declares. Words point into its text.
+// The declarations of a kernel. Words point into its text.
 struct gi_stage_symbols {
     struct gi_stage_block blocks[GI_STAGE_MAX_BLOCKS];
     uint32_t n_blocks;
     struct gi_stage_field fields[GI_STAGE_MAX_FIELDS]; // of Params, 4 bytes each
     uint32_t n_fields;
     struct gi_stage_word params, state; // instances; size 0: none
-    struct gi_stage_word group_size;    // what local_size_x is set to
     struct gi_stage_shared shared[GI_STAGE_MAX_SHARED];
     uint32_t n_shared;
     struct gi_stage_word globals[GI_STAGE_MAX_GLOBALS];
@@ -72,6 +74,7 @@ struct gi_stage_symbols {
 bool gi_stage_scan(const char *text, struct gi_stage_symbols *symbols, struct glinfer_error *err);
 
 bool gi_stage_word_is(struct gi_stage_word word, const char *text);
+bool gi_stage_is_equal(struct gi_stage_word a, struct gi_stage_word b);
 
 struct gi_stage_names {
     const char *suffix; // of what the kernel declares: "_s3"; main becomes "stage_s3"
@@ -83,13 +86,13 @@ struct gi_stage_names {
     const char *fields[GI_STAGE_MAX_FIELDS];
 };
 
-// Writes the sizes that a stage wants shared arrays to have, as macros SIZE_<name>_<type><suffix>: absent
-// where a condition leaves the array out. The caller declares <name>_<type> before the stages.
-bool gi_stage_write_sizes(const char *text, const struct gi_stage_symbols *symbols,
-                          const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
-
-// Writes the stage, run<suffix>() and the macro PREFETCH<suffix>(), which is empty if the kernel has no prefetch. Fails with UNSUPPORTED if an array is used as other than array[i].
+// Writes the stage, run<suffix>() and the macro PREFETCH<suffix>(), which is empty if the kernel has
+// no prefetch. With has_sizes_only writes instead the sizes that it wants shared arrays to have, as
+// macros SIZE_<name>_<type><suffix>: absent where a condition leaves the array out; the caller
+// declares <name>_<type> before the stages. Fails with UNSUPPORTED if an array is used as other than
+// array[i].
 bool gi_stage_write(const char *text, const struct gi_stage_symbols *symbols,
-                    const struct gi_stage_names *names, FILE *out, struct glinfer_error *err);
+                    const struct gi_stage_names *names, bool has_sizes_only, FILE *out,
+                    struct glinfer_error *err);
 
 #endif

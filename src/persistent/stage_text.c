@@ -271,6 +271,6 @@ bool gi_stage_is_shared(const struct gi_stage_tokens *tokens, const struct gi_st
 bool gi_stage_refuse(struct gi_stage_word word, const char *why, struct glinfer_error *err)
 {
     return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "cannot be part of one dispatch, for its %.*s: %s", (int)word.size,
-                        word.start, why);
+                        "cannot be part of one dispatch, for its %.*s: %s", GI_STAGE_TEXT(word),
+                        why);
 }

@@ -32,7 +32,6 @@ bool gi_stage_is_blank(const struct gi_stage_token *token); // space or a line
 bool gi_stage_is_sign(const struct gi_stage_token *token, char sign);
 bool gi_stage_is_word(const struct gi_stage_token *token, const char *text);
 struct gi_stage_word gi_stage_word_of(const struct gi_stage_token *token);
-bool gi_stage_is_equal(struct gi_stage_word a, struct gi_stage_word b);
 // The next token from `at` on, blanks left out; count if there is none.
 uint32_t gi_stage_skip_blanks(const struct gi_stage_tokens *tokens, uint32_t at);
 
@@ -62,7 +61,7 @@ bool gi_stage_take_statement(const struct gi_stage_tokens *tokens, uint32_t *at,
 uint32_t gi_stage_find_word(const struct gi_stage_tokens *tokens,
                             const struct gi_stage_statement *s, const char *text);
 
-// Of a variable's statement: name, and the range of its initial value (begin = end: none).
+// A variable of a statement: its name, and the range of its initial value (begin = end: none).
 struct gi_stage_declarator {
     uint32_t name, begin, end;
 };

@@ -210,7 +210,7 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
     struct gi_platform_saved saved;
     must(gi_gpu_enter(gpu, &saved, &err), &err);
     gi_upgrades_recall(session, GI_STEP_END_GREEDY, NULL, NULL);
-    const struct gi_hash *found = gi_upgrade_key(session->upgrades[GI_STEP_END_GREEDY]);
+    const struct gi_hash *found = gi_upgrade_recall(session->upgrades[GI_STEP_END_GREEDY]).key;
     assert_non_null(found);
     const struct gi_hash key = *found;
     gi_gpu_leave(gpu, &saved);

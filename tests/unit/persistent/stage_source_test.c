@@ -78,7 +78,6 @@ static void what_a_kernel_declares_is_found(void **state)
     struct gi_stage_symbols symbols;
     (void)state;
     scan(kernel, &symbols);
-    assert_true(gi_stage_word_is(symbols.group_size, "WG_SIZE"));
     assert_true(gi_stage_word_is(symbols.state, "state"));
     assert_true(gi_stage_word_is(symbols.params, "params"));
     assert_int_equal(symbols.n_blocks, 3);
@@ -95,10 +94,8 @@ static void what_a_kernel_declares_is_found(void **state)
     assert_true(symbols.shared[0].is_array);
 }
 
-// Returns the text that a function of the header writes for the kernel; freed by the caller.
-static char *write_by(bool (*write)(const char *text, const struct gi_stage_symbols *symbols,
-                                    const struct gi_stage_names *names, FILE *out,
-                                    struct glinfer_error *err))
+// Returns the text that is written for the kernel, or that of its sizes; freed by the caller.
+static char *write_kernel(bool has_sizes_only)
 {
     struct gi_stage_symbols symbols;
     struct glinfer_error err;
@@ -108,7 +105,7 @@ static char *write_by(bool (*write)(const char *text, const struct gi_stage_symb
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     scan(kernel, &symbols);
-    assert_true(write(kernel, &symbols, &names, out, &err));
+    assert_true(gi_stage_write(kernel, &symbols, &names, has_sizes_only, out, &err));
     fclose(out);
     return text;
 }
@@ -139,7 +136,7 @@ static void a_stage_has_names_of_its_own(void **state)
     static const char *const absent[] = {"#version", "precision",           "local_size_x",
                                          "uniform",  "RESET_s3_half_scale", "of the part"};
     (void)state;
-    char *text = write_by(gi_stage_write);
+    char *text = write_kernel(false);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (!strstr(text, parts[i])) {
             fail_msg("no '%s' in\n%s", parts[i], text);
@@ -154,7 +151,7 @@ static void a_stage_has_names_of_its_own(void **state)
 static void shared_memory_is_declared_by_the_caller(void **state)
 {
     (void)state;
-    char *text = write_by(gi_stage_write_sizes);
+    char *text = write_kernel(true);
     assert_non_null(strstr(text, "const int size_sums_float_s3 = int(WG_SIZE);\n"
                                  "#define SIZE_sums_float_s3 size_sums_float_s3\n"));
     assert_null(strstr(text, "shared"));
@@ -168,7 +165,7 @@ static void conditions_stay_balanced(void **state)
 {
     int depth = 0;
     (void)state;
-    char *text = write_by(gi_stage_write);
+    char *text = write_kernel(false);
     for (const char *at = strchr(text, '#'); at; at = strchr(at + 1, '#')) {
         depth += strncmp(at, "#if", 3) == 0;
         depth -= strncmp(at, "#endif", 6) == 0;
@@ -187,7 +184,7 @@ static void expect_refusal(const char *text, const char *words)
     FILE *out = open_memstream(&written, &size);
     assert_non_null(out);
     assert_false(gi_stage_scan(text, &symbols, &err) &&
-                 gi_stage_write(text, &symbols, &names, out, &err));
+                 gi_stage_write(text, &symbols, &names, false, out, &err));
     fclose(out);
     free(written);
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
