@@ -1,5 +1,7 @@
 #include "platform/cuda_large_pages.h"
 
+#include "base/array.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,9 +122,8 @@ static bool read_page_size(struct gi_cuda_pages *pages, struct glinfer_error *er
 struct gi_cuda_pages *gi_cuda_pages_open(const uint8_t uuid[GI_UUID_SIZE],
                                          struct glinfer_error *err)
 {
-    struct gi_cuda_pages *pages = calloc(1, sizeof(*pages));
+    struct gi_cuda_pages *pages = gi_array_zeroed(1, sizeof(*pages), "large pages", err);
     if (!pages) {
-        gi_error_no_memory(err, sizeof(*pages), "large pages");
         return NULL;
     }
     if (!load(pages, err) || !find_device(pages, uuid, err) || !read_page_size(pages, err)) {

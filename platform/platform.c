@@ -1,5 +1,6 @@
 #include "platform/platform.h"
 
+#include "base/array.h"
 #include "platform/egl_util.h"
 
 #include <stdio.h>
@@ -243,9 +244,8 @@ static struct gi_platform *open_candidate(const struct gi_platform_params *param
                                           const struct gi_backend *backend, const char *device,
                                           struct glinfer_error *err)
 {
-    struct gi_platform *platform = calloc(1, sizeof(*platform));
+    struct gi_platform *platform = gi_array_zeroed(1, sizeof(*platform), "an EGL context", err);
     if (platform == NULL) {
-        gi_error_no_memory(err, sizeof(*platform), "an EGL context");
         return NULL;
     }
     platform->backend = backend;

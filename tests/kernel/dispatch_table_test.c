@@ -417,7 +417,6 @@ static void timer_times_each_dispatch(void **state)
         gi_timer_reset(timer);
         check(gi_dispatch_table_prime(run.table, 37, 5, &f->err), &f->err);
         gi_dispatch_table_replay(run.table, &replay);
-        assert_int_equal(gi_timer_count(timer), N_TEST_GRID);
         check(gi_gpu_finish(f->gpu, &f->err), &f->err);
         enum gi_timer_status status = GI_TIMER_STATUS_PENDING;
         for (int i = 0; i < 1000 && status == GI_TIMER_STATUS_PENDING; i++) {

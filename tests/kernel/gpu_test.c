@@ -14,7 +14,6 @@ static void limits_are_at_least_what_es31_promises(void **state)
     const struct gi_limits *limits = gi_gpu_limits(f->gpu);
     assert_true(limits->max_storage_blocks >= 4);
     assert_true(limits->max_storage_block_size >= 128u << 20);
-    assert_true(limits->max_uniform_blocks >= 12);
     assert_true(limits->max_uniform_block_size >= 16384);
     assert_true(limits->max_invocations >= 128);
     assert_true(limits->max_shared_size >= 16384);
@@ -33,12 +32,10 @@ static void limits_can_be_cut_to_the_floor(void **state)
     const struct gi_limits *limits = gi_gpu_limits(floor.gpu);
     assert_int_equal(limits->max_storage_blocks, 4);
     assert_int_equal(limits->max_storage_block_size, 128u << 20);
-    assert_int_equal(limits->max_uniform_blocks, 12);
     assert_int_equal(limits->max_invocations, 128);
     assert_int_equal(limits->max_shared_size, 16384);
     assert_int_equal(limits->max_group_count[0], 65535);
     assert_int_equal(limits->n_binary_formats, 0);
-    assert_false(limits->has_buffer_storage);
     assert_false(limits->has_subgroups);
     struct gi_buffer buffer = make_buffer(&floor, 100, "floor");
     uint32_t value = 7;
@@ -145,7 +142,6 @@ static void readback_gives_ranges_in_the_order_of_the_adds(void **state)
     const void *found = gi_readback_wait(&readback, f->gpu, &f->err);
     check(found != NULL, &f->err);
     assert_memory_equal(found, expected, sizeof(expected));
-    assert_true(gi_readback_is_done(&readback, f->gpu));
     gi_readback_begin(&readback);
     gi_readback_add(&readback, f->gpu, &a, 12, 4);
     gi_readback_add(&readback, f->gpu, &b, 0, 4);

@@ -1,4 +1,4 @@
-// What GPUs are by their names: how their drivers behave and which shapes of kernels they like.
+// Classes of GPUs by their names: how their drivers behave and which shapes of kernels they like.
 // Data, not code: a device finds its row once, and others read fields of it (gi_gpu_class). A figure
 // that was measured on one GPU is a guess for the others of its row, which glinfer tune checks.
 // Knows no GL calls.

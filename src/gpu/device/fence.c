@@ -101,9 +101,7 @@ bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err)
     if (!gi_gpu_check(gpu, "waiting for the GPU", err) || !gi_fence_insert(gpu, &fence, err)) {
         return false;
     }
-    gpu->n_waits++;
-    bool is_done =
-        gi_fence_is_done(gpu, &fence) || wait_slices(gpu, &fence, default_timeout(gpu), err);
+    const bool is_done = gi_fence_wait(gpu, &fence, 0, err);
     gi_fence_finish(gpu, &fence);
     return is_done && gi_gpu_check(gpu, "waiting for the GPU", err);
 }

@@ -1,5 +1,6 @@
 #include "gpu/device/gpu.h"
 
+#include "base/array.h"
 #include "glsl/embedded.h"
 #include "gpu/device/gpu_private.h"
 
@@ -35,7 +36,6 @@ static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
                                           get_uint(GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS));
     limits->max_storage_block_size = block_size > 0 ? (uint64_t)block_size : 0;
     limits->storage_alignment = get_uint(GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT);
-    limits->max_uniform_blocks = get_uint(GL_MAX_COMPUTE_UNIFORM_BLOCKS);
     limits->max_uniform_block_size = get_uint(GL_MAX_UNIFORM_BLOCK_SIZE);
     limits->uniform_alignment = get_uint(GL_UNIFORM_BUFFER_OFFSET_ALIGNMENT);
     limits->max_invocations = get_uint(GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS);
@@ -45,7 +45,6 @@ static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
         limits->max_group_count[i] = get_indexed(GL_MAX_COMPUTE_WORK_GROUP_COUNT, i);
     }
     limits->n_binary_formats = get_uint(GL_NUM_PROGRAM_BINARY_FORMATS);
-    limits->has_buffer_storage = ext->buffer_storage != NULL;
     limits->has_parallel_compile = ext->compiler_threads != NULL;
     limits->has_timer_query = ext->has_timer;
     limits->has_subgroups = ext->has_subgroups;
@@ -57,8 +56,6 @@ static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
             limits->storage_alignment = alignment;
         }
     }
-    limits->has_debug = ext->debug_callback != NULL;
-    limits->has_reset_status = ext->reset_status != NULL;
 }
 
 // Lowers limits to the floor that OpenGL ES 3.1 promises, and alignments to their worst.
@@ -67,7 +64,6 @@ static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
     limits->max_storage_blocks = min_uint(limits->max_storage_blocks, 4);
     limits->max_storage_block_size = 128u << 20;
     limits->storage_alignment = 256;
-    limits->max_uniform_blocks = min_uint(limits->max_uniform_blocks, 12);
     limits->max_uniform_block_size = 16u << 10;
     limits->uniform_alignment = 256;
     limits->max_invocations = 128;
@@ -79,14 +75,12 @@ static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
     *ext = (struct gi_gl_ext){.debug_callback = ext->debug_callback,
                               .object_label = ext->object_label};
     limits->n_binary_formats = 0;
-    limits->has_buffer_storage = false;
     limits->has_parallel_compile = false;
     limits->has_timer_query = false;
     limits->has_subgroups = false;
     limits->subgroup_size = 0;
     limits->has_texture_buffer = false;
     limits->max_texels = 0;
-    limits->has_reset_status = false;
 }
 
 static bool check_limits(const struct gi_limits *limits, const struct gi_platform_info *info,
@@ -210,9 +204,8 @@ struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_p
 {
     static const struct gi_settings no_settings;
     struct gi_platform_saved saved;
-    struct gi_gpu *gpu = calloc(1, sizeof(*gpu));
+    struct gi_gpu *gpu = gi_array_zeroed(1, sizeof(*gpu), "a device", err);
     if (!gpu) {
-        gi_error_no_memory(err, sizeof(*gpu), "a device");
         return NULL;
     }
     gpu->platform = platform;

@@ -19,14 +19,13 @@ struct gi_settings;
 
 // Limits and extensions of the context; zero means "not there". Filled at create, under
 // GLINFER_LIMITS=es31 cut down to what OpenGL ES 3.1 promises (4 storage blocks of 128 MiB, 128
-// invocations, 16 KiB shared, 12 uniform blocks of 16 KiB, 65535 groups, no extensions but debug).
+// invocations, 16 KiB shared, uniform blocks of 16 KiB, 65535 groups, no extensions but debug).
 // No other code asks GL.
 struct gi_limits {
     uint32_t max_storage_blocks; // of one compute shader
     uint64_t max_storage_block_size;
     uint32_t storage_alignment; // of a range's offset, bytes; that of buffer textures too
     uint32_t max_texels;        // of a buffer texture
-    uint32_t max_uniform_blocks;
     uint32_t max_uniform_block_size;
     uint32_t uniform_alignment;
     uint32_t max_invocations; // of a work group
@@ -34,7 +33,6 @@ struct gi_limits {
     uint32_t max_group_count[3];
     uint32_t max_shared_size; // bytes
     uint32_t n_binary_formats;
-    bool has_buffer_storage;
     bool has_parallel_compile;
     bool has_timer_query;
     bool has_subgroups;
@@ -44,8 +42,6 @@ struct gi_limits {
     bool has_fast_half;          // mediump is f16 and faster than f32; half_probe.h finds out
     bool keeps_half_denormals;   // where mediump is f16
     bool flushes_half_denormals; // highp unpackHalf2x16 was seen to flush them
-    bool has_debug;
-    bool has_reset_status;
     bool is_indirect; // grids that change are dispatched indirectly: the class, tuning or
                       // GLINFER_DISPATCH
 };

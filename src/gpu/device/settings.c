@@ -136,7 +136,7 @@ static bool set_glsl_dir(struct gi_settings *settings, const char *text)
            S_ISDIR(status.st_mode);
 }
 
-// Whether the file can be read is for its reader to say.
+// Leaves it to the reader of the file whether it can be read.
 static bool set_tuning(struct gi_settings *settings, const char *text)
 {
     return set_path(settings->tuning, text);

@@ -20,7 +20,7 @@ enum gi_choice {
     GI_CHOICE_YES,
 };
 
-// Whether a whole chain of steps may be a single dispatch.
+// Says whether a whole chain of steps may be a single dispatch.
 enum gi_single_dispatch {
     GI_SINGLE_DISPATCH_NEVER,
     GI_SINGLE_DISPATCH_BACKGROUND, // compiled behind answers, taken where it is faster

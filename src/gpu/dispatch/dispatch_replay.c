@@ -6,41 +6,30 @@
 // who use the context need not put anything back.
 struct bound {
     GLuint program;
-    uint32_t params_offset, params_size;
-    struct {
+    struct bound_range {
         GLuint buffer;
         uint64_t offset, size;
-    } storage[GI_MAX_BINDINGS], uniform;
+    } storage[GI_MAX_BINDINGS], uniform, params;
     GLuint textures[GI_MAX_BINDINGS];
 };
+
+static void bind_range(struct bound_range *bound, GLenum target, GLuint index,
+                       const struct gi_range *range)
+{
+    if (range->buffer && (bound->buffer != range->buffer->name || bound->offset != range->offset ||
+                          bound->size != range->size)) {
+        glBindBufferRange(target, index, range->buffer->name, (GLintptr)range->offset,
+                          (GLsizeiptr)range->size);
+        *bound = (struct bound_range){range->buffer->name, range->offset, range->size};
+    }
+}
 
 static void bind_storage(struct bound *bound, const struct gi_dispatch *dispatch)
 {
     for (GLuint i = 0; i < GI_MAX_BINDINGS; i++) {
-        const struct gi_range *range = &dispatch->bindings[i];
-        if (!range->buffer || dispatch->texels[i] != GI_TEXEL_NONE ||
-            (bound->storage[i].buffer == range->buffer->name &&
-             bound->storage[i].offset == range->offset && bound->storage[i].size == range->size)) {
-            continue;
+        if (dispatch->texels[i] == GI_TEXEL_NONE) {
+            bind_range(&bound->storage[i], GL_SHADER_STORAGE_BUFFER, i, &dispatch->bindings[i]);
         }
-        glBindBufferRange(GL_SHADER_STORAGE_BUFFER, i, range->buffer->name, (GLintptr)range->offset,
-                          (GLsizeiptr)range->size);
-        bound->storage[i].buffer = range->buffer->name;
-        bound->storage[i].offset = range->offset;
-        bound->storage[i].size = range->size;
-    }
-}
-
-static void bind_uniform(struct bound *bound, const struct gi_range *range)
-{
-    if (range->buffer &&
-        (bound->uniform.buffer != range->buffer->name || bound->uniform.offset != range->offset ||
-         bound->uniform.size != range->size)) {
-        glBindBufferRange(GL_UNIFORM_BUFFER, 2, range->buffer->name, (GLintptr)range->offset,
-                          (GLsizeiptr)range->size);
-        bound->uniform.buffer = range->buffer->name;
-        bound->uniform.offset = range->offset;
-        bound->uniform.size = range->size;
     }
 }
 
@@ -64,13 +53,11 @@ static void bind_entry(const struct gi_dispatch_table *table, struct bound *boun
     }
     bind_storage(bound, &entry->dispatch);
     bind_textures(bound, entry);
-    bind_uniform(bound, &entry->dispatch.uniform);
-    if (entry->dispatch.params_size > 0 && (entry->params_offset != bound->params_offset ||
-                                            entry->dispatch.params_size != bound->params_size)) {
-        glBindBufferRange(GL_UNIFORM_BUFFER, 0, table->uniforms.name, entry->params_offset,
-                          entry->dispatch.params_size);
-        bound->params_offset = entry->params_offset;
-        bound->params_size = entry->dispatch.params_size;
+    bind_range(&bound->uniform, GL_UNIFORM_BUFFER, 2, &entry->dispatch.uniform);
+    if (entry->dispatch.params_size > 0) {
+        const struct gi_range params = {&table->uniforms, entry->params_offset,
+                                        entry->dispatch.params_size};
+        bind_range(&bound->params, GL_UNIFORM_BUFFER, 0, &params);
     }
 }
 
@@ -89,11 +76,8 @@ static void submit_entry(const struct gi_dispatch_table *table,
 
 static void bind_common(const struct gi_dispatch_table *table)
 {
-    const struct gi_range *state = &table->params.state;
-    if (state->buffer) {
-        glBindBufferRange(GL_UNIFORM_BUFFER, 1, state->buffer->name, (GLintptr)state->offset,
-                          (GLsizeiptr)state->size);
-    }
+    struct bound_range nothing = {0};
+    bind_range(&nothing, GL_UNIFORM_BUFFER, 1, &table->params.state);
     if (table->n_slots > 0) {
         glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, table->params.counts.buffer->name);
     }

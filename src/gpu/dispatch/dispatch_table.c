@@ -15,9 +15,8 @@ struct gi_dispatch_table *gi_dispatch_table_create(struct gi_gpu *gpu,
                                                    const struct gi_dispatch_table_params *params,
                                                    struct glinfer_error *err)
 {
-    struct gi_dispatch_table *table = calloc(1, sizeof(*table));
+    struct gi_dispatch_table *table = gi_array_zeroed(1, sizeof(*table), "a dispatch table", err);
     if (!table) {
-        gi_error_no_memory(err, sizeof(*table), "a dispatch table");
         return NULL;
     }
     table->gpu = gpu;

@@ -21,7 +21,7 @@ struct gi_chain {
 
 struct gi_executor;
 
-// What an executor implements. Errors are those of its constructor.
+// The functions of an executor. Errors are those of its constructor.
 struct gi_executor_class {
     enum glinfer_dispatch dispatch; // how its steps are submitted, for users
     bool (*submit)(struct gi_executor *self, const struct gi_chain *chain,

@@ -108,20 +108,10 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     return true;
 }
 
-static uint32_t oldest(const struct gi_runner *runner)
-{
-    return (runner->next_flight + GI_CHAINS_IN_FLIGHT - runner->n_flights) % GI_CHAINS_IN_FLIGHT;
-}
-
-bool gi_runner_poll(struct gi_runner *runner)
-{
-    assert(runner->n_flights > 0);
-    return gi_readback_is_done(&runner->readbacks[oldest(runner)], runner->gpu);
-}
-
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct glinfer_error *err)
 {
-    const uint32_t index = oldest(runner);
+    const uint32_t index =
+        (runner->next_flight + GI_CHAINS_IN_FLIGHT - runner->n_flights) % GI_CHAINS_IN_FLIGHT;
     const struct gi_flight flight = runner->flights[index];
     assert(runner->n_flights > 0);
     const struct gi_ring_entry *entries =

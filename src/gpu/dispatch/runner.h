@@ -30,7 +30,7 @@ struct gi_runner {
     const struct gi_executor *last; // that ran last since the state was written; NULL: none
 };
 
-// What a chain has left.
+// What gi_runner_take finds of a chain.
 struct gi_landing {
     uint32_t first, n_steps;
     const struct gi_ring_entry *entries; // n_steps; valid until the next chain but one is submitted
@@ -61,8 +61,6 @@ bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
 // epoch began; fewer than GI_CHAINS_IN_FLIGHT are in flight.
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err);
-// True if the oldest chain in flight has ended, so that taking it does not block.
-bool gi_runner_poll(struct gi_runner *runner);
 // Waits for the oldest chain in flight. Fails with GPU_LOST.
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
                     struct glinfer_error *err);

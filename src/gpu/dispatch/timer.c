@@ -156,8 +156,3 @@ enum gi_timer_status gi_timer_await(struct gi_timer *timer, uint64_t *ns)
     }
     return status;
 }
-
-uint32_t gi_timer_count(const struct gi_timer *timer)
-{
-    return timer->n_ranges;
-}

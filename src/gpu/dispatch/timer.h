@@ -32,7 +32,5 @@ enum gi_timer_status {
 enum gi_timer_status gi_timer_results(struct gi_timer *timer, uint64_t *ns);
 // Waits up to a second for the results of finished work: later ones never come.
 enum gi_timer_status gi_timer_await(struct gi_timer *timer, uint64_t *ns);
-// Counts the ranges of the set so far.
-uint32_t gi_timer_count(const struct gi_timer *timer);
 
 #endif

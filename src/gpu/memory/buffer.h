@@ -61,6 +61,5 @@ bool gi_readback_end(struct gi_readback *readback, struct gi_gpu *gpu, struct gl
 // on failure: GPU_LOST, DRIVER.
 const void *gi_readback_wait(struct gi_readback *readback, struct gi_gpu *gpu,
                              struct glinfer_error *err);
-bool gi_readback_is_done(struct gi_readback *readback, struct gi_gpu *gpu);
 
 #endif

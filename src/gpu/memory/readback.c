@@ -90,8 +90,3 @@ const void *gi_readback_wait(struct gi_readback *readback, struct gi_gpu *gpu,
     }
     return readback->data;
 }
-
-bool gi_readback_is_done(struct gi_readback *readback, struct gi_gpu *gpu)
-{
-    return gi_fence_is_done(gpu, &readback->fence);
-}

@@ -42,19 +42,6 @@ void gi_program_describe_source(const struct gi_program *program, struct gi_glsl
     };
 }
 
-static bool assemble_program(const struct gi_program_table *table, struct gi_program *program,
-                             struct glinfer_error *err)
-{
-    struct gi_glsl_params params;
-    gi_program_describe_source(program, &params);
-    if (!gi_glsl_source_init(&program->source, &params, err)) {
-        return false;
-    }
-    gi_program_cache_key(&table->cache, program->source.text, program->source.size,
-                         &program->cache_key);
-    return true;
-}
-
 // Takes the program from the cache if it is there.
 static bool load_program(struct gi_program_table *table, struct gi_program *program,
                          struct glinfer_error *err)
@@ -62,8 +49,14 @@ static bool load_program(struct gi_program_table *table, struct gi_program *prog
     if (program->name != 0) {
         return true; // taken or begun before
     }
-    if (!program->source.text && !assemble_program(table, program, err)) {
-        return false;
+    if (!program->source.text) {
+        struct gi_glsl_params params;
+        gi_program_describe_source(program, &params);
+        if (!gi_glsl_source_init(&program->source, &params, err)) {
+            return false;
+        }
+        gi_program_cache_key(&table->cache, program->source.text, program->source.size,
+                             &program->cache_key);
     }
     program->name = gi_program_cache_load(&table->cache, &program->cache_key);
     return true;
@@ -305,42 +298,36 @@ bool gi_program_table_start(struct gi_program_table *table, struct glinfer_error
     return gi_gpu_check(table->gpu, "beginning to compile programs", err);
 }
 
-static bool build_rest(const struct build *build)
+static bool build_rest(struct gi_program_table *table, bool takes_all, glinfer_progress_fn progress,
+                       void *user, struct glinfer_error *err)
 {
-    struct gi_program_table *table = build->table;
+    const struct build build = {.table = table,
+                                .first = table->n_built,
+                                .end = table->n_programs,
+                                .takes_all = takes_all,
+                                .progress = progress,
+                                .user = user,
+                                .err = err};
     const uint64_t start = gi_clock_ns();
     const bool is_parallel =
         table->gpu->ext.compiler_threads != NULL && !gi_gpu_platform(table->gpu)->is_debug;
-    bool is_built = table->n_built == table->n_programs || report(build, 0);
+    bool is_built = table->n_built == table->n_programs || report(&build, 0);
     while (is_built && table->n_built < table->n_programs) {
-        is_built = build_window(build, is_parallel ? table->n_programs : table->n_built + 1);
+        is_built = build_window(&build, is_parallel ? table->n_programs : table->n_built + 1);
     }
     gi_program_drop_unbuilt(table);
     table->stats.build_ns += gi_clock_ns() - start;
-    return is_built && gi_gpu_check(table->gpu, "compiling programs", build->err);
+    return is_built && gi_gpu_check(table->gpu, "compiling programs", err);
 }
 
 bool gi_program_table_build(struct gi_program_table *table, glinfer_progress_fn progress,
                             void *user, struct glinfer_error *err)
 {
-    const struct build build = {.table = table,
-                                .first = table->n_built,
-                                .end = table->n_programs,
-                                .progress = progress,
-                                .user = user,
-                                .err = err};
-    return build_rest(&build);
+    return build_rest(table, false, progress, user, err);
 }
 
 bool gi_program_table_build_all(struct gi_program_table *table, glinfer_progress_fn progress,
                                 void *user, struct glinfer_error *err)
 {
-    const struct build build = {.table = table,
-                                .first = table->n_built,
-                                .end = table->n_programs,
-                                .takes_all = true,
-                                .progress = progress,
-                                .user = user,
-                                .err = err};
-    return build_rest(&build);
+    return build_rest(table, true, progress, user, err);
 }

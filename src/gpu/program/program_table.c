@@ -71,9 +71,9 @@ bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id)
 
 struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glinfer_error *err)
 {
-    struct gi_program_table *table = calloc(1, sizeof(*table));
+    struct gi_program_table *table =
+        gi_array_zeroed(1, sizeof(*table), "the table of programs", err);
     if (!table) {
-        gi_error_no_memory(err, sizeof(*table), "the table of programs");
         return NULL;
     }
     table->gpu = gpu;
