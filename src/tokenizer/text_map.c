@@ -54,9 +54,8 @@ static uint64_t hash_bytes(uint64_t hash, struct gi_text text)
 
 static bool is_joined(struct gi_text text, struct gi_text head, struct gi_text tail)
 {
-    return text.size == head.size + tail.size &&
-           (!head.size || memcmp(text.data, head.data, head.size) == 0) &&
-           (!tail.size || memcmp(text.data + head.size, tail.data, tail.size) == 0);
+    return text.size == head.size + tail.size && gi_text_begins(text, head) &&
+           gi_text_begins(gi_text_from(text, head.size), tail);
 }
 
 static size_t find_slot(const struct gi_text_map *map, struct gi_text head, struct gi_text tail)

@@ -113,16 +113,6 @@ static int32_t id_or_default(int32_t id, int32_t default_id, size_t n_tokens)
     return is_default ? default_id : id;
 }
 
-static struct gi_vocab complete_vocab(const struct gi_tokenizer_model *model,
-                                      const struct gi_vocab *vocab)
-{
-    struct gi_vocab complete = *vocab;
-    complete.bos = id_or_default(vocab->bos, model->default_bos, vocab->n_tokens);
-    complete.eos = id_or_default(vocab->eos, model->default_eos, vocab->n_tokens);
-    complete.unk = id_or_default(vocab->unk, model->default_unk, vocab->n_tokens);
-    return complete;
-}
-
 // Keeps what the model kind says of BOS and EOS unless the file says otherwise or has none.
 static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab)
 {
@@ -180,8 +170,12 @@ struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct gl
     if (!tokenizer) {
         return NULL;
     }
-    tokenizer->model = find_model(vocab->model);
-    struct gi_vocab complete = complete_vocab(tokenizer->model, vocab);
+    const struct gi_tokenizer_model *model = find_model(vocab->model);
+    struct gi_vocab complete = *vocab;
+    complete.bos = id_or_default(vocab->bos, model->default_bos, vocab->n_tokens);
+    complete.eos = id_or_default(vocab->eos, model->default_eos, vocab->n_tokens);
+    complete.unk = id_or_default(vocab->unk, model->default_unk, vocab->n_tokens);
+    tokenizer->model = model;
     if (!build_tokenizer(tokenizer, &complete, err)) {
         gi_tokenizer_destroy(tokenizer);
         return NULL;
@@ -214,11 +208,6 @@ size_t gi_tokenizer_size(const struct gi_tokenizer *tokenizer)
 const char *gi_tokenizer_name(const struct gi_tokenizer *tokenizer)
 {
     return tokenizer->name;
-}
-
-const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer)
-{
-    return gi_chat_name(&tokenizer->chat);
 }
 
 static bool has_id(const struct gi_tokenizer *tokenizer, int32_t id)
@@ -281,18 +270,6 @@ static bool find_special(const struct gi_tokenizer *tokenizer, const struct gi_s
     return gi_special_resolve(&tokenizer->special, text, matches, err);
 }
 
-// Steps over the white space after a special token that wants none.
-static size_t skip_trimmed(const struct gi_tokenizer *tokenizer, int32_t id, struct gi_text text,
-                           size_t start, size_t end)
-{
-    if (gi_special_trims_after(&tokenizer->special, id)) {
-        while (start < end && gi_is_white(text.data[start])) {
-            start++;
-        }
-    }
-    return start;
-}
-
 static bool encode_segments(const struct gi_tokenizer *tokenizer, struct gi_text text,
                             const struct gi_special_matches *matches, struct gi_ids *ids,
                             struct glinfer_error *err)
@@ -305,14 +282,18 @@ static bool encode_segments(const struct gi_tokenizer *tokenizer, struct gi_text
             !gi_ids_push(ids, match->id, err)) {
             return false;
         }
-        size_t next = i + 1 < matches->count ? match[1].offset : text.size;
-        start = skip_trimmed(tokenizer, match->id, text, match->offset + match->size, next);
+        const size_t next = i + 1 < matches->count ? match[1].offset : text.size;
+        const bool is_trimmed = gi_special_trims_after(&tokenizer->special, match->id);
+        start = match->offset + match->size;
+        while (is_trimmed && start < next && gi_is_white(text.data[start])) {
+            start++;
+        }
     }
     struct gi_text plain = {text.data + start, text.size - start};
     return tokenizer->model->encode(tokenizer, plain, ids, err);
 }
 
-// Puts the segments together in fresh memory.
+// Puts the segments together in fresh memory; NULL if there is none.
 static char *join_segments(const struct gi_segments *segments, struct gi_text *text,
                            struct glinfer_error *err)
 {

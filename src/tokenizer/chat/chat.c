@@ -1,7 +1,6 @@
 #include "tokenizer/chat/chat.h"
 
 #include "jinja/jinja.h"
-#include "jinja/jinja_date.h"
 #include "tokenizer/chat/chat_format.h"
 #include "tokenizer/chat/chat_template.h"
 #include "tokenizer/tokenizer_impl.h"
@@ -56,8 +55,9 @@ void gi_chat_finish(struct gi_chat *chat)
     memset(chat, 0, sizeof(*chat));
 }
 
-const char *gi_chat_name(const struct gi_chat *chat)
+const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer)
 {
+    const struct gi_chat *chat = &tokenizer->chat;
     return chat->format         ? chat->format->name
            : chat->jinja        ? "jinja"
            : chat->has_template ? "unknown"
@@ -82,8 +82,10 @@ static void list_names(char *names, size_t size)
     }
 }
 
-bool gi_chat_choose(struct gi_chat *chat, const char *name, struct glinfer_error *err)
+bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
+                               struct glinfer_error *err)
 {
+    struct gi_chat *chat = &tokenizer->chat;
     size_t i = 0;
     while (gi_tokenizer_template_at(i) && strcmp(gi_tokenizer_template_at(i), name) != 0) {
         i++;
@@ -103,12 +105,6 @@ bool gi_chat_choose(struct gi_chat *chat, const char *name, struct glinfer_error
     return true;
 }
 
-bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
-                               struct glinfer_error *err)
-{
-    return gi_chat_choose(&tokenizer->chat, name, err);
-}
-
 //-- encode ------------------------------------------------------------------------------------
 
 static bool refuse_missing_template(const struct gi_chat *chat, struct glinfer_error *err)
@@ -122,8 +118,9 @@ static bool refuse_missing_template(const struct gi_chat *chat, struct glinfer_e
                         chat->fault[0] ? ", and cannot be run: " : "", chat->fault, names);
 }
 
-static bool check_roles(const struct gi_chat *chat, const struct glinfer_message *messages,
-                        size_t n_messages, struct glinfer_error *err)
+static bool check_roles(const struct gi_tokenizer *tokenizer,
+                        const struct glinfer_message *messages, size_t n_messages,
+                        struct glinfer_error *err)
 {
     for (size_t i = 0; i < n_messages; i++) {
         const char *role = messages[i].role ? messages[i].role : "";
@@ -132,7 +129,7 @@ static bool check_roles(const struct gi_chat *chat, const struct glinfer_message
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                                 "message %zu has the role '%s'; the chat template %s knows system, "
                                 "user and assistant",
-                                i, role, gi_chat_name(chat));
+                                i, role, gi_tokenizer_template_name(tokenizer));
         }
     }
     return true;
@@ -175,7 +172,7 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
     if (!chat->format && !chat->jinja) {
         return refuse_missing_template(chat, err);
     }
-    if (!check_roles(chat, messages, n_messages, err)) {
+    if (!check_roles(tokenizer, messages, n_messages, err)) {
         return false;
     }
     if (!chat->jinja) {

@@ -23,10 +23,5 @@ struct gi_chat {
 // Recognises the Jinja text of a file; an empty one is none.
 void gi_chat_init(struct gi_chat *chat, struct gi_text jinja);
 void gi_chat_finish(struct gi_chat *chat);
-// Takes the format of that name; nothing is left of the file's own, if that is another. Fails with
-// INVALID_ARGUMENT (names all).
-bool gi_chat_choose(struct gi_chat *chat, const char *name, struct glinfer_error *err);
-// Returns the format's name, "jinja" for a template that runs and has no name, "none" or "unknown".
-const char *gi_chat_name(const struct gi_chat *chat);
 
 #endif

@@ -180,7 +180,7 @@ static bool learn_default_system(struct gi_tokenizer *tokenizer,
         compare(tokenizer, question, talk, 1) != LIKENESS_NONE) {
         return true;
     }
-    chat->has_default_system = true;
+    chat->has_default_system = true; // while it is looked for
     chat->has_default_system = find_default_system(tokenizer, question);
     const struct gi_text found = chat->default_system;
     chat->default_system = (struct gi_text){NULL, 0};

@@ -127,13 +127,6 @@ static void add_user(struct script *script, struct gi_text content, const struct
     add_string(script, script->format->user.after);
 }
 
-static void add_assistant(struct script *script, struct gi_text content)
-{
-    add_string(script, script->format->assistant.before);
-    add_content(script, history_of(content, script->format->trims), GI_CHAT_TRIM_ASSISTANT);
-    add_string(script, script->format->assistant.after);
-}
-
 static bool is_role(const struct glinfer_message *message, const char *role)
 {
     return strcmp(message->role, role) == 0;
@@ -157,7 +150,9 @@ static void add_turn(struct script *script, const struct glinfer_message *messag
     if (is_role(message, "user")) {
         add_user(script, content, system);
     } else if (is_role(message, "assistant")) {
-        add_assistant(script, content);
+        add_string(script, script->format->assistant.before);
+        add_content(script, history_of(content, script->format->trims), GI_CHAT_TRIM_ASSISTANT);
+        add_string(script, script->format->assistant.after);
     } else {
         add_system(script, &content);
     }

@@ -134,15 +134,6 @@ static bool init_merges(struct bpe *bpe, const struct gi_text_map *ids,
     return true;
 }
 
-static void init_bytes(struct bpe *bpe, const struct gi_text_map *ids)
-{
-    for (size_t byte = 0; byte < 256; byte++) {
-        char text[4];
-        size_t size = gi_utf8_encode(character_of((uint8_t)byte), text);
-        bpe->byte_ids[byte] = gi_text_map_find(ids, (struct gi_text){text, size});
-    }
-}
-
 static void destroy_bpe(void *state)
 {
     struct bpe *bpe = state;
@@ -165,7 +156,12 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
         destroy_bpe(bpe);
         return NULL;
     }
-    init_bytes(bpe, &tokenizer->text_to_id);
+    for (size_t byte = 0; byte < 256; byte++) {
+        char text[4];
+        const size_t size = gi_utf8_encode(character_of((uint8_t)byte), text);
+        bpe->byte_ids[byte] =
+            gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){text, size});
+    }
     snprintf(tokenizer->name, sizeof(tokenizer->name), "gpt2/%s",
              gi_pretokenizer_name(bpe->pretokenizer));
     tokenizer->is_bos_added = gi_pretokenizer_adds_bos(bpe->pretokenizer);

@@ -105,8 +105,7 @@
 struct pre_row {
     const char *names[NAMES_MAX];
     const char *regexes[REGEXES_MAX];
-    bool ignores_merges;
-    bool adds_bos;
+    bool ignores_merges, adds_bos;
 };
 
 // The names and what they stand for are those of src/llama-vocab.cpp of llama.cpp.
@@ -378,10 +377,8 @@ static bool split_piece(const struct matcher *matcher, const pcre2_code *code, s
         if (!found || span[1] == span[0]) {
             return push_end(ends, offset + piece.size, err);
         }
-        if (span[0] > done && !push_end(ends, offset + span[0], err)) {
-            return false;
-        }
-        if (!push_end(ends, offset + span[1], err)) {
+        if ((span[0] > done && !push_end(ends, offset + span[0], err)) ||
+            !push_end(ends, offset + span[1], err)) {
             return false;
         }
         done = span[1];

@@ -30,12 +30,10 @@ static const char *const text_tokens[] = {"<|channel|>", "<|message|>", "<|start
                                           "<|constrain|>"};
 
 // Exempts a token from ending answers in vocabularies that have the two others.
-struct stop_exception {
+static const struct {
     const char *text, *other, *another;
     enum gi_token_type type;
-};
-
-static const struct stop_exception stop_exceptions[] = {
+} stop_exceptions[] = {
     {"<|end|>", "<|return|>",       "<|call|>",         GI_TOKEN_TYPE_USER_DEFINED},
     {"<|end|>", "<|return|>",       "<|calls|>",        GI_TOKEN_TYPE_USER_DEFINED},
     {"<|end|>", "<|flush|>",        "<|call|>",         GI_TOKEN_TYPE_USER_DEFINED},

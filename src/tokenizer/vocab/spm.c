@@ -74,20 +74,15 @@ static void destroy_spm(void *state)
     }
 }
 
-static void note_joined_spaces(struct spm *spm, struct gi_text token)
-{
-    for (size_t i = 1; i < token.size; i++) {
-        spm->joins_space[(uint8_t)token.data[i - 1]] |= is_space_at(token, i);
-    }
-}
-
 static void init_pieces(struct spm *spm, const struct gi_vocab *vocab)
 {
     for (size_t id = 0; id < vocab->n_tokens; id++) {
-        note_joined_spaces(spm, vocab->tokens[id]);
-        size_t size = vocab->tokens[id].size;
+        const struct gi_text token = vocab->tokens[id];
+        for (size_t i = 1; i < token.size; i++) {
+            spm->joins_space[(uint8_t)token.data[i - 1]] |= is_space_at(token, i);
+        }
         spm->ranks[id] = rank_of(vocab->scores ? vocab->scores[id] : 0.0f);
-        spm->piece_size_max = size > spm->piece_size_max ? size : spm->piece_size_max;
+        spm->piece_size_max = token.size > spm->piece_size_max ? token.size : spm->piece_size_max;
     }
 }
 
@@ -229,11 +224,8 @@ static char *escape_spaces(struct gi_text text, bool is_prefixed, struct gi_text
     if (!data) {
         return NULL;
     }
-    size_t n = 0;
-    if (is_prefixed) {
-        memcpy(data, SPACE, SPACE_SIZE);
-        n = SPACE_SIZE;
-    }
+    size_t n = is_prefixed ? SPACE_SIZE : 0;
+    memcpy(data, SPACE, n);
     for (size_t i = 0; i < text.size; i++) {
         if (text.data[i] == ' ') {
             memcpy(data + n, SPACE, SPACE_SIZE);
