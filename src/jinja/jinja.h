@@ -40,4 +40,8 @@ bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *
                      struct gi_jinja_output *output, struct glinfer_error *err);
 void gi_jinja_output_finish(struct gi_jinja_output *output);
 
+// Writes today's local date as strftime has it, in English, and a 0; nothing where there is no
+// room.
+void gi_jinja_today(const char *format, char *out, size_t capacity);
+
 #endif

@@ -188,7 +188,6 @@ static struct gi_jinja_node *parse_strings(struct gi_jinja_parser *parser)
 static struct gi_jinja_node *parse_primary(struct gi_jinja_parser *parser)
 {
     const struct gi_jinja_token token = parser->lexer.token;
-    struct gi_jinja_node *node;
     switch (token.kind) {
     case GI_JINJA_TOKEN_NAME:
         return parse_name(parser);
@@ -213,7 +212,7 @@ static struct gi_jinja_node *parse_primary(struct gi_jinja_parser *parser)
     if (gi_jinja_take(parser, ")")) {
         return gi_jinja_new_node(parser, GI_JINJA_NODE_LIST);
     }
-    node = gi_jinja_parse_tuple(parser);
+    struct gi_jinja_node *node = gi_jinja_parse_tuple(parser);
     gi_jinja_expect(parser, ")");
     return node;
 }

@@ -1,7 +1,9 @@
-#include "jinja/jinja_date.h"
+#include "jinja/jinja.h"
 #include "jinja/jinja_run.h"
 
+#include <locale.h>
 #include <string.h>
+#include <time.h>
 
 static struct gi_jinja_value argument_at(const struct gi_jinja_call *call, size_t i)
 {
@@ -9,12 +11,6 @@ static struct gi_jinja_value argument_at(const struct gi_jinja_call *call, size_
 }
 
 //-- methods of strings ----------------------------------------------------------------------------
-
-// Applies the filter of the same name.
-static struct gi_jinja_value method_as_filter(const struct gi_jinja_call *call)
-{
-    return gi_jinja_filter(call);
-}
 
 static struct gi_jinja_value method_strip(const struct gi_jinja_call *call)
 {
@@ -167,10 +163,10 @@ static const struct gi_jinja_builtin string_methods[] = {
     {"endswith",     method_affix     },
     {"removeprefix", method_remove    },
     {"removesuffix", method_remove    },
-    {"upper",        method_as_filter },
-    {"lower",        method_as_filter },
-    {"title",        method_as_filter },
-    {"capitalize",   method_as_filter },
+    {"upper",        gi_jinja_filter  },
+    {"lower",        gi_jinja_filter  },
+    {"title",        gi_jinja_filter  },
+    {"capitalize",   gi_jinja_filter  },
     {"replace",      method_replace   },
     {"find",         method_find      },
     {"count",        method_count     },
@@ -201,11 +197,11 @@ static struct gi_jinja_value method_keys(const struct gi_jinja_call *call)
 }
 
 static const struct gi_jinja_builtin dict_methods[] = {
-    {"get",    method_get      },
-    {"keys",   method_keys     },
-    {"values", method_keys     },
-    {"items",  method_as_filter},
-    {NULL,     NULL            }
+    {"get",    method_get     },
+    {"keys",   method_keys    },
+    {"values", method_keys    },
+    {"items",  gi_jinja_filter},
+    {NULL,     NULL           }
 };
 
 struct gi_jinja_value gi_jinja_method(const struct gi_jinja_call *call)
@@ -269,6 +265,20 @@ static struct gi_jinja_value call_namespace(const struct gi_jinja_call *call)
                      call->named.values.items[i]);
     }
     return value;
+}
+
+void gi_jinja_today(const char *format, char *out, size_t capacity)
+{
+    const time_t now = time(NULL);
+    struct tm local;
+    const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const bool is_known = c_locale != (locale_t)0 && localtime_r(&now, &local);
+    if (!is_known || !strftime_l(out, capacity, format, &local, c_locale)) {
+        out[0] = 0;
+    }
+    if (c_locale != (locale_t)0) {
+        freelocale(c_locale);
+    }
 }
 
 static struct gi_jinja_value call_today(const struct gi_jinja_call *call)

@@ -117,16 +117,6 @@ static struct gi_jinja_node *parse_statement(struct gi_jinja_parser *parser)
 
 //-- bodies ----------------------------------------------------------------------------------------
 
-static void add_text(struct gi_jinja_parser *parser, struct gi_jinja_node ***end,
-                     struct gi_jinja_string text)
-{
-    if (text.size) {
-        struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_TEXT);
-        node->constant = gi_jinja_value_of(text);
-        gi_jinja_add_node(end, node);
-    }
-}
-
 static void add_tag(struct gi_jinja_parser *parser, enum gi_jinja_tag tag,
                     struct gi_jinja_node ***end)
 {
@@ -156,7 +146,11 @@ static struct gi_jinja_node *parse_body(struct gi_jinja_parser *parser, const ch
     while (!gi_jinja_has_failed(parser)) {
         struct gi_jinja_string text;
         const enum gi_jinja_tag tag = gi_jinja_next_tag(&parser->lexer, &text);
-        add_text(parser, &end, text);
+        if (text.size) {
+            struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_TEXT);
+            node->constant = gi_jinja_value_of(text);
+            gi_jinja_add_node(&end, node);
+        }
         if (tag == GI_JINJA_TAG_STATEMENT && gi_jinja_at_any(parser, ends)) {
             break;
         }

@@ -30,6 +30,12 @@ struct gi_jinja_value gi_jinja_capture(struct gi_jinja_run *run, const struct gi
 
 //-- variables -------------------------------------------------------------------------------------
 
+static void set_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, const char *name,
+                     struct gi_jinja_value value)
+{
+    gi_jinja_set(pool, dict, gi_jinja_constant(name), value);
+}
+
 static void set_variable(struct gi_jinja_run *run, const struct gi_jinja_node *target,
                          struct gi_jinja_value value)
 {
@@ -96,16 +102,15 @@ static void set_loop(struct gi_jinja_pool *pool, struct gi_jinja_dict *loop,
                      const struct gi_jinja_list *items, size_t i)
 {
     const int64_t n = (int64_t)items->count, at = (int64_t)i;
-    gi_jinja_set_name(pool, loop, "index", gi_jinja_int(at + 1));
-    gi_jinja_set_name(pool, loop, "index0", gi_jinja_int(at));
-    gi_jinja_set_name(pool, loop, "revindex", gi_jinja_int(n - at));
-    gi_jinja_set_name(pool, loop, "revindex0", gi_jinja_int(n - at - 1));
-    gi_jinja_set_name(pool, loop, "first", gi_jinja_bool(at == 0));
-    gi_jinja_set_name(pool, loop, "last", gi_jinja_bool(at + 1 == n));
-    gi_jinja_set_name(pool, loop, "length", gi_jinja_int(n));
-    gi_jinja_set_name(pool, loop, "previtem", at > 0 ? items->items[i - 1] : gi_jinja_undefined());
-    gi_jinja_set_name(pool, loop, "nextitem",
-                      at + 1 < n ? items->items[i + 1] : gi_jinja_undefined());
+    set_name(pool, loop, "index", gi_jinja_int(at + 1));
+    set_name(pool, loop, "index0", gi_jinja_int(at));
+    set_name(pool, loop, "revindex", gi_jinja_int(n - at));
+    set_name(pool, loop, "revindex0", gi_jinja_int(n - at - 1));
+    set_name(pool, loop, "first", gi_jinja_bool(at == 0));
+    set_name(pool, loop, "last", gi_jinja_bool(at + 1 == n));
+    set_name(pool, loop, "length", gi_jinja_int(n));
+    set_name(pool, loop, "previtem", at > 0 ? items->items[i - 1] : gi_jinja_undefined());
+    set_name(pool, loop, "nextitem", at + 1 < n ? items->items[i + 1] : gi_jinja_undefined());
 }
 
 static void run_for(struct gi_jinja_run *run, const struct gi_jinja_node *node)
@@ -122,7 +127,7 @@ static void run_for(struct gi_jinja_run *run, const struct gi_jinja_node *node)
     for (size_t i = 0; i < items.count && flow != FLOW_BREAK && !run->pool.has_failed; i++) {
         clear_scope(&scope);
         set_loop(&run->pool, loop.dict, &items, i);
-        gi_jinja_set_name(&run->pool, &scope.variables, "loop", loop);
+        set_name(&run->pool, &scope.variables, "loop", loop);
         set_targets(run, node->b, items.items[i]);
         flow = run_body(run, node->list);
     }
@@ -228,11 +233,11 @@ static void add_messages(struct gi_jinja_run *run, const struct gi_jinja_input *
         }
         memset(marks, 1, content.size);
         content.marks = marks;
-        gi_jinja_set_name(pool, dict.dict, "role", gi_jinja_constant(message->role));
-        gi_jinja_set_name(pool, dict.dict, "content", gi_jinja_value_of(content));
+        set_name(pool, dict.dict, "role", gi_jinja_constant(message->role));
+        set_name(pool, dict.dict, "content", gi_jinja_value_of(content));
         gi_jinja_push(pool, list.list, dict);
     }
-    gi_jinja_set_name(pool, &run->root->variables, "messages", list);
+    set_name(pool, &run->root->variables, "messages", list);
 }
 
 static bool take_output(struct gi_jinja_run *run, const struct gi_jinja_text *text,
@@ -254,11 +259,6 @@ static bool take_output(struct gi_jinja_run *run, const struct gi_jinja_text *te
     return true;
 }
 
-static struct gi_jinja_value token_value(const char *text, size_t size)
-{
-    return gi_jinja_value_of((struct gi_jinja_string){text, NULL, size});
-}
-
 bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
                      struct gi_jinja_output *output, struct glinfer_error *err)
 {
@@ -268,11 +268,13 @@ bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *
     struct gi_jinja_dict *variables = &root.variables;
     gi_jinja_pool_init(&run.pool, MAX_POOL, err);
     add_messages(&run, input);
-    gi_jinja_set_name(&run.pool, variables, "bos_token", token_value(input->bos, input->bos_size));
-    gi_jinja_set_name(&run.pool, variables, "eos_token", token_value(input->eos, input->eos_size));
-    gi_jinja_set_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(true));
-    gi_jinja_set_name(&run.pool, variables, "tools", gi_jinja_none());
-    gi_jinja_set_name(&run.pool, variables, "documents", gi_jinja_none());
+    const struct gi_jinja_string bos = {input->bos, NULL, input->bos_size};
+    const struct gi_jinja_string eos = {input->eos, NULL, input->eos_size};
+    set_name(&run.pool, variables, "bos_token", gi_jinja_value_of(bos));
+    set_name(&run.pool, variables, "eos_token", gi_jinja_value_of(eos));
+    set_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(true));
+    set_name(&run.pool, variables, "tools", gi_jinja_none());
+    set_name(&run.pool, variables, "documents", gi_jinja_none());
     run_body(&run, jinja->body);
     const bool is_done = take_output(&run, &text, output);
     gi_jinja_pool_finish(&run.pool);

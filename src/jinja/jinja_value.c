@@ -67,12 +67,6 @@ void gi_jinja_set(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct
     }
 }
 
-void gi_jinja_set_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, const char *name,
-                       struct gi_jinja_value value)
-{
-    gi_jinja_set(pool, dict, gi_jinja_constant(name), value);
-}
-
 bool gi_jinja_is_true(struct gi_jinja_value value)
 {
     switch (value.kind) {

@@ -94,8 +94,6 @@ struct gi_jinja_value gi_jinja_get(struct gi_jinja_pool *pool, const struct gi_j
                                    struct gi_jinja_value key);
 void gi_jinja_set(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, struct gi_jinja_value key,
                   struct gi_jinja_value value);
-void gi_jinja_set_name(struct gi_jinja_pool *pool, struct gi_jinja_dict *dict, const char *name,
-                       struct gi_jinja_value value);
 
 bool gi_jinja_is_true(struct gi_jinja_value value);
 // Counts what is compared in the pool; false once it has failed.
