@@ -392,56 +392,19 @@ static bool run_statistics(struct kt_run *run)
 
 //-- a chain ---------------------------------------------------------------------------------------
 
-// A chain samples what single steps from the host sample.
-static bool compare_chain(struct kt_run *run, kt_step_op op, uint32_t n_probs)
-{
-    enum { N_STEP = 20, N_VOCAB = 1000 };
-    float logits[N_VOCAB];
-    struct gi_ring_entry chained[N_STEP], single;
-    struct kt_step step;
-    kt_fill(run, logits, N_VOCAB, -2, 2);
-    run->state.temperature = 1;
-    run->state.top_k = 100;
-    run->state.top_p = 0.9F;
-    run->state.n_probs = n_probs;
-    run->state.seed_lo = 77;
-    if (!kt_step_init(run, &step, logits, N_VOCAB, 16) || !kt_step_record(run, &step, op) ||
-        !kt_step_chain(run, N_STEP)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < N_STEP; i++) {
-        if (!kt_step_entry(run, &step, i, &chained[i])) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < N_STEP; i++) {
-        run->state.step = i;
-        if (!kt_replay(run, i, 1) || !kt_step_entry(run, &step, i, &single)) {
-            return false;
-        }
-        const size_t size =
-            offsetof(struct gi_ring_entry, probs) + n_probs * sizeof(single.probs[0]);
-        if (memcmp(&single, &chained[i], size) != 0) {
-            return kt_fail(run, "step %u: %u alone, %u in a chain", i, single.token,
-                           chained[i].token);
-        }
-    }
-    return true;
-}
-
 static bool run_small_k_chain(struct kt_run *run)
 {
-    return compare_chain(run, gi_op_sample_small_k, 0);
+    return kt_step_compare_chain(run, gi_op_sample_small_k, 0);
 }
 
 static bool run_full_chain(struct kt_run *run)
 {
-    return compare_chain(run, gi_op_sample_full, 0);
+    return kt_step_compare_chain(run, gi_op_sample_full, 0);
 }
 
 static bool run_probs_chain(struct kt_run *run)
 {
-    return compare_chain(run, gi_op_sample_probs, 3);
+    return kt_step_compare_chain(run, gi_op_sample_probs, 3);
 }
 
 //-- the suite -------------------------------------------------------------------------------------
