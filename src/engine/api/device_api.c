@@ -1,6 +1,7 @@
 #include "base/cache_file.h"
 #include "base/error.h"
 #include "engine/api/device.h"
+#include "engine/api/sized.h"
 #include "gpu/device/half_probe.h"
 #include "ops/gemm/batch_form.h"
 
@@ -11,16 +12,6 @@
 #include <string.h>
 
 // A copy of what the caller knows of its params; the rest is zero.
-static struct glinfer_device_params take_params(const struct glinfer_device_params *params)
-{
-    struct glinfer_device_params own = {0};
-    if (params) {
-        const size_t size = params->struct_size < sizeof(own) ? params->struct_size : sizeof(own);
-        memcpy(&own, params, size);
-    }
-    return own;
-}
-
 static bool create_programs(struct glinfer_device *device, struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
@@ -120,7 +111,8 @@ static void close_device(struct glinfer_device *device)
 struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
                                              struct glinfer_error *err)
 {
-    const struct glinfer_device_params own = take_params(params);
+    struct glinfer_device_params own = {0};
+    gi_sized_take(&own, sizeof(own), params);
     struct glinfer_device *device = calloc(1, sizeof(*device));
     if (!device) {
         gi_error_no_memory(err, sizeof(*device), "a device");
@@ -193,18 +185,11 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
     fill_cache_refusal(info, device->cache_folder);
 }
 
-static void hand_over(const struct glinfer_device_info *full, struct glinfer_device_info *info)
-{
-    const size_t known = info->struct_size;
-    memcpy(info, full, known < sizeof(*full) ? known : sizeof(*full));
-    info->struct_size = known;
-}
-
 void glinfer_device_describe(const struct glinfer_device *device, struct glinfer_device_info *info)
 {
-    struct glinfer_device_info full = {.struct_size = sizeof(full)};
+    struct glinfer_device_info full = {0};
     fill_info(&full, device);
-    hand_over(&full, info);
+    gi_sized_give(info, &full, sizeof(full));
 }
 
 // A refusal without what the list says anyway: "no usable GPU: gbm: ".
@@ -243,7 +228,8 @@ size_t glinfer_device_list(const struct glinfer_device_params *params,
                            void *user)
 {
     enum { MAX_CANDIDATES = 64 };
-    const struct glinfer_device_params own = take_params(params);
+    struct glinfer_device_params own = {0};
+    gi_sized_take(&own, sizeof(own), params);
     struct gi_platform_candidate candidates[MAX_CANDIDATES];
     size_t n = gi_platform_candidates(candidates, MAX_CANDIDATES);
     n = n > MAX_CANDIDATES ? MAX_CANDIDATES : n;

@@ -1,6 +1,7 @@
 #include "engine/load/model.h"
 
 #include "base/array.h"
+#include "engine/api/sized.h"
 #include "engine/load/model_info.h"
 
 #include <assert.h>
@@ -11,16 +12,6 @@
 uint32_t gi_default_context(const struct gi_hparams *hparams)
 {
     return hparams->n_ctx_train < 4096 ? hparams->n_ctx_train : 4096;
-}
-
-static struct glinfer_model_params take_params(const struct glinfer_model_params *params)
-{
-    struct glinfer_model_params own = {0};
-    if (params) {
-        const size_t size = params->struct_size < sizeof(own) ? params->struct_size : sizeof(own);
-        memcpy(&own, params, size);
-    }
-    return own;
 }
 
 // Reads the tokenizer, with the template that was asked for.
@@ -49,13 +40,6 @@ static struct gi_gguf *open_file(const struct glinfer_model_params *params,
 
 //-- inspect -------------------------------------------------------------------------------------
 
-static void hand_over(const struct glinfer_model_info *full, struct glinfer_model_info *info)
-{
-    const size_t known = info->struct_size;
-    memcpy(info, full, known < sizeof(*full) ? known : sizeof(*full));
-    info->struct_size = known;
-}
-
 static void inspect_support(struct glinfer_model_info *info, const struct gi_gguf *gguf,
                             const struct glinfer_model_params *params,
                             const struct gi_tokenizer *tokenizer,
@@ -79,9 +63,10 @@ static void inspect_support(struct glinfer_model_info *info, const struct gi_ggu
 bool glinfer_model_inspect(const struct glinfer_model_params *params,
                            struct glinfer_model_info *info, struct glinfer_error *err)
 {
-    const struct glinfer_model_params own = take_params(params);
-    struct glinfer_model_info full = {.struct_size = sizeof(full)};
+    struct glinfer_model_params own = {0};
+    struct glinfer_model_info full = {0};
     struct glinfer_error tokenizer_err = {0};
+    gi_sized_take(&own, sizeof(own), params);
     struct gi_gguf *gguf = open_file(&own, err);
     if (!gguf) {
         return false;
@@ -90,7 +75,7 @@ bool glinfer_model_inspect(const struct glinfer_model_params *params,
     const bool ok = gi_model_info_file(&full, gguf, tokenizer, err);
     if (ok) {
         inspect_support(&full, gguf, &own, tokenizer, &tokenizer_err);
-        hand_over(&full, info);
+        gi_sized_give(info, &full, sizeof(full));
     }
     gi_tokenizer_destroy(tokenizer);
     gi_gguf_close(gguf);
@@ -255,16 +240,16 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
                                          const struct glinfer_model_params *params,
                                          struct glinfer_error *err)
 {
-    const struct glinfer_model_params own = take_params(params);
+    struct glinfer_model_params own = {0};
     struct gi_gguf *gguf = NULL;
     struct glinfer_model *model = gi_array_zeroed(1, sizeof(*model), "a model", err);
     if (!model) {
         return NULL;
     }
+    gi_sized_take(&own, sizeof(own), params);
     model->device = device;
     device->n_models++;
     model->mem_budget = own.mem_budget;
-    model->info.struct_size = sizeof(model->info);
     gguf = open_file(&own, err);
     if (!gguf || !load_file(model, gguf, &own, err)) {
         glinfer_model_destroy(&model);
@@ -275,7 +260,7 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
 
 void glinfer_model_describe(const struct glinfer_model *model, struct glinfer_model_info *info)
 {
-    hand_over(&model->info, info);
+    gi_sized_give(info, &model->info, sizeof(model->info));
 }
 
 const struct glinfer_tokenizer *glinfer_model_tokenizer(const struct glinfer_model *model)

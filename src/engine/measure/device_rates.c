@@ -1,6 +1,7 @@
 // glinfer_device_measure: what a device can do at most.
 #include "base/clock.h"
 #include "engine/api/device.h"
+#include "engine/api/sized.h"
 #include "engine/load/arena.h"
 #include "ops/record/rate.h"
 
@@ -165,7 +166,7 @@ static bool measure_all(struct rates *rates, struct glinfer_device_rates *found)
 bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device_rates *rates,
                             struct glinfer_error *err)
 {
-    struct glinfer_device_rates full = {.struct_size = rates->struct_size};
+    struct glinfer_device_rates full = {0};
     struct rates run = {.gpu = device->gpu, .programs = device->programs, .err = err};
     struct gi_platform_saved saved;
     if (!gi_gpu_enter(device->gpu, &saved, err)) {
@@ -175,7 +176,7 @@ bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device
     gi_arena_finish(&run.arena, device->gpu);
     gi_gpu_leave(device->gpu, &saved);
     if (ok) {
-        memcpy(rates, &full, full.struct_size < sizeof(full) ? full.struct_size : sizeof(full));
+        gi_sized_give(rates, &full, sizeof(full));
     }
     return ok;
 }

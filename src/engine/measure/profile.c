@@ -1,9 +1,10 @@
 // glinfer_profile: the same tables that glinfer_generate replays, with a timer around each dispatch.
 // Wall and host times come from runs without the timer, which costs time of its own.
 #include "base/clock.h"
+#include "engine/api/sized.h"
+#include "engine/measure/profile_sums.h"
 #include "engine/run/upgrades.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,25 +17,18 @@ enum {
     MOST_REPEATS = 4,   // of a set whose clock jumped
 };
 
-// A dispatch of a set: what was replayed for how many tokens.
-struct span {
-    const struct gi_dispatch *dispatch; // of the table
-    uint32_t n_past, n_tokens;
-};
-
 struct profile {
     struct glinfer_session *session;
     struct glinfer_profile_params params;
     struct glinfer_profile_stats stats;
     struct glinfer_error *err;
     struct gi_timer *timer;
-    struct span *spans;
+    struct gi_span *spans;
     uint64_t *ns, *first_ns; // of spans: the last set, the first run
     uint32_t n_spans, capacity;
     uint32_t spans_a_run;
     uint32_t *tokens; // of a prompt
-    struct glinfer_profile_kernel *kernels;
-    uint32_t n_kernels;
+    struct gi_kernel_sums sums;
     uint64_t run_ns; // a guess at a run's time
 };
 
@@ -60,7 +54,7 @@ static void add_spans(struct profile *profile, const struct gi_dispatch_table *t
     const uint32_t count = gi_dispatch_table_count(table);
     for (uint32_t i = 0; i < count && profile->n_spans < profile->capacity; i++) {
         profile->spans[profile->n_spans++] =
-            (struct span){gi_dispatch_table_at(table, i), replay->n_past, replay->n_tokens};
+            (struct gi_span){gi_dispatch_table_at(table, i), replay->n_past, replay->n_tokens};
     }
 }
 
@@ -275,87 +269,6 @@ static bool time_set(struct profile *profile, uint32_t n)
     return gi_error_set(profile->err, GLINFER_STATUS_DRIVER, "the driver's timers gave no result");
 }
 
-//-- figures ---------------------------------------------------------------------------------------
-
-// Each token of a batch sees the keys before it and, on average, half of its own batch.
-static double keys_of(const struct span *span)
-{
-    const double n_keys = span->n_past + (span->n_tokens + 1) / 2.0;
-    const uint32_t window = span->dispatch->window;
-    return window > 0 && n_keys > window ? window : n_keys;
-}
-
-static uint64_t bytes_of(const struct span *span)
-{
-    const struct gi_dispatch *dispatch = span->dispatch;
-    uint64_t n_keys = (uint64_t)span->n_past + span->n_tokens;
-    const uint64_t most = (uint64_t)dispatch->window + span->n_tokens - 1;
-    n_keys = dispatch->window > 0 && n_keys > most ? most : n_keys;
-    return dispatch->weight_bytes + dispatch->key_bytes * n_keys;
-}
-
-static uint64_t flops_of(const struct span *span)
-{
-    const double key_flops = (double)span->dispatch->key_flops * keys_of(span);
-    return (2 * span->dispatch->n_weight + (uint64_t)key_flops) * span->n_tokens;
-}
-
-static const char *program_of(const struct profile *profile, const struct span *span)
-{
-    return gi_program_label(profile->session->model->device->programs, span->dispatch->program);
-}
-
-static struct glinfer_profile_kernel *find_kernel(struct profile *profile, const struct span *span)
-{
-    const char *program = program_of(profile, span);
-    for (uint32_t i = 0; i < profile->n_kernels; i++) {
-        struct glinfer_profile_kernel *kernel = &profile->kernels[i];
-        if (kernel->program == program && strcmp(kernel->label, span->dispatch->label) == 0) {
-            return kernel;
-        }
-    }
-    struct glinfer_profile_kernel *kernel = &profile->kernels[profile->n_kernels++];
-    *kernel = (struct glinfer_profile_kernel){.label = span->dispatch->label, .program = program};
-    return kernel;
-}
-
-static void add_set(struct profile *profile)
-{
-    for (uint32_t i = 0; i < profile->n_spans; i++) {
-        const struct span *span = &profile->spans[i];
-        struct glinfer_profile_kernel *kernel = find_kernel(profile, span);
-        kernel->n_dispatches++;
-        kernel->ns += (double)profile->ns[i];
-        kernel->weight_bytes += span->dispatch->weight_bytes;
-        kernel->bytes += bytes_of(span);
-        kernel->flops += flops_of(span);
-    }
-}
-
-static int compare_kernels(const void *a, const void *b)
-{
-    const struct glinfer_profile_kernel *x = a, *y = b;
-    return (x->ns < y->ns) - (x->ns > y->ns);
-}
-
-// Turns sums over the runs into means.
-static void finish_kernels(struct profile *profile)
-{
-    const uint32_t n = profile->params.n_runs;
-    assert(n > 0);
-    for (uint32_t i = 0; i < profile->n_kernels; i++) {
-        struct glinfer_profile_kernel *kernel = &profile->kernels[i];
-        kernel->n_dispatches /= n;
-        kernel->ns /= n;
-        kernel->weight_bytes /= n;
-        kernel->bytes /= n;
-        kernel->flops /= n;
-        profile->stats.kernel_ns += kernel->ns;
-        profile->stats.weight_bytes += kernel->weight_bytes;
-    }
-    qsort(profile->kernels, profile->n_kernels, sizeof(profile->kernels[0]), compare_kernels);
-}
-
 static bool measure_kernels(struct profile *profile)
 {
     const uint32_t n_prompt = profile->params.n_prompt, n_runs = profile->params.n_runs;
@@ -367,10 +280,10 @@ static bool measure_kernels(struct profile *profile)
         if (done == 0) {
             memcpy(profile->first_ns, profile->ns, profile->spans_a_run * sizeof(profile->ns[0]));
         }
-        add_set(profile);
+        gi_kernel_sums_add(&profile->sums, profile->spans, profile->ns, profile->n_spans);
         done += n;
     }
-    finish_kernels(profile);
+    gi_kernel_sums_finish(&profile->sums, n_runs, &profile->stats);
     return true;
 }
 
@@ -379,19 +292,19 @@ static bool measure_kernels(struct profile *profile)
 static void report(const struct profile *profile)
 {
     const struct glinfer_profile_params *params = &profile->params;
-    for (uint32_t i = 0; params->on_kernel && i < profile->n_kernels; i++) {
-        params->on_kernel(params->user, &profile->kernels[i]);
+    for (uint32_t i = 0; params->on_kernel && i < profile->sums.n; i++) {
+        params->on_kernel(params->user, &profile->sums.kernels[i]);
     }
     uint64_t begin_ns = 0;
     for (uint32_t i = 0; params->on_dispatch && i < profile->spans_a_run; i++) {
-        const struct span *span = &profile->spans[i]; // every set begins with the same run
+        const struct gi_span *span = &profile->spans[i]; // every set begins with the same run
         const struct glinfer_profile_dispatch dispatch = {
             .label = span->dispatch->label,
-            .program = program_of(profile, span),
+            .program = gi_span_program(span, profile->sums.programs),
             .begin_ns = begin_ns,
             .ns = profile->first_ns[i],
-            .bytes = bytes_of(span),
-            .flops = flops_of(span),
+            .bytes = gi_span_bytes(span),
+            .flops = gi_span_flops(span),
         };
         params->on_dispatch(params->user, &dispatch);
         begin_ns += profile->first_ns[i];
@@ -444,11 +357,11 @@ static bool allocate(struct profile *profile)
     profile->spans = calloc(profile->capacity, sizeof(profile->spans[0]));
     profile->ns = calloc(profile->capacity, sizeof(profile->ns[0]));
     profile->first_ns = calloc(profile->capacity, sizeof(profile->ns[0]));
-    profile->kernels = calloc(profile->capacity, sizeof(profile->kernels[0]));
+    profile->sums.kernels = calloc(profile->capacity, sizeof(profile->sums.kernels[0]));
     profile->tokens = calloc((size_t)n_prompt + 1, sizeof(profile->tokens[0]));
-    return (profile->spans && profile->ns && profile->first_ns && profile->kernels &&
+    return (profile->spans && profile->ns && profile->first_ns && profile->sums.kernels &&
             profile->tokens) ||
-           gi_error_no_memory(profile->err, profile->capacity * sizeof(profile->kernels[0]),
+           gi_error_no_memory(profile->err, profile->capacity * sizeof(profile->sums.kernels[0]),
                               "a profile");
 }
 
@@ -458,7 +371,7 @@ static void release(struct profile *profile)
     free(profile->spans);
     free(profile->ns);
     free(profile->first_ns);
-    free(profile->kernels);
+    free(profile->sums.kernels);
     free(profile->tokens);
 }
 
@@ -513,10 +426,7 @@ static bool run_profile(struct profile *profile)
 static void take_params(struct profile *profile, const struct glinfer_profile_params *params)
 {
     struct glinfer_profile_params *own = &profile->params;
-    if (params) {
-        memcpy(own, params,
-               params->struct_size < sizeof(*own) ? params->struct_size : sizeof(*own));
-    }
+    gi_sized_take(own, sizeof(*own), params);
     if (own->n_runs == 0) {
         own->n_runs = own->n_prompt > 0 ? 1 : DEFAULT_STEPS;
     }
@@ -525,7 +435,8 @@ static void take_params(struct profile *profile, const struct glinfer_profile_pa
 bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profile_params *params,
                      struct glinfer_profile_stats *stats, struct glinfer_error *err)
 {
-    struct profile profile = {.session = session, .err = err};
+    struct profile profile = {
+        .session = session, .err = err, .sums.programs = session->model->device->programs};
     struct gi_platform_saved saved;
     take_params(&profile, params);
     if (!check_fit(&profile) || !gi_gpu_enter(gpu_of(&profile), &saved, err)) {
@@ -535,9 +446,7 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
     const bool ok = run_profile(&profile);
     gi_gpu_leave(gpu_of(&profile), &saved);
     if (ok && stats) {
-        profile.stats.struct_size = stats->struct_size;
-        memcpy(stats, &profile.stats,
-               stats->struct_size < sizeof(*stats) ? stats->struct_size : sizeof(*stats));
+        gi_sized_give(stats, &profile.stats, sizeof(*stats));
     }
     return ok;
 }

@@ -3,6 +3,7 @@
 // work; a replay then runs or times the dispatches of one site.
 #include "base/cache_file.h"
 #include "base/clock.h"
+#include "engine/api/sized.h"
 #include "engine/measure/tune_private.h"
 #include "gguf/ggml_type.h"
 
@@ -400,10 +401,7 @@ static bool run_tune(struct gi_tune *tune)
 static void take_params(struct gi_tune *tune, const struct glinfer_tune_params *params)
 {
     struct glinfer_tune_params *own = &tune->params;
-    if (params) {
-        memcpy(own, params,
-               params->struct_size < sizeof(*own) ? params->struct_size : sizeof(*own));
-    }
+    gi_sized_take(own, sizeof(*own), params);
     if (own->max_ms == 0) {
         const bool is_slow = gi_gpu_platform(gi_tune_gpu(tune))->is_software ||
                              !gi_gpu_class(gi_tune_gpu(tune))->is_large;
@@ -432,9 +430,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
     if (ok && stats) {
         const char *path = session->model->device->tuning_file.path;
         tune->stats.path = path ? path : "";
-        tune->stats.struct_size = stats->struct_size;
-        memcpy(stats, &tune->stats,
-               stats->struct_size < sizeof(*stats) ? stats->struct_size : sizeof(*stats));
+        gi_sized_give(stats, &tune->stats, sizeof(*stats));
     }
     free(tune);
     return ok;

@@ -3,6 +3,7 @@
 #include "engine/run/generate.h"
 
 #include "base/clock.h"
+#include "engine/api/sized.h"
 #include "engine/run/upgrades.h"
 
 #include <assert.h>
@@ -279,16 +280,6 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
     stats->peak_memory = peak_memory();
 }
 
-struct glinfer_generate_params gi_generation_params(const struct glinfer_generate_params *params)
-{
-    struct glinfer_generate_params own = {0};
-    if (params) {
-        const size_t size = params->struct_size < sizeof(own) ? params->struct_size : sizeof(own);
-        memcpy(&own, params, size);
-    }
-    return own;
-}
-
 // Compiles what no generation needed before.
 static bool prepare(struct gi_generation *run)
 {
@@ -335,10 +326,11 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
 bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,
                       struct glinfer_stats *stats, struct glinfer_error *err)
 {
-    const struct glinfer_generate_params own = gi_generation_params(params);
-    struct glinfer_stats full = {.struct_size = sizeof(full)};
+    struct glinfer_generate_params own = {0};
+    struct glinfer_stats full = {0};
     struct gi_generation run = {
         .session = session, .params = &own, .err = err, .stats = &full, .start_ns = gi_clock_ns()};
+    gi_sized_take(&own, sizeof(own), params);
     if (!check_params(session, &own, err)) {
         return false;
     }
@@ -350,9 +342,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
     gi_text_stream_finish(&run.text);
     free(tokens);
     if (stats) {
-        const size_t known = stats->struct_size;
-        memcpy(stats, &full, known < sizeof(full) ? known : sizeof(full));
-        stats->struct_size = known;
+        gi_sized_give(stats, &full, sizeof(full));
     }
     return ok;
 }

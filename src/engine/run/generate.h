@@ -29,8 +29,6 @@ static inline struct gi_gpu *gi_generation_gpu(const struct gi_generation *run)
     return gi_session_gpu(run->session);
 }
 
-// A copy of what the caller knows of its params, which may be NULL; the rest is zero.
-struct glinfer_generate_params gi_generation_params(const struct glinfer_generate_params *params);
 // Writes step_state for a step of n_tokens at n_past, token being what it begins with.
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);

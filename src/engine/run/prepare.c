@@ -1,7 +1,5 @@
-#include "engine/run/generate.h"
+#include "engine/api/sized.h"
 #include "engine/run/upgrades.h"
-
-#include <string.h>
 
 static bool prepare(struct glinfer_session *session, const struct glinfer_generate_params *params,
                     struct glinfer_error *err)
@@ -16,21 +14,21 @@ static bool prepare(struct glinfer_session *session, const struct glinfer_genera
 static void fill_prepared(struct glinfer_session *session, enum gi_step_end end,
                           struct glinfer_prepared *prepared)
 {
-    const size_t known = prepared->struct_size;
-    struct glinfer_prepared full = {.struct_size = known};
+    struct glinfer_prepared full = {0};
     uint64_t multi_ns, single_ns;
     full.dispatch = gi_upgrades_recall(session, end, &multi_ns, &single_ns);
     full.multi_ns = (double)multi_ns;
     full.single_ns = (double)single_ns;
-    memcpy(prepared, &full, known < sizeof(full) ? known : sizeof(full));
+    gi_sized_give(prepared, &full, sizeof(full));
 }
 
 bool glinfer_session_prepare(struct glinfer_session *session,
                              const struct glinfer_generate_params *params,
                              struct glinfer_prepared *prepared, struct glinfer_error *err)
 {
-    const struct glinfer_generate_params own = gi_generation_params(params);
+    struct glinfer_generate_params own = {0};
     struct gi_platform_saved saved;
+    gi_sized_take(&own, sizeof(own), params);
     if (!gi_gpu_enter(gi_session_gpu(session), &saved, err)) {
         return false;
     }

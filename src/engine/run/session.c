@@ -1,23 +1,13 @@
 #include "engine/run/session.h"
 
 #include "base/round.h"
-#include "engine/run/generate.h"
+#include "engine/api/sized.h"
 #include "engine/run/score.h"
 #include "engine/run/upgrades.h"
 #include "ops/gemm/batch_form.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static struct glinfer_session_params take_params(const struct glinfer_session_params *params)
-{
-    struct glinfer_session_params own = {0};
-    if (params) {
-        const size_t size = params->struct_size < sizeof(own) ? params->struct_size : sizeof(own);
-        memcpy(&own, params, size);
-    }
-    return own;
-}
 
 static bool check_params(const struct glinfer_model *model,
                          const struct glinfer_session_params *params, struct glinfer_error *err)
@@ -183,7 +173,8 @@ static void measure_tokens(struct glinfer_session *session)
 static bool prepare_expected(struct glinfer_session *session,
                              const struct glinfer_session_params *params, struct glinfer_error *err)
 {
-    const struct glinfer_generate_params expected = gi_generation_params(params->expected);
+    struct glinfer_generate_params expected = {0};
+    gi_sized_take(&expected, sizeof(expected), params->expected);
     const enum gi_step_end end = gi_tables_choose_end(&expected);
     const bool has_steps = (uint32_t)expected.n_predict > 1;
     const uint32_t lists = gi_tables_choose(&session->tables, end, expected.n_prompt, has_steps);
@@ -207,7 +198,8 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
                                                const struct glinfer_session_params *params,
                                                struct glinfer_error *err)
 {
-    const struct glinfer_session_params own = take_params(params);
+    struct glinfer_session_params own = {0};
+    gi_sized_take(&own, sizeof(own), params);
     struct gi_platform_saved saved;
     if (!check_params(model, &own, err)) {
         return NULL;
