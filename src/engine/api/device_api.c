@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A copy of what the caller knows of its params; the rest is zero.
 static bool create_programs(struct glinfer_device *device, struct glinfer_error *err)
 {
     struct gi_platform_saved saved;

@@ -31,50 +31,6 @@ uint64_t gi_arena_buffer_size(const struct gi_limits *limits, uint64_t total, ui
     return most < USUAL_SIZE ? USUAL_SIZE : size < most ? size : most;
 }
 
-void gi_arena_init(struct gi_arena *arena, uint64_t max_size, uint32_t alignment)
-{
-    *arena = (struct gi_arena){.max_size = max_size, .alignment = alignment};
-}
-
-static bool open_buffer(struct gi_arena *arena, struct glinfer_error *err)
-{
-    if (!gi_array_grow(&arena->buffers, &arena->capacity, arena->n_buffers + 1,
-                       sizeof(arena->buffers[0]), "the list of buffers", err)) {
-        return false;
-    }
-    memset(&arena->buffers[arena->n_buffers++], 0, sizeof(arena->buffers[0]));
-    return true;
-}
-
-bool gi_arena_add(struct gi_arena *arena, uint64_t size, struct gi_arena_slot *slot,
-                  struct glinfer_error *err)
-{
-    const uint64_t padded = gi_round_up(size, arena->alignment);
-    struct gi_buffer *last = arena->n_buffers ? &arena->buffers[arena->n_buffers - 1] : NULL;
-    if (!last || (last->size > 0 && last->size + padded > arena->max_size)) {
-        if (!open_buffer(arena, err)) {
-            return false;
-        }
-        last = &arena->buffers[arena->n_buffers - 1];
-    }
-    *slot = (struct gi_arena_slot){arena->n_buffers - 1, last->size, size};
-    last->size += padded;
-    arena->total += padded;
-    return true;
-}
-
-bool gi_arena_allocate(struct gi_arena *arena, struct gi_gpu *gpu, const char *label,
-                       struct glinfer_error *err)
-{
-    for (uint32_t i = 0; i < arena->n_buffers; i++) {
-        const uint64_t size = arena->buffers[i].size;
-        if (!gi_buffer_init_paged(&arena->buffers[i], gpu, size, arena->total, label, err)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 uint64_t gi_arena_total(const struct gi_arena_request *request, const struct gi_gpu *gpu)
 {
     const uint32_t alignment = gi_arena_alignment(gi_gpu_limits(gpu));
@@ -85,112 +41,146 @@ uint64_t gi_arena_total(const struct gi_arena_request *request, const struct gi_
     return total;
 }
 
-static bool add_in_order(struct gi_arena *arena, const struct gi_arena_request *request,
-                         struct gi_arena_slot *slots, struct glinfer_error *err)
-{
-    for (uint32_t i = 0; i < request->n; i++) {
-        if (!gi_arena_add(arena, request->sizes[i], &slots[i], err)) {
-            return false;
-        }
-    }
-    return true;
-}
+// Ranges on their way into buffers, whose sizes count up until they are allocated.
+struct placing {
+    struct gi_arena *arena;
+    const struct gi_arena_request *request;
+    uint64_t max_size, alignment; // of a buffer; of a range
+    uint32_t *buffers;            // that each range lies in
+    struct gi_range *ranges;      // without their buffers
+    struct glinfer_error *err;
+};
 
 // Chooses the first buffer with room for size bytes, else opens a new one.
-static bool choose_buffer(struct gi_arena *arena, uint64_t size, uint32_t *buffer,
-                          struct glinfer_error *err)
+static bool choose_buffer(struct placing *placing, uint64_t size, uint32_t *buffer)
 {
+    struct gi_arena *arena = placing->arena;
     uint32_t i = 0;
-    while (i < arena->n_buffers && arena->buffers[i].size + size > arena->max_size) {
+    while (i < arena->n_buffers && arena->buffers[i].size + size > placing->max_size) {
         i++;
     }
     *buffer = i;
-    return i < arena->n_buffers || open_buffer(arena, err);
+    if (i < arena->n_buffers) {
+        return true;
+    }
+    if (!gi_array_grow(&arena->buffers, &arena->capacity, i + 1, sizeof(arena->buffers[0]),
+                       "the list of buffers", placing->err)) {
+        return false;
+    }
+    memset(&arena->buffers[arena->n_buffers++], 0, sizeof(arena->buffers[0]));
+    return true;
 }
 
-static bool add_kind(struct gi_arena *arena, const struct gi_arena_request *request, uint32_t kind,
-                     uint64_t total, struct gi_arena_slot *slots, struct glinfer_error *err)
+static bool add_kind(struct placing *placing, uint32_t kind, uint64_t total)
 {
+    const struct gi_arena_request *request = placing->request;
     uint32_t buffer;
-    if (!choose_buffer(arena, total, &buffer, err)) {
+    if (!choose_buffer(placing, total, &buffer)) {
         return false;
     }
     for (uint32_t i = 0; i < request->n; i++) {
-        const uint64_t padded = gi_round_up(request->sizes[i], arena->alignment);
-        if (request->kinds[i] != kind) {
+        const uint64_t padded = gi_round_up(request->sizes[i], placing->alignment);
+        uint64_t *end = &placing->arena->buffers[buffer].size;
+        if (request->kinds && request->kinds[i] != kind) {
             continue;
         }
-        if (arena->buffers[buffer].size + padded > arena->max_size &&
-            arena->buffers[buffer].size > 0 && !choose_buffer(arena, padded, &buffer, err)) {
-            return false;
+        if (*end + padded > placing->max_size && *end > 0) {
+            if (!choose_buffer(placing, padded, &buffer)) {
+                return false;
+            }
+            end = &placing->arena->buffers[buffer].size;
         }
-        slots[i] = (struct gi_arena_slot){buffer, arena->buffers[buffer].size, request->sizes[i]};
-        arena->buffers[buffer].size += padded;
-        arena->total += padded;
+        placing->buffers[i] = buffer;
+        placing->ranges[i] = (struct gi_range){NULL, *end, request->sizes[i]};
+        *end += padded;
     }
     return true;
 }
 
 // Adds the largest kinds first, so that they find a buffer with room for all of them.
-static bool add_by_kind(struct gi_arena *arena, const struct gi_arena_request *request,
-                        struct gi_arena_slot *slots, struct glinfer_error *err)
+static bool add_kinds(struct placing *placing)
 {
-    const uint32_t n_kind = request->n_kind;
+    const struct gi_arena_request *request = placing->request;
     // Bytes of each kind; 0 once it is placed.
-    uint64_t *totals = gi_array_zeroed(n_kind, sizeof(*totals), "an arena", err);
+    uint64_t *totals = gi_array_zeroed(request->n_kind, sizeof(*totals), "an arena", placing->err);
     bool ok = totals;
     for (uint32_t i = 0; ok && i < request->n; i++) {
-        assert(request->kinds[i] < n_kind);
-        totals[request->kinds[i]] += gi_round_up(request->sizes[i], arena->alignment);
+        assert(request->kinds[i] < request->n_kind);
+        totals[request->kinds[i]] += gi_round_up(request->sizes[i], placing->alignment);
     }
     while (ok) {
         uint32_t largest = 0;
-        for (uint32_t i = 1; i < n_kind; i++) {
+        for (uint32_t i = 1; i < request->n_kind; i++) {
             largest = totals[i] > totals[largest] ? i : largest;
         }
         if (totals[largest] == 0) {
             break;
         }
-        ok = add_kind(arena, request, largest, totals[largest], slots, err);
+        ok = add_kind(placing, largest, totals[largest]);
         totals[largest] = 0;
     }
     free(totals);
     return ok;
 }
 
-static bool place_in(struct gi_arena *arena, struct gi_gpu *gpu, uint64_t buffer_size,
-                     const struct gi_arena_request *request, bool is_by_kind,
-                     struct gi_arena_slot *slots, struct glinfer_error *err)
+static bool allocate(const struct placing *placing, struct gi_gpu *gpu)
 {
-    gi_arena_init(arena, buffer_size, gi_arena_alignment(gi_gpu_limits(gpu)));
-    return (is_by_kind ? add_by_kind(arena, request, slots, err)
-                       : add_in_order(arena, request, slots, err)) &&
-           gi_arena_allocate(arena, gpu, request->label, err);
+    struct gi_arena *arena = placing->arena;
+    const struct gi_arena_request *request = placing->request;
+    const uint64_t total = gi_arena_total(request, gpu);
+    for (uint32_t i = 0; i < arena->n_buffers; i++) {
+        const uint64_t size = arena->buffers[i].size;
+        if (!gi_buffer_init_paged(&arena->buffers[i], gpu, size, total, request->label,
+                                  placing->err)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < request->n; i++) {
+        placing->ranges[i].buffer = &arena->buffers[placing->buffers[i]];
+    }
+    return true;
+}
+
+static bool place_in(struct gi_arena *arena, struct gi_gpu *gpu, uint64_t buffer_size,
+                     const struct gi_arena_request *request, struct gi_range *ranges,
+                     struct glinfer_error *err)
+{
+    struct placing placing = {.arena = arena,
+                              .request = request,
+                              .max_size = buffer_size,
+                              .alignment = gi_arena_alignment(gi_gpu_limits(gpu)),
+                              .ranges = ranges,
+                              .err = err};
+    *arena = (struct gi_arena){0};
+    placing.buffers = gi_array_zeroed(request->n, sizeof(placing.buffers[0]), "an arena", err);
+    const bool ok = placing.buffers &&
+                    (request->kinds ? add_kinds(&placing) : add_kind(&placing, 0, 0)) &&
+                    allocate(&placing, gpu);
+    free(placing.buffers);
+    return ok;
 }
 
 bool gi_arena_place(struct gi_arena *arena, struct gi_gpu *gpu,
-                    const struct gi_arena_request *request, struct gi_arena_slot *slots,
+                    const struct gi_arena_request *request, struct gi_range *ranges,
                     struct glinfer_error *err)
 {
-    const bool is_bound = gi_gpu_may_be_single(gpu);
-    const bool is_by_kind = is_bound && request->kinds;
-    const uint64_t size = gi_arena_buffer_size(gi_gpu_limits(gpu), gi_arena_total(request, gpu),
-                                               is_bound ? request->n_wanted : 0);
-    struct glinfer_error own = {0};
+    struct gi_arena_request own = *request;
+    if (!gi_gpu_may_be_single(gpu)) {
+        own.kinds = NULL;
+        own.n_wanted = 0;
+    }
+    const uint64_t size =
+        gi_arena_buffer_size(gi_gpu_limits(gpu), gi_arena_total(request, gpu), own.n_wanted);
+    struct glinfer_error why = {0};
     if (size > USUAL_SIZE) {
-        if (place_in(arena, gpu, size, request, is_by_kind, slots, &own)) {
+        if (place_in(arena, gpu, size, &own, ranges, &why)) {
             return true;
         }
         gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_DEBUG, "smaller buffers are taken: %s",
-                     own.message);
+                     why.message);
         gi_arena_finish(arena, gpu);
     }
-    return place_in(arena, gpu, USUAL_SIZE, request, is_by_kind, slots, err);
-}
-
-struct gi_range gi_arena_range(const struct gi_arena *arena, const struct gi_arena_slot *slot)
-{
-    return (struct gi_range){&arena->buffers[slot->buffer], slot->offset, slot->size};
+    return place_in(arena, gpu, USUAL_SIZE, &own, ranges, err);
 }
 
 void gi_arena_finish(struct gi_arena *arena, struct gi_gpu *gpu)

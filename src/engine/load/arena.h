@@ -1,23 +1,14 @@
-// Places many ranges in few buffers: first all sizes are added, then the buffers are allocated at
-// once. No range straddles two buffers, and no buffer is larger than max_size unless one range
-// alone is.
+// Places many ranges in few buffers, which are allocated at once. No range straddles two buffers,
+// and no buffer is larger than was chosen unless one range alone is.
 #ifndef GI_ENGINE_ARENA_H
 #define GI_ENGINE_ARENA_H
 
 #include "gpu/memory/buffer.h"
 
-struct gi_arena_slot {
-    uint32_t buffer;
-    uint64_t offset, size;
-};
-
 struct gi_arena {
-    uint64_t max_size;         // bytes of a buffer
-    uint32_t alignment;        // of a slot
-    struct gi_buffer *buffers; // n_buffers; their sizes count up until they are allocated
+    struct gi_buffer *buffers; // n_buffers
     uint32_t n_buffers;
     size_t capacity;
-    uint64_t total; // bytes
 };
 
 // Returns the alignment that suits storage and uniform ranges of a device, and 16-byte loads.
@@ -30,14 +21,6 @@ uint64_t gi_arena_max_range(const struct gi_limits *limits);
 // whole, the multiple of it that leaves at most n_wanted buffers; with n_wanted 0 any number will
 // do.
 uint64_t gi_arena_buffer_size(const struct gi_limits *limits, uint64_t total, uint32_t n_wanted);
-
-void gi_arena_init(struct gi_arena *arena, uint64_t max_size, uint32_t alignment);
-// Fails with NO_MEMORY.
-bool gi_arena_add(struct gi_arena *arena, uint64_t size, struct gi_arena_slot *slot,
-                  struct glinfer_error *err);
-// Allocates what was added; label as in gi_buffer_init.
-bool gi_arena_allocate(struct gi_arena *arena, struct gi_gpu *gpu, const char *label,
-                       struct glinfer_error *err);
 
 // Lists ranges to be placed at once.
 struct gi_arena_request {
@@ -53,12 +36,11 @@ uint64_t gi_arena_total(const struct gi_arena_request *request, const struct gi_
 // Initialises arena, adds the ranges and allocates them, in buffers of 512 MiB if there is no
 // memory for larger ones. If few buffers are wanted, ranges of one kind share one as far as they
 // fit, so that its index is a constant in the stage of a program that all of them have
-// in common. slots has n. Fails as gi_buffer_init does; the arena must then be finished.
+// in common. ranges has n. Fails as gi_buffer_init does; the arena must then be finished.
 bool gi_arena_place(struct gi_arena *arena, struct gi_gpu *gpu,
-                    const struct gi_arena_request *request, struct gi_arena_slot *slots,
+                    const struct gi_arena_request *request, struct gi_range *ranges,
                     struct glinfer_error *err);
 
-struct gi_range gi_arena_range(const struct gi_arena *arena, const struct gi_arena_slot *slot);
 void gi_arena_finish(struct gi_arena *arena, struct gi_gpu *gpu);
 
 #endif

@@ -297,8 +297,8 @@ static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
     const uint32_t n = count_parts(plan), alignment = gi_arena_alignment(gi_gpu_limits(gpu));
     uint64_t *sizes = gi_array_zeroed(n, sizeof(*sizes), "the list of weights", err);
     uint32_t *kinds = gi_array_zeroed(n, sizeof(*kinds), "the list of weights", err);
-    struct gi_arena_slot *slots = gi_array_zeroed(n, sizeof(*slots), "the list of weights", err);
-    bool ok = sizes && kinds && slots;
+    struct gi_range *ranges = gi_array_zeroed(n, sizeof(*ranges), "the list of weights", err);
+    bool ok = sizes && kinds && ranges;
     for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
         const uint32_t kind = find_kind(store, i);
         for (uint32_t j = 0; j < store->weights[i].n_parts; j++, slot++) {
@@ -312,16 +312,15 @@ static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
                                              .n_kind = store->n_weights,
                                              .n_wanted = WANTED_BUFFERS,
                                              .label = "weights"};
-    ok = ok && gi_arena_place(&store->arena, gpu, &request, slots, err);
+    ok = ok && gi_arena_place(&store->arena, gpu, &request, ranges, err);
     for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
         for (uint32_t j = 0; j < store->weights[i].n_parts; j++) {
-            const struct gi_range range = gi_arena_range(&store->arena, &slots[slot++]);
-            take_place(&store->weights[i].parts[j], &range);
+            take_place(&store->weights[i].parts[j], &ranges[slot++]);
         }
     }
     free(sizes);
     free(kinds);
-    free(slots);
+    free(ranges);
     return ok;
 }
 

@@ -34,16 +34,15 @@ static uint64_t first_size(const struct gi_gpu *gpu)
 
 static bool allocate(struct rates *rates, uint64_t size, struct glinfer_error *err)
 {
-    struct gi_arena_slot slots[2];
-    gi_arena_init(&rates->arena, 512ull << 20, gi_arena_alignment(gi_gpu_limits(rates->gpu)));
-    if (!gi_arena_add(&rates->arena, size, &slots[0], err) ||
-        !gi_arena_add(&rates->arena, size, &slots[1], err) ||
-        !gi_arena_allocate(&rates->arena, rates->gpu, "rates", err)) {
+    const uint64_t sizes[2] = {size, size};
+    const struct gi_arena_request request = {.sizes = sizes, .n = 2, .label = "rates"};
+    struct gi_range ranges[2];
+    if (!gi_arena_place(&rates->arena, rates->gpu, &request, ranges, err)) {
         gi_arena_finish(&rates->arena, rates->gpu);
         return false;
     }
-    rates->x = gi_arena_range(&rates->arena, &slots[0]);
-    rates->y = gi_arena_range(&rates->arena, &slots[1]);
+    rates->x = ranges[0];
+    rates->y = ranges[1];
     return true;
 }
 

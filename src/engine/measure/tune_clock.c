@@ -23,18 +23,16 @@ static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
     enum { N_ROUND = 64 };
     const uint64_t size = gi_gpu_class(gpu_of(clock))->burst_bytes;
     const struct gi_dispatch_table_params params = {0};
-    struct gi_arena_slot slot;
+    const struct gi_arena_request request = {.sizes = &size, .n = 1, .label = "burst"};
+    struct gi_range range;
     struct gi_recorder recorder = clock->session->tables.recorder;
-    gi_arena_init(&clock->arena, size, gi_arena_alignment(gi_gpu_limits(gpu_of(clock))));
-    if (!gi_arena_add(&clock->arena, size, &slot, err) ||
-        !gi_arena_allocate(&clock->arena, gpu_of(clock), "burst", err)) {
+    if (!gi_arena_place(&clock->arena, gpu_of(clock), &request, &range, err)) {
         return false;
     }
     recorder.table = gi_dispatch_table_create(gpu_of(clock), recorder.programs, &params, err);
     clock->burst = recorder.table;
     return clock->burst &&
-           gi_op_rate_fma(&recorder, gi_arena_range(&clock->arena, &slot), N_ROUND, 0.9990234375F,
-                          0.0009765625F, err) &&
+           gi_op_rate_fma(&recorder, range, N_ROUND, 0.9990234375F, 0.0009765625F, err) &&
            gi_program_table_build(recorder.programs, NULL, NULL, err) &&
            gi_dispatch_table_seal(clock->burst, err);
 }

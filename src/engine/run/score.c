@@ -63,20 +63,9 @@ static bool allocate(struct gi_scorer *scorer, const struct glinfer_session *ses
     const uint64_t sizes[SCORE_RANGE_COUNT] = {[SCORE_LOGITS] = scorer->n_rows * row,
                                                [SCORE_TARGETS] = scorer->n_rows * sizeof(int32_t),
                                                [SCORE_RESULT] = scorer->n_rows * sizeof(float)};
-    struct gi_arena_slot slots[SCORE_RANGE_COUNT];
-    gi_arena_init(&scorer->arena, 512ull << 20, gi_arena_alignment(gi_gpu_limits(gpu_of(session))));
-    for (int i = 0; i < SCORE_RANGE_COUNT; i++) {
-        if (!gi_arena_add(&scorer->arena, sizes[i], &slots[i], err)) {
-            return false;
-        }
-    }
-    if (!gi_arena_allocate(&scorer->arena, gpu_of(session), "score", err)) {
-        return false;
-    }
-    for (int i = 0; i < SCORE_RANGE_COUNT; i++) {
-        scorer->ranges[i] = gi_arena_range(&scorer->arena, &slots[i]);
-    }
-    return true;
+    const struct gi_arena_request request = {
+        .sizes = sizes, .n = SCORE_RANGE_COUNT, .label = "score"};
+    return gi_arena_place(&scorer->arena, gpu_of(session), &request, scorer->ranges, err);
 }
 
 static bool record(struct gi_scorer *scorer, struct glinfer_session *session,

@@ -5,25 +5,25 @@
 bool gi_sequence_init(struct gi_sequence *sequence, struct gi_gpu *gpu, uint32_t n_layer,
                       const struct gi_kv_layer *kv, uint64_t kv_size, struct glinfer_error *err)
 {
-    struct gi_arena_slot *slots = calloc(n_layer, sizeof(*slots));
+    struct gi_range *ranges = calloc(n_layer, sizeof(*ranges));
     uint64_t *sizes = calloc(n_layer, sizeof(*sizes));
     const struct gi_arena_request request = {
         .sizes = sizes, .n = n_layer, .n_wanted = 1, .label = "cache"};
     sequence->cache = calloc(n_layer, sizeof(sequence->cache[0]));
-    bool ok = slots && sizes && sequence->cache;
+    bool ok = ranges && sizes && sequence->cache;
     if (!ok) {
-        gi_error_no_memory(err, n_layer * sizeof(*slots), "a sequence");
+        gi_error_no_memory(err, n_layer * sizeof(*ranges), "a sequence");
     }
     for (uint32_t i = 0; ok && i < n_layer; i++) {
         sizes[i] = kv_size;
     }
-    ok = ok && gi_arena_place(&sequence->arena, gpu, &request, slots, err);
+    ok = ok && gi_arena_place(&sequence->arena, gpu, &request, ranges, err);
     for (uint32_t i = 0; ok && i < n_layer; i++) {
         sequence->cache[i] = *kv;
-        sequence->cache[i].range = gi_arena_range(&sequence->arena, &slots[i]);
+        sequence->cache[i].range = ranges[i];
     }
     free(sizes);
-    free(slots);
+    free(ranges);
     gi_sequence_reset(sequence);
     return ok;
 }

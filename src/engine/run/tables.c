@@ -366,14 +366,10 @@ const struct gi_dispatch_table *gi_tables_step_list(struct gi_tables *tables, en
 bool gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
                     const uint64_t sizes[GI_SESSION_RANGE_COUNT], struct glinfer_error *err)
 {
-    struct gi_arena_slot slots[GI_SESSION_RANGE_COUNT];
     const struct gi_arena_request request = {
         .sizes = sizes, .n = GI_SESSION_RANGE_COUNT, .n_wanted = 1, .label = "session"};
-    if (!gi_arena_place(&tables->arena, tables->recorder.gpu, &request, slots, err)) {
+    if (!gi_arena_place(&tables->arena, tables->recorder.gpu, &request, tables->ranges, err)) {
         return false;
-    }
-    for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
-        tables->ranges[i] = gi_arena_range(&tables->arena, &slots[i]);
     }
     tables->graph.kv_cache = sequence->cache;
     tables->recorder.movable = tables->ranges[GI_SESSION_VECTORS];

@@ -96,7 +96,7 @@ static void no_buffer_is_larger_than_what_is_bound(void **state)
 enum { N = 40 };
 
 // Ranges of 125 MiB and some each, 5,000 MiB together.
-static void place(struct gi_arena *arena, struct gi_arena_slot slots[N])
+static void place(struct gi_arena *arena, struct gi_range ranges[N])
 {
     uint64_t sizes[N];
     const struct gi_arena_request request = {
@@ -106,22 +106,21 @@ static void place(struct gi_arena *arena, struct gi_arena_slot slots[N])
         sizes[i] = 125 * MIB + i;
     }
     assert_int_equal(gi_arena_total(&request, NULL), N * 125 * MIB + (N - 1) * 256);
-    assert_true(gi_arena_place(arena, NULL, &request, slots, &err));
-    assert_int_equal(arena->total, gi_arena_total(&request, NULL));
+    assert_true(gi_arena_place(arena, NULL, &request, ranges, &err));
 }
 
 // Ranges follow one another, each in one buffer, none over its end.
-static void check_places(const struct gi_arena *arena, const struct gi_arena_slot slots[N])
+static void check_places(const struct gi_range ranges[N])
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < N; i++) {
-        const bool is_next = i > 0 && slots[i].buffer == slots[i - 1].buffer;
+        const bool is_next = i > 0 && ranges[i].buffer == ranges[i - 1].buffer;
         end = is_next ? end : 0;
-        assert_true(is_next || i == 0 || slots[i].buffer == slots[i - 1].buffer + 1);
-        assert_true(slots[i].offset == (end + 255) / 256 * 256);
-        end = slots[i].offset + slots[i].size;
-        assert_true(end <= arena->buffers[slots[i].buffer].size);
-        assert_int_equal(slots[i].size, 125 * MIB + i);
+        assert_true(is_next || i == 0 || ranges[i].buffer == ranges[i - 1].buffer + 1);
+        assert_true(ranges[i].offset == (end + 255) / 256 * 256);
+        end = ranges[i].offset + ranges[i].size;
+        assert_true(end <= ranges[i].buffer->size);
+        assert_int_equal(ranges[i].size, 125 * MIB + i);
     }
 }
 
@@ -129,9 +128,9 @@ static void ranges_follow_one_another_in_few_buffers(void **state)
 {
     (void)state;
     struct gi_arena arena;
-    struct gi_arena_slot slots[N];
-    place(&arena, slots);
-    check_places(&arena, slots);
+    struct gi_range ranges[N];
+    place(&arena, ranges);
+    check_places(ranges);
     assert_int_equal(arena.n_buffers, 3);
     gi_arena_finish(&arena, NULL);
     assert_int_equal(fake.n_alive, 0);
@@ -146,7 +145,7 @@ static void ranges_of_a_kind_lie_in_one_buffer(void **state)
     uint64_t sizes[N_RANGE];
     uint32_t kinds[N_RANGE];
     struct gi_arena arena;
-    struct gi_arena_slot slots[N_RANGE];
+    struct gi_range ranges[N_RANGE];
     const struct gi_arena_request request = {.sizes = sizes,
                                              .kinds = kinds,
                                              .n = N_RANGE,
@@ -158,13 +157,12 @@ static void ranges_of_a_kind_lie_in_one_buffer(void **state)
         kinds[i] = i < N_KIND * N_LAYER ? i % N_KIND : N_KIND;
         sizes[i] = kind_sizes[kinds[i]];
     }
-    assert_true(gi_arena_place(&arena, NULL, &request, slots, &err));
+    assert_true(gi_arena_place(&arena, NULL, &request, ranges, &err));
     assert_int_equal(arena.n_buffers, 3);
-    assert_int_equal(arena.total, gi_arena_total(&request, NULL));
     uint64_t ends[3] = {0};
     for (uint32_t i = 0; i < N_RANGE; i++) {
-        assert_int_equal(slots[i].buffer, slots[i < N_KIND ? i : i - N_KIND].buffer);
-        ends[slots[i].buffer] += slots[i].size;
+        assert_ptr_equal(ranges[i].buffer, ranges[i < N_KIND ? i : i - N_KIND].buffer);
+        ends[ranges[i].buffer - arena.buffers] += ranges[i].size;
     }
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(arena.buffers[i].size, ends[i]); // sizes are multiples of 256
@@ -182,12 +180,12 @@ static void a_kind_may_be_larger_than_a_buffer(void **state)
     const struct gi_arena_request request = {
         .sizes = sizes, .kinds = kinds, .n = 4, .n_kind = 2, .n_wanted = 3, .label = "weights"};
     struct gi_arena arena;
-    struct gi_arena_slot slots[4];
+    struct gi_range ranges[4];
     struct glinfer_error err = {0};
-    assert_true(gi_arena_place(&arena, NULL, &request, slots, &err));
+    assert_true(gi_arena_place(&arena, NULL, &request, ranges, &err));
     assert_int_equal(arena.n_buffers, 3);
-    assert_int_equal(slots[3].buffer, 0);
-    assert_int_equal(slots[3].offset, 300 * MIB);
+    assert_ptr_equal(ranges[3].buffer, &arena.buffers[0]);
+    assert_int_equal(ranges[3].offset, 300 * MIB);
     gi_arena_finish(&arena, NULL);
 }
 
@@ -195,10 +193,10 @@ static void buffers_are_small_where_steps_are_no_single_dispatch(void **state)
 {
     (void)state;
     struct gi_arena arena;
-    struct gi_arena_slot slots[N];
+    struct gi_range ranges[N];
     fake.may_be_single = false;
-    place(&arena, slots);
-    check_places(&arena, slots);
+    place(&arena, ranges);
+    check_places(ranges);
     assert_int_equal(arena.n_buffers, 10);
     gi_arena_finish(&arena, NULL);
     assert_int_equal(fake.n_alive, 0);
@@ -208,10 +206,10 @@ static void smaller_buffers_are_taken_where_large_ones_are_refused(void **state)
 {
     (void)state;
     struct gi_arena arena;
-    struct gi_arena_slot slots[N];
+    struct gi_range ranges[N];
     fake.most = 1000 * MIB;
-    place(&arena, slots);
-    check_places(&arena, slots);
+    place(&arena, ranges);
+    check_places(ranges);
     assert_int_equal(fake.n_refused, 1);
     assert_int_equal(arena.n_buffers, 10);
     assert_int_equal(fake.n_alive, 10);
@@ -223,13 +221,13 @@ static void what_has_no_room_at_all_is_said(void **state)
 {
     (void)state;
     struct gi_arena arena;
-    struct gi_arena_slot slot;
+    struct gi_range range;
     const uint64_t size = 300 * MIB;
     const struct gi_arena_request request = {
         .sizes = &size, .n = 1, .n_wanted = 1, .label = "session"};
     struct glinfer_error err = {0};
     fake.most = 100 * MIB;
-    assert_false(gi_arena_place(&arena, NULL, &request, &slot, &err));
+    assert_false(gi_arena_place(&arena, NULL, &request, &range, &err));
     assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
     assert_string_equal(err.message, "session");
     gi_arena_finish(&arena, NULL);
