@@ -16,13 +16,12 @@
 #include "lib/common.glsl"
 #include "lib/publish.glsl"
 #include "lib/exp_log.glsl"
+#include "lib/group.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(RANGES)
-#error "WG_SIZE; HEAD_DIM, 8 times a power of two; RANGES of keys, at most SUBGROUP"
+#if !defined(HEAD_DIM) || !defined(RANGES)
+#error "HEAD_DIM, 8 times a power of two; RANGES of keys, at most SUBGROUP"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 #include "attention/params.glsl"
 

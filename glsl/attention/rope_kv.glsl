@@ -10,16 +10,12 @@
 //   n_q_pair, n_kv_pair, q_begin, k_begin, v_begin  of a token; columns of qkv
 //   n_head_pair, n_rot_pair  of a head
 //   n_ctx, k, v, k_scale, v_scale, rope  offsets in the cache in uints, of the table in pairs
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group"
-#endif
+#include "lib/group.glsl"
 #include "attention/cache_type.glsl"
 
 #define K_UNIT_PAIRS (K_TYPE == CACHE_Q8_0 ? 2u : 1u)
 #define V_UNIT_PAIRS (V_TYPE == CACHE_Q8_0 ? 2u : 1u)
 #define BLOCK_PAIRS 16u
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict writeonly buffer Q { vec2 q[]; };
 layout(std430, binding = 1) restrict readonly buffer Qkv { float qkv[]; };

@@ -1,12 +1,6 @@
 // What the kernels of attention share. Needs lib/exp_log.glsl.
 #define MASKED -3.0e38 // the score of a key that is not seen
 
-void group_barrier()
-{
-    memoryBarrierShared();
-    barrier();
-}
-
 // Returns the weight of a key relative to the largest score; 0 for a masked one.
 float weight_of(float score, float largest)
 {

@@ -8,13 +8,8 @@
 // that holds the token's row writes. Reads each row of W once and writes four bytes an element:
 // bound by the writes.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/step_state.glsl"
-
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group"
-#endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict writeonly buffer X { vec4 x[]; };
 layout(std430, binding = 1) restrict readonly buffer Tokens { uint tokens[]; };

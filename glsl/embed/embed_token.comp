@@ -9,16 +9,11 @@
 // rotations. Only the part that holds the token's row writes. Reads one row of W and of gamma, a few
 // kilobytes: bound by the dispatch and by two loads, one behind the other.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/publish.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 #include "norm/sums.glsl"
-
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group, a power of two"
-#endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict writeonly buffer Stream { float stream[]; };
 layout(std430, binding = 1) restrict readonly buffer Vectors { vec4 vectors[]; };
@@ -55,7 +50,7 @@ shared float norm_sums[WG_SIZE];
 void write_sum(uint lane, uint column, vec4 norm, bool is_writing)
 {
     norm_sums[lane] = (norm.x + norm.y) + (norm.z + norm.w);
-    reduce_barrier();
+    group_barrier();
     if (is_writing && column % SUM_SIZE == 0u) {
         stream[params.norm + sums_begin(params.n_embd) + column / SUM_SIZE] =
             (norm_sums[lane] + norm_sums[lane + 1u]) + (norm_sums[lane + 2u] + norm_sums[lane + 3u]);

@@ -8,15 +8,10 @@
 // A group owns WG_SIZE quads of columns, an invocation one; group g writes ssq[g]. Reads one row, a
 // few kilobytes.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 #include "norm/sums.glsl"
-
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group, a power of two"
-#endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict writeonly buffer Stream { float stream[]; };
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
@@ -35,7 +30,7 @@ shared float norm_sums[WG_SIZE];
 void write_sums(uint lane, uint quad, float norm_sum)
 {
     norm_sums[lane] = norm_sum;
-    reduce_barrier();
+    group_barrier();
     if (lane % 4u == 0u && 4u * quad < params.n_embd) {
         stream[params.norm + sums_begin(params.n_embd) + quad / 4u] =
             (norm_sums[lane] + norm_sums[lane + 1u]) + (norm_sums[lane + 2u] + norm_sums[lane + 3u]);

@@ -9,14 +9,13 @@
 // A group owns WG_SIZE quads of columns of one token, an invocation one. Reads n_used values a column: bound
 // by memory.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(WG_SIZE) || !defined(BATCH)
-#error "WG_SIZE: invocations of a group, a power of two; BATCH: 1 for rows, 0 for the stream of a step"
+#ifndef BATCH
+#error "BATCH: 1 for rows, 0 for the stream of a step"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict buffer X { float x[]; };
 layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };

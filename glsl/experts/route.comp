@@ -7,14 +7,9 @@
 // be marked. Reads a few hundred logits: bound by the dispatch.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
+#include "lib/group.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
-
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group, a power of two"
-#endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
 layout(std430, binding = 1) restrict readonly buffer Logits { float logits[]; };
@@ -45,7 +40,7 @@ void find_next(uint begin, inout float logit, inout uint expert)
         }
     }
     reduce_max(best, best_expert, uint(WG_SIZE), params.one);
-    reduce_barrier();
+    group_barrier();
     logit = best;
     expert = best_expert;
 }

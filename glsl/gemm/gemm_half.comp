@@ -15,11 +15,8 @@
 #include "gemm/half_rows.glsl"
 #include "lib/step_state.glsl"
 
-#ifndef HAS_BIAS
-#error "HAS_BIAS: 1 if the part carries a bias"
-#endif
-#if !defined(TILE_TOKENS) || !defined(SLICES) || !defined(BY_WORDS)
-#error "TILE_TOKENS: 64 or 128; SLICES: of the group; BY_WORDS: 1 for types with QUANT_WORDS"
+#if !defined(HAS_BIAS) || !defined(TILE_TOKENS) || !defined(SLICES) || !defined(BY_WORDS)
+#error "HAS_BIAS; TILE_TOKENS: 64 or 128; SLICES: of the group; BY_WORDS: 1 for types with QUANT_WORDS"
 #endif
 
 #define WORDS BY_WORDS // of quant/quant.glsl

@@ -5,13 +5,8 @@
 //
 // An invocation owns eight columns of one token. Reads four bytes an element and writes two: bound by memory.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/step_state.glsl"
-
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group"
-#endif
-
-layout(local_size_x = WG_SIZE) in;
 
 #include "gemm/half_rows_write.glsl"
 

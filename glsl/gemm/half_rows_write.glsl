@@ -9,8 +9,7 @@ void write_half_word(uint token, uint word, uint n_tile, vec4 a, vec4 b, bool is
 {
     uint lane = gl_LocalInvocationIndex;
     half_largest[lane] = largest_of_word(a, b);
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
     float largest = 0.0;
     for (uint i = 0u; i < 8u; i++) {
         largest = max(largest, half_largest[(lane & ~7u) + i]);

@@ -34,14 +34,10 @@
 //                  plain vector code: with 8 invocations a group and 4 pairs an invocation 9.6
 //                  Gmac/s on two busy cores, against 3 from storage blocks.
 // Reads a row's blocks once, and x once for the rows that an invocation owns.
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group"
-#endif
+#include "lib/group.glsl"
 #ifndef PAIRS
 #error "PAIRS: pairs of tiles of a group (GEMV_SPLIT 1) or of an invocation (GEMV_SPLIT 0)"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 #include "quant/quant.glsl"
 
@@ -238,8 +234,7 @@ void gemv_leave(uint lane, vec2 y, float ssq)
 void gemv_share(uint lane, vec2 y, float ssq)
 {
     gemv_leave(lane, y, ssq);
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
 }
 
 #if HALF

@@ -18,13 +18,14 @@
 //   8b gate_up    28672 x 4096       74  74 138 262     76 77 126 237     106 106 107 196        520
 //   8b down        4096 x 14336      34  35  67 128     57 59 59 115       46 47 49 89           440
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(ADD) || !defined(HAS_BIAS)
 #error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
 #endif
-#if !defined(WG_SIZE) || !defined(PAIRS) || !defined(LANE_PAIRS) || !defined(TOKENS)
-#error "WG_SIZE, PAIRS, TOKENS: of a group; LANE_PAIRS: of an invocation"
+#if !defined(PAIRS) || !defined(LANE_PAIRS) || !defined(TOKENS)
+#error "PAIRS, TOKENS: of a group; LANE_PAIRS: of an invocation"
 #endif
 #ifndef SUBGROUP
 #define SUBGROUP 0
@@ -40,8 +41,6 @@
 #define SPAN 8
 #endif
 #define N_PARTIAL (CLUSTER / SPAN)
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict buffer Y { float y[]; };
 layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
@@ -120,8 +119,7 @@ void share(uint lane, uint row_begin, Sums sum[TOKENS])
 #endif
         }
     }
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
 }
 
 void write_result(uint token, uint row, float value)

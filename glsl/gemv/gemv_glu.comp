@@ -10,12 +10,8 @@
 #include "lib/common.glsl"
 #include "norm/activation.glsl"
 
-#ifndef HAS_BIAS
-#error "HAS_BIAS: 1 if aux holds a bias"
-#endif
-
-#ifndef NORM
-#error "NORM: 1 if x is multiplied by 1 / rms"
+#if !defined(HAS_BIAS) || !defined(NORM)
+#error "HAS_BIAS: 1 if aux holds a bias; NORM: 1 if x is multiplied by 1 / rms"
 #endif
 
 layout(std140, binding = 0) uniform Params

@@ -84,8 +84,7 @@ void gemv_stage(uint lane)
         uint at = GEMV_SOURCE + 2u * i;
         gemv_pair_up(i, gemv_source(at), gemv_source(at + 1u), true);
     }
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
 }
 #else
 void gemv_stage(uint lane)
@@ -106,8 +105,7 @@ void gemv_stage(uint lane)
         x_pairs[begin + 3u] = pair_up(x[6] * factor, x[7] * factor);
         x_pairs[begin + 4u] = uvec4(power, floatBitsToUint(sum), 0u);
     }
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
 }
 #endif
 

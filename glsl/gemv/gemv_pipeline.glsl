@@ -53,8 +53,7 @@ void gemv_copy_x(uint lane)
         GEMV_CONSUME(x, GEMV_SOURCE + i, uvec4(grid_care))
         gemv_x_quads[i / 8u * X_STRIDE + i % 8u] = x;
     }
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
 }
 
 vec2 gemv_read_x(uint block, out vec4 x[8])
@@ -283,8 +282,7 @@ void gemv_stage_x(uint lane, uint begin)
 #if GEMV_NORM
     gemv_share_ssq(lane, gemv_lane_ssq(lane, ssq));
 #endif
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
 }
 #else
 #define X_SPLIT 0
@@ -296,8 +294,7 @@ void gemv_stage_x(uint lane, uint begin)
     vec4 ssq = gemv_ssq_quad(lane);
     GEMV_CONSUME_WHILE(WRONG_SSQ, RELOAD_SSQ)
     gemv_share_ssq(lane, gemv_lane_ssq(lane, ssq));
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
 #endif
     gemv_copy_x(lane);
 }
@@ -481,8 +478,7 @@ void gemv_run()
 #endif
         gemv_leave(lane, y, 0.0);
         if (is_last || i % uint(BATCH) == uint(BATCH - 1)) {
-            memoryBarrierShared();
-            barrier();
+            group_barrier();
             if (is_owner) {
                 gemv_finish(batch + lane / 8u, row, inv_rms * gemv_collect(lane));
             }

@@ -11,11 +11,8 @@
 #include "lib/half.glsl"
 #include "lib/step_state.glsl"
 
-#ifndef HEAD_DIM
-#error "HEAD_DIM: elements of a head, even"
-#endif
-#ifndef HAS_BIAS
-#error "HAS_BIAS: 1 if aux holds a bias"
+#if !defined(HEAD_DIM) || !defined(HAS_BIAS)
+#error "HEAD_DIM: elements of a head, even; HAS_BIAS: 1 if aux holds a bias"
 #endif
 #include "attention/cache_type.glsl"
 #if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0

@@ -11,11 +11,8 @@
 #include "lib/common.glsl"
 #include "lib/publish.glsl"
 
-#ifndef HAS_BIAS
-#error "HAS_BIAS: 1 if aux holds a bias"
-#endif
-#ifndef HAS_GAMMA
-#error "HAS_GAMMA: 1 if aux holds the weights of the norm that follows"
+#if !defined(HAS_BIAS) || !defined(HAS_GAMMA)
+#error "HAS_BIAS, HAS_GAMMA: 1 if aux holds a bias, the weights of the norm that follows"
 #endif
 
 layout(std140, binding = 0) uniform Params

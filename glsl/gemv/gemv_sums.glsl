@@ -17,8 +17,7 @@ void gemv_note(uint pair, uint row, float value)
 // The first sum of this invocation. Called by all of the group, once.
 uint gemv_sum_first()
 {
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
     return gl_LocalInvocationIndex;
 }
 

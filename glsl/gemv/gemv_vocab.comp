@@ -10,16 +10,11 @@
 // those that stay leaves so many. Sizes: gemv/gemv.glsl.
 #include "lib/common.glsl"
 
-#ifndef HAS_BIAS
-#error "HAS_BIAS: 1 if aux holds a bias"
+#if !defined(HAS_BIAS) || !defined(SOFTCAP)
+#error "HAS_BIAS: 1 if aux holds a bias; SOFTCAP: 1 if logits l become softcap * tanh(l / softcap)"
 #endif
-
 #ifndef FINE
 #error "FINE: partial results of a group that stays, a power of two that is at most 8; 0: one"
-#endif
-
-#ifndef SOFTCAP
-#error "SOFTCAP: 1 if logits l become softcap * tanh(l / softcap)"
 #endif
 
 layout(std140, binding = 0) uniform Params

@@ -2,24 +2,18 @@
 // WG_SIZE. Every invocation of the group calls them, never under a branch that differs within the
 // group; the result is good in invocation 0. The order of the sum is fixed.
 
-void reduce_barrier()
-{
-    memoryBarrierShared();
-    barrier();
-}
-
 shared float reduce_values[WG_SIZE];
 
 float reduce_sum(float value, uint count)
 {
     uint lane = gl_LocalInvocationIndex;
     reduce_values[lane] = value;
-    reduce_barrier();
+    group_barrier();
     for (uint n = count / 2u; n > 0u; n /= 2u) {
         if (lane < n) {
             reduce_values[lane] += reduce_values[lane + n];
         }
-        reduce_barrier();
+        group_barrier();
     }
     return reduce_values[0];
 }
@@ -41,14 +35,14 @@ void reduce_max_to(float value, uint index, uint count, uint left)
     uint lane = gl_LocalInvocationIndex;
     reduce_values[lane] = value;
     reduce_indices[lane] = index;
-    reduce_barrier();
+    group_barrier();
     for (uint n = count / 2u; n >= left; n /= 2u) {
         if (lane < n && ranks_before(reduce_values[lane + n], reduce_indices[lane + n],
                                  reduce_values[lane], reduce_indices[lane])) {
             reduce_values[lane] = reduce_values[lane + n];
             reduce_indices[lane] = reduce_indices[lane + n];
         }
-        reduce_barrier();
+        group_barrier();
     }
 }
 

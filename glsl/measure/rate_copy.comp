@@ -6,15 +6,11 @@
 // that neighbours read neighbouring words. No loop: a loop over storage blocks costs llvmpipe more
 // than the copy. Reads and writes 16 bytes a word.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group"
-#endif
 #ifndef LOADS
 #error "LOADS: words of an invocation"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict writeonly buffer Copy { uvec4 y[]; };
 layout(std430, binding = 1) restrict readonly buffer Source { uvec4 x[]; };

@@ -7,12 +7,7 @@
 // pipelines of every GPU known to us. 256 flops a round; nothing is read. Factor and addend come from
 // Params, so that no compiler sees where the chains end.
 #include "lib/common.glsl"
-
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group"
-#endif
-
-layout(local_size_x = WG_SIZE) in;
+#include "lib/group.glsl"
 
 layout(std430, binding = 0) restrict writeonly buffer Sums { float y[]; };
 

@@ -7,18 +7,14 @@
 // Groups and invocations own what they do in rate_copy.comp. TEXELS 1 reads through a buffer texture,
 // the faster way on llvmpipe. Reads 16 bytes a word and writes 16 / LOADS.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of a group"
-#endif
 #ifndef LOADS
 #error "LOADS: words of an invocation"
 #endif
 #ifndef TEXELS
 #define TEXELS 0
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict writeonly buffer Parity { uvec4 y[]; };
 

@@ -7,14 +7,13 @@
 // An invocation owns four columns of one token, with HALF eight. Reads eight bytes an element and writes four
 // or two: bound by memory.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "norm/activation.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(WG_SIZE) || !defined(HALF)
-#error "WG_SIZE: invocations of a group; HALF: 1 if act is f16"
+#ifndef HALF
+#error "HALF: 1 if act is f16"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 #if HALF
 #include "gemm/half_rows_write.glsl"

@@ -11,14 +11,13 @@
 // and to write, then with HALF by eights. Reads four bytes an element from memory, later from the
 // cache, and writes four or two: bound by memory.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(WG_SIZE) || !defined(BATCH) || !defined(HALF)
-#error "WG_SIZE: invocations of a group; BATCH: 1 for rows, 0 for the stream of a step; HALF: 1 if y is f16"
+#if !defined(BATCH) || !defined(HALF)
+#error "BATCH: 1 for rows, 0 for the stream of a step; HALF: 1 if y is f16"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 #if HALF
 #include "gemm/half_rows_write.glsl"
@@ -100,7 +99,7 @@ void main()
         sum += source_quad(from + i);
     }
     float mean = reduce_sum((sum.x + sum.y) + (sum.z + sum.w), uint(WG_SIZE)) / float(params.width);
-    reduce_barrier(); // the next sum overwrites what this one reads
+    group_barrier(); // the next sum overwrites what this one reads
     float squares = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
         vec4 value = source_quad(from + i) - mean;

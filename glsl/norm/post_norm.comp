@@ -8,13 +8,12 @@
 // A group owns WG_SIZE quads of columns and reads all of y for the sum of squares, a few kilobytes:
 // bound by the dispatch. Group g writes ssq[g].
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/reduce.glsl"
 
-#if !defined(WG_SIZE) || !defined(HAS_GAMMA)
-#error "WG_SIZE: invocations of a group, a power of two; HAS_GAMMA: 1 if a norm follows"
+#ifndef HAS_GAMMA
+#error "HAS_GAMMA: 1 if a norm follows"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict buffer Stream { float stream[]; };
 layout(std430, binding = 1) restrict readonly buffer Y { vec4 y[]; };
@@ -61,7 +60,7 @@ void main()
     if (4u * quad < params.n_embd) {
         sum = add_quad(quad, scale);
     }
-    reduce_barrier();
+    group_barrier();
     sum = reduce_sum(sum, uint(WG_SIZE));
     if (gl_LocalInvocationIndex == 0u) {
         stream[params.ssq + gl_WorkGroupID.x] = sum;

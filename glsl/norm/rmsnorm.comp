@@ -8,14 +8,13 @@
 // of squares and once to write, the second time from the cache. Reads four bytes an element and writes four or
 // two: bound by memory.
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/reduce.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(WG_SIZE) || !defined(ADD) || !defined(HALF)
-#error "WG_SIZE: invocations of a group; ADD: 1 if y is added to, 0 if it is written; HALF: 1 if y is f16"
+#if !defined(ADD) || !defined(HALF)
+#error "ADD: 1 if y is added to, 0 if it is written; HALF: 1 if y is f16"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 #if HALF
 #include "gemm/half_rows_write.glsl"

@@ -40,8 +40,7 @@ void quant_stage(uint lane)
     for (uint i = lane; i < 16u * 32u; i += uint(WG_SIZE)) {
         code_table[i] = code_weight * codes_at_top(uvec4(i / 32u), QUANT_CODES).x;
     }
-    memoryBarrierShared();
-    barrier();
+    group_barrier();
 }
 
 float table_at(uint nibble_by_32)

@@ -7,18 +7,11 @@
 //
 // One group; an invocation takes every WG_SIZE-th partial. Reads 8 bytes a work group of gemv_vocab,
 // the logits themselves only where the best is banned.
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of the work group"
-#endif
-#ifndef HAS_COUNTS
-#error "HAS_COUNTS: 1 if the table is indirect"
-#endif
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "sample/step.glsl"
 #include "sample/best.glsl"
 #include "sample/logits.glsl"
-
-layout(local_size_x = WG_SIZE) in;
 
 void main()
 {

@@ -6,10 +6,8 @@
 // A group takes n_vocab / groups neighbouring logits; without a filter that has cuts it finds the largest alone. One bin
 // is open, that which the cut lies in. With both cuts all bins are from where top_p of what comes before the bin of the
 // cut by number is reached, which is the least that it may be, up to that bin.
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of the work group"
-#endif
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "lib/step_state.glsl"
 #include "sample/stop_id.glsl"
 #include "sample/best.glsl"
@@ -18,8 +16,6 @@
 #include "sample/sampler.glsl"
 #include "sample/scratch.glsl"
 #include "sample/full.glsl"
-
-layout(local_size_x = WG_SIZE) in;
 
 Cuts cuts;
 

@@ -9,13 +9,8 @@
 // Only if the best of all is in an open bin the last group looks at what is in those: each token is compared with each,
 // which tells how many and how heavy are those before it. If they are more than the list has room for (one time in
 // forty, with top_p and flat logits; or where many are equal), the cuts are looked for digit by digit among all.
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of the work group"
-#endif
-#ifndef HAS_COUNTS
-#error "HAS_COUNTS: 1 if the table is indirect"
-#endif
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "sample/step.glsl"
 #include "sample/best.glsl"
 #define LOGITS_SHARED
@@ -23,8 +18,6 @@
 #include "sample/sampler.glsl"
 #include "sample/scratch.glsl"
 #include "sample/full.glsl"
-
-layout(local_size_x = WG_SIZE) in;
 
 #define DIGIT_BITS 8u
 #define N_LEVEL 8u // digits of a key and of an id

@@ -10,13 +10,12 @@
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 #include "lib/exp_log.glsl"
+#include "lib/group.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(WG_SIZE) || !defined(SOFTCAP)
-#error "WG_SIZE: invocations of a group, a power of two; SOFTCAP: 1 if logits have a cap"
+#ifndef SOFTCAP
+#error "SOFTCAP: 1 if logits have a cap"
 #endif
-
-layout(local_size_x = WG_SIZE) in;
 
 layout(std430, binding = 0) restrict writeonly buffer Out { float result[]; };
 layout(std430, binding = 1) restrict readonly buffer Logits { float logits[]; };
@@ -58,9 +57,9 @@ void main()
     }
     uint unused = 0u;
     reduce_max(largest, unused, uint(WG_SIZE), params.one);
-    reduce_barrier();
+    group_barrier();
     n_unsound = reduce_sum(n_unsound, uint(WG_SIZE));
-    reduce_barrier();
+    group_barrier();
     float sum = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < params.n_vocab; i += uint(WG_SIZE)) {
         sum += exp_negative(logit_at(begin + i) - largest);

@@ -1,5 +1,8 @@
 // The end of a step. A kernel that includes this file declares the ring (binding 0), step_state
 // (binding 2) and, with HAS_COUNTS, the grids of an indirect table (binding 3).
+#ifndef HAS_COUNTS
+#error "HAS_COUNTS: 1 if the table is indirect"
+#endif
 #define STEP_STATE_WRITTEN
 #include "lib/step_state.glsl"
 #include "sample/stop_id.glsl"

@@ -15,24 +15,17 @@
 // What the last group does everybody waits for, one instruction after another: step_state is read once and at once, and
 // where each is compared with each several invocations share the work. Little text on purpose: it may be a
 // stage of a program of many.
-#ifndef WG_SIZE
-#error "WG_SIZE: invocations of the work group, a power of two"
-#endif
-#ifndef HAS_COUNTS
-#error "HAS_COUNTS: 1 if the table is indirect"
-#endif
 #ifndef PROBS
 #error "PROBS: 1 to write log-probabilities, 0 to sample"
 #endif
 #include "lib/common.glsl"
+#include "lib/group.glsl"
 #include "sample/step.glsl"
 #include "sample/best.glsl"
 #define LOGITS_SHARED
 #include "sample/logits.glsl"
 #include "sample/sampler.glsl"
 #include "sample/scratch.glsl"
-
-layout(local_size_x = WG_SIZE) in;
 
 #define LIST_ROOM 256 // slots and tokens at most: half of it is the largest n
 #define LOG_LIST_ROOM 8u
