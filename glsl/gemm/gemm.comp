@@ -1,8 +1,5 @@
-// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch.
-//
-//   y        (n_tokens, y_stride), columns y_begin ... y_begin + n_rows of it written
-//   x        (n_tokens, x_stride)
-//   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
+// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch:
+// gemm/product.glsl.
 //
 // A group owns 64 tokens by 64 rows and walks all of k by blocks of 32; an invocation owns 8 tokens
 // by 4 rows in registers. Each block of both operands is staged in 16 KiB of shared memory, a
@@ -11,28 +8,12 @@
 // different banks. Reads, per output and k, 1/64 weight and 4/64 bytes of x from memory, and 12
 // shared words of 16 bytes for 128 multiply-adds. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
-#include "lib/step_state.glsl"
-
-#if !defined(ADD) || !defined(HAS_BIAS)
-#error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
-#endif
+#include "gemm/product.glsl"
 
 #define TILE 64u
 #define WG_SIZE 128u
 
 layout(local_size_x = 128) in;
-
-layout(std430, binding = 0) restrict buffer Y { float y[]; };
-layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
-
-#include "quant/quant.glsl"
-
-layout(std140, binding = 0) uniform Params
-{
-    uint n_rows, n_block, x_stride, y_stride;
-    uint y_begin, bias;
-    float scale;
-} params;
 
 shared vec4 x_tile[TILE * 8u];
 shared vec4 w_tile[TILE * 8u];
@@ -96,16 +77,7 @@ void write_results(uint token, uint row, vec4 sum)
     for (uint i = 0u; i < 4u; i++) {
         uint at = row + 16u * i;
         if (token < state.n_tokens && at < params.n_rows) {
-            float value = sum[i];
-#if HAS_BIAS
-            value += uintBitsToFloat(aux[params.bias + at]);
-#endif
-            uint place = token * params.y_stride + params.y_begin + at;
-#if ADD
-            y[place] += params.scale * value;
-#else
-            y[place] = value;
-#endif
+            write_product(token, at, sum[i]);
         }
     }
 }

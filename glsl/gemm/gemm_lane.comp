@@ -1,8 +1,5 @@
-// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch, in registers.
-//
-//   y        (n_tokens, y_stride), columns y_begin ... y_begin + n_rows of it written
-//   x        (n_tokens, x_stride)
-//   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
+// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch, in registers:
+// gemm/product.glsl.
 //
 // A group owns 64 rows and TOKENS tokens and walks over all of k by blocks of 32; an invocation owns
 // one row, dequantises it for all the tokens, and reads x at an index that is the same for the whole
@@ -12,40 +9,20 @@
 // the GPUs that this is for, and few registers: the tiles of gemm.comp spill there. Figures:
 // glsl/measurements.md.
 #include "lib/common.glsl"
-#include "lib/step_state.glsl"
+#include "gemm/product.glsl"
 
-#if !defined(ADD) || !defined(HAS_BIAS) || !defined(TOKENS) || !defined(SMALL)
-#error "ADD: 1 to add to y; HAS_BIAS: 1 if the part carries a bias; TOKENS at a time; SMALL: 1 to loop"
+#if !defined(TOKENS) || !defined(SMALL)
+#error "TOKENS at a time; SMALL: 1 to loop"
 #endif
 
 layout(local_size_x = 64) in;
-
-layout(std430, binding = 0) restrict buffer Y { float y[]; };
-layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
-
-#include "quant/quant.glsl"
-
-layout(std140, binding = 0) uniform Params
-{
-    uint n_rows, n_block, x_stride, y_stride;
-    uint y_begin, bias;
-    float scale;
-} params;
 
 void write_result(uint token, uint row, float value)
 {
     if (token >= state.n_tokens || row >= params.n_rows) {
         return;
     }
-#if HAS_BIAS
-    value += uintBitsToFloat(aux[params.bias + row]);
-#endif
-    uint place = token * params.y_stride + params.y_begin + row;
-#if ADD
-    y[place] += params.scale * value;
-#else
-    y[place] = value;
-#endif
+    write_product(token, row, value);
 }
 
 // Adds a block, two quads at a time, in a loop that no compiler can unroll: with all weights of a

@@ -1,8 +1,5 @@
-// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch, on llvmpipe.
-//
-//   y        (n_tokens, y_stride), columns y_begin ... y_begin + n_rows of it written
-//   x        (n_tokens, x_stride)
-//   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
+// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch, on llvmpipe:
+// gemm/product.glsl.
 //
 // A group is one vector: invocation r owns row r of TILES tiles for TOKENS tokens and walks over all
 // of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop llvmpipe
@@ -10,17 +7,13 @@
 // the stack, and a texel fetch (TEXELS 1) is vector code. So the time depends on multiply-adds per
 // fetch, 4 * TILES. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
-#include "lib/step_state.glsl"
+#include "gemm/product.glsl"
 
-#if !defined(ADD) || !defined(HAS_BIAS) || !defined(TILES) || !defined(TOKENS)
-#error "ADD: 1 to add to y; HAS_BIAS: 1 if the part carries a bias; TILES, TOKENS of an invocation"
+#if !defined(TILES) || !defined(TOKENS)
+#error "TILES, TOKENS of an invocation"
 #endif
 
 layout(local_size_x = 8) in;
-
-layout(std430, binding = 0) restrict buffer Y { float y[]; };
-
-#include "quant/quant.glsl"
 
 #if TEXELS
 layout(binding = 1) uniform highp samplerBuffer x_texels;
@@ -29,19 +22,11 @@ vec4 x_at(uint i)
     return texelFetch(x_texels, int(i));
 }
 #else
-layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 vec4 x_at(uint i)
 {
     return x[i];
 }
 #endif
-
-layout(std140, binding = 0) uniform Params
-{
-    uint n_rows, n_block, x_stride, y_stride;
-    uint y_begin, bias;
-    float scale;
-} params;
 
 void load_weights(uint first_tile, uint block, out vec4 weights[TILES][8])
 {
@@ -60,16 +45,7 @@ void write_results(uint token, uint first_tile, float sum[TILES])
     for (int i = 0; i < TILES; i++) {
         uint row = (first_tile + uint(i)) * TILE_ROWS + gl_LocalInvocationID.x;
         if (row < params.n_rows) {
-            float value = sum[i];
-#if HAS_BIAS
-            value += uintBitsToFloat(aux_at(params.bias + row));
-#endif
-            uint place = token * params.y_stride + params.y_begin + row;
-#if ADD
-            y[place] += params.scale * value;
-#else
-            y[place] = value;
-#endif
+            write_product(token, row, sum[i]);
         }
     }
 }

@@ -7,11 +7,8 @@
 // tile of 32) by 4 rows: 12 shared loads of 16 bytes for 128 multiply-adds. A warp of 32 takes 4
 // tokens by 8 rows. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
-#include "lib/step_state.glsl"
+#include "gemm/product.glsl"
 
-#if !defined(ADD) || !defined(HAS_BIAS)
-#error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
-#endif
 #if !defined(TILE_TOKENS) || !defined(SLICES)
 #error "TILE_TOKENS: 32 or 64; SLICES: of the group"
 #endif
@@ -34,18 +31,6 @@ layout(local_size_x = 256) in;
 #else
 layout(local_size_x = 384) in;
 #endif
-
-layout(std430, binding = 0) restrict buffer Y { float y[]; };
-layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
-
-#include "quant/quant.glsl"
-
-layout(std140, binding = 0) uniform Params
-{
-    uint n_rows, n_block, x_stride, y_stride;
-    uint y_begin, bias;
-    float scale;
-} params;
 
 shared vec4 tiles[uint(SLICES) * SLICE_SIZE];
 
@@ -158,16 +143,7 @@ void write_results(uint token, uint row, vec4 sum)
     for (uint i = 0u; i < 4u; i++) {
         uint at = row + ROW_STEP * i;
         if (token < state.n_tokens && at < params.n_rows) {
-            float value = sum[i];
-#if HAS_BIAS
-            value += uintBitsToFloat(aux[params.bias + at]);
-#endif
-            uint place = token * params.y_stride + params.y_begin + at;
-#if ADD
-            y[place] += params.scale * value;
-#else
-            y[place] = value;
-#endif
+            write_product(token, at, sum[i]);
         }
     }
 }

@@ -128,14 +128,8 @@ vec2 gemv_sums(uint pair, uint odd)
 vec2 gemv_load(uint block, out vec4 x[8])
 {
     uint i = block * 8u;
-    x[0] = gemv_x(i);
-    x[1] = gemv_x(i + 1u);
-    x[2] = gemv_x(i + 2u);
-    x[3] = gemv_x(i + 3u);
-    x[4] = gemv_x(i + 4u);
-    x[5] = gemv_x(i + 5u);
-    x[6] = gemv_x(i + 6u);
-    x[7] = gemv_x(i + 7u);
+#define LOAD_QUAD(k) x[k] = gemv_x(i + uint(k));
+    EACH_QUAD(LOAD_QUAD)
 #if SUMS
     return gemv_sums(block / 2u, block & 1u);
 #else

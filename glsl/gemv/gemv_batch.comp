@@ -1,8 +1,4 @@
-// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for few tokens: gemm.comp's product.
-//
-//   y        (n_tokens, y_stride), columns y_begin ... y_begin + n_rows of it written
-//   x        (n_tokens, x_stride)
-//   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
+// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for few tokens: gemm/product.glsl.
 //
 // A group owns PAIRS pairs of tiles and TOKENS tokens. An invocation owns row r of LANE_PAIRS pairs and
 // a slice of k: it takes blocks slice, slice + N_SLICE, ..., each dequantised once for all tokens, with
@@ -19,11 +15,8 @@
 //   8b down        4096 x 14336      34  35  67 128     57 59 59 115       46 47 49 89           440
 #include "lib/common.glsl"
 #include "lib/group.glsl"
-#include "lib/step_state.glsl"
+#include "gemm/product.glsl"
 
-#if !defined(ADD) || !defined(HAS_BIAS)
-#error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
-#endif
 #if !defined(PAIRS) || !defined(LANE_PAIRS) || !defined(TOKENS)
 #error "PAIRS, TOKENS: of a group; LANE_PAIRS: of an invocation"
 #endif
@@ -41,18 +34,6 @@
 #define SPAN 8
 #endif
 #define N_PARTIAL (CLUSTER / SPAN)
-
-layout(std430, binding = 0) restrict buffer Y { float y[]; };
-layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
-
-#include "quant/quant.glsl"
-
-layout(std140, binding = 0) uniform Params
-{
-    uint n_rows, n_block, x_stride, y_stride;
-    uint y_begin, bias;
-    float scale;
-} params;
 
 shared float partial[N_PARTIAL * TOKENS * GROUP_ROWS];
 
@@ -89,14 +70,8 @@ void add_block(uint first_tile, uint block, uint row, uint begin[TOKENS], inout 
     quant_unpack(quant_load(min(first_tile + 2u, last), block, params.n_block, row), w[2]);
     quant_unpack(quant_load(min(first_tile + 3u, last), block, params.n_block, row), w[3]);
 #endif
-    add_quad(quad_of(w, 0), at, begin, sum);
-    add_quad(quad_of(w, 1), at + 1u, begin, sum);
-    add_quad(quad_of(w, 2), at + 2u, begin, sum);
-    add_quad(quad_of(w, 3), at + 3u, begin, sum);
-    add_quad(quad_of(w, 4), at + 4u, begin, sum);
-    add_quad(quad_of(w, 5), at + 5u, begin, sum);
-    add_quad(quad_of(w, 6), at + 6u, begin, sum);
-    add_quad(quad_of(w, 7), at + 7u, begin, sum);
+#define ADD_QUAD(k) add_quad(quad_of(w, k), at + uint(k), begin, sum);
+    EACH_QUAD(ADD_QUAD)
 }
 
 void share(uint lane, uint row_begin, Sums sum[TOKENS])
@@ -122,19 +97,6 @@ void share(uint lane, uint row_begin, Sums sum[TOKENS])
     group_barrier();
 }
 
-void write_result(uint token, uint row, float value)
-{
-#if HAS_BIAS
-    value += uintBitsToFloat(aux[params.bias + row]);
-#endif
-    uint place = token * params.y_stride + params.y_begin + row;
-#if ADD
-    y[place] += params.scale * value;
-#else
-    y[place] = value;
-#endif
-}
-
 void write_results(uint lane, uint first_token, uint first_row)
 {
     for (uint i = lane; i < uint(TOKENS * GROUP_ROWS); i += uint(WG_SIZE)) {
@@ -144,7 +106,7 @@ void write_results(uint lane, uint first_token, uint first_row)
             for (uint n = 1u; n < uint(N_PARTIAL); n++) {
                 value += partial[i + n * uint(TOKENS * GROUP_ROWS)];
             }
-            write_result(token, row, value);
+            write_product(token, row, value);
         }
     }
 }

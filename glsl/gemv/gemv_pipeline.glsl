@@ -59,14 +59,8 @@ void gemv_copy_x(uint lane)
 vec2 gemv_read_x(uint block, out vec4 x[8])
 {
     uint i = block * X_STRIDE;
-    x[0] = gemv_x_quads[i];
-    x[1] = gemv_x_quads[i + 1u];
-    x[2] = gemv_x_quads[i + 2u];
-    x[3] = gemv_x_quads[i + 3u];
-    x[4] = gemv_x_quads[i + 4u];
-    x[5] = gemv_x_quads[i + 5u];
-    x[6] = gemv_x_quads[i + 6u];
-    x[7] = gemv_x_quads[i + 7u];
+#define READ_QUAD(k) x[k] = gemv_x_quads[i + uint(k)];
+    EACH_QUAD(READ_QUAD)
     return quant_sums(x);
 }
 #else

@@ -4,32 +4,19 @@
 #include "quant/planes.glsl"
 
 vec4 quant_fields(QuantBlock w, int k);
+#define FIELDS(k) quant_fields(w, k)
 
 // Sums of quant * x over the first 16 and the last 16 quants.
 vec2 fields_dot_halves(QuantBlock w, vec4 x[8])
 {
-    vec4 p = quant_fields(w, 0) * x[0];
-    vec4 q = quant_fields(w, 4) * x[4];
-    p += quant_fields(w, 1) * x[1];
-    q += quant_fields(w, 5) * x[5];
-    p += quant_fields(w, 2) * x[2];
-    q += quant_fields(w, 6) * x[6];
-    p += quant_fields(w, 3) * x[3];
-    q += quant_fields(w, 7) * x[7];
+    SUM_HALVES(p, q, FIELDS)
     return vec2(dot(p, field_weight), dot(q, field_weight));
 }
 
 // Sum of quant * x.
 float fields_dot(QuantBlock w, vec4 x[8])
 {
-    vec4 p = quant_fields(w, 0) * x[0];
-    p += quant_fields(w, 1) * x[1];
-    p += quant_fields(w, 2) * x[2];
-    p += quant_fields(w, 3) * x[3];
-    p += quant_fields(w, 4) * x[4];
-    p += quant_fields(w, 5) * x[5];
-    p += quant_fields(w, 6) * x[6];
-    p += quant_fields(w, 7) * x[7];
+    SUM_QUADS(p, FIELDS)
     p *= field_weight;
     return (p.x + p.y) + (p.z + p.w);
 }

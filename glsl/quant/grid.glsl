@@ -51,14 +51,8 @@ vec4 flip_signs(vec4 v, uint signs, int k)
 
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    vec4 p = quant_values(w, 0) * x[0];
-    vec4 q = quant_values(w, 4) * x[4];
-    p += quant_values(w, 1) * x[1];
-    q += quant_values(w, 5) * x[5];
-    p += quant_values(w, 2) * x[2];
-    q += quant_values(w, 6) * x[6];
-    p += quant_values(w, 3) * x[3];
-    q += quant_values(w, 7) * x[7];
+#define VALUES(k) quant_values(w, k)
+    SUM_HALVES(p, q, VALUES)
     p = w.d.x * p + w.d.y * q;
     return (p.x + p.y) + (p.z + p.w);
 }

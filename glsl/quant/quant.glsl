@@ -96,6 +96,31 @@ uint quant_index(uint tile, uint group, uint n_group, uint n_each, uint row)
     return (tile * n_group + group) * n_each * TILE_ROWS + row;
 }
 
+// F of the eight quads of a block.
+#define EACH_QUAD(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+
+// Declares p, the sum of quad(k) * x[k].
+#define SUM_QUADS(p, quad)                                                                         \
+    vec4 p = quad(0) * x[0];                                                                       \
+    p += quad(1) * x[1];                                                                           \
+    p += quad(2) * x[2];                                                                           \
+    p += quad(3) * x[3];                                                                           \
+    p += quad(4) * x[4];                                                                           \
+    p += quad(5) * x[5];                                                                           \
+    p += quad(6) * x[6];                                                                           \
+    p += quad(7) * x[7];
+
+// Declares p and q, the sums of quad(k) * x[k] over the first 16 and the last 16 elements.
+#define SUM_HALVES(p, q, quad)                                                                     \
+    vec4 p = quad(0) * x[0];                                                                       \
+    vec4 q = quad(4) * x[4];                                                                       \
+    p += quad(1) * x[1];                                                                           \
+    q += quad(5) * x[5];                                                                           \
+    p += quad(2) * x[2];                                                                           \
+    q += quad(6) * x[6];                                                                           \
+    p += quad(3) * x[3];                                                                           \
+    q += quad(7) * x[7];
+
 #include QUANT_FILE
 
 // The sums of the first 16 and of the last 16 elements of x.
@@ -113,14 +138,8 @@ vec2 quant_sums(vec4 x[8])
 // The 32 weights in natural order.
 void quant_unpack(QuantBlock w, out vec4 v[8])
 {
-    v[0] = quant_quad(w, 0);
-    v[1] = quant_quad(w, 1);
-    v[2] = quant_quad(w, 2);
-    v[3] = quant_quad(w, 3);
-    v[4] = quant_quad(w, 4);
-    v[5] = quant_quad(w, 5);
-    v[6] = quant_quad(w, 6);
-    v[7] = quant_quad(w, 7);
+#define UNPACK_QUAD(k) v[k] = quant_quad(w, k);
+    EACH_QUAD(UNPACK_QUAD)
 }
 
 #ifndef QUANT_SPLIT

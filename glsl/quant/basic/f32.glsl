@@ -15,14 +15,8 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
-    vec4 p = uintBitsToFloat(w.quads[0]) * x[0];
-    p += uintBitsToFloat(w.quads[1]) * x[1];
-    p += uintBitsToFloat(w.quads[2]) * x[2];
-    p += uintBitsToFloat(w.quads[3]) * x[3];
-    p += uintBitsToFloat(w.quads[4]) * x[4];
-    p += uintBitsToFloat(w.quads[5]) * x[5];
-    p += uintBitsToFloat(w.quads[6]) * x[6];
-    p += uintBitsToFloat(w.quads[7]) * x[7];
+#define FLOATS(k) uintBitsToFloat(w.quads[k])
+    SUM_QUADS(p, FLOATS)
     return (p.x + p.y) + (p.z + p.w);
 }
 

@@ -1,0 +1,37 @@
+// What the products of a batch in f32 share: y[m] = W x[m] + bias, with ADD y[m] += scale * (W x[m] + bias).
+//
+//   y        (n_tokens, y_stride), columns y_begin ... y_begin + n_rows of it written
+//   x        (n_tokens, x_stride), with TEXELS 1 declared by the kernel
+//   quads, aux  one part of W (n_rows, 32 n_block), and bias (n_rows) at bias in aux
+#if !defined(ADD) || !defined(HAS_BIAS)
+#error "ADD: 1 to add to y, 0 to write it; HAS_BIAS: 1 if the part carries a bias"
+#endif
+
+#include "lib/step_state.glsl"
+#include "quant/quant.glsl"
+
+layout(std430, binding = 0) restrict buffer Y { float y[]; };
+#if !TEXELS
+layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
+#endif
+
+layout(std140, binding = 0) uniform Params
+{
+    uint n_rows, n_block, x_stride, y_stride;
+    uint y_begin, bias;
+    float scale;
+} params;
+
+// Writes an element of the product, of which token and row are there.
+void write_product(uint token, uint row, float value)
+{
+#if HAS_BIAS
+    value += uintBitsToFloat(aux_at(params.bias + row));
+#endif
+    uint place = token * params.y_stride + params.y_begin + row;
+#if ADD
+    y[place] += params.scale * value;
+#else
+    y[place] = value;
+#endif
+}
