@@ -3,6 +3,7 @@
 // With SHARED_Q 1 q of the tokens stays in shared memory, else it is read again for each tile. Shared memory: 16 KiB of
 // k or v, 8 KiB of weights, and 8 KiB of q for every 64 elements of the head. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
+#include "lib/add_products.glsl"
 #include "lib/exp_log.glsl"
 #include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
@@ -161,12 +162,6 @@ vec4 query(uint row, uint quad)
 }
 
 //-- scores ----------------------------------------------------------------------------------------
-
-#define ADD_PRODUCTS(sum, p, q)                                                                    \
-    sum += p.x * q.x;                                                                              \
-    sum += p.y * q.y;                                                                              \
-    sum += p.z * q.z;                                                                              \
-    sum += p.w * q.w;
 
 void add_scores(Share share, uint chunk, inout Scores a, inout Scores b)
 {

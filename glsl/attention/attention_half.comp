@@ -7,6 +7,7 @@
 // 16 KiB of k or v, 8 KiB of weights. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
+#include "lib/half_pair.glsl"
 #include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
@@ -61,13 +62,6 @@ vec4 get_quad(uint token, uint quad)
 uint key_word(uint key, uint word)
 {
     return key * WORDS + (word ^ (key / OWN_KEYS & 7u));
-}
-
-// The built-in function alone would be worked out in 32 bits.
-mediump vec2 half_pair(highp uint bits)
-{
-    mediump vec2 pair = unpackHalf2x16(bits);
-    return pair;
 }
 
 // The assignment makes the halves highp before they are added.

@@ -13,6 +13,7 @@
 // Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "gemm/half_rows.glsl"
+#include "lib/half_pair.glsl"
 #include "lib/step_state.glsl"
 
 #if !defined(HAS_BIAS) || !defined(TILE_TOKENS) || !defined(SLICES) || !defined(BY_WORDS)
@@ -156,13 +157,6 @@ void store_weights(QuantBlock w, uint slice, uint square)
 #endif
 
 //-- products ----------------------------------------------------------------------------------------
-
-// The built-in function alone would compute in 32 bits.
-mediump vec2 half_pair(highp uint bits)
-{
-    mediump vec2 pair = unpackHalf2x16(bits);
-    return pair;
-}
 
 #define MULTIPLY_TOKEN(bits, s0, s1, s2, s3)                                                       \
     {                                                                                              \

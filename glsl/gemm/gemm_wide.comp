@@ -8,6 +8,7 @@
 // tokens by 8 rows. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "gemm/product.glsl"
+#include "lib/add_products.glsl"
 
 #if !defined(TILE_TOKENS) || !defined(SLICES)
 #error "TILE_TOKENS: 32 or 64; SLICES: of the group"
@@ -89,12 +90,6 @@ void store_stage(Stage stage, uint base, uint lane, uint block)
 //-- products --------------------------------------------------------------------------------------
 
 // Sums have a name each and a tile's code has no loop, so that compilers keep all in registers.
-#define ADD_PRODUCTS(sum, p, q)                                                                    \
-    sum += p.x * q.x;                                                                              \
-    sum += p.y * q.y;                                                                              \
-    sum += p.z * q.z;                                                                              \
-    sum += p.w * q.w;
-
 #define MULTIPLY_TOKEN(i, s0, s1, s2, s3)                                                          \
     {                                                                                              \
         vec4 a = tiles[x_at + uint(i) * TOKEN_STEP * TILE_QUADS];                                  \

@@ -13,12 +13,7 @@
 #define PAIRS_OF_NIBBLES 1
 #define PAIRS_OF_BYTES 2
 
-// A bare unpackHalf2x16 in an expression is computed in f32.
-mediump vec2 half_pair(highp uint word)
-{
-    mediump vec2 pair = unpackHalf2x16(word);
-    return pair;
-}
+#include "lib/half_pair.glsl"
 
 mediump vec2 half_nibbles(highp uint w, highp uvec4 x, mediump vec2 h)
 {

@@ -1,15 +1,9 @@
 // Nibbles as pairs of halves, by the bits of a half: 0x6400 + n is 1024 + n, 0x5400 + 16 n is 64 + n.
-
-// The built-in function alone would be worked out in 32 bits.
-mediump vec2 pair_of(highp uint bits)
-{
-    mediump vec2 pair = unpackHalf2x16(bits);
-    return pair;
-}
+#include "lib/half_pair.glsl"
 
 highp uint scaled_pair(highp uint bits, mediump float zero, mediump vec2 d)
 {
-    mediump vec2 pair = pair_of(bits);
+    mediump vec2 pair = half_pair(bits);
     pair -= zero;
     pair *= d;
     return packHalf2x16(pair);

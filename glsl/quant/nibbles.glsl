@@ -4,21 +4,11 @@ struct QuantBlock {
     vec2 scale;
 };
 
-#include "quant/fields.glsl"
+#include "quant/scaled_fields.glsl"
 
 vec4 quant_fields(QuantBlock w, int k)
 {
     return fields_to_float(mask_fields(nibbles_at(w.quad, k), 0xFu));
-}
-
-float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
-{
-    return w.scale.x * fields_dot(w, x) + w.scale.y * (sum.x + sum.y);
-}
-
-vec4 quant_quad(QuantBlock w, int k)
-{
-    return fields_quad(w, w.scale.xx, w.scale.yy, k);
 }
 
 #if DOT

@@ -115,7 +115,8 @@ QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint 
 
 void quant_half_words(QuantWords w, out uvec4 p[4])
 {
-    mediump vec2 d0 = pair_of(w.d.x), d1 = pair_of(w.d.y), d2 = pair_of(w.d.z), d3 = pair_of(w.d.w);
+    mediump vec2 d0 = half_pair(w.d.x), d1 = half_pair(w.d.y);
+    mediump vec2 d2 = half_pair(w.d.z), d3 = half_pair(w.d.w);
     uvec4 high = w.words >> 8u;
     p[0] = uvec4(low_pair(w.words.x, d0), low_pair(w.words.y, d1), low_pair(w.words.z, d2),
                  low_pair(w.words.w, d3));

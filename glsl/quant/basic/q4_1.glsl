@@ -6,14 +6,18 @@
 // Scale word: f16 d low, f16 m high, of one block.
 #include "quant/nibbles.glsl"
 
-QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+QuantBlock load_at(uint index)
 {
     QuantBlock w;
-    uint index = quant_index(tile, block, n_block, 1u, row);
     w.quad = quad_at(index);
     highp vec2 scale = unpackHalf2x16(aux_at(index));
     w.scale = scale;
     return w;
+}
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    return load_at(quant_index(tile, block, n_block, 1u, row));
 }
 
 #if DOT
@@ -28,11 +32,6 @@ QuantRow quant_row(uint tile, uint n_block, uint row)
 
 QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
 {
-    QuantBlock w;
-    uint index = row.quads + block * TILE_ROWS;
-    w.quad = quad_at(index);
-    highp vec2 scale = unpackHalf2x16(aux_at(index));
-    w.scale = scale;
-    return w;
+    return load_at(row.quads + block * TILE_ROWS);
 }
 #endif

@@ -1,13 +1,7 @@
 // IQ2_S: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8 blocks,
 // two words a block: low bytes of the indices of four points of the grid; a sign a weight. Scale words:
 // super_scales.glsl, f16 d and of a block the high two bits of its indices, then scales of 16 weights.
-struct QuantBlock {
-    uvec2 points; // four
-    uint signs;
-    vec2 d; // of the first 16 weights and of the last
-};
-
-#include "quant/grid.glsl"
+#include "quant/iq/iq2.glsl"
 #include "quant/super_scales.glsl"
 
 #define N_TABLE 512u // words of the grid
@@ -25,10 +19,4 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     w.d = scales.d.x * 0.25 *
           (0.5 + vec2(uvec2(scales.bytes >> 8u, scales.bytes >> 12u) & 0xFu));
     return w;
-}
-
-vec4 quant_values(QuantBlock w, int k)
-{
-    vec4 c = coordinates_of_8(w.points, k);
-    return flip_signs(8.0 + c * (16.5 + 0.5 * c), w.signs, k); // 8, 25, 43
 }

@@ -1,13 +1,7 @@
 // IQ2_XS: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8 blocks,
 // two words a block: of 8 weights 16 bits, a 9-bit index of a point of the grid and 7 bits of signs.
 // Scale words, three a super-block: f16 d; a byte a block, scale of the first 16 weights low.
-struct QuantBlock {
-    uvec2 points; // four
-    uint signs;
-    vec2 d; // of the first 16 weights and of the last
-};
-
-#include "quant/grid.glsl"
+#include "quant/iq/iq2.glsl"
 
 #define N_TABLE 256u // words of the grid
 
@@ -26,10 +20,4 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     uint scales = aux_at(at + (1u + (block / 4u & 1u)) * TILE_ROWS) >> ((block & 3u) * 8u);
     w.d = d.x * 0.25 * (0.5 + vec2(uvec2(scales, scales >> 4u) & 0xFu));
     return w;
-}
-
-vec4 quant_values(QuantBlock w, int k)
-{
-    vec4 c = coordinates_of_8(w.points, k);
-    return flip_signs(8.0 + c * (16.5 + 0.5 * c), w.signs, k); // 8, 25, 43
 }

@@ -1,13 +1,7 @@
 // IQ2_XXS: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8 blocks,
 // two words a block: indices of four points of the grid, a byte each; signs, 7 bits for 8 weights, and
 // in the top four bits scale. Scale word: f16 d of two super-blocks, the even one low.
-struct QuantBlock {
-    uvec2 points; // four
-    uint signs;
-    vec2 d; // of the first 16 weights and of the last
-};
-
-#include "quant/grid.glsl"
+#include "quant/iq/iq2.glsl"
 #include "quant/super_pair.glsl"
 
 #define N_TABLE 128u // words of the grid
@@ -23,10 +17,4 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     float d = super_pair_scale(tile, block, n_block, row, 1u, N_TABLE);
     w.d = vec2(d * (0.5 + float(pair.y >> 28u)) * 0.25);
     return w;
-}
-
-vec4 quant_values(QuantBlock w, int k)
-{
-    vec4 c = coordinates_of_8(w.points, k);
-    return flip_signs(8.0 + c * (16.5 + 0.5 * c), w.signs, k); // 8, 25, 43
 }
