@@ -1,4 +1,4 @@
-// What the products of a batch in f32 share: y[m] = W x[m] + bias, with ADD y[m] += scale * (W x[m] + bias).
+// Products of a batch in f32: y[m] = W x[m] + bias, or with ADD y[m] += scale * (W x[m] + bias).
 //
 //   y        (n_tokens, y_stride), columns y_begin ... y_begin + n_rows of it written
 //   x        (n_tokens, x_stride), with TEXELS 1 declared by the kernel
