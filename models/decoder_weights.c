@@ -17,9 +17,11 @@ const struct gi_weight_spec gi_post_norm_weights[4] = {
 const struct gi_weight_spec gi_expert_weights[5] = {
     GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
     GI_WEIGHT_OUT(GI_NORM_FFN),
-    GI_WEIGHT_EXPERTS_GATE_UP,
-    GI_WEIGHT_EXPERTS_DOWN,
-    GI_WEIGHT_ROUTER,
+    GI_WEIGHT_PAIR(GI_WEIGHT_ORDER_EXPERTS_GATE_UP, "ffn_gate_exps", "ffn_up_exps"),
+    GI_WEIGHT_ONE(GI_SLOT_DOWN, "ffn_down", GI_WEIGHT_ORDER_EXPERTS, GI_DIM_FF, "ffn_down_exps",
+                  GI_DIM_EMBD, GI_NORM_NONE),
+    GI_WEIGHT_ONE(GI_SLOT_ROUTER, "router", GI_WEIGHT_ORDER_PLAIN, GI_DIM_EMBD, "ffn_gate_inp",
+                  GI_DIM_EXPERT, GI_NORM_NONE),
 };
 
 const struct gi_norm_spec gi_pre_norm_norms[2] = {

@@ -14,40 +14,24 @@
         .sources[1] = {"blk.%u." k, GI_DIM_KV}, .sources[2] = {"blk.%u." v, GI_DIM_KV},            \
         .next_norm = GI_NORM_NONE,                                                                 \
     }
+#define GI_WEIGHT_PAIR(order_, gate, up)                                                           \
+    {                                                                                              \
+        .slot = GI_SLOT_GATE_UP, .name = "ffn_gate_up", .order = (order_), .cols = GI_DIM_EMBD,    \
+        .sources[0] = {"blk.%u." gate, GI_DIM_FF}, .sources[1] = {"blk.%u." up, GI_DIM_FF},        \
+        .next_norm = GI_NORM_NONE,                                                                 \
+    }
+#define GI_WEIGHT_ONE(slot_, name_, order_, cols_, tensor, rows, norm)                             \
+    {                                                                                              \
+        .slot = (slot_), .name = (name_), .order = (order_), .cols = (cols_),                      \
+        .sources[0] = {"blk.%u." tensor, rows}, .next_norm = (norm),                               \
+    }
+#define GI_WEIGHT_GATE_UP(gate, up) GI_WEIGHT_PAIR(GI_WEIGHT_ORDER_GATE_UP, gate, up)
 #define GI_WEIGHT_OUT(norm)                                                                        \
-    {                                                                                              \
-        .slot = GI_SLOT_OUT, .name = "attn_out", .order = GI_WEIGHT_ORDER_PLAIN, .cols = GI_DIM_Q, \
-        .sources[0] = {"blk.%u.attn_output", GI_DIM_EMBD}, .next_norm = (norm),                    \
-    }
-#define GI_WEIGHT_GATE_UP(gate, up)                                                                \
-    {                                                                                              \
-        .slot = GI_SLOT_GATE_UP, .name = "ffn_gate_up", .order = GI_WEIGHT_ORDER_GATE_UP,          \
-        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u." gate, GI_DIM_FF},                            \
-        .sources[1] = {"blk.%u." up, GI_DIM_FF}, .next_norm = GI_NORM_NONE,                        \
-    }
+    GI_WEIGHT_ONE(GI_SLOT_OUT, "attn_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_Q, "attn_output",         \
+                  GI_DIM_EMBD, norm)
 #define GI_WEIGHT_DOWN(norm)                                                                       \
-    {                                                                                              \
-        .slot = GI_SLOT_DOWN, .name = "ffn_down", .order = GI_WEIGHT_ORDER_PLAIN,                  \
-        .cols = GI_DIM_FF, .sources[0] = {"blk.%u.ffn_down", GI_DIM_EMBD}, .next_norm = (norm),    \
-    }
-#define GI_WEIGHT_EXPERTS_GATE_UP                                                                  \
-    {                                                                                              \
-        .slot = GI_SLOT_GATE_UP, .name = "ffn_gate_up", .order = GI_WEIGHT_ORDER_EXPERTS_GATE_UP,  \
-        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u.ffn_gate_exps", GI_DIM_FF},                    \
-        .sources[1] = {"blk.%u.ffn_up_exps", GI_DIM_FF}, .next_norm = GI_NORM_NONE,                \
-    }
-#define GI_WEIGHT_EXPERTS_DOWN                                                                     \
-    {                                                                                              \
-        .slot = GI_SLOT_DOWN, .name = "ffn_down", .order = GI_WEIGHT_ORDER_EXPERTS,                \
-        .cols = GI_DIM_FF, .sources[0] = {"blk.%u.ffn_down_exps", GI_DIM_EMBD},                    \
-        .next_norm = GI_NORM_NONE,                                                                 \
-    }
-#define GI_WEIGHT_ROUTER                                                                           \
-    {                                                                                              \
-        .slot = GI_SLOT_ROUTER, .name = "router", .order = GI_WEIGHT_ORDER_PLAIN,                  \
-        .cols = GI_DIM_EMBD, .sources[0] = {"blk.%u.ffn_gate_inp", GI_DIM_EXPERT},                 \
-        .next_norm = GI_NORM_NONE,                                                                 \
-    }
+    GI_WEIGHT_ONE(GI_SLOT_DOWN, "ffn_down", GI_WEIGHT_ORDER_PLAIN, GI_DIM_FF, "ffn_down",          \
+                  GI_DIM_EMBD, norm)
 
 // A matrix each for q, k, v, the attention's output, gate, up and down: with a norm before either
 // block, where what adds to the residual carries the gamma of the norm that follows; and with a
