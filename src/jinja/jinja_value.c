@@ -152,20 +152,18 @@ const char *gi_jinja_kind_name(enum gi_jinja_kind kind)
 
 //-- elements --------------------------------------------------------------------------------------
 
-void gi_jinja_charge(struct gi_jinja_pool *pool, struct gi_jinja_value value)
-{
-    gi_jinja_spend(pool, value.kind == GI_JINJA_STRING ? value.string.size / 16
-                         : value.kind == GI_JINJA_LIST ? value.list->count
-                         : value.kind == GI_JINJA_DICT ? value.dict->keys.count
-                                                       : 0);
-}
-
 size_t gi_jinja_count(struct gi_jinja_value value)
 {
     return value.kind == GI_JINJA_STRING ? gi_jinja_count_characters(value.string)
            : value.kind == GI_JINJA_LIST ? value.list->count
            : value.kind == GI_JINJA_DICT ? value.dict->keys.count
                                          : 0;
+}
+
+void gi_jinja_charge(struct gi_jinja_pool *pool, struct gi_jinja_value value)
+{
+    const bool is_string = value.kind == GI_JINJA_STRING;
+    gi_jinja_spend(pool, is_string ? value.string.size / 16 : gi_jinja_count(value));
 }
 
 struct gi_jinja_list gi_jinja_elements(struct gi_jinja_pool *pool, struct gi_jinja_value value)

@@ -121,18 +121,6 @@ static enum likeness compare_told(const struct gi_tokenizer *tokenizer, size_t n
     return likeness;
 }
 
-// Compares all trials; question and whole are what the template writes of the question and the
-// talk.
-static enum likeness compare_all(const struct gi_tokenizer *tokenizer,
-                                 const struct gi_jinja_output *question,
-                                 const struct gi_jinja_output *whole)
-{
-    const enum likeness first = compare(tokenizer, question, talk, 1);
-    const bool is_like = first != LIKENESS_NONE && compare(tokenizer, whole, talk, 3) == first &&
-                         compare_told(tokenizer, 2) == first && compare_told(tokenizer, 4) == first;
-    return is_like ? first : LIKENESS_NONE;
-}
-
 //-- the default system message --------------------------------------------------------------------
 
 // Sets the default system message to the n bytes that an output has where the format writes one.
@@ -250,9 +238,12 @@ static bool learn(struct gi_tokenizer *tokenizer, const struct gi_jinja_output *
     render(tokenizer, talk, 3, &whole, NULL);
     add_end_of_answer(tokenizer, &whole);
     const enum likeness likeness =
-        chat->format ? compare_all(tokenizer, question, &whole) : LIKENESS_NONE;
+        chat->format ? compare(tokenizer, question, talk, 1) : LIKENESS_NONE;
+    const bool is_like =
+        likeness != LIKENESS_NONE && compare(tokenizer, &whole, talk, 3) == likeness &&
+        compare_told(tokenizer, 2) == likeness && compare_told(tokenizer, 4) == likeness;
     gi_jinja_output_finish(&whole);
-    if (likeness == LIKENESS_NONE) {
+    if (!is_like) {
         chat->format = NULL;
     } else if (likeness == LIKENESS_BUT_ANSWER) {
         drop_template(chat);
