@@ -22,7 +22,7 @@ struct bench {
         size_t count, capacity;
     } tests;
     struct cli_bench_result result;
-    struct cli_baseline *baseline; // NULL: none
+    cJSON *baseline; // rows to compare with; NULL: none
     struct {
         struct cli_sweep_point *items;
         size_t count, capacity;
@@ -125,14 +125,6 @@ static void begin_result(struct bench *bench, const struct test *test)
     strftime(result->test_time, sizeof(result->test_time), "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-static void wait_seconds(int64_t seconds)
-{
-    const struct timespec span = {.tv_sec = (time_t)seconds};
-    if (seconds > 0 && !cli_is_interrupted()) {
-        nanosleep(&span, NULL);
-    }
-}
-
 static void name_series(const struct bench *bench, char *name, size_t size)
 {
     const struct cli_bench_settings *s = bench->settings;
@@ -163,11 +155,14 @@ static void add_point(struct bench *bench)
 static bool measure(struct bench *bench, const struct test *test)
 {
     struct glinfer_stats stats;
+    const struct timespec delay = {.tv_sec = (time_t)bench->settings->delay};
     begin_result(bench, test);
     if (!prepare(bench, test)) {
         return false;
     }
-    wait_seconds(bench->settings->delay);
+    if (delay.tv_sec > 0 && !cli_is_interrupted()) {
+        nanosleep(&delay, NULL);
+    }
     if (!bench->settings->has_no_warmup) {
         const struct test warmup = {.n_prompt = test->n_prompt,
                                     .n_gen = test->n_gen > 16 ? 16 : test->n_gen};
@@ -187,7 +182,8 @@ static bool measure(struct bench *bench, const struct test *test)
     cli_bench_row(&bench->printers[0], &bench->result);
     cli_bench_row(&bench->printers[1], &bench->result);
     if (bench->baseline) {
-        cli_baseline_print(bench->comparison_file, bench->baseline, &bench->result);
+        cli_baseline_print(bench->comparison_file, bench->settings->compare, bench->baseline,
+                           &bench->result);
     }
     if (bench->plot && test->n_prompt > 0 && test->n_gen == 0) {
         add_point(bench);
@@ -413,7 +409,7 @@ static bool run_bench(struct bench *bench)
 static void release(struct bench *bench)
 {
     cli_session_finish(&bench->session);
-    cli_baseline_destroy(bench->baseline);
+    cJSON_Delete(bench->baseline);
     if (bench->comparison_file) {
         fclose(bench->comparison_file);
     }

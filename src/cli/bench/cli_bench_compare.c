@@ -3,15 +3,8 @@
 #include "cli/bench/cli_noise.h"
 #include "cli/common/cli_io.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-struct cli_baseline {
-    const char *path; // borrowed
-    cJSON *rows;      // owned: an array of objects
-};
 
 // Appends a value of the file, or the items of an array.
 static void add_value(cJSON *rows, cJSON *value)
@@ -42,30 +35,20 @@ static bool parse_rows(const char *text, cJSON *rows)
     return cJSON_GetObjectItemCaseSensitive(rows->child, "avg_ts") != NULL;
 }
 
-struct cli_baseline *cli_baseline_load(const char *path)
+cJSON *cli_baseline_load(const char *path)
 {
     struct cli_bytes bytes = {0};
     if (!cli_read_all(path, &bytes)) {
         return NULL;
     }
-    struct cli_baseline *baseline = cli_alloc(1, sizeof(*baseline));
-    baseline->path = path;
-    baseline->rows = cJSON_CreateArray();
-    if (!parse_rows(bytes.data, baseline->rows)) {
+    cJSON *rows = cJSON_CreateArray();
+    if (!parse_rows(bytes.data, rows)) {
         cli_fail(CLI_EXIT_FAILED, "%s is no output of `glinfer bench -o json`", path);
-        cli_baseline_destroy(baseline);
-        baseline = NULL;
+        cJSON_Delete(rows);
+        rows = NULL;
     }
     cli_bytes_finish(&bytes);
-    return baseline;
-}
-
-void cli_baseline_destroy(struct cli_baseline *baseline)
-{
-    if (baseline) {
-        cJSON_Delete(baseline->rows);
-        free(baseline);
-    }
+    return rows;
 }
 
 static double number_of(const cJSON *row, const char *name)
@@ -86,11 +69,10 @@ static bool is_text(const cJSON *row, const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
-static const cJSON *find_row(const struct cli_baseline *baseline,
-                             const struct cli_bench_result *result)
+static const cJSON *find_row(const cJSON *rows, const struct cli_bench_result *result)
 {
     const cJSON *row;
-    cJSON_ArrayForEach(row, baseline->rows)
+    cJSON_ArrayForEach(row, rows)
     {
         if (is_text(row, "model_type", result->model->description) &&
             is_near(row, "model_n_params", (double)result->model->n_params) &&
@@ -129,18 +111,18 @@ static void print_verdict(FILE *file, const struct cli_sample *before, const str
     }
 }
 
-void cli_baseline_print(FILE *file, const struct cli_baseline *baseline,
+void cli_baseline_print(FILE *file, const char *path, const cJSON *rows,
                         const struct cli_bench_result *result)
 {
     char label[64];
-    const cJSON *row = find_row(baseline, result);
+    const cJSON *row = find_row(rows, result);
     const struct cli_bench_figures figures = cli_bench_figures(result);
     const struct cli_sample now = {figures.avg_ts, figures.stddev_ts, result->n_run};
     cli_bench_label(result, label, sizeof(label));
     fprintf(file, "%s %s: %.2f ± %.2f t/s, ", result->model->description, label, now.mean,
             now.stddev);
     if (!row) {
-        fprintf(file, "not in %s\n", baseline->path);
+        fprintf(file, "not in %s\n", path);
         return;
     }
     const cJSON *samples = cJSON_GetObjectItemCaseSensitive(row, "samples_ts");

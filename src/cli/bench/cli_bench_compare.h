@@ -4,16 +4,14 @@
 
 #include "cli/bench/cli_bench_result.h"
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
 
-struct cli_baseline;
-
-// Reads the file; NULL with the reason printed.
-struct cli_baseline *cli_baseline_load(const char *path);
-void cli_baseline_destroy(struct cli_baseline *baseline);
+// Returns the rows of the file, an array of objects; NULL with the reason printed.
+cJSON *cli_baseline_load(const char *path);
 // Prints one sentence: faster, slower or the same as the row of the same model and test, by how
 // much, and what chance explains.
-void cli_baseline_print(FILE *file, const struct cli_baseline *baseline,
+void cli_baseline_print(FILE *file, const char *path, const cJSON *rows,
                         const struct cli_bench_result *result);
 
 #endif

@@ -178,16 +178,6 @@ static void print_list(FILE *file, const cJSON *row, const char *between, char q
     }
 }
 
-static void print_csv(FILE *file, const cJSON *row, bool is_first)
-{
-    if (is_first) {
-        print_list(file, row, ",", 0);
-        fputc('\n', file);
-    }
-    print_list(file, row, ",", '"');
-    fputc('\n', file);
-}
-
 static void print_sql(FILE *file, const cJSON *row, bool is_first)
 {
     const cJSON *field;
@@ -239,7 +229,12 @@ static void print_fields(const struct cli_bench_printer *printer,
         print_json(file, row, " ");
         fputs("}\n", file);
     } else if (printer->format == CLI_BENCH_CSV) {
-        print_csv(file, row, printer->n_row == 0);
+        if (printer->n_row == 0) {
+            print_list(file, row, ",", 0);
+            fputc('\n', file);
+        }
+        print_list(file, row, ",", '"');
+        fputc('\n', file);
     } else {
         print_sql(file, row, printer->n_row == 0);
     }

@@ -3,15 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count_common(const struct cli_ids *a, const struct cli_ids *b)
-{
-    size_t n = 0;
-    while (n < a->count && n < b->count && a->items[n] == b->items[n]) {
-        n++;
-    }
-    return n;
-}
-
 //-- what fits -------------------------------------------------------------------------------------
 
 // Encodes the conversation without the first n messages behind the system's.
@@ -96,8 +87,11 @@ static bool receive_token(void *user, const struct glinfer_token *token)
 // Keeps the tokens in the session that the conversation begins with; the rest is the prompt.
 static void reuse(struct cli_turns *turns)
 {
-    size_t n = count_common(&turns->held, &turns->ids);
-    n = n < turns->ids.count ? n : turns->ids.count - 1;
+    const struct cli_ids *held = &turns->held, *ids = &turns->ids;
+    size_t n = 0;
+    while (n < held->count && n + 1 < ids->count && held->items[n] == ids->items[n]) {
+        n++;
+    }
     if (glinfer_session_rewind(turns->session->session, n) != n) {
         glinfer_session_reset(turns->session->session);
         n = 0;

@@ -25,28 +25,6 @@ static bool next_name(const char **names, char name[MAX_NAME])
     return true;
 }
 
-static bool has_name(const struct cli_flag *flag, const char *word, size_t size)
-{
-    char name[MAX_NAME];
-    const char *names = flag->names;
-    while (flag->kind != CLI_KIND_SECTION && next_name(&names, name)) {
-        if (strlen(name) == size && memcmp(name, word, size) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool takes_value(const struct cli_flag *flag)
-{
-    return flag->kind != CLI_KIND_SWITCH && flag->kind != CLI_KIND_IGNORED;
-}
-
-static bool is_ignored(const struct cli_flag *flag)
-{
-    return flag->kind == CLI_KIND_IGNORED || flag->kind == CLI_KIND_IGNORED_VALUE;
-}
-
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -196,19 +174,10 @@ static bool parse_choice(const struct cli_flag *flag, const char *text, int *fie
     return false;
 }
 
-static bool append_text(struct cli_texts *texts, const char *text, char *why, size_t size)
-{
-    if (texts->count == CLI_MAX_TEXTS) {
-        snprintf(why, size, "at most %d of them", CLI_MAX_TEXTS);
-        return false;
-    }
-    texts->items[texts->count++] = text;
-    return true;
-}
-
 static bool store_value(const struct cli_flag *flag, void *field, const char *text, char *why,
                         size_t size)
 {
+    struct cli_texts *texts = field;
     switch (flag->kind) {
     case CLI_KIND_SWITCH:
         *(bool *)field = true;
@@ -221,7 +190,12 @@ static bool store_value(const struct cli_flag *flag, void *field, const char *te
         *(const char **)field = text;
         return true;
     case CLI_KIND_TEXTS:
-        return append_text(field, text, why, size);
+        if (texts->count == CLI_MAX_TEXTS) {
+            snprintf(why, size, "at most %d of them", CLI_MAX_TEXTS);
+            return false;
+        }
+        texts->items[texts->count++] = text;
+        return true;
     case CLI_KIND_SIZE:
         return parse_size(text, field, why, size);
     case CLI_KIND_CHOICE:
@@ -230,7 +204,6 @@ static bool store_value(const struct cli_flag *flag, void *field, const char *te
         return flag->parse(text, field, why, size);
     case CLI_KIND_SECTION:
     case CLI_KIND_IGNORED:
-    case CLI_KIND_IGNORED_VALUE:
         break;
     }
     return true;
@@ -249,9 +222,14 @@ struct parsing {
 static const struct cli_flag *find_flag(const struct cli_command *command, const char *word,
                                         size_t size)
 {
+    char name[MAX_NAME];
     for (size_t i = 0; i < command->n_flag; i++) {
-        if (has_name(&command->flags[i], word, size)) {
-            return &command->flags[i];
+        const struct cli_flag *flag = &command->flags[i];
+        const char *names = flag->names;
+        while (flag->kind != CLI_KIND_SECTION && next_name(&names, name)) {
+            if (strlen(name) == size && memcmp(name, word, size) == 0) {
+                return flag;
+            }
         }
     }
     return NULL;
@@ -289,7 +267,7 @@ static bool refuse_word(const struct parsing *p, const char *word)
 static bool lacks_value(const struct parsing *p, const struct cli_flag *flag)
 {
     const char *next = p->next < p->argc ? p->argv[p->next] : NULL;
-    return flag->kind == CLI_KIND_IGNORED_VALUE &&
+    return flag->kind == CLI_KIND_IGNORED &&
            (!next || (next[0] == '-' && !(next[1] >= '0' && next[1] <= '9')));
 }
 
@@ -298,14 +276,14 @@ static bool take_value(struct parsing *p, const struct cli_flag *flag, const cha
 {
     char why[512] = "something else";
     const char *text = inline_value;
-    if (takes_value(flag) && !text && !lacks_value(p, flag)) {
+    if (flag->value && !text && !lacks_value(p, flag)) {
         if (p->next == p->argc) {
             snprintf(p->report->error, sizeof(p->report->error), "%s needs a value: %s", name,
-                     flag->value ? flag->value : "TEXT");
+                     flag->value);
             return false;
         }
         text = p->argv[p->next++];
-    } else if (!takes_value(flag) && text) {
+    } else if (!flag->value && text) {
         snprintf(p->report->error, sizeof(p->report->error), "%s takes no value", name);
         return false;
     }
@@ -402,13 +380,13 @@ void cli_print_help(FILE *file, const struct cli_command *command)
         const struct cli_flag *flag = &command->flags[i];
         if (flag->kind == CLI_KIND_SECTION) {
             fprintf(file, "\n%s:\n", flag->names);
-        } else if (!is_ignored(flag)) {
+        } else if (flag->kind != CLI_KIND_IGNORED) {
             print_flag(file, flag);
         }
     }
     const char *heading = "\nAccepted as llama.cpp's, without effect:\n";
     for (size_t i = 0; i < command->n_flag; i++) {
-        if (is_ignored(&command->flags[i])) {
+        if (command->flags[i].kind == CLI_KIND_IGNORED) {
             fputs(heading, file);
             heading = "";
             print_flag(file, &command->flags[i]);
@@ -437,7 +415,8 @@ void cli_print_flags(FILE *file, const struct cli_command *command)
     size_t used = 0;
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];
-        if (flag->kind != CLI_KIND_SECTION && !is_ignored(flag) && choose_name(flag, name)) {
+        if (flag->kind != CLI_KIND_SECTION && flag->kind != CLI_KIND_IGNORED &&
+            choose_name(flag, name)) {
             append(line, sizeof(line), &used, used ? " " : "", name);
         }
     }
@@ -456,7 +435,7 @@ void cli_print_notes(FILE *file, const struct cli_command *command, const struct
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];
         const char *given = report->given[i];
-        if (given && is_ignored(flag)) {
+        if (given && flag->kind == CLI_KIND_IGNORED) {
             fprintf(file, "glinfer: note: %.*s has no effect: %s\n", (int)strcspn(given, "="),
                     given, flag->help);
         }

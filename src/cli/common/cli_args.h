@@ -9,17 +9,16 @@
 #include <stdio.h>
 
 enum cli_kind {
-    CLI_KIND_SECTION,       // no flag: a heading of the help
-    CLI_KIND_SWITCH,        // bool, set
-    CLI_KIND_INT,           // int64_t in [low, high]
-    CLI_KIND_FLOAT,         // float in [low, high]
-    CLI_KIND_TEXT,          // const char *
-    CLI_KIND_TEXTS,         // struct cli_texts, appended to
-    CLI_KIND_SIZE,          // uint64_t bytes, with a suffix K, M, G (1024)
-    CLI_KIND_CHOICE,        // int, the index in choices
-    CLI_KIND_CUSTOM,        // read by the flag's own parse
-    CLI_KIND_IGNORED,       // accepted for llama.cpp's sake; help says why it has no effect
-    CLI_KIND_IGNORED_VALUE, // the same, with a value
+    CLI_KIND_SECTION, // no flag: a heading of the help
+    CLI_KIND_SWITCH,  // bool, set
+    CLI_KIND_INT,     // int64_t in [low, high]
+    CLI_KIND_FLOAT,   // float in [low, high]
+    CLI_KIND_TEXT,    // const char *
+    CLI_KIND_TEXTS,   // struct cli_texts, appended to
+    CLI_KIND_SIZE,    // uint64_t bytes, with a suffix K, M, G (1024)
+    CLI_KIND_CHOICE,  // int, the index in choices
+    CLI_KIND_CUSTOM,  // read by the flag's own parse
+    CLI_KIND_IGNORED, // accepted for llama.cpp's sake; help says why it has no effect
 };
 
 #define CLI_MAX_TEXTS 32
@@ -68,7 +67,7 @@ struct cli_flag {
     }
 #define CLI_IGNORED_VALUE(names_, why)                                                             \
     {                                                                                              \
-        .kind = CLI_KIND_IGNORED_VALUE, .names = (names_), .value = "X", .help = (why)             \
+        .kind = CLI_KIND_IGNORED, .names = (names_), .value = "X", .help = (why)                   \
     }
 
 #define CLI_MAX_FLAGS 160

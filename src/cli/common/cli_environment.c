@@ -35,13 +35,14 @@ const char cli_environment[] =
 enum { MAX_KNOWN = 32, NAME_SIZE = 48 };
 
 // Lists the variables of the help, which may have two entries for one, one below the other.
-static size_t list_known(char names[MAX_KNOWN][NAME_SIZE])
+static size_t list_known(char names[MAX_KNOWN][NAME_SIZE], const char *known[MAX_KNOWN])
 {
     size_t n = 0;
     for (const char *at = strstr(cli_environment, PREFIX); at && n < MAX_KNOWN;
          at = strstr(at + 1, PREFIX)) {
         const size_t size = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
         snprintf(names[n], NAME_SIZE, "%.*s", (int)size, at);
+        known[n] = names[n];
         n += n == 0 || strcmp(names[n - 1], names[n]) != 0;
     }
     return n;
@@ -70,10 +71,7 @@ void cli_check_environment(void)
 {
     char names[MAX_KNOWN][NAME_SIZE], name[NAME_SIZE];
     const char *known[MAX_KNOWN];
-    const size_t n = list_known(names);
-    for (size_t i = 0; i < n; i++) {
-        known[i] = names[i];
-    }
+    const size_t n = list_known(names, known);
     for (char **variable = environ; *variable; variable++) {
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(*variable, "="), *variable);
         if (strncmp(name, PREFIX, strlen(PREFIX)) == 0 && !is_foreign(name)) {

@@ -56,11 +56,6 @@ static void add_stage(struct picture *picture, size_t index)
     }
 }
 
-static double roof_at(const struct picture *picture, double intensity)
-{
-    return fmin(picture->memory * intensity, picture->peak);
-}
-
 static void fit_axes(struct picture *picture)
 {
     const double ridge = picture->peak / picture->memory;
@@ -73,7 +68,7 @@ static void fit_axes(struct picture *picture)
         x->high = fmax(x->high, mark->intensity * 2.5);
         y->low = fmin(y->low, mark->rate / 2);
     }
-    y->low = fmin(y->low, roof_at(picture, x->low));
+    y->low = fmin(y->low, fmin(picture->memory * x->low, picture->peak)); // the roof's left end
     cli_axis_fit(x);
     cli_axis_fit(y);
 }
@@ -166,14 +161,6 @@ static void print_label(const struct picture *picture, const struct mark *mark)
                    100 * cli_profile_roof_share(picture->data, &mark->kernel->figures));
 }
 
-static void print_mark(const struct picture *picture, const struct mark *mark)
-{
-    fprintf(picture->chart.file,
-            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\" fill-opacity=\"0.85\" "
-            "stroke=\"#fff\" stroke-width=\"1.5\"/>\n",
-            mark->x, mark->y, 4 + 16 * sqrt(mark->share), cli_chart_colour(mark->colour));
-}
-
 static void print_note(const struct picture *picture)
 {
     const struct cli_profile_data *data = picture->data;
@@ -213,7 +200,11 @@ void cli_roofline_print(FILE *file, const struct cli_profile_data *data)
     }
     qsort(picture.marks, picture.n_mark, sizeof(picture.marks[0]), compare_shares);
     for (size_t i = 0; i < picture.n_mark; i++) {
-        print_mark(&picture, &picture.marks[i]);
+        const struct mark *mark = &picture.marks[i];
+        fprintf(file,
+                "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\" fill-opacity=\"0.85\" "
+                "stroke=\"#fff\" stroke-width=\"1.5\"/>\n",
+                mark->x, mark->y, 4 + 16 * sqrt(mark->share), cli_chart_colour(mark->colour));
     }
     print_note(&picture);
     cli_chart_end(&picture.chart);

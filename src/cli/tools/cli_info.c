@@ -39,18 +39,13 @@ struct tuning {
     size_t n;
 };
 
-// True if a width of the model has been measured: it has few, and uses what a model of the same
-// widths uses.
-static bool is_of_model(const struct glinfer_tuned *tuned, const struct glinfer_model_info *model)
-{
-    return tuned->n_cols == model->n_embd || tuned->n_cols == model->n_ff ||
-           tuned->n_cols == model->n_head * model->head_dim;
-}
-
 static void add_tuned(void *user, const struct glinfer_tuned *tuned)
 {
     struct tuning *tuning = user;
-    if (tuning->model && !is_of_model(tuned, tuning->model)) {
+    const struct glinfer_model_info *model = tuning->model;
+    // A model has few widths, and uses what a model of the same widths uses.
+    if (model && tuned->n_cols != model->n_embd && tuned->n_cols != model->n_ff &&
+        tuned->n_cols != model->n_head * model->head_dim) {
         return;
     }
     tuning->n++;
