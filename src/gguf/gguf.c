@@ -83,13 +83,6 @@ static bool read_count(struct gi_gguf_reader *r, const char *what, size_t *count
     return true;
 }
 
-static bool read_header(struct gi_gguf_reader *r, size_t *n_tensors, size_t *n_pairs)
-{
-    return check_magic(r) && check_version(r) &&
-           read_count(r, "the number of tensors", n_tensors) &&
-           read_count(r, "the number of metadata keys", n_pairs);
-}
-
 // Keeps a small file from making us allocate much.
 static bool check_room(const struct gi_gguf_reader *r, size_t count, uint32_t min_size,
                        const char *what)
@@ -298,8 +291,10 @@ static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
     struct gi_gguf_reader r = {
         .data = gguf->data, .size = gguf->size, .path = gguf->path, .err = err};
     size_t n_tensors = 0, n_pairs = 0;
-    return read_header(&r, &n_tensors, &n_pairs) && read_pairs(gguf, &r, n_pairs) &&
-           read_tensors(gguf, &r, n_tensors);
+    return check_magic(&r) && check_version(&r) &&
+           read_count(&r, "the number of tensors", &n_tensors) &&
+           read_count(&r, "the number of metadata keys", &n_pairs) &&
+           read_pairs(gguf, &r, n_pairs) && read_tensors(gguf, &r, n_tensors);
 }
 
 static struct gi_gguf *create_named(const char *path, struct glinfer_error *err)
@@ -317,12 +312,14 @@ static struct gi_gguf *create_named(const char *path, struct glinfer_error *err)
     return gguf;
 }
 
-struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err)
+// Opens bytes in memory or, with data NULL, the file that name is the path of.
+static struct gi_gguf *open_named(const char *name, const void *data, size_t size,
+                                  struct glinfer_error *err)
 {
-    struct gi_gguf *gguf = create_named(path, err);
-    if (gguf && gi_file_map_init(&gguf->map, path, err)) {
-        gguf->data = gguf->map.data;
-        gguf->size = gguf->map.size;
+    struct gi_gguf *gguf = create_named(name, err);
+    if (gguf && (data || gi_file_map_init(&gguf->map, name, err))) {
+        gguf->data = data ? data : gguf->map.data;
+        gguf->size = data ? size : gguf->map.size;
         if (read_file(gguf, err)) {
             return gguf;
         }
@@ -331,19 +328,15 @@ struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err)
     return NULL;
 }
 
+struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err)
+{
+    return open_named(path, NULL, 0, err);
+}
+
 struct gi_gguf *gi_gguf_open_memory(const void *data, size_t size, const char *name,
                                     struct glinfer_error *err)
 {
-    struct gi_gguf *gguf = create_named(name, err);
-    if (gguf) {
-        gguf->data = data;
-        gguf->size = size;
-        if (read_file(gguf, err)) {
-            return gguf;
-        }
-    }
-    gi_gguf_close(gguf);
-    return NULL;
+    return open_named(name, data ? data : "", size, err);
 }
 
 void gi_gguf_close(struct gi_gguf *gguf)

@@ -98,9 +98,4 @@ bool gi_gguf_get_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf
 float gi_gguf_array_f32(const struct gi_gguf_array *array, uint64_t i);
 int32_t gi_gguf_array_i32(const struct gi_gguf_array *array, uint64_t i);
 
-// Calls each for every key in file order, with a short text of its value: for `info` and messages.
-void gi_gguf_each(const struct gi_gguf *gguf,
-                  void (*each)(void *user, struct gi_gguf_string key, const char *value),
-                  void *user);
-
 #endif

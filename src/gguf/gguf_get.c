@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 static const struct gi_gguf_pair *find_pair(const struct gi_gguf *gguf, const char *key)
 {
@@ -21,8 +22,14 @@ static bool refuse_kind(const struct gi_gguf *gguf, const struct gi_gguf_pair *p
 static bool refuse_value(const struct gi_gguf *gguf, const struct gi_gguf_pair *pair,
                          const char *expected, struct glinfer_error *err)
 {
-    char text[64];
-    gi_gguf_pair_text(pair, text, sizeof(text));
+    char text[32];
+    uint64_t bits;
+    bool is_negative;
+    if (gi_gguf_pair_integer(pair, &bits, &is_negative)) {
+        snprintf(text, sizeof(text), is_negative ? "%" PRId64 : "%" PRIu64, bits);
+    } else {
+        snprintf(text, sizeof(text), "%g", gi_load_f64(pair->data));
+    }
     return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: metadata key %.*s is %s, expected %s",
                         gguf->path, GI_SHOW(pair->key), text, expected);
 }
@@ -134,15 +141,4 @@ int32_t gi_gguf_array_i32(const struct gi_gguf_array *array, uint64_t i)
         return INT32_MAX;
     }
     return (int32_t)bits;
-}
-
-void gi_gguf_each(const struct gi_gguf *gguf,
-                  void (*each)(void *user, struct gi_gguf_string key, const char *value),
-                  void *user)
-{
-    for (size_t i = 0; i < gguf->n_pairs; i++) {
-        char value[128];
-        gi_gguf_pair_text(&gguf->pairs[i], value, sizeof(value));
-        each(user, gguf->pairs[i].key, value);
-    }
 }

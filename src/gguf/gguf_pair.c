@@ -2,10 +2,8 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "base/printable.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_KEY_SIZE 65535u // as the format says
@@ -184,41 +182,4 @@ bool gi_gguf_pair_integer(const struct gi_gguf_pair *pair, uint64_t *bits, bool 
     *bits = (uint64_t)value;
     *is_negative = value < 0 && pair->kind != GI_GGUF_KIND_U64;
     return true;
-}
-
-static void print_value(const struct gi_gguf_pair *pair, char *text, size_t size)
-{
-    uint64_t bits;
-    bool is_negative;
-    switch (pair->kind) {
-    case GI_GGUF_KIND_F32:
-        snprintf(text, size, "%g", (double)gi_load_f32(pair->data));
-        return;
-    case GI_GGUF_KIND_F64:
-        snprintf(text, size, "%g", gi_load_f64(pair->data));
-        return;
-    case GI_GGUF_KIND_BOOL:
-        snprintf(text, size, "%s", pair->data[0] ? "true" : "false");
-        return;
-    case GI_GGUF_KIND_STRING:
-        snprintf(text, size, "%.*s%s", GI_SHOW(pair->string),
-                 pair->string.size > GI_SHOW_SIZE ? "..." : "");
-        return;
-    case GI_GGUF_KIND_ARRAY:
-        snprintf(text, size, "%" PRIu64 " x %s", pair->array.count, kinds[pair->array.kind].name);
-        return;
-    default:
-        gi_gguf_pair_integer(pair, &bits, &is_negative);
-        snprintf(text, size, is_negative ? "%" PRId64 : "%" PRIu64, bits);
-    }
-}
-
-void gi_gguf_pair_text(const struct gi_gguf_pair *pair, char *text, size_t size)
-{
-    text[0] = 0;
-    print_value(pair, text, size);
-    text[gi_printable(text, strlen(text))] = 0;
-    for (char *c = text; *c; c++) {
-        *c = *c == '\n' || *c == '\t' ? ' ' : *c;
-    }
 }

@@ -19,9 +19,6 @@ bool gi_gguf_pair_init(struct gi_gguf_pair *pair, struct gi_gguf_reader *r);
 void gi_gguf_pair_finish(struct gi_gguf_pair *pair);
 // Returns an integer of any kind as 64 bits, and whether it is below zero; false for another kind.
 bool gi_gguf_pair_integer(const struct gi_gguf_pair *pair, uint64_t *bits, bool *is_negative);
-// Writes a short text of the value, cut to size bytes with the 0.
-void gi_gguf_pair_text(const struct gi_gguf_pair *pair, char *text, size_t size);
-
 // Returns "u32", "string" and the like.
 const char *gi_gguf_kind_name(enum gi_gguf_kind kind);
 

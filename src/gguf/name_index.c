@@ -4,16 +4,12 @@
 
 #include <stdlib.h>
 
-static int compare_strings(struct gi_gguf_string a, struct gi_gguf_string b)
+static int compare_entries(const void *left, const void *right)
 {
-    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    const struct gi_name_entry *left = a, *right = b;
-    return compare_strings(left->name, right->name);
+    const struct gi_gguf_string *a = &((const struct gi_name_entry *)left)->name;
+    const struct gi_gguf_string *b = &((const struct gi_name_entry *)right)->name;
+    const int order = memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
+    return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
 bool gi_name_index_init(struct gi_name_index *names, size_t count, struct glinfer_error *err)

@@ -81,8 +81,6 @@ bool gi_graph_attn_out_norm(struct gi_graph *graph, uint32_t layer, struct glinf
 // act = activation(gate(norm(x))) * up(norm(x))
 bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                      struct glinfer_error *err);
-// x += residual_scale * down(act)
-bool gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 // x += norm(down(act)), the norm being GI_NORM_FFN_POST.
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err);
 

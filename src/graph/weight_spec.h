@@ -95,10 +95,4 @@ uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enu
 // Returns the offset of the vector added behind GI_NORM_ATTN, GI_NORM_FFN or GI_NORM_NEXT;
 // UINT32_MAX if there is none.
 uint32_t gi_norm_shift(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
-// True for a vector that is added behind a norm.
-static inline bool gi_is_shift(enum gi_norm norm)
-{
-    return norm == GI_NORM_ATTN_SHIFT || norm == GI_NORM_FFN_SHIFT;
-}
-
 #endif

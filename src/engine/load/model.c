@@ -164,13 +164,6 @@ static bool read_factors(const struct gi_hparams *hparams, const struct gi_gguf_
     return *out;
 }
 
-static bool read_rope_factors(struct glinfer_model *model, const struct gi_model_plan *plan,
-                              struct glinfer_error *err)
-{
-    return read_factors(&model->hparams, plan->rope_factors, &model->rope_factors, err) &&
-           read_factors(&model->hparams, plan->long_rope_factors, &model->long_rope_factors, err);
-}
-
 static void point_at_weights(struct glinfer_model *model, const struct gi_model_plan *plan)
 {
     const struct gi_weight *ends =
@@ -209,7 +202,9 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
                             plan->hparams.n_vocab);
     }
     if (!check_budget(model, err) || !read_norms(model, plan, err) ||
-        !read_rope_factors(model, plan, err) || !load_weights(model, plan, params, err)) {
+        !read_factors(&model->hparams, plan->rope_factors, &model->rope_factors, err) ||
+        !read_factors(&model->hparams, plan->long_rope_factors, &model->long_rope_factors, err) ||
+        !load_weights(model, plan, params, err)) {
         return false;
     }
     point_at_weights(model, plan);

@@ -20,12 +20,6 @@ static void copy_string(char *out, size_t size, struct gi_gguf_string text)
 
 enum { MAX_TYPES = 64 };
 
-static void append(char *out, size_t size, const char *text)
-{
-    const size_t used = strlen(out);
-    snprintf(out + used, size - used, "%s", text);
-}
-
 static void list_types(struct glinfer_model_info *info, const struct gi_gguf *gguf)
 {
     uint32_t counts[MAX_TYPES] = {0};
@@ -43,10 +37,9 @@ static void list_types(struct glinfer_model_info *info, const struct gi_gguf *gg
         if (counts[most] == 0) {
             return;
         }
-        char entry[48];
-        snprintf(entry, sizeof(entry), "%s%u %s", info->types[0] ? ", " : "", counts[most],
-                 gi_ggml_type_find(most)->name);
-        append(info->types, sizeof(info->types), entry);
+        const size_t used = strlen(info->types);
+        snprintf(info->types + used, sizeof(info->types) - used, "%s%u %s", used ? ", " : "",
+                 counts[most], gi_ggml_type_find(most)->name);
         counts[most] = 0;
     }
 }

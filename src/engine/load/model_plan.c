@@ -95,7 +95,9 @@ static bool plan_norms(struct gi_model_plan *plan, struct glinfer_error *err)
     for (uint32_t layer = 0; layer < hparams->n_layer; layer++) {
         for (size_t i = 0; i < plan->family->n_norms; i++) {
             const struct gi_norm_spec *spec = &plan->family->norms[i];
-            if (!require(plan, spec->name, layer, gi_is_shift(spec->norm) ? "bias" : "weight",
+            const bool is_shift =
+                spec->norm == GI_NORM_ATTN_SHIFT || spec->norm == GI_NORM_FFN_SHIFT;
+            if (!require(plan, spec->name, layer, is_shift ? "bias" : "weight",
                          gi_dim_size(hparams, spec->size), 1, 1,
                          &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm], err)) {
                 return false;

@@ -267,13 +267,6 @@ static uint32_t count_parts(const struct gi_model_plan *plan)
 // as words, and most devices that it suits have 16 storage blocks.
 enum { WANTED_BUFFERS = 3 };
 
-static void take_place(struct gi_weight_part *part, const struct gi_range *range)
-{
-    part->quads.buffer = part->aux.buffer = range->buffer;
-    part->quads.offset += range->offset;
-    part->aux.offset += range->offset;
-}
-
 // True if two weights have the same program.
 static bool is_alike(const struct gi_weight *a, const struct gi_weight *b)
 {
@@ -315,7 +308,10 @@ static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
     ok = ok && gi_arena_place(&store->arena, gpu, &request, ranges, err);
     for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
         for (uint32_t j = 0; j < store->weights[i].n_parts; j++) {
-            take_place(&store->weights[i].parts[j], &ranges[slot++]);
+            struct gi_weight_part *part = &store->weights[i].parts[j];
+            part->quads.buffer = part->aux.buffer = ranges[slot].buffer;
+            part->quads.offset += ranges[slot].offset;
+            part->aux.offset += ranges[slot++].offset;
         }
     }
     free(sizes);

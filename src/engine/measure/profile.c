@@ -32,11 +32,6 @@ struct profile {
     uint64_t run_ns; // a guess at a run's time
 };
 
-static struct gi_gpu *gpu_of(const struct profile *profile)
-{
-    return gi_session_gpu(profile->session);
-}
-
 //-- submitting a set ------------------------------------------------------------------------------
 
 static bool write_state(const struct profile *profile, uint32_t n_past, uint32_t n_tokens)
@@ -151,7 +146,7 @@ static bool run_set(struct profile *profile, bool is_prompt, uint32_t n, struct 
     const bool ok =
         gi_session_check_cancel(profile->session, "the profile", profile->err) &&
         (is_prompt ? submit_prompt(profile, n, timer) : submit_steps(profile, n, timer)) &&
-        gi_gpu_finish(gpu_of(profile), profile->err);
+        gi_gpu_finish(gi_session_gpu(profile->session), profile->err);
     *ns = gi_clock_ns() - begin;
     return ok;
 }
@@ -218,7 +213,8 @@ static uint64_t sum(const uint64_t *ns, uint32_t n)
 static bool use_waits(struct profile *profile)
 {
     gi_timer_destroy(profile->timer);
-    profile->timer = gi_timer_create_waiting(gpu_of(profile), profile->capacity, profile->err);
+    profile->timer =
+        gi_timer_create_waiting(gi_session_gpu(profile->session), profile->capacity, profile->err);
     profile->stats.clock = GLINFER_PROFILE_WAIT;
     return profile->timer != NULL;
 }
@@ -229,10 +225,11 @@ static bool choose_clock(struct profile *profile)
 {
     enum { LEAST_SHARE = 20 };
     uint64_t ns = 0;
-    if (!gi_gpu_limits(gpu_of(profile))->has_timer_query) {
+    if (!gi_gpu_limits(gi_session_gpu(profile->session))->has_timer_query) {
         return use_waits(profile);
     }
-    profile->timer = gi_timer_create(gpu_of(profile), profile->capacity, profile->err);
+    profile->timer =
+        gi_timer_create(gi_session_gpu(profile->session), profile->capacity, profile->err);
     for (int i = 0; profile->timer && i < MOST_REPEATS; i++) {
         if (!run_set(profile, false, 1, profile->timer, &ns)) {
             return false;
@@ -315,7 +312,7 @@ static bool prepare(const struct profile *profile)
 {
     struct gi_tables *tables = &profile->session->tables;
     const uint32_t n_prompt = profile->params.n_prompt;
-    uint32_t lists = gi_tables_step_bit(GI_STEP_END_GREEDY);
+    uint32_t lists = gi_tables_choose(tables, GI_STEP_END_GREEDY, 1, true);
     if (n_prompt > 0) { // of one token as of two: no step here
         lists |= gi_tables_choose(tables, GI_STEP_END_GREEDY, n_prompt > 1 ? n_prompt : 2, true);
     }
@@ -412,7 +409,8 @@ static bool run_profile(struct profile *profile)
         fill_tokens(profile);
     }
     ok = ok && warm_up(profile) && measure_wall(profile) && choose_clock(profile) &&
-         measure_kernels(profile) && gi_gpu_check(gpu_of(profile), "profiling", profile->err);
+         measure_kernels(profile) &&
+         gi_gpu_check(gi_session_gpu(profile->session), "profiling", profile->err);
     if (ok) {
         profile->stats.n_runs = profile->params.n_runs;
         profile->stats.n_dispatches = profile->spans_a_run;
@@ -439,12 +437,12 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
         .session = session, .err = err, .sums.programs = session->model->device->programs};
     struct gi_platform_saved saved;
     take_params(&profile, params);
-    if (!check_fit(&profile) || !gi_gpu_enter(gpu_of(&profile), &saved, err)) {
+    if (!check_fit(&profile) || !gi_gpu_enter(gi_session_gpu(session), &saved, err)) {
         return false;
     }
     glinfer_session_reset(session);
     const bool ok = run_profile(&profile);
-    gi_gpu_leave(gpu_of(&profile), &saved);
+    gi_gpu_leave(gi_session_gpu(session), &saved);
     if (ok && stats) {
         gi_sized_give(stats, &profile.stats, sizeof(*stats));
     }

@@ -271,8 +271,7 @@ static void report_sites(struct gi_tune *tune)
 {
     for (uint32_t i = 0; i < tune->known->count; i++) {
         const struct gi_tune_site *site = &tune->sites[i];
-        tune->stats.n_sites +=
-            site->n_dispatches > 0 && gi_tune_known(tune, site)->n_candidates > 0;
+        tune->stats.n_sites += has_choice(tune, site);
         if (site->is_measured) {
             tune->stats.n_measured++;
             tune->stats.n_changed += is_changed(tune, site);

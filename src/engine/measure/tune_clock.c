@@ -10,26 +10,22 @@ enum {
     MOST_BURSTS = 32,
 };
 
-static struct gi_gpu *gpu_of(const struct gi_tune_clock *clock)
-{
-    return gi_session_gpu(clock->session);
-}
-
 //-- arithmetic ------------------------------------------------------------------------------------
 
 // Sized so that one dispatch takes a small GPU a millisecond and a large one some 100 us.
 static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
 {
     enum { N_ROUND = 64 };
-    const uint64_t size = gi_gpu_class(gpu_of(clock))->burst_bytes;
+    const uint64_t size = gi_gpu_class(gi_session_gpu(clock->session))->burst_bytes;
     const struct gi_dispatch_table_params params = {0};
     const struct gi_arena_request request = {.sizes = &size, .n = 1, .label = "burst"};
     struct gi_range range;
     struct gi_recorder recorder = clock->session->tables.recorder;
-    if (!gi_arena_place(&clock->arena, gpu_of(clock), &request, &range, err)) {
+    if (!gi_arena_place(&clock->arena, gi_session_gpu(clock->session), &request, &range, err)) {
         return false;
     }
-    recorder.table = gi_dispatch_table_create(gpu_of(clock), recorder.programs, &params, err);
+    recorder.table =
+        gi_dispatch_table_create(gi_session_gpu(clock->session), recorder.programs, &params, err);
     clock->burst = recorder.table;
     return clock->burst &&
            gi_op_rate_fma(&recorder, range, N_ROUND, 0.9990234375F, 0.0009765625F, err) &&
@@ -49,7 +45,7 @@ static bool time_burst(const struct gi_tune_clock *clock, uint64_t *ns, struct g
 {
     const uint64_t begin = gi_clock_ns();
     submit_burst(clock, 1);
-    const bool ok = gi_gpu_finish(gpu_of(clock), err);
+    const bool ok = gi_gpu_finish(gi_session_gpu(clock->session), err);
     *ns = gi_clock_ns() - begin + 1;
     return ok;
 }
@@ -79,7 +75,7 @@ bool gi_tune_clock_warm(struct gi_tune_clock *clock, struct glinfer_error *err)
 static bool use_waits(struct gi_tune_clock *clock, struct glinfer_error *err)
 {
     gi_timer_destroy(clock->timer);
-    clock->timer = gi_timer_create_waiting(gpu_of(clock), 1, err);
+    clock->timer = gi_timer_create_waiting(gi_session_gpu(clock->session), 1, err);
     clock->is_waiting = true;
     return clock->timer != NULL;
 }
@@ -88,14 +84,14 @@ bool gi_tune_clock_init(struct gi_tune_clock *clock, struct glinfer_session *ses
                         struct glinfer_error *err)
 {
     *clock = (struct gi_tune_clock){.session = session, .n_burst = 1};
-    const bool is_software = gi_gpu_platform(gpu_of(clock))->is_software;
+    const bool is_software = gi_gpu_platform(gi_session_gpu(clock->session))->is_software;
     if (!is_software && !record_burst(clock, err)) {
         return false;
     }
-    if (!gi_gpu_limits(gpu_of(clock))->has_timer_query) {
+    if (!gi_gpu_limits(gi_session_gpu(clock->session))->has_timer_query) {
         return use_waits(clock, err);
     }
-    clock->timer = gi_timer_create(gpu_of(clock), 1, err);
+    clock->timer = gi_timer_create(gi_session_gpu(clock->session), 1, err);
     return clock->timer != NULL;
 }
 
@@ -104,7 +100,7 @@ void gi_tune_clock_finish(struct gi_tune_clock *clock)
     if (clock->session) {
         gi_timer_destroy(clock->timer);
         gi_dispatch_table_destroy(clock->burst);
-        gi_arena_finish(&clock->arena, gpu_of(clock));
+        gi_arena_finish(&clock->arena, gi_session_gpu(clock->session));
     }
 }
 
@@ -148,7 +144,7 @@ static bool run_once(struct gi_tune_clock *clock, const struct gi_tune_run *run,
     submit(run);
     clock->submit_ns = gi_clock_ns() - begin;
     gi_timer_end(clock->timer);
-    if (!gi_gpu_finish(gpu_of(clock), err)) {
+    if (!gi_gpu_finish(gi_session_gpu(clock->session), err)) {
         return false;
     }
     *status = gi_timer_await(clock->timer, ns);
@@ -200,7 +196,7 @@ bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *r
 {
     submit_burst(clock, 1);
     if (!gi_session_check_cancel(clock->session, "tuning", err) ||
-        !gi_gpu_finish(gpu_of(clock), err)) {
+        !gi_gpu_finish(gi_session_gpu(clock->session), err)) {
         return false;
     }
     const uint64_t begin = gi_clock_ns();
@@ -208,7 +204,7 @@ bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *r
         return false;
     }
     submit(run);
-    const bool ok = gi_gpu_finish(gpu_of(clock), err);
+    const bool ok = gi_gpu_finish(gi_session_gpu(clock->session), err);
     *ns = (double)(gi_clock_ns() - begin) / run->n;
     return ok;
 }

@@ -13,11 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static bool check_cancel(const struct gi_generation *run)
-{
-    return gi_session_check_cancel(run->session, "the generation", run->err);
-}
-
 //-- delivery ------------------------------------------------------------------------------------
 
 static bool is_stop_id(const struct gi_generation *run, uint32_t id)
@@ -77,12 +72,6 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     }
 }
 
-// Of the last token that was submitted, in the cache.
-static uint32_t last_place(const struct gi_generation *run)
-{
-    return run->base + run->n_submitted - 1;
-}
-
 static void learn_time(struct gi_generation *run, const struct gi_landing *landing)
 {
     const uint64_t now = gi_clock_ns();
@@ -99,7 +88,7 @@ static void learn_time(struct gi_generation *run, const struct gi_landing *landi
 static bool recover(struct gi_generation *run, const struct gi_landing *landing)
 {
     struct glinfer_session *session = run->session;
-    gi_log_write(gi_gpu_log(gi_generation_gpu(run)), GLINFER_LOG_WARN,
+    gi_log_write(gi_gpu_log(gi_session_gpu(run->session)), GLINFER_LOG_WARN,
                  "a chain of steps in one dispatch was given up at step %u: its groups did not run "
                  "together; the session goes on without",
                  landing->first);
@@ -109,8 +98,8 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
     }
     gi_runner_begin(&session->runner);
     run->step = gi_upgrades_step(session, run->end, run->err);
-    return run->step &&
-           gi_generation_write_state(run, (uint32_t)session->sequence.pending, last_place(run), 1);
+    return run->step && gi_generation_write_state(run, (uint32_t)session->sequence.pending,
+                                                  run->base + run->n_submitted - 1, 1);
 }
 
 // Waits for the oldest chain and delivers its tokens.
@@ -212,16 +201,12 @@ static uint32_t count_steps(const struct gi_generation *run)
     return wanted < 0 || (uint32_t)wanted > room ? room : (uint32_t)wanted;
 }
 
-// A software renderer computes while we submit, so a second chain would only hold the first one back.
-static uint32_t count_in_flight(const struct gi_generation *run)
-{
-    return gi_gpu_platform(gi_generation_gpu(run))->is_software ? 1 : GI_CHAINS_IN_FLIGHT;
-}
-
-// Submits a chain or takes one: whichever comes next.
+// Submits a chain or takes one: whichever comes next. A software renderer computes while we submit,
+// so a second chain would only hold the first one back.
 static bool advance(struct gi_generation *run)
 {
-    const bool is_full = run->session->runner.n_flights == count_in_flight(run);
+    const bool is_software = gi_gpu_platform(gi_session_gpu(run->session))->is_software;
+    const bool is_full = run->session->runner.n_flights == (is_software ? 1 : GI_CHAINS_IN_FLIGHT);
     return is_full || run->n_submitted == run->max_steps ? take_chain(run)
                                                          : gi_generation_submit_chain(run);
 }
@@ -229,7 +214,8 @@ static bool advance(struct gi_generation *run)
 static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
-    if (!check_cancel(run) || !gi_generation_submit_prompt(run, tokens)) {
+    if (!gi_session_check_cancel(session, "the generation", run->err) ||
+        !gi_generation_submit_prompt(run, tokens)) {
         return false;
     }
     session->sequence.pending = GI_NO_TOKEN;
@@ -241,10 +227,8 @@ static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
                                      session->model->hparams.n_vocab, run->err);
     }
     while (!run->is_finished) {
-        if (!advance(run)) {
-            return false;
-        }
-        if (!run->is_finished && !check_cancel(run)) {
+        if (!advance(run) ||
+            (!run->is_finished && !gi_session_check_cancel(session, "the generation", run->err))) {
             return false;
         }
     }
@@ -252,7 +236,7 @@ static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
     if (rest.size > 0 && run->stats->stop != GLINFER_STOP_CALLBACK) {
         deliver_text(run, GI_NO_TOKEN, rest, NULL);
     }
-    return gi_gpu_check(gi_generation_gpu(run), "generating", run->err);
+    return gi_gpu_check(gi_session_gpu(run->session), "generating", run->err);
 }
 
 static uint64_t peak_memory(void)
@@ -270,7 +254,7 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
     stats->prompt_n = run->n_prompt;
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
     stats->predicted_ms = run->first_ns ? (double)(run->last_ns - run->first_ns) / 1e6 : 0.0;
-    stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_generation_gpu(run)) - waits_before);
+    stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_session_gpu(run->session)) - waits_before);
     stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
     stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
     stats->n_past = run->session->sequence.n_past;
@@ -308,10 +292,10 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
                              run->err)) {
         return false;
     }
-    if (!gi_gpu_enter(gi_generation_gpu(run), &saved, run->err)) {
+    if (!gi_gpu_enter(gi_session_gpu(run->session), &saved, run->err)) {
         return false;
     }
-    const uint64_t waits = gi_gpu_wait_count(gi_generation_gpu(run));
+    const uint64_t waits = gi_gpu_wait_count(gi_session_gpu(run->session));
     bool ok = prepare(run);
     gi_runner_begin(&session->runner);
     ok = ok && run_to_end(run, tokens);
@@ -319,7 +303,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     if (ok) {
         gi_upgrades_request(session, run->end);
     }
-    gi_gpu_leave(gi_generation_gpu(run), &saved);
+    gi_gpu_leave(gi_session_gpu(run->session), &saved);
     return ok;
 }
 

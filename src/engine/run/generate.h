@@ -24,11 +24,6 @@ struct gi_generation {
     bool is_finished;
 };
 
-static inline struct gi_gpu *gi_generation_gpu(const struct gi_generation *run)
-{
-    return gi_session_gpu(run->session);
-}
-
 // Writes step_state for a step of n_tokens at n_past, token being what it begins with.
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);

@@ -84,7 +84,7 @@ bool gi_generation_submit_chain(struct gi_generation *run)
 // slow device, and later as many as keep its longest dispatch within the budget.
 static uint32_t choose_batch(const struct gi_generation *run)
 {
-    const uint32_t first = gi_gpu_class(gi_generation_gpu(run))->first_batch;
+    const uint32_t first = gi_gpu_class(gi_session_gpu(run->session))->first_batch;
     const struct glinfer_session *session = run->session;
     uint64_t most = session->tables.n_batch;
     if (session->prompt_token_ns > 0) {
@@ -117,8 +117,8 @@ static bool throttle(struct gi_generation *run, uint32_t index, uint32_t n_token
     if (!fence->sync) {
         return true;
     }
-    const bool ok = gi_fence_wait(gi_generation_gpu(run), fence, 0, run->err);
-    gi_fence_finish(gi_generation_gpu(run), fence);
+    const bool ok = gi_fence_wait(gi_session_gpu(run->session), fence, 0, run->err);
+    gi_fence_finish(gi_session_gpu(run->session), fence);
     const uint64_t now = gi_clock_ns();
     assert(n_tokens > 0); // a fence stands behind a batch
     session->prompt_token_ns = (now - *since) / n_tokens;
@@ -177,23 +177,16 @@ static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
         }
         done += *count;
         if (done < run->n_prompt &&
-            !gi_fence_insert(gi_generation_gpu(run),
+            !gi_fence_insert(gi_session_gpu(run->session),
                              &session->batch_fences[index % GI_CHAINS_IN_FLIGHT], run->err)) {
             return false;
         }
-        gi_gpu_flush(gi_generation_gpu(run));
+        gi_gpu_flush(gi_session_gpu(run->session));
         if (!report_prompt(run, done)) {
             return false;
         }
     }
     return true;
-}
-
-static void drop_fences(struct gi_generation *run)
-{
-    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
-        gi_fence_finish(gi_generation_gpu(run), &run->session->batch_fences[i]);
-    }
 }
 
 // The last row of the prompt's last batch gives the first token. A prompt of one token is a decode step.
@@ -206,6 +199,8 @@ bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *toke
                submit(run, gi_tables_step(&session->tables, run->end, run->err), n_past, 1);
     }
     const bool ok = submit_batches(run, tokens);
-    drop_fences(run);
+    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+        gi_fence_finish(gi_session_gpu(session), &session->batch_fences[i]);
+    }
     return ok && submit(run, gi_tables_prompt_end(&session->tables, run->end, run->err), n_past, 1);
 }

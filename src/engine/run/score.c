@@ -25,11 +25,6 @@ struct gi_scorer {
     uint32_t n_rows; // tokens of a batch
 };
 
-static struct gi_gpu *gpu_of(const struct glinfer_session *session)
-{
-    return gi_session_gpu(session);
-}
-
 void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu)
 {
     if (scorer) {
@@ -65,7 +60,7 @@ static bool allocate(struct gi_scorer *scorer, const struct glinfer_session *ses
                                                [SCORE_RESULT] = scorer->n_rows * sizeof(float)};
     const struct gi_arena_request request = {
         .sizes = sizes, .n = SCORE_RANGE_COUNT, .label = "score"};
-    return gi_arena_place(&scorer->arena, gpu_of(session), &request, scorer->ranges, err);
+    return gi_arena_place(&scorer->arena, gi_session_gpu(session), &request, scorer->ranges, err);
 }
 
 static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
@@ -76,7 +71,8 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
     struct gi_graph *graph = &session->tables.graph;
     const struct gi_dispatch_table_params params = {.state = session->runner.state};
     const struct gi_rows logits = {scorer->ranges[SCORE_LOGITS], logits_stride(session), false};
-    struct gi_recorder recorder = {.gpu = gpu_of(session), .programs = model->device->programs};
+    struct gi_recorder recorder = {.gpu = gi_session_gpu(session),
+                                   .programs = model->device->programs};
     recorder.table = gi_dispatch_table_create(recorder.gpu, recorder.programs, &params, err);
     if (!recorder.table ||
         !gi_graph_norm_rows(graph, &recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
@@ -107,7 +103,7 @@ static bool open_scorer(struct glinfer_session *session, struct glinfer_error *e
     }
     scorer->n_rows = choose_rows(session);
     if (!allocate(scorer, session, err) || !record(scorer, session, err)) {
-        gi_scorer_destroy(scorer, gpu_of(session));
+        gi_scorer_destroy(scorer, gi_session_gpu(session));
         return false;
     }
     session->scorer = scorer;
@@ -142,11 +138,12 @@ static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs
     const struct gi_range *result = &session->scorer->ranges[SCORE_RESULT];
     struct gi_readback *readback = &session->scorer->readback;
     gi_readback_begin(readback);
-    gi_readback_add(readback, gpu_of(session), result->buffer, result->offset, n * sizeof(float));
-    if (!gi_readback_end(readback, gpu_of(session), err)) {
+    gi_readback_add(readback, gi_session_gpu(session), result->buffer, result->offset,
+                    n * sizeof(float));
+    if (!gi_readback_end(readback, gi_session_gpu(session), err)) {
         return false;
     }
-    const float *values = gi_readback_wait(readback, gpu_of(session), err);
+    const float *values = gi_readback_wait(readback, gi_session_gpu(session), err);
     if (!values) {
         return false;
     }
@@ -188,7 +185,7 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
             return false;
         }
     }
-    return gi_gpu_check(gpu_of(session), "scoring", err);
+    return gi_gpu_check(gi_session_gpu(session), "scoring", err);
 }
 
 static bool check(const struct glinfer_session *session, const int32_t *ids, size_t n,
@@ -216,11 +213,11 @@ bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n
                    struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!check(session, ids, n, err) || !gi_gpu_enter(gpu_of(session), &saved, err)) {
+    if (!check(session, ids, n, err) || !gi_gpu_enter(gi_session_gpu(session), &saved, err)) {
         return false;
     }
     glinfer_session_reset(session);
     const bool ok = score(session, ids, n, logprobs, err);
-    gi_gpu_leave(gpu_of(session), &saved);
+    gi_gpu_leave(gi_session_gpu(session), &saved);
     return ok;
 }

@@ -189,16 +189,11 @@ enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *para
                                                               : GI_STEP_END_FULL;
 }
 
-uint32_t gi_tables_step_bit(enum gi_step_end end)
-{
-    return 1u << (GI_LIST_STEP + end);
-}
-
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
                           bool has_steps)
 {
     const size_t rest = n_prompt % tables->n_batch; // a batch of its own
-    const uint32_t step = gi_tables_step_bit(end);
+    const uint32_t step = 1u << (GI_LIST_STEP + end);
     uint32_t lists = 1u << (GI_LIST_PROMPT_END + end) | (has_steps ? step : 0);
     if (n_prompt == 1) {
         return step;

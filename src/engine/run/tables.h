@@ -51,8 +51,6 @@ void gi_tables_finish(struct gi_tables *tables);
 
 // Returns how the steps of a generation end.
 enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params);
-// Returns the set of the list of a decode step.
-uint32_t gi_tables_step_bit(enum gi_step_end end);
 // Returns the set of the lists that a generation begins with: of n_prompt tokens (0: any number) behind those in the
 // cache, which end in a token, with more steps behind it or not.
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,

@@ -159,14 +159,10 @@ enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum g
 
 const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
 {
-    switch (dispatch) {
-    case GLINFER_DISPATCH_DIRECT:
-        return "direct";
-    case GLINFER_DISPATCH_INDIRECT:
-        return "indirect";
-    case GLINFER_DISPATCH_PERSISTENT:
-        return "persistent";
-    default:
-        return "unknown";
-    }
+    static const char *const names[] = {
+        [GLINFER_DISPATCH_DIRECT] = "direct",
+        [GLINFER_DISPATCH_INDIRECT] = "indirect",
+        [GLINFER_DISPATCH_PERSISTENT] = "persistent",
+    };
+    return (size_t)dispatch < sizeof(names) / sizeof(names[0]) ? names[dispatch] : "unknown";
 }

@@ -173,26 +173,6 @@ static void gguf_reads_the_tensor_directory(void **state)
     close_bytes(&o);
 }
 
-static void append_line(void *user, struct gi_gguf_string key, const char *value)
-{
-    char *text = user;
-    sprintf(text + strlen(text), "%.*s=%s\n", (int)key.size, key.data, value);
-}
-
-static void gguf_each_shows_every_value_in_file_order(void **state)
-{
-    (void)state;
-    struct opened o = open_sound_file();
-    char text[1024] = "";
-    gi_gguf_each(o.gguf, append_line, text);
-    assert_string_equal(text, "t.u8=200\nt.i8=-5\nt.u16=60000\nt.i16=12345\nt.u32=4000000000\n"
-                              "t.i32=-7\nt.u64=18446744073709551615\nt.i64=77\nt.f32=0.5\n"
-                              "t.f64=-0.25\nt.bool=true\nt.string=text?[2J\n"
-                              "t.strings=3 x string\nt.i32s=2 x i32\nt.u32s=2 x u32\n"
-                              "t.f32s=1 x f32\nt.bools=2 x bool\nt.empty=0 x string\n");
-    close_bytes(&o);
-}
-
 static void gguf_opens_a_vocabulary_without_tensors(void **state)
 {
     (void)state;
@@ -331,7 +311,6 @@ int main(void)
         cmocka_unit_test(gguf_reads_arrays),
         cmocka_unit_test(gguf_takes_u32_for_i32_and_clamps),
         cmocka_unit_test(gguf_reads_the_tensor_directory),
-        cmocka_unit_test(gguf_each_shows_every_value_in_file_order),
         cmocka_unit_test(gguf_opens_a_vocabulary_without_tensors),
         cmocka_unit_test(gguf_opens_version_2),
         cmocka_unit_test(gguf_obeys_the_alignment_key),
