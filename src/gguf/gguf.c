@@ -217,13 +217,6 @@ static bool read_tensor_type(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
     return true;
 }
 
-// Leaves file_offset counting from the start of the data; place_tensor adds where that is.
-static bool read_tensor(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
-{
-    return read_tensor_name(t, r) && read_tensor_dims(t, r) && read_tensor_type(t, r) &&
-           gi_gguf_reader_u64(r, &t->file_offset, "the offset of a tensor");
-}
-
 static bool place_tensor(const struct gi_gguf *gguf, struct gi_gguf_tensor *t, uint64_t data_start,
                          uint32_t alignment, struct glinfer_error *err)
 {
@@ -275,10 +268,12 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t 
     }
     gguf->n_tensors = n_tensors;
     for (size_t i = 0; i < n_tensors; i++) {
-        if (!read_tensor(&gguf->tensors[i], r)) {
+        struct gi_gguf_tensor *t = &gguf->tensors[i]; // file_offset counts from the data as yet
+        if (!read_tensor_name(t, r) || !read_tensor_dims(t, r) || !read_tensor_type(t, r) ||
+            !gi_gguf_reader_u64(r, &t->file_offset, "the offset of a tensor")) {
             return false;
         }
-        gguf->tensor_names.entries[i] = (struct gi_name_entry){gguf->tensors[i].name, i};
+        gguf->tensor_names.entries[i] = (struct gi_name_entry){t->name, i};
     }
     return sort_index(&gguf->tensor_names, "tensor", gguf->path, r->err) &&
            place_tensors(gguf, r->pos, r->err);
@@ -297,27 +292,18 @@ static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
            read_pairs(gguf, &r, n_pairs) && read_tensors(gguf, &r, n_tensors);
 }
 
-static struct gi_gguf *create_named(const char *path, struct glinfer_error *err)
-{
-    const size_t path_size = strlen(path) + 1;
-    struct gi_gguf *gguf = gi_array_zeroed(1, sizeof(*gguf), "a GGUF file", err);
-    if (gguf) {
-        gguf->path = gi_array_zeroed(path_size, 1, "a GGUF file", err);
-    }
-    if (!gguf || !gguf->path) {
-        free(gguf);
-        return NULL;
-    }
-    memcpy(gguf->path, path, path_size);
-    return gguf;
-}
-
 // Opens bytes in memory or, with data NULL, the file that name is the path of.
 static struct gi_gguf *open_named(const char *name, const void *data, size_t size,
                                   struct glinfer_error *err)
 {
-    struct gi_gguf *gguf = create_named(name, err);
-    if (gguf && (data || gi_file_map_init(&gguf->map, name, err))) {
+    const size_t name_size = strlen(name) + 1;
+    struct gi_gguf *gguf = gi_array_zeroed(1, sizeof(*gguf), "a GGUF file", err);
+    if (!gguf) {
+        return NULL;
+    }
+    gguf->path = gi_array_zeroed(name_size, 1, "a GGUF file", err);
+    if (gguf->path && (data || gi_file_map_init(&gguf->map, name, err))) {
+        memcpy(gguf->path, name, name_size);
         gguf->data = data ? data : gguf->map.data;
         gguf->size = data ? size : gguf->map.size;
         if (read_file(gguf, err)) {

@@ -186,19 +186,15 @@ static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv
                            err);
 }
 
-static struct gi_score_rule score_rule(const struct gi_hparams *hparams, uint32_t layer)
+bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
 {
-    return (struct gi_score_rule){
+    const struct gi_kv_layer *kv = &graph->kv_cache[layer];
+    const struct gi_hparams *hparams = graph->hparams;
+    const struct gi_score_rule rule = {
         .scale = hparams->attention_scale,
         .softcap = hparams->attention_softcap,
         .window = gi_has_window(hparams, layer) ? hparams->window : 0,
     };
-}
-
-bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)
-{
-    const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    const struct gi_score_rule rule = score_rule(graph->hparams, layer);
     if (graph->is_batch) {
         return attention_batch(graph, kv, &rule, err);
     }

@@ -164,15 +164,6 @@ static bool read_factors(const struct gi_hparams *hparams, const struct gi_gguf_
     return *out;
 }
 
-static void point_at_weights(struct glinfer_model *model, const struct gi_model_plan *plan)
-{
-    const struct gi_weight *ends =
-        model->store.weights + (size_t)model->hparams.n_layer * GI_SLOT_COUNT;
-    model->weights.layers = model->store.weights;
-    model->weights.embed = &ends[0];
-    model->weights.output = plan->is_tied ? &ends[0] : &ends[1];
-}
-
 static bool load_weights(struct glinfer_model *model, const struct gi_model_plan *plan,
                          const struct glinfer_model_params *params, struct glinfer_error *err)
 {
@@ -207,7 +198,10 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
         !load_weights(model, plan, params, err)) {
         return false;
     }
-    point_at_weights(model, plan);
+    const struct gi_weight *layers = model->store.weights;
+    const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
+    model->weights =
+        (struct gi_model_weights){layers, &ends[0], plan->is_tied ? &ends[0] : &ends[1]};
     model->used = model->info.weights;
     model->info.is_supported = true;
     return true;

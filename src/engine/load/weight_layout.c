@@ -124,23 +124,14 @@ static bool lay_out_qkv(const struct gi_model_plan *plan, struct gi_plan_weight 
     return true;
 }
 
-// Makes parts hold whole sums of act (glsl/norm/sums.glsl), if there is room.
-static void set_glu_step(struct run *run, uint32_t n_cols, uint64_t max_range)
-{
-    const uint32_t step = 4 * GI_TILE_ROWS;
-    if (gi_quant_quads_size(run->quant, step, n_cols) <= max_range &&
-        aux_size(run, step, n_cols) + 32 <= max_range) {
-        run->step = step;
-    }
-}
-
 bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *weight,
                       const struct gi_plan_limits *limits, struct glinfer_error *err)
 {
     if (weight->order == GI_WEIGHT_ORDER_QKV) {
         return lay_out_qkv(plan, weight, limits, err);
     }
-    const uint32_t n_runs = weight->weight.is_split ? 2 : 1;
+    const uint32_t n_runs = weight->weight.is_split ? 2 : 1, n_cols = weight->weight.n_cols;
+    const uint32_t glu_step = 4 * GI_TILE_ROWS;
     struct run run = {.n_rows = weight->weight.n_rows / n_runs,
                       .step = 2 * GI_TILE_ROWS,
                       .has_bias = has_any_bias(weight),
@@ -152,8 +143,11 @@ bool gi_weight_layout(const struct gi_model_plan *plan, struct gi_plan_weight *w
     for (uint32_t i = 0; i < n_runs; i++) {
         run.quant = source_quant(weight, i);
         run.begin = i * run.n_rows;
-        if (weight->order == GI_WEIGHT_ORDER_GATE_UP && n_runs == 1) {
-            set_glu_step(&run, weight->weight.n_cols, limits->max_range);
+        // Parts hold whole sums of act (glsl/norm/sums.glsl), if there is room.
+        if (weight->order == GI_WEIGHT_ORDER_GATE_UP && n_runs == 1 &&
+            gi_quant_quads_size(run.quant, glu_step, n_cols) <= limits->max_range &&
+            aux_size(&run, glu_step, n_cols) + 32 <= limits->max_range) {
+            run.step = glu_step;
         }
         if (!lay_out_run(weight, &run, limits, err)) {
             return false;

@@ -54,11 +54,6 @@ static bool report(struct loader *loader, uint64_t bytes)
 
 //-- tiles ---------------------------------------------------------------------------------------
 
-static size_t row_bytes(const struct gi_gguf_tensor *tensor)
-{
-    return (size_t)(tensor->size / (tensor->dims[1] * tensor->dims[2]));
-}
-
 static void repack_tile(void *user, uint32_t item)
 {
     const struct chunk *chunk = user;
@@ -72,7 +67,8 @@ static void repack_tile(void *user, uint32_t item)
         }
         const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
         assert(tensor->type->type == chunk->part->quant->type);
-        rows[i] = tensor->data + (size_t)row * row_bytes(tensor);
+        const uint64_t row_size = tensor->size / (tensor->dims[1] * tensor->dims[2]);
+        rows[i] = tensor->data + row * row_size;
     }
     gi_quant_repack_tile(chunk->part->quant, rows, weight->weight.n_cols,
                          chunk->memory.quads + item * (chunk->quads_size / 4),
@@ -254,15 +250,6 @@ static bool copy_weights(struct gi_weight_store *store, const struct gi_model_pl
     return true;
 }
 
-static uint32_t count_parts(const struct gi_model_plan *plan)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < plan->n_weights; i++) {
-        n += plan->weights[i].weight.n_parts;
-    }
-    return n;
-}
-
 // The buffers that weights are to lie in: a program of stages has each bound twice, as quads and
 // as words, and most devices that it suits have 16 storage blocks.
 enum { WANTED_BUFFERS = 3 };
@@ -285,9 +272,13 @@ static uint32_t find_kind(const struct gi_weight_store *store, uint32_t weight)
 
 // Gives every part its place; the ranges of a part lie one behind the other in its slot.
 static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
-                        const struct gi_model_plan *plan, struct glinfer_error *err)
+                        struct glinfer_error *err)
 {
-    const uint32_t n = count_parts(plan), alignment = gi_arena_alignment(gi_gpu_limits(gpu));
+    const uint32_t alignment = gi_arena_alignment(gi_gpu_limits(gpu));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < store->n_weights; i++) {
+        n += store->weights[i].n_parts;
+    }
     uint64_t *sizes = gi_array_zeroed(n, sizeof(*sizes), "the list of weights", err);
     uint32_t *kinds = gi_array_zeroed(n, sizeof(*kinds), "the list of weights", err);
     struct gi_range *ranges = gi_array_zeroed(n, sizeof(*ranges), "the list of weights", err);
@@ -344,7 +335,7 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
     memset(store, 0, sizeof(*store));
     loader.pool = gi_thread_pool_create(0);
     bool ok = (loader.pool || gi_error_no_memory(err, 1, "threads that load weights")) &&
-              copy_weights(store, plan, err) && place_parts(store, gpu, plan, err);
+              copy_weights(store, plan, err) && place_parts(store, gpu, err);
     for (uint32_t i = 0; ok && i < plan->n_weights; i++) {
         ok = load_weight(&loader, &plan->weights[i], &store->weights[i]);
     }

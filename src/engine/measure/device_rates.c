@@ -154,14 +154,6 @@ static bool measure_kind(const struct rates *rates, enum rate_kind kind, double 
     return ok;
 }
 
-static bool measure_all(struct rates *rates, struct glinfer_device_rates *found)
-{
-    return allocate_some(rates) && measure_kind(rates, RATE_COPY, &found->copy_gb_per_s) &&
-           measure_kind(rates, RATE_READ, &found->read_gb_per_s) &&
-           measure_kind(rates, RATE_READ_TEXELS, &found->read_gb_per_s) &&
-           measure_kind(rates, RATE_FMA, &found->gflop_per_s);
-}
-
 bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device_rates *rates,
                             struct glinfer_error *err)
 {
@@ -171,7 +163,10 @@ bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device
     if (!gi_gpu_enter(device->gpu, &saved, err)) {
         return false;
     }
-    const bool ok = measure_all(&run, &full);
+    const bool ok = allocate_some(&run) && measure_kind(&run, RATE_COPY, &full.copy_gb_per_s) &&
+                    measure_kind(&run, RATE_READ, &full.read_gb_per_s) &&
+                    measure_kind(&run, RATE_READ_TEXELS, &full.read_gb_per_s) &&
+                    measure_kind(&run, RATE_FMA, &full.gflop_per_s);
     gi_arena_finish(&run.arena, device->gpu);
     gi_gpu_leave(device->gpu, &saved);
     if (ok) {

@@ -102,13 +102,6 @@ static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
     return true;
 }
 
-// Of comparing whole steps, which comes behind the sites.
-static uint64_t least_compare_ns(const struct gi_tune *tune)
-{
-    const double replays = 2.0 * LEAST_STEP_SAMPLES * gi_tune_step_replays(tune);
-    return (uint64_t)(replays * tune->stats.table_step_ns);
-}
-
 // The step has three quarters of the time, the batch what is left; each site its share of that.
 static uint64_t site_end(const struct gi_tune *tune, uint32_t index, uint64_t sites_end_ns,
                          uint64_t step_end_ns)
@@ -121,7 +114,10 @@ static uint64_t site_end(const struct gi_tune *tune, uint32_t index, uint64_t si
 
 static bool tune_sites(struct gi_tune *tune)
 {
-    const uint64_t begin = gi_clock_ns(), least_ns = least_compare_ns(tune);
+    const uint64_t begin = gi_clock_ns();
+    const double replays = 2.0 * LEAST_STEP_SAMPLES * gi_tune_step_replays(tune);
+    // Behind the sites comes comparing whole steps.
+    const uint64_t least_ns = (uint64_t)(replays * tune->stats.table_step_ns);
     const uint64_t end_ns = tune->end_ns > least_ns ? tune->end_ns - least_ns : 0;
     const uint64_t left = end_ns > begin ? end_ns - begin : 0;
     const bool has_prompt = sum_sites(tune, 0, true) > 0;

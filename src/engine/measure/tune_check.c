@@ -37,13 +37,6 @@ static uint32_t count_before(const struct gi_tune *tune)
     return n_ctx > 8 ? 8 : n_ctx - 1;
 }
 
-static bool fill_cache(struct gi_tune *tune, struct gi_dispatch_table *step)
-{
-    const struct gi_tune_run before = {.table = step, .n_tokens = 1, .n = count_before(tune)};
-    double ns;
-    return before.n == 0 || gi_tune_clock_measure(&tune->clock, &before, &ns, tune->err);
-}
-
 static bool run(struct gi_tune *tune, const struct gi_tune_site *site,
                 struct gi_dispatch_table *table, struct output *output)
 {
@@ -89,7 +82,10 @@ bool gi_tune_check(struct gi_tune *tune, const struct gi_tune_site *site,
                    struct gi_dispatch_table *table, struct gi_dispatch_table *other, bool *is_good)
 {
     struct output outputs[2] = {0};
-    const bool ok = (site->is_prompt || fill_cache(tune, table)) &&
+    const struct gi_tune_run before = {.table = table, .n_tokens = 1, .n = count_before(tune)};
+    double ns;
+    const bool ok = (site->is_prompt || before.n == 0 ||
+                     gi_tune_clock_measure(&tune->clock, &before, &ns, tune->err)) &&
                     run(tune, site, table, &outputs[0]) && run(tune, site, other, &outputs[1]);
     *is_good = ok && is_same(&outputs[0], &outputs[1]);
     free(outputs[0].values);

@@ -193,14 +193,6 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
     return tokens;
 }
 
-// The last token needs no place in the cache.
-static uint32_t count_steps(const struct gi_generation *run)
-{
-    const uint32_t room = run->session->sequence.n_ctx - run->base + 1;
-    const int32_t wanted = run->params->n_predict;
-    return wanted < 0 || (uint32_t)wanted > room ? room : (uint32_t)wanted;
-}
-
 // Submits a chain or takes one: whichever comes next. A software renderer computes while we submit,
 // so a second chain would only hold the first one back.
 static bool advance(struct gi_generation *run)
@@ -286,7 +278,9 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     const struct glinfer_generate_params *params = run->params;
     struct gi_platform_saved saved;
     run->base = session->sequence.n_past + run->n_prompt;
-    run->max_steps = count_steps(run);
+    const uint32_t room = session->sequence.n_ctx - run->base + 1; // the last token needs no place
+    const uint32_t wanted = (uint32_t)params->n_predict;           // below 0: all that there is
+    run->max_steps = wanted > room ? room : wanted;
     run->end = gi_tables_choose_end(params);
     if (!gi_text_stream_init(&run->text, params->stop, params->n_stop, session->max_token_size,
                              run->err)) {

@@ -237,19 +237,6 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     return session;
 }
 
-static void release(struct glinfer_session *session)
-{
-    struct gi_gpu *gpu = gi_session_gpu(session);
-    gi_upgrades_close(session);
-    gi_scorer_destroy(session->scorer, gpu);
-    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
-        gi_fence_finish(gpu, &session->batch_fences[i]);
-    }
-    gi_runner_finish(&session->runner);
-    gi_tables_finish(&session->tables);
-    gi_sequence_finish(&session->sequence, gpu);
-}
-
 void glinfer_session_destroy(struct glinfer_session **session)
 {
     struct glinfer_session *self = session ? *session : NULL;
@@ -257,9 +244,17 @@ void glinfer_session_destroy(struct glinfer_session **session)
         return;
     }
     struct gi_platform_saved saved;
-    if (gi_gpu_enter(gi_session_gpu(self), &saved, NULL)) {
-        release(self);
-        gi_gpu_leave(self->model->device->gpu, &saved);
+    struct gi_gpu *gpu = gi_session_gpu(self);
+    if (gi_gpu_enter(gpu, &saved, NULL)) {
+        gi_upgrades_close(self);
+        gi_scorer_destroy(self->scorer, gpu);
+        for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+            gi_fence_finish(gpu, &self->batch_fences[i]);
+        }
+        gi_runner_finish(&self->runner);
+        gi_tables_finish(&self->tables);
+        gi_sequence_finish(&self->sequence, gpu);
+        gi_gpu_leave(gpu, &saved);
     }
     self->model->used -= self->reserved;
     self->model->n_sessions--;

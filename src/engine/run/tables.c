@@ -46,6 +46,17 @@ static struct gi_dispatch_table *open_table(struct gi_tables *tables, bool is_ba
     return tables->graph.recorder.table;
 }
 
+// Returns the list that was opened last; NULL, and it is destroyed, if not all of it was recorded.
+static struct gi_dispatch_table *close_table(struct gi_tables *tables, bool is_recorded)
+{
+    struct gi_dispatch_table *table = tables->graph.recorder.table;
+    if (!is_recorded) {
+        gi_dispatch_table_destroy(table);
+        return NULL;
+    }
+    return table;
+}
+
 static bool record_layers(struct gi_tables *tables, struct glinfer_error *err)
 {
     const struct glinfer_model *model = tables->model;
@@ -117,24 +128,14 @@ struct gi_executor *gi_tables_create_tail(struct gi_tables *tables, struct glinf
 struct gi_dispatch_table *gi_tables_record_prompt(struct gi_tables *tables,
                                                   struct glinfer_error *err)
 {
-    struct gi_dispatch_table *table = open_table(tables, true, err);
-    if (table && !record_layers(tables, err)) {
-        gi_dispatch_table_destroy(table);
-        return NULL;
-    }
-    return table;
+    return close_table(tables, open_table(tables, true, err) && record_layers(tables, err));
 }
 
 struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum gi_step_end end,
                                                 struct glinfer_error *err)
 {
-    struct gi_dispatch_table *table = open_table(tables, false, err);
-    if (table &&
-        (!record_layers(tables, err) || !record_end(tables, end, &tables->step_buffers, err))) {
-        gi_dispatch_table_destroy(table);
-        return NULL;
-    }
-    return table;
+    return close_table(tables, open_table(tables, false, err) && record_layers(tables, err) &&
+                                   record_end(tables, end, &tables->step_buffers, err));
 }
 
 // Batches of few tokens have kernels of their own, which ops choose by the rows that there are.
@@ -152,17 +153,6 @@ static struct gi_dispatch_table *record_small(struct gi_tables *tables, struct g
     return table;
 }
 
-static struct gi_dispatch_table *record_prompt_end(struct gi_tables *tables, int end,
-                                                   struct glinfer_error *err)
-{
-    struct gi_dispatch_table *table = open_table(tables, true, err);
-    if (table && !record_end(tables, end, &tables->step_buffers, err)) {
-        gi_dispatch_table_destroy(table);
-        return NULL;
-    }
-    return table;
-}
-
 //-- the lists -----------------------------------------------------------------------------------
 
 _Static_assert(GI_LIST_COUNT <= 32, "sets of lists are bits of a uint32_t");
@@ -176,9 +166,12 @@ static struct gi_dispatch_table *record_list(struct gi_tables *tables, uint32_t 
     if (list == GI_LIST_PROMPT_SMALL) {
         return record_small(tables, err);
     }
-    return list < GI_LIST_PROMPT_END
-               ? gi_tables_record_step(tables, (enum gi_step_end)(list - GI_LIST_STEP), err)
-               : record_prompt_end(tables, (int)(list - GI_LIST_PROMPT_END), err);
+    if (list < GI_LIST_PROMPT_END) {
+        return gi_tables_record_step(tables, (enum gi_step_end)(list - GI_LIST_STEP), err);
+    }
+    return close_table(tables, open_table(tables, true, err) &&
+                                   record_end(tables, (int)(list - GI_LIST_PROMPT_END),
+                                              &tables->step_buffers, err));
 }
 
 enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params)
