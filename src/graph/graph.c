@@ -22,7 +22,7 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
     const uint32_t beta = gi_norm_shift(&graph->norm_layout, layer, norm);
     if (beta == UINT32_MAX) {
         return gi_op_rmsnorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
-                             hparams->norm_eps, y, err);
+                             hparams->norm_eps, false, y, err);
     }
     return gi_op_layernorm(recorder, label, &graph->x, hparams->n_embd, &graph->vectors, gamma,
                            beta, hparams->norm_eps, y, err);
@@ -80,8 +80,8 @@ static bool project_back_normed(struct gi_graph *graph, const char *label, uint3
     const uint32_t gamma = norm_offset(graph, layer, norm);
     if (graph->is_batch) {
         return gi_op_gemm(recorder, label, weight, rows, false, 1.0f, &graph->norm, err) &&
-               gi_op_rmsnorm_add(recorder, "post_norm", &graph->norm, hparams->n_embd,
-                                 &graph->vectors, gamma, hparams->norm_eps, &graph->x, err);
+               gi_op_rmsnorm(recorder, "post_norm", &graph->norm, hparams->n_embd, &graph->vectors,
+                             gamma, hparams->norm_eps, true, &graph->x, err);
     }
     return gi_op_gemv(recorder, label, weight, range, 0, has_sums, graph->row.range, err) &&
            gi_op_post_norm(recorder, "post_norm", graph->row.range, &graph->vectors, gamma,

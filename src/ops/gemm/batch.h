@@ -9,20 +9,16 @@
 #include "ops/record/stream.h"
 #include "ops/record/weight.h"
 
-// y[m] = x[m] / rms(x[m]) * gamma, rms over width with eps added to the mean of squares.
+// y[m] = x[m] / rms(x[m]) * gamma, or y[m] += the same; rms over width with eps added to the mean
+// of squares.
 bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                    uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                   float eps, const struct gi_rows *y, struct glinfer_error *err);
+                   float eps, bool is_added, const struct gi_rows *y, struct glinfer_error *err);
 
 // y[m] = (x[m] - mean) / sqrt(variance + eps) * gamma + beta, offsets in vectors.
 bool gi_op_layernorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                      uint32_t width, const struct gi_vectors *vectors, uint32_t gamma,
                      uint32_t beta, float eps, const struct gi_rows *y, struct glinfer_error *err);
-
-// y[m] += x[m] / rms(x[m]) * gamma
-bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
-                       uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                       float eps, const struct gi_rows *y, struct glinfer_error *err);
 
 // y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias); columns of y in the GPU order of W's
 // rows. The kernel is chosen by the rows that x has room for.

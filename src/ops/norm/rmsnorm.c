@@ -17,10 +17,9 @@ static int32_t wg_size(const struct gi_gpu *gpu, uint32_t width)
     return is_wide ? WIDE_WG_SIZE : WG_SIZE;
 }
 
-static bool record_norm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
-                        uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                        float eps, bool is_added, const struct gi_rows *y,
-                        struct glinfer_error *err)
+bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
+                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
+                   float eps, bool is_added, const struct gi_rows *y, struct glinfer_error *err)
 {
     assert(width > 0 && width % 4 == 0 && gamma_offset % 4 == 0);
     assert(x->stride >= width && y->stride >= width && !(y->is_half && is_added));
@@ -48,18 +47,4 @@ static bool record_norm(struct gi_recorder *recorder, const char *label, const s
         .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0,   .divisor = 1},
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
-}
-
-bool gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
-                   uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                   float eps, const struct gi_rows *y, struct glinfer_error *err)
-{
-    return record_norm(recorder, label, x, width, vectors, gamma_offset, eps, false, y, err);
-}
-
-bool gi_op_rmsnorm_add(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
-                       uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
-                       float eps, const struct gi_rows *y, struct glinfer_error *err)
-{
-    return record_norm(recorder, label, x, width, vectors, gamma_offset, eps, true, y, err);
 }
