@@ -1,5 +1,6 @@
 #include "ops/gemv/gemv_shape.h"
 
+#include "base/round.h"
 #include "gpu/device/settings.h"
 #include "ops/gemv/gemv.h"
 
@@ -73,11 +74,6 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recor
            (!gi_gemv_has_texels(shape) || gi_weight_part_fits_texels(limits, part));
 }
 
-static uint32_t divide_up(uint32_t n, uint32_t d)
-{
-    return n / d + (n % d != 0);
-}
-
 // Two share a scale word and the sums of x. V3D and Mali T have too few registers for two.
 uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block)
 {
@@ -89,16 +85,17 @@ uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block)
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair)
 {
     if (!gi_gemv_is_split(shape)) {
-        return divide_up(n_pair, shape->pairs * (shape->wg_size / 8));
+        return gi_divide_up(n_pair, shape->pairs * (shape->wg_size / 8));
     }
-    uint32_t n_pass = divide_up(n_pair, shape->pairs);
-    return shape->max_groups ? divide_up(n_pass, divide_up(n_pass, shape->max_groups)) : n_pass;
+    uint32_t n_pass = gi_divide_up(n_pair, shape->pairs);
+    return shape->max_groups ? gi_divide_up(n_pass, gi_divide_up(n_pass, shape->max_groups))
+                             : n_pass;
 }
 
 bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair)
 {
     return gi_gemv_is_split(shape) &&
-           gi_gemv_groups(shape, n_pair) < divide_up(n_pair, shape->pairs);
+           gi_gemv_groups(shape, n_pair) < gi_divide_up(n_pair, shape->pairs);
 }
 
 // Groups of 1,024 have registers for one block; where a slice of k has few blocks all are better loaded at once.
@@ -124,7 +121,7 @@ uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair)
 // Returns the time that a group's turns take, in blocks of a pair.
 static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
-    const uint32_t n_turn = divide_up(divide_up(n_pair, shape->pairs), shape->max_groups);
+    const uint32_t n_turn = gi_divide_up(gi_divide_up(n_pair, shape->pairs), shape->max_groups);
     return n_turn * (shape->pairs * n_block + TURN_END);
 }
 
@@ -164,7 +161,7 @@ static struct gi_gemv_shape close_shape(const struct gi_gemv_shape *shape, uint3
     if (shape->pairs > 0) {
         return *shape;
     }
-    const uint32_t pairs = divide_up(n_pair, shape->max_groups);
+    const uint32_t pairs = gi_divide_up(n_pair, shape->max_groups);
     return (struct gi_gemv_shape){shape->form, shape->wg_size * pairs, pairs, 0};
 }
 
