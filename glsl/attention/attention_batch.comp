@@ -21,7 +21,7 @@ struct Stage {
     uvec4 first[2], second[2];
 };
 
-// Of keys lane, lane + 16, lane + 32 and lane + 48 of a tile.
+// Holds those of keys lane, lane + 16, lane + 32 and lane + 48 of a tile.
 struct Scores {
     vec4 keys;
 };

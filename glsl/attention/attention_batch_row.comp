@@ -26,7 +26,7 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 
-// What an invocation owns, a token a vector.
+// An invocation owns these, a token a vector.
 vec4 query_low[VECTORS][N_VEC8], query_high[VECTORS][N_VEC8];
 vec4 sum_low[VECTORS][N_VEC8], sum_high[VECTORS][N_VEC8];
 float weight_sum[VECTORS], largest[VECTORS];

@@ -26,7 +26,7 @@ struct Stage {
     uvec4 word0, word1, word2, word3;
 };
 
-// Of keys 8 lane ... 8 lane + 7 of a tile.
+// Holds those of keys 8 lane ... 8 lane + 7 of a tile.
 struct Scores {
     vec4 low, high;
 };

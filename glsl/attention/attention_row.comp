@@ -27,7 +27,7 @@ layout(local_size_x = 8) in;
 #include "attention/softmax.glsl"
 #include "attention/ranges.glsl"
 
-// What an invocation's keys give, for each head.
+// An invocation's keys give this for each head.
 vec4 q_low[HEADS][N_VEC8], q_high[HEADS][N_VEC8];
 vec4 sum_low[HEADS][N_VEC8], sum_high[HEADS][N_VEC8];
 float largest[HEADS], weight_sum[HEADS];

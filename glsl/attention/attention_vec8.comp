@@ -6,13 +6,12 @@
 // worked out the next is loaded. An invocation has a softmax of its own, so that invocations meet only behind a
 // group's last tile.
 //
-// Where rows are few one range takes them all. Else each range publishes its partial result, and in a chain that is
+// One range takes all rows if they are few. Else each range publishes its partial result, and in a chain that is
 // settled each group of a head merges a share of the elements, and consumes what the other ranges publish by its
 // tags: no atomic, no fence. Otherwise the last group of a head to finish merges its ranges.
 //
 // Without arrays, and without loops that must be unrolled: in a text as long as a whole step NVIDIA's compiler leaves
-// some loops, with what they index in memory (two heads a group by arrays: a third of the speed). Measurements:
-// glsl/measurements.md.
+// some loops, with what they index in memory (two heads a group by arrays: a third of the speed).
 #include "lib/common.glsl"
 #include "lib/publish.glsl"
 #include "lib/exp_log.glsl"

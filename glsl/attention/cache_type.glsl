@@ -1,4 +1,4 @@
-// What a cache of k or v holds: K_TYPE, V_TYPE.
+// K_TYPE and V_TYPE say what a cache of k or v holds.
 #if !defined(K_TYPE) || !defined(V_TYPE)
 #error "K_TYPE, V_TYPE: 0 f16 pairs, 1 f32, 2 q8_0"
 #endif

@@ -6,6 +6,7 @@
 //   q8_0  bytes, two vec8s a word; scales elsewhere, an f16 for 32 elements, two in a uint, as many uints a
 //         row as take it. An element is its byte times its scale.
 #include "attention/cache_type.glsl"
+#include "lib/unpack.glsl"
 
 #ifndef TEXELS
 #define TEXELS 0
@@ -26,21 +27,6 @@ uvec4 cache_word(uint i)
     return cache[i];
 }
 #endif
-
-// unpackHalf2x16 is mediump in GLSL ES: the assignments make the halves highp before arithmetic.
-vec4 cache_halves(uvec2 word)
-{
-    highp vec2 low = unpackHalf2x16(word.x);
-    highp vec2 high = unpackHalf2x16(word.y);
-    return vec4(low, high);
-}
-
-// The four bytes of a word, each times 2^24, where its sign is the word's.
-vec4 cache_bytes(uint w)
-{
-    return vec4(ivec4(uvec4(w << 24u, (w << 16u) & 0xFF000000u, (w << 8u) & 0xFF000000u,
-                            w & 0xFF000000u)));
-}
 
 // Returns the scale of a vec8, times 2^-24; begin counts uints.
 float cache_scale(uint begin, uint row, uint vec8)
@@ -74,14 +60,14 @@ void unpack_vec8(int type, uvec4 first, uvec4 second, out vec4 low, out vec4 hig
 {
     if (type == CACHE_Q8_0) {
         float scale = uintBitsToFloat(first.z);
-        low = scale * cache_bytes(first.x);
-        high = scale * cache_bytes(first.y);
+        low = scale * bytes_at_top(first.x);
+        high = scale * bytes_at_top(first.y);
     } else if (type == CACHE_F32) {
         low = uintBitsToFloat(first);
         high = uintBitsToFloat(second);
     } else {
-        low = cache_halves(first.xy);
-        high = cache_halves(first.zw);
+        low = halves_of(first.xy);
+        high = halves_of(first.zw);
     }
 }
 

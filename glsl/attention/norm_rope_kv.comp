@@ -29,7 +29,7 @@ layout(std140, binding = 0) uniform Params
 
 #include "attention/rope_kv.glsl"
 
-// What a group owns: pairs [first, first + n_pair) of q, k or v.
+// A group owns pairs [first, first + n_pair) of q, k or v.
 struct Share {
     uint section; // 0 q, 1 k, 2 v
     uint begin;   // column of the section

@@ -1,15 +1,10 @@
-// What the kernels that turn q and k share: reading pairs of a projection in the row order of ops/record/weight.h,
+// Shared by the kernels that turn q and k: reading pairs of a projection in the row order of ops/record/weight.h,
 // rotation, and writing k and v into the cache (its types: attention/kv_vec8.glsl), which goes by units: a pair, or
 // with q8_0 a uint of four bytes, whose owner looks at its whole block for the largest value. They define
 //
 //   vec2 kv_pair(bool is_key, uint token, uint position, uint pair)  as it goes into the cache
 //
-// and declare Params with
-//
-//   q_stride, qkv_stride
-//   n_q_pair, n_kv_pair, q_begin, k_begin, v_begin  of a token; columns of qkv
-//   n_head_pair, n_rot_pair  of a head
-//   n_ctx, k, v, k_scale, v_scale, rope  offsets in the cache in uints, of the table in pairs
+// and declare Params, whose first fields are those of rope_kv.comp.
 #include "lib/group.glsl"
 #include "attention/cache_type.glsl"
 

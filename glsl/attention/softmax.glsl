@@ -1,4 +1,4 @@
-// What the kernels of attention share. Needs lib/exp_log.glsl.
+// Softmax as the kernels of attention share it. Needs lib/exp_log.glsl.
 #define MASKED -3.0e38 // the score of a key that is not seen
 
 // Returns the weight of a key relative to the largest score; 0 for a masked one.

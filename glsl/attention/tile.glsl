@@ -33,8 +33,8 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 
-// What an invocation owns: tokens token and token + 1 of the group's, lane `lane` of their keys, quad `quad` of every
-// chunk.
+// An invocation owns tokens token and token + 1 of the group's, lane `lane` of their keys, and
+// quad `quad` of every chunk.
 struct Share {
     uint head, kv_head, first_token, n_key; // n_key: keys that the last token sees
     uint token, lane, quad;

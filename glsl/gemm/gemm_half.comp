@@ -10,7 +10,6 @@
 // are added to f32 after each step, that is after 32 products, times the scale of x.
 //
 // Every half that is multiplied has a name of its own: members of a structure or an array are slower.
-// Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "gemm/half_rows.glsl"
 #include "lib/half_pair.glsl"

@@ -6,8 +6,7 @@
 // group. With SMALL a group walks over all tokens instead, TOKENS at a time: V3D's compiler knows that a
 // loop counter is uniform, which it does not know of a work group's number, and then reads x with the
 // uniforms, not through the texture unit. Uses no shared memory, which is no faster than a buffer on
-// the GPUs that this is for, and few registers: the tiles of gemm.comp spill there. Figures:
-// glsl/measurements.md.
+// the GPUs that this is for, and few registers: the tiles of gemm.comp spill there.
 #include "lib/common.glsl"
 #include "gemm/product.glsl"
 

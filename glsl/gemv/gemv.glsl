@@ -29,10 +29,8 @@
 //                  barrier; gemv/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (quant/dot.glsl).
 //   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
-//   TEXELS 1       Source and weights are read through buffer textures. llvmpipe turns a load from a
-//                  storage block inside a loop into a loop over its lanes, and a texel fetch into
-//                  plain vector code: with 8 invocations a group and 4 pairs an invocation 9.6
-//                  Gmac/s on two busy cores, against 3 from storage blocks.
+//   TEXELS 1       Source and weights are read through buffer textures, on llvmpipe three times as
+//                  fast: it turns a load from a storage block inside a loop into a loop over lanes.
 // Reads a row's blocks once, and x once for the rows that an invocation owns.
 #include "lib/group.glsl"
 #ifndef PAIRS
@@ -304,6 +302,8 @@ uint gemv_near(uint pair)
 // Each file is there once: this one in front of both that use it.
 #if GEMV_NORM && (PIPELINED || (HALF && PREFETCH))
 #include "gemv/gemv_ssq.glsl"
+#else
+#define gemv_shared_inv_rms() 1.0
 #endif
 #if PIPELINED
 #include "gemv/gemv_pipeline.glsl"

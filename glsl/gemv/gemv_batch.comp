@@ -5,14 +5,6 @@
 // no barrier in between, so that many loads are in flight. Sums of slices meet in shared memory, with
 // SUBGROUP (its size) after shuffles, and every invocation writes some results. Groups of the same rows
 // follow each other, so that the second reads weights from a cache.
-//
-// On an H200, Q4_0, in us for 2, 4, 8 and 16 tokens (all the same in gemm.comp and gemm_wide.comp):
-//
-//   WG_SIZE:PAIRS:LANE_PAIRS:TOKENS   256:1:1:4          256:4:2:4          256:2:2:8            tiles
-//   smollm2 down    576 x 1536      6.9 7.0 7.2 7.8     11 11 11 11        11 11 11 12            56
-//   1b gate_up    16384 x 2048       23  24  43  82     21 22 37 70        32 33 33 59           128
-//   8b gate_up    28672 x 4096       74  74 138 262     76 77 126 237     106 106 107 196        520
-//   8b down        4096 x 14336      34  35  67 128     57 59 59 115       46 47 49 89           440
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "gemm/product.glsl"

@@ -13,12 +13,6 @@
 // Loops over blocks must stay loops: all stages of a program together have to fit a GPU's cache of instructions.
 #define STAGE_PREFETCH
 
-#ifndef DEPTH
-#define DEPTH 1
-#endif
-#ifndef ONCE
-#define ONCE 0
-#endif
 #ifndef N_BLOCK
 #define N_BLOCK 0
 #endif
@@ -184,7 +178,6 @@ float gemv_lane_ssq(uint lane, vec4 first)
 #define WRONG_SSQ GEMV_WRONG(ssq, gemv_ssq_bits(lane, grid_care))
 #define RELOAD_SSQ ssq = gemv_ssq_quad(lane);
 #else
-#define gemv_shared_inv_rms() 1.0
 #define WRONG_SSQ 0u
 #define RELOAD_SSQ
 #endif

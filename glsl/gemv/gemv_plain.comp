@@ -2,9 +2,7 @@
 //
 //   dst     y (n_rows), in the GPU order of rows
 //   source  x (n_cols), or with NORM the stream: norm (n_embd), ssq (n_ssq)
-//   W       (n_rows, n_cols)
-//
-// Sizes of groups and invocations: gemv/gemv.glsl.
+//   W       (n_rows, n_cols)          sizes of groups: gemv/gemv.glsl
 #include "lib/common.glsl"
 #include "lib/publish.glsl"
 

@@ -61,18 +61,6 @@ float gemv_lane_ssq(uint lane)
     }
     return ssq;
 }
-#else
-float gemv_lane_ssq(uint lane)
-{
-    return 0.0;
-}
-
-void gemv_share_ssq(uint lane, float ssq) {}
-
-float gemv_shared_inv_rms()
-{
-    return 1.0;
-}
 #endif
 
 //-- passes ----------------------------------------------------------------------------------------
@@ -85,7 +73,9 @@ void gemv_run()
     uvec2 tiles = gemv_tiles(gemv_near(first + lane / uint(8 * N_SLICE)));
     QuantBlock w[2 * PREFETCH];
     gemv_load_step(slice, tiles, row, w);
+#if GEMV_NORM
     gemv_share_ssq(lane, gemv_lane_ssq(lane));
+#endif
     gemv_stage(lane);
     bool is_owner = lane < uint(GEMV_OWNERS) && gemv_has(first + lane / 8u);
     if (is_owner) {

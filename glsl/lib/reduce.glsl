@@ -20,7 +20,7 @@ float reduce_sum(float value, uint count)
 
 shared uint reduce_indices[WG_SIZE];
 
-// Whether (value, index) comes before (other, other_index): the larger value, or of equal ones the
+// True if (value, index) comes before (other, other_index): the larger value, or of equal ones the
 // lower index.
 bool ranks_before(float value, uint index, float other, uint other_index)
 {

@@ -1,4 +1,4 @@
-// What mediump is on a device: whether it is f16, whether that keeps denormals, and how fast.
+// Probes mediump: whether it is f16, whether that keeps denormals, and how fast it is.
 //
 //   y  (4 + n)  f32, written by each invocation at 4 + its place; the first writes four answers
 //               in front: 1 and 32 times 2^-12 added to it, which is 1 in f16; the least denormal

@@ -6,11 +6,10 @@
 // A barrier has two halves: grid_arrive() counts a group in, and grid_wait() asks until all have come. What is
 // done between them costs no time.
 //
-// An edge whose values are put and taken (grid_release, grid_acquire) needs none: a value says itself
-// when it was written, by a tag in the lowest bits of its mantissa that differs from that of the value which
-// was in its place before, and whoever takes it looks until it is there. That saves the fence, the way of an
-// atomic, and one to memory and back. In the first step of a dispatch, when what is in memory may have any
-// tag, such an edge is a barrier, unless the dispatch goes on where the last one stopped.
+// An edge whose values are published and consumed (grid_release, grid_acquire) needs none: a value has a tag
+// in the lowest bits of its mantissa, another than the value that was in its place before. That saves the
+// fence, the way of an atomic, and one to memory and back. In the first step of a dispatch, when what is in
+// memory may have any tag, such an edge is a barrier, unless the dispatch goes on where the last one stopped.
 #define CONTROL_ARRIVED 0u // groups, over all barriers since the buffer was zeroed
 #define CONTROL_BEGIN 64u  // of that at the end of the last dispatch
 #define CONTROL_TURN 65u   // edges by then, but for a multiple of GRID_N_TAG: they are never too many to count
@@ -48,11 +47,6 @@ uint grid_wrong(uint tag, vec4 value, uvec4 care)
     return (wrong.x | wrong.y) | (wrong.z | wrong.w);
 }
 
-bool grid_misses(uint tag, vec4 value, uvec4 care)
-{
-    return grid_wrong(tag, value, care) != 0u;
-}
-
 // Reloads values until none is missing; in vain it becomes a fault. What is looked for at the same time is to be
 // reloaded together: one after another each costs a way to memory and back.
 #define GRID_CONSUME_WHILE(is_missing, reload)                                                        \
@@ -65,10 +59,9 @@ bool grid_misses(uint tag, vec4 value, uvec4 care)
         reload                                                                                     \
     }
 
-// Loads a value that was loaded once again until it has a tag; of its components those count whose care is not 0.
-#define GRID_CONSUME_OF(tag, value, load, care)                                                       \
-    GRID_CONSUME_WHILE(grid_misses(tag, value, care), value = load;)
-#define GRID_CONSUME(value, load, care) GRID_CONSUME_OF(grid_expected, value, load, care)
+// Loads a value that was loaded once again until it has the tag; of its components those count whose care is not 0.
+#define GRID_CONSUME(value, load, care)                                                            \
+    GRID_CONSUME_WHILE(grid_wrong(grid_expected, value, care) != 0u, value = load;)
 
 void grid_turn_over(uint care)
 {

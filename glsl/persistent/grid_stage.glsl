@@ -1,4 +1,4 @@
-// What stages of a persistent program see of the walk over its table (persistent/grid_walk.glsl). GROUP_SIZE is
+// Shows stages of a persistent program the walk over its table (persistent/grid_walk.glsl). GROUP_SIZE is
 // the size of every group.
 #include "lib/common.glsl"
 #define STAGE
@@ -17,7 +17,7 @@ struct StepNow {
 };
 StepNow step_now = StepNow(0u, 0u, 0u);
 
-// Of the entry that is at work.
+// These belong to the entry that is at work.
 uint entry_params = 0u;
 uvec4 entry_begin = uvec4(0u), entry_buffer = uvec4(0u);
 
@@ -32,7 +32,7 @@ void place_group(uint i)
                         i / (stage_n_groups.x * stage_n_groups.y));
 }
 
-// Whether no group computes more than one of the stage's.
+// True if no group computes more than one of the stage's.
 bool stage_is_whole()
 {
     return stage_n_groups.x * stage_n_groups.y * stage_n_groups.z <= gl_NumWorkGroups.x;

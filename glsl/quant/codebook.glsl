@@ -1,7 +1,6 @@
-// Nibbles that stand for one of 16 signed bytes: codes holds them, code 0 in the lowest byte. Selecting
-// a word and shifting it takes more arithmetic than an array that is indexed, but every driver keeps it
-// in registers. Where a group has shared memory to look them up in (GEMV_SPLIT 1), a third of the
-// instructions do: each of 32 neighbours has a copy of its own, in a bank of its own.
+// Nibbles that stand for one of 16 signed bytes: codes holds them, code 0 in the lowest byte. Selected by
+// arithmetic, since not every driver keeps an indexed array in registers; with GEMV_SPLIT 1 looked up in
+// shared memory, a third of the instructions: each of 32 neighbours has a copy in a bank of its own.
 //
 // A type that includes this file has its codes in QUANT_CODES, the nibbles of a QuantBlock in its quad, and its scale
 // in CODE_SCALE(w).

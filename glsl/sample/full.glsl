@@ -1,4 +1,4 @@
-// What the two dispatches share that sample from the whole vocabulary:
+// The two dispatches that sample from the whole vocabulary share this:
 //
 //   full_bins    many groups: how many tokens there are, and how heavy, by bins of their distance from the largest; the
 //                last group finds which bins the cuts of top_k and of top_p lie in
@@ -100,7 +100,7 @@ void add_up_bins()
     barrier();
 }
 
-// Where a running sum over the bins reaches its goal: N_BIN if nowhere.
+// The bin where a running sum reaches its goal: N_BIN if none does.
 struct Crossing {
     uint bin;
     uint count; // of the bins before it

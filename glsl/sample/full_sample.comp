@@ -110,7 +110,7 @@ void write_bests()
 
 //-- the list --------------------------------------------------------------------------------------
 
-// Where a cut leaves the last token: its key upside down, its id; and the mass up to that.
+// The place of the last token that a cut leaves: its key upside down, its id; the mass up to that.
 struct Place {
     uvec2 at, mass;
 };

@@ -1,4 +1,4 @@
-// What kernels that sample leave at word `scratch` of the logits, in words. Needs sample/logits.glsl with LOGITS_SHARED.
+// Kernels that sample leave this at word `scratch` of the logits, in words. Needs sample/logits.glsl with LOGITS_SHARED.
 //
 //   LISTED   tokens in LIST, and ARRIVED for each group that has looked at its share            zero between steps
 //   BINNED   ARRIVED for each group that has added to SUMS                                      likewise

@@ -6,15 +6,14 @@
 //   step_state                                                           (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                                           (binding 3, rewritten, with HAS_COUNTS)
 //
-// Where n sets of logits have a largest of at least x each, n logits are no less than x, and few more. So each group
+// If n sets of logits have a largest of at least x each, n logits are no less than x, and few more. So each group
 // folds the partial results into the largest of at least 2 n slots and has the n-th largest slot for a threshold. It
 // lists those of its share of the logits that reach it, some 1.2 n in all. The last group to do so samples from the list:
 // ranks, and the masses before each, come from comparing each with each, so that nothing depends on the order of
 // arrival. If the list is too short (hundreds of equal logits) the group looks for the top_k digit by digit.
 //
-// What the last group does everybody waits for, one instruction after another: step_state is read once and at once, and
-// where each is compared with each several invocations share the work. Little text on purpose: it may be a
-// stage of a program of many.
+// Everybody waits for the last group: step_state is read once and at once, and several invocations share the
+// work for an element. Little text on purpose: it may be a stage of a program of many.
 #ifndef PROBS
 #error "PROBS: 1 to write log-probabilities, 0 to sample"
 #endif
@@ -34,7 +33,7 @@
 #define SKEW 37u // odd
 #define INFINITE 0xFF800000u // a key: of a partial result with a NaN or an infinity
 
-// Of slots, then of the list; of the first the second array serves as counters.
+// Arrays of slots, then of the list; for slots the second array holds counters.
 shared uint slot_key[LIST_ROOM]; // then ranks
 shared uint list_key[LIST_ROOM], list_id[LIST_ROOM];
 shared uint mass_low[LIST_ROOM], mass_high[LIST_ROOM]; // limbs

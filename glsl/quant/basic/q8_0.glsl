@@ -5,6 +5,7 @@
 //   element   0 1 2 3   4 5 6 7   8 .. 11   ..     16 .. 19   ..   28 .. 31   the first byte low
 //
 // Scale word: f16 d of two blocks, the even one low.
+#include "lib/unpack.glsl"
 #include "quant/paired_scale.glsl"
 
 struct QuantBlock {
@@ -20,13 +21,6 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     w.quads[1] = quad_at(index + TILE_ROWS);
     w.d = paired_scale(tile, block, n_block, row, 1u);
     return w;
-}
-
-// The four bytes of a word, each times 2^24: the sign comes with the top byte, no arithmetic shift.
-vec4 bytes_at_top(uint w)
-{
-    return vec4(ivec4(uvec4(w << 24u, (w << 16u) & 0xFF000000u, (w << 8u) & 0xFF000000u,
-                            w & 0xFF000000u)));
 }
 
 const float byte_weight = 1.0 / 16777216.0;

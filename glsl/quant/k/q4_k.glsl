@@ -4,15 +4,20 @@
 #include "quant/nibbles.glsl"
 #include "quant/k/k_scales.glsl"
 
-QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+// Loads block b of a super-block.
+QuantBlock load_at(uint index, uint b)
 {
     QuantBlock w;
-    uint index = quant_index(tile, block / 8u, n_block / 8u, 9u, row);
     uvec4 header = quad_at(index);
-    w.quad = quad_at(index + (1u + (block & 7u)) * TILE_ROWS);
+    w.quad = quad_at(index + (1u + b) * TILE_ROWS);
     highp vec2 d = unpackHalf2x16(header.x);
-    w.scale = vec2(d.x, -d.y) * k_scales(header, block);
+    w.scale = vec2(d.x, -d.y) * k_scales(header, b);
     return w;
+}
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    return load_at(quant_index(tile, block / 8u, n_block / 8u, 9u, row), block & 7u);
 }
 
 #if DOT
@@ -27,13 +32,6 @@ QuantRow quant_row(uint tile, uint n_block, uint row)
 
 QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
 {
-    QuantBlock w;
-    uint index = row.quads + pair / 4u * (9u * TILE_ROWS);
-    uint b = 2u * (pair & 3u) + odd;
-    uvec4 header = quad_at(index);
-    w.quad = quad_at(index + (1u + b) * TILE_ROWS);
-    highp vec2 d = unpackHalf2x16(header.x);
-    w.scale = vec2(d.x, -d.y) * k_scales(header, b);
-    return w;
+    return load_at(row.quads + pair / 4u * (9u * TILE_ROWS), 2u * (pair & 3u) + odd);
 }
 #endif
