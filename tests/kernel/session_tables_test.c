@@ -209,7 +209,8 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
     struct gi_gpu *gpu = tiny.model->device->gpu;
     struct gi_platform_saved saved;
     must(gi_gpu_enter(gpu, &saved, &err), &err);
-    gi_upgrades_recall(session, GI_STEP_END_GREEDY, NULL, NULL);
+    uint64_t multi_ns, single_ns;
+    gi_upgrades_recall(session, GI_STEP_END_GREEDY, &multi_ns, &single_ns);
     const struct gi_hash *found = gi_upgrade_recall(session->upgrades[GI_STEP_END_GREEDY]).key;
     assert_non_null(found);
     const struct gi_hash key = *found;

@@ -403,12 +403,11 @@ static bool qkv_row(const struct gi_model_plan *plan, uint32_t row, uint32_t *so
     const uint32_t relative = row - begins[*source];
     const uint32_t tile = relative / GI_TILE_ROWS;
     const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
-    const uint32_t second = tile % 2;
     const uint32_t half = hparams->head_dim / 2;
     if (pair >= (*source == 0 ? hparams->n_head : hparams->n_kv_head) * half) {
         return false;
     }
-    const uint32_t at = 2 * pair + second;
+    const uint32_t at = 2 * pair + tile % 2;
     *source_row = *source < 2 ? gi_plan_pair_row(hparams, at) : at;
     return true;
 }

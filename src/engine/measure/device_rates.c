@@ -16,11 +16,6 @@ struct rates {
     struct glinfer_error *err;
 };
 
-struct rate_table {
-    struct gi_dispatch_table *table;
-    double work; // bytes or flops of a replay
-};
-
 // Bytes of a buffer: well over the caches, well under what a small board has.
 static uint64_t first_size(const struct gi_gpu *gpu)
 {
@@ -59,13 +54,13 @@ static bool allocate_some(struct rates *rates)
 
 //-- timing --------------------------------------------------------------------------------------
 
-static bool replay(const struct rates *rates, const struct rate_table *rate, uint32_t n,
+static bool replay(const struct rates *rates, struct gi_dispatch_table *table, uint32_t n,
                    uint64_t *ns)
 {
     const struct gi_replay replay = {.n_tokens = 1};
     const uint64_t begin = gi_clock_ns();
     for (uint32_t i = 0; i < n; i++) {
-        gi_dispatch_table_replay(rate->table, &replay);
+        gi_dispatch_table_replay(table, &replay);
     }
     const bool ok = gi_gpu_finish(rates->gpu, rates->err);
     *ns = gi_clock_ns() - begin + 1;
@@ -74,29 +69,30 @@ static bool replay(const struct rates *rates, const struct rate_table *rate, uin
 
 // Work a nanosecond: so many replays that the waits do not count, the best of some runs. The first
 // ones wake the device up; where one alone is slow it is enough.
-static bool measure(const struct rates *rates, const struct rate_table *rate, double *best)
+static bool measure(const struct rates *rates, struct gi_dispatch_table *table, double work,
+                    double *best)
 {
     enum { LONG_NS = 20000000, SLOW_NS = 300000000, N_RUN = 4, MOST = 4096 };
     uint64_t ns = 0;
     uint32_t n = 1;
-    if (!replay(rates, rate, n, &ns)) {
+    if (!replay(rates, table, n, &ns)) {
         return false;
     }
     if (ns > SLOW_NS) {
-        *best = fmax(*best, rate->work / (double)ns);
+        *best = fmax(*best, work / (double)ns);
         return true;
     }
     while (ns < LONG_NS && n < MOST) {
         n *= 2;
-        if (!replay(rates, rate, n, &ns)) {
+        if (!replay(rates, table, n, &ns)) {
             return false;
         }
     }
     for (int i = 0; i < N_RUN; i++) {
-        if (!replay(rates, rate, n, &ns)) {
+        if (!replay(rates, table, n, &ns)) {
             return false;
         }
-        *best = fmax(*best, rate->work * n / (double)ns);
+        *best = fmax(*best, work * n / (double)ns);
     }
     return true;
 }
@@ -141,16 +137,16 @@ static bool measure_kind(const struct rates *rates, enum rate_kind kind, double 
 {
     const struct gi_dispatch_table_params params = {0};
     struct gi_recorder recorder = {.gpu = rates->gpu, .programs = rates->programs};
-    struct rate_table rate = {0};
+    double work = 0; // bytes or flops of a replay
     if (kind == RATE_READ_TEXELS && !gi_gpu_limits(rates->gpu)->has_texture_buffer) {
         return true;
     }
     recorder.table = gi_dispatch_table_create(rates->gpu, rates->programs, &params, rates->err);
-    rate.table = recorder.table;
-    const bool ok = rate.table && record(rates, kind, &recorder, &rate.work) &&
+    const bool ok = recorder.table && record(rates, kind, &recorder, &work) &&
                     gi_program_table_build(rates->programs, NULL, NULL, rates->err) &&
-                    gi_dispatch_table_seal(rate.table, rates->err) && measure(rates, &rate, best);
-    gi_dispatch_table_destroy(rate.table);
+                    gi_dispatch_table_seal(recorder.table, rates->err) &&
+                    measure(rates, recorder.table, work, best);
+    gi_dispatch_table_destroy(recorder.table);
     return ok;
 }
 

@@ -28,7 +28,7 @@ enum {
 static bool is_in_whole(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
     enum { SHORT_STEP_NS = 5000000 };
-    return gi_gpu_class(gi_tune_gpu(tune))->is_large && !site->is_prompt &&
+    return gi_gpu_class(gi_session_gpu(tune->session))->is_large && !site->is_prompt &&
            !tune->clock.is_waiting && tune->stats.table_step_ns < SHORT_STEP_NS;
 }
 
@@ -63,7 +63,7 @@ static int compare_sites(const void *a, const void *b)
 static double sum_sites(const struct gi_tune *tune, uint32_t first, bool is_prompt)
 {
     double sum = 0;
-    for (uint32_t i = first; i < tune->known->count; i++) {
+    for (uint32_t i = first; i < tune->known.count; i++) {
         sum += tune->sites[i].is_prompt == is_prompt ? tune->sites[i].table_ns : 0;
     }
     return sum;
@@ -77,7 +77,7 @@ static bool has_choice(const struct gi_tune *tune, const struct gi_tune_site *si
 static bool has_prompt_choice(const struct gi_tune *tune)
 {
     bool has_any = false;
-    for (uint32_t i = 0; i < tune->known->count; i++) {
+    for (uint32_t i = 0; i < tune->known.count; i++) {
         has_any = has_any || (tune->sites[i].is_prompt && has_choice(tune, &tune->sites[i]));
     }
     return has_any;
@@ -87,7 +87,7 @@ static bool has_prompt_choice(const struct gi_tune *tune)
 static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
                          struct gi_dispatch_table *prompt)
 {
-    for (uint32_t i = 0; i < tune->known->count; i++) {
+    for (uint32_t i = 0; i < tune->known.count; i++) {
         struct gi_tune_site *site = &tune->sites[i];
         if (!has_choice(tune, site) || (tune->total > 0 && gi_clock_ns() > tune->end_ns)) {
             continue;
@@ -98,7 +98,7 @@ static bool survey_sites(struct gi_tune *tune, struct gi_dispatch_table *step,
         }
         tune->total += gi_tune_known(tune, site)->n_candidates + 1;
     }
-    qsort(tune->sites, tune->known->count, sizeof(tune->sites[0]), compare_sites);
+    qsort(tune->sites, tune->known.count, sizeof(tune->sites[0]), compare_sites);
     return true;
 }
 
@@ -122,7 +122,7 @@ static bool tune_sites(struct gi_tune *tune)
     const uint64_t left = end_ns > begin ? end_ns - begin : 0;
     const bool has_prompt = sum_sites(tune, 0, true) > 0;
     const uint64_t step_end_ns = begin + (has_prompt ? left / 4 * 3 : left);
-    for (uint32_t i = 0; i < tune->known->count; i++) {
+    for (uint32_t i = 0; i < tune->known.count; i++) {
         if (i > 0 && gi_clock_ns() > end_ns) {
             break;
         }
@@ -144,7 +144,7 @@ static bool is_changed(const struct gi_tune *tune, const struct gi_tune_site *si
 
 static bool set_rows(const struct gi_tune *tune, struct gi_tuning *tuning)
 {
-    for (uint32_t i = 0; i < tune->known->count; i++) {
+    for (uint32_t i = 0; i < tune->known.count; i++) {
         const struct gi_tune_site *site = &tune->sites[i];
         if (site->is_measured &&
             !gi_tuning_set(tuning, &gi_tune_known(tune, site)->key, site->shape, tune->err)) {
@@ -192,7 +192,7 @@ static bool compare_steps(struct gi_tune *tune, struct gi_dispatch_table *tables
 static bool has_changed_step(const struct gi_tune *tune)
 {
     bool has_changed = false;
-    for (uint32_t i = 0; i < tune->known->count; i++) {
+    for (uint32_t i = 0; i < tune->known.count; i++) {
         const struct gi_tune_site *site = &tune->sites[i];
         has_changed = has_changed || (!site->is_prompt && is_changed(tune, site));
     }
@@ -202,7 +202,7 @@ static bool has_changed_step(const struct gi_tune *tune)
 // Puts the table's shapes of the step back.
 static void take_back_step(struct gi_tune *tune)
 {
-    for (uint32_t i = 0; i < tune->known->count; i++) {
+    for (uint32_t i = 0; i < tune->known.count; i++) {
         struct gi_tune_site *site = &tune->sites[i];
         if (!site->is_prompt && is_changed(tune, site)) {
             memcpy(site->shape, gi_tune_known(tune, site)->shape, sizeof(site->shape));
@@ -265,7 +265,7 @@ static void report_site(const struct gi_tune *tune, const struct gi_tune_site *s
 
 static void report_sites(struct gi_tune *tune)
 {
-    for (uint32_t i = 0; i < tune->known->count; i++) {
+    for (uint32_t i = 0; i < tune->known.count; i++) {
         const struct gi_tune_site *site = &tune->sites[i];
         tune->stats.n_sites += has_choice(tune, site);
         if (site->is_measured) {
@@ -288,7 +288,7 @@ static bool keep(struct gi_tune *tune)
                     set_rows(tune, device->tuning);
     gi_tuning_destroy(kept);
     if (ok && tune->dispatch) {
-        gi_gpu_set_indirect(gi_tune_gpu(tune), strcmp(tune->dispatch, "indirect") == 0);
+        gi_gpu_set_indirect(gi_session_gpu(tune->session), strcmp(tune->dispatch, "indirect") == 0);
     }
     if (ok) {
         report_sites(tune);
@@ -297,28 +297,6 @@ static bool keep(struct gi_tune *tune)
 }
 
 //-- the whole -------------------------------------------------------------------------------------
-
-static bool allocate(struct gi_tune *tune)
-{
-    const size_t size = (GI_MAX_CANDIDATES + 1) * sizeof(tune->candidates[0]);
-    tune->known = calloc(1, sizeof(*tune->known));
-    tune->candidates = calloc(GI_MAX_CANDIDATES + 1, sizeof(tune->candidates[0]));
-    tune->trial = gi_tuning_create(tune->err);
-    tune->programs = gi_program_table_create(gi_tune_gpu(tune), tune->err);
-    return tune->trial && tune->programs &&
-           ((tune->known && tune->candidates) ||
-            gi_error_no_memory(tune->err, size, "the candidates"));
-}
-
-static void release(struct gi_tune *tune)
-{
-    tune->session->tables.recorder = tune->recorder;
-    gi_tune_clock_finish(&tune->clock);
-    gi_program_table_destroy(tune->programs);
-    gi_tuning_destroy(tune->trial);
-    free(tune->candidates);
-    free(tune->known);
-}
 
 // A batch of made-up tokens for the prompt's table.
 static bool write_tokens(struct gi_tune *tune)
@@ -368,28 +346,35 @@ static bool measure(struct gi_tune *tune, struct gi_dispatch_table *step)
                                                             tune->params.user, tune->err) &&
                                      gi_dispatch_table_seal(prompt, tune->err));
     const bool ok = is_ready && survey_sites(tune, step, prompt) && tune_sites(tune) &&
-                    verify_step(tune, step) && gi_gpu_check(gi_tune_gpu(tune), "tuning", tune->err);
+                    verify_step(tune, step) &&
+                    gi_gpu_check(gi_session_gpu(tune->session), "tuning", tune->err);
     gi_dispatch_table_destroy(prompt);
     return ok;
 }
 
 static bool run_tune(struct gi_tune *tune)
 {
-    const enum gi_batch_form batch_form = gi_gpu_batch_form(gi_tune_gpu(tune));
+    struct gi_gpu *gpu = gi_session_gpu(tune->session);
+    const enum gi_batch_form batch_form = gi_gpu_batch_form(gpu);
     tune->recorder = tune->session->tables.recorder;
     // What cannot be kept is not worth measuring.
-    bool ok = gi_tuning_file_check(&tune->session->model->device->tuning_file, tune->err) &&
-              allocate(tune);
+    bool ok = gi_tuning_file_check(&tune->session->model->device->tuning_file, tune->err);
+    tune->trial = ok ? gi_tuning_create(tune->err) : NULL;
+    tune->programs = tune->trial ? gi_program_table_create(gpu, tune->err) : NULL;
+    ok = tune->programs != NULL;
     tune->session->tables.recorder.programs = tune->programs;
     tune->session->tables.recorder.tuning = tune->trial;
-    tune->session->tables.recorder.sites = tune->known;
+    tune->session->tables.recorder.sites = &tune->known;
     struct gi_dispatch_table *step = ok ? gi_tune_record(tune, false) : NULL;
     ok = step && measure(tune, step) && keep(tune);
     gi_dispatch_table_destroy(step);
     if (!ok) {
-        gi_gpu_set_batch_form(gi_tune_gpu(tune), batch_form);
+        gi_gpu_set_batch_form(gpu, batch_form);
     }
-    release(tune);
+    tune->session->tables.recorder = tune->recorder;
+    gi_tune_clock_finish(&tune->clock);
+    gi_program_table_destroy(tune->programs);
+    gi_tuning_destroy(tune->trial);
     return ok;
 }
 
@@ -398,8 +383,8 @@ static void take_params(struct gi_tune *tune, const struct glinfer_tune_params *
     struct glinfer_tune_params *own = &tune->params;
     gi_sized_take(own, sizeof(*own), params);
     if (own->max_ms == 0) {
-        const bool is_slow = gi_gpu_platform(gi_tune_gpu(tune))->is_software ||
-                             !gi_gpu_class(gi_tune_gpu(tune))->is_large;
+        const bool is_slow = gi_gpu_platform(gi_session_gpu(tune->session))->is_software ||
+                             !gi_gpu_class(gi_session_gpu(tune->session))->is_large;
         own->max_ms = is_slow ? DEFAULT_SLOW_MS : DEFAULT_MS;
     }
     tune->end_ns = gi_clock_ns() + own->max_ms * 1000000ull;
@@ -416,11 +401,11 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
     tune->session = session;
     tune->err = err;
     take_params(tune, params);
-    bool ok = gi_gpu_enter(gi_tune_gpu(tune), &saved, err);
+    bool ok = gi_gpu_enter(gi_session_gpu(tune->session), &saved, err);
     if (ok) {
         glinfer_session_reset(session);
         ok = run_tune(tune);
-        gi_gpu_leave(gi_tune_gpu(tune), &saved);
+        gi_gpu_leave(gi_session_gpu(tune->session), &saved);
     }
     if (ok && stats) {
         const char *path = session->model->device->tuning_file.path;

@@ -11,7 +11,7 @@ static bool build_form(struct gi_tune *tune, enum gi_batch_form form,
                        struct gi_dispatch_table **table)
 {
     struct glinfer_error own;
-    gi_gpu_set_batch_form(gi_tune_gpu(tune), form);
+    gi_gpu_set_batch_form(gi_session_gpu(tune->session), form);
     *table = gi_tune_record(tune, true);
     if (!*table) {
         return false;
@@ -46,18 +46,14 @@ static bool compare(struct gi_tune *tune, struct gi_dispatch_table *lane,
     return true;
 }
 
-// Whether six runs or so of MOST_TOKENS fit a good part of the time, at what a step takes.
-static bool has_time(const struct gi_tune *tune)
-{
-    const uint64_t now = gi_clock_ns();
-    const double left = now < tune->end_ns ? (double)(tune->end_ns - now) : 0;
-    return tune->stats.table_step_ns * MOST_TOKENS < left;
-}
-
 bool gi_tune_batch(struct gi_tune *tune)
 {
-    struct gi_gpu *gpu = gi_tune_gpu(tune);
-    if (!gi_batch_is_open(gpu) || !has_time(tune)) {
+    struct gi_gpu *gpu = gi_session_gpu(tune->session);
+    const uint64_t now = gi_clock_ns();
+    const double left = now < tune->end_ns ? (double)(tune->end_ns - now) : 0;
+    // Six runs or so of MOST_TOKENS fit a good part of the time, at what a step takes.
+    const bool has_time = tune->stats.table_step_ns * MOST_TOKENS < left;
+    if (!gi_batch_is_open(gpu) || !has_time) {
         return true;
     }
     const enum gi_batch_form before = gi_gpu_batch_form(gpu);

@@ -55,9 +55,9 @@ static bool run(struct gi_tune *tune, const struct gi_tune_site *site,
         return gi_error_no_memory(tune->err, range.size, "results");
     }
     return gi_tune_clock_measure(&tune->clock, &once, &ns, tune->err) &&
-           gi_buffer_read(range.buffer, gi_tune_gpu(tune), range.offset, output->values, range.size,
-                          tune->err) &&
-           gi_buffer_read(state.buffer, gi_tune_gpu(tune), state.offset, &output->token,
+           gi_buffer_read(range.buffer, gi_session_gpu(tune->session), range.offset, output->values,
+                          range.size, tune->err) &&
+           gi_buffer_read(state.buffer, gi_session_gpu(tune->session), state.offset, &output->token,
                           sizeof(output->token), tune->err);
 }
 

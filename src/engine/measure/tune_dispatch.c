@@ -7,7 +7,7 @@ enum { N_ROUNDS = 7 };
 // Records the step in either way. The programs are those of the step that was built.
 static struct gi_dispatch_table *record_either(struct gi_tune *tune, bool is_indirect)
 {
-    gi_gpu_set_indirect(gi_tune_gpu(tune), is_indirect);
+    gi_gpu_set_indirect(gi_session_gpu(tune->session), is_indirect);
     struct gi_dispatch_table *table = gi_tune_record(tune, false);
     if (table && !gi_dispatch_table_seal(table, tune->err)) {
         gi_dispatch_table_destroy(table);
@@ -38,15 +38,15 @@ static bool compare(struct gi_tune *tune, struct gi_dispatch_table *direct,
 
 bool gi_tune_dispatch(struct gi_tune *tune)
 {
-    if (!gi_gpu_is_dispatch_open(gi_tune_gpu(tune))) {
+    if (!gi_gpu_is_dispatch_open(gi_session_gpu(tune->session))) {
         return true;
     }
-    const bool before = gi_gpu_limits(gi_tune_gpu(tune))->is_indirect;
+    const bool before = gi_gpu_limits(gi_session_gpu(tune->session))->is_indirect;
     bool is_indirect = false;
     struct gi_dispatch_table *direct = record_either(tune, false);
     struct gi_dispatch_table *indirect = direct ? record_either(tune, true) : NULL;
     const bool ok = indirect && compare(tune, direct, indirect, &is_indirect);
-    gi_gpu_set_indirect(gi_tune_gpu(tune), before);
+    gi_gpu_set_indirect(gi_session_gpu(tune->session), before);
     if (ok) {
         tune->dispatch = is_indirect ? "indirect" : "direct";
     }

@@ -40,16 +40,15 @@ struct gi_tune {
     struct gi_recorder recorder; // the session's own, put back at the end
     struct gi_program_table *programs;
     struct gi_tuning *trial; // what recordings take
-    struct gi_tuning_sites *known;
+    struct gi_tuning_sites known;
     struct gi_tune_clock clock;
     struct gi_tune_site sites[GI_MAX_TUNING_SITES];
-    struct gi_tune_candidate *candidates; // of one site: GI_MAX_CANDIDATES + 1
-    const char *dispatch, *batch;         // what suits the device; NULL: known without
-    uint64_t end_ns;                      // when the time is over
-    uint64_t done, total;                 // of the progress
+    struct gi_tune_candidate candidates[GI_MAX_CANDIDATES + 1]; // of one site
+    const char *dispatch, *batch; // what suits the device; NULL: known without
+    uint64_t end_ns;              // when the time is over
+    uint64_t done, total;         // of the progress
 };
 
-struct gi_gpu *gi_tune_gpu(const struct gi_tune *tune);
 // The site as the ops noted it.
 const struct gi_tuning_site *gi_tune_known(const struct gi_tune *tune,
                                            const struct gi_tune_site *site);

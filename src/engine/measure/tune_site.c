@@ -10,15 +10,10 @@
 #define LEAST_GAIN   0.02 // of the table's time, whatever the noise
 #define MOST_REPLAYS 64   // of a sample
 
-struct gi_gpu *gi_tune_gpu(const struct gi_tune *tune)
-{
-    return gi_session_gpu(tune->session);
-}
-
 const struct gi_tuning_site *gi_tune_known(const struct gi_tune *tune,
                                            const struct gi_tune_site *site)
 {
-    return &tune->known->sites[site->number - 1];
+    return &tune->known.sites[site->number - 1];
 }
 
 static bool report(const struct gi_tune *tune)
@@ -81,7 +76,7 @@ static bool build_candidate(struct gi_tune *tune, const struct gi_tune_site *sit
 static bool build_together(struct gi_tune *tune, const struct gi_tune_site *site)
 {
     struct glinfer_error own;
-    if (!gi_gpu_limits(gi_tune_gpu(tune))->has_parallel_compile) {
+    if (!gi_gpu_limits(gi_session_gpu(tune->session))->has_parallel_compile) {
         return true;
     }
     for (uint32_t i = 0; i < site->n_candidates; i++) {
@@ -280,8 +275,7 @@ static bool run_rounds(struct gi_tune *tune, struct gi_tune_site *site, uint64_t
 }
 
 // The fastest that is left; the table's own where nothing is faster beyond the noise.
-static struct gi_tune_candidate *find_best(const struct gi_tune *tune,
-                                           const struct gi_tune_site *site)
+static struct gi_tune_candidate *find_best(struct gi_tune *tune, const struct gi_tune_site *site)
 {
     struct gi_tune_candidate *table = &tune->candidates[0], *best = table;
     for (uint32_t i = 1; i < site->n_candidates; i++) {

@@ -231,12 +231,6 @@ static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
     return gi_gpu_check(gi_session_gpu(run->session), "generating", run->err);
 }
 
-static uint64_t peak_memory(void)
-{
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
-}
-
 static void fill_stats(struct gi_generation *run, uint64_t waits_before)
 {
     struct glinfer_stats *stats = run->stats;
@@ -253,7 +247,8 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
     stats->dispatch = run->step                                     ? run->step->class->dispatch
                       : step && gi_dispatch_table_is_indirect(step) ? GLINFER_DISPATCH_INDIRECT
                                                                     : GLINFER_DISPATCH_DIRECT;
-    stats->peak_memory = peak_memory();
+    struct rusage usage;
+    stats->peak_memory = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
 // Compiles what no generation needed before.

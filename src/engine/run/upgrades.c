@@ -146,12 +146,8 @@ enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum g
     const struct gi_upgrade_report report =
         upgrade ? gi_upgrade_recall(upgrade) : (struct gi_upgrade_report){0};
     const bool is_indirect = gi_gpu_limits(gi_session_gpu(session))->is_indirect;
-    if (multi_ns) {
-        *multi_ns = report.multi_ns;
-    }
-    if (single_ns) {
-        *single_ns = report.persistent_ns;
-    }
+    *multi_ns = report.multi_ns;
+    *single_ns = report.persistent_ns;
     return report.is_persistent ? GLINFER_DISPATCH_PERSISTENT
            : is_indirect        ? GLINFER_DISPATCH_INDIRECT
                                 : GLINFER_DISPATCH_DIRECT;

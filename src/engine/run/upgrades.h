@@ -22,7 +22,7 @@ bool gi_upgrades_give_up(struct glinfer_session *session, struct glinfer_error *
 struct gi_executor *gi_upgrades_step(struct glinfer_session *session, enum gi_step_end end,
                                      struct glinfer_error *err);
 // Returns how such steps are submitted once an answer begins, as far as that is known; times of a step (ns) by many
-// dispatches and in one, 0 if they were never compared, may be NULL.
+// dispatches and in one, 0 if they were never compared.
 enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum gi_step_end end,
                                          uint64_t *multi_ns, uint64_t *single_ns);
 
