@@ -126,13 +126,10 @@ static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *voc
 
 static bool is_phi3(struct gi_text name)
 {
-    static const char *const names[] = {"phi-3", "phi3"};
-    for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-        size_t size = strlen(names[n]);
-        for (size_t i = 0; i + size <= name.size; i++) {
-            if (strncasecmp(name.data + i, names[n], size) == 0) {
-                return true;
-            }
+    for (; name.size >= 4; name = gi_text_from(name, 1)) {
+        if (strncasecmp(name.data, "phi3", 4) == 0 ||
+            (name.size >= 5 && strncasecmp(name.data, "phi-3", 5) == 0)) {
+            return true;
         }
     }
     return false;

@@ -13,10 +13,8 @@
 static bool is_format(const struct gi_chat_format *format, struct gi_text jinja)
 {
     for (size_t i = 0; i < GI_CHAT_TELLS_MAX; i++) {
-        if (format->tells[i] && !gi_text_find(jinja, format->tells[i])) {
-            return false;
-        }
-        if (format->denials[i] && gi_text_find(jinja, format->denials[i])) {
+        if ((format->tells[i] && !gi_text_find(jinja, format->tells[i])) ||
+            (format->denials[i] && gi_text_find(jinja, format->denials[i]))) {
             return false;
         }
     }
@@ -139,8 +137,8 @@ static bool check_places(const struct gi_chat *chat, const struct glinfer_messag
                          size_t n_messages, struct glinfer_error *err)
 {
     for (size_t i = 0; i < n_messages; i++) {
-        const char *role = messages[i].role;
-        if (i && chat->format->place != GI_CHAT_PLACE_TURN && strcmp(role, "system") == 0) {
+        if (i && chat->format->place != GI_CHAT_PLACE_TURN &&
+            strcmp(messages[i].role, "system") == 0) {
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                                 "message %zu has the role 'system'; the chat template %s has a "
                                 "place for it only in front of all others",

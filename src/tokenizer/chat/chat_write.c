@@ -132,17 +132,6 @@ static bool is_role(const struct glinfer_message *message, const char *role)
     return strcmp(message->role, role) == 0;
 }
 
-// Sets the system message that comes first, or the default one; false if none is to be written.
-static bool find_system(const struct gi_chat *chat, const struct glinfer_message *messages,
-                        size_t n_messages, struct gi_text *system)
-{
-    bool is_given = n_messages && is_role(&messages[0], "system");
-    *system = is_given                   ? gi_text_of(messages[0].content)
-              : chat->has_default_system ? chat->default_system
-                                         : (struct gi_text){"", 0};
-    return is_given || (n_messages && chat->has_default_system) || chat->format->has_empty_system;
-}
-
 static void add_turn(struct script *script, const struct glinfer_message *message,
                      const struct gi_text *system)
 {
@@ -164,15 +153,20 @@ static void add_conversation(struct script *script, const struct glinfer_message
     const struct gi_chat_format *format = script->format;
     assert(format);
     enum gi_chat_place place = format->place;
-    struct gi_text system;
-    bool has_system = find_system(&script->tokenizer->chat, messages, n_messages, &system);
+    const struct gi_chat *chat = &script->tokenizer->chat;
+    bool is_given = n_messages && is_role(&messages[0], "system");
+    struct gi_text system = is_given                   ? gi_text_of(messages[0].content)
+                            : chat->has_default_system ? chat->default_system
+                                                       : (struct gi_text){"", 0};
+    bool has_system =
+        is_given || (n_messages && chat->has_default_system) || format->has_empty_system;
     bool is_in_user = place == GI_CHAT_PLACE_FIRST_USER || place == GI_CHAT_PLACE_LAST_USER;
     bool is_waiting = has_system && is_in_user;
     add_string(script, format->begin);
     if (has_system && !is_in_user) {
         add_system(script, &system);
     }
-    for (size_t i = n_messages && is_role(&messages[0], "system"); i < n_messages; i++) {
+    for (size_t i = is_given; i < n_messages; i++) {
         bool is_user = is_role(&messages[i], "user");
         bool is_here =
             is_waiting && is_user && (place == GI_CHAT_PLACE_FIRST_USER || i + 1 == n_messages);
