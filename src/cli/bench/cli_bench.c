@@ -125,11 +125,16 @@ static void begin_result(struct bench *bench, const struct test *test)
     strftime(result->test_time, sizeof(result->test_time), "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-static void name_series(const struct bench *bench, char *name, size_t size)
+static void add_point(struct bench *bench)
 {
     const struct cli_bench_settings *s = bench->settings;
     const struct cli_bench_result *result = &bench->result;
     char depth[24] = "", ubatch[24] = "", types[24] = "";
+    const struct cli_bench_figures figures = cli_bench_figures(result);
+    struct cli_sweep_point *point = CLI_APPEND(&bench->points);
+    point->n_prompt = result->n_prompt;
+    point->rate = figures.avg_ts;
+    point->stddev = figures.stddev_ts;
     if (result->n_depth > 0) {
         snprintf(depth, sizeof(depth), " @ d%u", result->n_depth);
     }
@@ -139,17 +144,8 @@ static void name_series(const struct bench *bench, char *name, size_t size)
     if (s->types_k.count + s->types_v.count > 2) {
         snprintf(types, sizeof(types), ", %s/%s", result->type_k, result->type_v);
     }
-    snprintf(name, size, "%s%s%s%s", result->model->description, depth, ubatch, types);
-}
-
-static void add_point(struct bench *bench)
-{
-    const struct cli_bench_figures figures = cli_bench_figures(&bench->result);
-    struct cli_sweep_point *point = CLI_APPEND(&bench->points);
-    point->n_prompt = bench->result.n_prompt;
-    point->rate = figures.avg_ts;
-    point->stddev = figures.stddev_ts;
-    name_series(bench, point->series, sizeof(point->series));
+    snprintf(point->series, sizeof(point->series), "%s%s%s%s", result->model->description, depth,
+             ubatch, types);
 }
 
 static bool measure(struct bench *bench, const struct test *test)
@@ -347,16 +343,6 @@ static void measure_device(struct bench *bench)
     }
 }
 
-// Prints sentences, to standard output only where no program reads it.
-static void print_comparison(struct bench *bench)
-{
-    const bool is_text =
-        bench->settings->output == CLI_BENCH_MD || bench->settings->output == CLI_BENCH_NONE;
-    if (bench->comparison_file && fflush(bench->comparison_file) == 0) {
-        fprintf(is_text ? stdout : stderr, "%s%s", is_text ? "\n" : "", bench->comparison);
-    }
-}
-
 static bool open_files(struct bench *bench)
 {
     const struct cli_bench_settings *s = bench->settings;
@@ -374,6 +360,9 @@ static bool open_files(struct bench *bench)
 static bool run_models(struct bench *bench)
 {
     const struct cli_texts *models = &bench->settings->models;
+    // Sentences go to standard output only where no program reads it.
+    const bool is_text =
+        bench->settings->output == CLI_BENCH_MD || bench->settings->output == CLI_BENCH_NONE;
     bool is_done = true;
     begin_printers(bench);
     for (size_t i = 0; is_done && i < models->count; i++) {
@@ -382,7 +371,9 @@ static bool run_models(struct bench *bench)
     for (size_t i = 0; i < 2; i++) {
         cli_bench_end(&bench->printers[i]);
     }
-    print_comparison(bench);
+    if (bench->comparison_file && fflush(bench->comparison_file) == 0) {
+        fprintf(is_text ? stdout : stderr, "%s%s", is_text ? "\n" : "", bench->comparison);
+    }
     if (is_done && bench->plot) {
         cli_sweep_print(bench->plot, bench->session.device_info.renderer, bench->points.items,
                         bench->points.count);

@@ -130,15 +130,6 @@ static unsigned char interrupt(EditLine *line, int key)
     return CC_EOF;
 }
 
-// Takes text as UTF-8 whatever the locale says.
-static void set_locale(void)
-{
-    setlocale(LC_CTYPE, "");
-    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {
-        setlocale(LC_CTYPE, "C.UTF-8");
-    }
-}
-
 static void set_up_line(struct libedit *editor)
 {
     EditLine *line = editor->line;
@@ -186,7 +177,10 @@ static void *open_editor(const char *prompt)
     if (!editor) {
         return NULL;
     }
-    set_locale();
+    setlocale(LC_CTYPE, "");
+    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {
+        setlocale(LC_CTYPE, "C.UTF-8"); // text is UTF-8 whatever the locale says
+    }
     editor->prompt = prompt;
     editor->line = el_init("glinfer", stdin, stderr, stderr);
     editor->history = history_init();

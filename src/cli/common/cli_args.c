@@ -235,22 +235,17 @@ static const struct cli_flag *find_flag(const struct cli_command *command, const
     return NULL;
 }
 
-static bool is_model_name(const char *word)
-{
-    const size_t size = strlen(word);
-    return size > 5 && strcmp(word + size - 5, ".gguf") == 0;
-}
-
 static bool refuse_word(const struct parsing *p, const char *word)
 {
     const struct cli_command *command = p->command;
     char best[MAX_NAME], hint[160];
     const bool is_flag = word[0] == '-' && word[1];
+    const size_t size = strlen(word);
     if (strcmp(word, "-hf") == 0 || strcmp(word, "--hf-repo") == 0) {
         snprintf(hint, sizeof(hint), "nothing is downloaded: tools/fetch-model, or -m FILE");
     } else if (is_flag && suggest_flag(command, word, best)) {
         snprintf(hint, sizeof(hint), "is it %s?", best);
-    } else if (!is_flag && is_model_name(word)) {
+    } else if (!is_flag && size > 5 && strcmp(word + size - 5, ".gguf") == 0) {
         snprintf(hint, sizeof(hint), "a model is given with -m");
     } else if (!is_flag && command->word) {
         snprintf(hint, sizeof(hint), "%s", command->word);

@@ -189,20 +189,15 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
 
 static int output_errno; // reason of the first write that failed
 
-// True if nobody reads standard output: a printf may have found that out long before the flush.
-static bool has_no_reader(void)
-{
-    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
-}
-
 static bool flush_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return true;
     }
     output_errno = output_errno ? output_errno : errno;
-    if (output_errno == 0 && has_no_reader()) {
+    // A printf may have found out that nobody reads it long before the flush.
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (output_errno == 0 && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0) {
         output_errno = EPIPE;
     }
     return false;

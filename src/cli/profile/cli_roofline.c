@@ -24,14 +24,6 @@ struct picture {
     double left_out[2]; // share of a stage's time that has no mark
 };
 
-// True if a kernel gets a mark; one that reads next to nothing would only stretch the picture.
-static bool is_shown(const struct picture *picture, const struct glinfer_profile_kernel *kernel,
-                     double share)
-{
-    return kernel->bytes > 0 && kernel->ns > 0 && share >= 0.002 &&
-           (double)kernel->flops / kernel->ns > picture->peak / 2000;
-}
-
 static void add_stage(struct picture *picture, size_t index)
 {
     const struct cli_profile_stage *stage = &picture->data->stages[index];
@@ -39,15 +31,17 @@ static void add_stage(struct picture *picture, size_t index)
         const struct cli_profile_kernel *kernel = &stage->kernels.items[i];
         const double share =
             stage->stats.kernel_ns > 0 ? kernel->figures.ns / stage->stats.kernel_ns : 0;
-        if (!is_shown(picture, &kernel->figures, share) || picture->n_mark == MAX_MARKS) {
+        const double flops = (double)kernel->figures.flops, ns = kernel->figures.ns;
+        // A kernel that reads next to nothing would only stretch the picture.
+        if (kernel->figures.bytes == 0 || ns <= 0 || share < 0.002 ||
+            flops / ns <= picture->peak / 2000 || picture->n_mark == MAX_MARKS) {
             picture->left_out[index] += share;
             continue;
         }
-        const double flops = (double)kernel->figures.flops;
         picture->marks[picture->n_mark] = (struct mark){
             .kernel = kernel,
             .intensity = flops / (double)kernel->figures.bytes,
-            .rate = flops / kernel->figures.ns,
+            .rate = flops / ns,
             .share = share,
             .stage = index,
             .colour = picture->n_mark,

@@ -298,17 +298,9 @@ static void print_timings(const struct run *run)
             stats->chain_length, cli_format_size(memory, stats->peak_memory));
 }
 
-static void note_full_context(const struct run *run)
-{
-    const struct glinfer_model_info *info = &run->session.info;
-    if (run->stats.stop == GLINFER_STOP_LIMIT && run->stats.n_past >= info->n_ctx) {
-        cli_say("note: the context of %u tokens is full%s", info->n_ctx,
-                info->n_ctx < info->n_ctx_train ? "; -c gives more" : "");
-    }
-}
-
 static bool finish_answer(struct run *run, bool is_done, const struct glinfer_error *err)
 {
+    const struct glinfer_model_info *info = &run->session.info;
     if (run->is_line_open) {
         cli_write("\n", 1);
     }
@@ -322,7 +314,10 @@ static bool finish_answer(struct run *run, bool is_done, const struct glinfer_er
         cli_close_output();
         return false;
     }
-    note_full_context(run);
+    if (run->stats.stop == GLINFER_STOP_LIMIT && run->stats.n_past >= info->n_ctx) {
+        cli_say("note: the context of %u tokens is full%s", info->n_ctx,
+                info->n_ctx < info->n_ctx_train ? "; -c gives more" : "");
+    }
     if (run->settings->is_json) {
         return print_json(run);
     }

@@ -88,17 +88,6 @@ static bool tokenize(struct perplexity *self)
                     self->ids.count, self->n_ctx, n_least);
 }
 
-static void plan_windows(struct perplexity *self)
-{
-    const int64_t most = self->settings->n_chunk;
-    self->n_chunk = self->ids.count / self->n_ctx;
-    if (most >= 0 && (size_t)most < self->n_chunk) {
-        self->n_chunk = (size_t)most;
-    }
-    self->logprobs = cli_alloc(self->n_ctx, sizeof(*self->logprobs));
-    self->values = cli_alloc(self->n_chunk, sizeof(*self->values));
-}
-
 //-- windows ---------------------------------------------------------------------------------------
 
 static double estimate(const struct perplexity *self)
@@ -202,6 +191,7 @@ static bool print_text(const struct perplexity *self)
 static bool measure(struct perplexity *self)
 {
     struct cli_bytes *text = &self->text;
+    const int64_t most = self->settings->n_chunk;
     if (!cli_session_check(&self->session) || !cli_read_all(self->settings->file, text)) {
         return false;
     }
@@ -209,7 +199,12 @@ static bool measure(struct perplexity *self)
     if (!cli_session_load(&self->session) || !tokenize(self)) {
         return false;
     }
-    plan_windows(self);
+    self->n_chunk = self->ids.count / self->n_ctx;
+    if (most >= 0 && (size_t)most < self->n_chunk) {
+        self->n_chunk = (size_t)most;
+    }
+    self->logprobs = cli_alloc(self->n_ctx, sizeof(*self->logprobs));
+    self->values = cli_alloc(self->n_chunk, sizeof(*self->values));
     return cli_session_start(&self->session, NULL) && score_windows(self) &&
            (self->settings->is_json ? print_json(self) : print_text(self));
 }

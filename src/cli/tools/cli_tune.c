@@ -222,18 +222,6 @@ static bool run(const struct settings *settings)
     return is_done;
 }
 
-static bool show_reset(const struct settings *settings, size_t n, const char *renderer)
-{
-    if (settings->is_json) {
-        cJSON *object = cJSON_CreateObject();
-        cJSON_AddStringToObject(object, "device", renderer);
-        cJSON_AddNumberToObject(object, "forgotten", (double)n);
-        return cli_json_print(object);
-    }
-    printf("%zu shapes of %s are forgotten\n", n, renderer);
-    return cli_close_output();
-}
-
 static bool reset(const struct settings *settings)
 {
     struct glinfer_error err;
@@ -243,11 +231,19 @@ static bool reset(const struct settings *settings)
         return false;
     }
     const size_t n = glinfer_device_tuning(device, NULL, NULL);
-    const bool is_done = glinfer_device_reset_tuning(device, &err)
-                             ? show_reset(settings, n, info.renderer)
-                             : cli_fail_error(&err);
+    const bool is_done = glinfer_device_reset_tuning(device, &err);
     glinfer_device_destroy(&device);
-    return is_done;
+    if (!is_done) {
+        return cli_fail_error(&err);
+    }
+    if (settings->is_json) {
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "device", info.renderer);
+        cJSON_AddNumberToObject(object, "forgotten", (double)n);
+        return cli_json_print(object);
+    }
+    printf("%zu shapes of %s are forgotten\n", n, info.renderer);
+    return cli_close_output();
 }
 
 static bool run_command(void *user)
