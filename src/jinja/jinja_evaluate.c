@@ -89,16 +89,6 @@ static struct gi_jinja_value join_strings(struct gi_jinja_pool *pool, struct gi_
     return gi_jinja_written(&text);
 }
 
-static struct gi_jinja_value join_lists(struct gi_jinja_pool *pool, const struct gi_jinja_list *a,
-                                        const struct gi_jinja_list *b)
-{
-    struct gi_jinja_value list = gi_jinja_new_list(pool);
-    for (size_t i = 0; i < a->count + b->count && !pool->has_failed; i++) {
-        gi_jinja_push(pool, list.list, i < a->count ? a->items[i] : b->items[i - a->count]);
-    }
-    return list;
-}
-
 static struct gi_jinja_value compare(struct gi_jinja_pool *pool, enum gi_jinja_operator op,
                                      struct gi_jinja_value a, struct gi_jinja_value b)
 {
@@ -127,7 +117,12 @@ static struct gi_jinja_value add(struct gi_jinja_pool *pool, enum gi_jinja_opera
         return join_strings(pool, a.string, b.string);
     }
     if (op == GI_JINJA_ADD && a.kind == GI_JINJA_LIST && b.kind == GI_JINJA_LIST) {
-        return join_lists(pool, a.list, b.list);
+        struct gi_jinja_value list = gi_jinja_new_list(pool);
+        const size_t n = a.list->count;
+        for (size_t i = 0; i < n + b.list->count && !pool->has_failed; i++) {
+            gi_jinja_push(pool, list.list, i < n ? a.list->items[i] : b.list->items[i - n]);
+        }
+        return list;
     }
     return gi_jinja_refuse(pool, "%s and %s cannot be put together", gi_jinja_kind_name(a.kind),
                            gi_jinja_kind_name(b.kind));

@@ -71,16 +71,6 @@ void gi_special_add_stop(struct gi_special *special, int32_t id)
     special->n_stop_ids++;
 }
 
-static void remove_stop(struct gi_special *special, int32_t id)
-{
-    size_t i = find_stop(special, id);
-    if (i < special->n_stop_ids) {
-        special->n_stop_ids--;
-        memmove(special->stop_ids + i, special->stop_ids + i + 1,
-                (special->n_stop_ids - i) * sizeof(special->stop_ids[0]));
-    }
-}
-
 static void apply_exceptions(struct gi_special *special, const struct gi_text_map *text_to_id,
                              uint8_t *types)
 {
@@ -89,7 +79,12 @@ static void apply_exceptions(struct gi_special *special, const struct gi_text_ma
         if (id >= 0 && find_token(text_to_id, stop_exceptions[i].other) >= 0 &&
             find_token(text_to_id, stop_exceptions[i].another) >= 0) {
             types[id] = (uint8_t)stop_exceptions[i].type;
-            remove_stop(special, id);
+            const size_t at = find_stop(special, id);
+            if (at < special->n_stop_ids) {
+                special->n_stop_ids--;
+                memmove(special->stop_ids + at, special->stop_ids + at + 1,
+                        (special->n_stop_ids - at) * sizeof(special->stop_ids[0]));
+            }
         }
     }
 }
