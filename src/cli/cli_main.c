@@ -26,17 +26,6 @@ static void print_overview(FILE *file)
             "version");
 }
 
-static void print_help(void)
-{
-    print_overview(stdout);
-    putchar('\n');
-    for (size_t i = 0; i < N_COMMAND; i++) {
-        printf("flags of %s:\n", commands[i]->name);
-        cli_print_flags(stdout, commands[i]);
-    }
-    printf("\n%s", cli_environment);
-}
-
 static const struct cli_command *find_command(const char *name)
 {
     for (size_t i = 0; i < N_COMMAND; i++) {
@@ -75,9 +64,15 @@ static bool show_help(const char *word)
     }
     if (command) {
         cli_print_help(stdout, command);
-    } else {
-        print_help();
+        return cli_close_help();
     }
+    print_overview(stdout);
+    putchar('\n');
+    for (size_t i = 0; i < N_COMMAND; i++) {
+        printf("flags of %s:\n", commands[i]->name);
+        cli_print_flags(stdout, commands[i]);
+    }
+    printf("\n%s", cli_environment);
     return cli_close_help();
 }
 

@@ -389,18 +389,13 @@ void cli_print_help(FILE *file, const struct cli_command *command)
     }
 }
 
-// Chooses the first long name of a flag, or its first name.
-static bool choose_name(const struct cli_flag *flag, char best[MAX_NAME])
+// Copies the first long name of a flag, or its last name if none is long.
+static void choose_name(const struct cli_flag *flag, char name[MAX_NAME])
 {
-    char name[MAX_NAME];
     const char *names = flag->names;
-    best[0] = 0;
-    while (next_name(&names, name)) {
-        if (!best[0] || strncmp(best, "--", 2) != 0) {
-            memcpy(best, name, sizeof(name));
-        }
+    name[0] = 0;
+    while (next_name(&names, name) && strncmp(name, "--", 2) != 0) {
     }
-    return best[0] != 0;
 }
 
 void cli_print_flags(FILE *file, const struct cli_command *command)
@@ -410,8 +405,8 @@ void cli_print_flags(FILE *file, const struct cli_command *command)
     size_t used = 0;
     for (size_t i = 0; i < command->n_flag; i++) {
         const struct cli_flag *flag = &command->flags[i];
-        if (flag->kind != CLI_KIND_SECTION && flag->kind != CLI_KIND_IGNORED &&
-            choose_name(flag, name)) {
+        if (flag->kind != CLI_KIND_SECTION && flag->kind != CLI_KIND_IGNORED) {
+            choose_name(flag, name);
             append(line, sizeof(line), &used, used ? " " : "", name);
         }
     }

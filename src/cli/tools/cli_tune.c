@@ -197,16 +197,6 @@ static bool prepare(struct tune *tune)
     return is_done;
 }
 
-static bool show(const struct tune *tune)
-{
-    if (tune->settings->is_json) {
-        return print_json(tune);
-    }
-    print_table(tune);
-    print_prepared(tune);
-    return cli_close_output();
-}
-
 static bool run(const struct settings *settings)
 {
     struct tune tune = {.settings = settings};
@@ -215,7 +205,14 @@ static bool run(const struct settings *settings)
     if (cli_session_check(&tune.session) && cli_session_load(&tune.session) &&
         cli_session_start(&tune.session, NULL) && measure(&tune)) { // the shapes are kept by now
         tune.is_prepared = prepare(&tune);
-        is_done = show(&tune) && tune.is_prepared;
+        if (settings->is_json) {
+            is_done = print_json(&tune);
+        } else {
+            print_table(&tune);
+            print_prepared(&tune);
+            is_done = cli_close_output();
+        }
+        is_done = is_done && tune.is_prepared;
     }
     free(tune.rows.items);
     cli_session_finish(&tune.session);
