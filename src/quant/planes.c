@@ -21,6 +21,13 @@ void gi_read_nibbles(const uint8_t bytes[16], struct gi_quants *quants)
     }
 }
 
+void gi_read_fields(const uint8_t bytes[32], size_t shift, unsigned mask, struct gi_quants *quants)
+{
+    for (size_t i = 0; i < 4; i++) {
+        quants->eight[i] = gi_load_u64(bytes + 8 * i) >> shift & mask * LOW_BITS;
+    }
+}
+
 // Bit i of a byte as the lowest of byte i of eight.
 static uint64_t spread_bits(uint32_t byte)
 {

@@ -75,6 +75,5 @@ void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[G
                           size_t n_cols, uint32_t *quads, uint32_t *scales);
 
 float gi_half_to_float(uint16_t half);
-uint16_t gi_float_to_half(float value); // round to nearest even
 
 #endif

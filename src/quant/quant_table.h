@@ -46,6 +46,8 @@ static inline unsigned gi_quant_at(const struct gi_quants *quants, size_t i)
 
 // Reads the low nibbles of 16 bytes, then the high ones.
 void gi_read_nibbles(const uint8_t bytes[16], struct gi_quants *quants);
+// Reads the bits of mask from shift on of each of 32 bytes.
+void gi_read_fields(const uint8_t bytes[32], size_t shift, unsigned mask, struct gi_quants *quants);
 // Adds bit to those quants whose bit in the mask is set, element 0 lowest.
 void gi_add_bits(uint32_t mask, unsigned bit, struct gi_quants *quants);
 

@@ -8,6 +8,8 @@
 
 // The value of an IEEE 754 half: (-1)^s 2^(e-15) 1.m, or 2^-14 0.m for e = 0; inf and nan for 31.
 double ref_half(unsigned bits);
+// Returns the nearest half, ties to even.
+uint16_t ref_float_to_half(float value);
 
 // The kind of scale that a block of the file has.
 enum ref_scale {

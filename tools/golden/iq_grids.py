@@ -31,13 +31,14 @@ def pack_grid(kind):
 
 def main():
     with open(sys.argv[1], "w", encoding="ascii") as out:
-        out.write("// Made by tools/golden/iq_grids.py.\n#include \"quant/iq/iq_grids.h\"\n")
+        out.write("// Made by tools/golden/iq_grids.py.\n#include \"quant/iq/iq_grids.h\"\n\n// clang-format off\n")
         for name in GRIDS:
             words = pack_grid(getattr(quants, name))
             text = fill(", ".join(f"0x{word:08X}" for word in words), 96)
-            out.write(f"\n// clang-format off\nconst uint32_t gi_{name.lower()}_grid[{len(words)}] = {{\n")
+            out.write(f"const uint32_t gi_{name.lower()}_grid[{len(words)}] = {{\n")
             out.write("".join(f"    {line}\n" for line in text.split("\n")))
-            out.write("};\n// clang-format on\n")
+            out.write("};\n" if name == GRIDS[-1] else "};\n\n")
+        out.write("// clang-format on\n")
 
 
 if __name__ == "__main__":

@@ -6,20 +6,12 @@
 //          min high nibble     2, 3, two bits each   4, 5, 6, 7   f16     f16
 #include "quant/quant_table.h"
 
-static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
-{
-    for (size_t i = 0; i < 4; i++) {
-        uint64_t eight = gi_load_u64(super + 16 + block / 4 * 32 + 8 * i);
-        quants->eight[i] = eight >> 2 * (block % 4) & 0x0303030303030303u;
-    }
-}
-
 static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     const float d = gi_load_half(super + 80), d_min = gi_load_half(super + 82);
     const uint8_t *s = super + 2 * block;
     struct gi_quants quants;
-    read_quants(super, block, &quants);
+    gi_read_fields(super + 16 + block / 4 * 32, 2 * (block % 4), 3, &quants);
     gi_scale_quants(&quants, 0, (float[]){d * (float)(s[0] & 15), d * (float)(s[1] & 15)},
                     (float[]){-d_min * (float)(s[0] >> 4), -d_min * (float)(s[1] >> 4)}, dst);
 }
@@ -33,7 +25,7 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     }
     for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         struct gi_quants quants;
-        read_quants(src, b, &quants);
+        gi_read_fields(src + 16 + b / 4 * 32, 2 * (b % 4), 3, &quants);
         gi_pack_pairs(&quants, 0, quads[b / 2] + b % 2 * 2);
     }
 }

@@ -8,18 +8,10 @@
 // The scales and minima lie as k_scales.c shows them.
 #include "quant/quant_table.h"
 
-static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
-{
-    for (size_t i = 0; i < 4; i++) {
-        uint64_t eight = gi_load_u64(super + 16 + block / 2 * 32 + 8 * i);
-        quants->eight[i] = eight >> 4 * (block % 2) & 0x0F0F0F0F0F0F0F0Fu;
-    }
-}
-
 static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     struct gi_quants quants;
-    read_quants(super, block, &quants);
+    gi_read_fields(super + 16 + block / 2 * 32, 4 * (block % 2), 15, &quants);
     gi_scale_k(super, block, &quants, dst);
 }
 
@@ -35,7 +27,7 @@ repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4],
     gi_pack_k_scales(&scales, quads[0] + 1);
     for (size_t b = 0; b < GI_SUPER_BLOCKS; b++) {
         struct gi_quants quants;
-        read_quants(src, b, &quants);
+        gi_read_fields(src + 16 + b / 2 * 32, 4 * (b % 2), 15, &quants);
         gi_pack_nibbles(&quants, quads[1 + b]);
     }
 }

@@ -8,19 +8,11 @@
 
 #define BLOCK_BYTES 66
 
-static void read_quants(const uint8_t *super, size_t block, struct gi_quants *quants)
-{
-    for (size_t i = 0; i < 4; i++) {
-        uint64_t eight = gi_load_u64(super + block / 4 * 32 + 8 * i);
-        quants->eight[i] = eight >> 2 * (block % 4) & 0x0303030303030303u;
-    }
-}
-
 static void dequantize(const uint8_t *super, size_t block, float *dst)
 {
     const float d = gi_load_half(super + 64);
     struct gi_quants quants;
-    read_quants(super, block, &quants);
+    gi_read_fields(super + block / 4 * 32, 2 * (block % 4), 3, &quants);
     gi_scale_quants(&quants, 1, (float[]){d, d}, (float[]){0, 0}, dst);
 }
 
@@ -29,7 +21,7 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
     for (size_t b = 0; b < n / GI_QUANT_BLOCK; b++) {
         const uint8_t *super = src + b / 8 * BLOCK_BYTES;
         struct gi_quants quants;
-        read_quants(super, b % 8, &quants);
+        gi_read_fields(super + (b % 8) / 4 * 32, 2 * (b % 4), 3, &quants);
         gi_pack_pairs(&quants, 0, quads[b / 2] + b % 2 * 2);
         words[0] |= b % 8 == 0 ? (uint32_t)gi_load_u16(super + 64) << 2 * b : 0;
     }
