@@ -28,7 +28,7 @@ struct cu_allocation {
 
 struct gi_cuda_pages {
     void *library;
-    int device;
+    struct cu_allocation allocation; // in a device's memory, to be shared
     size_t page_size;
     struct {
         int (*init)(unsigned int flags);
@@ -82,7 +82,7 @@ static bool load(struct gi_cuda_pages *pages, struct glinfer_error *err)
 static bool find_device(struct gi_cuda_pages *pages, const uint8_t wanted[GI_UUID_SIZE],
                         struct glinfer_error *err)
 {
-    int count = 0;
+    int count = 0, device;
     int status = pages->cu.init(0);
     status = status == CU_SUCCESS ? pages->cu.device_count(&count) : status;
     if (status != CU_SUCCESS) {
@@ -91,9 +91,13 @@ static bool find_device(struct gi_cuda_pages *pages, const uint8_t wanted[GI_UUI
     }
     for (int i = 0; i < count; i++) {
         uint8_t uuid[GI_UUID_SIZE];
-        if (pages->cu.device_get(&pages->device, i) == CU_SUCCESS &&
-            pages->cu.device_uuid(uuid, pages->device) == CU_SUCCESS &&
+        if (pages->cu.device_get(&device, i) == CU_SUCCESS &&
+            pages->cu.device_uuid(uuid, device) == CU_SUCCESS &&
             memcmp(uuid, wanted, GI_UUID_SIZE) == 0) {
+            pages->allocation = (struct cu_allocation){.type = CU_ALLOCATION_PINNED,
+                                                       .handle_types = CU_HANDLE_POSIX_FD,
+                                                       .location_type = CU_LOCATION_DEVICE,
+                                                       .location_id = device};
             return true;
         }
     }
@@ -101,19 +105,10 @@ static bool find_device(struct gi_cuda_pages *pages, const uint8_t wanted[GI_UUI
                         "libcuda.so.1 has %d devices and not the one that GL draws on", count);
 }
 
-static struct cu_allocation describe(const struct gi_cuda_pages *pages)
-{
-    return (struct cu_allocation){.type = CU_ALLOCATION_PINNED,
-                                  .handle_types = CU_HANDLE_POSIX_FD,
-                                  .location_type = CU_LOCATION_DEVICE,
-                                  .location_id = pages->device};
-}
-
 static bool read_page_size(struct gi_cuda_pages *pages, struct glinfer_error *err)
 {
-    const struct cu_allocation allocation = describe(pages);
     const int status =
-        pages->cu.granularity(&pages->page_size, &allocation, CU_GRANULARITY_RECOMMENDED);
+        pages->cu.granularity(&pages->page_size, &pages->allocation, CU_GRANULARITY_RECOMMENDED);
     return (status == CU_SUCCESS && pages->page_size > 0) ||
            gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                         "libcuda.so.1 cannot share memory of this device (error %d)", status);
@@ -144,11 +139,10 @@ void gi_cuda_pages_close(struct gi_cuda_pages *pages)
 int gi_cuda_pages_export(struct gi_cuda_pages *pages, uint64_t size, uint64_t *allocated,
                          struct glinfer_error *err)
 {
-    const struct cu_allocation allocation = describe(pages);
     unsigned long long handle = 0;
     int fd = -1;
     *allocated = (size + pages->page_size - 1) / pages->page_size * pages->page_size;
-    int status = pages->cu.create(&handle, (size_t)*allocated, &allocation, 0);
+    int status = pages->cu.create(&handle, (size_t)*allocated, &pages->allocation, 0);
     if (status != CU_SUCCESS) {
         gi_error_set(
             err,

@@ -9,26 +9,18 @@
 
 enum { MAX_DEVICES = 64 };
 
-static PFNEGLQUERYDEVICESEXTPROC find_query(struct glinfer_error *err)
-{
-    if (!gi_egl_require("EGL_EXT_platform_device", NULL, err) ||
-        !gi_egl_require("EGL_EXT_device_enumeration", "EGL_EXT_device_base", err)) {
-        return NULL;
-    }
-    PFNEGLQUERYDEVICESEXTPROC query =
-        (PFNEGLQUERYDEVICESEXTPROC)eglGetProcAddress("eglQueryDevicesEXT");
-    if (query == NULL) {
-        gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "libEGL has no eglQueryDevicesEXT");
-    }
-    return query;
-}
-
 // Fills devices[MAX_DEVICES] and returns how many there are; for none, *err says why.
 static size_t query_devices(EGLDeviceEXT *devices, struct glinfer_error *err)
 {
-    PFNEGLQUERYDEVICESEXTPROC query = find_query(err);
+    PFNEGLQUERYDEVICESEXTPROC query =
+        (PFNEGLQUERYDEVICESEXTPROC)eglGetProcAddress("eglQueryDevicesEXT");
     EGLint n = 0;
+    if (!gi_egl_require("EGL_EXT_platform_device", NULL, err) ||
+        !gi_egl_require("EGL_EXT_device_enumeration", "EGL_EXT_device_base", err)) {
+        return 0;
+    }
     if (query == NULL) {
+        gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "libEGL has no eglQueryDevicesEXT");
         return 0;
     }
     if (!query(MAX_DEVICES, devices, &n)) {

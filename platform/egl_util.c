@@ -98,17 +98,6 @@ static EGLDisplay get_display(EGLenum platform, void *native, bool is_tracked)
                            : EGL_NO_DISPLAY;
 }
 
-static bool init_display(struct gi_egl_display *display, struct glinfer_error *err)
-{
-    if (eglInitialize(display->egl, &display->major, &display->minor)) {
-        return true;
-    }
-    display->egl = EGL_NO_DISPLAY;
-    return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
-                        "the display cannot be initialised (eglInitialize: %s)",
-                        gi_egl_error_name(eglGetError()));
-}
-
 bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void *native,
                          bool is_private, struct glinfer_error *err)
 {
@@ -125,12 +114,17 @@ bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void 
         display->egl = get_display(platform, native, false);
     }
     if (display->egl == EGL_NO_DISPLAY) {
-        EGLint code = eglGetError();
         return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
                             "no EGL driver offers a display (eglGetPlatformDisplay: %s)",
-                            gi_egl_error_name(code));
+                            gi_egl_error_name(eglGetError()));
     }
-    return init_display(display, err);
+    if (!eglInitialize(display->egl, &display->major, &display->minor)) {
+        display->egl = EGL_NO_DISPLAY;
+        return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
+                            "the display cannot be initialised (eglInitialize: %s)",
+                            gi_egl_error_name(eglGetError()));
+    }
+    return true;
 }
 
 void gi_egl_display_finish(struct gi_egl_display *display)

@@ -33,27 +33,6 @@ enum { N_BACKENDS = sizeof(backends) / sizeof(backends[0]), MAX_CANDIDATES = 64 
 
 //-- current context ---------------------------------------------------------------------------
 
-static void save_current(struct gi_platform_saved *saved)
-{
-    *saved = (struct gi_platform_saved){
-        .display = eglGetCurrentDisplay(),
-        .context = eglGetCurrentContext(),
-        .draw = eglGetCurrentSurface(EGL_DRAW),
-        .read = eglGetCurrentSurface(EGL_READ),
-        .api = eglQueryAPI(),
-    };
-}
-
-// Leaves nothing current if the saved context cannot be made current again.
-static void restore_current(EGLDisplay ours, const struct gi_platform_saved *saved)
-{
-    if (saved->context == EGL_NO_CONTEXT ||
-        !eglMakeCurrent(saved->display, saved->draw, saved->read, saved->context)) {
-        eglMakeCurrent(ours, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
-    }
-    eglBindAPI(saved->api);
-}
-
 static bool report_current_failure(struct glinfer_error *err)
 {
     EGLint code = eglGetError();
@@ -82,7 +61,13 @@ static bool report_current_failure(struct glinfer_error *err)
 bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *saved,
                        struct glinfer_error *err)
 {
-    save_current(saved);
+    *saved = (struct gi_platform_saved){
+        .display = eglGetCurrentDisplay(),
+        .context = eglGetCurrentContext(),
+        .draw = eglGetCurrentSurface(EGL_DRAW),
+        .read = eglGetCurrentSurface(EGL_READ),
+        .api = eglQueryAPI(),
+    };
     eglBindAPI(EGL_OPENGL_ES_API);
     if (!eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, platform->context)) {
         report_current_failure(err);
@@ -92,9 +77,14 @@ bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *s
     return true;
 }
 
+// Leaves nothing current if the saved context cannot be made current again.
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved)
 {
-    restore_current(platform->display.egl, saved);
+    if (saved->context == EGL_NO_CONTEXT ||
+        !eglMakeCurrent(saved->display, saved->draw, saved->read, saved->context)) {
+        eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    }
+    eglBindAPI(saved->api);
 }
 
 void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(void)
@@ -158,19 +148,6 @@ static bool has_reset(void)
     return get != NULL && get() != GL_NO_ERROR;
 }
 
-static void read_version(struct gi_platform_info *info)
-{
-    GLint major = 0, minor = 0;
-    glGetIntegerv(GL_MAJOR_VERSION, &major); // unknown to ES 2
-    glGetIntegerv(GL_MINOR_VERSION, &minor);
-    if (glGetError() != GL_NO_ERROR) {
-        major = 2;
-        minor = 0;
-    }
-    info->gles_major = major;
-    info->gles_minor = minor;
-}
-
 static bool read_info(struct gi_platform *platform, const struct gi_egl_context_features *got,
                       struct glinfer_error *err)
 {
@@ -178,7 +155,12 @@ static bool read_info(struct gi_platform *platform, const struct gi_egl_context_
     copy_string(info->renderer, sizeof(info->renderer), GL_RENDERER);
     copy_string(info->vendor, sizeof(info->vendor), GL_VENDOR);
     copy_string(info->version, sizeof(info->version), GL_VERSION);
-    read_version(info);
+    glGetIntegerv(GL_MAJOR_VERSION, &info->gles_major); // unknown to ES 2
+    glGetIntegerv(GL_MINOR_VERSION, &info->gles_minor);
+    if (glGetError() != GL_NO_ERROR) {
+        info->gles_major = 2;
+        info->gles_minor = 0;
+    }
     info->egl_major = platform->display.major;
     info->egl_minor = platform->display.minor;
     info->is_software = is_software_renderer(info->renderer);
@@ -393,11 +375,6 @@ static const struct gi_backend *find_backend(const char *device)
     return NULL;
 }
 
-static bool is_auto(const char *device)
-{
-    return device == NULL || device[0] == '\0' || strcmp(device, "auto") == 0;
-}
-
 static bool check_device_name(const char *device, struct glinfer_error *err)
 {
     const char *colon = strchr(device, ':');
@@ -411,26 +388,19 @@ static bool check_device_name(const char *device, struct glinfer_error *err)
     return true;
 }
 
-static void judge_named(struct choice *choice, const char *device)
-{
-    const struct gi_backend *backend = find_backend(device);
-    if (strchr(device, ':') != NULL) {
-        judge_candidate(choice, backend, device);
-    } else {
-        judge_backend(choice, backend);
-    }
-}
-
 struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
                                      struct glinfer_error *err)
 {
     struct choice choice = {.params = params};
-    if (is_auto(params->device)) {
+    const char *device = params->device;
+    if (device == NULL || device[0] == '\0' || strcmp(device, "auto") == 0) {
         judge_all(&choice);
-    } else if (check_device_name(params->device, err)) {
-        judge_named(&choice, params->device);
-    } else {
+    } else if (!check_device_name(device, err)) {
         return NULL;
+    } else if (strchr(device, ':') != NULL) {
+        judge_candidate(&choice, find_backend(device), device);
+    } else {
+        judge_backend(&choice, find_backend(device));
     }
     return settle_choice(&choice, err);
 }
