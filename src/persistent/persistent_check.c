@@ -14,9 +14,9 @@ enum {
 
 //-- steps -----------------------------------------------------------------------------------------
 
-// Submits n steps from the check's token on.
-static bool submit(const struct gi_persistent_check *check, struct gi_executor *executor,
-                   uint32_t n, struct glinfer_error *err)
+// Submits n steps from the check's token on and waits for them; tokens, n of them, may be NULL.
+static bool run(const struct gi_persistent_check *check, struct gi_executor *executor, uint32_t n,
+                uint32_t *tokens, struct glinfer_error *err)
 {
     const struct gi_step_state state = {.token = check->token,
                                         .n_past = check->n_past,
@@ -27,17 +27,11 @@ static bool submit(const struct gi_persistent_check *check, struct gi_executor *
                                         .top_k = 40,
                                         .top_p = 0.95f};
     const struct gi_chain chain = {.n_past = check->n_past, .n_tokens = 1, .n_steps = n};
-    gi_runner_begin(check->runner);
-    return gi_runner_write(check->runner, &state, err) &&
-           gi_runner_submit(check->runner, executor, &chain, 0, err);
-}
-
-// Submits n steps and waits for them; tokens, n of them, may be NULL.
-static bool run(const struct gi_persistent_check *check, struct gi_executor *executor, uint32_t n,
-                uint32_t *tokens, struct glinfer_error *err)
-{
     struct gi_landing landing;
-    if (!submit(check, executor, n, err) || !gi_runner_take(check->runner, &landing, err)) {
+    gi_runner_begin(check->runner);
+    if (!gi_runner_write(check->runner, &state, err) ||
+        !gi_runner_submit(check->runner, executor, &chain, 0, err) ||
+        !gi_runner_take(check->runner, &landing, err)) {
         return false;
     }
     if (landing.is_faulty) {

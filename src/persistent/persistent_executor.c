@@ -44,14 +44,6 @@ struct gi_persistent {
 
 //-- chains ----------------------------------------------------------------------------------------
 
-static void bind_range(uint32_t binding, const struct gi_range *range)
-{
-    if (range->buffer) {
-        glBindBufferRange(GL_SHADER_STORAGE_BUFFER, binding, range->buffer->name,
-                          (GLintptr)range->offset, (GLsizeiptr)range->size);
-    }
-}
-
 static void dispatch(struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty, uint32_t spins,
                      bool goes_on)
 {
@@ -61,7 +53,11 @@ static void dispatch(struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty
     glUniform1ui(UNIFORM_EMPTY, n_empty);
     glUniform1ui(UNIFORM_GOES_ON, goes_on);
     for (uint32_t i = 0; i < p->n_bindings; i++) {
-        bind_range(i, &p->bindings[i]);
+        const struct gi_range *range = &p->bindings[i];
+        if (range->buffer) {
+            glBindBufferRange(GL_SHADER_STORAGE_BUFFER, i, range->buffer->name,
+                              (GLintptr)range->offset, (GLsizeiptr)range->size);
+        }
     }
     glBindBufferBase(GL_UNIFORM_BUFFER, 0, p->table.name);
     glDispatchCompute(p->n_groups, 1, 1);
@@ -205,14 +201,6 @@ static void make_key(struct gi_persistent *p, const struct gi_persistent_source 
     gi_hash_add(&p->key, &p->n_groups, sizeof(p->n_groups));
 }
 
-static bool request(struct gi_persistent *p, const struct gi_persistent_source *source,
-                    struct glinfer_error *err)
-{
-    p->programs = gi_program_table_create(p->gpu, err);
-    return p->programs && gi_program_table_request_text(p->programs, "persistent", source->text,
-                                                        source->capability, &p->index, err);
-}
-
 static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
                  const struct gi_program_table *programs, uint32_t group_size,
                  struct glinfer_error *err)
@@ -227,8 +215,12 @@ static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
         return false;
     }
     const uint64_t size = source.n_words * sizeof(uint32_t);
+    p->programs = gi_program_table_create(p->gpu, err);
     const bool ok =
-        request(p, &source, err) && gi_buffer_init(&p->table, p->gpu, size, "table", err) &&
+        p->programs &&
+        gi_program_table_request_text(p->programs, "persistent", source.text, source.capability,
+                                      &p->index, err) &&
+        gi_buffer_init(&p->table, p->gpu, size, "table", err) &&
         gi_buffer_write(&p->table, p->gpu, 0, source.table, size, err) &&
         gi_buffer_init(&p->control, p->gpu, CONTROL_WORDS * sizeof(uint32_t), "control", err);
     if (ok) {

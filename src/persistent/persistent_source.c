@@ -293,11 +293,11 @@ static void write_views(const struct gi_persistent_maker *m)
 {
     for (uint32_t i = 0; i < m->n_views; i++) {
         const struct gi_persistent_view *view = &m->views[i];
+        const char *kind = view->is_hot ? "hot" : "cold";
         uint32_t n = 0;
         for (uint32_t k = 0; k < m->n_views; k++) {
             n += is_same_kind(&m->views[k], view);
         }
-        const char *kind = view->is_hot ? "hot" : "cold";
         if (view->index == 0) {
             fprintf(m->out,
                     "layout(std430, binding = %u) %s buffer %s_%.*s { %.*s at[]; } "
@@ -337,17 +337,6 @@ static bool needs_params(const struct gi_persistent_stage *stage)
     return memchr(stage->is_same_field, false, stage->symbols.n_fields) != NULL;
 }
 
-static uint32_t count_quads(const struct gi_persistent_maker *m)
-{
-    uint32_t n = m->n_entries * (ENTRY_WORDS / 4);
-    for (uint32_t i = 0; i < m->n_entries; i++) {
-        const struct gi_persistent_stage *stage = &m->stages[m->stage_of[i]];
-        assert(stage->first);
-        n += needs_params(stage) ? stage->first->params_size / 16 : 0;
-    }
-    return n;
-}
-
 static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *params_at)
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
@@ -375,7 +364,12 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
 
 static bool fill_table(struct gi_persistent_maker *m)
 {
-    m->n_table_quads = count_quads(m);
+    m->n_table_quads = m->n_entries * (ENTRY_WORDS / 4);
+    for (uint32_t i = 0; i < m->n_entries; i++) {
+        const struct gi_persistent_stage *stage = &m->stages[m->stage_of[i]];
+        assert(stage->first);
+        m->n_table_quads += needs_params(stage) ? stage->first->params_size / 16 : 0;
+    }
     const size_t size = (size_t)m->n_table_quads * 16;
     if (size > m->gpu->limits.max_uniform_block_size) {
         return gi_error_set(m->err, GLINFER_STATUS_UNSUPPORTED,
