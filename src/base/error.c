@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const char *gi_status_text(enum glinfer_status status)
+const char *glinfer_status_text(enum glinfer_status status)
 {
     switch (status) {
 #define STATUS_CASE(name, value, text)                                                             \
@@ -30,7 +30,7 @@ bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const c
 
     err->status = status;
     if (length <= 0) {
-        snprintf(err->message, sizeof(err->message), "%s", gi_status_text(status));
+        snprintf(err->message, sizeof(err->message), "%s", glinfer_status_text(status));
         return false;
     }
     size_t size = gi_printable(message, strlen(message));
@@ -39,8 +39,6 @@ bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const c
     return false;
 }
 
-//-- public ----------------------------------------------------------------------------------------
-
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
 
@@ -48,9 +46,4 @@ const char *glinfer_version(void)
 {
     return TEXT(GLINFER_VERSION_MAJOR) "." TEXT(GLINFER_VERSION_MINOR) "." TEXT(
         GLINFER_VERSION_PATCH);
-}
-
-const char *glinfer_status_text(enum glinfer_status status)
-{
-    return gi_status_text(status);
 }

@@ -5,9 +5,6 @@
 
 #include "glinfer.h"
 
-// Returns the fixed text of a status, "unknown status" for any other number.
-const char *gi_status_text(enum glinfer_status status);
-
 // Fills *err (which may be NULL) with a status and a sentence made as printf makes it; returns
 // false, so that a caller can `return gi_error_set(...)`. A sentence that is too long is cut at a
 // character; bytes that are not UTF-8 and control characters become '?'. The arguments may point

@@ -42,16 +42,10 @@ static uint64_t default_timeout(const struct gi_gpu *gpu)
     return (gi_gpu_platform(gpu)->is_software ? 1800 : 60) * SECOND_NS;
 }
 
-// Pauses for drivers that come back from glClientWaitSync at once although nothing is done.
-static void sleep_a_little(void)
-{
-    struct timespec time = {.tv_nsec = 500000};
-    nanosleep(&time, NULL);
-}
-
 static bool wait_slices(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_ns,
                         struct glinfer_error *err)
 {
+    const struct timespec pause = {.tv_nsec = 500000};
     uint64_t start = gi_clock_ns(), passed = 0;
     while (passed < timeout_ns) {
         uint64_t slice = timeout_ns - passed < SLICE_NS ? timeout_ns - passed : SLICE_NS;
@@ -65,7 +59,7 @@ static bool wait_slices(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t tim
         }
         uint64_t now = gi_clock_ns() - start;
         if (now - passed < slice / 2) {
-            sleep_a_little();
+            nanosleep(&pause, NULL); // the driver came back at once although nothing is done
         } else if (!gi_gpu_check(gpu, "waiting for a fence", err)) {
             return false;
         }

@@ -7,7 +7,7 @@
 #define GL_SUBGROUP_SUPPORTED_STAGES_KHR 0x9533
 #endif
 
-bool gi_gl_ext_has(const char *name)
+static bool has_extension(const char *name)
 {
     GLint count = 0;
     glGetIntegerv(GL_NUM_EXTENSIONS, &count);
@@ -23,7 +23,7 @@ bool gi_gl_ext_has(const char *name)
 static bool has_compute_subgroups(void)
 {
     GLint stages = 0;
-    if (gi_gl_ext_has("GL_KHR_shader_subgroup")) {
+    if (has_extension("GL_KHR_shader_subgroup")) {
         glGetIntegerv(GL_SUBGROUP_SUPPORTED_STAGES_KHR, &stages);
     }
     return (stages & GL_COMPUTE_SHADER_BIT) != 0;
@@ -32,7 +32,7 @@ static bool has_compute_subgroups(void)
 #define AT(field) offsetof(struct gi_gl_ext, field)
 
 // The first row of a field that the context has is taken.
-static const struct proc {
+static const struct {
     const char *extension, *name;
     size_t offset; // in struct gi_gl_ext
 } procs[] = {
@@ -59,22 +59,17 @@ static const struct proc {
     {"GL_EXT_memory_object_fd",        "glImportMemoryFdEXT",           AT(import_memory_fd)     },
 };
 
-static void load_proc(struct gi_gl_ext *ext, const struct gi_platform *platform,
-                      const struct proc *row)
-{
-    void (*proc)(void);
-    memcpy(&proc, (char *)ext + row->offset, sizeof(proc));
-    if (!proc && gi_gl_ext_has(row->extension)) {
-        proc = gi_platform_proc(platform, row->name);
-        memcpy((char *)ext + row->offset, &proc, sizeof(proc));
-    }
-}
-
 void gi_gl_ext_load(struct gi_gl_ext *ext, const struct gi_platform *platform)
 {
     *ext = (struct gi_gl_ext){.has_subgroups = has_compute_subgroups()};
     for (size_t i = 0; i < sizeof(procs) / sizeof(procs[0]); i++) {
-        load_proc(ext, platform, &procs[i]);
+        char *field = (char *)ext + procs[i].offset;
+        void (*proc)(void);
+        memcpy(&proc, field, sizeof(proc));
+        if (!proc && has_extension(procs[i].extension)) {
+            proc = gi_platform_proc(platform, procs[i].name);
+            memcpy(field, &proc, sizeof(proc));
+        }
     }
     ext->has_timer = ext->gen_queries && ext->delete_queries && ext->begin_query &&
                      ext->end_query && ext->get_query_uint && ext->get_query_uint64;

@@ -36,7 +36,5 @@ struct gi_gl_ext {
 
 // Looks up what the current context offers.
 void gi_gl_ext_load(struct gi_gl_ext *ext, const struct gi_platform *platform);
-// True if the current context lists the extension.
-bool gi_gl_ext_has(const char *name);
 
 #endif

@@ -301,12 +301,17 @@ const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu)
     return gi_platform_describe(gpu->platform);
 }
 
-void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash)
+void gi_gpu_identify_driver(const struct gi_gpu *gpu, struct gi_hash *hash)
 {
     const struct gi_platform_info *info = gi_gpu_platform(gpu);
     gi_hash_add(hash, info->vendor, strlen(info->vendor));
     gi_hash_add(hash, info->renderer, strlen(info->renderer));
     gi_hash_add(hash, info->version, strlen(info->version));
+}
+
+void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash)
+{
+    gi_gpu_identify_driver(gpu, hash);
     for (size_t i = 0; i < gi_glsl_file_count; i++) {
         gi_hash_add(hash, gi_glsl_files[i].name, strlen(gi_glsl_files[i].name));
         gi_hash_add(hash, gi_glsl_files[i].text, strlen(gi_glsl_files[i].text));

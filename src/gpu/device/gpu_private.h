@@ -45,6 +45,8 @@ void gi_staging_finish(struct gi_gpu *gpu);
 
 // Names a GL object in the driver's messages where KHR_debug is there. type: GL_BUFFER_KHR ...
 void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char *label);
+// Adds vendor, renderer and version.
+void gi_gpu_identify_driver(const struct gi_gpu *gpu, struct gi_hash *hash);
 // Drops pending errors, so that the next check sees its own.
 void gi_gpu_clear_errors(void);
 // Marks the gpu lost; returns false with GPU_LOST.

@@ -50,22 +50,7 @@ static uint32_t block_half(uint32_t i)
            ((uint32_t)(mantissa * 2048) & 0x3FFu);
 }
 
-static void fill_words(uint32_t words[N_WORDS], uint32_t n_round)
-{
-    const uint32_t head[8] = {n_round,
-                              pair_of(HALF_ONE),
-                              pair_of(HALF_2_M12),
-                              pair_of(HALF_DENORMAL),
-                              pair_of(HALF_2_14),
-                              pair_of(HALF_FACTOR),
-                              pair_of(HALF_ADDEND)};
-    memcpy(words, head, sizeof(head));
-    for (uint32_t i = 0; i < 2 * BLOCK; i++) {
-        words[8 + i] = block_half(2 * i) | block_half(2 * i + 1) << 16;
-    }
-}
-
-static bool record(struct probe *probe, int is_half)
+static bool build(struct probe *probe, int is_half)
 {
     const struct gi_dispatch_table_params params = {0};
     const struct gi_program_key key = {
@@ -84,29 +69,24 @@ static bool record(struct probe *probe, int is_half)
         gi_dispatch_table_create(probe->gpu, probe->programs, &params, probe->err);
     return probe->tables[is_half] &&
            gi_program_table_request(probe->programs, &key, &dispatch.program, probe->err) &&
-           gi_dispatch_table_record(probe->tables[is_half], &dispatch, probe->err);
-}
-
-static bool build(struct probe *probe, int is_half)
-{
-    return record(probe, is_half) &&
+           gi_dispatch_table_record(probe->tables[is_half], &dispatch, probe->err) &&
            gi_program_table_build(probe->programs, NULL, NULL, probe->err) &&
            gi_dispatch_table_seal(probe->tables[is_half], probe->err);
 }
 
 static bool write_words(struct probe *probe, uint32_t n_round)
 {
-    uint32_t words[N_WORDS];
-    fill_words(words, n_round);
+    uint32_t words[N_WORDS] = {n_round,
+                               pair_of(HALF_ONE),
+                               pair_of(HALF_2_M12),
+                               pair_of(HALF_DENORMAL),
+                               pair_of(HALF_2_14),
+                               pair_of(HALF_FACTOR),
+                               pair_of(HALF_ADDEND)};
+    for (uint32_t i = 0; i < 2 * BLOCK; i++) {
+        words[8 + i] = block_half(2 * i) | block_half(2 * i + 1) << 16;
+    }
     return gi_buffer_write(&probe->x, probe->gpu, 0, words, sizeof(words), probe->err);
-}
-
-static bool allocate(struct probe *probe)
-{
-    const uint64_t n_y = N_ANSWERS + (uint64_t)WG_SIZE * probe->gpu->class->probe_groups;
-    return gi_buffer_init(&probe->x, probe->gpu, N_WORDS * sizeof(uint32_t), "probe x",
-                          probe->err) &&
-           gi_buffer_init(&probe->y, probe->gpu, n_y * sizeof(float), "probe y", probe->err);
 }
 
 //-- what mediump is -------------------------------------------------------------------------------
@@ -212,7 +192,10 @@ static bool find_out(struct probe *probe)
 {
     struct gi_limits *limits = &probe->gpu->limits;
     bool is_half = false, keeps_denormals = false, is_fast = false;
-    if (!allocate(probe) || !build(probe, 1) || !find_answers(probe, &is_half, &keeps_denormals) ||
+    const uint64_t n_y = N_ANSWERS + (uint64_t)WG_SIZE * probe->gpu->class->probe_groups;
+    if (!gi_buffer_init(&probe->x, probe->gpu, N_WORDS * sizeof(uint32_t), "probe x", probe->err) ||
+        !gi_buffer_init(&probe->y, probe->gpu, n_y * sizeof(float), "probe y", probe->err) ||
+        !build(probe, 1) || !find_answers(probe, &is_half, &keeps_denormals) ||
         (is_half && !is_faster(probe, &is_fast))) {
         return false;
     }

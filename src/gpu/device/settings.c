@@ -31,18 +31,14 @@ static bool take_number(const char **text, uint64_t least, uint64_t most, uint32
     return value >= least && value <= most;
 }
 
-// Takes a size that kernels can halve again and again.
-static bool take_size(const char **text, uint32_t *size)
-{
-    return take_number(text, MIN_SIZE, MAX_SIZE, size) && (*size & (*size - 1)) == 0;
-}
-
 static bool take_numbers(const char *text, struct gi_dispatch_setting *setting)
 {
     if (*text && !take_number(&text, 1, MAX_GROUPS, &setting->n_groups)) {
         return false;
     }
-    if (*text && !take_size(&text, &setting->group_size)) {
+    // Kernels halve a size again and again.
+    if (*text && (!take_number(&text, MIN_SIZE, MAX_SIZE, &setting->group_size) ||
+                  (setting->group_size & (setting->group_size - 1)) != 0)) {
         return false;
     }
     setting->has_spins = *text != '\0';

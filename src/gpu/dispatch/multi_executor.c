@@ -1,4 +1,5 @@
 // The multi-dispatch executor: gpu/dispatch/dispatch_replay.c, once a step.
+#include "base/array.h"
 #include "gpu/dispatch/executor.h"
 
 #include <stdlib.h>
@@ -41,9 +42,8 @@ static const struct gi_executor_class indirect_class = {
 struct gi_executor *gi_multi_executor_create(struct gi_dispatch_table *list,
                                              struct glinfer_error *err)
 {
-    struct multi_executor *executor = calloc(1, sizeof(*executor));
+    struct multi_executor *executor = gi_array_zeroed(1, sizeof(*executor), "an executor", err);
     if (!executor) {
-        gi_error_no_memory(err, sizeof(*executor), "an executor");
         gi_dispatch_table_destroy(list);
         return NULL;
     }

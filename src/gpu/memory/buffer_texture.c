@@ -12,25 +12,15 @@ static bool is_same(const struct gi_buffer_texture *texture, const struct gi_ran
            texture->range.offset == range->offset && texture->range.size == range->size;
 }
 
-static GLenum texel_format(enum gi_texel texel)
-{
-    switch (texel) {
-    case GI_TEXEL_VEC4:
-        return GL_RGBA32F;
-    case GI_TEXEL_UVEC4:
-        return GL_RGBA32UI;
-    default:
-        return GL_R32UI;
-    }
-}
-
 static GLuint make_texture(const struct gi_gpu *gpu, const struct gi_range *range,
                            enum gi_texel texel)
 {
+    static const GLenum formats[] = {
+        [GI_TEXEL_VEC4] = GL_RGBA32F, [GI_TEXEL_UVEC4] = GL_RGBA32UI, [GI_TEXEL_UINT] = GL_R32UI};
     GLuint name = 0;
     glGenTextures(1, &name);
     glBindTexture(GL_TEXTURE_BUFFER_EXT, name);
-    gpu->ext.tex_buffer_range(GL_TEXTURE_BUFFER_EXT, texel_format(texel), range->buffer->name,
+    gpu->ext.tex_buffer_range(GL_TEXTURE_BUFFER_EXT, formats[texel], range->buffer->name,
                               (GLintptr)range->offset, (GLsizeiptr)range->size);
     glBindTexture(GL_TEXTURE_BUFFER_EXT, 0);
     return name;

@@ -1,4 +1,3 @@
-#include "base/clock.h"
 #include "gpu/device/gpu_private.h"
 #include "gpu/program/glsl_log.h"
 #include "gpu/program/program_private.h"
@@ -308,7 +307,6 @@ static bool build_rest(struct gi_program_table *table, bool takes_all, glinfer_p
                                 .progress = progress,
                                 .user = user,
                                 .err = err};
-    const uint64_t start = gi_clock_ns();
     const bool is_parallel =
         table->gpu->ext.compiler_threads != NULL && !gi_gpu_platform(table->gpu)->is_debug;
     bool is_built = table->n_built == table->n_programs || report(&build, 0);
@@ -316,7 +314,6 @@ static bool build_rest(struct gi_program_table *table, bool takes_all, glinfer_p
         is_built = build_window(&build, is_parallel ? table->n_programs : table->n_built + 1);
     }
     gi_program_drop_unbuilt(table);
-    table->stats.build_ns += gi_clock_ns() - start;
     return is_built && gi_gpu_check(table->gpu, "compiling programs", err);
 }
 

@@ -40,11 +40,8 @@ void gi_program_cache_finish(struct gi_program_cache *cache)
 void gi_program_cache_key(const struct gi_program_cache *cache, const char *text, size_t size,
                           struct gi_hash *key)
 {
-    const struct gi_platform_info *info = gi_gpu_platform(cache->gpu);
     gi_hash_init(key);
-    gi_hash_add(key, info->vendor, strlen(info->vendor));
-    gi_hash_add(key, info->renderer, strlen(info->renderer));
-    gi_hash_add(key, info->version, strlen(info->version));
+    gi_gpu_identify_driver(cache->gpu, key);
     gi_hash_add(key, text, size);
 }
 
@@ -137,28 +134,22 @@ static void *get_binary(uint32_t program, struct header *header)
     return binary;
 }
 
-static bool write_file(const struct gi_program_cache *cache, const struct gi_hash *key,
-                       const struct header *header, const void *binary)
-{
-    const struct gi_cache_piece pieces[] = {
-        {header, sizeof(*header)},
-        {binary, header->size   },
-    };
-    char name[33];
-    gi_hash_text(key, name);
-    return gi_cache_write(cache->dir, name, pieces, 2);
-}
-
 void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash *key,
                             uint32_t program)
 {
     struct header header = {.key = *key};
+    char name[33];
     if (!cache->dir || cache->has_failed_write) {
         return;
     }
     memcpy(header.magic, magic, sizeof(magic));
     void *binary = get_binary(program, &header);
-    if (binary && !write_file(cache, key, &header, binary)) {
+    const struct gi_cache_piece pieces[] = {
+        {&header, sizeof(header)},
+        {binary,  header.size   },
+    };
+    gi_hash_text(key, name);
+    if (binary && !gi_cache_write(cache->dir, name, pieces, 2)) {
         cache->has_failed_write = true;
         gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_WARN,
                      "compiled programs cannot be kept in %s (%s), so every start compiles again; "

@@ -65,7 +65,6 @@ void gi_program_table_forget(struct gi_program_table *table);
 
 struct gi_program_stats {
     uint32_t n_programs, n_compiled, n_cached;
-    uint64_t build_ns;
 };
 void gi_program_table_describe(const struct gi_program_table *table,
                                struct gi_program_stats *stats);

@@ -79,7 +79,7 @@ static void error_message_is_never_empty(void **state)
     (void)state;
     struct glinfer_error err;
     gi_error_set(&err, GLINFER_STATUS_NO_DEVICE, "%s", "");
-    assert_string_equal(err.message, gi_status_text(GLINFER_STATUS_NO_DEVICE));
+    assert_string_equal(err.message, glinfer_status_text(GLINFER_STATUS_NO_DEVICE));
 }
 
 static void error_no_memory_names_size_and_purpose(void **state)
@@ -95,9 +95,10 @@ static void error_no_memory_names_size_and_purpose(void **state)
 static void status_text_knows_all_and_survives_others(void **state)
 {
     (void)state;
-    assert_string_equal(gi_status_text(GLINFER_STATUS_OK), "success");
-    assert_string_equal(gi_status_text(GLINFER_STATUS_GPU_LOST), "the GPU was reset or has gone");
-    assert_string_equal(gi_status_text((enum glinfer_status)(-99)), "unknown status");
+    assert_string_equal(glinfer_status_text(GLINFER_STATUS_OK), "success");
+    assert_string_equal(glinfer_status_text(GLINFER_STATUS_GPU_LOST),
+                        "the GPU was reset or has gone");
+    assert_string_equal(glinfer_status_text((enum glinfer_status)(-99)), "unknown status");
 }
 
 struct lines {
