@@ -9,19 +9,23 @@ static bool is_possible_size(const struct gi_limits *limits, uint32_t size)
     return limits->subgroup_size ? size <= limits->max_invocations : size == 128;
 }
 
-static uint32_t choose_size(const struct gi_gpu *gpu, uint32_t asked)
+static uint32_t usual_size(const struct gi_gpu *gpu)
+{
+    const uint32_t wanted = gi_gpu_class(gpu)->single.group_size;
+    return is_possible_size(gi_gpu_limits(gpu), wanted) ? wanted : 128;
+}
+
+void gi_persistent_check_settings(const struct gi_gpu *gpu)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
-    const uint32_t wanted = gi_gpu_class(gpu)->single.group_size;
-    const uint32_t size = is_possible_size(limits, wanted) ? wanted : 128;
-    if (asked == 0 || is_possible_size(limits, asked)) {
-        return asked ? asked : size;
+    const uint32_t asked = gi_gpu_settings(gpu)->dispatch.group_size;
+    if (gi_gpu_may_be_single(gpu) && asked > 0 && !is_possible_size(limits, asked)) {
+        gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_WARN,
+                     "GLINFER_DISPATCH: groups of %u are not possible here and left out: expected "
+                     "%s%u",
+                     asked, limits->subgroup_size ? "at most " : "",
+                     limits->subgroup_size ? limits->max_invocations : usual_size(gpu));
     }
-    gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_WARN,
-                 "GLINFER_DISPATCH: groups of %u are not possible here and left out: expected %s%u",
-                 asked, limits->subgroup_size ? "at most " : "",
-                 limits->subgroup_size ? limits->max_invocations : size);
-    return size;
 }
 
 struct gi_persistent_policy gi_persistent_policy(const struct gi_gpu *gpu)
@@ -38,8 +42,10 @@ struct gi_persistent_policy gi_persistent_policy(const struct gi_gpu *gpu)
     if (policy.is_off) {
         return policy;
     }
+    const bool is_asked =
+        setting->group_size > 0 && is_possible_size(gi_gpu_limits(gpu), setting->group_size);
     policy.params = (struct gi_persistent_params){
-        .group_size = choose_size(gpu, setting->group_size),
+        .group_size = is_asked ? setting->group_size : usual_size(gpu),
         .n_groups = setting->n_groups ? setting->n_groups : class->single.n_groups,
         .max_spins = setting->has_spins ? setting->max_spins : class->single.max_spins,
     };

@@ -25,6 +25,9 @@ struct gi_persistent_policy {
 // Warns of a size of groups that is not possible on the device.
 struct gi_persistent_policy gi_persistent_policy(const struct gi_gpu *gpu);
 
+// Warns of groups that GLINFER_DISPATCH asks for and the device does not have.
+void gi_persistent_check_settings(const struct gi_gpu *gpu);
+
 // True if steps of this length (ns, by many dispatches; 0: not known, then false) may gain by one dispatch and can be
 // tried out within a time box: longer ones are not held up by their dispatches.
 bool gi_persistent_is_worthwhile(uint64_t step_ns);

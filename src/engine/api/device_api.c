@@ -4,6 +4,7 @@
 #include "engine/api/sized.h"
 #include "gpu/device/half_probe.h"
 #include "ops/gemm/batch_form.h"
+#include "persistent/persistent_policy.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -84,6 +85,7 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
         return false;
     }
     apply_tuning(device);
+    gi_persistent_check_settings(device->gpu);
     device->cache_folder = gi_cache_folder(params->cache_dir, "programs");
     // Kernels that are being worked on make new programs that have an old key.
     device->verdict_folder =
