@@ -1,4 +1,4 @@
-// The walk over the entries of a table, n_steps times: main of a program that src/persistent/persistent_source.c
+// The walk over the entries of a table, n_steps times: main of a program that src/persistent/source/persistent_source.c
 // makes. It gives
 //
 //   table            ENTRY_QUADS of table an entry: stage, barrier and place of its parameters; where its

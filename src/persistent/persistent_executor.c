@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "gpu/device/gpu_private.h"
-#include "persistent/persistent_source.h"
+#include "persistent/source/persistent_source.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // A kernel's text as a stage of a larger program.
-#include "persistent/stage_source.h"
+#include "persistent/source/stage_source.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdlib.h>

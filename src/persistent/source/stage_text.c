@@ -1,4 +1,4 @@
-#include "persistent/stage_text.h"
+#include "persistent/source/stage_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef GI_GPU_STAGE_TEXT_H
 #define GI_GPU_STAGE_TEXT_H
 
-#include "persistent/stage_source.h"
+#include "persistent/source/stage_source.h"
 
 enum gi_stage_token_kind {
     GI_STAGE_TOKEN_SPACE, // comments too

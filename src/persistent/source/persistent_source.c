@@ -1,8 +1,8 @@
-#include "persistent/persistent_source.h"
+#include "persistent/source/persistent_source.h"
 
 #include "gpu/device/gpu_private.h"
 #include "gpu/program/program_private.h"
-#include "persistent/persistent_private.h"
+#include "persistent/source/persistent_private.h"
 
 #include <assert.h>
 #include <stdio.h>

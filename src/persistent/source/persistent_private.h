@@ -5,8 +5,8 @@
 #define GI_GPU_PERSISTENT_PRIVATE_H
 
 #include "gpu/program/glsl_source.h"
-#include "persistent/persistent_source.h"
-#include "persistent/stage_source.h"
+#include "persistent/source/persistent_source.h"
+#include "persistent/source/stage_source.h"
 
 #include <stdio.h>
 

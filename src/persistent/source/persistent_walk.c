@@ -1,5 +1,5 @@
 #include "persistent/persistent_executor.h"
-#include "persistent/persistent_private.h"
+#include "persistent/source/persistent_private.h"
 
 #include <string.h>
 

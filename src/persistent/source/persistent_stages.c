@@ -1,4 +1,4 @@
-#include "persistent/persistent_private.h"
+#include "persistent/source/persistent_private.h"
 
 #include <stdlib.h>
 #include <string.h>

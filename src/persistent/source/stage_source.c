@@ -1,6 +1,6 @@
-#include "persistent/stage_source.h"
+#include "persistent/source/stage_source.h"
 
-#include "persistent/stage_text.h"
+#include "persistent/source/stage_text.h"
 
 #include <stdlib.h>
 #include <string.h>
