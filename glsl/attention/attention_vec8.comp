@@ -24,10 +24,9 @@
 
 #include "attention/params.glsl"
 
-// The layer's scratch, as attention/ranges.glsl shows it; a counter is the first uint of a head's word. It is read as
-// logits are: a program of stages has a storage block for each type and buffer, and 8B models need the last of 16.
+// The layer's scratch, as attention/ranges.glsl shows it; a counter is the first uint of a head's word.
 layout(std430, binding = 0) coherent buffer Scratch { vec4 scratch_quads[]; };
-layout(std430, binding = 0) coherent buffer Counters { uint counters[]; };
+layout(std430, binding = 0) coherent buffer Counters { uvec4 counters[]; };
 
 #if QKV
 layout(std430, binding = 3) coherent buffer Cache { uvec4 cache[]; };
@@ -348,9 +347,9 @@ bool is_last_range(Share share)
     group_barrier();
     if (gl_LocalInvocationIndex == 0u) {
         is_last = 0u;
-        if (atomicAdd(counters[params.counter + 4u * share.head], 1u) == uint(RANGES) - 1u) {
+        if (atomicAdd(counters[params.counter / 4u + share.head].x, 1u) == uint(RANGES) - 1u) {
             is_last = 1u;
-            counters[params.counter + 4u * share.head] = 0u;
+            counters[params.counter / 4u + share.head].x = 0u;
         }
     }
     group_barrier();

@@ -242,6 +242,18 @@ static void one_program_serves_every_context(void **state)
     }
 }
 
+// A buffer of its own for the cache takes up to three more storage blocks, of 16 that a program has on NVIDIA.
+static void cache_and_lists_share_a_buffer(void **state)
+{
+    const struct fixture *f = *state;
+    const struct gi_buffer *buffer = f->session->tables.ranges[GI_SESSION_STATE].buffer;
+    assert_non_null(buffer);
+    assert_ptr_equal(f->session->tables.ranges[GI_SESSION_VECTORS].buffer, buffer);
+    for (uint32_t i = 0; i < f->tiny.model->hparams.n_layer; i++) {
+        assert_ptr_equal(f->session->sequence.cache[i].range.buffer, buffer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +264,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(preparing_compiles_all_that_an_answer_needs, open_session,
                                         close_session),
         cmocka_unit_test_setup_teardown(a_step_ends_as_its_settings_ask, open_session,
+                                        close_session),
+        cmocka_unit_test_setup_teardown(cache_and_lists_share_a_buffer, open_session,
                                         close_session),
         cmocka_unit_test(one_program_serves_every_context),
         cmocka_unit_test_setup_teardown(steps_that_are_given_up_leave_no_counter, open_session,

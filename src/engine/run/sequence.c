@@ -1,36 +1,23 @@
 #include "engine/run/sequence.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
-bool gi_sequence_init(struct gi_sequence *sequence, struct gi_gpu *gpu, uint32_t n_layer,
-                      const struct gi_kv_layer *kv, uint64_t kv_size, struct glinfer_error *err)
+bool gi_sequence_init(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
+                      const struct gi_range *ranges, struct glinfer_error *err)
 {
-    struct gi_range *ranges = calloc(n_layer, sizeof(*ranges));
-    uint64_t *sizes = calloc(n_layer, sizeof(*sizes));
-    const struct gi_arena_request request = {
-        .sizes = sizes, .n = n_layer, .n_wanted = 1, .label = "cache"};
-    sequence->cache = calloc(n_layer, sizeof(sequence->cache[0]));
-    bool ok = ranges && sizes && sequence->cache;
-    if (!ok) {
-        gi_error_no_memory(err, n_layer * sizeof(*ranges), "a sequence");
-    }
-    for (uint32_t i = 0; ok && i < n_layer; i++) {
-        sizes[i] = kv_size;
-    }
-    ok = ok && gi_arena_place(&sequence->arena, gpu, &request, ranges, err);
-    for (uint32_t i = 0; ok && i < n_layer; i++) {
+    sequence->cache = gi_array_zeroed(n_layer, sizeof(sequence->cache[0]), "a sequence", err);
+    for (uint32_t i = 0; sequence->cache && i < n_layer; i++) {
         sequence->cache[i] = *kv;
         sequence->cache[i].range = ranges[i];
     }
-    free(sizes);
-    free(ranges);
     gi_sequence_reset(sequence);
-    return ok;
+    return sequence->cache;
 }
 
-void gi_sequence_finish(struct gi_sequence *sequence, struct gi_gpu *gpu)
+void gi_sequence_finish(struct gi_sequence *sequence)
 {
-    gi_arena_finish(&sequence->arena, gpu);
     free(sequence->cache);
     *sequence = (struct gi_sequence){0};
 }

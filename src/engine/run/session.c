@@ -1,6 +1,6 @@
 #include "engine/run/session.h"
 
-#include "base/round.h"
+#include "base/array.h"
 #include "engine/api/sized.h"
 #include "engine/run/score.h"
 #include "engine/run/upgrades.h"
@@ -78,14 +78,35 @@ static bool check_context(const struct glinfer_session *session, uint64_t kv_siz
                         (double)session->sequence.n_ctx * ((double)room / (double)largest));
 }
 
-// Returns the bytes of the cache and of the working memory, padding included.
-static uint64_t count_bytes(const struct glinfer_session *session, uint64_t kv_size,
-                            const uint64_t sizes[GI_SESSION_RANGE_COUNT])
+// Allocates the ranges of the tables and, behind them, those of the cache, kv_size bytes a layer. All lie in one buffer
+// where the device binds it whole: a program of stages has a storage block for each buffer and type.
+static bool place_ranges(struct glinfer_session *session, const struct gi_kv_layer *kv,
+                         uint64_t kv_size, const uint64_t sizes[GI_SESSION_RANGE_COUNT],
+                         struct glinfer_error *err)
 {
-    const struct gi_gpu *gpu = gi_session_gpu(session);
-    const struct gi_arena_request request = {.sizes = sizes, .n = GI_SESSION_RANGE_COUNT};
-    const uint64_t layer = gi_round_up(kv_size, gi_arena_alignment(gi_gpu_limits(gpu)));
-    return gi_arena_total(&request, gpu) + session->model->hparams.n_layer * layer;
+    enum { N_OWN = GI_SESSION_RANGE_COUNT };
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    struct gi_recorder *recorder = &session->tables.recorder;
+    const uint32_t n_layer = session->model->hparams.n_layer, n = N_OWN + n_layer;
+    uint64_t *all = gi_array_zeroed(n, sizeof(*all), "a session", err);
+    struct gi_range *ranges = gi_array_zeroed(n, sizeof(*ranges), "a session", err);
+    const struct gi_arena_request request = {
+        .sizes = all, .n = n, .n_wanted = 1, .label = "session"};
+    for (uint32_t i = 0; all && i < n; i++) {
+        all[i] = i < N_OWN ? sizes[i] : kv_size;
+    }
+    const bool ok = all && ranges && reserve(session, gi_arena_total(&request, gpu), err) &&
+                    gi_arena_place(&session->memory, gpu, &request, ranges, err) &&
+                    gi_sequence_init(&session->sequence, n_layer, kv, ranges + N_OWN, err);
+    if (ok) {
+        gi_tables_init(&session->tables, &session->sequence, ranges);
+        recorder->movable = ranges[GI_SESSION_VECTORS];
+        recorder->n_later = (uint32_t)(session->memory.buffers + session->memory.n_buffers - 1 -
+                                       recorder->movable.buffer);
+    }
+    free(all);
+    free(ranges);
+    return ok;
 }
 
 static bool create_buffers(struct glinfer_session *session,
@@ -107,10 +128,7 @@ static bool create_buffers(struct glinfer_session *session,
     tables->graph.norm_layout = model->norm_layout;
     gi_session_layout(&tables->graph, &shape, &kv, &kv_size, sizes);
     if (!check_context(session, kv_size, sizes, err) ||
-        !reserve(session, count_bytes(session, kv_size, sizes), err) ||
-        !gi_sequence_init(&session->sequence, model->device->gpu, model->hparams.n_layer, &kv,
-                          kv_size, err) ||
-        !gi_tables_init(tables, &session->sequence, sizes, err) ||
+        !place_ranges(session, &kv, kv_size, sizes, err) ||
         !gi_runner_init(&session->runner, model->device->gpu, tables->step_buffers.state,
                         tables->step_buffers.ring, err)) {
         return false;
@@ -253,7 +271,8 @@ void glinfer_session_destroy(struct glinfer_session **session)
         }
         gi_runner_finish(&self->runner);
         gi_tables_finish(&self->tables);
-        gi_sequence_finish(&self->sequence, gpu);
+        gi_sequence_finish(&self->sequence);
+        gi_arena_finish(&self->memory, gpu);
         gi_gpu_leave(gpu, &saved);
     }
     self->model->used -= self->reserved;

@@ -2,6 +2,7 @@
 #ifndef GI_ENGINE_SESSION_H
 #define GI_ENGINE_SESSION_H
 
+#include "engine/load/arena.h"
 #include "engine/run/tables.h"
 #include "gpu/dispatch/runner.h"
 
@@ -12,6 +13,7 @@ struct gi_upgrade;
 
 struct glinfer_session {
     struct glinfer_model *model; // borrowed; counts this session
+    struct gi_arena memory;      // the ranges of the tables, then the sequence's cache
     struct gi_sequence sequence;
     struct gi_tables tables;
     struct gi_runner runner;

@@ -3,6 +3,8 @@
 #include "ops/gemm/batch_form.h"
 #include "ops/sample/sample.h"
 
+#include <string.h>
+
 //-- ranges ------------------------------------------------------------------------------------
 
 // Points the graph at the ranges.
@@ -102,8 +104,7 @@ bool gi_tables_record_uniform(struct gi_tables *tables, enum gi_step_end end,
     tables->graph.recorder = recorder;
     tables->graph.recorder.is_half = tables->recorder.is_half;
     tables->graph.recorder.movable = tables->recorder.movable;
-    tables->graph.recorder.cache = tables->recorder.cache;
-    tables->graph.recorder.n_cache = tables->recorder.n_cache;
+    tables->graph.recorder.n_later = tables->recorder.n_later;
     tables->graph.logits.is_fine = false;
     return record_layers(tables, err) &&
            (gi_tables_has_tail(end) ? gi_graph_output(&tables->graph, err)
@@ -351,20 +352,12 @@ const struct gi_dispatch_table *gi_tables_step_list(struct gi_tables *tables, en
 
 //-- life ----------------------------------------------------------------------------------------
 
-bool gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
-                    const uint64_t sizes[GI_SESSION_RANGE_COUNT], struct glinfer_error *err)
+void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
+                    const struct gi_range *ranges)
 {
-    const struct gi_arena_request request = {
-        .sizes = sizes, .n = GI_SESSION_RANGE_COUNT, .n_wanted = 1, .label = "session"};
-    if (!gi_arena_place(&tables->arena, tables->recorder.gpu, &request, tables->ranges, err)) {
-        return false;
-    }
+    memcpy(tables->ranges, ranges, sizeof(tables->ranges));
     tables->graph.kv_cache = sequence->cache;
-    tables->recorder.movable = tables->ranges[GI_SESSION_VECTORS];
-    tables->recorder.cache = sequence->arena.buffers;
-    tables->recorder.n_cache = sequence->arena.n_buffers;
     hand_out_ranges(tables);
-    return true;
 }
 
 void gi_tables_finish(struct gi_tables *tables)
@@ -373,6 +366,5 @@ void gi_tables_finish(struct gi_tables *tables)
         gi_dispatch_table_destroy(tables->recorded[i]);
         gi_executor_destroy(tables->executors[i]);
     }
-    gi_arena_finish(&tables->arena, tables->recorder.gpu);
     *tables = (struct gi_tables){0};
 }

@@ -31,7 +31,6 @@ struct gi_tables {
     const struct glinfer_model *model; // borrowed
     uint32_t n_batch;                  // tokens of a batch at most
     uint32_t n_small;                  // tokens of a batch that has kernels of its own; 0: none
-    struct gi_arena arena;             // of the ranges
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
     struct gi_graph graph;
     struct gi_recorder recorder; // what lists are recorded with, but for the list
@@ -42,10 +41,10 @@ struct gi_tables {
     bool has_rest;                                     // gi_tables_prepare_rest was called
 };
 
-// Allocates the ranges, of these sizes, and points graph at them and at the sequence's cache. model, n_batch, n_small,
-// recorder and the layout of graph are set. Fails with NO_MEMORY, UNSUPPORTED, DRIVER.
-bool gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
-                    const uint64_t sizes[GI_SESSION_RANGE_COUNT], struct glinfer_error *err);
+// Points graph at the ranges, GI_SESSION_RANGE_COUNT of them, and at the sequence's cache. model, n_batch, n_small,
+// recorder and the layout of graph are set.
+void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
+                    const struct gi_range *ranges);
 // Accepts all-zero.
 void gi_tables_finish(struct gi_tables *tables);
 

@@ -18,10 +18,9 @@ struct gi_recorder {
     // dispatch.
     uint32_t wg_size, n_wg;
     // What begins where depends on the size of the context: what lies from this range on in its buffer, and all in the
-    // buffers of the cache.
+    // n_later buffers behind that one.
     struct gi_range movable;
-    const struct gi_buffer *cache;
-    uint32_t n_cache;
+    uint32_t n_later;
 };
 
 // Invocations of a group of a kernel that would have `usual`.
@@ -33,13 +32,13 @@ static inline uint32_t gi_recorder_wg_size(const struct gi_recorder *recorder, u
 static inline bool gi_recorder_is_movable(const struct gi_recorder *recorder,
                                           const struct gi_range *range)
 {
-    const bool is_behind =
-        range->buffer == recorder->movable.buffer && range->offset >= recorder->movable.offset;
-    bool is_cache = false;
-    for (uint32_t i = 0; i < recorder->n_cache; i++) {
-        is_cache = is_cache || range->buffer == &recorder->cache[i];
+    const struct gi_range *movable = &recorder->movable;
+    bool is_later = false;
+    for (uint32_t i = 1; i <= recorder->n_later; i++) {
+        is_later = is_later || range->buffer == movable->buffer + i;
     }
-    return range->buffer && (is_behind || is_cache);
+    return range->buffer &&
+           (is_later || (range->buffer == movable->buffer && range->offset >= movable->offset));
 }
 
 // Appends a dispatch of the program with this key, which it requests.
