@@ -138,6 +138,42 @@ static bool set_tuning(struct gi_settings *settings, const char *text)
     return set_path(settings->tuning, text);
 }
 
+//-- GLINFER_FAULT ---------------------------------------------------------------------------------
+
+static bool set_fault(struct gi_settings *settings, const char *text)
+{
+    static const char *const kinds[] = {
+        [GI_FAULT_WRONG] = "wrong", [GI_FAULT_SKIP] = "skip",       [GI_FAULT_SLOW] = "slow",
+        [GI_FAULT_LOST] = "lost",   [GI_FAULT_COMPILE] = "compile",
+    };
+    struct gi_fault_setting *fault = &settings->fault;
+    const size_t size = strcspn(text, ":");
+    for (uint32_t i = GI_FAULT_WRONG; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strlen(kinds[i]) == size && strncmp(kinds[i], text, size) == 0) {
+            fault->kind = (enum gi_fault_kind)i;
+        }
+    }
+    if (fault->kind == GI_FAULT_NONE || text[size] == '\0') {
+        return false;
+    }
+    const char *program = text + size + 1;
+    const size_t program_size = strcspn(program, ":");
+    const char *rest = program + program_size;
+    snprintf(fault->program, sizeof(fault->program), "%.*s", (int)program_size, program);
+    return program_size > 0 && program_size < sizeof(fault->program) &&
+           (*rest == '\0' ||
+            (take_number(&rest, 1, UINT32_MAX, &fault->occurrence) && *rest == '\0'));
+}
+
+bool gi_fault_is_of(const struct gi_fault_setting *fault, enum gi_fault_kind kind,
+                    const char *program)
+{
+    const size_t size = strcspn(fault->program, "*");
+    return fault->kind == kind &&
+           (fault->program[size] == '*' ? strncmp(fault->program, program, size) == 0
+                                        : strcmp(fault->program, program) == 0);
+}
+
 //-- all -------------------------------------------------------------------------------------------
 
 #define FIELD(name) offsetof(struct gi_settings, name), sizeof(((struct gi_settings *)0)->name)
@@ -161,6 +197,8 @@ static const struct row {
     {"GLINFER_PAGES",    set_pages,    FIELD(large_pages), "large or small"    },
     {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir),    "a folder"          },
     {"GLINFER_TUNING",   set_tuning,   FIELD(tuning),      "off or a file"     },
+    {"GLINFER_FAULT",    set_fault,    FIELD(fault),
+     "wrong, skip, slow, lost or compile, with :PROGRAM[:N]"                   },
 };
 
 static bool set_row(struct gi_settings *settings, const struct row *row, const char *text)

@@ -36,6 +36,23 @@ struct gi_dispatch_setting {
     uint32_t max_spins;
 };
 
+enum gi_fault_kind {
+    GI_FAULT_NONE,
+    GI_FAULT_WRONG,   // the program's results are wrong
+    GI_FAULT_SKIP,    // its dispatch does not run
+    GI_FAULT_SLOW,    // its dispatch takes long
+    GI_FAULT_LOST,    // its dispatch loses the context
+    GI_FAULT_COMPILE, // it does not compile
+};
+
+// Breaks programs, for tests: the one whose name in programs.def is `program`, or all whose names
+// begin so where it ends in *.
+struct gi_fault_setting {
+    enum gi_fault_kind kind;
+    char program[48];
+    uint32_t occurrence; // the one that it happens to, counted from 1; 0: all
+};
+
 #define GI_SETTING_PATH_SIZE 4096
 
 struct gi_settings {
@@ -54,6 +71,7 @@ struct gi_settings {
     enum gi_choice large_pages;          // GLINFER_PAGES
     char glsl_dir[GI_SETTING_PATH_SIZE]; // GLINFER_GLSL_DIR; "": the embedded kernels
     char tuning[GI_SETTING_PATH_SIZE]; // GLINFER_TUNING: off or a file; "": what was measured here
+    struct gi_fault_setting fault;     // GLINFER_FAULT
 };
 
 // Fills *settings from the environment. Warns of each variable that says something unknown and
@@ -63,5 +81,9 @@ void gi_settings_read(struct gi_settings *settings, const struct gi_log *log);
 // Sets one of them as its variable would be; NULL and "" clear it. Returns false, with the setting
 // cleared, if the text is not known.
 bool gi_settings_set(struct gi_settings *settings, const char *variable, const char *text);
+
+// True if the setting breaks programs of this name in this way.
+bool gi_fault_is_of(const struct gi_fault_setting *fault, enum gi_fault_kind kind,
+                    const char *program);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/cache_file.h"
 #include "glsl/embedded.h"
+#include "gpu/program/glsl_fault.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -132,7 +133,9 @@ static bool append_head(struct assembly *a)
 {
     const bool is_320 = (a->params->capability & GI_CAPABILITY_SUBGROUPS) != 0;
     return append_format(a, "#version %s es", is_320 ? "320" : "310") && append_extensions(a) &&
-           append_defines(a);
+           append_defines(a) &&
+           (!a->params->is_wrong || append_line(a, 0, a->source->n_lines + 1, gi_glsl_fault_head,
+                                                strlen(gi_glsl_fault_head)));
 }
 
 //-- files -----------------------------------------------------------------------------------------
@@ -357,6 +360,7 @@ bool gi_glsl_source_init(struct gi_glsl_source *source, const struct gi_glsl_par
     while (a.depth > 0) {
         close_reader(&a);
     }
+    is_done = is_done && (!params->is_wrong || gi_glsl_fault_stores(source, err));
     if (!is_done) { // NOLINT(clang-analyzer-unix.Malloc): the readers were closed above
         gi_glsl_source_finish(source);
     }

@@ -37,6 +37,7 @@ struct gi_glsl_params {
     const struct gi_define *defines;
     uint32_t n_defines;
     uint32_t capability; // GI_CAPABILITY_ bits
+    bool is_wrong;       // what it stores is made wrong, for tests
 };
 
 #define GI_GLSL_MAX_FILES 32

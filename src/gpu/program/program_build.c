@@ -41,6 +41,12 @@ void gi_program_describe_source(const struct gi_program *program, struct gi_glsl
     };
 }
 
+static bool has_fault(const struct gi_program_table *table, const struct gi_program *program,
+                      enum gi_fault_kind kind)
+{
+    return gi_program_has_fault(table, (uint32_t)(program - table->programs), kind);
+}
+
 // Takes the program from the cache if it is there.
 static bool load_program(struct gi_program_table *table, struct gi_program *program,
                          struct glinfer_error *err)
@@ -51,13 +57,16 @@ static bool load_program(struct gi_program_table *table, struct gi_program *prog
     if (!program->source.text) {
         struct gi_glsl_params params;
         gi_program_describe_source(program, &params);
+        params.is_wrong = has_fault(table, program, GI_FAULT_WRONG);
         if (!gi_glsl_source_init(&program->source, &params, err)) {
             return false;
         }
         gi_program_cache_key(&table->cache, program->source.text, program->source.size,
                              &program->cache_key);
     }
-    program->name = gi_program_cache_load(&table->cache, &program->cache_key);
+    if (!has_fault(table, program, GI_FAULT_COMPILE)) {
+        program->name = gi_program_cache_load(&table->cache, &program->cache_key);
+    }
     return true;
 }
 
@@ -65,7 +74,11 @@ static void compile_program(const struct build *build, struct gi_program *progra
 {
     if (program->name == 0) {
         gi_log_write(&build->table->gpu->log, GLINFER_LOG_DEBUG, "compiling %s", program->label);
-        const GLchar *text = program->source.text;
+        const uint32_t occurrence = build->table->gpu->settings->fault.occurrence;
+        const bool is_broken = has_fault(build->table, program, GI_FAULT_COMPILE) &&
+                               (occurrence == 0 || occurrence == program->n_compiled + 1);
+        const GLchar *text = is_broken ? "GLINFER_FAULT" : program->source.text;
+        program->n_compiled++;
         program->shader = glCreateShader(GL_COMPUTE_SHADER);
         glShaderSource(program->shader, 1, &text, NULL);
         glCompileShader(program->shader);

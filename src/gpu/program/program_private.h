@@ -19,8 +19,9 @@ struct gi_program {
     // While it is built:
     struct gi_glsl_source source;
     struct gi_hash cache_key;
-    uint32_t shader; // 0: taken from the cache, or not begun
-    bool is_ended;   // the driver has nothing left to do for it
+    uint32_t n_compiled; // times that it was given to the driver
+    uint32_t shader;     // 0: taken from the cache, or not begun
+    bool is_ended;       // the driver has nothing left to do for it
 };
 
 struct gi_program_table {

@@ -14,12 +14,12 @@
 //-- rows ------------------------------------------------------------------------------------------
 
 struct program_row {
-    const char *file, *defines;
+    const char *name, *file, *defines;
     uint32_t capability; // GI_CAPABILITY_ bits
 };
 
 static const struct program_row rows[] = {
-#define GI_PROGRAM(id, file, defines, capability) {file, defines, GI_CAPABILITY_##capability},
+#define GI_PROGRAM(id, file, defines, capability) {#id, file, defines, GI_CAPABILITY_##capability},
 #include "glsl/programs.def"
 };
 
@@ -260,6 +260,15 @@ const char *gi_program_label(const struct gi_program_table *table, uint32_t inde
 {
     assert(index < table->n_programs);
     return table->programs[index].label;
+}
+
+bool gi_program_has_fault(const struct gi_program_table *table, uint32_t index,
+                          enum gi_fault_kind kind)
+{
+    assert(index < table->n_programs);
+    const struct gi_program *program = &table->programs[index];
+    return gi_fault_is_of(&table->gpu->settings->fault, kind,
+                          program->text ? program->file : rows[program->key.id].name);
 }
 
 const char *gi_program_text(const struct gi_program_table *table, uint32_t index,

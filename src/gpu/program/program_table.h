@@ -7,6 +7,7 @@
 #define GI_GPU_PROGRAM_TABLE_H
 
 #include "gpu/device/gpu.h"
+#include "gpu/device/settings.h"
 
 enum gi_program_id {
 #define GI_PROGRAM(id, file, defines, capability) GI_PROGRAM_##id,
@@ -75,6 +76,9 @@ uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index);
 const char *gi_program_refusal(const struct gi_program_table *table, uint32_t index);
 // Returns a name for messages: "gemv_qkv.comp q4_0 HEAD_DIM=64".
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
+// True if GLINFER_FAULT breaks this program in this way.
+bool gi_program_has_fault(const struct gi_program_table *table, uint32_t index,
+                          enum gi_fault_kind kind);
 
 // Requests a kernel that was written at run time, as gi_program_table_request_source does, that
 // needs capability (bits of enum gi_capability).

@@ -156,6 +156,24 @@ static void source_prefers_the_folder(void **state)
     remove_folder(&folder);
 }
 
+static void source_changes_what_a_wrong_kernel_stores(void **state)
+{
+    const struct gi_glsl_params params = {
+        .file = "k.comp",
+        .text = "layout(std430) restrict readonly buffer In { float x[]; };\n"
+                "layout(std430) restrict buffer Out { vec4 y[]; };\n"
+                "// y[i] = x[i]\n"
+                "y[i[0]].x += x[0] *\n 2.0; my[0] = 1; if (y[0] == 1) y[1] = 0u;\n",
+        .is_wrong = true};
+    struct gi_glsl_source source;
+    (void)state;
+    make_source(&source, &params);
+    assert_non_null(strstr(source.text, "\n// y[i] = x[i]\n"
+                                        "y[i[0]].x += fault( x[0] *\n 2.0); my[0] = 1; "
+                                        "if (y[0] == 1) y[1] = 0u;\n"));
+    gi_glsl_source_finish(&source);
+}
+
 static void source_refuses_bad_includes(void **state)
 {
     struct folder folder;
@@ -296,6 +314,7 @@ int main(void)
         cmocka_unit_test(source_includes_each_file_once),
         cmocka_unit_test(source_resolves_quant_file),
         cmocka_unit_test(source_prefers_the_folder),
+        cmocka_unit_test(source_changes_what_a_wrong_kernel_stores),
         cmocka_unit_test(source_refuses_bad_includes),
         cmocka_unit_test(source_names_a_missing_kernel),
         cmocka_unit_test(line_map_finds_file_and_line),

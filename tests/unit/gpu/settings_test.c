@@ -146,6 +146,27 @@ static void words_of_kernels_are_known(void **state)
     assert_memory_equal(&settings, &none, sizeof(none));
 }
 
+static void faults_are_of_named_programs(void **state)
+{
+    static const char *const bad[] = {"wrong",      "wrong:",      "wrongs:GLU",
+                                      "wrong:GLU:", "wrong:GLU:0", "wrong:GLU:1:2"};
+    const struct gi_fault_setting *fault = &settings.fault;
+    (void)state;
+    assert_true(gi_settings_set(&settings, "GLINFER_FAULT", "wrong:GLU"));
+    assert_int_equal(fault->occurrence, 0);
+    assert_true(gi_fault_is_of(fault, GI_FAULT_WRONG, "GLU"));
+    assert_false(gi_fault_is_of(fault, GI_FAULT_WRONG, "GLU_2"));
+    assert_false(gi_fault_is_of(fault, GI_FAULT_SKIP, "GLU"));
+    assert_true(gi_settings_set(&settings, "GLINFER_FAULT", "lost:GEMV_*:3"));
+    assert_int_equal(fault->occurrence, 3);
+    assert_true(gi_fault_is_of(fault, GI_FAULT_LOST, "GEMV_QKV_ROW"));
+    assert_false(gi_fault_is_of(fault, GI_FAULT_LOST, "GEMM"));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_false(gi_settings_set(&settings, "GLINFER_FAULT", bad[i]));
+        assert_int_equal(fault->kind, GI_FAULT_NONE);
+    }
+}
+
 static void count_warning(void *user, enum glinfer_log_level level, const char *message)
 {
     assert_int_equal(level, GLINFER_LOG_WARN);
@@ -177,6 +198,7 @@ int main(void)
         cmocka_unit_test(numbers_may_be_left_out_from_the_end),
         cmocka_unit_test(ill_formed_settings_are_refused),
         cmocka_unit_test(words_of_kernels_are_known),
+        cmocka_unit_test(faults_are_of_named_programs),
         cmocka_unit_test(environment_is_read_and_what_is_unknown_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
