@@ -112,8 +112,9 @@ struct glinfer_device_params {
                            // "": none
     glinfer_log_fn log;    // NULL: silent
     void *log_user;
-    // Lets sessions have programs compiled that take a driver seconds, by a process of their own that goes on beside
-    // and behind the caller's (glinfer-compile, installed with the library). Later sessions take them from the cache.
+    // Lets sessions have programs compiled that take a driver seconds, by a process of their own
+    // that goes on beside and behind the caller's (glinfer-compile, installed with the library).
+    // Later sessions take them from the cache.
     bool compile_in_background;
 };
 
@@ -174,7 +175,8 @@ struct glinfer_tokenizer; // text <-> token ids; needs no GPU
 enum glinfer_cache_type {
     GLINFER_CACHE_F16, // the default
     GLINFER_CACHE_F32,
-    GLINFER_CACHE_Q8_0, // half the size of f16, an error of up to 0.4 % of the largest of 32 elements
+    GLINFER_CACHE_Q8_0, // half the size of f16, an error of up to 0.4 % of the largest of 32
+                        // elements
 };
 
 struct glinfer_model_params {
@@ -284,9 +286,9 @@ GLINFER_API bool glinfer_chat_available(const struct glinfer_tokenizer *tokenize
 enum glinfer_precision {
     GLINFER_PRECISION_AUTO, // F16 where the device has fast halves
     GLINFER_PRECISION_F32,  // every product and sum in 32 bits
-    GLINFER_PRECISION_F16, // products with weights in 16 bits, summed up in 32 block by block, where
-                           // that is faster; a device without fast halves computes in 32 bits all
-                           // the same, and the log says so
+    GLINFER_PRECISION_F16,  // products with weights in 16 bits, summed up in 32 block by block,
+                           // where that is faster; a device without fast halves computes in 32 bits
+                           // all the same, and the log says so
 };
 
 struct glinfer_generate_params;
@@ -303,8 +305,9 @@ struct glinfer_session_params {
     glinfer_progress_fn progress; // compiling programs for what is expected
     void *progress_user;
     enum glinfer_precision precision; // of arithmetic
-    // A generation to compile for in advance, of which n_prompt (0: prompts of any length), n_predict, n_probs and the
-    // sampling count; NULL: the first generation of each kind compiles what it needs.
+    // A generation to compile for in advance, of which n_prompt (0: prompts of any length),
+    // n_predict, n_probs and the sampling count; NULL: the first generation of each kind compiles
+    // what it needs.
     const struct glinfer_generate_params *expected;
 };
 
@@ -314,11 +317,12 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
     params->struct_size = sizeof(*params);
 }
 
-// Allocates the cache and scratch, and records. A generation compiles what none of its kind did before; after that,
-// decoding allocates and compiles nothing. Where a chain of steps may be faster in one dispatch
-// (GLINFER_DISPATCH_PERSISTENT), a generation takes a program for that from the cache before it begins, and tries it out
-// once for each driver and model, in less than a tenth of a second; what was found is kept with the compiled programs.
-// Who compiles it: glinfer_session_prepare, or glinfer_device_params.compile_in_background. Fails with OVER_BUDGET,
+// Allocates the cache and scratch, and records. A generation compiles what none of its kind did
+// before; after that, decoding allocates and compiles nothing. Where a chain of steps may be faster
+// in one dispatch (GLINFER_DISPATCH_PERSISTENT), a generation takes a program for that from the
+// cache before it begins, and tries it out once for each driver and model, in less than a tenth of
+// a second; what was found is kept with the compiled programs. Who compiles it:
+// glinfer_session_prepare, or glinfer_device_params.compile_in_background. Fails with OVER_BUDGET,
 // NO_MEMORY, INVALID_ARGUMENT, CANCELLED, DRIVER, GPU_LOST.
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
@@ -330,8 +334,8 @@ GLINFER_API void glinfer_session_destroy(struct glinfer_session **session);
 enum glinfer_dispatch {
     GLINFER_DISPATCH_DIRECT,   // a dispatch a kernel, with grids from the host
     GLINFER_DISPATCH_INDIRECT, // likewise, grids that grow with the context from the GPU
-    // A whole chain in one dispatch, whose groups wait for each other; where tokens are sampled from the whole
-    // vocabulary (no top_k, or one over 112) each step up to its logits.
+    // A whole chain in one dispatch, whose groups wait for each other; where tokens are sampled
+    // from the whole vocabulary (no top_k, or one over 112) each step up to its logits.
     GLINFER_DISPATCH_PERSISTENT,
 };
 // Returns "direct", "indirect" or "persistent", "unknown" for any other number.
@@ -417,23 +421,24 @@ GLINFER_API bool glinfer_generate(struct glinfer_session *session,
 struct glinfer_prepared {
     size_t struct_size;
     enum glinfer_dispatch dispatch;
-    // Time of a step by many dispatches and in a single one, when the two were compared; 0: they never were.
+    // Time of a step by many dispatches and in a single one, when the two were compared; 0: they
+    // never were.
     double multi_ns, single_ns;
 };
-// Compiles all that such generations need (n_prompt, 0 for prompts of any length, n_predict, temperature, top_k, n_probs
-// of params), which may take a minute the first time, tries out how steps are fastest, and chooses how they are submitted
-// from then on. For programs that measure, or that would rather wait before than be slower at first. The session keeps
-// what it holds.
-// params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with CANCELLED, DRIVER,
-// NO_MEMORY, GPU_LOST; where one dispatch cannot be had that is no failure.
+// Compiles all that such generations need (n_prompt, 0 for prompts of any length, n_predict,
+// temperature, top_k, n_probs of params), which may take a minute the first time, tries out how
+// steps are fastest, and chooses how they are submitted from then on. For programs that measure, or
+// that would rather wait before than be slower at first. The session keeps what it holds.
+// params->progress is called with GLINFER_PHASE_COMPILE; *prepared may be NULL. Fails with
+// CANCELLED, DRIVER, NO_MEMORY, GPU_LOST; where one dispatch cannot be had that is no failure.
 GLINFER_API bool glinfer_session_prepare(struct glinfer_session *session,
                                          const struct glinfer_generate_params *params,
                                          struct glinfer_prepared *prepared,
                                          struct glinfer_error *err);
-// Forgets what the session holds, processes ids[0..n) and sets logprobs[i], i < n - 1, to the natural
-// logarithm of the probability of ids[i + 1] after ids[0..i]; the session then holds the n tokens. For
-// perplexity: exp(-mean(logprobs)). Fails with CONTEXT_FULL, INVALID_ARGUMENT (fewer than two tokens, an
-// id out of range), CANCELLED, NO_MEMORY, DRIVER, GPU_LOST, GPU_FAULT.
+// Forgets what the session holds, processes ids[0..n) and sets logprobs[i], i < n - 1, to the
+// natural logarithm of the probability of ids[i + 1] after ids[0..i]; the session then holds the n
+// tokens. For perplexity: exp(-mean(logprobs)). Fails with CONTEXT_FULL, INVALID_ARGUMENT (fewer
+// than two tokens, an id out of range), CANCELLED, NO_MEMORY, DRIVER, GPU_LOST, GPU_FAULT.
 GLINFER_API bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n,
                                float *logprobs, struct glinfer_error *err);
 // Forgets all tokens.
@@ -449,7 +454,7 @@ GLINFER_API void glinfer_session_cancel(struct glinfer_session *session);
 
 //-- profile -------------------------------------------------------------------------------------
 
-// What a device can do at most, measured with kernels that only move bytes or only multiply and add.
+// What a device can do at most, by kernels that only move bytes or only multiply and add.
 struct glinfer_device_rates {
     size_t struct_size;
     double copy_gb_per_s; // 1e9 bytes a second, read and written
@@ -457,14 +462,14 @@ struct glinfer_device_rates {
     double gflop_per_s;   // 1e9 f32 operations a second; a multiply-add is two
 };
 
-// Measures the device, in under a second on most; for a while it holds two buffers of up to 128 MiB.
-// Fails with NO_MEMORY, DRIVER, GPU_LOST.
+// Measures the device, in under a second on most; for a while it holds two buffers of up to 128
+// MiB. Fails with NO_MEMORY, DRIVER, GPU_LOST.
 GLINFER_API bool glinfer_device_measure(struct glinfer_device *device,
                                         struct glinfer_device_rates *rates,
                                         struct glinfer_error *err);
 
-// All dispatches of a step, or of a prompt, that have the label and the program in common. Means over
-// the runs.
+// All dispatches of a step, or of a prompt, that have the label and the program in common. Means
+// over the runs.
 struct glinfer_profile_kernel {
     const char *label;   // what it does there: "attn_out"
     const char *program; // the kernel with its defines: "gemv_residual.comp Q4_1 WG_SIZE=128"
@@ -488,8 +493,8 @@ struct glinfer_profile_params {
     uint32_t n_prompt; // tokens of a prompt; 0: decode steps
     uint32_t depth;    // tokens in the cache before
     // Called, if not NULL, at the end: once for each kernel, the longest time first; once for each
-    // dispatch, in order. What they are given lives only during the call. Must not call back into the
-    // library.
+    // dispatch, in order. What they are given lives only during the call. Must not call back into
+    // the library.
     void (*on_kernel)(void *user, const struct glinfer_profile_kernel *kernel);
     void (*on_dispatch)(void *user, const struct glinfer_profile_dispatch *dispatch);
     void *user;
@@ -503,8 +508,8 @@ static inline void glinfer_profile_params_init(struct glinfer_profile_params *pa
 
 enum glinfer_profile_clock {
     GLINFER_PROFILE_QUERY, // EXT_disjoint_timer_query around each dispatch
-    GLINFER_PROFILE_WAIT, // no such queries, or they tell nothing: the host waits for each dispatch,
-                          // so the way to the GPU and back is in each time
+    GLINFER_PROFILE_WAIT,  // no such queries, or they tell nothing: the host waits for each
+                           // dispatch, so the way to the GPU and back is in each time
 };
 
 struct glinfer_profile_stats {
@@ -517,29 +522,30 @@ struct glinfer_profile_stats {
     double wall_ns;        // a run without any timing inside, by the host's clock
     double host_ns;        // of it, submitting; on a software renderer computing is part of it
     uint64_t weight_bytes; // that a run reads
-    // How answers submit greedy steps, as far as that is known; kernels of a persistent dispatch cannot be timed,
-    // so that all of the above is of multi-dispatch steps.
+    // How answers submit greedy steps, as far as that is known; kernels of a persistent dispatch
+    // cannot be timed, so that all of the above is of multi-dispatch steps.
     enum glinfer_dispatch dispatch;
     double single_ns; // of a step, when it was tried out; 0: it never was
 };
 
-// Measures where the time of a decode step, or of a prompt, goes. Runs on made-up tokens and forgets
-// what the session held. Fails with CONTEXT_FULL (depth and runs do not fit), INVALID_ARGUMENT,
-// CANCELLED, NO_MEMORY, DRIVER, GPU_LOST.
+// Measures where the time of a decode step, or of a prompt, goes. Runs on made-up tokens and
+// forgets what the session held. Fails with CONTEXT_FULL (depth and runs do not fit),
+// INVALID_ARGUMENT, CANCELLED, NO_MEMORY, DRIVER, GPU_LOST.
 GLINFER_API bool glinfer_profile(struct glinfer_session *session,
                                  const struct glinfer_profile_params *params,
                                  struct glinfer_profile_stats *stats, struct glinfer_error *err);
 
 //-- tuning ----------------------------------------------------------------------------------------
 
-// How a kernel is spread over invocations is chosen by a table by class of device, or better by measuring on
-// the device itself. What was measured is kept in the cache folder, by driver and version of this library, and
-// used by every session that is created afterwards, by any process; GLINFER_TUNING=off in the environment
-// leaves it unused.
+// How a kernel is spread over invocations is chosen by a table by class of device, or better by
+// measuring on the device itself. What was measured is kept in the cache folder, by driver and
+// version of this library, and used by every session that is created afterwards, by any process;
+// GLINFER_TUNING=off in the environment leaves it unused.
 
-// A kernel on a matrix, and its shape in the words of GLINFER_GEMV and GLINFER_GEMM. Fields that a kernel
-// has no use for are 0 or "". The kernels "dispatch" and "batch" are of the device: how grids that change are
-// dispatched where nothing is known of the driver, and the form of a small GPU's prompt kernels.
+// A kernel on a matrix, and its shape in the words of GLINFER_GEMV and GLINFER_GEMM. Fields that a
+// kernel has no use for are 0 or "". The kernels "dispatch" and "batch" are of the device: how
+// grids that change are dispatched where nothing is known of the driver, and the form of a small
+// GPU's prompt kernels.
 struct glinfer_tuned {
     const char *kernel;      // "gemv_qkv"
     const char *type;        // of the weights: "q4_0"
@@ -579,16 +585,18 @@ struct glinfer_tune_stats {
     const char *path;              // the file that keeps them; lives as long as the device
 };
 
-// Measures which shapes the session's model runs fastest with on its device, and keeps them. Forgets what the
-// session held; its own shapes stay, sessions created from now on have the new ones. Fails with IO (nothing
-// can be kept; that is found out first), CANCELLED (nothing has changed), NO_MEMORY, DRIVER, GPU_LOST.
+// Measures which shapes the session's model runs fastest with on its device, and keeps them.
+// Forgets what the session held; its own shapes stay, sessions created from now on have the new
+// ones. Fails with IO (nothing can be kept; that is found out first), CANCELLED (nothing has
+// changed), NO_MEMORY, DRIVER, GPU_LOST.
 GLINFER_API bool glinfer_tune(struct glinfer_session *session,
                               const struct glinfer_tune_params *params,
                               struct glinfer_tune_stats *stats, struct glinfer_error *err);
 // Calls each, which may be NULL, for every shape that was measured on the device; returns how many.
 GLINFER_API size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_fn each,
                                          void *user);
-// Forgets them, for which models one dispatch was found to be faster, and what the driver refused. Fails with IO.
+// Forgets them, for which models one dispatch was found to be faster, and what the driver refused.
+// Fails with IO.
 GLINFER_API bool glinfer_device_reset_tuning(struct glinfer_device *device,
                                              struct glinfer_error *err);
 

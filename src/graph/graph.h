@@ -64,8 +64,8 @@ bool gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, co
 // projection is of the residual x: one of the layer's, or GI_NORM_NONE for x as it is.
 
 // Records q, k, v = rope(qkv(norm(x))) into the cache: one dispatch of a decode step. All but
-// the projection may move into gi_graph_attention (gi_attention_qkv_suits). n_rot is the hparams', or 0 in a
-// layer without rotation.
+// the projection may move into gi_graph_attention (gi_attention_qkv_suits). n_rot is the hparams',
+// or 0 in a layer without rotation.
 bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot,
                   struct glinfer_error *err);
 // Records the same with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two

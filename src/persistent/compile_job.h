@@ -1,6 +1,7 @@
-// A program that takes a driver seconds, compiled for the program cache by a process of its own: NVIDIA's compiler holds
-// up the end of a context and of its process for as long as it takes, and all of GL for the last second. The process is
-// the worker, a small program that is installed beside the library (src/persistent/worker). It outlives its parent.
+// A program that takes a driver seconds, compiled for the program cache by a process of its own:
+// NVIDIA's compiler holds up the end of a context and of its process for as long as it takes, and
+// all of GL for the last second. The process is the worker, a small program that is installed
+// beside the library (src/persistent/worker). It outlives its parent.
 #ifndef GI_PERSISTENT_COMPILE_JOB_H
 #define GI_PERSISTENT_COMPILE_JOB_H
 
@@ -18,13 +19,14 @@ struct gi_compile_job {
 // Returns the job as bytes, owned by the caller, and their number in *size. NULL with NO_MEMORY.
 char *gi_compile_job_format(const struct gi_compile_job *job, size_t *size,
                             struct glinfer_error *err);
-// Reads such bytes, which end in a 0 behind data[size]; job->text points into them. Fails with INVALID_ARGUMENT if
-// they are none, or of another version of the library.
+// Reads such bytes, which end in a 0 behind data[size]; job->text points into them. Fails with
+// INVALID_ARGUMENT if they are none, or of another version of the library.
 bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *job,
                           struct glinfer_error *err);
 
-// Starts the worker on a device (as glinfer_device_info names it) and returns at once. cache_dir is that of
-// glinfer_device_params. Fails with IO (the worker is not there, or cannot be started), NO_MEMORY.
+// Starts the worker on a device (as glinfer_device_info names it) and returns at once. cache_dir is
+// that of glinfer_device_params. Fails with IO (the worker is not there, or cannot be started),
+// NO_MEMORY.
 bool gi_compile_job_start(const struct gi_compile_job *job, const char *device,
                           const char *cache_dir, struct glinfer_error *err);
 // Does the worker's part with the bytes of a job: compiles for the cache and blocks for as long as

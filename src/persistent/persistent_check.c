@@ -84,8 +84,8 @@ static bool compare_steps(const struct gi_persistent_check *check, uint32_t n, b
     return true;
 }
 
-// Sums that are rounded otherwise choose another token now and then, where two are all but equally likely: after one
-// difference two more texts must show none.
+// Sums that are rounded otherwise choose another token now and then, where two are all but equally
+// likely: after one difference two more texts must show none.
 bool gi_persistent_check_tokens(const struct gi_persistent_check *check, struct gi_verdict *verdict,
                                 struct glinfer_error *err)
 {

@@ -1,6 +1,7 @@
-// Tries a persistent executor out against the multi-dispatch executor of the same steps: whether its tokens are the same,
-// and which of the two is faster. It runs in the places of the cache behind n_past, which whoever goes on from n_past
-// writes anew, so that nothing a sequence holds is lost. One depth decides for all (glsl/measurements.md).
+// Tries a persistent executor out against the multi-dispatch executor of the same steps: whether
+// its tokens are the same, and which of the two is faster. It runs in the places of the cache
+// behind n_past, which whoever goes on from n_past writes anew, so that nothing a sequence holds is
+// lost. One depth decides for all (glsl/measurements.md).
 #ifndef GI_PERSISTENT_CHECK_H
 #define GI_PERSISTENT_CHECK_H
 
@@ -17,13 +18,13 @@ struct gi_persistent_check {
     struct gi_persistent *persistent; // built
     uint32_t n_past, n_free;          // keys in the cache, and places behind them
     uint32_t token, n_vocab;          // that the first step begins with; how many there are
-    bool
-        is_cold; // warms the GPU up first, for 0.3 s: it had nothing to do, and may have slowed down
+    bool is_cold; // warms the GPU up first, for 0.3 s: it had nothing to do, and may have slowed
+                  // down
 };
 
-// Sets *verdict, which a failure leaves alone. step_state and the ring are to be written again afterwards. Takes less
-// than a time box of 100 ms unless is_cold, for steps of at most 5 ms. Fails with GPU_FAULT if groups did not run
-// together, which is no verdict, and with GPU_LOST.
+// Sets *verdict, which a failure leaves alone. step_state and the ring are to be written again
+// afterwards. Takes less than a time box of 100 ms unless is_cold, for steps of at most 5 ms. Fails
+// with GPU_FAULT if groups did not run together, which is no verdict, and with GPU_LOST.
 bool gi_persistent_check(const struct gi_persistent_check *check, struct gi_verdict *verdict,
                          struct glinfer_error *err);
 // Compares tokens alone; kind is FASTER or WRONG.

@@ -140,7 +140,8 @@ static bool try_groups(struct gi_persistent *p, bool *are_together, struct glinf
     return true;
 }
 
-// Takes as many groups as run together twice, with one failure forgiven: other work may hold them up.
+// Takes as many groups as run together twice, with one failure forgiven: other work may hold them
+// up.
 static bool probe(struct gi_persistent *p, struct glinfer_error *err)
 {
     const uint32_t asked = p->n_groups;

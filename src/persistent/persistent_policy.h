@@ -18,8 +18,8 @@ struct gi_persistent_policy {
     bool is_asked;     // by GLINFER_DISPATCH, on whatever device: taken where it is slower, too
     bool is_unchecked; // tests: a wait of no spins faults at once, but not before it is used
     struct gi_persistent_params params;
-    // group_size for models whose steps are bound by memory: more loads are in flight. A size that GLINFER_DISPATCH
-    // gives holds for all models.
+    // group_size for models whose steps are bound by memory: more loads are in flight. A size that
+    // GLINFER_DISPATCH gives holds for all models.
     uint32_t large_group_size;
 };
 // Warns of a size of groups that is not possible on the device.
@@ -28,14 +28,15 @@ struct gi_persistent_policy gi_persistent_policy(const struct gi_gpu *gpu);
 // Warns of groups that GLINFER_DISPATCH asks for and the device does not have.
 void gi_persistent_check_settings(const struct gi_gpu *gpu);
 
-// True if steps of this length (ns, by many dispatches; 0: not known, then false) may gain by one dispatch and can be
-// tried out within a time box: longer ones are not held up by their dispatches.
+// True if steps of this length (ns, by many dispatches; 0: not known, then false) may gain by one
+// dispatch and can be tried out within a time box: longer ones are not held up by their dispatches.
 bool gi_persistent_is_worthwhile(uint64_t step_ns);
-// True if groups should be large (large_group_size) where n_groups of them read layers of so many bytes: from
-// 256 KiB each on that was seen to be faster, with less slower at long contexts (glsl/measurements.md).
+// True if groups should be large (large_group_size) where n_groups of them read layers of so many
+// bytes: from 256 KiB each on that was seen to be faster, with less slower at long contexts
+// (glsl/measurements.md).
 bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups);
-// True if large groups have shared memory for steps that sample from a top-k list too: attention over heads of 256 takes
-// 16 KiB of 48 there, x 20, sums 4, reductions 4 and the top-k list 7.
+// True if large groups have shared memory for steps that sample from a top-k list too: attention
+// over heads of 256 takes 16 KiB of 48 there, x 20, sums 4, reductions 4 and the top-k list 7.
 bool gi_persistent_has_room_to_sample(uint32_t head_dim);
 
 #endif

@@ -136,7 +136,8 @@ static struct gi_persistent *make(struct gi_upgrade *u, struct glinfer_error *er
     return made;
 }
 
-// Makes the key of the verdict: the program, and the list that it is compared with, which tuning changes.
+// Makes the key of the verdict: the program, and the list that it is compared with, which tuning
+// changes.
 static void make_key(struct gi_upgrade *u, const struct gi_executor *multi)
 {
     const struct gi_dispatch_table *list = gi_multi_executor_list(multi);

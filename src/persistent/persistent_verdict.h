@@ -1,7 +1,7 @@
 // Keeps on disk what trying a persistent program out has shown (persistent/persistent_check.h), so
-// that the next start neither tries nor, where it was refused, compiles it again: a file of one line
-// in the cache's folder "persistent", named by the program's key. It only ever saves time: a file
-// that is missing, damaged or another program's is no verdict. Knows no GL.
+// that the next start neither tries nor, where it was refused, compiles it again: a file of one
+// line in the cache's folder "persistent", named by the program's key. It only ever saves time: a
+// file that is missing, damaged or another program's is no verdict. Knows no GL.
 #ifndef GI_PERSISTENT_VERDICT_H
 #define GI_PERSISTENT_VERDICT_H
 
@@ -33,8 +33,8 @@ bool gi_verdict_store(const char *folder, const struct gi_hash *key,
 // Takes it back, so that it is found anew.
 void gi_verdict_forget(const char *folder, const struct gi_hash *key);
 
-// The lock of who compiles the program: a file beside the verdict, a byte long for each time that compiling was begun
-// and led to none.
+// The lock of who compiles the program: a file beside the verdict, a byte long for each time that
+// compiling was begun and led to none.
 struct gi_verdict_lock {
     int fd;
     uint32_t n_begun;
@@ -43,11 +43,12 @@ struct gi_verdict_lock {
 bool gi_verdict_lock(const char *folder, const struct gi_hash *key, struct gi_verdict_lock *lock);
 // Notes that compiling begins. False with errno.
 bool gi_verdict_begin(struct gi_verdict_lock *lock);
-// Gives it back. A driver may refuse what it takes the next time, when there is more memory: a refusal is kept as the
-// verdict when it is the second.
+// Gives it back. A driver may refuse what it takes the next time, when there is more memory: a
+// refusal is kept as the verdict when it is the second.
 void gi_verdict_unlock(const char *folder, const struct gi_hash *key,
                        const struct gi_verdict_lock *lock, bool is_refused);
-// Counts a refusal that came without the lock; folder may be NULL. Nothing where somebody else compiles the program.
+// Counts a refusal that came without the lock; folder may be NULL. Nothing where somebody else
+// compiles the program.
 void gi_verdict_refuse(const char *folder, const struct gi_hash *key);
 
 // The file's line, and what such a line says; NONE unless it is one, of this key and whole.

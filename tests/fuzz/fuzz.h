@@ -1,4 +1,5 @@
-// A fuzz target: one function that takes any bytes, as libFuzzer calls it. fuzz_main.c calls it too.
+// A fuzz target: one function that takes any bytes, as libFuzzer calls it. fuzz_main.c calls it
+// too.
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 

@@ -1,5 +1,6 @@
-// Programs of whole chains that another process compiles behind an answer, and what trying them out showed, kept for the
-// next session. On a software renderer a single group does all the work; exits 77 without a device.
+// Programs of whole chains that another process compiles behind an answer, and what trying them out
+// showed, kept for the next session. On a software renderer a single group does all the work; exits
+// 77 without a device.
 #include "tests/golden/fixture/dispatch_fixture.h"
 #include "tests/unit/cmocka_test.h"
 

@@ -1,6 +1,6 @@
-// A conversation that goes on in a session: what is held already is not processed again, and the answers
-// are those of a session that is given the whole conversation anew. Runs on a tiny model with a ChatML
-// template; exits 77 without a device.
+// A conversation that goes on in a session: what is held already is not processed again, and the
+// answers are those of a session that is given the whole conversation anew. Runs on a tiny model
+// with a ChatML template; exits 77 without a device.
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/tiny_model.h"
 #include "tests/unit/cmocka_test.h"

@@ -1,16 +1,17 @@
-// golden_test MODEL GOLDEN [--cache f16|f32|q8_0] [--precision f32|f16] [--chain N] [--steps N] [--tolerance X]
+// golden_test MODEL GOLDEN [--cache f16|f32|q8_0] [--precision f32|f16] [--chain N] [--steps N]
+// [--tolerance X]
 //     [--case NAME] [--device NAME] [--probs N] [--log TEXT]
 //
 // MODEL is a path or, without a slash, the name of a model that tools/fetch-model keeps.
-// Runs every case of a golden file (tools/golden/golden.py describes the format) through glinfer.h and compares:
-// the most likely token equals the reference's wherever its margin is over 0.02 nat, and the
-// log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache, 0.002 with f32;
-// with products in f16 the margin is 0.1 and so is the difference;
-// with q8_0, whose keys and values are off by up to 0.4 %, 0.1 and 0.3.
-// --probs 0 compares tokens alone, as they come from steps that end without log-probabilities. --log fails
-// unless a message of the library holds TEXT: that what was asked for has happened.
-// A case ends early where both engines choose differently within the margin. Exits 77 without a model or
-// a device.
+// Runs every case of a golden file (tools/golden/golden.py describes the format) through glinfer.h
+// and compares: the most likely token equals the reference's wherever its margin is over 0.02 nat,
+// and the log-probabilities of the reference's top ten differ by at most 0.02 with an f16 cache,
+// 0.002 with f32; with products in f16 the margin is 0.1 and so is the difference; with q8_0, whose
+// keys and values are off by up to 0.4 %, 0.1 and 0.3.
+// --probs 0 compares tokens alone, as they come from steps that end without log-probabilities.
+// --log fails unless a message of the library holds TEXT: that what was asked for has happened. A
+// case ends early where both engines choose differently within the margin. Exits 77 without a model
+// or a device.
 #include "glinfer.h"
 #include "tests/data/test_data.h"
 
@@ -84,7 +85,8 @@ static void read_step(struct golden_case *golden, char *words)
     }
 }
 
-// Reads the next case; false at the end of the file. *line holds the line that begins the one after it.
+// Reads the next case; false at the end of the file. *line holds the line that begins the one after
+// it.
 static bool read_case(FILE *file, char **line, size_t *capacity, struct golden_case *golden)
 {
     bool has_case = false;

@@ -1,6 +1,7 @@
-// Chains of steps in one dispatch, against many dispatches: the same tokens, asked for before the first answer; a fault in
-// the middle of an answer that changes no token, a refusal where groups do not run at the same time. On a software
-// renderer a single group does all the work; exits 77 without a device.
+// Chains of steps in one dispatch, against many dispatches: the same tokens, asked for before the
+// first answer; a fault in the middle of an answer that changes no token, a refusal where groups do
+// not run at the same time. On a software renderer a single group does all the work; exits 77
+// without a device.
 #include "tests/golden/fixture/dispatch_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -18,7 +19,8 @@ static void one_dispatch_gives_the_tokens_of_many(void **state)
     assert_null(strstr(last.log, "given up"));
 }
 
-// Attention spreads its keys over groups from 1,024 of these heads on; in memory is what a longer context left.
+// Attention spreads its keys over groups from 1,024 of these heads on; in memory is what a longer
+// context left.
 static void keys_that_become_many_change_no_token(void **state)
 {
     static const size_t counts[] = {N_LONG, 2 * N_LONG - N_TOKENS, N_LONG};

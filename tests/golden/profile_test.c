@@ -1,5 +1,6 @@
-// Holds glinfer_profile and glinfer_device_measure to their promises: figures that add up, whatever the clock, and
-// a session that is as good as before. Runs on a tiny model; exits 77 without a device.
+// Holds glinfer_profile and glinfer_device_measure to their promises: figures that add up, whatever
+// the clock, and a session that is as good as before. Runs on a tiny model; exits 77 without a
+// device.
 #include "tests/golden/fixture/tiny_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -150,7 +151,8 @@ static void prompt_in_f16_has_one_product(void **state)
     assert_int_equal(products.n_programs, 1);
 }
 
-// Batches of few tokens may take fewer dispatches than others, which convert what products in f16 read.
+// Batches of few tokens may take fewer dispatches than others, which convert what products in f16
+// read.
 static void prompt_profile_adds_up_over_batches_of_few(void **state)
 {
     (void)state;

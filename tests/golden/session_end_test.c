@@ -1,5 +1,5 @@
-// How answers end before their time: what is refused, cancelled or stopped leaves a session that is good for
-// the next. Runs on a tiny model; exits 77 without a device.
+// How answers end before their time: what is refused, cancelled or stopped leaves a session that is
+// good for the next. Runs on a tiny model; exits 77 without a device.
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"

@@ -1,6 +1,6 @@
 // Tests what holds of any model and driver: chains of any length and either way of
-// dispatching give the same tokens, a prompt in parts the same as a whole one, and decoding allocates nothing.
-// Runs on a tiny model; exits 77 without a device.
+// dispatching give the same tokens, a prompt in parts the same as a whole one, and decoding
+// allocates nothing. Runs on a tiny model; exits 77 without a device.
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -176,8 +176,8 @@ static int compile_calls(struct glinfer_session *session, size_t n_prompt, float
     return n_calls;
 }
 
-// Programs are the device's, and sessions before had them compiled: what is a session's own is what a software
-// renderer compiles at the first dispatches.
+// Programs are the device's, and sessions before had them compiled: what is a session's own is what
+// a software renderer compiles at the first dispatches.
 static void a_generation_compiles_what_none_of_its_kind_did(void **state)
 {
     struct tiny_model *f = *state;

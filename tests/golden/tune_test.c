@@ -1,6 +1,6 @@
-// Holds glinfer_tune to its promises: shapes that are kept for later devices and sessions, the same tokens with them,
-// nothing changed when it is cancelled. Runs on a tiny model with a cache folder of its own; exits 77 without
-// a device.
+// Holds glinfer_tune to its promises: shapes that are kept for later devices and sessions, the same
+// tokens with them, nothing changed when it is cancelled. Runs on a tiny model with a cache folder
+// of its own; exits 77 without a device.
 #include "tests/golden/fixture/tiny_fixture.h"
 #include "tests/unit/cmocka_test.h"
 

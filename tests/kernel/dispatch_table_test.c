@@ -1,4 +1,5 @@
-// Recording and replay on a real context: chains, grids, barriers, times. Exit status 77 where there is no device.
+// Recording and replay on a real context: chains, grids, barriers, times. Exit status 77 where
+// there is no device.
 #include "gpu/dispatch/step_state.h"
 #include "tests/kernel/fixture/gpu_fixture.h"
 
@@ -399,7 +400,8 @@ static void barriers_after_step_state_reach_uniforms_and_commands(void **state)
     check_state_barriers("indirect", STORAGE | UNIFORM | COMMAND);
 }
 
-//-- timer -------------------------------------------------------------------------------------------
+//-- timer
+//-------------------------------------------------------------------------------------------
 
 static void timer_times_each_dispatch(void **state)
 {

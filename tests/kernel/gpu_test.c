@@ -1,4 +1,5 @@
-// The GL layer on a real context: limits, buffers, waiting. Exit status 77 where there is no device.
+// The GL layer on a real context: limits, buffers, waiting. Exit status 77 where there is no
+// device.
 #include "gpu/device/half_probe.h"
 #include "tests/kernel/fixture/gpu_fixture.h"
 
@@ -191,7 +192,8 @@ static void half_probe_does_as_it_is_told(void **state)
     close_fixture(&f);
 }
 
-//-- pages ------------------------------------------------------------------------------------------
+//-- pages
+//------------------------------------------------------------------------------------------
 
 // Buffers hold the same with large pages as without.
 static void large_pages_hold_what_is_written(void **state)

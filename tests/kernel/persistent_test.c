@@ -1,5 +1,5 @@
-// Tables that one dispatch walks through: the results of ordinary replays, waits that end, refusals. Exit
-// status 77 where there is no device.
+// Tables that one dispatch walks through: the results of ordinary replays, waits that end,
+// refusals. Exit status 77 where there is no device.
 #include "base/clock.h"
 #include "gpu/device/settings.h"
 #include "gpu/dispatch/step_state.h"

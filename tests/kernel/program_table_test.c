@@ -1,5 +1,5 @@
-// Programs on a real context: what a driver says of them, building, the cache of binaries. Exit status 77 where there
-// is no device.
+// Programs on a real context: what a driver says of them, building, the cache of binaries. Exit
+// status 77 where there is no device.
 #include "base/hash.h"
 #include "tests/kernel/fixture/gpu_fixture.h"
 

@@ -1,5 +1,5 @@
-// Tests what a session prepares before an answer: all that the answer needs; a program that it does not need is
-// in nobody's way. Exit status 77 where there is no device.
+// Tests what a session prepares before an answer: all that the answer needs; a program that it does
+// not need is in nobody's way. Exit status 77 where there is no device.
 #include "engine/run/upgrades.h"
 #include "ops/sample/sample.h"
 #include "persistent/persistent_upgrade.h"
@@ -168,8 +168,8 @@ static void assert_zero(struct gi_gpu *gpu, const struct gi_range *range, uint64
     }
 }
 
-// Groups that leave in the middle of attention, or of sampling, leave counters of it behind; ordinary steps start from
-// zero.
+// Groups that leave in the middle of attention, or of sampling, leave counters of it behind;
+// ordinary steps start from zero.
 static void steps_that_are_given_up_leave_no_counter(void **state)
 {
     struct fixture *f = *state;
@@ -242,7 +242,8 @@ static void one_program_serves_every_context(void **state)
     }
 }
 
-// A buffer of its own for the cache takes up to three more storage blocks, of 16 that a program has on NVIDIA.
+// A buffer of its own for the cache takes up to three more storage blocks, of 16 that a program has
+// on NVIDIA.
 static void cache_and_lists_share_a_buffer(void **state)
 {
     const struct fixture *f = *state;

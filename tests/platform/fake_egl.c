@@ -129,8 +129,8 @@ const char *__wrap_eglQueryString(EGLDisplay display, EGLint name)
     return text != NULL && name == EGL_EXTENSIONS ? edit_list(text) : text;
 }
 
-// A driver with EGL_KHR_display_reference, as far as the layer can see: the attribute is counted and
-// taken away, and eglTerminate, whose reference is never the last, does nothing.
+// A driver with EGL_KHR_display_reference, as far as the layer can see: the attribute is counted
+// and taken away, and eglTerminate, whose reference is never the last, does nothing.
 static EGLDisplay get_tracked(EGLenum platform, void *native, const EGLAttrib *attribs)
 {
     PFNEGLGETPLATFORMDISPLAYPROC get =

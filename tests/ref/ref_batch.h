@@ -1,6 +1,6 @@
-// The operations of embedding, prompt batches and attention in double, from their formulas. Each also
-// gives the sum of the magnitudes that went into a result, from which a case takes its tolerance.
-// Matrices are row-major without padding.
+// The operations of embedding, prompt batches and attention in double, from their formulas. Each
+// also gives the sum of the magnitudes that went into a result, from which a case takes its
+// tolerance. Matrices are row-major without padding.
 #ifndef REF_BATCH_H
 #define REF_BATCH_H
 
@@ -25,8 +25,8 @@ void ref_rmsnorm(const float *x, const float *gamma, size_t width, double eps, d
 void ref_layernorm(const float *x, const float *gamma, const float *beta, size_t width, double eps,
                    double *y, double *magnitude);
 
-// Turns pair i of the n_rot / 2 first pairs (2 i, 2 i + 1) of a head by angle position * rate^(-2 i /
-// n_rot); the others stay. magnitude: |first| + |second| of each pair, for both elements.
+// Turns pair i of the n_rot / 2 first pairs (2 i, 2 i + 1) of a head by angle position * rate^(-2 i
+// / n_rot); the others stay. magnitude: |first| + |second| of each pair, for both elements.
 void ref_rope(const float *head, size_t head_dim, size_t n_rot, double rate, double position,
               double *turned, double *magnitude);
 // Row `position` of the table of rotations: cos, sin of each pair.

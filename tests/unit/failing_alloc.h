@@ -1,5 +1,5 @@
-// Allocations that fail on demand. The linker sends the calls of the code under test here: link with
-// -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc.
+// Allocations that fail on demand. The linker sends the calls of the code under test here: link
+// with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc.
 #ifndef TESTS_UNIT_FAILING_ALLOC_H
 #define TESTS_UNIT_FAILING_ALLOC_H
 

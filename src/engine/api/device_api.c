@@ -38,8 +38,8 @@ static void apply_tuning(struct glinfer_device *device)
     }
 }
 
-// GLINFER_TUNING, off or a file of other shapes, is for comparing: what is measured under it is kept all the
-// same.
+// GLINFER_TUNING, off or a file of other shapes, is for comparing: what is measured under it is
+// kept all the same.
 static bool load_tuning(struct glinfer_device *device, const char *cache_dir,
                         struct glinfer_error *err)
 {

@@ -1,5 +1,5 @@
-// glinfer_profile: the same tables that glinfer_generate replays, with a timer around each dispatch.
-// Wall and host times come from runs without the timer, which costs time of its own.
+// glinfer_profile: the same tables that glinfer_generate replays, with a timer around each
+// dispatch. Wall and host times come from runs without the timer, which costs time of its own.
 #include "base/clock.h"
 #include "engine/api/sized.h"
 #include "engine/measure/profile_sums.h"
@@ -219,8 +219,8 @@ static bool use_waits(struct profile *profile)
     return profile->timer != NULL;
 }
 
-// Takes queries where they account for a good part of a step's time. llvmpipe has them too, but they
-// say a nanosecond.
+// Takes queries where they account for a good part of a step's time. llvmpipe has them too, but
+// they say a nanosecond.
 static bool choose_clock(struct profile *profile)
 {
     enum { LEAST_SHARE = 20 };

@@ -1,6 +1,6 @@
-// glinfer_tune: measures the shapes that the session's model can run with. Every candidate is recorded as the
-// whole table that a session would have with it, so that weights, barriers and neighbours are those of real
-// work; a replay then runs or times the dispatches of one site.
+// glinfer_tune: measures the shapes that the session's model can run with. Every candidate is
+// recorded as the whole table that a session would have with it, so that weights, barriers and
+// neighbours are those of real work; a replay then runs or times the dispatches of one site.
 #include "base/cache_file.h"
 #include "base/clock.h"
 #include "engine/api/sized.h"
@@ -22,9 +22,9 @@ enum {
 
 //-- all sites -------------------------------------------------------------------------------------
 
-// The weights of one site alone may stay in the cache of a large GPU, where in a whole step they come from
-// memory: there it is measured in the whole, as long as that is short. Caches of small GPUs hold no model's
-// layers.
+// The weights of one site alone may stay in the cache of a large GPU, where in a whole step they
+// come from memory: there it is measured in the whole, as long as that is short. Caches of small
+// GPUs hold no model's layers.
 static bool is_in_whole(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
     enum { SHORT_STEP_NS = 5000000 };
@@ -276,8 +276,8 @@ static void report_sites(struct gi_tune *tune)
     }
 }
 
-// The file may hold more than the device took from it, see GLINFER_TUNING, or what was added since. The device
-// takes what was measured once it is stored.
+// The file may hold more than the device took from it, see GLINFER_TUNING, or what was added since.
+// The device takes what was measured once it is stored.
 static bool keep(struct gi_tune *tune)
 {
     struct glinfer_device *device = tune->session->model->device;

@@ -1,5 +1,5 @@
-// Which form the kernels of a prompt take on a small GPU: its class says a row of weights an invocation, but some
-// have shared memory that is worth having.
+// Which form the kernels of a prompt take on a small GPU: its class says a row of weights an
+// invocation, but some have shared memory that is worth having.
 #include "base/clock.h"
 #include "engine/measure/tune_private.h"
 #include "ops/gemm/batch_form.h"
@@ -26,8 +26,8 @@ static bool build_form(struct gi_tune *tune, enum gi_batch_form form,
            gi_error_set(tune->err, own.status, "%s", own.message);
 }
 
-// Runs take seconds on a board: the second one of each, for which nothing is compiled any more, is only made
-// where the first one leaves a doubt.
+// Runs take seconds on a board: the second one of each, for which nothing is compiled any more, is
+// only made where the first one leaves a doubt.
 static bool compare(struct gi_tune *tune, struct gi_dispatch_table *lane,
                     struct gi_dispatch_table *split, bool *is_split)
 {

@@ -1,13 +1,13 @@
-// Whether a shape computes what the table's does, before it is taken: drivers have bugs in some shapes and not
-// in others. The whole step, or batch, runs from the same state with either.
+// Whether a shape computes what the table's does, before it is taken: drivers have bugs in some
+// shapes and not in others. The whole step, or batch, runs from the same state with either.
 #include "engine/measure/tune_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Of the range of the values: over what another order of sums, or products in f16, do through all layers of a
-// model, well under what a wrong sum does.
+// Of the range of the values: over what another order of sums, or products in f16, do through all
+// layers of a model, well under what a wrong sum does.
 #define TOLERANCE 0.02
 
 struct output {
@@ -30,7 +30,8 @@ static struct gi_range output_range(const struct gi_tune *tune, bool is_prompt)
     return range;
 }
 
-// Steps before the one that is looked at: a first one attends to its own key alone, whatever q and k are.
+// Steps before the one that is looked at: a first one attends to its own key alone, whatever q and
+// k are.
 static uint32_t count_before(const struct gi_tune *tune)
 {
     const uint32_t n_ctx = tune->session->sequence.n_ctx;

@@ -129,7 +129,7 @@ static void submit(const struct gi_tune_run *run)
     }
 }
 
-// The burst outlasts the submission of what is timed, so that the GPU never waits for the host in it.
+// The burst outlasts the submission of what is timed: the GPU never waits for the host in it.
 static bool run_once(struct gi_tune_clock *clock, const struct gi_tune_run *run, uint64_t *ns,
                      enum gi_timer_status *status, struct glinfer_error *err)
 {

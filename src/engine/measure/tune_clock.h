@@ -1,6 +1,6 @@
-// Time of runs of a session's tables, for the tuner. A GPU's clock sleeps between short bursts, down to a
-// third of its speed, so each measurement follows arithmetic that keeps it awake; before the first one that
-// arithmetic runs until its own time is steady.
+// Time of runs of a session's tables, for the tuner. A GPU's clock sleeps between short bursts,
+// down to a third of its speed, so each measurement follows arithmetic that keeps it awake; before
+// the first one that arithmetic runs until its own time is steady.
 #ifndef GI_ENGINE_TUNE_CLOCK_H
 #define GI_ENGINE_TUNE_CLOCK_H
 
@@ -24,8 +24,8 @@ struct gi_tune_run {
     uint32_t n; // replays; n_past + n tokens fit the context
 };
 
-// The programs it needs go into session->recorder.programs and are built. Fails with NO_MEMORY, DRIVER,
-// GPU_LOST.
+// The programs it needs go into session->recorder.programs and are built. Fails with NO_MEMORY,
+// DRIVER, GPU_LOST.
 bool gi_tune_clock_init(struct gi_tune_clock *clock, struct glinfer_session *session,
                         struct glinfer_error *err);
 void gi_tune_clock_finish(struct gi_tune_clock *clock);
@@ -39,8 +39,8 @@ bool gi_tune_clock_warm(struct gi_tune_clock *clock, struct glinfer_error *err);
 // CANCELLED (glinfer_session_cancel).
 bool gi_tune_clock_measure(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
                            struct glinfer_error *err);
-// The same by the host's clock, from writing step_state on: the write is pending when the first grid is
-// dispatched.
+// The same by the host's clock, from writing step_state on: the write is pending when the first
+// grid is dispatched.
 bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
                         struct glinfer_error *err);
 

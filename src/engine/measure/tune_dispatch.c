@@ -1,5 +1,6 @@
-// How a device that no row knows dispatches grids that change. A GPU whose command processor reads the counts
-// saves the host the reckoning; a driver that maps them on the CPU waits for all that is pending before.
+// How a device that no row knows dispatches grids that change. A GPU whose command processor reads
+// the counts saves the host the reckoning; a driver that maps them on the CPU waits for all that is
+// pending before.
 #include "engine/measure/tune_private.h"
 
 enum { N_ROUNDS = 7 };

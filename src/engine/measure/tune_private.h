@@ -68,11 +68,11 @@ bool gi_tune_site(struct gi_tune *tune, struct gi_tune_site *site, uint64_t end_
 bool gi_tune_check(struct gi_tune *tune, const struct gi_tune_site *site,
                    struct gi_dispatch_table *table, struct gi_dispatch_table *other, bool *is_good);
 
-// Sets tune->dispatch where nothing else says how the device is to dispatch grids that change. A step has been
-// recorded and built before.
+// Sets tune->dispatch where nothing else says how the device is to dispatch grids that change. A
+// step has been recorded and built before.
 bool gi_tune_dispatch(struct gi_tune *tune);
-// Sets tune->batch and the device's form of prompt kernels where its class does not settle it. A step has been
-// timed before.
+// Sets tune->batch and the device's form of prompt kernels where its class does not settle it. A
+// step has been timed before.
 bool gi_tune_batch(struct gi_tune *tune);
 
 #endif

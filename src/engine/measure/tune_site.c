@@ -51,7 +51,7 @@ static bool record_candidate(struct gi_tune *tune, const struct gi_tune_site *si
     return gi_tuning_set(tune->trial, key, NULL, tune->err) && candidate->table;
 }
 
-// A driver may refuse a program that it has no registers for; that candidate is out, and nothing else.
+// A driver may refuse a program that it has no registers for; only that candidate is out then.
 static bool build_candidate(struct gi_tune *tune, const struct gi_tune_site *site,
                             struct gi_tune_candidate *candidate)
 {
@@ -121,8 +121,9 @@ double gi_tune_median(const double *values, uint32_t n)
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-// Whether the candidate is faster than the table's shape beyond the noise. Samples of a round are compared
-// with each other alone, because what disturbs the device comes and goes: it has to win nearly all rounds.
+// Whether the candidate is faster than the table's shape beyond the noise. Samples of a round are
+// compared with each other alone, because what disturbs the device comes and goes: it has to win
+// nearly all rounds.
 static bool is_faster(const struct gi_tune_candidate *table,
                       const struct gi_tune_candidate *candidate)
 {

@@ -1,5 +1,6 @@
-// A device's tuning on disk: a file in the cache's folder "tuning", named by what identifies driver and kernels.
-// It only ever saves time: a file that is missing, damaged or foreign leaves the class tables to choose.
+// A device's tuning on disk: a file in the cache's folder "tuning", named by what identifies driver
+// and kernels. It only ever saves time: a file that is missing, damaged or foreign leaves the class
+// tables to choose.
 #ifndef GI_ENGINE_TUNING_FILE_H
 #define GI_ENGINE_TUNING_FILE_H
 
@@ -23,7 +24,8 @@ bool gi_tuning_file_load(const struct gi_tuning_file *file, struct gi_tuning *tu
                          struct glinfer_error *err);
 // Adds the rows of any file. Fails with IO where it cannot be read, NO_MEMORY.
 bool gi_tuning_file_read(const char *path, struct gi_tuning *tuning, struct glinfer_error *err);
-// Asks whether rows can be kept; the file stays as it is. Fails with IO (the folder, the system's reason).
+// Asks whether rows can be kept; the file stays as it is. Fails with IO (the folder, the system's
+// reason).
 bool gi_tuning_file_check(const struct gi_tuning_file *file, struct glinfer_error *err);
 // Writes all rows. Fails with IO (the folder, the system's reason), NO_MEMORY.
 bool gi_tuning_file_store(const struct gi_tuning_file *file, const struct gi_tuning *tuning,

@@ -1,5 +1,5 @@
-// glinfer_generate: batches of the prompt, then chains of decode steps, two in flight. A chain is read
-// while the next one runs; the first "chain" is the token that the prompt itself gives.
+// glinfer_generate: batches of the prompt, then chains of decode steps, two in flight. A chain is
+// read while the next one runs; the first "chain" is the token that the prompt itself gives.
 #include "engine/run/generate.h"
 
 #include "base/clock.h"
@@ -83,8 +83,8 @@ static void learn_time(struct gi_generation *run, const struct gi_landing *landi
     run->last_ns = now;
 }
 
-// Drops the chains behind one that its executor gave up, which did nothing, and goes on by many dispatches from the last
-// token that was delivered.
+// Drops the chains behind one that its executor gave up, which did nothing, and goes on by many
+// dispatches from the last token that was delivered.
 static bool recover(struct gi_generation *run, const struct gi_landing *landing)
 {
     struct glinfer_session *session = run->session;

@@ -1,5 +1,5 @@
-// A generation as generate.c and generate_submit.c see it: what is submitted there is waited for and delivered
-// here. Private to the two.
+// A generation as generate.c and generate_submit.c see it: what is submitted there is waited for
+// and delivered here. Private to the two.
 #ifndef GI_ENGINE_GENERATE_H
 #define GI_ENGINE_GENERATE_H
 

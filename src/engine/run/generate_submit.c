@@ -1,4 +1,5 @@
-// What a generation submits: batches of the prompt, then chains of decode steps (engine/run/generate.h).
+// What a generation submits: batches of the prompt, then chains of decode steps
+// (engine/run/generate.h).
 #include "base/clock.h"
 #include "engine/run/generate.h"
 #include "engine/run/upgrades.h"
@@ -52,8 +53,8 @@ static bool submit(struct gi_generation *run, struct gi_executor *executor, uint
     return true;
 }
 
-// Steps that the next chain takes: as asked for, or as many as fit the time budget; the first chains are
-// short, so that the first token is not held back while a long one is submitted.
+// Steps that the next chain takes: as asked for, or as many as fit the time budget; the first
+// chains are short, so that the first token is not held back while a long one is submitted.
 static uint32_t choose_length(const struct gi_generation *run)
 {
     enum { LONGEST = 64 };
@@ -80,8 +81,8 @@ bool gi_generation_submit_chain(struct gi_generation *run)
 
 //-- the prompt ----------------------------------------------------------------------------------
 
-// Tokens of the next batch: all that is allowed where the time is not known yet on a big GPU, few on a
-// slow device, and later as many as keep its longest dispatch within the budget.
+// Tokens of the next batch: all that is allowed where the time is not known yet on a big GPU, few
+// on a slow device, and later as many as keep its longest dispatch within the budget.
 static uint32_t choose_batch(const struct gi_generation *run)
 {
     const uint32_t first = gi_gpu_class(gi_session_gpu(run->session))->first_batch;
@@ -126,8 +127,8 @@ static bool throttle(struct gi_generation *run, uint32_t index, uint32_t n_token
     return ok;
 }
 
-// Dispatches between flushes, so that a submission keeps to the budget: some kernels' watchdogs count
-// per submission.
+// Dispatches between flushes, so that a submission keeps to the budget: some kernels' watchdogs
+// count per submission.
 static uint32_t choose_flush(const struct gi_generation *run, const struct gi_executor *executor,
                              uint32_t n_tokens)
 {
@@ -189,7 +190,7 @@ static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
     return true;
 }
 
-// The last row of the prompt's last batch gives the first token. A prompt of one token is a decode step.
+// The last row of the prompt's last batch gives the first token. One token is a decode step.
 bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;

@@ -1,5 +1,6 @@
-// glinfer_score: log-probabilities of the tokens of a text, for perplexity. A batch of the prompt leaves its
-// rows behind; the output projection of all of them and a kernel that looks the targets up follow.
+// glinfer_score: log-probabilities of the tokens of a text, for perplexity. A batch of the prompt
+// leaves its rows behind; the output projection of all of them and a kernel that looks the targets
+// up follow.
 #include "engine/run/score.h"
 
 #include "ops/sample/logprob.h"

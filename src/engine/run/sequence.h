@@ -1,5 +1,6 @@
-// A sequence: one text on its way through a model, that is its tokens in the KV cache and its position. What computes it
-// lies in tables and a runner; the memory is the session's, for all of a step in as few buffers as can be.
+// A sequence: one text on its way through a model, that is its tokens in the KV cache and its
+// position. What computes it lies in tables and a runner; the memory is the session's, for all of a
+// step in as few buffers as can be.
 #ifndef GI_ENGINE_SEQUENCE_H
 #define GI_ENGINE_SEQUENCE_H
 

@@ -78,8 +78,9 @@ static bool check_context(const struct glinfer_session *session, uint64_t kv_siz
                         (double)session->sequence.n_ctx * ((double)room / (double)largest));
 }
 
-// Allocates the ranges of the tables and, behind them, those of the cache, kv_size bytes a layer. All lie in one buffer
-// where the device binds it whole: a program of stages has a storage block for each buffer and type.
+// Allocates the ranges of the tables and, behind them, those of the cache, kv_size bytes a layer.
+// All lie in one buffer where the device binds it whole: a program of stages has a storage block
+// for each buffer and type.
 static bool place_ranges(struct glinfer_session *session, const struct gi_kv_layer *kv,
                          uint64_t kv_size, const uint64_t sizes[GI_SESSION_RANGE_COUNT],
                          struct glinfer_error *err)
@@ -187,7 +188,8 @@ static void measure_tokens(struct glinfer_session *session)
     session->n_stop_ids = (uint32_t)gi_tokenizer_stop_ids(tokenizer, session->stop_ids);
 }
 
-// Compiles what the expected generation needs; where GLINFER_DISPATCH asks for one dispatch by name, that too.
+// Compiles what the expected generation needs; where GLINFER_DISPATCH asks for one dispatch by
+// name, that too.
 static bool prepare_expected(struct glinfer_session *session,
                              const struct glinfer_session_params *params, struct glinfer_error *err)
 {

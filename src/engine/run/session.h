@@ -1,4 +1,5 @@
-// glinfer_session: a sequence, the tables that compute it, a runner that submits them, and upgrades to faster executors.
+// glinfer_session: a sequence, the tables that compute it, a runner that submits them, and upgrades
+// to faster executors.
 #ifndef GI_ENGINE_SESSION_H
 #define GI_ENGINE_SESSION_H
 

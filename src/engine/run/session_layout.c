@@ -41,8 +41,8 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     const struct gi_hparams *hparams = graph->hparams;
     const uint32_t n_q = hparams->n_head * hparams->head_dim;
     const uint32_t n_act = act_width(graph);
-    // Rows of gate and up as a layer has them at the most (ops/record/weight.h). Experts leave their results,
-    // one after another, where others have these.
+    // Rows of gate and up as a layer has them at the most (ops/record/weight.h). Experts leave
+    // their results, one after another, where others have these.
     const uint32_t n_gate_up = hparams->n_expert > 0
                                    ? graph->experts.n_used * graph->experts.y_width
                                    : 2 * gi_round_up(hparams->n_ff, 2 * GI_TILE_ROWS);

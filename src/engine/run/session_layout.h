@@ -1,12 +1,13 @@
-// The buffers of a session: how large each is for a model and a session's settings. Used to estimate
-// before anything is allocated, and to allocate.
+// The buffers of a session: how large each is for a model and a session's settings. Used to
+// estimate before anything is allocated, and to allocate.
 #ifndef GI_ENGINE_SESSION_LAYOUT_H
 #define GI_ENGINE_SESSION_LAYOUT_H
 
 #include "graph/graph.h"
 
-// Every range that is not the cache, in the order in which they lie in memory: those of a decode step come first, so
-// that their places, constants of a program of stages, depend neither on the context nor on the batch.
+// Every range that is not the cache, in the order in which they lie in memory: those of a decode
+// step come first, so that their places, constants of a program of stages, depend neither on the
+// context nor on the batch.
 enum gi_session_range {
     GI_SESSION_STATE,
     GI_SESSION_COUNTS,
@@ -33,8 +34,8 @@ struct gi_session_shape {
     enum gi_cache_type type_k, type_v;
 };
 
-// Fills the graph's offsets and strides (their ranges have no buffer yet), one layer's cache, and sizes
-// in bytes of every range.
+// Fills the graph's offsets and strides (their ranges have no buffer yet), one layer's cache, and
+// sizes in bytes of every range.
 void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *shape,
                        struct gi_kv_layer *kv, uint64_t *kv_size,
                        uint64_t sizes[GI_SESSION_RANGE_COUNT]);

@@ -251,8 +251,8 @@ static bool seal_list(struct gi_tables *tables, uint32_t list, struct glinfer_er
     return tables->executors[list] != NULL;
 }
 
-// Has software renderers do here what they leave to the first dispatch of a program, so that no answer waits for it; a
-// real GPU's compiles before.
+// Has software renderers do here what they leave to the first dispatch of a program, so that no
+// answer waits for it; a real GPU's compiles before.
 static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err)
 {

@@ -1,6 +1,7 @@
-// The tables of a session: everything that is recorded once and run for every token, with the working memory that it runs
-// in. A list is recorded, its programs built and the list sealed when an answer first needs it, or in advance; what a first
-// answer does not need costs it nothing. Bound to one sequence's cache.
+// The tables of a session: everything that is recorded once and run for every token, with the
+// working memory that it runs in. A list is recorded, its programs built and the list sealed when
+// an answer first needs it, or in advance; what a first answer does not need costs it nothing.
+// Bound to one sequence's cache.
 #ifndef GI_ENGINE_TABLES_H
 #define GI_ENGINE_TABLES_H
 
@@ -41,8 +42,8 @@ struct gi_tables {
     bool has_rest;                                     // gi_tables_prepare_rest was called
 };
 
-// Points graph at the ranges, GI_SESSION_RANGE_COUNT of them, and at the sequence's cache. model, n_batch, n_small,
-// recorder and the layout of graph are set.
+// Points graph at the ranges, GI_SESSION_RANGE_COUNT of them, and at the sequence's cache. model,
+// n_batch, n_small, recorder and the layout of graph are set.
 void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence,
                     const struct gi_range *ranges);
 // Accepts all-zero.
@@ -50,19 +51,22 @@ void gi_tables_finish(struct gi_tables *tables);
 
 // Returns how the steps of a generation end.
 enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params);
-// Returns the set of the lists that a generation begins with: of n_prompt tokens (0: any number) behind those in the
-// cache, which end in a token, with more steps behind it or not.
+// Returns the set of the lists that a generation begins with: of n_prompt tokens (0: any number)
+// behind those in the cache, which end in a token, with more steps behind it or not.
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
                           bool has_steps);
 
-// Records all lists for nothing, so that what a device cannot do shows at once. Fails with what ops fail with.
+// Records all lists for nothing, so that what a device cannot do shows at once. Fails with what ops
+// fail with.
 bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err);
-// Makes the lists of a set ready; does nothing for those that are. progress may be NULL; false from it cancels. Fails
-// with CANCELLED, DRIVER (a program of theirs was refused; of others that is only logged), GPU_LOST, NO_MEMORY.
+// Makes the lists of a set ready; does nothing for those that are. progress may be NULL; false from
+// it cancels. Fails with CANCELLED, DRIVER (a program of theirs was refused; of others that is only
+// logged), GPU_LOST, NO_MEMORY.
 bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err);
-// Begins to compile, once and without waiting, what greedy and sampled answers may need yet: for a session whose
-// generations are of more than one kind. Does nothing where the driver has no threads for it. Fails with GPU_LOST.
+// Begins to compile, once and without waiting, what greedy and sampled answers may need yet: for a
+// session whose generations are of more than one kind. Does nothing where the driver has no threads
+// for it. Fails with GPU_LOST.
 bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err);
 
 // Return the executor of a list, made ready if it is not; NULL with what that fails with.
@@ -76,14 +80,14 @@ struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_
 const struct gi_dispatch_table *gi_tables_step_list(struct gi_tables *tables, enum gi_step_end end,
                                                     struct glinfer_error *err);
 
-// Record a list anew with tables->recorder: a batch's to the residual stream, a decode step's. The caller builds its
-// programs, seals and destroys it. NULL with what ops fail with.
+// Record a list anew with tables->recorder: a batch's to the residual stream, a decode step's. The
+// caller builds its programs, seals and destroys it. NULL with what ops fail with.
 struct gi_dispatch_table *gi_tables_record_prompt(struct gi_tables *tables,
                                                   struct glinfer_error *err);
 struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum gi_step_end end,
                                                 struct glinfer_error *err);
-// Records a step into the list of a recorder, with groups that are all alike: up to its logits if the step does not end
-// in one program (gi_tables_has_tail).
+// Records a step into the list of a recorder, with groups that are all alike: up to its logits if
+// the step does not end in one program (gi_tables_has_tail).
 bool gi_tables_record_uniform(struct gi_tables *tables, enum gi_step_end end,
                               struct gi_recorder recorder, struct glinfer_error *err);
 // True if what samples from the logits of a uniform step is a list of its own.

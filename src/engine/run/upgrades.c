@@ -31,8 +31,8 @@ static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_e
     return gi_tables_step(&session->tables, (enum gi_step_end)end, err);
 }
 
-// A step that was given up half-way leaves counters that are zero between steps (ops/attention/attention.h,
-// ops/sample/sample.h).
+// A step that was given up half-way leaves counters that are zero between steps
+// (ops/attention/attention.h, ops/sample/sample.h).
 static bool clear_counters(void *user, struct glinfer_error *err)
 {
     static const uint32_t zeros[4]; // of a head

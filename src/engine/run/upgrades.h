@@ -1,5 +1,5 @@
-// The upgrades of a session: its greedy and sampled decode steps taken over to the persistent executor where that is to
-// be had (persistent/persistent_upgrade.h).
+// The upgrades of a session: its greedy and sampled decode steps taken over to the persistent
+// executor where that is to be had (persistent/persistent_upgrade.h).
 #ifndef GI_ENGINE_UPGRADES_H
 #define GI_ENGINE_UPGRADES_H
 
@@ -9,7 +9,8 @@
 bool gi_upgrades_open(struct glinfer_session *session, struct glinfer_error *err);
 void gi_upgrades_close(struct glinfer_session *session);
 
-// Before an answer that ends its steps so: gi_upgrade_prepare, from where the sequence is. progress may be NULL.
+// Before an answer that ends its steps so: gi_upgrade_prepare, from where the sequence is. progress
+// may be NULL.
 bool gi_upgrades_prepare(struct glinfer_session *session, enum gi_step_end end, bool is_patient,
                          glinfer_progress_fn progress, void *user, struct glinfer_error *err);
 // Behind an answer: has a missing program compiled in the background.
@@ -17,12 +18,12 @@ void gi_upgrades_request(struct glinfer_session *session, enum gi_step_end end);
 // After a fault: every answer of the session goes on without. Fails with GPU_LOST.
 bool gi_upgrades_give_up(struct glinfer_session *session, struct glinfer_error *err);
 
-// Returns the executor of steps that end so, the multi-dispatch one made ready if it is not; NULL with what that fails
-// with.
+// Returns the executor of steps that end so, the multi-dispatch one made ready if it is not; NULL
+// with what that fails with.
 struct gi_executor *gi_upgrades_step(struct glinfer_session *session, enum gi_step_end end,
                                      struct glinfer_error *err);
-// Returns how such steps are submitted once an answer begins, as far as that is known; times of a step (ns) by many
-// dispatches and in one, 0 if they were never compared.
+// Returns how such steps are submitted once an answer begins, as far as that is known; times of a
+// step (ns) by many dispatches and in one, 0 if they were never compared.
 enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum gi_step_end end,
                                          uint64_t *multi_ns, uint64_t *single_ns);
 

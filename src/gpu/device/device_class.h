@@ -1,7 +1,7 @@
 // Classes of GPUs by their names: how their drivers behave and which shapes of kernels they like.
-// Data, not code: a device finds its row once, and others read fields of it (gi_gpu_class). A figure
-// that was measured on one GPU is a guess for the others of its row, which glinfer tune checks.
-// Knows no GL calls.
+// Data, not code: a device finds its row once, and others read fields of it (gi_gpu_class). A
+// figure that was measured on one GPU is a guess for the others of its row, which glinfer tune
+// checks. Knows no GL calls.
 #ifndef GI_GPU_DEVICE_CLASS_H
 #define GI_GPU_DEVICE_CLASS_H
 

@@ -71,8 +71,8 @@ const struct gi_device_class *gi_gpu_class(const struct gi_gpu *gpu);
 // Returns the form of a prompt batch's kernels: the class's, or what measuring found.
 enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu);
 void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form);
-// True if chains of steps may be a single dispatch, which has all buffers of a model bound: the device's class, its limits
-// and GLINFER_DISPATCH.
+// True if chains of steps may be a single dispatch, which has all buffers of a model bound: the
+// device's class, its limits and GLINFER_DISPATCH.
 bool gi_gpu_may_be_single(const struct gi_gpu *gpu);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);

@@ -14,8 +14,9 @@
 #define SUBGROUP_WG 256
 
 // How a device's class spreads a batch over groups. keys and vectors are defines; those of
-// glsl/attention/attention_batch_row.comp bound its private memory: 512 bytes a vector and element of the head, should
-// stay within a core's cache, and compiling takes a second for every 30 fetches in its code.
+// glsl/attention/attention_batch_row.comp bound its private memory: 512 bytes a vector and element
+// of the head, should stay within a core's cache, and compiling takes a second for every 30 fetches
+// in its code.
 struct batch_shape {
     enum gi_program_id program;
     uint32_t n_tokens; // of a group
@@ -102,8 +103,8 @@ void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
 
 //-- decode ----------------------------------------------------------------------------------------
 
-// How a decode kernel spreads over groups: a grid of ranges, and of heads or runs of heads. heads is a define of
-// those that take runs, vectors one of glsl/attention/attention_row.comp.
+// How a decode kernel spreads over groups: a grid of ranges, and of heads or runs of heads. heads
+// is a define of those that take runs, vectors one of glsl/attention/attention_row.comp.
 struct step_shape {
     enum gi_program_id program;
     uint32_t n_defines;
@@ -133,8 +134,8 @@ static uint32_t subgroup_shared_size(const struct gi_kv_layer *layer, uint32_t h
     return n_part * (n_quad * 16 + heads * 8) + 16;
 }
 
-// The most heads of a kv head that a group can work on, few, so that an invocation's part of their q and
-// results stays in registers; 0: it cannot.
+// The most heads of a kv head that a group can work on, few, so that an invocation's part of their
+// q and results stays in registers; 0: it cannot.
 static uint32_t max_subgroup_heads(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     uint32_t heads = layer->head_dim <= 64 ? 3 : 2;
@@ -179,8 +180,8 @@ static bool has_row_form(const struct gi_gpu *gpu, const struct gi_kv_layer *lay
            gi_program_available(gpu, GI_PROGRAM_ATTENTION_ROW);
 }
 
-// As many heads of a kv head to a group as keep its private memory within a core's cache and the time to
-// compile it to seconds. Where there are groups enough for a few cores, ranges are long.
+// As many heads of a kv head to a group as keep its private memory within a core's cache and the
+// time to compile it to seconds. Where there are groups enough for a few cores, ranges are long.
 static struct step_shape row_shape(const struct gi_kv_layer *layer)
 {
     struct step_shape shape = {
@@ -195,7 +196,8 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
     return shape;
 }
 
-// Chooses the kernel of a step: gi_op_attention_vec8 where it suits, else by class of device and head size.
+// Chooses the kernel of a step: gi_op_attention_vec8 where it suits, else by class of device and
+// head size.
 static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
                                            const struct gi_kv_layer *layer)
 {
@@ -215,8 +217,8 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
     };
 }
 
-// Ranges count from the first key that is seen in the row form, from its tile in the subgroup form, and from
-// key 0 in the other.
+// Ranges count from the first key that is seen in the row form, from its tile in the subgroup form,
+// and from key 0 in the other.
 static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, uint32_t window)
 {
     if (shape->is_texel && window > 0) {

@@ -14,32 +14,34 @@ struct gi_score_rule {
     uint32_t window; // a token sees so many keys, its own the last of them; 0: all
 };
 
-// Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then four uints a
-// head, some of them counters (zero between steps), and the partial results of key ranges.
+// Scratch of decode attention: out (n_head * head_dim) f32 at the start, gi_x_size floats, then
+// four uints a head, some of them counters (zero between steps), and the partial results of key
+// ranges.
 struct gi_attention_scratch {
     struct gi_range range;
     uint32_t partial, counter; // offsets in floats (uints)
 };
-// Sets the offsets for a layer's shape; returns the bytes that the range must have. The offsets hold
-// if a device can bind as many.
+// Sets the offsets for a layer's shape; returns the bytes that the range must have. The offsets
+// hold if a device can bind as many.
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer);
 
-// Ranges that any scratch has room for, so that where partial results lie does not depend on the context.
+// Ranges that any scratch has room for, so that where partial results lie does not depend on the
+// context.
 #define GI_ATTENTION_LEAST_RANGES 32u
 
 // The most ranges of keys that a context has.
 uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer);
 
 // One token at position step_state.n_past sees keys 0..n_past. Keys are split into ranges, one work
-// group a range and a head or a few heads of a kv head; the last group of them to finish merges the ranges
-// in their order, so that the result does not depend on which one that is. One dispatch.
+// group a range and a head or a few heads of a kv head; the last group of them to finish merges the
+// ranges in their order, so that the result does not depend on which one that is. One dispatch.
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err);
 
-// What every kernel of decode attention reads, with a context of at most max_range ranges of keys: their lists in
-// ops/record/params.h are one.
+// What every kernel of decode attention reads, with a context of at most max_range ranges of keys:
+// their lists in ops/record/params.h are one.
 struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
                                                     const struct gi_score_rule *rule,
                                                     const struct gi_attention_scratch *scratch,

@@ -6,7 +6,8 @@
 
 #define SUBGROUP 32 // invocations; what the program is written for
 
-// Returns the size of a list's groups: its own, or where each dispatch has groups as suit it, those of a large device.
+// Returns the size of a list's groups: its own, or where each dispatch has groups as suit it, those
+// of a large device.
 static uint32_t find_wg_size(const struct gi_recorder *recorder)
 {
     enum { SIZE = 256 };
@@ -113,14 +114,15 @@ static bool is_by_head(const struct gi_head_norm *norm, uint32_t head_dim)
                                   norm->q_gamma % 4 == 0 && norm->k_gamma % 4 == 0);
 }
 
-// Invocations of a group times elements of a head. Heads of 128 in groups of 512 are faster as two entries:
-// Llama-3.1-8B makes 628 tokens/s on an H200 so, 591 as one.
+// Invocations of a group times elements of a head. Heads of 128 in groups of 512 are faster as two
+// entries: Llama-3.1-8B makes 628 tokens/s on an H200 so, 591 as one.
 #define MAX_TOGETHER (512u * 64u)
 
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
                             const struct gi_attention_input *input)
 {
-    // Without head norms the rotation is the projection's to do, in lists whose groups are as suit them.
+    // Without head norms the rotation is the projection's to do, in lists whose groups are as suit
+    // them.
     return (recorder->wg_size > 0 || input->norm.q_width > 0) && is_possible(recorder, layer) &&
            find_wg_size(recorder) * layer->head_dim <= MAX_TOGETHER &&
            is_by_head(&input->norm, layer->head_dim) && layer->type_k != GI_CACHE_Q8_0 &&

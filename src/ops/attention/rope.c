@@ -5,8 +5,8 @@
 
 #define WG_SIZE 64 // pairs
 
-// What depends on the size of the context, in both kernels; the table of rotations of layers with a window lies behind
-// that of the others.
+// What depends on the size of the context, in both kernels; the table of rotations of layers with a
+// window lies behind that of the others.
 #define CONTEXT_PARAMS                                                                             \
     (GI_PARAM_BIT(struct gi_rope_kv_params, n_ctx) | GI_PARAM_BIT(struct gi_rope_kv_params, k) |   \
      GI_PARAM_BIT(struct gi_rope_kv_params, v) | GI_PARAM_BIT(struct gi_rope_kv_params, k_scale) | \
@@ -46,8 +46,8 @@ static bool record_rope(struct gi_recorder *recorder, const char *label,
     return gi_recorder_add(recorder, key, &dispatch, err);
 }
 
-// What both kernels read: their lists in ops/record/params.h begin alike, so that this begins with rope_kv's. table is in
-// floats of the vectors.
+// What both kernels read: their lists in ops/record/params.h begin alike, so that this begins with
+// rope_kv's. table is in floats of the vectors.
 static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *layout,
                                                  const struct gi_rows *qkv,
                                                  const struct gi_kv_layer *layer,

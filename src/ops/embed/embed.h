@@ -31,7 +31,8 @@ bool gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
                        struct gi_range tokens, float scale, const struct gi_rows *x,
                        struct glinfer_error *err);
 
-// residual = x[step_state.n_tokens - 1], norm = residual * gamma, and ssq: what gi_op_gemv_vocab reads.
+// residual = x[step_state.n_tokens - 1], norm = residual * gamma, and ssq: what gi_op_gemv_vocab
+// reads.
 bool gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
                     const struct gi_vectors *vectors, uint32_t gamma_offset,
                     struct gi_stream *stream, struct glinfer_error *err);

@@ -1,5 +1,5 @@
-// A mixture of experts: of n_expert networks a token takes the n_used that its router finds likeliest. One
-// form serves a decode step, whose token is alone, and a batch of a prompt.
+// A mixture of experts: of n_expert networks a token takes the n_used that its router finds
+// likeliest. One form serves a decode step, whose token is alone, and a batch of a prompt.
 #ifndef GI_OPS_EXPERTS_H
 #define GI_OPS_EXPERTS_H
 
@@ -9,8 +9,8 @@
 #include "ops/record/stream.h"
 #include "ops/record/weight.h"
 
-// A token's row of activations: n_used rows of act_width, then for each of them its expert and share, as
-// { f32 expert, f32 share, 0, 0 }, at route. Widths in floats, multiples of 32.
+// A token's row of activations: n_used rows of act_width, then for each of them its expert and
+// share, as { f32 expert, f32 share, 0, 0 }, at route. Widths in floats, multiples of 32.
 struct gi_experts {
     uint32_t n_expert, n_used;
     uint32_t n_ff; // of an expert
@@ -24,14 +24,15 @@ enum gi_experts_tokens {
     GI_EXPERTS_BATCH,
 };
 
-// Chooses the n_used largest logits of each token, the lowest expert on ties; shares are their softmax.
+// Chooses the n_used largest logits of each token, the lowest expert on ties; shares are their
+// softmax.
 //   logits (n_tokens, n_expert)      act  written from route on
 bool gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
                  const struct gi_rows *act, struct glinfer_error *err);
 
-// act = activation(g) * u of each chosen expert. With a stream the input is its norm, 1 / rms taken into
-// account (a step); without, the rows of x.
+// act = activation(g) * u of each chosen expert. With a stream the input is its norm, 1 / rms taken
+// into account (a step); without, the rows of x.
 //   W (n_expert * 2 * n_ff, n_embd) in the order of experts
 bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts *experts,
                            enum gi_activation activation, const struct gi_weight *weight,

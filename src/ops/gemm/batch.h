@@ -37,8 +37,8 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_kv_layer *layer, const struct gi_rows *q,
                    struct glinfer_error *err);
 
-// The weights of a norm of q and of k, in pair order: offsets in floats of the vectors, and how many
-// elements share a norm: a head's, or all of q's and k's.
+// The weights of a norm of q and of k, in pair order: offsets in floats of the vectors, and how
+// many elements share a norm: a head's, or all of q's and k's.
 struct gi_head_norm {
     uint32_t q_gamma, k_gamma;
     uint32_t q_width, k_width; // widths of gamma, too
@@ -51,9 +51,9 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
                         const struct gi_rope *rope, const struct gi_kv_layer *layer,
                         const struct gi_rows *q, struct glinfer_error *err);
 
-// act[m][i] = f(g) * u over the parts of a gate_up weight: part by part, gate_up[m] holds the part's
-// gate results at column row_begin and its up results n_rows / 2 further. i < n_ff. A dispatch a part.
-// act is in f16 only where gi_glu_has_halves: parts begin with tiles of it.
+// act[m][i] = f(g) * u over the parts of a gate_up weight: part by part, gate_up[m] holds the
+// part's gate results at column row_begin and its up results n_rows / 2 further. i < n_ff. A
+// dispatch a part. act is in f16 only where gi_glu_has_halves: parts begin with tiles of it.
 bool gi_glu_has_halves(const struct gi_weight *weight);
 bool gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                const struct gi_rows *gate_up, uint32_t n_ff, enum gi_activation activation,

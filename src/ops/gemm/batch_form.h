@@ -13,8 +13,8 @@ enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu);
 // registers for the split form, without GLINFER_BATCH.
 bool gi_batch_is_open(const struct gi_gpu *gpu);
 
-// Returns the tokens up to which a batch is faster in a recording of its own, in which the ranges of
-// its rows are cut to as many: ops choose their kernels by that.
+// Returns the tokens up to which a batch is faster in a recording of its own, in which the ranges
+// of its rows are cut to as many: ops choose their kernels by that.
 uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu);
 
 #endif

@@ -15,8 +15,8 @@ struct gemm_shape {
     uint32_t n_slices; // of glsl/gemm/gemm_wide.comp and gemm_half.comp; 0: another kernel
 };
 
-// TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program compiles
-// in a second.
+// TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program
+// compiles in a second.
 #define ROW_TILES 12
 
 //-- tiles -----------------------------------------------------------------------------------------
@@ -62,8 +62,8 @@ bool gi_gemm_takes_half(const struct gi_gpu *gpu)
     return !*asked || gi_gemm_tile_parse(asked, true, &tile);
 }
 
-// Returns the best tile: whole groups where they make two waves, three slices where those fill half a
-// wave, small tiles below. Measured on an H200.
+// Returns the best tile: whole groups where they make two waves, three slices where those fill half
+// a wave, small tiles below. Measured on an H200.
 static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
     const uint32_t n_group = gi_divide_up(n_tokens, 64) * gi_divide_up(n_rows, 64);

@@ -1,5 +1,5 @@
-// Rows of activations in f16, in tiles with scales (glsl/gemm/half_rows.glsl): what glsl/gemm/gemm_half.comp reads.
-// They lie where rows in f32 would.
+// Rows of activations in f16, in tiles with scales (glsl/gemm/half_rows.glsl): what
+// glsl/gemm/gemm_half.comp reads. They lie where rows in f32 would.
 #ifndef GI_OPS_HALF_ROWS_H
 #define GI_OPS_HALF_ROWS_H
 
@@ -14,9 +14,9 @@ uint64_t gi_half_rows_size(uint32_t n_tokens, uint32_t width);
 // Tiles of a row.
 uint32_t gi_half_row_tiles(uint32_t width);
 
-// rows for an input of products: in f16 where the recorder takes those, the device's form of a prompt has them
-// and the range has room for as many tokens (a little more than f32 rows have for 64, 65 and 129 to 131 of them);
-// else as they are.
+// rows for an input of products: in f16 where the recorder takes those, the device's form of a
+// prompt has them and the range has room for as many tokens (a little more than f32 rows have for
+// 64, 65 and 129 to 131 of them); else as they are.
 struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_rows *rows);
 
 // y[m] = x[m], width columns, a multiple of 4; x is in f32, y in f16.

@@ -226,8 +226,8 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     return ((uint64_t)logits->scratch + GI_SAMPLE_SCRATCH) * sizeof(uint32_t);
 }
 
-// Partial results of a group of those that stay, where fine ones are wanted: so many that a small top_k is found by them,
-// and few enough for all groups to read.
+// Partial results of a group of those that stay, where fine ones are wanted: so many that a small
+// top_k is found by them, and few enough for all groups to read.
 #define N_FINE 8
 
 // Adds the partial results of a part to logits, and the define that says which those are.

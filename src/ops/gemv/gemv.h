@@ -16,19 +16,21 @@ bool gi_gemv_wants_sums(const struct gi_gpu *gpu);
 bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer);
 
 // q, k, v = rope(W norm / rms + bias): reads stream norm, ssq and rope; writes q at the front of
-// the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's, or 0: nothing is turned.
+// the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's, or 0:
+// nothing is turned.
 //   W (layout->n_rows, n_embd) in qkv order
 bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     const struct gi_qkv_layout *layout, uint32_t n_rot,
                     const struct gi_stream *stream, const struct gi_kv_layer *layer,
                     struct glinfer_error *err);
 
-// y = W norm / rms + bias, for what has a dispatch of its own after it. y takes weight->n_rows floats, in
-// the GPU order of rows.
+// y = W norm / rms + bias, for what has a dispatch of its own after it. y takes weight->n_rows
+// floats, in the GPU order of rows.
 bool gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
                      const struct gi_weight *weight, const struct gi_stream *stream,
                      struct gi_range y, struct glinfer_error *err);
-// y = W x + bias likewise; x is n_cols floats at x_offset floats of x, with has_sums gi_x_size of them.
+// y = W x + bias likewise; x is n_cols floats at x_offset floats of x, with has_sums gi_x_size of
+// them.
 bool gi_op_gemv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                 struct gi_range x, uint32_t x_offset, bool has_sums, struct gi_range y,
                 struct glinfer_error *err);
@@ -41,24 +43,26 @@ bool gi_op_gemv_residual(struct gi_recorder *recorder, const char *label,
                          bool has_sums, float scale, struct gi_stream *stream,
                          struct glinfer_error *err);
 
-// act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without has_norm
-// of W residual + bias.
-//   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start, gi_x_size floats.
+// act[i] = f(g[i]) * u[i], g and u the two halves of W norm / rms + bias: the gated FFN. Without
+// has_norm of W residual + bias.
+//   W (2 * n_ff rounded up to 16, n_embd) in gate_up order; act (n_ff) f32 at act's start,
+//   gi_x_size floats.
 // *has_sums says whether the sums of act are written too; may be NULL.
 bool gi_op_gemv_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                     uint32_t n_ff, enum gi_activation activation, bool has_norm,
                     const struct gi_stream *stream, struct gi_range act, bool *has_sums,
                     struct glinfer_error *err);
 
-// norm = (residual - mean) / sqrt(variance + eps) * gamma + beta, offsets in vectors, and what makes 1 / rms 1: what
-// follows takes norm as it is. Sets stream->n_ssq and has_sums. One dispatch.
+// norm = (residual - mean) / sqrt(variance + eps) * gamma + beta, offsets in vectors, and what
+// makes 1 / rms 1: what follows takes norm as it is. Sets stream->n_ssq and has_sums. One dispatch.
 bool gi_op_layernorm_step(struct gi_recorder *recorder, const char *label,
                           const struct gi_vectors *vectors, uint32_t gamma, uint32_t beta,
                           struct gi_stream *stream, struct glinfer_error *err);
 
-// residual += y / rms(y) * gamma; norm = residual * next_gamma; ssq = partial sums: the end of a block whose
-// result has a norm of its own. y is n_embd floats; gamma and next_gamma are offsets in vectors, next_gamma
-// UINT32_MAX where no norm follows (norm is not written then). Sets stream->n_ssq. One dispatch.
+// residual += y / rms(y) * gamma; norm = residual * next_gamma; ssq = partial sums: the end of a
+// block whose result has a norm of its own. y is n_embd floats; gamma and next_gamma are offsets in
+// vectors, next_gamma UINT32_MAX where no norm follows (norm is not written then). Sets
+// stream->n_ssq. One dispatch.
 bool gi_op_post_norm(struct gi_recorder *recorder, const char *label, struct gi_range y,
                      const struct gi_vectors *vectors, uint32_t gamma, uint32_t next_gamma,
                      struct gi_stream *stream, struct glinfer_error *err);
@@ -77,13 +81,15 @@ struct gi_logits {
     uint32_t scratch;   // an offset in uints, of what sample.h leaves
 };
 #define GI_MAX_SAMPLE_GROUPS 128
-// In uints: counters and sums, which are zero between steps; largest and cuts; a list; bests (glsl/sample/scratch.glsl).
+// In uints: counters and sums, which are zero between steps; largest and cuts; a list; bests
+// (glsl/sample/scratch.glsl).
 #define GI_SAMPLE_ZEROS   (64 + 4 * 512)
 #define GI_SAMPLE_SCRATCH (GI_SAMPLE_ZEROS + 64 + 2 * 512 + 4 * GI_MAX_SAMPLE_GROUPS)
 // Sets the offsets, scratch to a multiple of 256 bytes; returns the bytes that the range must have.
 uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 
-// logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W (n_vocab rounded up, n_embd).
+// logits = scale * (W norm / rms + bias), with softcap over 0 softcap * tanh(those / softcap); W
+// (n_vocab rounded up, n_embd).
 bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       const struct gi_weight *weight, const struct gi_stream *stream, float scale,
                       float softcap, struct gi_logits *logits, struct glinfer_error *err);

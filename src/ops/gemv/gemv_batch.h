@@ -1,5 +1,5 @@
-// The projections of a batch of few tokens: each weight is read and dequantised once for all of them.
-// gi_op_gemm takes this way where it is faster than tiles made for many tokens.
+// The projections of a batch of few tokens: each weight is read and dequantised once for all of
+// them. gi_op_gemm takes this way where it is faster than tiles made for many tokens.
 #ifndef GI_OPS_GEMV_BATCH_H
 #define GI_OPS_GEMV_BATCH_H
 

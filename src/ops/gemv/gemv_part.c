@@ -12,12 +12,12 @@ void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t v
     key->defines[key->n_defines++] = (struct gi_define){name, (int32_t)value};
 }
 
-// Blocks of x that the pipelined form keeps in shared memory in f32: 18 KiB, with room between blocks
-// against bank conflicts.
+// Blocks of x that the pipelined form keeps in shared memory in f32: 18 KiB, with room between
+// blocks against bank conflicts.
 #define MAX_SHARED_BLOCKS 128
 
-// The kernels: the first of their programs, which follow each other as forms do, and names for tuning, in f32 and where
-// products may be taken in f16.
+// The kernels: the first of their programs, which follow each other as forms do, and names for
+// tuning, in f32 and where products may be taken in f16.
 static const struct {
     enum gi_program_id first;
     const char *names[2];
@@ -32,7 +32,8 @@ static const struct {
     [GI_GEMV_EXPERT] = {GI_PROGRAM_GEMV_EXPERT_SPLIT,     {"gemv_expert", "gemv_expert_half"}    },
 };
 
-// glsl/programs.def has the program with subgroups second, where forms have products in f16, a define.
+// glsl/programs.def has the program with subgroups second, where forms have products in f16, a
+// define.
 _Static_assert(GI_PROGRAM_GEMV_QKV_TEXBITS - GI_PROGRAM_GEMV_QKV_SPLIT == GI_GEMV_FORM_TEXBITS,
                "forms are in the order of GI_PROGRAM_GEMV");
 
@@ -66,8 +67,8 @@ static bool has_one_turn(const struct gi_gemv_part *part)
     return (part->n_pair + part->shape.pairs - 1) / part->shape.pairs <= part->shape.max_groups;
 }
 
-// Twos of blocks that a slice prefetches: two where no turn follows whose first could be asked for meanwhile, of
-// types that leave registers for it, if all that they meet of x is there at a time.
+// Twos of blocks that a slice prefetches: two where no turn follows whose first could be asked for
+// meanwhile, of types that leave registers for it, if all that they meet of x is there at a time.
 static uint32_t choose_depth(const struct gi_gemv_part *part)
 {
     const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
@@ -92,8 +93,9 @@ static bool publishes_all(enum gi_gemv_kernel kernel, const struct gi_weight *we
            (kernel == GI_GEMV_GLU && !weight->is_split);
 }
 
-// The form of glsl/gemv/gemv_pipeline.glsl, which loads its first weights before what they are multiplied by is
-// there. Values past the end of x, where n_cols is no multiple of a block, are published by nobody.
+// The form of glsl/gemv/gemv_pipeline.glsl, which loads its first weights before what they are
+// multiplied by is there. Values past the end of x, where n_cols is no multiple of a block, are
+// published by nobody.
 static void add_pipelined(struct gi_gemv_part *part, const struct gi_weight *weight)
 {
     const bool is_half = part->shape.form == GI_GEMV_FORM_F16;
@@ -113,8 +115,8 @@ static void add_pipelined(struct gi_gemv_part *part, const struct gi_weight *wei
     }
 }
 
-// Products in f16, UNROLL blocks at a time or, where slices have many blocks, as they are prefetched. Experts have fewer
-// pairs than the part.
+// Products in f16, UNROLL blocks at a time or, where slices have many blocks, as they are
+// prefetched. Experts have fewer pairs than the part.
 static void add_half(struct gi_gemv_part *part, enum gi_gemv_kernel kernel)
 {
     const struct gi_gemv_shape *shape = &part->shape;
@@ -125,8 +127,8 @@ static void add_half(struct gi_gemv_part *part, enum gi_gemv_kernel kernel)
                            !gi_gemv_is_looping(shape, part->n_pair));
 }
 
-// Adds the defines of a form that splits k. An invocation of the pipelined form loads two blocks at a time where it
-// has several.
+// Adds the defines of a form that splits k. An invocation of the pipelined form loads two blocks at
+// a time where it has several.
 static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                       enum gi_gemv_kernel kernel, const struct gi_weight *weight)
 {

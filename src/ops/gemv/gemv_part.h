@@ -1,5 +1,6 @@
-// One part of a weight on its way into the table: what the ops of gemv.h have in common. An op begins the part, adds
-// the defines and parameters of its kernel, and records it. Private to gemv.c.
+// One part of a weight on its way into the table: what the ops of gemv.h have in common. An op
+// begins the part, adds the defines and parameters of its kernel, and records it. Private to
+// gemv.c.
 #ifndef GI_OPS_GEMV_PART_H
 #define GI_OPS_GEMV_PART_H
 
@@ -26,20 +27,20 @@ struct gi_gemv_part {
     struct gi_program_key key;
 };
 
-// Chooses shape and program of part `index` of a weight, and adds the defines that every kernel has.
+// Chooses shape and program of part `index` of a weight, and adds the defines of every kernel.
 void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                         enum gi_gemv_kernel kernel, const struct gi_weight *weight, uint32_t index);
 // name is a literal.
 void gi_gemv_add_define(struct gi_program_key *key, const char *name, uint32_t value);
-// Adds what is known of x, at `begin` vec4 of binding 1: the sums behind it, and whether it can be read as a uniform
-// block.
+// Adds what is known of x, at `begin` vec4 of binding 1: the sums behind it, and whether it can be
+// read as a uniform block.
 void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                         uint32_t begin, bool has_sums, struct gi_dispatch *dispatch);
-// True if the rows of all parts leave sums, each of `rows` rows from a multiple of them on. Adds the
-// define that says so to the key of a part.
+// True if the rows of all parts leave sums, each of `rows` rows from a multiple of them on. Adds
+// the define that says so to the key of a part.
 bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part);
-// Requests the part's program and records its dispatch, of which label, bindings 0 and 1 and the parameters are set.
-// Fails with UNSUPPORTED, NO_MEMORY.
+// Requests the part's program and records its dispatch, of which label, bindings 0 and 1 and the
+// parameters are set. Fails with UNSUPPORTED, NO_MEMORY.
 bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *recorder,
                          struct gi_dispatch *dispatch, struct glinfer_error *err);
 

@@ -17,8 +17,8 @@ static bool is_power(uint32_t n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-// A group that splits k has as many slices for each of its pairs. Reductions are over powers of two, of a subgroup's
-// slices and of owners, rounded up.
+// A group that splits k has as many slices for each of its pairs. Reductions are over powers of
+// two, of a subgroup's slices and of owners, rounded up.
 static bool is_sound(const struct gi_gemv_shape *shape)
 {
     const uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
@@ -34,8 +34,8 @@ static bool is_sound(const struct gi_gemv_shape *shape)
 // x as glsl/gemv/gemv_half.glsl keeps it.
 #define F16_BLOCK_SIZE 80
 
-// Partial sums, at most a pair and a number an invocation, and where subgroups do not add them up what
-// lib/reduce.glsl has: two numbers more.
+// Partial sums, at most a pair and a number an invocation, and where subgroups do not add them up
+// what lib/reduce.glsl has: two numbers more.
 static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape)
 {
     const bool has_subgroups = gi_program_available(gpu, GI_PROGRAM_GEMV_VOCAB_SUBGROUP);
@@ -98,7 +98,8 @@ bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair)
            gi_gemv_groups(shape, n_pair) < gi_divide_up(n_pair, shape->pairs);
 }
 
-// Groups of 1,024 have registers for one block; where a slice of k has few blocks all are better loaded at once.
+// Groups of 1,024 have registers for one block; where a slice of k has few blocks all are better
+// loaded at once.
 uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
     const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
@@ -125,7 +126,8 @@ static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, u
     return n_turn * (shape->pairs * n_block + TURN_END);
 }
 
-// Returns the shape for a list of stages: as many pairs a turn as make all groups end together soonest.
+// Returns the shape for a list of stages: as many pairs a turn as make all groups end together
+// soonest.
 static struct gi_gemv_shape pipelined_shape(const struct gi_recorder *recorder,
                                             const struct gi_weight_part *part, uint32_t n_block)
 {

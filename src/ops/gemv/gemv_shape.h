@@ -1,5 +1,5 @@
-// Chooses how the projections of a decode step are spread over invocations: by GLINFER_GEMV, what was
-// tuned on the device, or the table of its class. Internal to ops/.
+// Chooses how the projections of a decode step are spread over invocations: by GLINFER_GEMV, what
+// was tuned on the device, or the table of its class. Internal to ops/.
 #ifndef GI_OPS_GEMV_SHAPE_H
 #define GI_OPS_GEMV_SHAPE_H
 
@@ -7,19 +7,19 @@
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
-// Blocks of x in pairs of halves that the pipelined form has in shared memory at a time: 20 KiB of what all stages of
-// a program share.
+// Blocks of x in pairs of halves that the pipelined form has in shared memory at a time: 20 KiB of
+// what all stages of a program share.
 #define GI_PIPELINE_BLOCKS 256u
 
-// Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else the class
-// table's; what the device cannot run is passed over. Where the recorder collects sites *site is set to the
-// number of this one, else to 0.
+// Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else
+// the class table's; what the device cannot run is passed over. Where the recorder collects sites
+// *site is set to the number of this one, else to 0.
 struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
                                           const struct gi_tuning_key *key,
                                           const struct gi_weight_part *part, uint32_t n_block,
                                           uint32_t *site);
 
-// True if the part's products may be taken in f16. Its shapes are then tuned apart from those in f32.
+// True if the part's products may be in f16. Its shapes are then tuned apart from those in f32.
 bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);
 
 // True if the list is one of stages and the device has subgroups: projections take the form of
@@ -45,10 +45,11 @@ uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
 // True if a group takes pairs again and again: max_groups are too few for one pass.
 bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair);
-// Blocks that a slice of k loads before it works on as many others, 0: it does not. glsl/gemv/gemv_prefetch.glsl.
+// Blocks that a slice of k loads before it works on as many others, 0: it does not.
+// glsl/gemv/gemv_prefetch.glsl.
 uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block);
-// Results of a reduction that a part leaves: one a group, or, where groups are too small for a barrier to
-// pay, one an invocation.
+// Results of a reduction that a part leaves: one a group, or, where groups are too small for a
+// barrier to pay, one an invocation.
 uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair);
 
 #endif

@@ -1,6 +1,7 @@
-// The Params block (UBO 0) of every kernel: one list per kernel of its fields, 4-byte scalars only, in
-// the order of the std140 block in its .comp file. The lists give the C structs, which a dispatch table pads to 16
-// bytes; the kernel tests compare their offsets with those of every built program.
+// The Params block (UBO 0) of every kernel: one list per kernel of its fields, 4-byte scalars only,
+// in the order of the std140 block in its .comp file. The lists give the C structs, which a
+// dispatch table pads to 16 bytes; the kernel tests compare their offsets with those of every built
+// program.
 #ifndef GI_OPS_PARAMS_H
 #define GI_OPS_PARAMS_H
 
@@ -280,8 +281,8 @@
     X(uint32_t, act_begin)                                                                         \
     X(uint32_t, n_column)
 
-// Of all kernels of attention. k and v in words of 16 bytes of the layer's range, their scales in uints, partial and
-// counter in floats of the scratch, strides in floats.
+// Of all kernels of attention. k and v in words of 16 bytes of the layer's range, their scales in
+// uints, partial and counter in floats of the scratch, strides in floats.
 #define GI_PARAMS_ATTENTION(X)                                                                     \
     X(uint32_t, n_head)                                                                            \
     X(uint32_t, n_kv_head)                                                                         \

@@ -14,11 +14,11 @@ struct gi_recorder {
     const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
     struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
     bool is_half;                  // products in f16, where an op has them and they are faster
-    // Of a list whose groups are all alike: invocations of each, and how many run at the same time. 0: as suits each
-    // dispatch.
+    // Of a list whose groups are all alike: invocations of each, and how many run at the same time.
+    // 0: as suits each dispatch.
     uint32_t wg_size, n_wg;
-    // What begins where depends on the size of the context: what lies from this range on in its buffer, and all in the
-    // n_later buffers behind that one.
+    // What begins where depends on the size of the context: what lies from this range on in its
+    // buffer, and all in the n_later buffers behind that one.
     struct gi_range movable;
     uint32_t n_later;
 };

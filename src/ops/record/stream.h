@@ -23,8 +23,8 @@ struct gi_stream {
     float norm_eps;
 };
 
-// Floats of n elements that a projection reads, with room for their sums: x rounded up to 64, then the sum of
-// each 16 elements, rounded up to 64. A producer writes them where gi_gemv_wants_sums.
+// Floats of n elements that a projection reads, with room for their sums: x rounded up to 64, then
+// the sum of each 16 elements, rounded up to 64. A producer writes them where gi_gemv_wants_sums.
 uint32_t gi_x_size(uint32_t n);
 
 // Sets the offsets; range.buffer stays as it is. Returns the bytes that the range must have.

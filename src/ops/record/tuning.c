@@ -126,7 +126,8 @@ const char *gi_tuning_at(const struct gi_tuning *tuning, size_t i, struct gi_tun
 
 //-- text ------------------------------------------------------------------------------------------
 
-// Takes the next word of a line: letters, digits and the given others, with a space or the end after it.
+// Takes the next word of a line: letters, digits and the given others, with a space or the end
+// after it.
 static bool take_word(const char **at, const char *others, char *word, size_t size)
 {
     size_t n = 0;

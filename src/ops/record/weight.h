@@ -1,6 +1,6 @@
-// A weight matrix on the GPU: (n_rows, n_cols) in the layout of quant/quant.h, split by rows into parts
-// so that no range is over the largest storage block and each part is of one type. Rows are in GPU
-// order, which is the file's except where a projection is stacked or paired:
+// A weight matrix on the GPU: (n_rows, n_cols) in the layout of quant/quant.h, split by rows into
+// parts so that no range is over the largest storage block and each part is of one type. Rows are
+// in GPU order, which is the file's except where a projection is stacked or paired:
 //
 //   qkv      q, k and v stacked. Rows come in pairs (first, second): pair p of a section of n_pair
 //            pairs lies in tiles 2 (p / 8) and 2 (p / 8) + 1, in row p % 8 of each; n_pair is
@@ -12,14 +12,15 @@
 //   experts  the rows of each expert in turn, rounded up to two tiles; or its gate rows, rounded up
 //            to whole tiles, then as many up rows. A part holds whole experts.
 //
-// Where gate and up are of different types they lie apart: the first half of the rows is all of gate,
-// rounded up to two tiles (of each expert), the second half likewise all of up. A part is of one of them.
+// Where gate and up are of different types they lie apart: the first half of the rows is all of
+// gate, rounded up to two tiles (of each expert), the second half likewise all of up. A part is of
+// one of them.
 //
-// q, k and v leave the kernels in "pair order": element 2 i of a head is the first and 2 i + 1 the second
-// of pair i. Dot products do not see the order of q and k, and for v it is the natural one.
+// q, k and v leave the kernels in "pair order": element 2 i of a head is the first and 2 i + 1 the
+// second of pair i. Dot products do not see the order of q and k, and for v it is the natural one.
 //
-// Each part has two ranges: quads and aux. aux is uints: the scales, then whatever vectors the matrix
-// carries, each f32 with one value a GPU row of the part.
+// Each part has two ranges: quads and aux. aux is uints: the scales, then whatever vectors the
+// matrix carries, each f32 with one value a GPU row of the part.
 #ifndef GI_OPS_WEIGHT_H
 #define GI_OPS_WEIGHT_H
 

@@ -10,7 +10,8 @@
 static const uint32_t sizes[] = {64, 128, 256, 512, 1024};
 #define N_SIZE (sizeof(sizes) / sizeof(sizes[0]))
 
-// Returns the place in `sizes` of the largest that is at most `size` and has a program; first is that of the smallest.
+// Returns the place in `sizes` of the largest that is at most `size` and has a program; first is
+// that of the smallest.
 static uint32_t choose_size(const struct gi_gpu *gpu, enum gi_program_id first, uint32_t size)
 {
     uint32_t i = N_SIZE - 1;
@@ -22,7 +23,8 @@ static uint32_t choose_size(const struct gi_gpu *gpu, enum gi_program_id first, 
 
 //-- dispatches ------------------------------------------------------------------------------------
 
-// A dispatch of a kernel: what it writes of the ring and the logits, and whether it advances step_state.
+// A dispatch of a kernel: what it writes of the ring and the logits, and whether it advances
+// step_state.
 struct shape {
     const char *label;
     enum gi_program_id first; // the kernel's program of the smallest groups
@@ -31,8 +33,8 @@ struct shape {
     bool is_end, has_probs;
 };
 
-// Chooses the groups that look through all logits. Each looks at all partial results: no more groups than keep the
-// device busy.
+// Chooses the groups that look through all logits. Each looks at all partial results: no more
+// groups than keep the device busy.
 static bool choose_groups(const struct gi_recorder *recorder, const struct gi_logits *logits,
                           struct shape *shape, struct glinfer_error *err)
 {

@@ -1,7 +1,7 @@
 // The end of a step: choose the next token, write it with its log-probabilities into the ring,
 // advance step_state (token, n_past += n_tokens, n_tokens = 1, step, done) and rewrite the grids of
-// an indirect table. A NaN or infinity among the logits gives status GI_RING_STATUS_NAN and sets done. With
-// state.ban_stop no stop id is chosen.
+// an indirect table. A NaN or infinity among the logits gives status GI_RING_STATUS_NAN and sets
+// done. With state.ban_stop no stop id is chosen.
 #ifndef GI_OPS_SAMPLE_H
 #define GI_OPS_SAMPLE_H
 
@@ -15,7 +15,8 @@ struct gi_step_buffers {
     struct gi_range counts; // GI_MAX_SLOTS struct gi_grid_slot
 };
 
-// The largest top_k of gi_op_sample_small_k: with all stop ids half of the slots that a threshold is chosen from.
+// The largest top_k of gi_op_sample_small_k: with all stop ids half of the slots that a threshold
+// is chosen from.
 #define GI_SMALL_K (128 - GI_MAX_STOP_IDS)
 // The largest vocabulary of any op but gi_op_argmax, less one.
 #define GI_MAX_VOCAB (1u << 20)
@@ -28,10 +29,11 @@ bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
 // by the lower id), of those the smallest set of the largest whose share reaches top_p, of those
 // the ones with a share of at least min_p times the largest's, then by temperature: the largest of
 // logit / temperature + Gumbel noise from Philox(seed, { position, id, 0, 0 }), position being the
-// sampled token's own, n_past + n_tokens; temperature <= 0 takes the largest logit (glsl/sample/sampler.glsl).
+// sampled token's own, n_past + n_tokens; temperature <= 0 takes the largest logit
+// (glsl/sample/sampler.glsl).
 //
-// At logits->scratch GI_SAMPLE_ZEROS zeros are needed at first: a step leaves them so. All fail with UNSUPPORTED if the
-// vocabulary has GI_MAX_VOCAB tokens, and with what recording fails with.
+// At logits->scratch GI_SAMPLE_ZEROS zeros are needed at first: a step leaves them so. All fail
+// with UNSUPPORTED if the vocabulary has GI_MAX_VOCAB tokens, and with what recording fails with.
 
 // The same for a top_k from 1 to GI_SMALL_K. One dispatch of many groups. Can be a stage.
 bool gi_op_sample_small_k(struct gi_recorder *recorder, const struct gi_logits *logits,
@@ -39,7 +41,8 @@ bool gi_op_sample_small_k(struct gi_recorder *recorder, const struct gi_logits *
 // The same for any settings. Two dispatches of many groups, which cannot be stages.
 bool gi_op_sample_full(struct gi_recorder *recorder, const struct gi_logits *logits,
                        const struct gi_step_buffers *step, struct glinfer_error *err);
-// The same, and the n_probs largest log-probabilities of the whole vocabulary, best first. Three dispatches.
+// The same, and the n_probs largest log-probabilities of the whole vocabulary, best first. Three
+// dispatches.
 bool gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
                         const struct gi_step_buffers *step, struct glinfer_error *err);
 

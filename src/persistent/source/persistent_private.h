@@ -24,8 +24,8 @@ struct gi_persistent_stage {
     bool is_same_field[GI_STAGE_MAX_FIELDS];
 };
 
-// A buffer bound whole for elements of one type. Those of a kind (type, coherent or not) have neighbouring
-// bindings: an array of blocks.
+// A buffer bound whole for elements of one type. Those of a kind (type, coherent or not) have
+// neighbouring bindings: an array of blocks.
 struct gi_persistent_view {
     struct gi_stage_word type;
     bool is_hot; // written by some entry
@@ -78,10 +78,10 @@ bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
 
 // Writes shared memory, and every stage: run<suffix>(), PREFETCH<suffix>() and what they need.
 bool gi_persistent_write_stages(struct gi_persistent_maker *m);
-// Sets is_consumed. An entry whose groups had long nothing to do keeps its barrier: they would take what others left there
-// many edges ago.
+// Sets is_consumed. An entry whose groups had long nothing to do keeps its barrier: they would take
+// what others left there many edges ago.
 void gi_persistent_find_taken(struct gi_persistent_maker *m);
-// Kinds of tags that tell what is put from all that was in its place before; 0: there is no such number.
+// Kinds of tags that tell what is published from all that was there before; 0: no such number.
 uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);
 // True if groups of a stage may tell each other by tags what they put.
 bool gi_persistent_can_tell(const struct gi_persistent_maker *m);

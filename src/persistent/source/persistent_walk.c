@@ -30,7 +30,8 @@ static void write_grid(const struct gi_persistent_maker *m, uint32_t index)
     }
 }
 
-// begin<suffix>() is what can be done of an entry before the barrier in front of it, all<suffix>() the rest.
+// begin<suffix>() is what can be done of an entry before the barrier in front of it, all<suffix>()
+// the rest.
 static void write_calls(const struct gi_persistent_maker *m, uint32_t index)
 {
     fprintf(m->out, "void begin_s%u()\n{\n", index);
@@ -89,8 +90,8 @@ static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry
     return grid->rule == GI_GRID_FIXED ? grid->size[0] * grid->size[1] * grid->size[2] : UINT32_MAX;
 }
 
-// True if all groups that work for an entry have taken something for an earlier one. Where keys have
-// ranges those of one range alone may do so.
+// True if all groups that work for an entry have taken something for an earlier one. Where keys
+// have ranges those of one range alone may do so.
 static bool have_taken(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
 {
     const bool is_whole =
@@ -99,8 +100,8 @@ static bool have_taken(const struct gi_persistent_maker *m, uint32_t earlier, ui
            count_groups(m, earlier) >= count_groups(m, entry);
 }
 
-// Edges since all groups that work for an entry, not the first, last waited for others: so many may those lead by that
-// had nothing to do meanwhile.
+// Edges since all groups that work for an entry, not the first, last waited for others: so many may
+// those lead by that had nothing to do meanwhile.
 static uint32_t count_lead(const struct gi_persistent_maker *m, uint32_t entry)
 {
     uint32_t n = 0;
@@ -146,8 +147,8 @@ void gi_persistent_find_taken(struct gi_persistent_maker *m)
     }
 }
 
-// Edges from the writer of an entry's binding 0 that is `back` entries before it to the entry, in a walk of
-// steps one after another; UINT32_MAX if that writes something else.
+// Edges from the writer of an entry's binding 0 that is `back` entries before it to the entry, in a
+// walk of steps one after another; UINT32_MAX if that writes something else.
 static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry, uint32_t back)
 {
     const uint32_t writer = (entry + m->n_entries - back) % m->n_entries;
@@ -268,7 +269,7 @@ static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
     }
 }
 
-// Writes entries begin .. end - 1 but for the beginning of the first, and the beginning of entry end.
+// Writes entries begin .. end - 1 but for the first's beginning, and the beginning of entry end.
 static void write_entries(const struct gi_persistent_maker *m, uint32_t begin, uint32_t end)
 {
     for (uint32_t entry = begin; entry < end; entry++) {

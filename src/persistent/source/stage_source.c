@@ -238,8 +238,8 @@ static bool note_macro(struct writer *w, const struct gi_stage_tokens *line)
     return true;
 }
 
-// Lines of the preprocessor stay, but for those that stand at the head of a program; errors are prose.
-// NOLINTNEXTLINE(misc-no-recursion)
+// Lines of the preprocessor stay, but for those that stand at the head of a program; errors are
+// prose. NOLINTNEXTLINE(misc-no-recursion)
 static bool write_line(struct writer *w, const struct gi_stage_token *line)
 {
     struct gi_stage_tokens tokens;

@@ -1,10 +1,11 @@
 // Makes the text of a kernel part of a larger program: a stage of one that computes several kernels
-// in turn (persistent.h). The kernel stays as it is written; its text, assembled as for a program of
-// its own, is read for what it declares at file level and then written again under other names:
+// in turn (persistent.h). The kernel stays as it is written; its text, assembled as for a program
+// of its own, is read for what it declares at file level and then written again under other names:
 //
 //   what it declares      gets a suffix, so that stages do not meet; shared memory is declared once
 //   main                  becomes a function; initial values of variables are set before each call
-//   prefetch               a function that a kernel may have, with the macro STAGE_PREFETCH: what can be
+//   prefetch               a function that a kernel may have, with the macro STAGE_PREFETCH: what
+//   can be
 //                         done before the barrier in front of the stage, for the same group, in
 //                         registers alone. In a program of its own, where the macro STAGE is not
 //                         defined, main calls it
@@ -15,8 +16,8 @@
 //   gl_WorkGroupID, gl_NumWorkGroups, gl_GlobalInvocationID
 //                         become variables of the caller: the group that is being worked out
 //
-// It reads what glsl/ is written in, no more: one declaration a statement at file level, blocks of one
-// array, Params of 4-byte scalars, no #include. Plain C, no GL.
+// It reads what glsl/ is written in, no more: one declaration a statement at file level, blocks of
+// one array, Params of 4-byte scalars, no #include. Plain C, no GL.
 #ifndef GI_GPU_STAGE_SOURCE_H
 #define GI_GPU_STAGE_SOURCE_H
 
@@ -50,8 +51,8 @@ struct gi_stage_field {
     bool is_float; // else uint
 };
 
-// Shared memory: stages are never at work at the same time, so those that declare the same name with the
-// same type share it.
+// Shared memory: stages are never at work at the same time, so those that declare the same name
+// with the same type share it.
 struct gi_stage_shared {
     struct gi_stage_word name, type;
     bool is_array;
@@ -79,18 +80,18 @@ bool gi_stage_is_equal(struct gi_stage_word a, struct gi_stage_word b);
 struct gi_stage_names {
     const char *suffix; // of what the kernel declares: "_s3"; main becomes "stage_s3"
     const char *state;  // instead of symbols.state
-    // Instead of the arrays of blocks and of the fields, in the order of symbols. A block whose prefix is
-    // NULL stays one of its own, with the binding given.
+    // Instead of the arrays of blocks and of the fields, in the order of symbols. A block whose
+    // prefix is NULL stays one of its own, with the binding given.
     const char *prefixes[GI_STAGE_MAX_BLOCKS], *suffixes[GI_STAGE_MAX_BLOCKS];
     uint32_t bindings[GI_STAGE_MAX_BLOCKS];
     const char *fields[GI_STAGE_MAX_FIELDS];
 };
 
-// Writes the stage, run<suffix>() and the macro PREFETCH<suffix>(), which is empty if the kernel has
-// no prefetch. With has_sizes_only writes instead the sizes that it wants shared arrays to have, as
-// macros SIZE_<name>_<type><suffix>: absent where a condition leaves the array out; the caller
-// declares <name>_<type> before the stages. Fails with UNSUPPORTED if an array is used as other than
-// array[i].
+// Writes the stage, run<suffix>() and the macro PREFETCH<suffix>(), which is empty if the kernel
+// has no prefetch. With has_sizes_only writes instead the sizes that it wants shared arrays to
+// have, as macros SIZE_<name>_<type><suffix>: absent where a condition leaves the array out; the
+// caller declares <name>_<type> before the stages. Fails with UNSUPPORTED if an array is used as
+// other than array[i].
 bool gi_stage_write(const char *text, const struct gi_stage_symbols *symbols,
                     const struct gi_stage_names *names, bool has_sizes_only, FILE *out,
                     struct glinfer_error *err);

@@ -1,4 +1,5 @@
-// The text of a kernel as tokens and as statements at file level: what stage_source.c reads and writes by.
+// The text of a kernel as tokens and as statements at file level: what stage_source.c reads and
+// writes by.
 #ifndef GI_GPU_STAGE_TEXT_H
 #define GI_GPU_STAGE_TEXT_H
 
@@ -23,8 +24,8 @@ struct gi_stage_tokens {
     uint32_t count;
 };
 
-// Reads text[0..size), items owned by the caller. With has_lines a line that begins with # is one token,
-// without it is read like any other text. Fails with NO_MEMORY.
+// Reads text[0..size), items owned by the caller. With has_lines a line that begins with # is one
+// token, without it is read like any other text. Fails with NO_MEMORY.
 bool gi_stage_read_tokens(const char *text, size_t size, bool has_lines,
                           struct gi_stage_tokens *tokens, struct glinfer_error *err);
 
@@ -54,7 +55,7 @@ struct gi_stage_statement {
     uint32_t name;        // of what it declares: block, function, struct
 };
 
-// Takes the next statement from *at on; false at the end of the text. Blanks before it are left out.
+// Takes the next statement from *at on; false at the end of the text. Skips blanks before it.
 bool gi_stage_take_statement(const struct gi_stage_tokens *tokens, uint32_t *at,
                              struct gi_stage_statement *s);
 // The first word of a statement's head that is `text`; 0: none, or the very first token.

@@ -1,5 +1,5 @@
-// glinfer-compile DEVICE CACHE given|default: compiles the job on standard input for the program cache. Started by the
-// library; not for people.
+// glinfer-compile DEVICE CACHE given|default: compiles the job on standard input for the program
+// cache. Started by the library; not for people.
 #include "persistent/compile_job.h"
 
 #include <signal.h>

@@ -192,7 +192,8 @@ static bool run_step(struct kt_run *run, const struct attention *a, uint32_t m)
            kt_replay(run, a->c->n_past + m, 1);
 }
 
-// Bytes that the layers of a bench take together, so that no cache holds them, and how many they are at most.
+// Bytes that the layers of a bench take together, so that no cache holds them, and how many they
+// are at most.
 #define BENCH_BYTES  200000000u
 #define BENCH_LAYERS 40
 

@@ -1,5 +1,5 @@
-// Attention of a stage, which turns q and k itself and writes the cache: what norm_rope_kv and attention compute
-// one after the other, against both formulas in double.
+// Attention of a stage, which turns q and k itself and writes the cache: what norm_rope_kv and
+// attention compute one after the other, against both formulas in double.
 #include "ops/attention/attention_vec8.h"
 #include "tests/kernel/fixture/kernel_qkv.h"
 #include "tests/ref/ref_batch.h"

@@ -1,4 +1,5 @@
-// Embedding, of a step and of a batch, and the activation of a batch, against their formulas in double.
+// Embedding, of a step and of a batch, and the activation of a batch, against their formulas in
+// double.
 #include "ops/gemv/gemv.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 #include "tests/ref/ref_batch.h"

@@ -132,8 +132,8 @@ static bool run_gemm(struct kt_run *run, size_t index)
 const struct kt_suite kt_gemm = {"gemm", COUNT(gemm_cases) * COUNT(batch_shapes), gemm_name,
                                  run_gemm};
 
-// The other weight types: in a form of each way of reading, with more tokens than a tile, and than gemv_batch has them
-// with.
+// The other weight types: in a form of each way of reading, with more tokens than a tile, and than
+// gemv_batch has them with.
 static const struct batch_shape quant_shapes[] = {
     {"split", "split", "narrow" },
     {"wide",  "split", "32x64:2"},

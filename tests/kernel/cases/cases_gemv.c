@@ -11,7 +11,8 @@
 // does not grow with n_cols. Q4_0 has the factor 16 / 4 from nibbles that stand 8 too high.
 #define ROUNDINGS 16
 
-// With products and sums of a block in f16, of nibbles that stand 8 too high and bytes 128 too high.
+// With products and sums of a block in f16, of nibbles that stand 8 too high and bytes 128 too
+// high.
 #define F16_ROUNDINGS (8 * 4096)
 
 static double roundings = ROUNDINGS; // of the shape that was set

@@ -108,8 +108,8 @@ const struct kt_suite kt_gemv_glu = {
     .run = run_glu,
 };
 
-// In f16: slices of few blocks and of many, also where not all slices have as many, and groups that loop past the last
-// pair.
+// In f16: slices of few blocks and of many, also where not all slices have as many, and groups that
+// loop past the last pair.
 static const struct glu_size glu_half_sizes[] = {
     {2048, 96,  0,  64, false, true,  true,  false},
     {2304, 232, 48, 48, true,  false, true,  false},

@@ -173,8 +173,8 @@ static void print_residual(const struct kt_gemv_variant *variant, const struct r
 
 //-- the other weight types ------------------------------------------------------------------------
 
-// Types and shapes take turns at these. Columns are rounded up to blocks of the type: odd numbers of
-// blocks and of super-blocks.
+// Types and shapes take turns at these. Columns are rounded up to blocks of the type: odd numbers
+// of blocks and of super-blocks.
 static const struct residual_size quant_sizes[] = {
     {40, 224, 0,  1,     false, true},
     {48, 768, 16, 0.25f, true,  true},
@@ -212,7 +212,8 @@ const struct kt_suite kt_gemv_quant = {
     .run = run_quant,
 };
 
-//-- the forms of the dot product -------------------------------------------------------------------
+//-- the forms of the dot product
+//-------------------------------------------------------------------
 
 static const uint32_t dot_types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0,
                                      GI_GGML_TYPE_Q4_K, GI_GGML_TYPE_Q6_K};

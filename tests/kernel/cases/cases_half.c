@@ -1,4 +1,5 @@
-// Prompt batches with their products in f16, where the device has fast halves or GLINFER_HALF=yes says so.
+// Prompt batches with their products in f16, where the device has fast halves or GLINFER_HALF=yes
+// says so.
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
 #include "tests/kernel/fixture/kernel_test.h"
@@ -50,7 +51,8 @@ static bool check_gemm(struct kt_run *run, const struct gemm_case *c,
     double *want = kt_alloc(n, sizeof(double)), *bound = kt_alloc(n, sizeof(double));
     ref_gemm(&(struct ref_gemm){x, weight->dense, weight->bias, c->n_tokens, n_rows, c->n_cols},
              want, bound);
-    // A rounding of x, one of the weight, and those of sums of 32 products, which grow with their root.
+    // A rounding of x, one of the weight, and those of sums of 32 products, which grow with their
+    // root.
     for (size_t i = 0; i < n; i++) {
         const double old = (double)before[i];
         want[i] = c->is_added ? old + scale * want[i] : want[i];

@@ -1,5 +1,5 @@
-// Activations in f16 (ops/gemm/half_rows.h) from every kernel that writes them, against what the same kernel writes in
-// f32: its own suite holds that to the reference.
+// Activations in f16 (ops/gemm/half_rows.h) from every kernel that writes them, against what the
+// same kernel writes in f32: its own suite holds that to the reference.
 #include "ops/attention/attention.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
@@ -55,7 +55,8 @@ static void half_name(size_t index, char *text, size_t size)
              (double)c->softcap);
 }
 
-//-- the layout, as glsl/gemm/half_rows.glsl has it ---------------------------------------------------
+//-- the layout, as glsl/gemm/half_rows.glsl has it
+//---------------------------------------------------
 
 #define TILE_WORDS (1056 * 4) // of four bytes
 
@@ -79,8 +80,8 @@ static double element(const uint32_t *rows, uint32_t n_tile, uint32_t token, uin
     return half_value(bits & 0xFFFF) * (double)scale;
 }
 
-// A rounding of the element, and one of the smallest that a half holds beside the largest of the tile's row; slack:
-// of the largest, for a kernel that computes in f16, too.
+// A rounding of the element, and one of the smallest that a half holds beside the largest of the
+// tile's row; slack: of the largest, for a kernel that computes in f16, too.
 static bool compare_tile_row(struct kt_run *run, const uint32_t *rows, uint32_t n_tile,
                              uint32_t token, uint32_t begin, const float *want, uint32_t width,
                              double slack)
@@ -122,7 +123,8 @@ static bool compare(struct kt_run *run, const struct half_case *c, const struct 
     return is_good;
 }
 
-//-- the kernels -------------------------------------------------------------------------------------
+//-- the kernels
+//-------------------------------------------------------------------------------------
 
 static struct gi_rows random_rows(struct kt_run *run, uint32_t n_tokens, uint32_t stride,
                                   float size)

@@ -1,5 +1,5 @@
-// rate_copy.comp, rate_read.comp and rate_fma.comp: what a device's rates are measured with does what
-// is counted.
+// rate_copy.comp, rate_read.comp and rate_fma.comp: what a device's rates are measured with does
+// what is counted.
 #include "ops/record/rate.h"
 #include "tests/kernel/fixture/kernel_test.h"
 
@@ -36,8 +36,8 @@ static uint32_t fold(const uint32_t *words, size_t n)
     return parity;
 }
 
-// Which words an invocation takes is its own affair, that each is taken once is ours: parities of the
-// four components over all words.
+// Which words an invocation takes is its own affair, that each is taken once is ours: parities of
+// the four components over all words.
 static bool check_parity(struct kt_run *run, const struct gi_range *y, const uint32_t *words,
                          size_t n_words)
 {
@@ -121,8 +121,8 @@ static bool run_fma(struct kt_run *run, size_t index)
     double *want = kt_alloc(c->n, sizeof(*want)), *bound = kt_alloc(c->n, sizeof(*bound));
     for (uint32_t j = 0; j < c->n; j++) {
         want[j] = ref_chains(j, c->n_round, (double)factor, (double)addend);
-        // A chain forgets its roundings by the factor: at most 2 / (1 - factor) of them count, and 4
-        // more of the sum.
+        // A chain forgets its roundings by the factor: at most 2 / (1 - factor) of them count, and
+        // 4 more of the sum.
         bound[j] = 36 * FLT_EPSILON * fabs(want[j]);
     }
     const struct gi_range y = kt_range(run, "y", NULL, c->n * sizeof(float));

@@ -353,7 +353,8 @@ static bool run_layout(struct kt_run *run, size_t index)
 #define N_SMALL  12
 #define N_EPOCHS 8
 
-// Pearson's statistic of 8 seeds times 512 positions; 11 degrees of freedom exceed 36 once in 6,000.
+// Pearson's statistic of 8 seeds times 512 positions; 11 degrees of freedom exceed 36 once in
+// 6,000.
 static bool run_statistics(struct kt_run *run)
 {
     float logits[N_SMALL];
@@ -419,8 +420,8 @@ static const struct {
     {"chain, probs",   run_probs_chain  },
 };
 
-// The cases in their order: all as they are, more from the whole vocabulary, those of a small top_k, all others with one,
-// the layouts, the others.
+// The cases in their order: all as they are, more from the whole vocabulary, those of a small
+// top_k, all others with one, the layouts, the others.
 #define N_CASE        (sizeof(sample_cases) / sizeof(sample_cases[0]))
 #define N_FULL        (sizeof(full_cases) / sizeof(full_cases[0]))
 #define N_SMALL_K     (sizeof(small_k_cases) / sizeof(small_k_cases[0]))

@@ -1,5 +1,5 @@
-// The end of a step in tests: logits with the partial maxima that gemv_vocab would leave, a ring and
-// the grids, shared by the cases of argmax and sample.
+// The end of a step in tests: logits with the partial maxima that gemv_vocab would leave, a ring
+// and the grids, shared by the cases of argmax and sample.
 #ifndef CASES_STEP_H
 #define CASES_STEP_H
 
@@ -14,7 +14,8 @@ struct kt_step {
 typedef bool (*kt_step_op)(struct gi_recorder *recorder, const struct gi_logits *logits,
                            const struct gi_step_buffers *step, struct glinfer_error *err);
 
-// Which logits a partial result is of: every row_step-th of block_rows, counted from the first of part_rows.
+// Which logits a partial result is of: every row_step-th of block_rows, counted from the first of
+// part_rows.
 struct kt_partial_rows {
     uint32_t block_rows, row_step, part_rows;
 };

@@ -153,7 +153,8 @@ static void cache_lock_is_one_holders(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-// The wrapped flock removes this file before it locks, as another holder of the lock may do, so many times.
+// The wrapped flock removes this file before it locks, as another holder of the lock may do, so
+// many times.
 static const char *removed_path;
 static int n_removals;
 int __real_flock(int fd, int operation);

@@ -1,4 +1,5 @@
-// Which lines of a terminal are one message: those that arrive together, but not those that were typed ahead.
+// Which lines of a terminal are one message: those that arrive together, but not those that were
+// typed ahead.
 #include "cli/chat/cli_lines.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -138,7 +139,8 @@ static void an_edited_terminal_is_quiet_between_lines(void **state)
     assert_true(has_echo());
 }
 
-// The exit status tells what the terminal is like when the one who reads lines has been killed: 0 as it was before.
+// The exit status tells what the terminal is like when the one who reads lines has been killed: 0
+// as it was before.
 static int kill_reader(int number)
 {
     struct cli_lines lines;

@@ -1,5 +1,5 @@
-// The pictures and traces of `glinfer profile` and `glinfer bench`: well-formed whatever the names and
-// figures are; and what is said of two measurements.
+// The pictures and traces of `glinfer profile` and `glinfer bench`: well-formed whatever the names
+// and figures are; and what is said of two measurements.
 #include "cli/bench/cli_noise.h"
 #include "cli/bench/cli_sweep.h"
 #include "cli/common/cli_svg.h"

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-// The name of a file of a Q8_0 embedding and a smaller matrix of a type, with a number for its general.file_type.
+// The name of a file of a Q8_0 embedding and a smaller matrix of a type, with a number for its
+// general.file_type.
 static void expect_description(enum gi_ggml_type type, uint32_t kind, uint32_t number,
                                const char *description)
 {

@@ -1,4 +1,5 @@
-// Planning a model file: what is missing or wrong is named, and every GPU row knows where it comes from.
+// Planning a model file: what is missing or wrong is named, and every GPU row knows where it comes
+// from.
 #include "engine/load/arena.h"
 #include "engine/load/model_plan.h"
 #include "tests/unit/cmocka_test.h"

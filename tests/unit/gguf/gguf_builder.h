@@ -1,4 +1,5 @@
-// Builds GGUF files in memory for tests, field by field, so that a test can write any of them wrong.
+// Builds GGUF files in memory for tests, field by field, so that a test can write any of them
+// wrong.
 #ifndef TESTS_UNIT_GGUF_BUILDER_H
 #define TESTS_UNIT_GGUF_BUILDER_H
 

@@ -10,7 +10,8 @@ struct opened {
     struct glinfer_error err;
 };
 
-// Opens a copy of the first size bytes that is exactly as large, so that a sanitizer sees a byte too many.
+// Opens a copy of the first size bytes that is exactly as large, so that a sanitizer sees a byte
+// too many.
 struct opened open_bytes(const struct gguf_builder *b, size_t size);
 void close_bytes(struct opened *o);
 struct opened open_sound_file(void);

@@ -92,8 +92,8 @@ static const struct quant_case cases[] = {
 };
 #define N_CASE (sizeof(cases) / sizeof(cases[0]))
 
-// Types whose tiles are held to the picture in quant.h, by putting a block of the file together again: elements
-// 32 block .. 32 block + 31 of a GPU row. Kernels hold the others to it.
+// Types whose tiles are held to the picture in quant.h, by putting a block of the file together
+// again: elements 32 block .. 32 block + 31 of a GPU row. Kernels hold the others to it.
 static const struct unpack_case {
     uint32_t type;
     void (*unpack)(const struct tile_view *tile, size_t block, size_t row, uint8_t *bytes);
@@ -123,7 +123,8 @@ static size_t row_bytes(const struct gi_ggml_type_info *info, size_t n_cols)
     return n_cols / info->block_size * info->block_bytes;
 }
 
-// Bytes of 32 columns in the file, of which blocks of one element have as many as there are columns.
+// Bytes of 32 columns in the file, of which blocks of one element have as many as there are
+// columns.
 static size_t bytes_of_32(const struct gi_ggml_type_info *info)
 {
     return 32 / info->block_size * info->block_bytes;
@@ -161,7 +162,8 @@ static void quant_sizes_round_up_to_tiles_and_blocks(void **state)
                      (uint64_t)1 << 35);
 }
 
-// Scales that are legal in a file, below 2; quants may be any bits, and so may be types without scales.
+// Scales that are legal in a file, below 2; quants may be any bits, and so may be types without
+// scales.
 static void make_scales_finite(uint8_t *row, size_t size, const struct gi_ggml_type_info *info)
 {
     const struct ref_quant *ref = ref_quant_find(info->name);

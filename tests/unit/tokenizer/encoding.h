@@ -18,8 +18,8 @@ void expect_ids(const struct gi_tokenizer *tokenizer, struct gi_text text, int f
 // The bytes of a token.
 void expect_bytes(const struct gi_tokenizer *tokenizer, int32_t id, const char *expected);
 
-// With allocations that fail (tests/unit/failing_alloc.h), one after the other, each of these says NO_MEMORY until it is
-// done.
+// With allocations that fail (tests/unit/failing_alloc.h), one after the other, each of these says
+// NO_MEMORY until it is done.
 struct gi_tokenizer *create_in_the_end(const struct gi_vocab *vocab);
 void encode_in_the_end(const struct gi_tokenizer *tokenizer, struct gi_text text, int flags);
 

@@ -246,8 +246,8 @@ static void loops_take_no_memory(void **state)
         "62250");
 }
 
-// A search walks over what it leaves behind once, whatever follows: a million finds in a text of as many bytes
-// take no time to speak of.
+// A search walks over what it leaves behind once, whatever follows: a million finds in a text of as
+// many bytes take no time to speak of.
 static void a_search_costs_what_it_walks_over(void **state)
 {
     (void)state;
