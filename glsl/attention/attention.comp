@@ -1,20 +1,21 @@
-// Attention by groups of KEYS invocations, each with a key for the scores, then with a vec8 of v's elements and every
-// N_SLICE-th key for the sum.
+// Attention by groups of KEYS invocations, each with a key for the scores, then with a vec8 of v's
+// elements and every N_SLICE-th key for the sum.
 //   out[h] = sum over j of softmax_j(scale * q[h] . k[g, j]) v[g, j],  g = h * n_kv_head / n_head
 //
 // BATCH 0: of one token over the keys 0..n_past, in ranges of KEYS keys
 //   scratch  attention/ranges.glsl: out (n_head, HEAD_DIM) at 0, with WRITE_SUMS its sums, partial results of ranges,
 //            counters
 //   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM), attention/kv_vec8.glsl
-// Group (range, head). The last group of a head to finish merges the head's ranges in their order, so that the result
-// is the same whichever that is; with one range a group writes out itself.
+// Group (range, head). The last group of a head to finish merges the head's ranges in their order,
+// so that the result is the same whichever that is; with one range a group writes out itself.
 //
 // BATCH 1: of a prompt's batch, token m, at position n_past + m, over the keys 0..n_past + m
 //   out      (n_tokens, stride)  (n_head, HEAD_DIM) of it written
 //   q        (n_tokens, stride)  (n_head, HEAD_DIM), pair order
 //   cache    k and v as above
-// Group (m, h) walks over the token's keys by KEYS with online softmax. It reads each key and value once per token and
-// head, and so more than the tiles of attention_batch.comp; but those spill on GPUs with few registers.
+// Group (m, h) walks over the token's keys by KEYS with online softmax. It reads each key and value
+// once per token and head, and so more than the tiles of attention_batch.comp; but those spill on
+// GPUs with few registers.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "attention/kv_vec8.glsl"
@@ -153,7 +154,8 @@ void main()
     uint head = gl_WorkGroupID.y;
     uint n_all = min(state.n_past + 1u, params.n_ctx);
     uint n_range = (n_all + uint(KEYS) - 1u) / uint(KEYS);
-    // The grid may have ranges past the keys, after the end of a text, and before a window; they do nothing.
+    // The grid may have ranges past the keys, after the end of a text, and before a window; they do
+    // nothing.
     uint seen = first_seen(n_all);
     uint first_range = seen / uint(KEYS);
     bool is_needed = range >= first_range && range < n_range;

@@ -1,7 +1,8 @@
 // Attention of a prompt's batch by tiles of 64 keys, in f32: attention/tile.glsl.
 //
-// With SHARED_Q 1 q of the tokens stays in shared memory, else it is read again for each tile. Shared memory: 16 KiB of
-// k or v, 8 KiB of weights, and 8 KiB of q for every 64 elements of the head. Measurements: glsl/measurements.md.
+// With SHARED_Q 1 q of the tokens stays in shared memory, else it is read again for each tile.
+// Shared memory: 16 KiB of k or v, 8 KiB of weights, and 8 KiB of q for every 64 elements of the
+// head. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/add_products.glsl"
 #include "lib/exp_log.glsl"

@@ -1,10 +1,11 @@
-// Attention of a prompt's batch by tiles of 128 keys, with products in f16: attention/tile.glsl. For devices whose
-// mediump is f16 and fast; the cache is f16, and the result, too.
+// Attention of a prompt's batch by tiles of 128 keys, with products in f16: attention/tile.glsl.
+// For devices whose mediump is f16 and fast; the cache is f16, and the result, too.
 //
-// k lies in shared memory as the cache has it, v by pairs of keys, the weights likewise, so that pairs of halves meet
-// pairs of halves. Sums of pairs go into f32 after 64 elements of a head, and after 32 keys. A token's q is scaled by a
-// power of two to below 2, so that keys may grow to 1000. Shared memory: 4 KiB of q for every 64 elements of the head,
-// 16 KiB of k or v, 8 KiB of weights. Measurements: glsl/measurements.md.
+// k lies in shared memory as the cache has it, v by pairs of keys, the weights likewise, so that
+// pairs of halves meet pairs of halves. Sums of pairs go into f32 after 64 elements of a head, and
+// after 32 keys. A token's q is scaled by a power of two to below 2, so that keys may grow to 1000.
+// Shared memory: 4 KiB of q for every 64 elements of the head, 16 KiB of k or v, 8 KiB of weights.
+// Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/half_pair.glsl"
@@ -35,7 +36,8 @@ struct Scores {
 #include "attention/tile.glsl"
 
 shared uvec4 q_tile[uint(CHUNKS) * TOKENS * WORDS]; // (chunk, token, word)
-shared uvec4 kv_tile[KEYS * WORDS];                 // k: see key_word; v: (pair of keys, quad of elements)
+shared uvec4 kv_tile[KEYS * WORDS];                 // k: see key_word; v: (pair of keys, quad of
+                                                    // elements)
 shared uvec4 weight_tile[TOKENS * LANES];           // (token, lane): its 8 keys in pairs
 
 void set_pair(uint token, uint lane, vec2 pair)
@@ -58,7 +60,8 @@ vec4 get_quad(uint token, uint quad)
     return uintBitsToFloat(kv_tile[token * LANES + quad]);
 }
 
-// Words of k lie at a place that depends on the key, so that invocations with every eighth key hit different banks.
+// Words of k lie at a place that depends on the key, so that invocations with every eighth key hit
+// different banks.
 uint key_word(uint key, uint word)
 {
     return key * WORDS + (word ^ (key / OWN_KEYS & 7u));

@@ -4,10 +4,11 @@
 //   qkv      (n_rows)
 //   vectors  table of rotations (n_ctx, n_rot), gamma of q and of k in pair order
 //
-// The subgroup that has the token's own key among its keys computes it, and its value; of the heads of a kv head the
-// first one's writes both into the cache. Nobody waits for these writes: no other group reads them in this step. With
-// CONSUMES 1 all inputs are consumed by their tags, so that no edge of a layer is a barrier. Rotations are of whole vec8s:
-// n_rot is a multiple of 8. Loads that do not depend on q, k and v come before theirs.
+// The subgroup that has the token's own key among its keys computes it, and its value; of the heads
+// of a kv head the first one's writes both into the cache. Nobody waits for these writes: no other
+// group reads them in this step. With CONSUMES 1 all inputs are consumed by their tags, so that no
+// edge of a layer is a barrier. Rotations are of whole vec8s: n_rot is a multiple of 8. Loads that
+// do not depend on q, k and v come before theirs.
 #include "lib/half.glsl"
 
 #ifndef NORM

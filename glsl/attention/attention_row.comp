@@ -1,11 +1,11 @@
 // Attention of one token: what attention.comp computes, from the same buffers, for llvmpipe.
 //
-// A group is one vector: invocation i owns keys i, i + 8, ... of the range's tiles, for HEADS heads of one
-// kv head, with q, the weighted values and softmax in private memory. Nothing branches but the loop over
-// the tiles, 8 VECTORS keys each, and keys come by texel fetches, which serve all heads. At the end the
-// invocations' results meet in shared memory, behind a barrier that a group of one vector does not feel.
-// Ranges take tiles in turn; the last group to finish merges them. A group costs 5 us before its first
-// key, so there are few. Measurements: glsl/measurements.md.
+// A group is one vector: invocation i owns keys i, i + 8, ... of the range's tiles, for HEADS heads
+// of one kv head, with q, the weighted values and softmax in private memory. Nothing branches but
+// the loop over the tiles, 8 VECTORS keys each, and keys come by texel fetches, which serve all
+// heads. At the end the invocations' results meet in shared memory, behind a barrier that a group
+// of one vector does not feel. Ranges take tiles in turn; the last group to finish merges them. A
+// group costs 5 us before its first key, so there are few. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "attention/kv_vec8.glsl"
@@ -143,7 +143,8 @@ void share_sums(uint lane)
     group_barrier();
 }
 
-// Joins quads lane, lane + 8, ... of the invocations' results for a head; returns their largest score and sum of weights.
+// Joins quads lane, lane + 8, ... of the invocations' results for a head; returns their largest
+// score and sum of weights.
 vec2 join(uint lane, int head, out vec4 sum[TURNS])
 {
     vec2 both = vec2(MASKED, 0.0);

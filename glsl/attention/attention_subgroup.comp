@@ -1,12 +1,13 @@
 // Attention of one token: what attention.comp computes, from the same buffers, by subgroups.
 //
-// A group takes HEADS heads of a kv head, so that a key is read and converted once for all of them, and every
-// n_range-th tile of KEYS keys. Where tiles are few it takes one head and all tiles: a merge is more to wait
-// for. N_VEC8 neighbouring invocations share a key, a vec8 of elements each; a tile's keys and values are all
-// asked for before the first is waited for. Scores meet by shuffles, each step of them for all keys and heads
-// before the next, and each subgroup has a softmax of its own: one barrier brings the subgroups together. The
-// last group of a run of heads to finish merges its ranges, always in the same order. Reads each key and value
-// once per run of heads. Measurements: glsl/measurements.md.
+// A group takes HEADS heads of a kv head, so that a key is read and converted once for all of them,
+// and every n_range-th tile of KEYS keys. Where tiles are few it takes one head and all tiles: a
+// merge is more to wait for. N_VEC8 neighbouring invocations share a key, a vec8 of elements each;
+// a tile's keys and values are all asked for before the first is waited for. Scores meet by
+// shuffles, each step of them for all keys and heads before the next, and each subgroup has a
+// softmax of its own: one barrier brings the subgroups together. The last group of a run of heads
+// to finish merges its ranges, always in the same order. Reads each key and value once per run of
+// heads. Measurements: glsl/measurements.md.
 #define SCRATCH_QUADS 1
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
@@ -36,8 +37,8 @@ layout(local_size_x = WG_SIZE) in;
 #include "attention/softmax.glsl"
 #include "attention/ranges.glsl"
 
-// Results of subgroups, or of every N_MERGE-th range: (N_PART, HEADS, N_QUAD) sums; of each head the
-// largest score and the sum of weights.
+// Results of subgroups, or of every N_MERGE-th range: (N_PART, HEADS, N_QUAD) sums; of each head
+// the largest score and the sum of weights.
 shared vec4 sums[N_PART * N_OWN];
 shared vec2 softmax[N_PART * HEADS];
 

@@ -1,17 +1,20 @@
-// Attention of one token where all groups of a step have one size: what attention.comp computes, from the same
-// buffers. With QKV 1 of q, k and v as their projection leaves them (attention/attention_qkv.glsl).
+// Attention of one token where all groups of a step have one size: what attention.comp computes,
+// from the same buffers. With QKV 1 of q, k and v as their projection leaves them
+// (attention/attention_qkv.glsl).
 //
-// A group takes a head, and every RANGES-th row of N_SLOT keys; there are no more ranges than groups that run at
-// once. N_VEC8 neighbouring invocations share a key, a vec8 of elements each. A tile is four rows; while one is
-// worked out the next is loaded. An invocation has a softmax of its own, so that invocations meet only behind a
-// group's last tile.
+// A group takes a head, and every RANGES-th row of N_SLOT keys; there are no more ranges than
+// groups that run at once. N_VEC8 neighbouring invocations share a key, a vec8 of elements each. A
+// tile is four rows; while one is worked out the next is loaded. An invocation has a softmax of its
+// own, so that invocations meet only behind a group's last tile.
 //
-// One range takes all rows if they are few. Else each range publishes its partial result, and in a chain that is
-// settled each group of a head merges a share of the elements, and consumes what the other ranges publish by its
-// tags: no atomic, no fence. Otherwise the last group of a head to finish merges its ranges.
+// One range takes all rows if they are few. Else each range publishes its partial result, and in a
+// chain that is settled each group of a head merges a share of the elements, and consumes what the
+// other ranges publish by its tags: no atomic, no fence. Otherwise the last group of a head to
+// finish merges its ranges.
 //
-// Without arrays, and without loops that must be unrolled: in a text as long as a whole step NVIDIA's compiler leaves
-// some loops, with what they index in memory (two heads a group by arrays: a third of the speed).
+// Without arrays, and without loops that must be unrolled: in a text as long as a whole step
+// NVIDIA's compiler leaves some loops, with what they index in memory (two heads a group by arrays:
+// a third of the speed).
 #include "lib/common.glsl"
 #include "lib/publish.glsl"
 #include "lib/exp_log.glsl"
@@ -24,7 +27,8 @@
 
 #include "attention/params.glsl"
 
-// The layer's scratch, as attention/ranges.glsl shows it; a counter is the first uint of a head's word.
+// The layer's scratch, as attention/ranges.glsl shows it; a counter is the first uint of a head's
+// word.
 layout(std430, binding = 0) coherent buffer Scratch { vec4 scratch_quads[]; };
 layout(std430, binding = 0) coherent buffer Counters { uvec4 counters[]; };
 
@@ -65,8 +69,8 @@ uvec4 cache_word(uint i)
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 
-// Results of subgroups: sums; largest score, sum of weights. Scores are times log2(e) throughout, so that a weight
-// is a power of two.
+// Results of subgroups: sums; largest score, sum of weights. Scores are times log2(e) throughout,
+// so that a weight is a power of two.
 shared vec4 sums[N_SUBGROUP * HEAD_DIM / 4];
 shared vec2 softmax[N_SUBGROUP];
 shared uint is_last;
@@ -135,8 +139,9 @@ Tile fetch_tile(Share share, uint key)
                 fetch_row(share, key + 2u * share.stride), fetch_row(share, key + 3u * share.stride));
 }
 
-// Loads the group's first row in the place of one past the last: a load of what all ask for is cheaper than a branch in
-// later tiles, which nearly always have all rows. Not the last row: the token's own may not be written yet.
+// Loads the group's first row in the place of one past the last: a load of what all ask for is
+// cheaper than a branch in later tiles, which nearly always have all rows. Not the last row: the
+// token's own may not be written yet.
 Row load_some_row(Share share, uint own)
 {
     uint slot = gl_LocalInvocationIndex / uint(N_VEC8);
@@ -270,7 +275,8 @@ vec4 publish_quad(vec4 value)
     return vec4(PUBLISH(value.x), PUBLISH(value.y), PUBLISH(value.z), PUBLISH(value.w));
 }
 
-// Returns a quad of the group's result; joined: the largest score as it is published, sum of weights.
+// Returns a quad of the group's result; joined: the largest score as it is published, sum of
+// weights.
 vec4 join(uint quad, out vec2 joined)
 {
     joined = vec2(MASKED, 0.0);
@@ -281,7 +287,8 @@ vec4 join(uint quad, out vec2 joined)
     vec4 sum = vec4(0.0);
     for (uint i = 0u; i < uint(N_SUBGROUP); i++) {
         vec2 other = softmax[i];
-        float factor = exp2(min(other.x - joined.x, 1.0)); // without keys: MASKED less its published value
+        float factor = exp2(min(other.x - joined.x, 1.0)); // without keys: MASKED less its
+                                                           // published value
         joined.y += factor * other.y;
         sum += factor * sums[i * N_QUAD + quad];
     }
@@ -316,7 +323,8 @@ void write_result(Share share)
 
 //-- the merge of ranges ---------------------------------------------------------------------------
 
-// Merges quads first .. end - 1 of the head; is_published: other groups may still be writing their partial results.
+// Merges quads first .. end - 1 of the head; is_published: other groups may still be writing their
+// partial results.
 void merge_ranges(Share share, uint first, uint end, bool is_published)
 {
     uint lane = gl_LocalInvocationIndex, range = lane % uint(N_MERGE);
@@ -340,7 +348,8 @@ void merge_ranges(Share share, uint first, uint end, bool is_published)
     }
 }
 
-// Counts a group that has written its partial result. True in the last group of the head, which sees those of all.
+// Counts a group that has written its partial result. True in the last group of the head, which
+// sees those of all.
 bool is_last_range(Share share)
 {
     memoryBarrierBuffer();

@@ -1,6 +1,6 @@
-// Eight elements of a cached key or value. A kernel that includes this file declares the layer's range
-// (binding 3) through it; with TEXELS 1 it reads through a buffer texture, and with CACHE_DECLARED it declares
-// cache_word itself. Rows are of HEAD_DIM elements:
+// Eight elements of a cached key or value. A kernel that includes this file declares the layer's
+// range (binding 3) through it; with TEXELS 1 it reads through a buffer texture, and with
+// CACHE_DECLARED it declares cache_word itself. Rows are of HEAD_DIM elements:
 //   f16   pairs, a vec8 a word of 16 bytes
 //   f32   two words a vec8
 //   q8_0  bytes, two vec8s a word; scales elsewhere, an f16 for 32 elements, two in a uint, as many uints a
@@ -36,9 +36,10 @@ float cache_scale(uint begin, uint row, uint vec8)
     return (vec8 & 4u) == 0u ? scales.x * (1.0 / 16777216.0) : scales.y * (1.0 / 16777216.0);
 }
 
-// Fetches a vec8 as the cache has it, so that many loads can be issued before the first is waited for: f16 in first, f32 in
-// both, q8_0 with its bytes in first.xy and their scale in first.z. Vec8 `vec8` of row `row`; data
-// counts words of 16 bytes. No struct: NVIDIA's compiler keeps an array of those in memory.
+// Fetches a vec8 as the cache has it, so that many loads can be issued before the first is waited
+// for: f16 in first, f32 in both, q8_0 with its bytes in first.xy and their scale in first.z. Vec8
+// `vec8` of row `row`; data counts words of 16 bytes. No struct: NVIDIA's compiler keeps an array
+// of those in memory.
 void fetch_vec8(int type, uint data, uint scales, uint row, uint vec8, out uvec4 first,
                 out uvec4 second)
 {

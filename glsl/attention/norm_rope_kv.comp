@@ -6,8 +6,9 @@
 //   vectors  table of rotations (n_ctx, n_rot), gamma of q and of k in pair order
 //   cache    a layer's k and v, (n_kv_head, n_ctx, head_dim) each, written at n_past + m
 //
-// A group owns what one norm is over, of one token; groups of v only copy. In a decode step q and cache are
-// parts of one range. Reads each element twice, the second time from the cache: bound by memory.
+// A group owns what one norm is over, of one token; groups of v only copy. In a decode step q and
+// cache are parts of one range. Reads each element twice, the second time from the cache: bound by
+// memory.
 #include "lib/common.glsl"
 #include "lib/half.glsl"
 #include "lib/reduce.glsl"

@@ -1,6 +1,7 @@
-// Ranges of keys of a decode step's attention: their partial results in the layer's scratch, and which group
-// is the last of a head, or of a run of heads, to finish. Needs HEAD_DIM, attention/softmax.glsl, and in Params
-// max_range, partial, counter. With SCRATCH_QUADS 1 scratch is read by words of 16 bytes, else by uints.
+// Ranges of keys of a decode step's attention: their partial results in the layer's scratch, and
+// which group is the last of a head, or of a run of heads, to finish. Needs HEAD_DIM,
+// attention/softmax.glsl, and in Params max_range, partial, counter. With SCRATCH_QUADS 1 scratch
+// is read by words of 16 bytes, else by uints.
 //
 //   scratch  out (n_head, HEAD_DIM) at 0; partial (n_head, max_range, HEAD_DIM + 4): the sum of
 //            weighted v, then largest score and sum of weights; counter, zero between steps: a uint a
@@ -76,8 +77,8 @@ uint partial_begin(uint head, uint i)
     return params.partial + (head * params.max_range + i) * uint(HEAD_DIM + 4);
 }
 
-// Writes a quad of a head's result, or if it is one of several ranges its partial result: the sum of weighted values;
-// softmax: largest score, sum of weights.
+// Writes a quad of a head's result, or if it is one of several ranges its partial result: the sum
+// of weighted values; softmax: largest score, sum of weights.
 void write_head_quad(uint head, uint range, uint quad, bool is_split, vec4 sum, vec2 softmax)
 {
     uint begin = is_split ? partial_begin(head, range) : head * uint(HEAD_DIM);

@@ -1,6 +1,7 @@
-// Shared by the kernels that turn q and k: reading pairs of a projection in the row order of ops/record/weight.h,
-// rotation, and writing k and v into the cache (its types: attention/kv_vec8.glsl), which goes by units: a pair, or
-// with q8_0 a uint of four bytes, whose owner looks at its whole block for the largest value. They define
+// Shared by the kernels that turn q and k: reading pairs of a projection in the row order of
+// ops/record/weight.h, rotation, and writing k and v into the cache (its types:
+// attention/kv_vec8.glsl), which goes by units: a pair, or with q8_0 a uint of four bytes, whose
+// owner looks at its whole block for the largest value. They define
 //
 //   vec2 kv_pair(bool is_key, uint token, uint position, uint pair)  as it goes into the cache
 //
@@ -43,7 +44,8 @@ uint cache_pair(uint pair, uint position)
 
 vec2 kv_pair(bool is_key, uint token, uint position, uint pair);
 
-// Scale of block i of a head: its largest value becomes 127. The last block may be a part; past it 0.
+// Scale of block i of a head: its largest value becomes 127. The last block may be a part; past it
+// 0.
 float block_scale(bool is_key, uint token, uint position, uint head, uint i)
 {
     uint first = i * BLOCK_PAIRS;

@@ -1,4 +1,5 @@
-// Windows and caps the scores of attention as a family does. Needs lib/exp_log.glsl, and in Params window and softcap.
+// Windows and caps the scores of attention as a family does. Needs lib/exp_log.glsl, and in Params
+// window and softcap.
 //   WINDOW   1: a token sees the last params.window keys only, its own included
 //   SOFTCAP  1: scores s become softcap * tanh(s / softcap)
 #if !defined(WINDOW) || !defined(SOFTCAP)

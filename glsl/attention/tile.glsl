@@ -1,5 +1,5 @@
-// Causal attention of a prompt's batch by tiles, the core of attention_batch.comp and attention_half.comp: token m, at
-// position n_past + m, over the keys 0..n_past + m.
+// Causal attention of a prompt's batch by tiles, the core of attention_batch.comp and
+// attention_half.comp: token m, at position n_past + m, over the keys 0..n_past + m.
 //   out[m, h] = sum over j of softmax_j(scale * q[m, h] . k[g, j]) v[g, j]
 //   with g = h * n_kv_head / n_head
 //
@@ -7,14 +7,16 @@
 //   q      (n_tokens, stride)  (n_head, HEAD_DIM), pair order
 //   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, attention/kv_vec8.glsl
 //
-// Group (i, h) owns 32 tokens of head h, the last tokens first, so that the longest walks begin first. It walks over
-// the keys that its last token sees by tiles of KEYS. k and then v of a tile are staged in shared memory, a chunk of 64
-// elements of the head at a time, and the next chunk is loaded before this one is worked on. An invocation owns 2
-// tokens: by KEYS / 16 keys of the scores, and by 4 elements of every chunk of the sum. Softmax is online, in f32: each
-// tile rescales what was summed before.
+// Group (i, h) owns 32 tokens of head h, the last tokens first, so that the longest walks begin
+// first. It walks over the keys that its last token sees by tiles of KEYS. k and then v of a tile
+// are staged in shared memory, a chunk of 64 elements of the head at a time, and the next chunk is
+// loaded before this one is worked on. An invocation owns 2 tokens: by KEYS / 16 keys of the
+// scores, and by 4 elements of every chunk of the sum. Softmax is online, in f32: each tile
+// rescales what was summed before.
 //
-// A kernel defines KEYS, HALF, QUAD_OF(lane), and in front of this file the structs Stage (a chunk of k or v on its
-// way to shared memory) and Scores (of a token and the invocation's keys of a tile).
+// A kernel defines KEYS, HALF, QUAD_OF(lane), and in front of this file the structs Stage (a chunk
+// of k or v on its way to shared memory) and Scores (of a token and the invocation's keys of a
+// tile).
 #define TOKENS 32u
 #define LANES 16u // of a token
 #define CHUNKS ((HEAD_DIM + 63) / 64)
@@ -102,7 +104,8 @@ float largest_of_eight(float x)
     return x;
 }
 
-// Writes a chunk, which goes through the tile of k and v, so that an invocation has a word of one token.
+// Writes a chunk, which goes through the tile of k and v, so that an invocation has a word of one
+// token.
 void write_chunk(Share share, uint chunk, vec4 first, vec4 second)
 {
     uint id = gl_LocalInvocationID.x, word = id % 8u, row = share.first_token + id / 8u;

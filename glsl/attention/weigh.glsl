@@ -1,12 +1,12 @@
-// Softmax over the scores of KEYS keys, one an invocation. Needs KEYS, the size of the work group, and
-// attention/softmax.glsl. The order of the sums is fixed.
+// Softmax over the scores of KEYS keys, one an invocation. Needs KEYS, the size of the work group,
+// and attention/softmax.glsl. The order of the sums is fixed.
 #define STRIPES 8u
 
 shared float weights[KEYS];
 shared float stripes[STRIPES];
 
-// Leaves exp(score - largest) of each key in weights, 0 for a masked one; returns largest, which is at
-// least `least`.
+// Leaves exp(score - largest) of each key in weights, 0 for a masked one; returns largest, which is
+// at least `least`.
 float weigh_keys(uint lane, float value, float least)
 {
     weights[lane] = value;

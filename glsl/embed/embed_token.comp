@@ -5,9 +5,9 @@
 //   vectors  gamma (n_embd) and the table of rotations (n_ctx, n_rot)
 //   quads, aux  one part of W (n_vocab, n_embd)
 //
-// An invocation owns four columns, group g WG_SIZE times as many and ssq[g]; a last group copies the
-// rotations. Only the part that holds the token's row writes. Reads one row of W and of gamma, a few
-// kilobytes: bound by the dispatch and by two loads, one behind the other.
+// An invocation owns four columns, group g WG_SIZE times as many and ssq[g]; a last group copies
+// the rotations. Only the part that holds the token's row writes. Reads one row of W and of gamma,
+// a few kilobytes: bound by the dispatch and by two loads, one behind the other.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/publish.glsl"

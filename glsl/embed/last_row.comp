@@ -1,5 +1,5 @@
-// residual = x[n_tokens - 1], norm = that * gamma and partial sums of its squares: what the vocabulary's
-// GEMV, or a layernorm before it, reads after a prompt.
+// residual = x[n_tokens - 1], norm = that * gamma and partial sums of its squares: what the
+// vocabulary's GEMV, or a layernorm before it, reads after a prompt.
 //
 //   stream   the residual stream of a decode step (ops/record/stream.h): residual, norm and ssq written
 //   x        (n_tokens, stride)

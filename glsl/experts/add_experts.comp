@@ -1,13 +1,13 @@
-// residual += scale * sum over a token's experts of share * y; in a step (BATCH 0) also norm = residual *
-// gamma and ssq, partial sums of residual^2.
+// residual += scale * sum over a token's experts of share * y; in a step (BATCH 0) also norm =
+// residual * gamma and ssq, partial sums of residual^2.
 //
 //   x        BATCH 1: (n_tokens, x_stride); BATCH 0: the stream, residual, norm, ssq at their offsets
 //   y        (n_tokens, y_stride): n_used rows of y_width
 //   vectors  gamma (n_embd)
 //   act      (n_tokens, act_stride): the route (route.comp) from route on
 //
-// A group owns WG_SIZE quads of columns of one token, an invocation one. Reads n_used values a column: bound
-// by memory.
+// A group owns WG_SIZE quads of columns of one token, an invocation one. Reads n_used values a
+// column: bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/reduce.glsl"

@@ -4,8 +4,8 @@
 //   source  act (n_tokens, source_stride): n_used rows of act_width, then the route (route.comp)
 //   W       a part: the rows of each of its experts
 //
-// Grid y is tokens and z their experts; groups whose expert is not in the part do nothing. Sizes of groups
-// and invocations: gemv/gemv.glsl.
+// Grid y is tokens and z their experts; groups whose expert is not in the part do nothing. Sizes of
+// groups and invocations: gemv/gemv.glsl.
 #include "lib/common.glsl"
 #include "lib/step_state.glsl"
 

@@ -5,8 +5,8 @@
 //   W       a part: for each of its experts gate rows, then as many up rows; with SIDE, as in gemv_glu.comp,
 //           rows of one of them
 //
-// Grid y is tokens and z their experts; groups whose expert is not in the part do nothing. Reads the weights
-// of a token's experts once for it. Sizes of groups and invocations: gemv/gemv.glsl.
+// Grid y is tokens and z their experts; groups whose expert is not in the part do nothing. Reads
+// the weights of a token's experts once for it. Sizes of groups and invocations: gemv/gemv.glsl.
 #include "lib/common.glsl"
 #include "norm/activation.glsl"
 #include "lib/step_state.glsl"

@@ -1,10 +1,10 @@
-// The experts of each token: the n_used largest of its logits, the lowest on ties, and their softmax.
+// Experts of each token: the n_used largest of its logits, the lowest on ties, their softmax.
 //
 //   act     (n_tokens, act_stride)  { expert, share, 0, 0 } of each written from route on
 //   logits  (n_tokens, stride)      n_expert of each row
 //
-// A group owns a token. Each round finds the largest logit after the last one found, so that none has to
-// be marked. Reads a few hundred logits: bound by the dispatch.
+// A group owns a token. Each round finds the largest logit after the last one found, so that none
+// has to be marked. Reads a few hundred logits: bound by the dispatch.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/group.glsl"

@@ -1,15 +1,16 @@
 // The product of gemm_wide.comp with its products in f16 (mediump, where that is f16 and fast). The
 // same Params; x are rows as gemm/half_rows.glsl lays them out.
 //
-// A group owns TILE_TOKENS tokens by 64 rows. Its SLICES slices take the steps of 64 columns in turn;
-// their sums are added in the order of the slices at the end. Both operands lie in shared memory by
-// pairs of columns, four tokens or rows to a word of 16 bytes, so that a pair of halves is multiplied
-// by a pair of halves and none is broadcast: 3 shared loads for 32 pairs of multiply-adds. With
-// BY_WORDS weights are unpacked by eight columns of four rows and stored at once; other types are
-// unpacked by 32 columns of a row and stored in two passes, by rows and then transposed. Sums of pairs
-// are added to f32 after each step, that is after 32 products, times the scale of x.
+// A group owns TILE_TOKENS tokens by 64 rows. Its SLICES slices take the steps of 64 columns in
+// turn; their sums are added in the order of the slices at the end. Both operands lie in shared
+// memory by pairs of columns, four tokens or rows to a word of 16 bytes, so that a pair of halves
+// is multiplied by a pair of halves and none is broadcast: 3 shared loads for 32 pairs of
+// multiply-adds. With BY_WORDS weights are unpacked by eight columns of four rows and stored at
+// once; other types are unpacked by 32 columns of a row and stored in two passes, by rows and then
+// transposed. Sums of pairs are added to f32 after each step, that is after 32 products, times the
+// scale of x.
 //
-// Every half that is multiplied has a name of its own: members of a structure or an array are slower.
+// Every half that is multiplied has a name of its own: members of structures are slower.
 #include "lib/common.glsl"
 #include "gemm/half_rows.glsl"
 #include "lib/half_pair.glsl"
@@ -51,7 +52,8 @@ layout(std140, binding = 0) uniform Params
     uint is_added; // 1: y += the product, 0: y = it; a define would compile this twice
 } params;
 
-shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tokens), (pair, quad of rows)
+shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tokens), (pair, quad of
+                                               // rows)
 
 // Stores a word of each of four tokens or rows as four pairs of columns of a tile.
 #define STORE_TURNED(at, stride, r0, r1, r2, r3)                                                   \
@@ -65,8 +67,8 @@ shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tok
 #if QUANT_WORDS
 #define Weights QuantWords
 
-// Prefetches: invocation `square` unpacks word square / W_QUADS of four rows. Steps past the last are
-// read as the last.
+// Prefetches: invocation `square` unpacks word square / W_QUADS of four rows. Steps past the last
+// are read as the last.
 QuantWords load_weights(uint square, uint step)
 {
     uint row = min(gl_WorkGroupID.x * uint(ROWS) + square % W_QUADS * 4u, params.n_rows - 4u);

@@ -1,12 +1,13 @@
-// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch, in registers:
-// gemm/product.glsl.
+// y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch, in
+// registers: gemm/product.glsl.
 //
-// A group owns 64 rows and TOKENS tokens and walks over all of k by blocks of 32; an invocation owns
-// one row, dequantises it for all the tokens, and reads x at an index that is the same for the whole
-// group. With SMALL a group walks over all tokens instead, TOKENS at a time: V3D's compiler knows that a
-// loop counter is uniform, which it does not know of a work group's number, and then reads x with the
-// uniforms, not through the texture unit. Uses no shared memory, which is no faster than a buffer on
-// the GPUs that this is for, and few registers: the tiles of gemm.comp spill there.
+// A group owns 64 rows and TOKENS tokens and walks over all of k by blocks of 32; an invocation
+// owns one row, dequantises it for all the tokens, and reads x at an index that is the same for the
+// whole group. With SMALL a group walks over all tokens instead, TOKENS at a time: V3D's compiler
+// knows that a loop counter is uniform, which it does not know of a work group's number, and then
+// reads x with the uniforms, not through the texture unit. Uses no shared memory, which is no
+// faster than a buffer on the GPUs that this is for, and few registers: the tiles of gemm.comp
+// spill there.
 #include "lib/common.glsl"
 #include "gemm/product.glsl"
 

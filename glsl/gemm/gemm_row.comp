@@ -1,11 +1,11 @@
 // y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for the tokens of a batch, on llvmpipe:
 // gemm/product.glsl.
 //
-// A group is one vector: invocation r owns row r of TILES tiles for TOKENS tokens and walks over all
-// of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop llvmpipe
-// fetches from buffers and shared memory lane by lane, which is slow; a private value is one load from
-// the stack, and a texel fetch (TEXELS 1) is vector code. So the time depends on multiply-adds per
-// fetch, 4 * TILES. Figures: glsl/measurements.md.
+// A group is one vector: invocation r owns row r of TILES tiles for TOKENS tokens and walks over
+// all of k by blocks of 32, dequantised into private memory once for all its tokens. In a loop
+// llvmpipe fetches from buffers and shared memory lane by lane, which is slow; a private value is
+// one load from the stack, and a texel fetch (TEXELS 1) is vector code. So the time depends on
+// multiply-adds per fetch, 4 * TILES. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "gemm/product.glsl"
 

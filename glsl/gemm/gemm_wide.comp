@@ -1,11 +1,11 @@
 // The product of gemm.comp for devices whose groups may have 256 invocations, with the same Params.
 //
-// A group owns TILE_TOKENS tokens by 64 rows. Its SLICES slices take the blocks of 32 columns in turn,
-// each with shared tiles of its own; their sums are added in the order of the slices at the end. So a
-// small product has enough invocations without a scratch buffer. A block's tiles are staged as in
-// gemm.comp, the next block's loads issued before the arithmetic. An invocation owns 8 tokens (4 of a
-// tile of 32) by 4 rows: 12 shared loads of 16 bytes for 128 multiply-adds. A warp of 32 takes 4
-// tokens by 8 rows. Figures: glsl/measurements.md.
+// A group owns TILE_TOKENS tokens by 64 rows. Its SLICES slices take the blocks of 32 columns in
+// turn, each with shared tiles of its own; their sums are added in the order of the slices at the
+// end. So a small product has enough invocations without a scratch buffer. A block's tiles are
+// staged as in gemm.comp, the next block's loads issued before the arithmetic. An invocation owns 8
+// tokens (4 of a tile of 32) by 4 rows: 12 shared loads of 16 bytes for 128 multiply-adds. A warp
+// of 32 takes 4 tokens by 8 rows. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "gemm/product.glsl"
 #include "lib/add_products.glsl"

@@ -3,7 +3,8 @@
 //   y  tiles of gemm/half_rows.glsl  written
 //   x  (n_tokens, x_stride)
 //
-// An invocation owns eight columns of one token. Reads four bytes an element and writes two: bound by memory.
+// An invocation owns eight columns of one token. Reads four bytes an element and writes two: bound
+// by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"

@@ -1,15 +1,15 @@
-// Rows of activations in f16, as products in f16 read them: tiles of 128 tokens by 64 columns. Each row
-// of a tile has a scale of its own, so that neither large nor small values leave the range of f16. A
-// tile is HALF_TILE words of 16 bytes:
+// Rows of activations in f16, as products in f16 read them: tiles of 128 tokens by 64 columns. Each
+// row of a tile has a scale of its own, so that neither large nor small values leave the range of
+// f16. A tile is HALF_TILE words of 16 bytes:
 //
 //   word t % 4 * 256 + w * 32 + t / 4   of token t, elements 8 w .. 8 w + 7, as pairs of halves
 //                                       (0, 4) (1, 5) (2, 6) (3, 7), the first low
 //   word 1024 + t / 4                   f32 scales, component t % 4: the power of two by which the
 //                                       halves are multiplied; the largest of them is in [8, 16)
 //
-// So neighbours that take a word of four tokens each read whole lines. Tiles of the same tokens follow
-// each other. Columns past a row's width are zero up to a whole tile; values of tokens past the last
-// are undefined.
+// So neighbours that take a word of four tokens each read whole lines. Tiles of the same tokens
+// follow each other. Columns past a row's width are zero up to a whole tile; values of tokens past
+// the last are undefined.
 #define HALF_TOKENS 128u
 #define HALF_COLUMNS 64u
 #define HALF_TILE 1056u

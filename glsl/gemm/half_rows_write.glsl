@@ -3,8 +3,8 @@
 
 shared float half_largest[WG_SIZE];
 
-// Writes elements 8 word ... of a token, a and b, if is_there. Every invocation of the group calls it;
-// word % 8 equals gl_LocalInvocationIndex % 8, and WG_SIZE is a multiple of 8.
+// Writes elements 8 word ... of a token, a and b, if is_there. Every invocation of the group calls
+// it; word % 8 equals gl_LocalInvocationIndex % 8, and WG_SIZE is a multiple of 8.
 void write_half_word(uint token, uint word, uint n_tile, vec4 a, vec4 b, bool is_there)
 {
     uint lane = gl_LocalInvocationIndex;

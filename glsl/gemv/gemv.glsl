@@ -1,5 +1,6 @@
-// y = W x for one token: what the gemv kernels share. Rows come in pairs of tiles: an invocation works
-// out row r of both tiles of a pair, so that x and its sum are read once for the two. A kernel
+// y = W x for one token: what the gemv kernels share. Rows come in pairs of tiles: an invocation
+// works out row r of both tiles of a pair, so that x and its sum are read once for the two. A
+// kernel
 //
 //   defines GEMV_NORM   1: results are multiplied by 1 / rms, from the partial sums of squares in its
 //                       source
@@ -247,17 +248,17 @@ vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
 }
 #endif
 
-// Groups begin by asking for weights. Where these lie hangs on params as little as can be: those come from memory,
-// too. EVEN says that every group has all of its pairs. Groups that loop take 1.15 times as long with a number of
-// blocks that the compiler knows.
+// Groups begin by asking for weights. Where these lie hangs on params as little as can be: those
+// come from memory, too. EVEN says that every group has all of its pairs. Groups that loop take
+// 1.15 times as long with a number of blocks that the compiler knows.
 #if HALF && !PIPELINED && !LOOP
 #define GEMV_N_BLOCK uint(N_BLOCK)
 #else
 #define GEMV_N_BLOCK params.n_block
 #endif
 
-// Asks for the weights of UNROLL blocks of both tiles, N_SLICE apart, those of the last block in place of what
-// is past it.
+// Asks for the weights of UNROLL blocks of both tiles, N_SLICE apart, those of the last block in
+// place of what is past it.
 void gemv_load_weights(uint block, uvec2 tiles, uint row, out QuantBlock w[2 * UNROLL])
 {
     for (int u = 0; u < UNROLL; u++) {

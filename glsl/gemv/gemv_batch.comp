@@ -1,10 +1,10 @@
 // y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for few tokens: gemm/product.glsl.
 //
-// A group owns PAIRS pairs of tiles and TOKENS tokens. An invocation owns row r of LANE_PAIRS pairs and
-// a slice of k: it takes blocks slice, slice + N_SLICE, ..., each dequantised once for all tokens, with
-// no barrier in between, so that many loads are in flight. Sums of slices meet in shared memory, with
-// SUBGROUP (its size) after shuffles, and every invocation writes some results. Groups of the same rows
-// follow each other, so that the second reads weights from a cache.
+// A group owns PAIRS pairs of tiles and TOKENS tokens. An invocation owns row r of LANE_PAIRS pairs
+// and a slice of k: it takes blocks slice, slice + N_SLICE, ..., each dequantised once for all
+// tokens, with no barrier in between, so that many loads are in flight. Sums of slices meet in
+// shared memory, with SUBGROUP (its size) after shuffles, and every invocation writes some results.
+// Groups of the same rows follow each other, so that the second reads weights from a cache.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "gemm/product.glsl"
@@ -29,7 +29,7 @@
 
 shared float partial[N_PARTIAL * TOKENS * GROUP_ROWS];
 
-// The sums of an invocation's rows for one token, and a quad of k of its rows, row by row in columns.
+// Sums of an invocation's rows for one token, and a quad of k of its rows, row by row in columns.
 #if LANE_PAIRS == 2
 #define Sums vec4
 #define Quad mat4

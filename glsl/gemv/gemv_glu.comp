@@ -1,12 +1,12 @@
-// act[i] = f(g[i]) * u[i], g and u the gate and up rows of W norm / rms + bias, or without NORM of W x +
-// bias: the gated FFN, a gated linear unit. f is the activation.
+// act[i] = f(g[i]) * u[i], g and u the gate and up rows of W norm / rms + bias, or without NORM of
+// W x + bias: the gated FFN, a gated linear unit. f is the activation.
 //
 //   dst     act (n_ff), with WRITE_SUMS its sums        with SIDE 2 read, too
 //   source  stream: norm (n_embd), ssq (n_ssq), or x (n_embd)
 //   W       a part: gate rows, then the same number of up rows; with SIDE rows of one of them
 //
-// A pair is gate tile j and up tile j, so that an owner has both factors. Where the two are of different
-// types each has a dispatch of its own: norm/glu.glsl. Sizes: gemv/gemv.glsl.
+// A pair is gate tile j and up tile j, so that an owner has both factors. Where the two are of
+// different types each has a dispatch of its own: norm/glu.glsl. Sizes: gemv/gemv.glsl.
 #include "lib/common.glsl"
 #include "norm/activation.glsl"
 

@@ -1,6 +1,7 @@
-// x in f16 for GEMV_SPLIT 1 with HALF: a group keeps all of x in shared memory, as pairs in the order in which
-// the weights come (quant/half_dot.glsl), each block of 32 divided by the power of two of its largest
-// element, so that nothing leaves the range of f16. N_BLOCK is params.n_block, known to the compiler.
+// x in f16 for GEMV_SPLIT 1 with HALF: a group keeps all of x in shared memory, as pairs in the
+// order in which the weights come (quant/half_dot.glsl), each block of 32 divided by the power of
+// two of its largest element, so that nothing leaves the range of f16. N_BLOCK is params.n_block,
+// known to the compiler.
 #include "lib/half.glsl"
 
 #ifndef N_BLOCK
@@ -13,8 +14,8 @@
 #endif
 #define X_SPLIT (X_BLOCKS < N_BLOCK)
 
-// Four quads of pairs and one with the power of two and the sums of the halves as floats; five also keep
-// neighbouring slices in different banks.
+// Four quads of pairs and one with the power of two and the sums of the halves as floats; five also
+// keep neighbouring slices in different banks.
 #define HALF_QUADS 5u
 
 shared uvec4 x_pairs[X_BLOCKS * 5];
@@ -60,7 +61,8 @@ float inverse_of(uint power)
 }
 
 #if SUBGROUP
-// Leaves eighths 2 i and 2 i + 1 of x as pairs, if that is wanted. Four neighbours have a block, and all of them call.
+// Leaves eighths 2 i and 2 i + 1 of x as pairs, if that is wanted. Four neighbours have a block,
+// and all of them call.
 void gemv_pair_up(uint i, vec4 a, vec4 b, bool is_wanted)
 {
     float largest = largest_of(a, b), sum = sum_of(a, b);

@@ -1,4 +1,5 @@
-// For kernels whose pairs are two neighbouring tiles: an owner has rows r and r + 8 of 16 that follow each other.
+// For kernels whose pairs are two neighbouring tiles: an owner has rows r and r + 8 of 16 that
+// follow each other.
 uvec2 gemv_tiles(uint pair)
 {
     return uvec2(2u * pair, 2u * pair + 1u);

@@ -1,16 +1,19 @@
 // gemv_run as a software pipeline, for groups that are stages: GEMV_SPLIT 1 with
 // PIPELINED 1; needs SUBGROUP. A group works out PAIRS pairs a turn, along a run of its own.
 //
-// A slice has the weights of a block (UNROLL 1, if that is all that it has), or DEPTH times (1 or 2) two neighbouring
-// ones that share their scales (UNROLL 2), on their way to registers while it works on those before, and the first ones
-// before the barrier in front of the stage. ONCE 1 says that no group takes a second turn. The sums of BATCH turns meet
-// at once, so that subgroups do not wait for each other after each.
+// A slice has the weights of a block (UNROLL 1, if that is all that it has), or DEPTH times (1 or
+// 2) two neighbouring ones that share their scales (UNROLL 2), on their way to registers while it
+// works on those before, and the first ones before the barrier in front of the stage. ONCE 1 says
+// that no group takes a second turn. The sums of BATCH turns meet at once, so that subgroups do not
+// wait for each other after each.
 //
-// A group copies x into shared memory: with HALF in pairs of halves (gemv/gemv_half.glsl), X_BLOCKS blocks of it at a
-// time, else where N_BLOCK, params.n_block, is given. With CONSUMES x and the parts of its sum of squares are consumed by
-// their tags: they are loaded at once and reloaded at once, so that all of it costs one way to memory.
+// A group copies x into shared memory: with HALF in pairs of halves (gemv/gemv_half.glsl), X_BLOCKS
+// blocks of it at a time, else where N_BLOCK, params.n_block, is given. With CONSUMES x and the
+// parts of its sum of squares are consumed by their tags: they are loaded at once and reloaded at
+// once, so that all of it costs one way to memory.
 //
-// Loops over blocks must stay loops: all stages of a program together have to fit a GPU's cache of instructions.
+// Loops over blocks must stay loops: all stages of a program together have to fit a GPU's cache of
+// instructions.
 #define STAGE_PREFETCH
 
 #ifndef N_BLOCK
@@ -23,7 +26,8 @@
 #if CONSUMES && defined(STAGE)
 // Loads vec4 i of the source, which was loaded once, until it has the tag (grid_barrier.glsl).
 #define GEMV_CONSUME(value, i, care) GRID_CONSUME(value, gemv_source(i), care)
-// For several at once: GEMV_WRONG is not 0 if a value has not come; all are loaded again until none is missing.
+// For several at once: GEMV_WRONG is not 0 if a value has not come; all are loaded again until none
+// is missing.
 #define GEMV_WRONG(value, care) grid_wrong(grid_expected, value, care)
 #define GEMV_CONSUME_WHILE(wrong, reload) GRID_CONSUME_WHILE((wrong) != 0u, reload)
 #else
@@ -111,9 +115,9 @@ uint gemv_slice()
     return gl_LocalInvocationIndex / 8u % uint(N_SLICE);
 }
 
-// Pairs past the last one, of groups without work, take the place of others: every value is set in all
-// groups, so that no register holds an old one in between. Of several, so that not all ask for the same; no remainder,
-// since this stands in front of the first weights.
+// Pairs past the last one, of groups without work, take the place of others: every value is set in
+// all groups, so that no register holds an old one in between. Of several, so that not all ask for
+// the same; no remainder, since this stands in front of the first weights.
 uint gemv_some_pair(uint pair)
 {
     return pair < params.n_pair ? pair : min(pair & 15u, params.n_pair - 1u);
@@ -236,7 +240,8 @@ void gemv_keep(uint i, GemvEighths two)
 #define RELOAD_3
 #endif
 
-// Up to four twos of eighths, and with them the parts of the sum of squares, are asked for and taken at once.
+// Up to four twos of eighths, and with them the parts of the sum of squares, are asked for and
+// taken at once.
 void gemv_stage_x(uint lane, uint begin)
 {
 #if GEMV_NORM
@@ -376,8 +381,8 @@ vec2 gemv_two_dots(uint two, GemvWeights w)
     return y + gemv_block_dots(2u * two + 1u, w.a_1, w.b_1);
 }
 
-// Works out the twos that are prefetched, of the span at `begin`, and asks for as many of those that come after them in
-// their place: at `next` of other tiles, or none.
+// Works out the twos that are prefetched, of the span at `begin`, and asks for as many of those
+// that come after them in their place: at `next` of other tiles, or none.
 vec2 gemv_span(uint begin, uint next, uvec2 tiles, bool is_end)
 {
     begin += gemv_slice();
@@ -395,8 +400,8 @@ vec2 gemv_span(uint begin, uint next, uvec2 tiles, bool is_end)
     return y;
 }
 
-// Returns the dot products of a turn that begins at a pair and may be followed by another. Compilers should not know
-// the end of the loop over spans, so that they do not unroll it.
+// Returns the dot products of a turn that begins at a pair and may be followed by another.
+// Compilers should not know the end of the loop over spans, so that they do not unroll it.
 vec2 gemv_turn(uint first, bool is_first, bool is_last)
 {
     uvec2 next_tiles = gemv_some_tiles(first + uint(PAIRS));

@@ -1,4 +1,4 @@
-// y = W x + bias, with NORM y = W norm / rms + bias: a projection that what follows does not fit into.
+// y = W x + bias, with NORM y = W norm / rms + bias: a projection by itself.
 //
 //   dst     y (n_rows), in the GPU order of rows
 //   source  x (n_cols), or with NORM the stream: norm (n_embd), ssq (n_ssq)

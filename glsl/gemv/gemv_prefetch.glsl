@@ -1,10 +1,11 @@
-// gemv_run for GEMV_SPLIT 1 with HALF and PREFETCH: slices that have many blocks. A slice takes PREFETCH blocks a turn,
-// one or two neighbouring ones, which share words of scales; N_BLOCK is then even. Where it has many it loads those of
-// the next turn before it works on those that have come. The sum of squares is added up by all invocations while x is
-// staged, not by each slice when its work is done. No LOOP: groups that loop take 1.2 times as long so.
+// gemv_run for GEMV_SPLIT 1 with HALF and PREFETCH: slices that have many blocks. A slice takes
+// PREFETCH blocks a turn, one or two neighbouring ones, which share words of scales; N_BLOCK is
+// then even. Where it has many it loads those of the next turn before it works on those that have
+// come. The sum of squares is added up by all invocations while x is staged, not by each slice when
+// its work is done. No LOOP: groups that loop take 1.2 times as long so.
 //
-// More at a time costs registers, and with them groups that run at once: of 1,024 invocations each has room for
-// one block (glsl/measurements.md).
+// More at a time costs registers, and with them groups that run at once: of 1,024 invocations each
+// has room for one block (glsl/measurements.md).
 #define N_STEP (N_BLOCK / PREFETCH)
 #define N_TURN ((N_STEP + N_SLICE - 1) / N_SLICE)
 #define IS_RAGGED (N_STEP % N_SLICE != 0)

@@ -1,12 +1,12 @@
-// q, k, v of one token: y = W norm / rms + bias, pairs of q and k turned, q written at the front of the
-// layer's range, k and v into its cache at position n_past.
+// q, k, v of one token: y = W norm / rms + bias, pairs of q and k turned, q written at the front of
+// the layer's range, k and v into its cache at position n_past.
 //
 //   dst     layer's range: q (n_head, head_dim) f32 | k, v (n_kv_head, n_ctx, head_dim) f16 pairs or f32
 //   source  stream: norm (n_embd), ssq (n_ssq), rope (n_rot) as cos, sin pairs
 //   W       (n_rows, n_embd), stacked so that rows r of tiles 2 j and 2 j + 1 are one rotary pair
 //
-// The owner of a pair of rows owns a rotary pair, so the rotation needs no neighbour, and a pair of k or
-// v is one word of an f16 cache. Sizes of groups and invocations: gemv/gemv.glsl.
+// The owner of a pair of rows owns a rotary pair, so the rotation needs no neighbour, and a pair of
+// k or v is one word of an f16 cache. Sizes of groups and invocations: gemv/gemv.glsl.
 #include "lib/common.glsl"
 #include "lib/half.glsl"
 #include "lib/step_state.glsl"

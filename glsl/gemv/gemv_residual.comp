@@ -5,9 +5,10 @@
 //   W       (n_rows, n_cols)
 //   aux     bias and gamma, one value a row
 //
-// Whoever writes the residual also leaves what the next norm needs: the product with its weights, and
-// the sum of squares in parts that the next projection adds up, so that no dispatch is a norm's. A part
-// is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes: gemv/gemv.glsl.
+// Whoever writes the residual also leaves what the next norm needs: the product with its weights,
+// and the sum of squares in parts that the next projection adds up, so that no dispatch is a
+// norm's. A part is a group's, or with WG_SIZE 8 an invocation's: there is no barrier then. Sizes:
+// gemv/gemv.glsl.
 #include "lib/common.glsl"
 #include "lib/publish.glsl"
 

@@ -1,8 +1,8 @@
 // gemv.glsl for GEMV_SPLIT 0: an invocation owns row r of PAIRS pairs of tiles and walks all of k.
 //
-// With DOT and a type that gives its weights in parts, eight at a time, the rows of an invocation take turns at
-// each eight elements of x, so that few of those are alive; BLOCKS blocks a turn of the loop, whose number
-// then is a multiple of BLOCKS.
+// With DOT and a type that gives its weights in parts, eight at a time, the rows of an invocation
+// take turns at each eight elements of x, so that few of those are alive; BLOCKS blocks a turn of
+// the loop, whose number then is a multiple of BLOCKS.
 #if DOT && QUANT_SPLIT
 
 #define N_ROW (2 * PAIRS)

@@ -1,5 +1,5 @@
-// The sum of squares of a group's x, where each of its invocations has a share: subgroups add theirs up, if there are
-// any, and whoever wants the sum adds up what they left.
+// The sum of squares of a group's x, where each of its invocations has a share: subgroups add
+// theirs up, if there are any, and whoever wants the sum adds up what they left.
 #if SUBGROUP
 #define SSQ_SPAN SUBGROUP
 #else

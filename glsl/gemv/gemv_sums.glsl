@@ -1,6 +1,6 @@
-// Sums of what the rows of a gemv leave, for norm/sums.glsl, in the shapes of gemv/gemv_row.glsl: an invocation
-// notes the elements of a row of a pair of tiles; after gemv_run each sum is that of one or two pairs of the
-// group, `step`.
+// Sums of what the rows of a gemv leave, for norm/sums.glsl, in the shapes of gemv/gemv_row.glsl:
+// an invocation notes the elements of a row of a pair of tiles; after gemv_run each sum is that of
+// one or two pairs of the group, `step`.
 #include "norm/sums.glsl"
 
 #if WRITE_SUMS

@@ -1,8 +1,9 @@
-// Sums and largest values over neighbours in a subgroup: the invocations whose numbers differ in the bits from `from`
-// to below `to`, powers of two that are constants. All of them have the result. Needs SUBGROUP; 0: there are none.
+// Sums and largest values over neighbours in a subgroup: the invocations whose numbers differ in
+// the bits from `from` to below `to`, powers of two that are constants. All of them have the
+// result. Needs SUBGROUP; 0: there are none.
 //
-// Step by step, without a loop: in a text as long as a whole decode step NVIDIA's compiler leaves loops as they are,
-// even of two turns, and a turn costs half as much again as the shuffle in it.
+// Step by step, without a loop: in a text as long as a whole decode step NVIDIA's compiler leaves
+// loops as they are, even of two turns, and a turn costs half as much again as the shuffle in it.
 #if SUBGROUP
 #define LANES_STEP(n, combined)                                                                    \
     if (from <= n && n < to) {                                                                     \

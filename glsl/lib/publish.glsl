@@ -1,9 +1,9 @@
-// PUBLISH(x) is what a kernel writes for a stage that takes it by its tag (grid_barrier.glsl): with PUBLISHES in a
-// program of stages x with a tag, else x.
+// PUBLISH(x) is what a kernel writes for a stage that takes it by its tag (grid_barrier.glsl): with
+// PUBLISHES in a program of stages x with a tag, else x.
 //
-// Groups of one stage may publish for each other, too. Where STAGE_PUBLISHES holds, all groups of the stage run at
-// once, and what is in memory has tags: CONSUME_QUADS(a, load_a, b, load_b) loads two quads that were loaded once again
-// until both were published in this stage.
+// Groups of one stage may publish for each other, too. Where STAGE_PUBLISHES holds, all groups of
+// the stage run at once, and what is in memory has tags: CONSUME_QUADS(a, load_a, b, load_b) loads
+// two quads that were loaded once again until both were published in this stage.
 #ifndef PUBLISHES
 #define PUBLISHES 0
 #endif

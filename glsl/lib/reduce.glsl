@@ -1,6 +1,6 @@
-// Reductions over the first `count` invocations of a work group, count a power of two that is at most
-// WG_SIZE. Every invocation of the group calls them, never under a branch that differs within the
-// group; the result is good in invocation 0. The order of the sum is fixed.
+// Reductions over the first `count` invocations of a work group, count a power of two that is at
+// most WG_SIZE. Every invocation of the group calls them, never under a branch that differs within
+// the group; the result is good in invocation 0. The order of the sum is fixed.
 
 shared float reduce_values[WG_SIZE];
 
@@ -27,9 +27,10 @@ bool ranks_before(float value, uint index, float other, uint other_index)
     return value > other || (value == other && index < other_index);
 }
 
-// Leaves in the first `left` of reduce_values and reduce_indices, a power of two, the largest value of those that lie a
-// multiple of `left` behind each, and its index, the lowest on ties. `left` is to be what the compiler cannot know: with
-// a constant bound the compiler of V3D does not come back from this loop.
+// Leaves in the first `left` of reduce_values and reduce_indices, a power of two, the largest value
+// of those that lie a multiple of `left` behind each, and its index, the lowest on ties. `left` is
+// to be what the compiler cannot know: with a constant bound the compiler of V3D does not come back
+// from this loop.
 void reduce_max_to(float value, uint index, uint count, uint left)
 {
     uint lane = gl_LocalInvocationIndex;

@@ -2,9 +2,9 @@
 //
 //   y, x  (n_word16)  words of 16 bytes, a multiple of LOADS * WG_SIZE of them
 //
-// A group owns LOADS * WG_SIZE words that follow each other; an invocation takes every WG_SIZE-th, so
-// that neighbours read neighbouring words. No loop: a loop over storage blocks costs llvmpipe more
-// than the copy. Reads and writes 16 bytes a word.
+// A group owns LOADS * WG_SIZE words that follow each other; an invocation takes every WG_SIZE-th,
+// so that neighbours read neighbouring words. No loop: a loop over storage blocks costs llvmpipe
+// more than the copy. Reads and writes 16 bytes a word.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 

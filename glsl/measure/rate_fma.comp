@@ -1,11 +1,11 @@
-// y[j] = the sum of 16 numbers x after n_round rounds of eight steps x <- x * factor + addend, begun at
-// (j mod 16) / 16 + 0, 1 ... 15: how many multiply-adds a second the device does.
+// y[j] = the sum of 16 numbers x after n_round rounds of eight steps x <- x * factor + addend,
+// begun at (j mod 16) / 16 + 0, 1 ... 15: how many multiply-adds a second the device does.
 //
 //   y  (n)  f32, written
 //
-// An invocation owns one j: 16 chains of multiply-adds that do not wait for each other, which fills the
-// pipelines of every GPU known to us. 256 flops a round; nothing is read. Factor and addend come from
-// Params, so that no compiler sees where the chains end.
+// An invocation owns one j: 16 chains of multiply-adds that do not wait for each other, which fills
+// the pipelines of every GPU known to us. 256 flops a round; nothing is read. Factor and addend
+// come from Params, so that no compiler sees where the chains end.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 

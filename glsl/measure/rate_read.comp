@@ -4,8 +4,8 @@
 //   y  (n_word16 / LOADS)  words of 16 bytes, written
 //   x  (n_word16)          words of 16 bytes, a multiple of LOADS * WG_SIZE of them
 //
-// Groups and invocations own what they do in rate_copy.comp. TEXELS 1 reads through a buffer texture,
-// the faster way on llvmpipe. Reads 16 bytes a word and writes 16 / LOADS.
+// Groups and invocations own what they do in rate_copy.comp. TEXELS 1 reads through a buffer
+// texture, the faster way on llvmpipe. Reads 16 bytes a word and writes 16 / LOADS.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 

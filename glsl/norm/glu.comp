@@ -4,8 +4,8 @@
 //   act      (n_tokens, act_stride)      written, with HALF in f16 (gemm/half_rows.glsl)
 //   gate_up  (n_tokens, gate_up_stride)
 //
-// An invocation owns four columns of one token, with HALF eight. Reads eight bytes an element and writes four
-// or two: bound by memory.
+// An invocation owns four columns of one token, with HALF eight. Reads eight bytes an element and
+// writes four or two: bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "norm/activation.glsl"

@@ -1,15 +1,15 @@
-// y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * gamma + beta, for the rows of a batch, or with BATCH 0
-// for the stream of a step: its norm from its residual. There the sum of squares is written as width * (1 - eps), so that readers
-// who multiply by 1 / rms multiply by 1.
+// y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * gamma + beta, for the rows of a batch, or
+// with BATCH 0 for the stream of a step: its norm from its residual. There the sum of squares is
+// written as width * (1 - eps), so that readers who multiply by 1 / rms multiply by 1.
 //
 //   y        (n_tokens, y_stride)  written, with HALF in f16 (gemm/half_rows.glsl); BATCH 0: the stream, of which
 //                                  the residual is read
 //   x        (n_tokens, x_stride)  BATCH 1
 //   vectors  gamma (width), beta (width)
 //
-// A group owns a row; an invocation strides over its columns by fours for the mean, for the squares,
-// and to write, then with HALF by eights. Reads four bytes an element from memory, later from the
-// cache, and writes four or two: bound by memory.
+// A group owns a row; an invocation strides over its columns by fours for the mean, for the
+// squares, and to write, then with HALF by eights. Reads four bytes an element from memory, later
+// from the cache, and writes four or two: bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/reduce.glsl"

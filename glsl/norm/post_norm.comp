@@ -1,5 +1,5 @@
-// residual += y * gamma / sqrt(mean(y^2) + eps); norm = residual * next_gamma; ssq = partial sums of
-// residual^2: the end of a block whose result has a norm of its own, one token.
+// residual += y * gamma / sqrt(mean(y^2) + eps); norm = residual * next_gamma; ssq = partial sums
+// of residual^2: the end of a block whose result has a norm of its own, one token.
 //
 //   stream   residual (n_embd) read and written, norm (n_embd), ssq
 //   y        (n_embd)

@@ -1,12 +1,12 @@
-// y[m] = x[m] * gamma / sqrt(mean(x[m]^2) + eps) for the rows of a batch, or with ADD y[m] += the same.
+// y[m] = x[m] * gamma / sqrt(mean(x[m]^2) + eps) for the rows of a batch; with ADD y[m] += that.
 //
 //   y        (n_tokens, y_stride)  written, with ADD read too; with HALF in f16 (gemm/half_rows.glsl)
 //   x        (n_tokens, x_stride)
 //   vectors  gamma (width)
 //
-// A group owns a row; an invocation strides over its columns by fours, with HALF by eights, once for the sum
-// of squares and once to write, the second time from the cache. Reads four bytes an element and writes four or
-// two: bound by memory.
+// A group owns a row; an invocation strides over its columns by fours, with HALF by eights, once
+// for the sum of squares and once to write, the second time from the cache. Reads four bytes an
+// element and writes four or two: bound by memory.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/reduce.glsl"

@@ -1,15 +1,17 @@
-// Edges between the stages of a program that computes whole steps itself: what a stage left is there for the
-// next one, in whatever group. OpenGL ES does not promise that groups run at the same time, so nobody waits
-// for ever: who has asked spin_limit times in vain leaves a fault behind, and the same happens to all that
-// wait with it. What groups leave for others must be in coherent buffers.
+// Edges between the stages of a program that computes whole steps itself: what a stage left is
+// there for the next one, in whatever group. OpenGL ES does not promise that groups run at the same
+// time, so nobody waits for ever: who has asked spin_limit times in vain leaves a fault behind, and
+// the same happens to all that wait with it. What groups leave for others must be in coherent
+// buffers.
 //
-// A barrier has two halves: grid_arrive() counts a group in, and grid_wait() asks until all have come. What is
-// done between them costs no time.
+// A barrier has two halves: grid_arrive() counts a group in, and grid_wait() asks until all have
+// come. What is done between them costs no time.
 //
-// An edge whose values are published and consumed (grid_release, grid_acquire) needs none: a value has a tag
-// in the lowest bits of its mantissa, another than the value that was in its place before. That saves the
-// fence, the way of an atomic, and one to memory and back. In the first step of a dispatch, when what is in
-// memory may have any tag, such an edge is a barrier, unless the dispatch goes on where the last one stopped.
+// An edge whose values are published and consumed (grid_release, grid_acquire) needs none: a value
+// has a tag in the lowest bits of its mantissa, another than the value that was in its place
+// before. That saves the fence, the way of an atomic, and one to memory and back. In the first step
+// of a dispatch, when what is in memory may have any tag, such an edge is a barrier, unless the
+// dispatch goes on where the last one stopped.
 #define CONTROL_ARRIVED 0u // groups, over all barriers since the buffer was zeroed
 #define CONTROL_BEGIN 64u  // of that at the end of the last dispatch
 #define CONTROL_TURN 65u   // edges by then, but for a multiple of GRID_N_TAG: they are never too many to count
@@ -32,7 +34,8 @@ uint grid_turn = 0u;          // edges so far, the same in all groups
 uint grid_tag = 0u;           // of what is put now
 uint grid_expected = 0u;      // of what is taken now
 uint grid_care = 0u;          // TAG_BITS, or 0 behind a barrier: all is there, tagged or not
-// All that will be taken has tags: from the second step of a dispatch on, or the first of one that goes on.
+// All that will be taken has tags: from the second step of a dispatch on, or the first of one that
+// goes on.
 bool grid_is_settled = false;
 
 float grid_publish(float value)
@@ -47,8 +50,8 @@ uint grid_wrong(uint tag, vec4 value, uvec4 care)
     return (wrong.x | wrong.y) | (wrong.z | wrong.w);
 }
 
-// Reloads values until none is missing; in vain it becomes a fault. What is looked for at the same time is to be
-// reloaded together: one after another each costs a way to memory and back.
+// Reloads values until none is missing; in vain it becomes a fault. What is looked for at the same
+// time is to be reloaded together: one after another each costs a way to memory and back.
 #define GRID_CONSUME_WHILE(is_missing, reload)                                                        \
     for (uint n_spin = 0u; is_missing; n_spin++) {                                                 \
         if (n_spin >= spin_limit || grid_fault != 0u) {                                            \
@@ -59,7 +62,8 @@ uint grid_wrong(uint tag, vec4 value, uvec4 care)
         reload                                                                                     \
     }
 
-// Loads a value that was loaded once again until it has the tag; of its components those count whose care is not 0.
+// Loads a value that was loaded once again until it has the tag; of its components those count
+// whose care is not 0.
 #define GRID_CONSUME(value, load, care)                                                            \
     GRID_CONSUME_WHILE(grid_wrong(grid_expected, value, care) != 0u, value = load;)
 

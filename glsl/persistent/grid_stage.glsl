@@ -1,9 +1,9 @@
-// Shows stages of a persistent program the walk over its table (persistent/grid_walk.glsl). GROUP_SIZE is
-// the size of every group.
+// Shows stages of a persistent program the walk over its table (persistent/grid_walk.glsl).
+// GROUP_SIZE is the size of every group.
 #include "lib/common.glsl"
 #define STAGE
-// Compilers order shared memory at barrier() alone, as desktop GLSL specifies. NVIDIA's makes a fence
-// of memoryBarrierShared() besides.
+// Compilers order shared memory at barrier() alone, as desktop GLSL specifies. NVIDIA's makes a
+// fence of memoryBarrierShared() besides.
 #define memoryBarrierShared()
 #include "persistent/grid_barrier.glsl"
 #define STEP_STATE_COHERENT
@@ -21,8 +21,8 @@ StepNow step_now = StepNow(0u, 0u, 0u);
 uint entry_params = 0u;
 uvec4 entry_begin = uvec4(0u), entry_buffer = uvec4(0u);
 
-// The groups of a dispatch that a group of ours computes one after another, instead of gl_WorkGroupID,
-// gl_NumWorkGroups and gl_GlobalInvocationID.
+// The groups of a dispatch that a group of ours computes one after another, instead of
+// gl_WorkGroupID, gl_NumWorkGroups and gl_GlobalInvocationID.
 uvec3 stage_group = uvec3(0u), stage_n_groups = uvec3(1u);
 #define stage_invocation (stage_group * gl_WorkGroupSize + gl_LocalInvocationID)
 
@@ -38,7 +38,7 @@ bool stage_is_whole()
     return stage_n_groups.x * stage_n_groups.y * stage_n_groups.z <= gl_NumWorkGroups.x;
 }
 
-// prefetch() is what the stage does for its next group while others still work for it, run() the rest.
+// prefetch() is what the stage does for its next group while others work for it, run() the rest.
 #define STAGE_GROUPS(run, prefetch)                                                                  \
     uint n = stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;                                 \
     for (uint i = gl_WorkGroupID.x; i < n;) {                                                                \

@@ -1,5 +1,5 @@
-// The walk over the entries of a table, n_steps times: main of a program that src/persistent/source/persistent_source.c
-// makes. It gives
+// The walk over the entries of a table, n_steps times: main of a program that
+// src/persistent/source/persistent_source.c makes. It gives
 //
 //   table            ENTRY_QUADS of table an entry: stage, barrier and place of its parameters; where its
 //                    four bindings begin, in elements; which buffer of their kind they lie in

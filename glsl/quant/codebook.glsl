@@ -1,9 +1,10 @@
-// Nibbles that stand for one of 16 signed bytes: codes holds them, code 0 in the lowest byte. Selected by
-// arithmetic, since not every driver keeps an indexed array in registers; with GEMV_SPLIT 1 looked up in
-// shared memory, a third of the instructions: each of 32 neighbours has a copy in a bank of its own.
+// Nibbles that stand for one of 16 signed bytes: codes holds them, code 0 in the lowest byte.
+// Selected by arithmetic, since not every driver keeps an indexed array in registers; with
+// GEMV_SPLIT 1 looked up in shared memory, a third of the instructions: each of 32 neighbours has a
+// copy in a bank of its own.
 //
-// A type that includes this file has its codes in QUANT_CODES, the nibbles of a QuantBlock in its quad, and its scale
-// in CODE_SCALE(w).
+// A type that includes this file has its codes in QUANT_CODES, the nibbles of a QuantBlock in its
+// quad, and its scale in CODE_SCALE(w).
 
 // The codes of four nibbles, each times 2^24: the sign comes with the top byte.
 vec4 codes_at_top(uvec4 nibbles, uvec4 codes)

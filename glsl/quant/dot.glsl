@@ -1,5 +1,5 @@
-// Dot products of quants of four or eight bits with x in the form that a GPU's compiler makes the fewest
-// instructions of. DOT of the program's row:
+// Dot products of quants of four or eight bits with x in the form that a GPU's compiler makes the
+// fewest instructions of. DOT of the program's row:
 //
 //   DOT_HALVES   V3D. Fields of a word are f16 denormals, quant * 2^-24, two to a word: the multiplication
 //                takes either half for nothing. Needs unpackHalf2x16 to keep denormals.
@@ -8,8 +8,8 @@
 //   DOT_BITS     Adreno. Quants as the last bits of a number that has a constant in front: an and-or, no
 //                conversion.
 //
-// Words hold eight quants of four bits or four signed ones of eight in natural order, a and b are the
-// elements of x for them. A type that includes this file with DOT defines QUANT_SPLIT 1 and
+// Words hold eight quants of four bits or four signed ones of eight in natural order, a and b are
+// the elements of x for them. A type that includes this file with DOT defines QUANT_SPLIT 1 and
 //
 //   struct QuantRow                                         where a row lies
 //   QuantRow quant_row(uint tile, uint n_block, uint row)
@@ -123,8 +123,9 @@ void dot_bytes(uint w, vec4 a, inout DotSum s)
 
 #elif DOT == DOT_BITS
 
-// 16 + a nibble at bit 19, 256 + a byte at bit 15. More than one nibble of a word could be taken where it lies,
-// with larger constants: 12 % fewer instructions, and sums that are off by more than roundings of f32.
+// 16 + a nibble at bit 19, 256 + a byte at bit 15. More than one nibble of a word could be taken
+// where it lies, with larger constants: 12 % fewer instructions, and sums that are off by more than
+// roundings of f32.
 #define DOT_NIBBLE(w) uintBitsToFloat(((w) & 0x00780000u) | 0x41800000u)
 #define DOT_BYTE(w) uintBitsToFloat(((w) & 0x007F8000u) | 0x43800000u)
 

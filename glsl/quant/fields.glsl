@@ -1,4 +1,5 @@
-// Weights d * quant + m whose quants lie in planes (planes.glsl). A type that includes this file defines
+// Weights d * quant + m whose quants lie in planes (planes.glsl). A type that includes this file
+// defines
 //
 //   vec4 quant_fields(QuantBlock w, int k)    the fields of quants 4 k .. 4 k + 3
 #include "quant/planes.glsl"
@@ -21,7 +22,8 @@ float fields_dot(QuantBlock w, vec4 x[8])
     return (p.x + p.y) + (p.z + p.w);
 }
 
-// d * quant + m of quants 4 k .. 4 k + 3; of the first 16 quants d.x and m.x, of the last 16 d.y and m.y.
+// d * quant + m of quants 4 k .. 4 k + 3; of the first 16 quants d.x and m.x, of the last 16 d.y
+// and m.y.
 vec4 fields_quad(QuantBlock w, vec2 d, vec2 m, int k)
 {
     return quant_fields(w, k) * ((k < 4 ? d.x : d.y) * field_weight) + (k < 4 ? m.x : m.y);

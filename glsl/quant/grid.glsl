@@ -1,6 +1,6 @@
-// Weights that are points of a grid, eight or four at a time: aux begins with the grid, two points a
-// word, the even one low (src/quant/iq/iq_grids.h). A type that includes this file has the scales of the
-// first and of the last 16 weights as vec2 d in its QuantBlock, and defines
+// Weights that are points of a grid, eight or four at a time: aux begins with the grid, two points
+// a word, the even one low (src/quant/iq/iq_grids.h). A type that includes this file has the scales
+// of the first and of the last 16 weights as vec2 d in its QuantBlock, and defines
 //
 //   vec4 quant_values(QuantBlock w, int k)    weights 4 k .. 4 k + 3 without their scale
 #include "quant/planes.glsl"
@@ -33,8 +33,8 @@ vec4 coordinates_of_4(uvec4 points, int k)
     return fields_to_float(mask_fields(points[k >> 1] >> uint(16 * (k & 1)), 7u)) * field_weight;
 }
 
-// Four signs of 7 bits from the low 28 bits of a word, and with each an eighth that makes the number of
-// set bits even.
+// Four signs of 7 bits from the low 28 bits of a word, and with each an eighth that makes the
+// number of set bits even.
 uint even_signs(uint word)
 {
     uvec4 s = (uvec4(word) >> uvec4(0u, 7u, 14u, 21u)) & 0x7Fu;

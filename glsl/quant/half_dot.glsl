@@ -1,7 +1,7 @@
-// Dot products of quants with x in packed f16: a quant is a denormal half, quant * 2^-24, as it stands in its
-// word, so that an and makes a pair and a multiply-add takes it: about one instruction a weight. x comes as
-// gemv/gemv_half.glsl leaves it, times 2^14, and with nibbles that stand four bits too high 2^10. Needs mediump
-// to be f16 that keeps denormals.
+// Dot products of quants with x in packed f16: a quant is a denormal half, quant * 2^-24, as it
+// stands in its word, so that an and makes a pair and a multiply-add takes it: about one
+// instruction a weight. x comes as gemv/gemv_half.glsl leaves it, times 2^14, and with nibbles that
+// stand four bits too high 2^10. Needs mediump to be f16 that keeps denormals.
 //
 // A type that includes this file with HALF defines
 //

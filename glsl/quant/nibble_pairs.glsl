@@ -1,4 +1,5 @@
-// Nibbles as pairs of halves, by the bits of a half: 0x6400 + n is 1024 + n, 0x5400 + 16 n is 64 + n.
+// Nibbles as pairs of halves, by the bits of a half: 0x6400 + n is 1024 + n, 0x5400 + 16 n is 64 +
+// n.
 #include "lib/half_pair.glsl"
 
 highp uint scaled_pair(highp uint bits, mediump float zero, mediump vec2 d)

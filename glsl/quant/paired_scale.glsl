@@ -1,6 +1,6 @@
 // Scale words that hold the f16 d of two blocks, the even one low, in groups of n_word words; the
-// other words of the group follow. A kernel that prefetches weights (PIPELINED) has the word as it was
-// loaded: whatever is done to it would wait for it.
+// other words of the group follow. A kernel that prefetches weights (PIPELINED) has the word as it
+// was loaded: whatever is done to it would wait for it.
 #ifdef PIPELINED
 #define SCALES_AS_LOADED PIPELINED
 #else

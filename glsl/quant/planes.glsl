@@ -1,6 +1,6 @@
-// Quants of 2 to 6 bits in planes (src/quant/quant.h): the four quants 4 k .. 4 k + 3 of a block come
-// out as fields, each where it lies, that is, times 1, 16, 256, 4096: an and, a conversion and a
-// multiply-add a weight, and a shift for four. The powers of 16 are taken out at the end, exactly.
+// Quants of 2 to 6 bits in planes (src/quant/quant.h): the four quants 4 k .. 4 k + 3 of a block
+// come out as fields, each where it lies, that is, times 1, 16, 256, 4096: an and, a conversion and
+// a multiply-add a weight, a shift for four. The powers of 16 are taken out at the end, exactly.
 const uvec4 field_place = uvec4(1u, 16u, 256u, 4096u);
 const vec4 field_weight = vec4(1.0, 1.0 / 16.0, 1.0 / 256.0, 1.0 / 4096.0);
 

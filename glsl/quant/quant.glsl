@@ -1,5 +1,5 @@
-// Weights in the repacked layout: tiles of 8 rows, blocks of 32 columns, quads and scales apart (see
-// src/quant/quant.h for the picture). The unpacker of the program's weight type defines
+// Weights in the repacked layout: tiles of 8 rows, blocks of 32 columns, quads and scales apart
+// (see src/quant/quant.h for the picture). The unpacker of the program's weight type defines
 //
 //   struct QuantBlock           32 weights of a row as they are loaded
 //   QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
@@ -8,15 +8,17 @@
 //   vec4 quant_quad(QuantBlock w, int k)
 //                               weights 4 k .. 4 k + 3; k may be what a loop counts
 //
-// Types that say QUANT_SPLIT 1 also give a block eight weights at a time where DOT asks for it: quant/dot.glsl.
+// Types that say QUANT_SPLIT 1 also give a block eight weights at a time where DOT asks for it:
+// quant/dot.glsl.
 //
-// Types that say QUANT_TWO 1 also give two neighbouring blocks, whose scales share words, where HALF asks for products
-// in f16:
+// Types that say QUANT_TWO 1 also give two neighbouring blocks, whose scales share words, where
+// HALF asks for products in f16:
 //
 //   void quant_load_two(uint tile, uint two, uint n_two, uint row, out QuantBlock a, out QuantBlock b)
 //                               blocks 2 two and 2 two + 1 of 2 n_two
 //
-// Types that say QUANT_WORDS 1 also give eight weights of four rows in pairs of halves where WORDS asks for it:
+// Types that say QUANT_WORDS 1 also give eight weights of four rows in pairs of halves where WORDS
+// asks for it:
 //
 //   struct QuantWords
 //   QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint k)
@@ -24,9 +26,9 @@
 //   void quant_half_words(QuantWords w, out uvec4 p[4])
 //                               pairs (0, 4) (1, 5) (2, 6) (3, 7) of the four rows, the first half low
 //
-// A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it: as
-// storage blocks, with WORDS 1 of single words and of quads, or with TEXELS 1 as buffer textures, which llvmpipe
-// reads several times as fast.
+// A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it:
+// as storage blocks, with WORDS 1 of single words and of quads, or with TEXELS 1 as buffer
+// textures, which llvmpipe reads several times as fast.
 #define QUANT_BLOCK 32u
 #define TILE_ROWS 8u
 
@@ -130,7 +132,8 @@ vec2 quant_sums(vec4 x[8])
     return vec2((s.x + s.y) + (s.z + s.w), (t.x + t.y) + (t.z + t.w));
 }
 
-// A type with QUANT_STAGE 1 has a void quant_stage(uint lane) that all invocations of a group call first.
+// A type with QUANT_STAGE 1 has a void quant_stage(uint lane) that all invocations of a group call
+// first.
 #ifndef QUANT_STAGE
 #define QUANT_STAGE 0
 #endif

@@ -1,4 +1,5 @@
-// Weights of 16 bits, two to a word and without scales: 4 quads a row and block. A type that includes this file defines
+// Weights of 16 bits, two to a word and without scales: 4 quads a row and block. A type that
+// includes this file defines
 //
 //   vec4 quant_words(uvec2 w)    the four elements of two words
 struct QuantBlock {

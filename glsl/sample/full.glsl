@@ -6,8 +6,8 @@
 //                the tokens of open bins, if they are few; the last group takes the best of both, if the cuts leave it,
 //                and ends the step
 //
-// Exactly where in a bin a cut lies matters only if the best score is in that bin, so it is found only then. All sums are
-// of integers. Needs sample/sampler.glsl, sample/scratch.glsl.
+// Exactly where in a bin a cut lies matters only if the best score is in that bin, so it is found
+// only then. All sums are of integers. Needs sample/sampler.glsl, sample/scratch.glsl.
 #define N_BIN 512u
 #define BINS_PER_UNIT 16.0
 #define FAN 8u // bins to a chunk, chunks to a block
@@ -22,7 +22,8 @@ struct Cuts {
     uint n_open;   // tokens in open bins; over LIST_ROOM: they are not listed
     uint count;    // of those before
     uvec2 mass;
-    bool is_exact; // share is what a cut by mass leaves: the cut by number before it ends with a bin
+    bool is_exact; // share is what a cut by mass leaves: the cut by number before it ends with a
+                   // bin
     uvec2 share;
 };
 

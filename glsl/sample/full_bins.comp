@@ -1,11 +1,12 @@
-// The first dispatch of sampling from the whole vocabulary (sample/full.glsl): numbers and masses of all logits by their
-// distance from the largest, and the bins that the cuts lie in.
+// The first dispatch of sampling from the whole vocabulary (sample/full.glsl): numbers and masses
+// of all logits by their distance from the largest, and the bins that the cuts lie in.
 //
 //   logits  with their partial results and scratch; LARGEST and CUTS are written  (binding 1)
 //
-// A group takes n_vocab / groups neighbouring logits; without a filter that has cuts it finds the largest alone. One bin
-// is open, that which the cut lies in. With both cuts all bins are from where top_p of what comes before the bin of the
-// cut by number is reached, which is the least that it may be, up to that bin.
+// A group takes n_vocab / groups neighbouring logits; without a filter that has cuts it finds the
+// largest alone. One bin is open, that which the cut lies in. With both cuts all bins are from
+// where top_p of what comes before the bin of the cut by number is reached, which is the least that
+// it may be, up to that bin.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"
@@ -71,8 +72,9 @@ void load_sums()
 
 //-- cuts ------------------------------------------------------------------------------------------
 
-// A cut by number that does not end with a bin leaves that bin open, and the cut by mass behind it only lowers where
-// open bins begin: its share is at least that of what comes before the bin. Any other cut by mass opens its bin alone.
+// A cut by number that does not end with a bin leaves that bin open, and the cut by mass behind it
+// only lowers where open bins begin: its share is at least that of what comes before the bin. Any
+// other cut by mass opens its bin alone.
 void find_cuts()
 {
     uvec2 least = total_mass();

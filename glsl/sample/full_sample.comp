@@ -1,14 +1,15 @@
-// The second dispatch of sampling from the whole vocabulary (sample/full.glsl): the best score that the cuts leave, and the
-// end of the step.
+// The second dispatch of sampling from the whole vocabulary (sample/full.glsl): the best score that
+// the cuts leave, and the end of the step.
 //
 //   ring    GI_RING_SLOTS entries                                        (binding 0, written)
 //   logits  with their scratch: LARGEST and CUTS                         (binding 1)
 //   step_state                                                           (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                                           (binding 3, rewritten, with HAS_COUNTS)
 //
-// Only if the best of all is in an open bin the last group looks at what is in those: each token is compared with each,
-// which tells how many and how heavy are those before it. If they are more than the list has room for (one time in
-// forty, with top_p and flat logits; or where many are equal), the cuts are looked for digit by digit among all.
+// Only if the best of all is in an open bin the last group looks at what is in those: each token is
+// compared with each, which tells how many and how heavy are those before it. If they are more than
+// the list has room for (one time in forty, with top_p and flat logits; or where many are equal),
+// the cuts are looked for digit by digit among all.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "sample/step.glsl"
@@ -200,8 +201,8 @@ Place find_in_all(bool is_by_mass, uvec2 goal)
 
 //-- the end ---------------------------------------------------------------------------------------
 
-// Adds to the best that is left what the cuts leave of the open bins. A cut by number that ends with a bin is found
-// already.
+// Adds to the best that is left what the cuts leave of the open bins. A cut by number that ends
+// with a bin is found already.
 void take_open()
 {
     bool is_listed = cuts.n_open <= LIST_ROOM;

@@ -1,5 +1,6 @@
-// Logits and partial maxima as gemv_vocab leaves them, their maximum, and what kernels leave behind them at word
-// `scratch`. Needs WG_SIZE, sample/best.glsl and sample/stop_id.glsl; LOGITS_SHARED where groups write.
+// Logits and partial maxima as gemv_vocab leaves them, their maximum, and what kernels leave behind
+// them at word `scratch`. Needs WG_SIZE, sample/best.glsl and sample/stop_id.glsl; LOGITS_SHARED
+// where groups write.
 #include "gemm/no_rows.glsl"
 
 #ifdef LOGITS_SHARED
@@ -16,8 +17,8 @@ layout(std140, binding = 0) uniform Params
     uint scratch; // likewise, of what sample/scratch.glsl describes
 };
 
-// A bound that the compiler does not know, so that it leaves the loop alone: with the loops over chunks
-// and bins unrolled the compiler for T860 took nearly twice as long.
+// A bound that the compiler does not know, so that it leaves the loop alone: with the loops over
+// chunks and bins unrolled the compiler for T860 took nearly twice as long.
 uint bound(uint n)
 {
     return n + (n_vocab >> 31u);
@@ -59,9 +60,10 @@ void look_at_allowed(inout uint key, inout uint id)
     }
 }
 
-// Finds the largest logit as a key and the lowest id that has it; with is_without_stops of all but the stop ids. False,
-// in all invocations alike, if a work group of gemv_vocab saw a NaN or an infinity, if an id is out of range, or if all
-// are stop ids. A loop, because find_best, whose barriers cost compilers most, stands in it once.
+// Finds the largest logit as a key and the lowest id that has it; with is_without_stops of all but
+// the stop ids. False, in all invocations alike, if a work group of gemv_vocab saw a NaN or an
+// infinity, if an id is out of range, or if all are stop ids. A loop, because find_best, whose
+// barriers cost compilers most, stands in it once.
 bool find_largest(bool is_without_stops, out uint key, out uint id)
 {
     bool is_sound = false;

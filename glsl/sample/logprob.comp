@@ -1,12 +1,13 @@
-// out[m] = l[m][target[m]] - log(sum over i of exp(l[m][i])), l = scale * logits or, with SOFTCAP, what
-// lib/soft_cap.glsl makes of that: how likely a given token was. NaN where a logit is infinite or not a number.
+// out[m] = l[m][target[m]] - log(sum over i of exp(l[m][i])), l = scale * logits or, with SOFTCAP,
+// what lib/soft_cap.glsl makes of that: how likely a given token was. NaN where a logit is infinite
+// or not a number.
 //
 //   out     (n_tokens)          written
 //   logits  (n_tokens, stride)  the columns past n_vocab are not looked at
 //   target  (n_tokens)          ids below n_vocab
 //
-// A group owns a row and reads it twice: for the largest, then for the sum of what exp leaves of the
-// distances. Bound by memory.
+// A group owns a row and reads it twice: for the largest, then for the sum of what exp leaves of
+// the distances. Bound by memory.
 #include "lib/common.glsl"
 #include "lib/reduce.glsl"
 #include "lib/exp_log.glsl"

@@ -1,5 +1,5 @@
-// Masses exp(logit - max) and their sums: integers in units of 2^-44, (low word, high word), so that the
-// order of a sum does not matter. Needs sample/best.glsl and lib/exp_log.glsl.
+// Masses exp(logit - max) and their sums: integers in units of 2^-44, (low word, high word), so
+// that the order of a sum does not matter. Needs sample/best.glsl and lib/exp_log.glsl.
 
 float max_logit; // equal in all invocations
 

@@ -1,7 +1,8 @@
 // Philox4x32-10, the twin of gi_philox.
 //   Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
 //
-// n_round is 10, in a way that the compiler cannot know: V3D's takes 5 s for the rounds one after the other.
+// n_round is 10, in a way that the compiler cannot know: V3D's takes 5 s for the rounds one after
+// the other.
 uvec4 philox(uvec2 key, uvec4 counter, uint n_round)
 {
     for (uint i = 0u; i < n_round; i++) {

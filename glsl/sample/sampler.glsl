@@ -1,6 +1,7 @@
-// The sampler: the settings of step_state, which tokens they let pass, and the score of those that pass; the token with
-// the largest score is sampled. Kernels find how many tokens come before one in the order of logits (larger first, then
-// lower ids first) and how heavy these are (sample/mass.glsl). Nothing else knows what a setting means.
+// The sampler: the settings of step_state, which tokens they let pass, and the score of those that
+// pass; the token with the largest score is sampled. Kernels find how many tokens come before one
+// in the order of logits (larger first, then lower ids first) and how heavy these are
+// (sample/mass.glsl). Nothing else knows what a setting means.
 //
 //   ban_stop     passes what is no stop id
 //   top_k        passes the first top_k of those
@@ -15,7 +16,8 @@
 #include "sample/philox.glsl"
 #include "sample/mass.glsl"
 
-// Equal in all invocations. Read once: where groups stay each look at step_state is a way to memory and back.
+// Equal in all invocations. Read once: where groups stay each look at step_state is a way to memory
+// and back.
 bool has_bans, is_greedy;
 uint n_allowed; // tokens that bans leave
 uint top_k;     // at most n_allowed

@@ -1,4 +1,5 @@
-// Kernels that sample leave this at word `scratch` of the logits, in words. Needs sample/logits.glsl with LOGITS_SHARED.
+// Kernels that sample leave this at word `scratch` of the logits, in words. Needs
+// sample/logits.glsl with LOGITS_SHARED.
 //
 //   LISTED   tokens in LIST, and ARRIVED for each group that has looked at its share            zero between steps
 //   BINNED   ARRIVED for each group that has added to SUMS                                      likewise
@@ -21,8 +22,8 @@
 
 shared uint n_arrived;
 
-// True in the last group that comes here, which sees what all have written before. Sets n_listed to the tokens that
-// are counted at `counter`. To be called by all invocations.
+// True in the last group that comes here, which sees what all have written before. Sets n_listed to
+// the tokens that are counted at `counter`. To be called by all invocations.
 bool is_last_group(uint counter, out uint n_listed)
 {
     memoryBarrierBuffer();

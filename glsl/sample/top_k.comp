@@ -1,19 +1,21 @@
-// The top-k list, by many groups in one dispatch: with PROBS 0 the next token, sampled from the top_k largest logits, which
-// ends the step; with PROBS 1 the n_probs largest log-probabilities of the whole vocabulary.
+// The top-k list, by many groups in one dispatch: with PROBS 0 the next token, sampled from the
+// top_k largest logits, which ends the step; with PROBS 1 the n_probs largest log-probabilities of
+// the whole vocabulary.
 //
 //   ring    GI_RING_SLOTS entries                                        (binding 0, written)
 //   logits  with their partial results and scratch                       (binding 1)
 //   step_state                                                           (binding 2, advanced)
 //   counts  GI_MAX_SLOTS grids                                           (binding 3, rewritten, with HAS_COUNTS)
 //
-// If n sets of logits have a largest of at least x each, n logits are no less than x, and few more. So each group
-// folds the partial results into the largest of at least 2 n slots and has the n-th largest slot for a threshold. It
-// lists those of its share of the logits that reach it, some 1.2 n in all. The last group to do so samples from the list:
-// ranks, and the masses before each, come from comparing each with each, so that nothing depends on the order of
-// arrival. If the list is too short (hundreds of equal logits) the group looks for the top_k digit by digit.
+// If n sets of logits have a largest of at least x each, n logits are no less than x, and few more.
+// So each group folds the partial results into the largest of at least 2 n slots and has the n-th
+// largest slot for a threshold. It lists those of its share of the logits that reach it, some 1.2 n
+// in all. The last group to do so samples from the list: ranks, and the masses before each, come
+// from comparing each with each, so that nothing depends on the order of arrival. If the list is
+// too short (hundreds of equal logits) the group looks for the top_k digit by digit.
 //
-// Everybody waits for the last group: step_state is read once and at once, and several invocations share the
-// work for an element. Little text on purpose: it may be a stage of a program of many.
+// Everybody waits for the last group: step_state is read once and at once, and several invocations
+// share the work for an element. Little text on purpose: it may be a stage of a program of many.
 #ifndef PROBS
 #error "PROBS: 1 to write log-probabilities, 0 to sample"
 #endif
@@ -48,14 +50,15 @@ uint count_bits(uint n)
     return n > 1u ? uint(findMSB(n - 1u)) + 1u : 0u;
 }
 
-// Returns the logarithm of the number of invocations that share the work for one of 2^bits elements.
+// Returns the logarithm of how many invocations share the work for one of 2^bits elements.
 uint count_helper_bits(uint bits)
 {
     return LOG_WG_SIZE - min(bits, LOG_WG_SIZE);
 }
 
-// Returns the partial result that is folded into a place in a turn, 0 past the last. Turns are skewed: logits that are
-// alike may come again and again at a distance of many rows, and are not to meet in one slot.
+// Returns the partial result that is folded into a place in a turn, 0 past the last. Turns are
+// skewed: logits that are alike may come again and again at a distance of many rows, and are not to
+// meet in one slot.
 uint load_part(uint place, uint turn)
 {
     uint i = turn * N_FOLD + (place + turn * SKEW) % N_FOLD;
@@ -102,8 +105,8 @@ void fold_partials(uint n_slot)
     barrier();
 }
 
-// Returns the key of a threshold that at least n logits reach; 0 if the partial results are too few to say. It is that
-// of the least slot with fewer than n larger ones.
+// Returns the key of a threshold that at least n logits reach; 0 if the partial results are too few
+// to say. It is that of the least slot with fewer than n larger ones.
 uint find_threshold(uint n)
 {
     uint bits = min(count_bits(2u * n), LOG_LIST_ROOM), n_slot = 1u << bits;
@@ -163,8 +166,8 @@ void count_digits(uvec2 last, bool is_id, uint shift)
     barrier();
 }
 
-// Fills the list of this group with the top_k, of whose last it finds the key, upside down, and the id. Returns how many
-// there are.
+// Fills the list of this group with the top_k, of whose last it finds the key, upside down, and the
+// id. Returns how many there are.
 uint search_all()
 {
     uvec2 last = uvec2(0u);
@@ -204,7 +207,8 @@ uint load_list(uint n_listed)
     return n_listed;
 }
 
-// Loads the list, and counts how many tokens come before each, and how heavy those are. Returns how many there are.
+// Loads the list, and counts how many tokens come before each, and how heavy those are. Returns how
+// many there are.
 uint rank_list(uint n_listed)
 {
     uint n = load_list(n_listed), helpers = count_helper_bits(count_bits(n));

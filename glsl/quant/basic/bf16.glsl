@@ -1,5 +1,5 @@
-// BF16: 4 quads a row and block; word i of quad q holds elements 8 q + 2 i (low half) and 8 q + 2 i + 1.
-// No scales.
+// BF16: 4 quads a row and block; word i of quad q holds elements 8 q + 2 i (low half) and 8 q + 2 i
+// + 1. No scales.
 #include "quant/words.glsl"
 
 // An element is the upper half of an f32.

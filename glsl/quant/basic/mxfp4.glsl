@@ -1,5 +1,5 @@
-// MXFP4: weight = 2^(e - 128) * code of a nibble, twice the values of E2M1. One quad a row and block.
-// Scale word: e of four blocks, a byte each, the first low.
+// MXFP4: weight = 2^(e - 128) * code of a nibble, twice the values of E2M1. One quad a row and
+// block. Scale word: e of four blocks, a byte each, the first low.
 struct QuantBlock {
     uvec4 quad;
     float d;

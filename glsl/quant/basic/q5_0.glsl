@@ -1,5 +1,5 @@
-// Q5_0: weight = d * (quant - 16), quants of five bits. One quad a row and block, nibbles. Scale words,
-// three for two blocks: f16 d of each, the even one low; the planes of their fifth bits.
+// Q5_0: weight = d * (quant - 16), quants of five bits. One quad a row and block, nibbles. Scale
+// words, three for two blocks: f16 d of each, the even one low; the planes of their fifth bits.
 #include "quant/paired_scale.glsl"
 
 struct QuantBlock {

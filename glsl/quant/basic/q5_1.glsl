@@ -1,5 +1,5 @@
-// Q5_1: weight = d * quant + m, quants of five bits. One quad a row and block, nibbles. Scale words,
-// two a block: f16 d low, f16 m high; the plane of the fifth bits.
+// Q5_1: weight = d * quant + m, quants of five bits. One quad a row and block, nibbles. Scale
+// words, two a block: f16 d low, f16 m high; the plane of the fifth bits.
 #include "quant/five_bits.glsl"
 
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)

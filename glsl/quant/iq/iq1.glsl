@@ -9,7 +9,8 @@ struct QuantBlock {
 
 #define N_TABLE 1024u // words of the grid
 
-// Loads a block from three quads a row and super-block: low bytes of the indices of its four points, and its 16 other bits.
+// Loads a block from three quads a row and super-block: low bytes of the indices of its four
+// points, and its 16 other bits.
 void iq1_load(uint tile, uint block, uint n_block, uint row, out uvec4 low, out uint other)
 {
     uint index = quant_index(tile, block / 8u, n_block / 8u, 3u, row);

@@ -1,7 +1,8 @@
-// IQ1_M: weight = d * (1 + 2 scale) * (coordinate - 1 +- 1/8). Three quads a row and super-block of 8
-// blocks: low bytes of the indices of four points a block, in two; in the third a nibble a point, high
-// three bits of the index and whether the eighth is taken away. Scale words, two a super-block: four
-// times 16 bits, scales of 16 weights, three bits each, and in the top four a digit of f16 d.
+// IQ1_M: weight = d * (1 + 2 scale) * (coordinate - 1 +- 1/8). Three quads a row and super-block of
+// 8 blocks: low bytes of the indices of four points a block, in two; in the third a nibble a point,
+// high three bits of the index and whether the eighth is taken away. Scale words, two a
+// super-block: four times 16 bits, scales of 16 weights, three bits each, and in the top four a
+// digit of f16 d.
 #include "quant/iq/iq1.glsl"
 
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)

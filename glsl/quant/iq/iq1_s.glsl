@@ -1,7 +1,7 @@
-// IQ1_S: weight = d * (1 + 2 scale) * (coordinate - 1 +- 1/8). Three quads a row and super-block of 8
-// blocks: low bytes of the indices of four points a block, in two; in the third 16 bits a block, high
-// three bits of the four indices, three bits of scale and whether the eighth is taken away. Scale word:
-// f16 d of two super-blocks, the even one low.
+// IQ1_S: weight = d * (1 + 2 scale) * (coordinate - 1 +- 1/8). Three quads a row and super-block of
+// 8 blocks: low bytes of the indices of four points a block, in two; in the third 16 bits a block,
+// high three bits of the four indices, three bits of scale and whether the eighth is taken away.
+// Scale word: f16 d of two super-blocks, the even one low.
 #include "quant/iq/iq1.glsl"
 #include "quant/super_pair.glsl"
 

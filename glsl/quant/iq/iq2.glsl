@@ -1,4 +1,5 @@
-// IQ2_S, IQ2_XS and IQ2_XXS: weight = +- d * a function of a coordinate, four points of the grid a block.
+// IQ2_S, IQ2_XS and IQ2_XXS: weight = +- d * a function of a coordinate, four points of the grid a
+// block.
 struct QuantBlock {
     uvec2 points; // four
     uint signs;

@@ -1,6 +1,7 @@
-// IQ2_S: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8 blocks,
-// two words a block: low bytes of the indices of four points of the grid; a sign a weight. Scale words:
-// super_scales.glsl, f16 d and of a block the high two bits of its indices, then scales of 16 weights.
+// IQ2_S: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8
+// blocks, two words a block: low bytes of the indices of four points of the grid; a sign a weight.
+// Scale words: super_scales.glsl, f16 d and of a block the high two bits of its indices, then
+// scales of 16 weights.
 #include "quant/iq/iq2.glsl"
 #include "quant/super_scales.glsl"
 

@@ -1,6 +1,7 @@
-// IQ2_XS: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8 blocks,
-// two words a block: of 8 weights 16 bits, a 9-bit index of a point of the grid and 7 bits of signs.
-// Scale words, three a super-block: f16 d; a byte a block, scale of the first 16 weights low.
+// IQ2_XS: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8
+// blocks, two words a block: of 8 weights 16 bits, a 9-bit index of a point of the grid and 7 bits
+// of signs. Scale words, three a super-block: f16 d; a byte a block, scale of the first 16 weights
+// low.
 #include "quant/iq/iq2.glsl"
 
 #define N_TABLE 256u // words of the grid

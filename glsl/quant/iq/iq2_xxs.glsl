@@ -1,6 +1,6 @@
-// IQ2_XXS: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8 blocks,
-// two words a block: indices of four points of the grid, a byte each; signs, 7 bits for 8 weights, and
-// in the top four bits scale. Scale word: f16 d of two super-blocks, the even one low.
+// IQ2_XXS: weight = +- d * (1 + 2 scale) / 8 * coordinate. Four quads a row and super-block of 8
+// blocks, two words a block: indices of four points of the grid, a byte each; signs, 7 bits for 8
+// weights, and in the top four bits scale. Scale word: f16 d of two super-blocks, the even one low.
 #include "quant/iq/iq2.glsl"
 #include "quant/super_pair.glsl"
 

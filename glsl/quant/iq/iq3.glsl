@@ -7,7 +7,8 @@ struct QuantBlock {
 
 #include "quant/grid.glsl"
 
-// Low bytes of the indices of a block's points: four quads a row and super-block of 8 blocks, two words a block.
+// Low bytes of the indices of a block's points: four quads a row and super-block of 8 blocks, two
+// words a block.
 void iq3_load(uint tile, uint block, uint n_block, uint row, out uvec4 i, out uvec4 j)
 {
     uvec4 quad = quad_at(quant_index(tile, block / 2u, n_block / 2u, 1u, row));

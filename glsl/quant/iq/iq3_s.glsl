@@ -1,7 +1,7 @@
-// IQ3_S: weight = +- d * (1 + 2 scale) * coordinate. Four quads a row and super-block of 8 blocks, two
-// words a block: low bytes of the indices of eight points of the grid. Scale words, twelve a super-block:
-// f16 d; a nibble a block, scale; two words with the ninth bits of the indices, a byte a block; a word
-// of signs a block.
+// IQ3_S: weight = +- d * (1 + 2 scale) * coordinate. Four quads a row and super-block of 8 blocks,
+// two words a block: low bytes of the indices of eight points of the grid. Scale words, twelve a
+// super-block: f16 d; a nibble a block, scale; two words with the ninth bits of the indices, a byte
+// a block; a word of signs a block.
 #include "quant/iq/iq3.glsl"
 
 #define N_TABLE 256u // words of the grid

@@ -1,6 +1,6 @@
-// IQ3_XXS: weight = +- d * (1 + 2 scale) / 4 * coordinate. Four quads a row and super-block of 8 blocks,
-// two words a block: indices of eight points of the grid, a byte each. Scale words, nine a super-block:
-// f16 d; of each block signs, 7 bits for 8 weights, and in the top four bits scale.
+// IQ3_XXS: weight = +- d * (1 + 2 scale) / 4 * coordinate. Four quads a row and super-block of 8
+// blocks, two words a block: indices of eight points of the grid, a byte each. Scale words, nine a
+// super-block: f16 d; of each block signs, 7 bits for 8 weights, and in the top four bits scale.
 #include "quant/iq/iq3.glsl"
 
 #define N_TABLE 128u // words of the grid

@@ -1,5 +1,5 @@
-// IQ4_NL: weight = d * code of a nibble. One quad a row and block. Scale word: f16 d of two blocks, the
-// even one low.
+// IQ4_NL: weight = d * code of a nibble. One quad a row and block. Scale word: f16 d of two blocks,
+// the even one low.
 #include "quant/paired_scale.glsl"
 
 struct QuantBlock {

@@ -1,5 +1,6 @@
-// IQ4_XS: weight = d * (scale - 32) * code of a nibble. One quad a row and block. Scale words, two a
-// super-block of 8 blocks: f16 d low, the high two bits of the scales above it; their low four bits.
+// IQ4_XS: weight = d * (scale - 32) * code of a nibble. One quad a row and block. Scale words, two
+// a super-block of 8 blocks: f16 d low, the high two bits of the scales above it; their low four
+// bits.
 struct QuantBlock {
     uvec4 quad;
     float d;

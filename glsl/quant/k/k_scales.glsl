@@ -1,4 +1,5 @@
-// A quad in front of the quants of a super-block that holds pairs of six-bit numbers for its 8 blocks:
+// A quad in front of the quants of a super-block that holds pairs of six-bit numbers for its 8
+// blocks:
 //
 //   word 0      f16 numbers of the super-block
 //   words 1, 2  byte b % 4 of word 1 + b / 4: the low four bits of both numbers of block b

@@ -1,6 +1,6 @@
-// Q3_K: weight = d * (scale - 32) * (quant - 4), quants of three bits, a scale for 16. Five quads a row
-// and super-block of 8 blocks: the first holds f16 d and the scales (k_scales.glsl), the others the low
-// pairs of bits of two blocks each. Scale word: the plane of the third bits of a block.
+// Q3_K: weight = d * (scale - 32) * (quant - 4), quants of three bits, a scale for 16. Five quads a
+// row and super-block of 8 blocks: the first holds f16 d and the scales (k_scales.glsl), the others
+// the low pairs of bits of two blocks each. Scale word: the plane of the third bits of a block.
 struct QuantBlock {
     uvec2 pairs;
     uint high;

@@ -1,6 +1,6 @@
-// Q4_K: weight = d * scale * nibble - d_min * min. Nine quads a row and super-block of 8 blocks: the
-// first holds f16 d low, d_min high, and the scales and minima (k_scales.glsl), the others the nibbles
-// of a block each. No scale words.
+// Q4_K: weight = d * scale * nibble - d_min * min. Nine quads a row and super-block of 8 blocks:
+// the first holds f16 d low, d_min high, and the scales and minima (k_scales.glsl), the others the
+// nibbles of a block each. No scale words.
 #include "quant/nibbles.glsl"
 #include "quant/k/k_scales.glsl"
 

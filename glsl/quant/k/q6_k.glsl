@@ -1,6 +1,6 @@
-// Q6_K: weight = d * scale * (quant - 32), quants of six bits, a scale for 16. Twelve quads a row and
-// super-block of 8 blocks: the nibbles of a block each, then four with the pairs of bits above of two
-// blocks each. Scale words: super_scales.glsl, f16 d and a signed byte for 16.
+// Q6_K: weight = d * scale * (quant - 32), quants of six bits, a scale for 16. Twelve quads a row
+// and super-block of 8 blocks: the nibbles of a block each, then four with the pairs of bits above
+// of two blocks each. Scale words: super_scales.glsl, f16 d and a signed byte for 16.
 struct QuantBlock {
     uvec4 quad;
     uvec2 high;

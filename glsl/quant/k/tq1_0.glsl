@@ -1,6 +1,7 @@
-// TQ1_0: weight = d * (digit - 1), five digits of base 3 a byte, as in the file: digit j is the top of
-// 3^j * byte modulo 256, times 3. Three quads a row and super-block of 8 blocks, bytes 0 .. 47, and in
-// the scale words, three for two super-blocks, f16 d of each and the last four bytes of each.
+// TQ1_0: weight = d * (digit - 1), five digits of base 3 a byte, as in the file: digit j is the top
+// of 3^j * byte modulo 256, times 3. Three quads a row and super-block of 8 blocks, bytes 0 .. 47,
+// and in the scale words, three for two super-blocks, f16 d of each and the last four bytes of
+// each.
 //
 //   block    weights 0 .. 15               weights 16 .. 31
 //   0 .. 4   digit b of quad 0             digit b of quad 1

@@ -1,5 +1,6 @@
-// TQ2_0: weight = d * (quant - 1), quants of two bits. Four quads a row and super-block of 8 blocks: the
-// pairs of bits of two blocks each. Scale word: f16 d of two super-blocks, the even one low.
+// TQ2_0: weight = d * (quant - 1), quants of two bits. Four quads a row and super-block of 8
+// blocks: the pairs of bits of two blocks each. Scale word: f16 d of two super-blocks, the even one
+// low.
 struct QuantBlock {
     uvec2 pairs;
     float d;
