@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define GLINFER_VERSION_MAJOR 0
-#define GLINFER_VERSION_MINOR 1
+#define GLINFER_VERSION_MINOR 2
 #define GLINFER_VERSION_PATCH 0
 
 #if defined(__GNUC__) && !defined(GLINFER_STATIC)

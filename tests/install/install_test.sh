@@ -27,7 +27,7 @@ declared=$(grep -v 'static inline' "$prefix/include/glinfer.h" | grep -v '^ *//'
 for name in $declared; do
     grep -qx "$name" <<<"$exported" || die "glinfer.h declares $name, the library lacks it"
 done
-grep -q 'SONAME.*libglinfer\.so\.0\]' <<<"$(readelf -d "$library")" || die "the soname is not libglinfer.so.0"
+grep -q 'SONAME.*libglinfer\.so\.0\.2\]' <<<"$(readelf -d "$library")" || die "the soname is not libglinfer.so.0.2"
 
 for page in "$source"/src/cli/man/*.1; do
     cmp -s "$page" "$prefix/share/man/man1/${page##*/}" || die "${page##*/} is not installed"

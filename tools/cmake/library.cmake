@@ -7,7 +7,7 @@ add_library(glinfer::glinfer ALIAS glinfer)
 set_target_properties(glinfer PROPERTIES
     LINKER_LANGUAGE C
     VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} # while the major is 0
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/glinfer.map)
 target_include_directories(glinfer PUBLIC

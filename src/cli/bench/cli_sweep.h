@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 struct cli_sweep_point {
-    char series[160];    // the line that it belongs to, such as "llama 135M Q4_1"
+    char series[240];    // the line that it belongs to, such as "llama 135M Q4_1"
     uint32_t n_prompt;   // at least 1
     double rate, stddev; // tokens a second
 };

@@ -43,7 +43,7 @@ static const char commands_help[] =
     "    /save FILE    write the conversation as JSON\n"
     "    /load FILE    go on with a conversation that was saved\n"
     "    /stats        tokens and times of the last answer\n"
-    "    /quit         leave, as Ctrl-D does\n"
+    "    /quit, /exit  leave, as Ctrl-D does\n"
     "A message that begins with a slash is written with two. Ctrl-C stops an answer, or drops the\n"
     "line; twice it leaves. Lines that are pasted together are one message.\n";
 

@@ -85,8 +85,9 @@ static const char *yes_no(bool value)
 static void print_usable(const struct glinfer_device_info *info)
 {
     char block[24], uniform[24];
-    const char *refusal =
-        info->has_program_binary ? info->cache_refusal : "the driver hands no programs out";
+    const char *refusal = info->has_program_binary
+                              ? info->cache_refusal
+                              : "there are no binary formats (driver, or GLINFER_LIMITS)";
     printf("%s: %s%s\n", info->device, info->renderer,
            info->is_software ? " (software: runs on the CPU)" : "");
     printf("    %s, %s\n", info->version, info->vendor);

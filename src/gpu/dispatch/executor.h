@@ -1,7 +1,7 @@
-// An executor runs a sealed dispatch list, step after step. Nothing above it knows which one it is:
-// the multi-dispatch executor replays the entries of the list one by one, another may turn the same
-// list into one program that runs whole chains, each entry a stage of it. A runner
-// (gpu/dispatch/runner.h) submits chains through it.
+// An executor runs a dispatch list, step after step. Nothing above it knows which one it is: the
+// multi-dispatch executor replays the entries of a sealed list one by one, another may turn a list
+// that the same ops recorded into one program that runs whole chains, each entry a stage of it. A
+// runner (gpu/dispatch/runner.h) submits chains through it.
 #ifndef GI_GPU_EXECUTOR_H
 #define GI_GPU_EXECUTOR_H
 

@@ -1,9 +1,7 @@
 // The residual stream of a decode step, one token, and what travels with it. One storage range:
 //   residual (n_embd)   x
 //   norm     (n_embd)   x * gamma of the norm that follows: what the next projection reads, and its
-//                       sums (gi_x_size); the
-//   scalar
-//                       1 / rms(x) multiplies that projection's result
+//                       sums (gi_x_size); the scalar 1 / rms(x) multiplies that projection's result
 //   ssq      (max_ssq)  partial sums of squares of x, n_ssq of them, from the producer of x
 //   rope     (n_rot)    cos, sin of each rotary pair at this position, copied by embed_token
 // Offsets are in floats and multiples of 4; each part is padded to 64 floats with finite values,

@@ -1,8 +1,8 @@
 // Shared by the files that make the program of a persistent dispatch, and seen by nobody else:
 // persistent_source.c reads the table, persistent_stages.c writes its stages, persistent_walk.c the
 // walk over its entries.
-#ifndef GI_GPU_PERSISTENT_PRIVATE_H
-#define GI_GPU_PERSISTENT_PRIVATE_H
+#ifndef GI_PERSISTENT_PRIVATE_H
+#define GI_PERSISTENT_PRIVATE_H
 
 #include "gpu/program/glsl_source.h"
 #include "persistent/source/persistent_source.h"

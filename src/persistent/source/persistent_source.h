@@ -1,12 +1,12 @@
 // The program of a persistent dispatch: every kernel of a recorded table as a stage of one program,
-// and the table as that program reads it. Used by persistent.c alone; knows no GL calls.
+// and the table as that program reads it. Used by persistent_executor.c; knows no GL calls.
 //
 // A stage is a kernel with one grid and label. What all of its entries agree on becomes a constant
 // of the text: parameters, places in buffers. What they do not is read from the table. Buffers are
 // bound whole, once for each element type that they are read as; those that any entry writes are
 // coherent.
-#ifndef GI_GPU_PERSISTENT_SOURCE_H
-#define GI_GPU_PERSISTENT_SOURCE_H
+#ifndef GI_PERSISTENT_SOURCE_H
+#define GI_PERSISTENT_SOURCE_H
 
 #include "gpu/dispatch/dispatch_table.h"
 

@@ -8,7 +8,7 @@
 // Texts of one stage's names.
 struct names {
     struct gi_stage_names list;
-    char suffix[8];
+    char suffix[16];
     char prefixes[GI_STAGE_MAX_BLOCKS][96];
     char fields[GI_STAGE_MAX_FIELDS][64];
 };

@@ -1,13 +1,13 @@
 // Makes the text of a kernel part of a larger program: a stage of one that computes several kernels
-// in turn (persistent.h). The kernel stays as it is written; its text, assembled as for a program
-// of its own, is read for what it declares at file level and then written again under other names:
+// in turn (persistent_source.h). The kernel stays as it is written; its text, assembled as for a
+// program of its own, is read for what it declares at file level and then written again under other
+// names:
 //
 //   what it declares      gets a suffix, so that stages do not meet; shared memory is declared once
 //   main                  becomes a function; initial values of variables are set before each call
-//   prefetch               a function that a kernel may have, with the macro STAGE_PREFETCH: what
-//   can be
-//                         done before the barrier in front of the stage, for the same group, in
-//                         registers alone. In a program of its own, where the macro STAGE is not
+//   prefetch              a function that a kernel may have, with the macro STAGE_PREFETCH: what
+//                         can be done before the barrier in front of the stage, for the same group,
+//                         in registers alone. In a program of its own, where the macro STAGE is not
 //                         defined, main calls it
 //   storage blocks        array[i] becomes prefix(i)suffix as the caller says: a place in a buffer
 //                         that the program has bound whole
@@ -18,8 +18,8 @@
 //
 // It reads what glsl/ is written in, no more: one declaration a statement at file level, blocks of
 // one array, Params of 4-byte scalars, no #include. Plain C, no GL.
-#ifndef GI_GPU_STAGE_SOURCE_H
-#define GI_GPU_STAGE_SOURCE_H
+#ifndef GI_PERSISTENT_STAGE_SOURCE_H
+#define GI_PERSISTENT_STAGE_SOURCE_H
 
 #include "base/error.h"
 

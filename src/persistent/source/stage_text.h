@@ -1,7 +1,7 @@
 // The text of a kernel as tokens and as statements at file level: what stage_source.c reads and
 // writes by.
-#ifndef GI_GPU_STAGE_TEXT_H
-#define GI_GPU_STAGE_TEXT_H
+#ifndef GI_PERSISTENT_STAGE_TEXT_H
+#define GI_PERSISTENT_STAGE_TEXT_H
 
 #include "persistent/source/stage_source.h"
 
