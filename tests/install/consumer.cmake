@@ -2,6 +2,6 @@
 cmake_minimum_required(VERSION 3.22)
 project(answer C)
 set(CMAKE_C_STANDARD 11)
-find_package(glinfer 0.1 REQUIRED)
+find_package(glinfer 0.2 REQUIRED)
 add_executable(answer answer.c)
 target_link_libraries(answer PRIVATE glinfer::glinfer)
