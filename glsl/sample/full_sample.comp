@@ -25,16 +25,21 @@
 
 // The list: keys and masses where bins are, and ids.
 shared uint list_id[LIST_ROOM];
-shared uint last_key, last_id, last_lo, last_hi;
 #define list_key(i) sum_count[i]
 
-Cuts cuts;
+// The cuts. Those that only the last group needs are read where they are used, and so are the
+// sampler's settings: kept in registers all the way they make V3D, Mali and Intel spill.
+uint first_open, end_open, n_open;
+#define CUT_COUNT logits[CUTS + 3u]
+#define CUT_MASS uvec2(logits[CUTS + 4u], logits[CUTS + 5u])
+#define CUT_IS_EXACT (logits[CUTS + 6u] != 0u)
+#define CUT_SHARE uvec2(logits[CUTS + 7u], logits[CUTS + 8u])
 
 void read_cuts()
 {
-    cuts = Cuts(logits[CUTS], logits[CUTS + 1u], logits[CUTS + 2u], logits[CUTS + 3u],
-                uvec2(logits[CUTS + 4u], logits[CUTS + 5u]), logits[CUTS + 6u] != 0u,
-                uvec2(logits[CUTS + 7u], logits[CUTS + 8u]));
+    first_open = logits[CUTS];
+    end_open = logits[CUTS + 1u];
+    n_open = logits[CUTS + 2u];
 }
 
 //-- bests -----------------------------------------------------------------------------------------
@@ -83,16 +88,16 @@ Bests find_bests(Bests own)
 void take_token(uint key, uint id)
 {
     uint bin = bin_of(key);
-    if (bin >= cuts.end_open) {
+    if (bin >= end_open) {
         return;
     }
     uvec2 other = uvec2(score_of(key, id), id);
-    if (bin < cuts.first_open) {
+    if (bin < first_open) {
         take_better(bests.left, other);
         return;
     }
     take_better(bests.open, other);
-    if (cuts.n_open <= LIST_ROOM) {
+    if (n_open <= LIST_ROOM) {
         list_token(key, id, LIST_ROOM);
     }
 }
@@ -111,10 +116,16 @@ void write_bests()
 
 //-- the list --------------------------------------------------------------------------------------
 
-// The place of the last token that a cut leaves: its key upside down, its id; the mass up to that.
-struct Place {
-    uvec2 at, mass;
-};
+// The last token that a cut leaves: its key upside down, its id; the mass up to it.
+shared uint last_key, last_id, last_lo, last_hi;
+
+void set_last(uvec2 place, uvec2 mass)
+{
+    last_key = place.x;
+    last_id = place.y;
+    last_lo = mass.x;
+    last_hi = mass.y;
+}
 
 // True if a token is the last one or before it.
 bool is_up_to(uvec2 place, uvec2 last)
@@ -125,7 +136,7 @@ bool is_up_to(uvec2 place, uvec2 last)
 void load_list()
 {
     barrier();
-    for (uint i = gl_LocalInvocationIndex; i < cuts.n_open; i += uint(WG_SIZE)) {
+    for (uint i = gl_LocalInvocationIndex; i < n_open; i += uint(WG_SIZE)) {
         uint key = logits[LIST + 2u * i];
         uvec2 mass = mass_of(key);
         list_key(i) = key;
@@ -136,12 +147,12 @@ void load_list()
     barrier();
 }
 
-Place find_in_list(bool is_by_mass, uvec2 goal)
+void find_in_list(bool is_by_mass, uvec2 goal)
 {
-    for (uint i = gl_LocalInvocationIndex; i < cuts.n_open; i += uint(WG_SIZE)) {
-        uvec2 place = uvec2(~list_key(i), list_id[i]), mass = cuts.mass;
-        uint count = cuts.count;
-        for (uint j = 0u; j < cuts.n_open; j++) {
+    for (uint i = gl_LocalInvocationIndex; i < n_open; i += uint(WG_SIZE)) {
+        uvec2 place = uvec2(~list_key(i), list_id[i]), mass = CUT_MASS;
+        uint count = CUT_COUNT;
+        for (uint j = 0u; j < n_open; j++) {
             if (!is_up_to(place, uvec2(~list_key(j), list_id[j]))) {
                 count++;
                 mass = add_mass(mass, sum_mass(j));
@@ -149,24 +160,18 @@ Place find_in_list(bool is_by_mass, uvec2 goal)
         }
         uvec2 to = add_mass(mass, sum_mass(i));
         if (is_by_mass ? is_below(mass, goal) && !is_below(to, goal) : count + 1u == goal.x) {
-            last_key = place.x;
-            last_id = place.y;
-            last_lo = to.x;
-            last_hi = to.y;
+            set_last(place, to);
         }
     }
-    barrier();
-    Place last = Place(uvec2(last_key, last_id), uvec2(last_lo, last_hi));
-    barrier();
-    return last;
 }
 
 //-- all logits ------------------------------------------------------------------------------------
 
-// Counts the tokens that have the digits of `place` before this one by their next.
-void count_digits(uvec2 place, bool is_id, uint shift)
+// Counts the tokens that have the digits of the last one before this one by their next.
+void count_digits(bool is_id, uint shift)
 {
     clear_sums();
+    uvec2 place = uvec2(last_key, last_id);
     for (uint i = gl_LocalInvocationIndex; i < n_vocab; i += uint(WG_SIZE)) {
         uint key = key_of(logits[i]);
         uint word = is_id ? i : ~key, found = is_id ? place.y : place.x;
@@ -179,56 +184,66 @@ void count_digits(uvec2 place, bool is_id, uint shift)
     add_up_bins();
 }
 
-Place find_in_all(bool is_by_mass, uvec2 goal)
+void find_in_all(bool is_by_mass, uvec2 goal)
 {
-    Place last = Place(uvec2(0u), uvec2(0u));
-    uvec2 own = uvec2(0u);
+    if (gl_LocalInvocationIndex == 0u) {
+        set_last(uvec2(0u), uvec2(0u));
+    }
     for (uint level = 0u; level < bound(N_LEVEL); level++) {
         bool is_id = level >= N_LEVEL / 2u;
         uint shift = 24u - level % (N_LEVEL / 2u) * DIGIT_BITS;
-        count_digits(last.at, is_id, shift);
+        count_digits(is_id, shift);
         Crossing at = find_crossing(is_by_mass, goal);
         uint digit = min(at.bin, 0xFFu);
         goal = at.rest;
-        last.mass = add_mass(last.mass, at.mass);
-        own = sum_mass(digit);
-        last.at.x |= is_id ? 0u : digit << shift;
-        last.at.y |= is_id ? digit << shift : 0u;
+        if (gl_LocalInvocationIndex == 0u) {
+            uvec2 mass = add_mass(uvec2(last_lo, last_hi), at.mass);
+            mass = level + 1u == N_LEVEL ? add_mass(mass, sum_mass(digit)) : mass;
+            set_last(uvec2(last_key | (is_id ? 0u : digit << shift), last_id | (is_id ? digit << shift : 0u)), mass);
+        }
     }
-    last.mass = add_mass(last.mass, own);
-    return last;
 }
 
 //-- the end ---------------------------------------------------------------------------------------
 
-// Adds to the best that is left what the cuts leave of the open bins. A cut by number that ends
-// with a bin is found already.
-void take_open()
+// Sets the last token that the cuts leave. A cut by number that ends with a bin is found already.
+void find_last(bool is_listed)
 {
-    bool is_listed = cuts.n_open <= LIST_ROOM;
-    Place last = Place(uvec2(0u), uvec2(0u));
+    read_sampler();
     if (is_listed) {
         load_list();
     }
-    for (uint cut = cuts.is_exact ? 1u : 0u; cut < (limits_mass() ? bound(2u) : 1u); cut++) {
+    for (uint cut = CUT_IS_EXACT ? 1u : 0u; cut < (limits_mass() ? bound(2u) : 1u); cut++) {
         bool is_by_mass = cut == 1u;
-        uvec2 share = cuts.is_exact ? cuts.share : mass_goal(last.mass);
+        uvec2 share = CUT_IS_EXACT ? CUT_SHARE : mass_goal(uvec2(last_lo, last_hi));
         uvec2 goal = is_by_mass ? share : uvec2(top_k, 0u);
+        barrier();
         if (is_listed) { // the same in all invocations
-            last = find_in_list(is_by_mass, goal);
+            find_in_list(is_by_mass, goal);
         } else {
-            last = find_in_all(is_by_mass, goal);
+            find_in_all(is_by_mass, goal);
         }
+        barrier();
     }
-    uint n = is_listed ? cuts.n_open : n_vocab;
+}
+
+// Returns this invocation's best of what the cuts leave of the open bins: { score, id }.
+uvec2 take_open()
+{
+    bool is_listed = n_open <= LIST_ROOM;
+    find_last(is_listed);
+    read_sampler();
+    uvec2 best = uvec2(0u, NO_ID), last = uvec2(last_key, last_id);
+    uint n = is_listed ? n_open : n_vocab;
     for (uint i = gl_LocalInvocationIndex; i < n; i += uint(WG_SIZE)) {
         uint key = is_listed ? list_key(min(i, LIST_ROOM - 1u)) : key_of(logits[i]);
         uint id = is_listed ? list_id[min(i, LIST_ROOM - 1u)] : i;
-        bool is_open = bin_of(key) >= cuts.first_open && is_allowed(id);
-        if (is_open && is_up_to(uvec2(~key, id), last.at)) {
-            take_better(bests.left, uvec2(score_of(key, id), id));
+        bool is_open = bin_of(key) >= first_open && is_allowed(id);
+        if (is_open && is_up_to(uvec2(~key, id), last)) {
+            take_better(best, uvec2(score_of(key, id), id));
         }
     }
+    return best;
 }
 
 // Returns the token that is sampled: the best of what all groups have found.
@@ -241,11 +256,13 @@ uint choose()
         take_better(bests.open, uvec2(logits[at + 2u], logits[at + 3u]));
     }
     Bests all = find_bests(bests);
-    if (is_better(all.open.x, all.open.y, all.left.x, all.left.y)) { // the same in all invocations
-        take_open();
-        all = find_bests(bests);
+    uvec2 best = all.left;
+    if (is_better(all.open.x, all.open.y, best.x, best.y)) { // the same in all invocations
+        best = take_open();
+        find_best(best.x, best.y);
+        take_better(best, uvec2(found_key[0], found_id[0]));
     }
-    return all.left.y;
+    return best.y;
 }
 
 void main()
