@@ -197,7 +197,8 @@ static inline void glinfer_model_params_init(struct glinfer_model_params *params
     params->struct_size = sizeof(*params);
 }
 
-// What a file holds and what running it takes, found without a GPU and without reading the weights.
+// Says what a file holds and what running it takes, found without a GPU and without reading the
+// weights.
 struct glinfer_model_info {
     size_t struct_size;
     char architecture[64];  // general.architecture
@@ -454,7 +455,7 @@ GLINFER_API void glinfer_session_cancel(struct glinfer_session *session);
 
 //-- profile -------------------------------------------------------------------------------------
 
-// What a device can do at most, by kernels that only move bytes or only multiply and add.
+// Rates that a device reaches at most, by kernels that only move bytes or only multiply and add.
 struct glinfer_device_rates {
     size_t struct_size;
     double copy_gb_per_s; // 1e9 bytes a second, read and written
@@ -558,7 +559,7 @@ struct glinfer_tuned {
     uint32_t n_dispatches; // of those
     uint32_t n_candidates; // shapes that were measured, the table's included
 };
-// What it is given lives only during the call. Must not call back into the library.
+// Its argument lives only during the call. Must not call back into the library.
 typedef void (*glinfer_tuned_fn)(void *user, const struct glinfer_tuned *tuned);
 
 struct glinfer_tune_params {

@@ -25,16 +25,16 @@
 layout(std430, binding = 0) coherent volatile buffer Control { uint control[]; };
 
 layout(location = 1) uniform uint spin_limit;
-layout(location = 3) uniform uint goes_on; // 1: what was put is as the last dispatch left it
+layout(location = 3) uniform uint goes_on; // 1: what was published is as the last dispatch left it
 
 shared uint grid_begin, grid_past, grid_fault;
 uint grid_goal; // arrivals at the next barrier
 
 uint grid_turn = 0u;          // edges so far, the same in all groups
-uint grid_tag = 0u;           // of what is put now
-uint grid_expected = 0u;      // of what is taken now
+uint grid_tag = 0u;           // of what is published now
+uint grid_expected = 0u;      // of what is consumed now
 uint grid_care = 0u;          // TAG_BITS, or 0 behind a barrier: all is there, tagged or not
-// All that will be taken has tags: from the second step of a dispatch on, or the first of one that
+// All that will be consumed has tags: from the second step of a dispatch on, or the first of one that
 // goes on.
 bool grid_is_settled = false;
 
@@ -128,7 +128,7 @@ bool grid_barrier()
     return grid_wait();
 }
 
-// The two halves of an edge whose values are put and taken.
+// The two halves of an edge whose values are published and consumed.
 void grid_release()
 {
     if (grid_is_settled) {

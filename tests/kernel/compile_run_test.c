@@ -1,5 +1,5 @@
-// What the worker does with a job (persistent/compile_job.h), in a cache of the test's own. Exit
-// status 77 where there is no device.
+// Tests what the worker does with a job (persistent/compile_job.h), in a cache of the test's own.
+// Exit status 77 where there is no device.
 #include "base/cache_file.h"
 #include "persistent/compile_job.h"
 #include "persistent/persistent_verdict.h"

@@ -24,7 +24,7 @@ static bool create_programs(struct glinfer_device *device, struct glinfer_error 
     return ok;
 }
 
-// What was measured of the device as a whole.
+// Takes over what was measured of the device as a whole.
 static void apply_tuning(struct glinfer_device *device)
 {
     const struct gi_tuning_key dispatch_key = GI_TUNING_DISPATCH, batch_key = GI_TUNING_BATCH;

@@ -41,7 +41,7 @@ static bool allocate(struct rates *rates, uint64_t size, struct glinfer_error *e
     return true;
 }
 
-// As much as there is room for.
+// Allocates as much as there is room for.
 static bool allocate_some(struct rates *rates)
 {
     enum { LEAST = 4 << 20 };

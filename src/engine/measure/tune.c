@@ -357,7 +357,7 @@ static bool run_tune(struct gi_tune *tune)
     struct gi_gpu *gpu = gi_session_gpu(tune->session);
     const enum gi_batch_form batch_form = gi_gpu_batch_form(gpu);
     tune->recorder = tune->session->tables.recorder;
-    // What cannot be kept is not worth measuring.
+    // Results that cannot be kept are not worth measuring.
     bool ok = gi_tuning_file_check(&tune->session->model->device->tuning_file, tune->err);
     tune->trial = ok ? gi_tuning_create(tune->err) : NULL;
     tune->programs = tune->trial ? gi_program_table_create(gpu, tune->err) : NULL;

@@ -1,13 +1,13 @@
-// Whether a shape computes what the table's does, before it is taken: drivers have bugs in some
-// shapes and not in others. The whole step, or batch, runs from the same state with either.
+// Checks that a shape computes what the table's does, before it is chosen: drivers have bugs in
+// some shapes and not in others. The whole step, or batch, runs from the same state with either.
 #include "engine/measure/tune_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Of the range of the values: over what another order of sums, or products in f16, do through all
-// layers of a model, well under what a wrong sum does.
+// A share of the range of the values: over what another order of sums, or products in f16, do
+// through all layers of a model, well under what a wrong sum does.
 #define TOLERANCE 0.02
 
 struct output {
@@ -16,7 +16,7 @@ struct output {
     uint32_t token; // of a step
 };
 
-// Of a step the logits, of a batch the last token's row of the residual stream.
+// Returns the logits of a step, or the last token's row of the residual stream of a batch.
 static struct gi_range output_range(const struct gi_tune *tune, bool is_prompt)
 {
     const struct glinfer_session *session = tune->session;

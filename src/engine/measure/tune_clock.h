@@ -16,7 +16,7 @@ struct gi_tune_clock {
     uint64_t submit_ns;              // what the host took to submit the latest run
 };
 
-// What is run: a table, all of it, one site of it or all but one.
+// Names what is run: a table, all of it, one site of it or all but one.
 struct gi_tune_run {
     struct gi_dispatch_table *table;
     uint32_t site, skipped_site; // 0: all

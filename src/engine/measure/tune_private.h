@@ -1,4 +1,4 @@
-// What the files of the tuner share and nobody else sees.
+// Declares what the files of the tuner share and nobody else sees.
 #ifndef GI_ENGINE_TUNE_PRIVATE_H
 #define GI_ENGINE_TUNE_PRIVATE_H
 

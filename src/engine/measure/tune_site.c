@@ -72,7 +72,7 @@ static bool build_candidate(struct gi_tune *tune, const struct gi_tune_site *sit
     return candidate->is_sealed;
 }
 
-// Where the driver compiles in threads of its own, all at once.
+// Builds all at once, where the driver compiles in threads of its own.
 static bool build_together(struct gi_tune *tune, const struct gi_tune_site *site)
 {
     struct glinfer_error own;
@@ -121,7 +121,7 @@ double gi_tune_median(const double *values, uint32_t n)
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-// Whether the candidate is faster than the table's shape beyond the noise. Samples of a round are
+// True if the candidate is faster than the table's shape beyond the noise. Samples of a round are
 // compared with each other alone, because what disturbs the device comes and goes: it has to win
 // nearly all rounds.
 static bool is_faster(const struct gi_tune_candidate *table,
@@ -175,7 +175,7 @@ static bool sample(struct gi_tune *tune, const struct gi_tune_site *site,
     return measure_site(tune, site, candidate->table, &candidate->ns[candidate->n++]);
 }
 
-// As many replays as keep the sample clear of the clock's grain.
+// Chooses as many replays as keep the sample clear of the clock's grain.
 bool gi_tune_survey_site(struct gi_tune *tune, struct gi_tune_site *site,
                          struct gi_dispatch_table *table)
 {
@@ -289,7 +289,7 @@ static struct gi_tune_candidate *find_best(struct gi_tune *tune, const struct gi
     return is_faster(table, best) ? best : table;
 }
 
-// What computes something else than the table's shape is out.
+// Leaves out shapes that compute something else than the table's.
 static bool choose_best(struct gi_tune *tune, struct gi_tune_site *site)
 {
     struct gi_tune_candidate *table = &tune->candidates[0], *best;

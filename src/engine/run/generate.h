@@ -19,7 +19,7 @@ struct gi_generation {
     uint32_t n_submitted;     // steps
     uint32_t n_delivered;     // tokens
     struct gi_executor *step; // of decode steps, borrowed; NULL: not asked for yet
-    // Of the clock: the call, the first token, the latest chain's end.
+    // Times of the clock: the call, the first token, the latest chain's end.
     uint64_t start_ns, first_ns, last_ns;
     bool is_finished;
 };

@@ -1,4 +1,4 @@
-// What a generation submits: batches of the prompt, then chains of decode steps
+// Submits what a generation takes: batches of the prompt, then chains of decode steps
 // (engine/run/generate.h).
 #include "base/clock.h"
 #include "engine/run/generate.h"

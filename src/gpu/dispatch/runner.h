@@ -30,7 +30,7 @@ struct gi_runner {
     const struct gi_executor *last; // that ran last since the state was written; NULL: none
 };
 
-// What gi_runner_take finds of a chain.
+// The results of a chain, as gi_runner_take finds them.
 struct gi_landing {
     uint32_t first, n_steps;
     const struct gi_ring_entry *entries; // n_steps; valid until the next chain but one is submitted

@@ -180,8 +180,9 @@ static bool has_row_form(const struct gi_gpu *gpu, const struct gi_kv_layer *lay
            gi_program_available(gpu, GI_PROGRAM_ATTENTION_ROW);
 }
 
-// As many heads of a kv head to a group as keep its private memory within a core's cache and the
-// time to compile it to seconds. Where there are groups enough for a few cores, ranges are long.
+// Gives as many heads of a kv head to a group as keep its private memory within a core's cache and
+// the time to compile it to seconds. Where there are groups enough for a few cores, ranges are
+// long.
 static struct step_shape row_shape(const struct gi_kv_layer *layer)
 {
     struct step_shape shape = {

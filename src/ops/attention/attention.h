@@ -7,7 +7,7 @@
 #include "ops/record/recorder.h"
 #include "ops/record/stream.h"
 
-// What scores become before softmax, and which keys take part.
+// Says what scores become before softmax, and which keys take part.
 struct gi_score_rule {
     float scale;
     float softcap;   // scores s become softcap * tanh(s / softcap); 0: they stay
@@ -40,8 +40,8 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err);
 
-// What every kernel of decode attention reads, with a context of at most max_range ranges of keys:
-// their lists in ops/record/params.h are one.
+// Parameters that every kernel of decode attention reads, with a context of at most max_range
+// ranges of keys: their lists in ops/record/params.h are one.
 struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,
                                                     const struct gi_score_rule *rule,
                                                     const struct gi_attention_scratch *scratch,
@@ -51,10 +51,10 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
 void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
                             struct gi_dispatch *dispatch);
 
-// Whether it also leaves the sums of out.
+// True if it also leaves the sums of out.
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 
-// Whether the attention of a batch can leave out in f16 (ops/gemm/half_rows.h).
+// True if the attention of a batch can leave out in f16 (ops/gemm/half_rows.h).
 bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer);
 
 // Token m of the batch, at position n_past + m, sees keys 0..n_past + m, its own batch's included.

@@ -15,7 +15,7 @@ bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
                           const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                           const struct gi_attention_scratch *scratch, struct glinfer_error *err);
 
-// What a projection of q, k and v leaves, and what is done to it before attention.
+// The results of a projection of q, k and v, and what is done to them before attention.
 struct gi_attention_input {
     struct gi_qkv_layout layout;
     struct gi_range qkv; // (layout.n_rows) f32

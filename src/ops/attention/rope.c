@@ -5,8 +5,8 @@
 
 #define WG_SIZE 64 // pairs
 
-// What depends on the size of the context, in both kernels; the table of rotations of layers with a
-// window lies behind that of the others.
+// Parameters that depend on the size of the context, in both kernels; the table of rotations of
+// layers with a window lies behind that of the others.
 #define CONTEXT_PARAMS                                                                             \
     (GI_PARAM_BIT(struct gi_rope_kv_params, n_ctx) | GI_PARAM_BIT(struct gi_rope_kv_params, k) |   \
      GI_PARAM_BIT(struct gi_rope_kv_params, v) | GI_PARAM_BIT(struct gi_rope_kv_params, k_scale) | \
@@ -26,7 +26,7 @@ static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_
     };
 }
 
-// What both kernels do with params of n_pair groups or invocations.
+// Records what both kernels do with params of n_pair groups or invocations.
 static bool record_rope(struct gi_recorder *recorder, const char *label,
                         const struct gi_program_key *key, const void *params, uint32_t params_size,
                         uint32_t n_group, const struct gi_rows *qkv,
@@ -46,8 +46,8 @@ static bool record_rope(struct gi_recorder *recorder, const char *label,
     return gi_recorder_add(recorder, key, &dispatch, err);
 }
 
-// What both kernels read: their lists in ops/record/params.h begin alike, so that this begins with
-// rope_kv's. table is in floats of the vectors.
+// Fills what both kernels read: their lists in ops/record/params.h begin alike, so that this begins
+// with rope_kv's. table is in floats of the vectors.
 static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *layout,
                                                  const struct gi_rows *qkv,
                                                  const struct gi_kv_layer *layer,

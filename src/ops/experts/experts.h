@@ -18,7 +18,7 @@ struct gi_experts {
     uint32_t y_width; // of an expert's result
 };
 
-// Who is concerned by an op: the one token of a step, or the tokens of a batch.
+// The tokens that an op works on: the one token of a step, or the tokens of a batch.
 enum gi_experts_tokens {
     GI_EXPERTS_STEP,
     GI_EXPERTS_BATCH,

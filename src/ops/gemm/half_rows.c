@@ -8,7 +8,7 @@
 
 #define WG_SIZE 64 // words of eight columns
 
-// Of glsl/gemm/half_rows.glsl.
+// The constant of glsl/gemm/half_rows.glsl.
 #define TILE_TOKENS 128
 #define TILE_SIZE   (UINT64_C(1056) * 16)
 

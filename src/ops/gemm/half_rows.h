@@ -5,7 +5,7 @@
 
 #include "ops/record/recorder.h"
 
-// Of a tile: what shares a scale in a row.
+// Columns of a tile: they share a scale in a row.
 #define GI_HALF_COLUMNS 64
 
 // Bytes that n_tokens rows of a width take.

@@ -237,7 +237,7 @@ bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *re
         (struct gi_owners){part->weight->row_begin, 16 * part->n_pair, 16 * part->shape.pairs};
     dispatch->publishes = part->publishes;
     dispatch->consumes = part->consumes;
-    // What bounds loops over all of a matrix is better not known to a compiler.
+    // A bound of loops over all of a matrix is better not known to a compiler.
     dispatch->runtime_params |= GI_PARAM_BIT(struct gi_gemv_plain_params, n_pair);
     dispatch->site = part->site;
     dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;

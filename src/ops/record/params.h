@@ -48,7 +48,7 @@
     X(ATTENTION_HALF, attention_half)                                                              \
     X(ATTENTION_BATCH_ROW, attention_batch_row)
 
-// What gemv/gemv.glsl reads. Offsets of stream parts are in vec4, of aux in uints.
+// Parameters that gemv/gemv.glsl reads. Offsets of stream parts are in vec4, of aux in uints.
 #define GI_PARAMS_GEMV(X)                                                                          \
     X(uint32_t, n_block)                                                                           \
     X(uint32_t, n_pair) /* pairs of tiles of the part */                                           \
@@ -107,7 +107,7 @@
     GI_PARAMS_GEMV_NORM(X)                                                                         \
     X(uint32_t, row_begin)
 
-// Of one part, results of an expert and a token: glsl/experts/gemv_expert_glu.comp.
+// Parameters of one part, results of an expert and a token: glsl/experts/gemv_expert_glu.comp.
 #define GI_PARAMS_GEMV_EXPERT_GLU(X)                                                               \
     GI_PARAMS_GEMV(X)                                                                              \
     GI_PARAMS_GEMV_NORM(X)                                                                         \
@@ -281,8 +281,8 @@
     X(uint32_t, act_begin)                                                                         \
     X(uint32_t, n_column)
 
-// Of all kernels of attention. k and v in words of 16 bytes of the layer's range, their scales in
-// uints, partial and counter in floats of the scratch, strides in floats.
+// Parameters of all kernels of attention. k and v in words of 16 bytes of the layer's range, their
+// scales in uints, partial and counter in floats of the scratch, strides in floats.
 #define GI_PARAMS_ATTENTION(X)                                                                     \
     X(uint32_t, n_head)                                                                            \
     X(uint32_t, n_kv_head)                                                                         \

@@ -1,4 +1,4 @@
-// What a device can do at most: kernels that only move bytes, or only multiply and add.
+// Measures a device's rates: kernels that only move bytes, or only multiply and add.
 #ifndef GI_OPS_RATE_H
 #define GI_OPS_RATE_H
 

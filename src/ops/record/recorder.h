@@ -1,6 +1,7 @@
-// What an op records into: a dispatch table under construction and the programs it asks for. An op
-// checks shapes (asserts: they are ours), requests its program and appends its dispatches; it owns
-// nothing. All ops fail with what gi_program_table_request and gi_dispatch_table_record fail with.
+// A recorder is what an op records into: a dispatch table under construction and the programs it
+// asks for. An op checks shapes (asserts: they are ours), requests its program and appends its
+// dispatches; it owns nothing. All ops fail with what gi_program_table_request and
+// gi_dispatch_table_record fail with.
 #ifndef GI_OPS_RECORDER_H
 #define GI_OPS_RECORDER_H
 
@@ -14,10 +15,10 @@ struct gi_recorder {
     const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
     struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
     bool is_half;                  // products in f16, where an op has them and they are faster
-    // Of a list whose groups are all alike: invocations of each, and how many run at the same time.
+    // The group size and count of a list whose groups are all alike and run together.
     // 0: as suits each dispatch.
     uint32_t wg_size, n_wg;
-    // What begins where depends on the size of the context: what lies from this range on in its
+    // Places that depend on the size of the context: what lies from this range on in its
     // buffer, and all in the n_later buffers behind that one.
     struct gi_range movable;
     uint32_t n_later;

@@ -29,7 +29,7 @@ uint32_t gi_x_size(uint32_t n);
 uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_rot,
                           float norm_eps);
 
-// What a cache holds; the twin of glsl/attention/cache_type.glsl.
+// Types of a cache's elements; the twin of glsl/attention/cache_type.glsl.
 enum gi_cache_type {
     GI_CACHE_F16, // pairs
     GI_CACHE_F32,

@@ -14,7 +14,7 @@
 #define GI_TUNING_KERNEL_SIZE 24 // of a kernel's name with its 0
 #define GI_TUNING_SHAPE_SIZE  32 // of a shape with its 0
 
-// What a shape is for. Fields that a kernel has no use for are 0.
+// Says what a shape is for. Fields that a kernel has no use for are 0.
 struct gi_tuning_key {
     const char *kernel;      // a literal: "gemv_qkv"
     uint32_t type;           // enum gi_ggml_type of the weights; GI_TUNING_NO_TYPE

@@ -53,7 +53,7 @@ static inline uint32_t gi_weight_blocks(const struct gi_weight *weight)
     return (weight->n_cols + GI_QUANT_BLOCK - 1) / GI_QUANT_BLOCK;
 }
 
-// Whether a part can be read through buffer textures, its quads and its aux.
+// True if a part can be read through buffer textures, its quads and its aux.
 bool gi_weight_part_fits_texels(const struct gi_limits *limits, const struct gi_weight_part *part);
 
 // Rows of a stacked qkv matrix of these heads, and where each section starts (in rows).

@@ -44,12 +44,13 @@ struct gi_persistent_maker {
     struct gi_persistent_stage stages[GI_PERSISTENT_MAX_STAGES];
     uint32_t n_stages;
     uint8_t *stage_of; // of each entry
-    bool *is_consumed; // of each entry: what the one before it puts is taken, in place of a barrier
+    bool
+        *is_consumed; // of each entry: all that the one before it publishes is consumed: no barrier
     struct gi_persistent_view views[GI_PERSISTENT_MAX_VIEWS];
     uint32_t n_views;
     uint32_t next_binding;
     uint32_t n_table_quads;
-    uint32_t n_tag; // kinds of tags of what is put; 0: none, every edge is a barrier
+    uint32_t n_tag; // kinds of tags of what is published; 0: none, every edge is a barrier
     FILE *out;
     size_t out_size; // written when it is closed
     struct glinfer_error *err;
@@ -80,10 +81,10 @@ bool gi_persistent_bind(struct gi_persistent_maker *m, uint32_t binding,
 bool gi_persistent_write_stages(struct gi_persistent_maker *m);
 // Sets is_consumed. An entry whose groups had long nothing to do keeps its barrier: they would take
 // what others left there many edges ago.
-void gi_persistent_find_taken(struct gi_persistent_maker *m);
+void gi_persistent_find_consumed(struct gi_persistent_maker *m);
 // Kinds of tags that tell what is published from all that was there before; 0: no such number.
 uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);
-// True if groups of a stage may tell each other by tags what they put.
+// True if groups of a stage may tell each other by tags what they publish.
 bool gi_persistent_can_tell(const struct gi_persistent_maker *m);
 // Writes bool run_step(): all entries of the table, once.
 void gi_persistent_write_walk(const struct gi_persistent_maker *m);

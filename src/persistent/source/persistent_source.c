@@ -312,7 +312,7 @@ static void write_views(const struct gi_persistent_maker *m)
 
 static bool write_text(struct gi_persistent_maker *m)
 {
-    gi_persistent_find_taken(m);
+    gi_persistent_find_consumed(m);
     m->n_tag = gi_persistent_choose_tags(m);
     fprintf(m->out, "#define GRID_N_TAG %uu\n#define GRID_TELLS %d\n", m->n_tag > 0 ? m->n_tag : 1u,
             gi_persistent_can_tell(m));

@@ -90,9 +90,9 @@ static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry
     return grid->rule == GI_GRID_FIXED ? grid->size[0] * grid->size[1] * grid->size[2] : UINT32_MAX;
 }
 
-// True if all groups that work for an entry have taken something for an earlier one. Where keys
+// True if all groups that work for an entry have consumed something for an earlier one. Where keys
 // have ranges those of one range alone may do so.
-static bool have_taken(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
+static bool have_consumed(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
 {
     const bool is_whole =
         entry_at(m, earlier)->n_split == 0 || m->stage_of[earlier] == m->stage_of[entry];
@@ -107,7 +107,7 @@ static uint32_t count_lead(const struct gi_persistent_maker *m, uint32_t entry)
     uint32_t n = 0;
     for (uint32_t i = entry; i-- > 0;) {
         n += has_barrier(m, i + 1);
-        if (waits(m, i) || have_taken(m, i, entry)) {
+        if (waits(m, i) || have_consumed(m, i, entry)) {
             break;
         }
     }
@@ -129,10 +129,10 @@ static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t e
     return true;
 }
 
-// True if an entry can take all that the one before it puts, instead of waiting at a barrier.
-// Nothing is written over before it was read then: who writes has taken results of all who read, or
-// a barrier lies between.
-static bool can_take(const struct gi_persistent_maker *m, uint32_t entry)
+// True if an entry can consume all that the one before it publishes, without a barrier.
+// Nothing is written over before it was read then: who writes has consumed results of all who read,
+// or a barrier lies between.
+static bool can_consume(const struct gi_persistent_maker *m, uint32_t entry)
 {
     return entry > 0 && has_barrier(m, entry) && entry_at(m, entry)->consumes &&
            entry_at(m, entry - 1)->publishes == GI_PUBLISH_ALL &&
@@ -140,10 +140,10 @@ static bool can_take(const struct gi_persistent_maker *m, uint32_t entry)
            owns_what_it_adds_to(m, entry) && count_lead(m, entry) <= MAX_LEAD;
 }
 
-void gi_persistent_find_taken(struct gi_persistent_maker *m)
+void gi_persistent_find_consumed(struct gi_persistent_maker *m)
 {
     for (uint32_t entry = 0; entry < m->n_entries; entry++) {
-        m->is_consumed[entry] = can_take(m, entry);
+        m->is_consumed[entry] = can_consume(m, entry);
     }
 }
 
@@ -164,8 +164,8 @@ static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry,
     return n;
 }
 
-// True if tags of so many kinds tell what an entry puts from all that may have been in its place
-// when groups that lead look for it.
+// True if tags of so many kinds tell what an entry publishes from all that may have been in its
+// place when groups that lead look for it.
 static bool is_unambiguous(const struct gi_persistent_maker *m, uint32_t entry, uint32_t n_tag)
 {
     const uint32_t count = m->n_entries;

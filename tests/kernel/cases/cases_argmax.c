@@ -123,7 +123,7 @@ static bool run_no_rows(struct kt_run *run)
            expect_entry(run, &step, 0, 65, 0, GI_RING_STATUS_OK);
 }
 
-// What samples refuses what argmax refuses.
+// Kernels that sample refuse what argmax refuses.
 static bool expect_refusal(struct kt_run *run, kt_step_op op)
 {
     const float logits[4] = {1, INFINITY, 2, 3};

@@ -1,4 +1,4 @@
-// What the cases of the gemv kernels share: the weight types and the forms of a kernel that they
+// Shared by the cases of the gemv kernels: the weight types and the forms of a kernel that they
 // are run with, a stream of random contents, and results held to the reference.
 #ifndef CASES_GEMV_H
 #define CASES_GEMV_H
@@ -27,7 +27,7 @@ struct kt_gemv_variant {
 struct kt_gemv_variant kt_gemv_variant_at(size_t index);
 // Writes the type and the shape with a blank behind; returns the characters.
 int kt_gemv_print(const struct kt_gemv_variant *variant, char *text, size_t size);
-// Whether the device's groups are large enough for it. Those of 1,024 run only where there are
+// True if the device's groups are large enough for it. Those of 1,024 run only where there are
 // subgroups.
 bool kt_gemv_fits(const struct kt_run *run, const struct kt_gemv_variant *variant);
 // Makes the ops of the case take the variant's shape.

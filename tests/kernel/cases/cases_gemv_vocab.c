@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the logits are made to be.
+// Says what the logits are made to be.
 enum vocab_content {
     VOCAB_PLAIN,
     VOCAB_TIED,     // x is zero: all logits are

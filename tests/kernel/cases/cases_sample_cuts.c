@@ -1,4 +1,4 @@
-// Where the cuts of sampling from the whole vocabulary lie, as full_bins leaves them.
+// Checks where full_bins leaves the cuts of sampling from the whole vocabulary.
 #include "tests/kernel/cases/cases_step.h"
 #include "tests/kernel/fixture/kernel_test.h"
 
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-// What full_bins leaves of the cuts (glsl/sample/scratch.glsl).
+// The cuts as full_bins leaves them (glsl/sample/scratch.glsl).
 struct cuts {
     uint32_t first_open, end_open, n_open, count, mass[2], is_exact;
 };
@@ -18,7 +18,7 @@ static float logit_of(uint32_t token)
     return -(float)n_steps;
 }
 
-// What is found among those.
+// Cases of what is found among those.
 static const struct cut_case {
     uint32_t top_k;
     float top_p;
@@ -37,7 +37,7 @@ static const struct cut_case {
     {5,  0.9F,  {0, 1, 10, 0, {0}, 0}   },
 };
 
-// Whether a mass, in units of 2^-44, is that of the first count tokens.
+// True if a mass, in units of 2^-44, is that of the first count tokens.
 static bool is_mass(const uint32_t mass[2], uint32_t count)
 {
     double want = 0;
