@@ -1,14 +1,14 @@
 // Tests what a session prepares before an answer: all that the answer needs; a program that it does
 // not need is in nobody's way. Exit status 77 where there is no device.
 #include "engine/run/upgrades.h"
+#include "gpu/device/gpu_private.h"
 #include "ops/sample/sample.h"
 #include "persistent/persistent_upgrade.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/tiny_model.h"
 #include "tests/unit/cmocka_test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum { N_CTX = 512, MAX_COUNTERS = 256 };
 
@@ -16,6 +16,7 @@ struct fixture {
     struct tiny_model tiny;
     struct glinfer_session *session;
     uint32_t ready; // tables at the first token
+    bool is_lost;
 };
 
 static void must(bool ok, const struct glinfer_error *err)
@@ -66,6 +67,38 @@ static struct glinfer_generate_params ask(int32_t n_predict)
     params.n_predict = n_predict;
     params.ignore_eos = true;
     return params;
+}
+
+// Opens a model under settings in place of the environment's.
+static void open_under(struct tiny_model *tiny, const char *path,
+                       const struct gi_settings *settings, struct gi_log log)
+{
+    struct glinfer_device_params device;
+    struct glinfer_model_params model;
+    struct glinfer_error err = {0};
+    glinfer_device_params_init(&device);
+    device.allow_software = true;
+    device.log = log.fn;
+    device.log_user = log.user;
+    tiny->device = gi_device_create(&device, settings, &err);
+    must(tiny->device != NULL, &err);
+    glinfer_model_params_init(&model);
+    model.path = path;
+    tiny->model = glinfer_model_load(tiny->device, &model, &err);
+    must(tiny->model != NULL, &err);
+}
+
+// Returns settings that ask for a single dispatch of one group of 128 before the first answer, with
+// products in f16, whatever a busy device is measured to like.
+static struct gi_settings ask_for_persistent(void)
+{
+    return (struct gi_settings){
+        .half = GI_CHOICE_YES,
+        .dispatch = {.is_set = true,
+                     .single = GI_SINGLE_DISPATCH_AT_ONCE,
+                     .n_groups = 1,
+                     .group_size = 128}
+    };
 }
 
 //-- what is not needed ----------------------------------------------------------------------------
@@ -144,65 +177,181 @@ static void a_step_ends_as_its_settings_ask(void **state)
 
 //-- what is given up ------------------------------------------------------------------------------
 
-static void spoil(struct gi_gpu *gpu, const struct gi_range *range, uint64_t at, uint32_t n)
+// Returns the counters of attention (0) and of sampling (1), which are zero between steps.
+static struct gi_range counters_of(const struct glinfer_session *session, int which)
 {
-    uint32_t counters[MAX_COUNTERS];
-    struct glinfer_error err = {0};
-    assert_true(n <= MAX_COUNTERS);
-    memset(counters, 1, sizeof(counters));
-    must(gi_buffer_write((struct gi_buffer *)range->buffer, gpu,
-                         range->offset + at * sizeof(uint32_t), counters, n * sizeof(uint32_t),
-                         &err),
-         &err);
+    const struct gi_attention_scratch *scratch = &session->tables.graph.attention;
+    const struct gi_logits *logits = &session->tables.graph.logits;
+    struct gi_range range = which == 0 ? scratch->range : logits->range;
+    range.offset += (which == 0 ? scratch->counter : logits->scratch) * sizeof(uint32_t);
+    range.size = (which == 0 ? 4 * session->sequence.cache[0].n_head : 1) * sizeof(uint32_t);
+    assert_true(range.size <= MAX_COUNTERS * sizeof(uint32_t));
+    return range;
 }
 
-static void assert_zero(struct gi_gpu *gpu, const struct gi_range *range, uint64_t at, uint32_t n)
+static void spoil_counters(struct glinfer_session *session)
 {
     uint32_t counters[MAX_COUNTERS];
     struct glinfer_error err = {0};
-    must(gi_buffer_read(range->buffer, gpu, range->offset + at * sizeof(uint32_t), counters,
-                        n * sizeof(uint32_t), &err),
-         &err);
-    for (uint32_t i = 0; i < n; i++) {
-        assert_int_equal(counters[i], 0);
+    memset(counters, 1, sizeof(counters));
+    for (int i = 0; i < 2; i++) {
+        const struct gi_range range = counters_of(session, i);
+        must(gi_runner_fill(&session->runner, &range, counters, range.size, &err), &err);
+    }
+}
+
+static void assert_counters_are_zero(struct glinfer_session *session)
+{
+    static const uint32_t zeros[MAX_COUNTERS];
+    uint32_t counters[MAX_COUNTERS];
+    struct glinfer_error err = {0};
+    for (int i = 0; i < 2; i++) {
+        const struct gi_range range = counters_of(session, i);
+        must(gi_buffer_read(range.buffer, gi_session_gpu(session), range.offset, counters,
+                            range.size, &err),
+             &err);
+        assert_memory_equal(counters, zeros, range.size);
     }
 }
 
 // Groups that leave in the middle of attention, or of sampling, leave counters of it behind;
-// ordinary steps start from zero.
+// multi-dispatch steps start from zero.
 static void steps_that_are_given_up_leave_no_counter(void **state)
 {
     struct fixture *f = *state;
-    struct gi_gpu *gpu = f->session->model->device->gpu;
-    const struct gi_attention_scratch *scratch = &f->session->tables.graph.attention;
-    const struct gi_logits *logits = &f->session->tables.graph.logits;
-    const uint32_t n = 4 * f->session->sequence.cache[0].n_head;
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
-    assert_true(scratch->counter + n <= scratch->partial);
-    must(gi_gpu_enter(gpu, &saved, &err), &err);
-    assert_zero(gpu, &logits->range, logits->scratch, 1); // as a session begins
-    spoil(gpu, &scratch->range, scratch->counter, n);
-    spoil(gpu, &logits->range, logits->scratch, 1);
-    must(gi_upgrades_give_up(f->session, &err), &err);
-    assert_zero(gpu, &scratch->range, scratch->counter, n);
-    assert_zero(gpu, &logits->range, logits->scratch, 1);
-    gi_gpu_leave(gpu, &saved);
+    must(gi_session_enter(f->session, &saved, &err), &err);
+    assert_counters_are_zero(f->session); // as a session begins
+    spoil_counters(f->session);
+    must(gi_upgrades_settle(f->session, true, &err), &err);
+    assert_counters_are_zero(f->session);
+    gi_gpu_leave(gi_session_gpu(f->session), &saved);
+}
+
+struct faulty {
+    struct gi_executor base;
+    struct gi_range fault;
+};
+
+static bool submit_nothing(struct gi_executor *self, const struct gi_chain *chain,
+                           struct glinfer_error *err)
+{
+    (void)self, (void)chain, (void)err;
+    return true;
+}
+
+static struct gi_range fault_of(const struct gi_executor *self)
+{
+    return ((const struct faulty *)self)->fault;
+}
+
+// Leaves a chain in flight that was given up half-way, as an answer does that ends by a stop string
+// while its next chain runs.
+static void leave_faulty_chain(struct glinfer_session *session)
+{
+    static const struct gi_executor_class class = {.submit = submit_nothing, .fault = fault_of};
+    const struct gi_chain chain = {.n_past = 0, .n_tokens = 1, .n_steps = 1};
+    struct faulty faulty = {{&class}, counters_of(session, 1)}; // any word that is not zero
+    struct gi_platform_saved saved;
+    struct glinfer_error err = {0};
+    must(gi_session_enter(session, &saved, &err), &err);
+    spoil_counters(session);
+    gi_runner_begin(&session->runner);
+    must(gi_runner_submit(&session->runner, &faulty.base, &chain, 0, &err), &err);
+    gi_gpu_leave(gi_session_gpu(session), &saved);
+}
+
+enum { N_ANSWER = 8 };
+
+struct answer {
+    int32_t ids[N_ANSWER];
+    int n;
+};
+
+static bool note_token(void *user, const struct glinfer_token *token)
+{
+    struct answer *answer = user;
+    if (token->id >= 0 && answer->n < N_ANSWER) {
+        answer->ids[answer->n++] = token->id;
+    }
+    return true;
+}
+
+static struct answer must_answer(struct glinfer_session *session)
+{
+    struct answer answer = {.n = 0};
+    struct glinfer_generate_params params = ask(N_ANSWER);
+    struct glinfer_error err = {0};
+    params.on_token = note_token;
+    params.token_user = &answer;
+    must(glinfer_generate(session, &params, NULL, &err), &err);
+    assert_int_equal(answer.n, N_ANSWER);
+    return answer;
+}
+
+static void a_fault_that_no_answer_waited_for_changes_no_token(void **state)
+{
+    struct fixture *f = *state;
+    struct gi_platform_saved saved;
+    struct glinfer_error err = {0};
+    const struct answer expected = must_answer(f->session);
+    glinfer_session_reset(f->session);
+    leave_faulty_chain(f->session);
+    const struct answer found = must_answer(f->session);
+    assert_memory_equal(&found, &expected, sizeof(found));
+    must(gi_session_enter(f->session, &saved, &err), &err);
+    assert_counters_are_zero(f->session);
+    gi_gpu_leave(gi_session_gpu(f->session), &saved);
+}
+
+static void lose_gpu(void *user, enum glinfer_log_level level, const char *message)
+{
+    struct fixture *f = user;
+    (void)level;
+    if (strstr(message, "was given up")) {
+        gi_gpu_lose(gi_session_gpu(f->session), "recovering", "the test says so", NULL);
+        f->is_lost = true;
+    }
+}
+
+// The persistent executor is gone by then.
+static void a_gpu_that_is_lost_after_a_fault_is_an_error(void **state)
+{
+    struct fixture f = {.ready = 0};
+    struct gi_settings settings = ask_for_persistent();
+    struct glinfer_session_params params;
+    const struct glinfer_generate_params asked = ask(8);
+    struct glinfer_stats stats = {.struct_size = sizeof(stats)};
+    struct glinfer_error err = {0};
+    (void)state;
+    settings.dispatch.has_spins = true; // none: each wait is a fault
+    open_under(&f.tiny, test_data("data/models/tiny-q4_0.gguf"), &settings,
+               (struct gi_log){lose_gpu, &f});
+    glinfer_session_params_init(&params);
+    params.n_ctx = N_CTX;
+    f.session = glinfer_session_create(f.tiny.model, &params, &err);
+    must(f.session != NULL, &err);
+    assert_false(glinfer_generate(f.session, &asked, &stats, &err));
+    assert_true(f.is_lost);
+    assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
+    assert_int_equal(stats.dispatch, gi_gpu_limits(gi_session_gpu(f.session))->is_indirect
+                                         ? GLINFER_DISPATCH_INDIRECT
+                                         : GLINFER_DISPATCH_DIRECT);
+    glinfer_session_destroy(&f.session);
+    tiny_model_close(&f.tiny);
 }
 
 //-- contexts --------------------------------------------------------------------------------------
 
-// The key of the persistent program of greedy steps of a model in f16, in groups of 128.
+// Returns the key of the persistent program of greedy steps of a model.
 static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
 {
     struct tiny_model tiny = {0};
     struct glinfer_session_params params;
     struct glinfer_error err = {0};
-    setenv("GLINFER_DISPATCH", "persistent:1:128", 1);
-    setenv("GLINFER_HALF", "yes", 1); // not what a busy device is measured to like
-    must(tiny_model_open(&tiny, path, NULL), &err);
-    unsetenv("GLINFER_DISPATCH");
-    unsetenv("GLINFER_HALF");
+    const struct gi_settings settings = ask_for_persistent();
+    open_under(&tiny, path, &settings, (struct gi_log){0});
     glinfer_session_params_init(&params);
     params.n_ctx = n_ctx;
     params.n_batch = n_batch;
@@ -271,6 +420,9 @@ int main(void)
         cmocka_unit_test(one_program_serves_every_context),
         cmocka_unit_test_setup_teardown(steps_that_are_given_up_leave_no_counter, open_session,
                                         close_session),
+        cmocka_unit_test_setup_teardown(a_fault_that_no_answer_waited_for_changes_no_token,
+                                        open_session, close_session),
+        cmocka_unit_test(a_gpu_that_is_lost_after_a_fault_is_an_error),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -21,4 +21,10 @@ struct glinfer_device {
     uint32_t n_models;    // that live
 };
 
+// Creates a device as glinfer_device_create does from whole params, with settings, which are
+// copied, in place of the environment's.
+struct glinfer_device *gi_device_create(const struct glinfer_device_params *params,
+                                        const struct gi_settings *settings,
+                                        struct glinfer_error *err);
+
 #endif

@@ -109,22 +109,30 @@ static void close_device(struct glinfer_device *device)
     gi_platform_close(device->platform);
 }
 
-struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
-                                             struct glinfer_error *err)
+struct glinfer_device *gi_device_create(const struct glinfer_device_params *params,
+                                        const struct gi_settings *settings,
+                                        struct glinfer_error *err)
 {
-    struct glinfer_device_params own = {0};
-    gi_sized_take(&own, sizeof(own), params);
     struct glinfer_device *device = calloc(1, sizeof(*device));
     if (!device) {
         gi_error_no_memory(err, sizeof(*device), "a device");
         return NULL;
     }
-    gi_settings_read(&device->settings, &(struct gi_log){own.log, own.log_user});
-    if (!open_device(device, &own, err) || !create_programs(device, err)) {
+    device->settings = *settings;
+    if (!open_device(device, params, err) || !create_programs(device, err)) {
         glinfer_device_destroy(&device);
-        return NULL;
     }
     return device;
+}
+
+struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
+                                             struct glinfer_error *err)
+{
+    struct glinfer_device_params own = {0};
+    struct gi_settings settings;
+    gi_sized_take(&own, sizeof(own), params);
+    gi_settings_read(&settings, &(struct gi_log){own.log, own.log_user});
+    return gi_device_create(&own, &settings, err);
 }
 
 void glinfer_device_destroy(struct glinfer_device **device)

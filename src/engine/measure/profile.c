@@ -432,7 +432,7 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
         .session = session, .err = err, .sums.programs = session->model->device->programs};
     struct gi_platform_saved saved;
     take_params(&profile, params);
-    if (!check_fit(&profile) || !gi_gpu_enter(gi_session_gpu(session), &saved, err)) {
+    if (!check_fit(&profile) || !gi_session_enter(session, &saved, err)) {
         return false;
     }
     glinfer_session_reset(session);

@@ -401,7 +401,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
     tune->session = session;
     tune->err = err;
     take_params(tune, params);
-    bool ok = gi_gpu_enter(gi_session_gpu(tune->session), &saved, err);
+    bool ok = gi_session_enter(session, &saved, err);
     if (ok) {
         glinfer_session_reset(session);
         ok = run_tune(tune);

@@ -88,12 +88,9 @@ static void learn_time(struct gi_generation *run, const struct gi_landing *landi
 static bool recover(struct gi_generation *run, const struct gi_landing *landing)
 {
     struct glinfer_session *session = run->session;
-    gi_log_write(gi_gpu_log(gi_session_gpu(run->session)), GLINFER_LOG_WARN,
-                 "a chain of steps in one dispatch was given up at step %u: its groups did not run "
-                 "together; the session goes on without",
-                 landing->first);
     run->n_submitted = landing->first;
-    if (!gi_runner_drop(&session->runner, run->err) || !gi_upgrades_give_up(session, run->err)) {
+    run->step = NULL; // its upgrade destroys it
+    if (!gi_upgrades_settle(session, true, run->err)) {
         return false;
     }
     gi_runner_begin(&session->runner);
@@ -281,7 +278,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
                              run->err)) {
         return false;
     }
-    if (!gi_gpu_enter(gi_session_gpu(run->session), &saved, run->err)) {
+    if (!gi_session_enter(session, &saved, run->err)) {
         return false;
     }
     const uint64_t waits = gi_gpu_wait_count(gi_session_gpu(run->session));

@@ -13,7 +13,7 @@ bool glinfer_session_prepare(struct glinfer_session *session,
     gi_sized_take(&own, sizeof(own), params);
     const enum gi_step_end end = gi_tables_choose_end(&own);
     const uint32_t lists = gi_tables_choose(tables, end, own.n_prompt, true);
-    if (!gi_gpu_enter(gi_session_gpu(session), &saved, err)) {
+    if (!gi_session_enter(session, &saved, err)) {
         return false;
     }
     const bool ok = gi_tables_prepare(tables, lists, own.progress, own.progress_user, err) &&

@@ -214,7 +214,7 @@ bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n
                    struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!check(session, ids, n, err) || !gi_gpu_enter(gi_session_gpu(session), &saved, err)) {
+    if (!check(session, ids, n, err) || !gi_session_enter(session, &saved, err)) {
         return false;
     }
     glinfer_session_reset(session);

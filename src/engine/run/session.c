@@ -257,6 +257,18 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     return session;
 }
 
+bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
+                      struct glinfer_error *err)
+{
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    const bool is_entered = gi_gpu_enter(gpu, saved, err);
+    const bool ok = is_entered && gi_upgrades_settle(session, false, err);
+    if (is_entered && !ok) {
+        gi_gpu_leave(gpu, saved);
+    }
+    return ok;
+}
+
 void glinfer_session_destroy(struct glinfer_session **session)
 {
     struct glinfer_session *self = session ? *session : NULL;

@@ -35,6 +35,10 @@ static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *sessio
     return session->model->device->gpu;
 }
 
+// Enters the session's GPU (gi_gpu_enter) and settles the chains that an answer left in flight.
+// Fails with GPU_LOST, not entered.
+bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
+                      struct glinfer_error *err);
 // False with CANCELLED, once, if that was asked for; what names the call.
 bool gi_session_check_cancel(struct glinfer_session *session, const char *what,
                              struct glinfer_error *err);

@@ -122,9 +122,15 @@ void gi_upgrades_request(struct glinfer_session *session, enum gi_step_end end)
     }
 }
 
-bool gi_upgrades_give_up(struct glinfer_session *session, struct glinfer_error *err)
+bool gi_upgrades_settle(struct glinfer_session *session, bool is_faulty, struct glinfer_error *err)
 {
-    bool ok = true;
+    bool ok = gi_runner_drop(&session->runner, &is_faulty, err);
+    if (!ok || !is_faulty) {
+        return ok;
+    }
+    gi_log_write(gi_gpu_log(gi_session_gpu(session)), GLINFER_LOG_WARN,
+                 "a chain of steps in one dispatch was given up: its groups did not run together; "
+                 "the session goes on without");
     for (int end = 0; end < GI_STEP_END_COUNT; end++) {
         ok = (!session->upgrades[end] || gi_upgrade_give_up(session->upgrades[end], err)) && ok;
     }

@@ -15,8 +15,9 @@ bool gi_upgrades_prepare(struct glinfer_session *session, enum gi_step_end end, 
                          glinfer_progress_fn progress, void *user, struct glinfer_error *err);
 // Behind an answer: has a missing program compiled in the background.
 void gi_upgrades_request(struct glinfer_session *session, enum gi_step_end end);
-// After a fault: every answer of the session goes on without. Fails with GPU_LOST.
-bool gi_upgrades_give_up(struct glinfer_session *session, struct glinfer_error *err);
+// Forgets the chains in flight. If one of them was given up, or is_faulty says so of one before,
+// every answer of the session goes on without. Fails with GPU_LOST.
+bool gi_upgrades_settle(struct glinfer_session *session, bool is_faulty, struct glinfer_error *err);
 
 // Returns the executor of steps that end so, the multi-dispatch one made ready if it is not; NULL
 // with what that fails with.

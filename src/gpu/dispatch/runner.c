@@ -108,10 +108,14 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     return true;
 }
 
+static uint32_t find_oldest(const struct gi_runner *runner)
+{
+    return (runner->next_flight + GI_CHAINS_IN_FLIGHT - runner->n_flights) % GI_CHAINS_IN_FLIGHT;
+}
+
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct glinfer_error *err)
 {
-    const uint32_t index =
-        (runner->next_flight + GI_CHAINS_IN_FLIGHT - runner->n_flights) % GI_CHAINS_IN_FLIGHT;
+    const uint32_t index = find_oldest(runner);
     const struct gi_flight flight = runner->flights[index];
     assert(runner->n_flights > 0);
     const struct gi_ring_entry *entries =
@@ -128,12 +132,16 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
     return true;
 }
 
-bool gi_runner_drop(struct gi_runner *runner, struct glinfer_error *err)
+bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_error *err)
 {
     struct gi_landing landing;
     while (runner->n_flights > 0) {
-        if (!gi_runner_take(runner, &landing, err)) {
+        if (!runner->flights[find_oldest(runner)].has_fault) {
+            runner->n_flights--;
+        } else if (!gi_runner_take(runner, &landing, err)) {
             return false;
+        } else {
+            *is_faulty = *is_faulty || landing.is_faulty;
         }
     }
     return true;

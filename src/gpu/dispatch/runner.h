@@ -64,8 +64,9 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
 // Waits for the oldest chain in flight. Fails with GPU_LOST.
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
                     struct glinfer_error *err);
-// Waits for all chains in flight and forgets what they left. Fails with GPU_LOST.
-bool gi_runner_drop(struct gi_runner *runner, struct glinfer_error *err);
+// Forgets the chains in flight. Waits for those that may be given up, and sets *is_faulty if one
+// was. Fails with GPU_LOST.
+bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_error *err);
 
 // True if the entry holds what its step wrote. Else fails with GPU_LOST (it was never written) or
 // GPU_FAULT (a logit that is not a number, a token not below n_vocab).
