@@ -10,10 +10,12 @@
 //
 // Settings: every params struct starts with struct_size, filled by its _init function; a zero field
 // asks for the default. The struct and what it points to need only live until the call returns.
+// Structs that a function fills start with struct_size too, which the caller sets to their sizeof.
 //
 // Errors: a fallible function returns bool, or a pointer that may be NULL, and fills *err when err
 // is not NULL. After a failure the objects passed in are as usable as before it, unless the status
-// is GLINFER_STATUS_GPU_LOST.
+// is GLINFER_STATUS_GPU_LOST. NULL where it is not allowed, a struct_size that is none and an enum
+// out of range fail with INVALID_ARGUMENT; a function that cannot fail does nothing then.
 #ifndef GLINFER_H
 #define GLINFER_H
 

@@ -1,7 +1,7 @@
 #include "base/cache_file.h"
 #include "base/error.h"
+#include "engine/api/arguments.h"
 #include "engine/api/device.h"
-#include "engine/api/sized.h"
 #include "gpu/device/half_probe.h"
 #include "ops/gemm/batch_form.h"
 #include "persistent/persistent_policy.h"
@@ -130,7 +130,9 @@ struct glinfer_device *glinfer_device_create(const struct glinfer_device_params 
 {
     struct glinfer_device_params own = {0};
     struct gi_settings settings;
-    gi_sized_take(&own, sizeof(own), params);
+    if (!GI_TAKE(&own, params, err)) {
+        return NULL;
+    }
     gi_settings_read(&settings, &(struct gi_log){own.log, own.log_user});
     return gi_device_create(&own, &settings, err);
 }
@@ -197,8 +199,10 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
 void glinfer_device_describe(const struct glinfer_device *device, struct glinfer_device_info *info)
 {
     struct glinfer_device_info full = {0};
-    fill_info(&full, device);
-    gi_sized_give(info, &full, sizeof(full));
+    if (device && info) {
+        fill_info(&full, device);
+        gi_sized_give(info, &full, sizeof(full));
+    }
 }
 
 // A refusal without what the list says anyway: "no usable GPU: gbm: ".
@@ -238,7 +242,9 @@ size_t glinfer_device_list(const struct glinfer_device_params *params,
 {
     enum { MAX_CANDIDATES = 64 };
     struct glinfer_device_params own = {0};
-    gi_sized_take(&own, sizeof(own), params);
+    if (!GI_TAKE(&own, params, NULL)) {
+        return 0;
+    }
     struct gi_platform_candidate candidates[MAX_CANDIDATES];
     size_t n = gi_platform_candidates(candidates, MAX_CANDIDATES);
     n = n > MAX_CANDIDATES ? MAX_CANDIDATES : n;
@@ -252,7 +258,9 @@ size_t glinfer_device_list(const struct glinfer_device_params *params,
     for (size_t i = 0; i < n; i++) {
         struct glinfer_device_info info;
         n_usable += try_candidate(&own, &settings, candidates[i].device, &info);
-        each(user, &info);
+        if (each) {
+            each(user, &info);
+        }
     }
     return n_usable;
 }

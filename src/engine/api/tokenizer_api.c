@@ -1,4 +1,5 @@
 #include "base/array.h"
+#include "engine/api/arguments.h"
 #include "engine/api/vocab.h"
 #include "engine/load/model.h"
 
@@ -22,7 +23,7 @@ struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfe
 
 struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path, struct glinfer_error *err)
 {
-    struct gi_gguf *gguf = gi_gguf_open(path, err);
+    struct gi_gguf *gguf = GI_CHECK_SET(path, err) ? gi_gguf_open(path, err) : NULL;
     if (!gguf) {
         return NULL;
     }
@@ -63,7 +64,13 @@ bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, const char *tex
                       unsigned flags, int32_t *ids, size_t cap, size_t *n,
                       struct glinfer_error *err)
 {
+    const unsigned known = GLINFER_TOKENIZE_NO_BOS | GLINFER_TOKENIZE_NO_SPECIAL;
     struct gi_ids list = {0};
+    if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_ARRAY(text, size, err) ||
+        !GI_CHECK_ARRAY(ids, cap, err) || !GI_CHECK_SET(n, err) ||
+        !GI_CHECK_ENUM(flags, known, err)) {
+        return false;
+    }
     const bool ok = gi_tokenizer_encode(tokenizer->core, (struct gi_text){text, size},
                                         !(flags & GLINFER_TOKENIZE_NO_BOS),
                                         !(flags & GLINFER_TOKENIZE_NO_SPECIAL), &list, err);
@@ -72,6 +79,9 @@ bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, const char *tex
 
 const char *glinfer_token_bytes(const struct glinfer_tokenizer *tokenizer, int32_t id, size_t *size)
 {
+    if (!tokenizer || !size) {
+        return NULL;
+    }
     const struct gi_text text = gi_tokenizer_bytes(tokenizer->core, id);
     *size = text.size;
     return text.data;
@@ -82,6 +92,15 @@ bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
                            size_t cap, size_t *n, struct glinfer_error *err)
 {
     struct gi_ids list = {0};
+    if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_ARRAY(messages, n_messages, err) ||
+        !GI_CHECK_ARRAY(ids, cap, err) || !GI_CHECK_SET(n, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < n_messages; i++) {
+        if (!GI_CHECK_SET(messages[i].role, err) || !GI_CHECK_SET(messages[i].content, err)) {
+            return false;
+        }
+    }
     const bool ok = gi_tokenizer_encode_chat(tokenizer->core, messages, n_messages, &list, err);
     return hand_over_ids(ok, &list, ids, cap, n);
 }
@@ -93,6 +112,6 @@ const char *glinfer_chat_template_at(size_t index)
 
 bool glinfer_chat_available(const struct glinfer_tokenizer *tokenizer)
 {
-    const char *name = gi_tokenizer_template_name(tokenizer->core);
+    const char *name = tokenizer ? gi_tokenizer_template_name(tokenizer->core) : "none";
     return strcmp(name, "none") != 0 && strcmp(name, "unknown") != 0;
 }

@@ -1,7 +1,7 @@
 #include "engine/load/model.h"
 
 #include "base/array.h"
-#include "engine/api/sized.h"
+#include "engine/api/arguments.h"
 #include "engine/load/model_info.h"
 
 #include <assert.h>
@@ -28,14 +28,12 @@ static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
     return tokenizer;
 }
 
-static struct gi_gguf *open_file(const struct glinfer_model_params *params,
-                                 struct glinfer_error *err)
+static bool take_params(struct glinfer_model_params *own, const struct glinfer_model_params *params,
+                        struct glinfer_error *err)
 {
-    if (!params->path) {
-        gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "no model file was named");
-        return NULL;
-    }
-    return gi_gguf_open(params->path, err);
+    return GI_TAKE(own, params, err) && GI_CHECK_SET(own->path, err) &&
+           GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q8_0, err) &&
+           GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q8_0, err);
 }
 
 //-- inspect -------------------------------------------------------------------------------------
@@ -66,8 +64,10 @@ bool glinfer_model_inspect(const struct glinfer_model_params *params,
     struct glinfer_model_params own = {0};
     struct glinfer_model_info full = {0};
     struct glinfer_error tokenizer_err = {0};
-    gi_sized_take(&own, sizeof(own), params);
-    struct gi_gguf *gguf = open_file(&own, err);
+    if (!GI_CHECK_SET(info, err) || !GI_CHECK_SIZED(info, err) || !take_params(&own, params, err)) {
+        return false;
+    }
+    struct gi_gguf *gguf = gi_gguf_open(own.path, err);
     if (!gguf) {
         return false;
     }
@@ -230,16 +230,17 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
                                          struct glinfer_error *err)
 {
     struct glinfer_model_params own = {0};
-    struct gi_gguf *gguf = NULL;
+    if (!GI_CHECK_SET(device, err) || !take_params(&own, params, err)) {
+        return NULL;
+    }
     struct glinfer_model *model = gi_array_zeroed(1, sizeof(*model), "a model", err);
     if (!model) {
         return NULL;
     }
-    gi_sized_take(&own, sizeof(own), params);
     model->device = device;
     device->n_models++;
     model->mem_budget = own.mem_budget;
-    gguf = open_file(&own, err);
+    struct gi_gguf *gguf = gi_gguf_open(own.path, err);
     if (!gguf || !load_file(model, gguf, &own, err)) {
         glinfer_model_destroy(&model);
     }
@@ -249,12 +250,14 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
 
 void glinfer_model_describe(const struct glinfer_model *model, struct glinfer_model_info *info)
 {
-    gi_sized_give(info, &model->info, sizeof(model->info));
+    if (model) {
+        gi_sized_give(info, &model->info, sizeof(model->info));
+    }
 }
 
 const struct glinfer_tokenizer *glinfer_model_tokenizer(const struct glinfer_model *model)
 {
-    return &model->tokenizer;
+    return model ? &model->tokenizer : NULL;
 }
 
 void glinfer_model_destroy(struct glinfer_model **model)

@@ -1,7 +1,7 @@
 // glinfer_device_measure: what a device can do at most.
 #include "base/clock.h"
+#include "engine/api/arguments.h"
 #include "engine/api/device.h"
-#include "engine/api/sized.h"
 #include "engine/load/arena.h"
 #include "ops/record/rate.h"
 
@@ -154,6 +154,9 @@ bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device
                             struct glinfer_error *err)
 {
     struct glinfer_device_rates full = {0};
+    if (!GI_CHECK_SET(device, err) || !GI_CHECK_SET(rates, err) || !GI_CHECK_SIZED(rates, err)) {
+        return false;
+    }
     struct rates run = {.gpu = device->gpu, .programs = device->programs, .err = err};
     struct gi_platform_saved saved;
     if (!gi_gpu_enter(device->gpu, &saved, err)) {

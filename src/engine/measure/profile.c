@@ -1,7 +1,7 @@
 // glinfer_profile: the same tables that glinfer_generate replays, with a timer around each
 // dispatch. Wall and host times come from runs without the timer, which costs time of its own.
 #include "base/clock.h"
-#include "engine/api/sized.h"
+#include "engine/api/arguments.h"
 #include "engine/measure/profile_sums.h"
 #include "engine/run/upgrades.h"
 
@@ -416,22 +416,28 @@ static bool run_profile(struct profile *profile)
     return ok;
 }
 
-static void take_params(struct profile *profile, const struct glinfer_profile_params *params)
+static bool take_params(struct profile *profile, const struct glinfer_profile_params *params)
 {
     struct glinfer_profile_params *own = &profile->params;
-    gi_sized_take(own, sizeof(*own), params);
+    if (!GI_TAKE(own, params, profile->err)) {
+        return false;
+    }
     if (own->n_runs == 0) {
         own->n_runs = own->n_prompt > 0 ? 1 : DEFAULT_STEPS;
     }
+    return true;
 }
 
 bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profile_params *params,
                      struct glinfer_profile_stats *stats, struct glinfer_error *err)
 {
-    struct profile profile = {
-        .session = session, .err = err, .sums.programs = session->model->device->programs};
+    struct profile profile = {.session = session, .err = err};
     struct gi_platform_saved saved;
-    take_params(&profile, params);
+    if (!GI_CHECK_SET(session, err) || !take_params(&profile, params) ||
+        !GI_CHECK_SIZED(stats, err)) {
+        return false;
+    }
+    profile.sums.programs = session->model->device->programs;
     if (!check_fit(&profile) || !gi_session_enter(session, &saved, err)) {
         return false;
     }

@@ -3,7 +3,7 @@
 // neighbours are those of real work; a replay then runs or times the dispatches of one site.
 #include "base/cache_file.h"
 #include "base/clock.h"
-#include "engine/api/sized.h"
+#include "engine/api/arguments.h"
 #include "engine/measure/tune_private.h"
 #include "gguf/ggml_type.h"
 
@@ -378,10 +378,9 @@ static bool run_tune(struct gi_tune *tune)
     return ok;
 }
 
-static void take_params(struct gi_tune *tune, const struct glinfer_tune_params *params)
+static void choose_time(struct gi_tune *tune)
 {
     struct glinfer_tune_params *own = &tune->params;
-    gi_sized_take(own, sizeof(*own), params);
     if (own->max_ms == 0) {
         const bool is_slow = gi_gpu_platform(gi_session_gpu(tune->session))->is_software ||
                              !gi_gpu_class(gi_session_gpu(tune->session))->is_large;
@@ -393,14 +392,19 @@ static void take_params(struct gi_tune *tune, const struct glinfer_tune_params *
 bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_params *params,
                   struct glinfer_tune_stats *stats, struct glinfer_error *err)
 {
-    struct gi_tune *tune = calloc(1, sizeof(*tune));
+    struct glinfer_tune_params own = {0};
     struct gi_platform_saved saved;
+    if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) || !GI_CHECK_SIZED(stats, err)) {
+        return false;
+    }
+    struct gi_tune *tune = calloc(1, sizeof(*tune));
     if (!tune) {
         return gi_error_no_memory(err, sizeof(*tune), "tuning");
     }
     tune->session = session;
     tune->err = err;
-    take_params(tune, params);
+    tune->params = own;
+    choose_time(tune);
     bool ok = gi_session_enter(session, &saved, err);
     if (ok) {
         glinfer_session_reset(session);
@@ -420,7 +424,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
 
 size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_fn each, void *user)
 {
-    const size_t n = gi_tuning_count(device->tuning);
+    const size_t n = device ? gi_tuning_count(device->tuning) : 0;
     for (size_t i = 0; each && i < n; i++) {
         struct gi_tuning_key key;
         struct glinfer_tuned tuned;
@@ -433,6 +437,9 @@ size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_
 
 bool glinfer_device_reset_tuning(struct glinfer_device *device, struct glinfer_error *err)
 {
+    if (!GI_CHECK_SET(device, err)) {
+        return false;
+    }
     gi_tuning_clear(device->tuning);
     if (device->verdict_folder && !gi_cache_clear(device->verdict_folder)) {
         return gi_error_set(err, GLINFER_STATUS_IO, "%s cannot be cleared (%s)",

@@ -3,7 +3,7 @@
 #include "engine/run/generate.h"
 
 #include "base/clock.h"
-#include "engine/api/sized.h"
+#include "engine/api/arguments.h"
 #include "engine/run/upgrades.h"
 
 #include <assert.h>
@@ -140,6 +140,14 @@ static bool check_params(const struct glinfer_session *session,
     if (isnan(params->temperature) || isnan(params->top_p) || isnan(params->min_p)) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "temperature, top_p or min_p is not a number");
+    }
+    if (!GI_CHECK_ARRAY(params->stop, params->n_stop, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < params->n_stop; i++) {
+        if (!GI_CHECK_SET(params->stop[i], err)) {
+            return false;
+        }
     }
     for (size_t i = 0; i < params->n_prompt; i++) {
         if (params->prompt[i] < 0 || (size_t)params->prompt[i] >= n_vocab) {
@@ -300,8 +308,8 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
     struct glinfer_stats full = {0};
     struct gi_generation run = {
         .session = session, .params = &own, .err = err, .stats = &full, .start_ns = gi_clock_ns()};
-    gi_sized_take(&own, sizeof(own), params);
-    if (!check_params(session, &own, err)) {
+    if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) || !GI_CHECK_SIZED(stats, err) ||
+        !check_params(session, &own, err)) {
         return false;
     }
     uint32_t *tokens = gather_prompt(session, &own, &run.n_prompt, err);

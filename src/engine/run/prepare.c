@@ -1,16 +1,19 @@
-#include "engine/api/sized.h"
+#include "engine/api/arguments.h"
 #include "engine/run/upgrades.h"
 
 bool glinfer_session_prepare(struct glinfer_session *session,
                              const struct glinfer_generate_params *params,
                              struct glinfer_prepared *prepared, struct glinfer_error *err)
 {
-    struct gi_tables *tables = &session->tables;
     struct glinfer_generate_params own = {0};
     struct glinfer_prepared full = {0};
     struct gi_platform_saved saved;
     uint64_t multi_ns, single_ns;
-    gi_sized_take(&own, sizeof(own), params);
+    if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) ||
+        !GI_CHECK_SIZED(prepared, err)) {
+        return false;
+    }
+    struct gi_tables *tables = &session->tables;
     const enum gi_step_end end = gi_tables_choose_end(&own);
     const uint32_t lists = gi_tables_choose(tables, end, own.n_prompt, true);
     if (!gi_session_enter(session, &saved, err)) {

@@ -3,6 +3,7 @@
 // up follow.
 #include "engine/run/score.h"
 
+#include "engine/api/arguments.h"
 #include "ops/sample/logprob.h"
 
 #include <math.h>
@@ -190,9 +191,13 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
 }
 
 static bool check(const struct glinfer_session *session, const int32_t *ids, size_t n,
-                  struct glinfer_error *err)
+                  const float *logprobs, struct glinfer_error *err)
 {
-    if (n < 2 || !ids) {
+    if (!GI_CHECK_SET(session, err) || !GI_CHECK_ARRAY(ids, n, err) ||
+        !GI_CHECK_ARRAY(logprobs, n, err)) {
+        return false;
+    }
+    if (n < 2) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "scoring takes at least two tokens");
     }
@@ -214,7 +219,7 @@ bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n
                    struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!check(session, ids, n, err) || !gi_session_enter(session, &saved, err)) {
+    if (!check(session, ids, n, logprobs, err) || !gi_session_enter(session, &saved, err)) {
         return false;
     }
     glinfer_session_reset(session);

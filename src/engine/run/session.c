@@ -1,7 +1,7 @@
 #include "engine/run/session.h"
 
 #include "base/array.h"
-#include "engine/api/sized.h"
+#include "engine/api/arguments.h"
 #include "engine/run/score.h"
 #include "engine/run/upgrades.h"
 #include "ops/gemm/batch_form.h"
@@ -12,6 +12,11 @@
 static bool check_params(const struct glinfer_model *model,
                          const struct glinfer_session_params *params, struct glinfer_error *err)
 {
+    if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q8_0, err) ||
+        !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q8_0, err) ||
+        !GI_CHECK_ENUM(params->precision, GLINFER_PRECISION_F16, err)) {
+        return false;
+    }
     if (params->n_batch > GI_MAX_BATCH || params->chain_length > GI_MAX_CHAIN) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "a batch of %u or a chain of %u is too long: %u and %u are the most",
@@ -194,7 +199,9 @@ static bool prepare_expected(struct glinfer_session *session,
                              const struct glinfer_session_params *params, struct glinfer_error *err)
 {
     struct glinfer_generate_params expected = {0};
-    gi_sized_take(&expected, sizeof(expected), params->expected);
+    if (!GI_TAKE(&expected, params->expected, err)) {
+        return false;
+    }
     const enum gi_step_end end = gi_tables_choose_end(&expected);
     const bool has_steps = (uint32_t)expected.n_predict > 1;
     const uint32_t lists = gi_tables_choose(&session->tables, end, expected.n_prompt, has_steps);
@@ -219,9 +226,9 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
                                                struct glinfer_error *err)
 {
     struct glinfer_session_params own = {0};
-    gi_sized_take(&own, sizeof(own), params);
     struct gi_platform_saved saved;
-    if (!check_params(model, &own, err)) {
+    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
+        !check_params(model, &own, err)) {
         return NULL;
     }
     struct glinfer_session *session = calloc(1, sizeof(*session));
@@ -297,17 +304,21 @@ void glinfer_session_destroy(struct glinfer_session **session)
 
 void glinfer_session_reset(struct glinfer_session *session)
 {
-    gi_sequence_reset(&session->sequence);
+    if (session) {
+        gi_sequence_reset(&session->sequence);
+    }
 }
 
 size_t glinfer_session_rewind(struct glinfer_session *session, size_t n)
 {
-    return gi_sequence_rewind(&session->sequence, n);
+    return session ? gi_sequence_rewind(&session->sequence, n) : 0;
 }
 
 void glinfer_session_cancel(struct glinfer_session *session)
 {
-    atomic_store(&session->is_cancelled, true);
+    if (session) {
+        atomic_store(&session->is_cancelled, true);
+    }
 }
 
 bool gi_session_check_cancel(struct glinfer_session *session, const char *what,

@@ -1,0 +1,64 @@
+#include "engine/api/arguments.h"
+
+#include <string.h>
+
+bool gi_check_set(const void *argument, const char *name, const char *function,
+                  struct glinfer_error *err)
+{
+    return argument ||
+           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
+}
+
+bool gi_check_enum(int64_t value, int64_t last, const char *name, const char *function,
+                   struct glinfer_error *err)
+{
+    const char *dot = strrchr(name, '.');
+    return (value >= 0 && value <= last) ||
+           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "%s: %s is %lld, expected 0 to %lld",
+                        function, dot ? dot + 1 : name, (long long)value, (long long)last);
+}
+
+// The size of a struct with pointers is a multiple of a pointer's: another one would cut a pointer.
+static bool is_size(size_t size)
+{
+    return size >= sizeof(size_t) && size % sizeof(void *) == 0;
+}
+
+static size_t read_size(const void *sized)
+{
+    size_t size;
+    memcpy(&size, sized, sizeof(size));
+    return size;
+}
+
+bool gi_sized_check(const void *sized, const char *name, const char *function,
+                    struct glinfer_error *err)
+{
+    return !sized || is_size(read_size(sized)) ||
+           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                        "%s: the struct_size of %s is %zu, expected what its _init function, or "
+                        "sizeof, says",
+                        function, name, read_size(sized));
+}
+
+bool gi_sized_take(void *own, size_t size, const void *params, const char *name,
+                   const char *function, struct glinfer_error *err)
+{
+    if (!gi_sized_check(params, name, function, err)) {
+        return false;
+    }
+    if (params) {
+        const size_t known = read_size(params);
+        memcpy(own, params, known < size ? known : size);
+    }
+    return true;
+}
+
+void gi_sized_give(void *out, const void *full, size_t size)
+{
+    const size_t first = sizeof(size_t), known = out ? read_size(out) : 0;
+    if (out && is_size(known)) {
+        memcpy((char *)out + first, (const char *)full + first,
+               (known < size ? known : size) - first);
+    }
+}
