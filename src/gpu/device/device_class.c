@@ -120,12 +120,13 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 #define MANY_REGISTERS .lane_tokens = 8, .attention_keys = 128
 
 // k split over lanes, shared memory.
-#define LARGE                                                                                      \
+#define LARGER                                                                                     \
     COMMON, MANY_REGISTERS, .is_large = true, .probe_groups = 1024, .rate_bytes = 128u << 20,      \
                             .burst_bytes = 1u << 20, .copy_wg_size = 128, .copy_loads = 8,         \
                             .gemv = large_gemv, CANDIDATES(large_candidates),                      \
-                            .batch_form = GI_BATCH_FORM_SPLIT,                                     \
-                            .sample = {.argmax_size = 1024, .n_groups = 128, .size = 1024}
+                            .batch_form = GI_BATCH_FORM_SPLIT
+
+#define LARGE LARGER, .sample = {.argmax_size = 1024, .n_groups = 128, .size = 1024}
 
 // A row an invocation, no shared memory, few registers.
 #define SMALLER                                                                                    \
@@ -143,7 +144,9 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
               .large_pages_from = UINT64_C(1) << 30, .single.is_default = true},
-    intel = {LARGE, .name = "Intel", .indirect = GI_INDIRECT_YES},
+    intel = {LARGER, .name = "Intel", .indirect = GI_INDIRECT_YES,
+             // Groups of 1,024 need 32 lanes a thread, which spills on Skylake and Ice Lake.
+             .sample = {.argmax_size = 512, .n_groups = 32, .size = 256}},
     amd = {LARGE, .name = "AMD", .indirect = GI_INDIRECT_YES},
     amd_r600 = {LARGE, .name = "AMD r600", .indirect = GI_INDIRECT_NO},
     apple = {LARGE, .name = "Apple", .indirect = GI_INDIRECT_YES},
