@@ -1,6 +1,7 @@
 #include "base/array.h"
 #include "gguf/gguf_file.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,11 +12,13 @@
 
 //-- header ------------------------------------------------------------------------------------
 
-static bool looks_like_text(const struct gi_gguf_reader *r)
+static bool looks_like_text(struct gi_gguf_reader *r)
 {
     const uint64_t size = r->size < 64 ? r->size : 64;
-    for (uint64_t i = 0; i < size; i++) {
-        const uint8_t c = r->data[i];
+    r->pos = 0;
+    const uint8_t *bytes = gi_gguf_reader_bytes(r, size, "the magic number");
+    for (uint64_t i = 0; bytes && i < size; i++) {
+        const uint8_t c = bytes[i];
         if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F) {
             return false;
         }
@@ -236,7 +239,6 @@ static bool place_tensor(const struct gi_gguf *gguf, struct gi_gguf_tensor *t, u
                             data_start);
     }
     t->file_offset += data_start;
-    t->data = gguf->data + t->file_offset;
     return true;
 }
 
@@ -283,8 +285,12 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t 
 
 static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
 {
-    struct gi_gguf_reader r = {
-        .data = gguf->data, .size = gguf->size, .path = gguf->path, .err = err};
+    struct gi_gguf_reader r = {.memory = gguf->memory,
+                               .file = &gguf->file,
+                               .blocks = &gguf->blocks,
+                               .size = gguf->size,
+                               .path = gguf->path,
+                               .err = err};
     size_t n_tensors = 0, n_pairs = 0;
     return check_magic(&r) && check_version(&r) &&
            read_count(&r, "the number of tensors", &n_tensors) &&
@@ -302,10 +308,10 @@ static struct gi_gguf *open_named(const char *name, const void *data, size_t siz
         return NULL;
     }
     gguf->path = gi_array_zeroed(name_size, 1, "a GGUF file", err);
-    if (gguf->path && (data || gi_file_map_init(&gguf->map, name, err))) {
+    if (gguf->path && (data || gi_file_open(&gguf->file, name, err))) {
         memcpy(gguf->path, name, name_size);
-        gguf->data = data ? data : gguf->map.data;
-        gguf->size = data ? size : gguf->map.size;
+        gguf->memory = data;
+        gguf->size = data ? size : gguf->file.size;
         if (read_file(gguf, err)) {
             return gguf;
         }
@@ -337,7 +343,12 @@ void gi_gguf_close(struct gi_gguf *gguf)
     gi_name_index_finish(&gguf->keys);
     free(gguf->tensors);
     gi_name_index_finish(&gguf->tensor_names);
-    gi_file_map_finish(&gguf->map);
+    gi_file_close(&gguf->file);
+    while (gguf->blocks) {
+        struct gi_gguf_block *block = gguf->blocks;
+        gguf->blocks = block->next;
+        free(block);
+    }
     free(gguf->path);
     free(gguf);
 }
@@ -370,13 +381,14 @@ const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, con
     return index == GI_NO_INDEX ? NULL : &gguf->tensors[index];
 }
 
-void gi_gguf_tensor_drop(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
-                         uint64_t offset, uint64_t size)
+bool gi_gguf_tensor_read(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                         uint64_t offset, size_t size, void *out, struct glinfer_error *err)
 {
-    if (offset >= tensor->size) {
-        return;
+    const uint64_t begin = tensor->file_offset + offset;
+    assert(offset <= tensor->size && size <= tensor->size - offset);
+    if (!gguf->memory) {
+        return gi_file_read(&gguf->file, begin, size, out, gguf->path, err);
     }
-    uint64_t left = tensor->size - offset;
-    gi_file_map_drop(&gguf->map, (size_t)(tensor->file_offset + offset),
-                     (size_t)(size < left ? size : left));
+    memcpy(out, gguf->memory + begin, size);
+    return true;
 }

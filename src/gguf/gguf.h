@@ -29,7 +29,7 @@ enum gi_gguf_kind {
     GI_GGUF_KIND_F64 = 12,
 };
 
-// Bytes in the mapping; not ending in 0, any content.
+// Bytes of the file; not ending in 0, any content.
 struct gi_gguf_string {
     const char *data;
     size_t size;
@@ -42,8 +42,7 @@ struct gi_gguf_tensor {
     uint64_t dims[4]; // dims[0] is contiguous (columns); 1 past n_dims
     uint64_t n_elements;
     uint64_t size;        // bytes
-    const uint8_t *data;  // in the mapping
-    uint64_t file_offset; // of data, from the start of the file
+    uint64_t file_offset; // of its data, from the start of the file
 };
 
 // Opens and checks path. Fails with NOT_FOUND, IO, BAD_FILE (what, where in the file, found and
@@ -64,10 +63,10 @@ size_t gi_gguf_tensor_count(const struct gi_gguf *gguf);
 const struct gi_gguf_tensor *gi_gguf_tensor_at(const struct gi_gguf *gguf, size_t index);
 // Returns NULL if there is no tensor of that name.
 const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, const char *name);
-// Tells the system that bytes [offset, offset + size) of this tensor were read and may leave
-// memory; they may be read again. Does nothing for gi_gguf_open_memory.
-void gi_gguf_tensor_drop(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
-                         uint64_t offset, uint64_t size);
+// Reads bytes [offset, offset + size) of this tensor into out. Fails with IO: the file has become
+// shorter, or the system's reason.
+bool gi_gguf_tensor_read(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                         uint64_t offset, size_t size, void *out, struct glinfer_error *err);
 
 bool gi_gguf_has(const struct gi_gguf *gguf, const char *key);
 // Typed look-ups. If the key is absent they set *out to fallback and succeed; a value of another
@@ -87,7 +86,7 @@ bool gi_gguf_get_string(const struct gi_gguf *gguf, const char *key, struct gi_g
 struct gi_gguf_array {
     enum gi_gguf_kind kind; // of the elements; never ARRAY
     uint64_t count;
-    const uint8_t *data;                  // elements as in the file, unaligned
+    const uint8_t *data; // elements as in the file, unaligned; NULL when kind is STRING
     const struct gi_gguf_string *strings; // count of them when kind is STRING, owned by the gguf
 };
 // Takes an array whose elements are of kind; I32 and U32 stand for each other.

@@ -2,14 +2,14 @@
 #ifndef GI_GGUF_GGUF_FILE_H
 #define GI_GGUF_GGUF_FILE_H
 
-#include "base/file_map.h"
 #include "gguf/gguf_pair.h"
 #include "gguf/name_index.h"
 
 struct gi_gguf {
     char *path;
-    struct gi_file_map map; // all zero when the bytes are the caller's
-    const uint8_t *data;    // size bytes: the mapping, or borrowed from the caller
+    struct gi_file file;          // all zero when the bytes are the caller's
+    struct gi_gguf_block *blocks; // of the file, what keys, strings and arrays point into
+    const uint8_t *memory;        // size bytes, borrowed from the caller; NULL: a file
     uint64_t size;
     struct gi_gguf_pair *pairs; // n_pairs, in file order
     size_t n_pairs;

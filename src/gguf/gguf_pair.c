@@ -105,11 +105,13 @@ static bool read_array(struct gi_gguf_pair *pair, struct gi_gguf_reader *r)
                             r->path, GI_SHOW(pair->key), start, array->count,
                             kinds[array->kind].name, gi_gguf_reader_left(r));
     }
-    array->data = r->data + r->pos;
     if (is_strings) {
         return read_strings(array, r);
     }
-    r->pos += array->count * min_size;
+    array->data = gi_gguf_reader_bytes(r, array->count * min_size, "a metadata array");
+    if (!array->data) {
+        return false;
+    }
     return array->kind != GI_GGUF_KIND_BOOL || check_bools(r, pair->key, array->data, array->count);
 }
 

@@ -3,6 +3,38 @@
 #include "base/bytes.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+
+// Reads a block that begins at the cursor and has n bytes at least.
+static bool read_block(struct gi_gguf_reader *r, uint64_t n)
+{
+    enum { BLOCK_SIZE = 256 << 10 };
+    const uint64_t left = gi_gguf_reader_left(r);
+    const uint64_t size = n > BLOCK_SIZE ? n : left < BLOCK_SIZE ? left : BLOCK_SIZE;
+    struct gi_gguf_block *block = size < SIZE_MAX / 2 ? malloc(sizeof(*block) + size) : NULL;
+    if (!block) {
+        return gi_error_no_memory(r->err, (size_t)size, "the head of a GGUF file");
+    }
+    if (!gi_file_read(r->file, r->pos, (size_t)size, block->bytes, r->path, r->err)) {
+        free(block);
+        return false;
+    }
+    block->next = *r->blocks;
+    block->begin = r->pos;
+    block->size = size;
+    *r->blocks = block;
+    return true;
+}
+
+static const uint8_t *find_bytes(struct gi_gguf_reader *r, uint64_t n)
+{
+    const struct gi_gguf_block *last = *r->blocks;
+    if ((!last || r->pos < last->begin || r->pos + n > last->begin + last->size) &&
+        !read_block(r, n)) {
+        return NULL;
+    }
+    return (*r->blocks)->bytes + (r->pos - (*r->blocks)->begin);
+}
 
 const uint8_t *gi_gguf_reader_bytes(struct gi_gguf_reader *r, uint64_t n, const char *what)
 {
@@ -13,8 +45,8 @@ const uint8_t *gi_gguf_reader_bytes(struct gi_gguf_reader *r, uint64_t n, const 
                      r->path, what, r->pos, n, r->size);
         return NULL;
     }
-    const uint8_t *bytes = r->data + r->pos;
-    r->pos += n;
+    const uint8_t *bytes = r->memory ? r->memory + r->pos : find_bytes(r, n);
+    r->pos += bytes ? n : 0;
     return bytes;
 }
 

@@ -1,12 +1,23 @@
 // A cursor over the bytes of a file: every read is checked against the end, and the first failure
-// is told with what was being read and where. Private to this folder.
+// is told with what was being read and where. Bytes of a file are read in blocks as the cursor
+// comes to them. Private to this folder.
 #ifndef GI_GGUF_GGUF_READER_H
 #define GI_GGUF_GGUF_READER_H
 
+#include "base/file.h"
 #include "gguf/gguf.h"
 
+// Bytes of a file in memory, as long as the gguf lives.
+struct gi_gguf_block {
+    struct gi_gguf_block *next; // read before
+    uint64_t begin, size;       // in the file
+    uint8_t bytes[];
+};
+
 struct gi_gguf_reader {
-    const uint8_t *data; // size bytes; borrowed
+    const uint8_t *memory;         // size bytes; borrowed; NULL: they are a file's
+    const struct gi_file *file;    // borrowed
+    struct gi_gguf_block **blocks; // of the file, the last that was read first; owned by the gguf
     uint64_t size;
     uint64_t pos;              // <= size
     const char *path;          // for messages; borrowed
@@ -18,8 +29,8 @@ static inline uint64_t gi_gguf_reader_left(const struct gi_gguf_reader *r)
     return r->size - r->pos;
 }
 
-// Takes n bytes and returns where they start; NULL with BAD_FILE if the file ends before. what
-// names them in the message.
+// Takes n bytes and returns where they start, for as long as the gguf lives. NULL with BAD_FILE if
+// the file ends before, IO if they cannot be read, NO_MEMORY. what names them in the message.
 const uint8_t *gi_gguf_reader_bytes(struct gi_gguf_reader *r, uint64_t n, const char *what);
 bool gi_gguf_reader_u32(struct gi_gguf_reader *r, uint32_t *out, const char *what);
 bool gi_gguf_reader_u64(struct gi_gguf_reader *r, uint64_t *out, const char *what);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 //-- refusals --------------------------------------------------------------------------------------
@@ -76,6 +77,55 @@ static void a_context_that_fits_no_storage_block_is_refused(void **state)
         assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
         assert_non_null(strstr(err.message, "context"));
     }
+}
+
+//-- a file that changes
+//----------------------------------------------------------------------------
+
+struct shrinking {
+    char path[64];
+    off_t size; // that it shrinks to
+};
+
+static bool shrink(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    const struct shrinking *file = user;
+    (void)done, (void)total;
+    assert_true(phase != GLINFER_PHASE_LOAD || truncate(file->path, file->size) == 0);
+    return true;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    static char bytes[1 << 20];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_true(in && out);
+    for (size_t n; (n = fread(bytes, 1, sizeof(bytes), in)) > 0;) {
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+    }
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+// Once a mapping would have ended the process by a signal.
+static void a_file_that_shrinks_while_it_is_loaded_is_an_error(void **state)
+{
+    struct tiny_model *f = *state;
+    struct shrinking file = {.path = "/tmp/glinfer-shrinking-XXXXXX", .size = 4096};
+    struct glinfer_model_params params;
+    struct glinfer_error err = {0};
+    const int fd = mkstemp(file.path);
+    assert_true(fd >= 0);
+    close(fd);
+    copy_file(test_data("data/models/tiny-q8_0.gguf"), file.path);
+    glinfer_model_params_init(&params);
+    params.path = file.path;
+    params.progress = shrink;
+    params.progress_user = &file;
+    assert_null(glinfer_model_load(f->device, &params, &err));
+    unlink(file.path);
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_non_null(strstr(err.message, "was changed while it was read"));
 }
 
 //-- stopping --------------------------------------------------------------------------------------
@@ -179,6 +229,7 @@ int main(void)
         cmocka_unit_test(wrong_requests_are_refused_and_nothing_is_lost),
         cmocka_unit_test(a_budget_is_kept),
         cmocka_unit_test(a_context_that_fits_no_storage_block_is_refused),
+        cmocka_unit_test(a_file_that_shrinks_while_it_is_loaded_is_an_error),
         cmocka_unit_test(the_callback_stops_the_answer),
         cmocka_unit_test(a_cancelled_answer_leaves_a_usable_session),
         cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),

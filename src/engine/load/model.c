@@ -111,15 +111,18 @@ static bool check_budget(const struct glinfer_model *model, struct glinfer_error
 }
 
 // Reads a norm; those of q and k come in the order of the rows that they multiply.
-static void read_norm(const struct glinfer_model *model, const struct gi_gguf_tensor *tensor,
-                      enum gi_norm norm, float *file_order, float *out)
+static bool read_norm(const struct glinfer_model *model, const struct gi_model_plan *plan,
+                      uint32_t index, float *file_order, float *out, struct glinfer_error *err)
 {
-    const uint32_t n = (uint32_t)tensor->dims[0];
+    const uint32_t n = (uint32_t)plan->norms[index]->dims[0], norm = index % GI_NORM_COUNT;
     const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
-    gi_read_vector(tensor, n, is_paired ? file_order : out);
+    if (!gi_read_vector(plan->gguf, plan->norms[index], n, is_paired ? file_order : out, err)) {
+        return false;
+    }
     for (uint32_t i = 0; is_paired && i < n; i++) {
         out[i] = file_order[gi_plan_pair_row(&model->hparams, i)];
     }
+    return true;
 }
 
 static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *plan,
@@ -129,39 +132,33 @@ static bool read_norms(struct glinfer_model *model, const struct gi_model_plan *
     const uint32_t n_norm = model->hparams.n_layer * GI_NORM_COUNT;
     model->norms = calloc(layout->size, sizeof(float));
     float *file_order = calloc(layout->size, sizeof(float));
-    const bool ok = model->norms && file_order;
+    bool ok = (model->norms && file_order) ||
+              gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
     for (uint32_t i = 0; ok && i < n_norm; i++) {
         const enum gi_norm norm = (enum gi_norm)(i % GI_NORM_COUNT);
-        if (plan->norms[i]) {
-            read_norm(model, plan->norms[i], norm, file_order,
-                      model->norms + gi_norm_offset(layout, i / GI_NORM_COUNT, norm));
-        }
+        ok = !plan->norms[i] ||
+             read_norm(model, plan, i, file_order,
+                       model->norms + gi_norm_offset(layout, i / GI_NORM_COUNT, norm), err);
     }
-    if (ok) {
-        gi_read_vector(plan->norms[n_norm], model->hparams.n_embd,
-                       model->norms +
-                           gi_norm_offset(layout, model->hparams.n_layer - 1, GI_NORM_NEXT));
-    }
-    if (ok && plan->norms[n_norm + 1]) {
-        gi_read_vector(plan->norms[n_norm + 1], model->hparams.n_embd,
-                       model->norms + layout->output_shift);
-    }
+    const uint32_t output = gi_norm_offset(layout, model->hparams.n_layer - 1, GI_NORM_NEXT);
+    ok = ok && gi_read_vector(plan->gguf, plan->norms[n_norm], model->hparams.n_embd,
+                              model->norms + output, err);
+    ok = ok && (!plan->norms[n_norm + 1] ||
+                gi_read_vector(plan->gguf, plan->norms[n_norm + 1], model->hparams.n_embd,
+                               model->norms + layout->output_shift, err));
     free(file_order);
-    return ok || gi_error_no_memory(err, layout->size * sizeof(float), "the norms");
+    return ok;
 }
 
-static bool read_factors(const struct gi_hparams *hparams, const struct gi_gguf_tensor *tensor,
+static bool read_factors(const struct gi_model_plan *plan, const struct gi_gguf_tensor *tensor,
                          float **out, struct glinfer_error *err)
 {
-    const size_t n = hparams->n_rot / 2;
+    const size_t n = plan->hparams.n_rot / 2;
     if (!tensor) {
         return true;
     }
     *out = gi_array_zeroed(n, sizeof(float), "the RoPE factors", err);
-    if (*out) {
-        gi_read_vector(tensor, n, *out);
-    }
-    return *out;
+    return *out && gi_read_vector(plan->gguf, tensor, n, *out, err);
 }
 
 static bool load_weights(struct glinfer_model *model, const struct gi_model_plan *plan,
@@ -193,8 +190,8 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
                             plan->hparams.n_vocab);
     }
     if (!check_budget(model, err) || !read_norms(model, plan, err) ||
-        !read_factors(&model->hparams, plan->rope_factors, &model->rope_factors, err) ||
-        !read_factors(&model->hparams, plan->long_rope_factors, &model->long_rope_factors, err) ||
+        !read_factors(plan, plan->rope_factors, &model->rope_factors, err) ||
+        !read_factors(plan, plan->long_rope_factors, &model->long_rope_factors, err) ||
         !load_weights(model, plan, params, err)) {
         return false;
     }

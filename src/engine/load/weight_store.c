@@ -1,6 +1,7 @@
 #include "engine/load/weight_store.h"
 
 #include "base/array.h"
+#include "base/round.h"
 #include "base/thread_pool.h"
 
 #include <assert.h>
@@ -10,11 +11,18 @@
 enum { CHUNK_BYTES = 2 << 20, N_CHUNKS = 2 };
 
 struct chunk_memory {
+    uint8_t *rows; // as in the file
     uint32_t *quads, *scales;
-    size_t quads_capacity, scales_capacity; // bytes
+    size_t rows_capacity, quads_capacity, scales_capacity; // bytes
 };
 
-// Neighbouring tiles of a part, repacked by a pool and then written.
+// Rows [begin, end) of a source, from byte `at` of the rows in memory on.
+struct row_range {
+    uint32_t begin, end;
+    size_t at;
+};
+
+// Neighbouring tiles of a part: their rows are read, repacked by a pool and then written.
 struct chunk {
     const struct gi_model_plan *plan;
     const struct gi_plan_weight *weight;
@@ -22,7 +30,8 @@ struct chunk {
     uint32_t first, n_tiles;             // n_tiles 0: nothing to write
     size_t quads_size, scales_size;      // bytes of a tile
     struct gi_range quads_to, scales_to; // of the first
-    struct chunk_memory memory;          // owned
+    struct row_range rows[GI_MAX_SOURCES];
+    struct chunk_memory memory; // owned
 };
 
 struct loader {
@@ -37,9 +46,16 @@ struct loader {
     struct glinfer_error *err;
 };
 
-void gi_read_vector(const struct gi_gguf_tensor *tensor, size_t n, float *out)
+bool gi_read_vector(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor, size_t n,
+                    float *out, struct glinfer_error *err)
 {
-    gi_quant_dequantize_row(gi_quant_find(tensor->type->type), tensor->data, n, out);
+    void *data = gi_array_zeroed(tensor->size, 1, "a vector of the model", err);
+    const bool ok = data && gi_gguf_tensor_read(gguf, tensor, 0, tensor->size, data, err);
+    if (ok) {
+        gi_quant_dequantize_row(gi_quant_find(tensor->type->type), data, n, out);
+    }
+    free(data);
+    return ok;
 }
 
 static bool report(struct loader *loader, uint64_t bytes)
@@ -54,6 +70,52 @@ static bool report(struct loader *loader, uint64_t bytes)
 
 //-- tiles ---------------------------------------------------------------------------------------
 
+static uint64_t row_size(const struct gi_gguf_tensor *tensor)
+{
+    return tensor->size / (tensor->dims[1] * tensor->dims[2]);
+}
+
+// Finds which rows of each source a chunk needs, and where in memory they go. Returns their bytes.
+static size_t find_rows(struct chunk *chunk)
+{
+    enum { ALIGNMENT = 32 };
+    const struct gi_plan_weight *weight = chunk->weight;
+    const uint32_t first = chunk->first * GI_TILE_ROWS;
+    size_t size = 0;
+    memset(chunk->rows, 0, sizeof(chunk->rows));
+    for (uint32_t i = 0; i < chunk->n_tiles * GI_TILE_ROWS; i++) {
+        uint32_t source, row;
+        if (gi_plan_weight_row(chunk->plan, weight, chunk->part, first + i, &source, &row)) {
+            struct row_range *rows = &chunk->rows[source];
+            rows->begin = rows->end == 0 || row < rows->begin ? row : rows->begin;
+            rows->end = row < rows->end ? rows->end : row + 1;
+        }
+    }
+    for (uint32_t i = 0; i < weight->n_sources; i++) {
+        struct row_range *rows = &chunk->rows[i];
+        rows->at = size;
+        size += (rows->end - rows->begin) * row_size(weight->sources[i].tensor);
+        size = gi_round_up(size, ALIGNMENT);
+    }
+    return size;
+}
+
+static bool read_rows(struct chunk *chunk, struct glinfer_error *err)
+{
+    const struct gi_plan_weight *weight = chunk->weight;
+    struct chunk_memory *memory = &chunk->memory;
+    bool ok = gi_array_grow(&memory->rows, &memory->rows_capacity, find_rows(chunk), 1,
+                            "a chunk of weights", err);
+    for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
+        const struct row_range *rows = &chunk->rows[i];
+        const struct gi_gguf_tensor *tensor = weight->sources[i].tensor;
+        const uint64_t size = row_size(tensor);
+        ok = gi_gguf_tensor_read(chunk->plan->gguf, tensor, rows->begin * size,
+                                 (rows->end - rows->begin) * size, memory->rows + rows->at, err);
+    }
+    return ok;
+}
+
 static void repack_tile(void *user, uint32_t item)
 {
     const struct chunk *chunk = user;
@@ -67,8 +129,8 @@ static void repack_tile(void *user, uint32_t item)
         }
         const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
         assert(tensor->type->type == chunk->part->quant->type);
-        const uint64_t row_size = tensor->size / (tensor->dims[1] * tensor->dims[2]);
-        rows[i] = tensor->data + row * row_size;
+        const struct row_range *range = &chunk->rows[source];
+        rows[i] = chunk->memory.rows + range->at + (row - range->begin) * row_size(tensor);
     }
     gi_quant_repack_tile(chunk->part->quant, rows, weight->weight.n_cols,
                          chunk->memory.quads + item * (chunk->quads_size / 4),
@@ -101,7 +163,8 @@ static bool write_chunk(struct loader *loader, struct chunk *chunk)
             report(loader, 0));
 }
 
-// Begins to repack a chunk when the last one is repacked, and writes that in the meantime.
+// Reads a chunk while the last one is repacked, begins to repack it, and writes the last one in the
+// meantime.
 static bool begin_chunk(struct loader *loader, const struct chunk *wanted)
 {
     struct chunk *chunk = &loader->chunks[loader->n_begun % N_CHUNKS];
@@ -109,11 +172,11 @@ static bool begin_chunk(struct loader *loader, const struct chunk *wanted)
     const struct chunk_memory memory = chunk->memory;
     *chunk = *wanted;
     chunk->memory = memory;
-    gi_thread_pool_end(loader->pool);
-    if (!grow_chunk(chunk, loader->err)) {
+    if (!read_rows(chunk, loader->err) || !grow_chunk(chunk, loader->err)) {
         chunk->n_tiles = 0;
         return false;
     }
+    gi_thread_pool_end(loader->pool);
     gi_thread_pool_begin(loader->pool, repack_tile, chunk, chunk->n_tiles);
     loader->n_begun++;
     return write_chunk(loader, last);
@@ -180,10 +243,8 @@ static bool load_vector(struct loader *loader, const struct gi_plan_weight *weig
     for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
         const size_t n = vectors[i] ? (size_t)vectors[i]->dims[0] : 0;
         values[i] = gi_array_zeroed(n, sizeof(float), weight->name, loader->err);
-        ok = values[i];
-        if (ok && n > 0) {
-            gi_read_vector(vectors[i], n, values[i]);
-        }
+        ok = values[i] &&
+             (n == 0 || gi_read_vector(loader->plan->gguf, vectors[i], n, values[i], loader->err));
     }
     for (uint32_t row = 0; ok && row < part->n_rows; row++) {
         uint32_t source, source_row;
@@ -219,14 +280,7 @@ static bool load_weight(struct loader *loader, const struct gi_plan_weight *weig
             return false;
         }
     }
-    if (!end_chunks(loader)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < weight->n_sources; i++) {
-        const struct gi_gguf_tensor *tensor = weight->sources[i].tensor;
-        gi_gguf_tensor_drop(loader->plan->gguf, tensor, 0, tensor->size);
-    }
-    return report(loader, bytes);
+    return end_chunks(loader) && report(loader, bytes);
 }
 
 //-- the store -----------------------------------------------------------------------------------
@@ -318,6 +372,7 @@ static void release(struct loader *loader)
     }
     gi_thread_pool_destroy(loader->pool);
     for (uint32_t i = 0; i < N_CHUNKS; i++) {
+        free(loader->chunks[i].memory.rows);
         free(loader->chunks[i].memory.quads);
         free(loader->chunks[i].memory.scales);
     }

@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+static uint8_t first_byte(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor)
+{
+    uint8_t byte;
+    assert_true(gi_gguf_tensor_read(gguf, tensor, 0, 1, &byte, NULL));
+    return byte;
+}
+
 //-- what a sound file gives -------------------------------------------------------------------
 
 static void gguf_reads_integers_of_any_kind(void **state)
@@ -165,11 +172,10 @@ static void gguf_reads_the_tensor_directory(void **state)
     assert_int_equal(t->n_elements, 128);
     assert_int_equal(t->size, 72);
     assert_int_equal(t->file_offset, gi_gguf_file_size(o.gguf) - 72);
-    assert_int_equal(t->data[0], 96);
+    assert_int_equal(first_byte(o.gguf, t), 96);
     assert_int_equal(gi_gguf_tensor_at(o.gguf, 1)->size, 48);
     assert_null(gi_gguf_tensor_find(o.gguf, "matri"));
     assert_null(gi_gguf_tensor_find(o.gguf, ""));
-    gi_gguf_tensor_drop(o.gguf, t, 0, UINT64_MAX);
     close_bytes(&o);
 }
 
@@ -221,23 +227,28 @@ static void gguf_obeys_the_alignment_key(void **state)
     struct opened o = open_bytes(&b, b.size);
     assert_non_null(o.gguf);
     assert_int_equal(gi_gguf_tensor_find(o.gguf, "b")->file_offset, 512);
-    assert_int_equal(gi_gguf_tensor_find(o.gguf, "b")->data[0], 2);
+    assert_int_equal(first_byte(o.gguf, gi_gguf_tensor_find(o.gguf, "b")), 2);
     close_bytes(&o);
     gguf_finish(&b);
 }
 
 //-- files -------------------------------------------------------------------------------------
 
-// Writes the sound file to a path that the caller unlinks.
-static void write_sound_file(char path[64])
+// Writes what was built to a path that the caller unlinks.
+static void write_file(char path[64], const struct gguf_builder *b)
 {
-    struct gguf_builder b = {0};
     snprintf(path, 64, "%s", "/tmp/glinfer-gguf-XXXXXX");
     int fd = mkstemp(path);
     assert_true(fd >= 0);
-    gguf_sound_file(&b);
-    assert_int_equal(write(fd, b.data, b.size), b.size);
+    assert_int_equal(write(fd, b->data, b->size), b->size);
     assert_int_equal(close(fd), 0);
+}
+
+static void write_sound_file(char path[64])
+{
+    struct gguf_builder b = {0};
+    gguf_sound_file(&b);
+    write_file(path, &b);
     gguf_finish(&b);
 }
 
@@ -251,11 +262,57 @@ static void gguf_opens_a_path(void **state)
     assert_non_null(gguf);
     assert_string_equal(gi_gguf_path(gguf), path);
     const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
-    gi_gguf_tensor_drop(gguf, t, 0, t->size);
-    gi_gguf_tensor_drop(gguf, t, t->size, 1);
-    assert_int_equal(t->data[0], 96);
+    assert_int_equal(first_byte(gguf, t), 96);
     gi_gguf_close(gguf);
     gi_gguf_close(NULL);
+}
+
+// Blocks that the cursor reads end anywhere.
+static void gguf_of_a_path_has_what_memory_has(void **state)
+{
+    (void)state;
+    char path[64];
+    struct gguf_builder b = {0};
+    struct gi_gguf_array array;
+    enum { N_STRING = 60000 };
+    gguf_header(&b, 0, 1);
+    gguf_array(&b, "words", 8, N_STRING);
+    for (uint32_t i = 0; i < N_STRING; i++) {
+        char word[16];
+        snprintf(word, sizeof(word), "word %u", i);
+        gguf_string(&b, word);
+    }
+    write_file(path, &b);
+    struct gi_gguf *gguf = gi_gguf_open(path, NULL);
+    unlink(path);
+    assert_non_null(gguf);
+    assert_true(gi_gguf_get_array(gguf, "words", GI_GGUF_KIND_STRING, &array, NULL));
+    assert_int_equal(array.count, N_STRING);
+    for (uint32_t i = 0; i < N_STRING; i++) {
+        char expected[16];
+        snprintf(expected, sizeof(expected), "word %u", i);
+        assert_string_is(array.strings[i], expected);
+    }
+    gi_gguf_close(gguf);
+    gguf_finish(&b);
+}
+
+static void gguf_tells_a_file_that_has_shrunk(void **state)
+{
+    (void)state;
+    char path[64];
+    uint8_t bytes[72];
+    struct glinfer_error err = {0};
+    write_sound_file(path);
+    struct gi_gguf *gguf = gi_gguf_open(path, NULL);
+    assert_non_null(gguf);
+    assert_int_equal(truncate(path, (off_t)gi_gguf_file_size(gguf) - 1), 0);
+    unlink(path);
+    const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
+    assert_false(gi_gguf_tensor_read(gguf, t, 0, t->size, bytes, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_non_null(strstr(err.message, "was changed while it was read"));
+    gi_gguf_close(gguf);
 }
 
 static void gguf_refuses_paths_that_are_no_file(void **state)
@@ -315,6 +372,8 @@ int main(void)
         cmocka_unit_test(gguf_opens_version_2),
         cmocka_unit_test(gguf_obeys_the_alignment_key),
         cmocka_unit_test(gguf_opens_a_path),
+        cmocka_unit_test(gguf_of_a_path_has_what_memory_has),
+        cmocka_unit_test(gguf_tells_a_file_that_has_shrunk),
         cmocka_unit_test(gguf_refuses_paths_that_are_no_file),
         cmocka_unit_test(gguf_survives_every_failed_allocation),
         cmocka_unit_test(type_facts_agree_with_the_table),

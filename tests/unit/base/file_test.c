@@ -1,0 +1,161 @@
+#include "base/file.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/glinfer-file-XXXXXX";
+static char path[sizeof(directory) + 8];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory)) {
+        return -1;
+    }
+    snprintf(path, sizeof(path), "%s/file", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    return rmdir(directory);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void write_file(size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (size_t i = 0; i < size; i++) {
+        fputc((int)(i * 7 & 0xFF), file);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_refused(const char *name, enum glinfer_status status, const char *says)
+{
+    struct glinfer_error err;
+    struct gi_file file;
+    assert_false(gi_file_open(&file, name, &err));
+    assert_int_equal(err.status, status);
+    assert_non_null(strstr(err.message, name));
+    assert_non_null(strstr(err.message, says));
+    assert_int_equal(file.handle, 0);
+    gi_file_close(&file);
+}
+
+static void file_gives_the_bytes(void **state)
+{
+    (void)state;
+    enum { SIZE = 3 * 65536 + 5 };
+    static uint8_t bytes[SIZE];
+    struct gi_file file;
+    write_file(SIZE);
+    assert_true(gi_file_open(&file, path, NULL));
+    assert_int_equal(file.size, SIZE);
+    assert_true(gi_file_read(&file, 0, SIZE, bytes, path, NULL));
+    for (size_t i = 0; i < SIZE; i++) {
+        assert_int_equal(bytes[i], i * 7 & 0xFF);
+    }
+    assert_true(gi_file_read(&file, 65537, 1, bytes, path, NULL));
+    assert_int_equal(bytes[0], 65537 * 7 & 0xFF);
+    gi_file_close(&file);
+    assert_int_equal(file.handle, 0);
+}
+
+static void file_that_shrinks_is_an_error(void **state)
+{
+    (void)state;
+    static uint8_t bytes[10000];
+    struct gi_file file;
+    struct glinfer_error err = {0};
+    write_file(10000);
+    assert_true(gi_file_open(&file, path, NULL));
+    assert_int_equal(truncate(path, 5000), 0);
+    assert_true(gi_file_read(&file, 0, 5000, bytes, path, &err));
+    assert_false(gi_file_read(&file, 4000, 6000, bytes, path, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_non_null(strstr(err.message, "ends at byte 5000, but had 10000"));
+    gi_file_close(&file);
+}
+
+static void file_may_be_empty(void **state)
+{
+    (void)state;
+    struct gi_file file;
+    write_file(0);
+    assert_true(gi_file_open(&file, path, NULL));
+    assert_int_equal(file.size, 0);
+    assert_true(gi_file_read(&file, 0, 0, NULL, path, NULL));
+    gi_file_close(&file);
+}
+
+static void file_refuses_what_is_not_there(void **state)
+{
+    (void)state;
+    assert_refused("/nonexistent/file", GLINFER_STATUS_NOT_FOUND, "No such file");
+    assert_refused("/dev/null/file", GLINFER_STATUS_NOT_FOUND, "Not a directory");
+    assert_refused("", GLINFER_STATUS_NOT_FOUND, "No such file");
+}
+
+static void file_refuses_a_directory(void **state)
+{
+    (void)state;
+    assert_refused(directory, GLINFER_STATUS_IO, "a directory");
+}
+
+static void file_refuses_a_device(void **state)
+{
+    (void)state;
+    assert_refused("/dev/zero", GLINFER_STATUS_IO, "a device");
+}
+
+static void file_refuses_a_pipe_without_waiting(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_refused(path, GLINFER_STATUS_IO, "a pipe");
+}
+
+static void file_refuses_a_file_without_permission(void **state)
+{
+    (void)state;
+    write_file(1);
+    assert_int_equal(chmod(path, 0), 0);
+    uid_t user = geteuid();
+    if (user == 0) { // who may read everything
+        assert_int_equal(chmod(directory, 0755), 0);
+        assert_int_equal(seteuid(65534), 0);
+    }
+    struct glinfer_error err;
+    struct gi_file file;
+    bool is_open = gi_file_open(&file, path, &err);
+    assert_int_equal(seteuid(user), 0);
+    assert_false(is_open);
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_non_null(strstr(err.message, "Permission denied"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(file_gives_the_bytes, remove_file),
+        cmocka_unit_test_teardown(file_that_shrinks_is_an_error, remove_file),
+        cmocka_unit_test_teardown(file_may_be_empty, remove_file),
+        cmocka_unit_test(file_refuses_what_is_not_there),
+        cmocka_unit_test(file_refuses_a_directory),
+        cmocka_unit_test(file_refuses_a_device),
+        cmocka_unit_test_teardown(file_refuses_a_pipe_without_waiting, remove_file),
+        cmocka_unit_test_teardown(file_refuses_a_file_without_permission, remove_file),
+    };
+    return cmocka_run_group_tests_name("file_map", tests, make_directory, remove_directory);
+}
