@@ -415,8 +415,9 @@ struct glinfer_stats {
 
 // Processes the prompt and generates. Blocks until it ends. stats may be NULL.
 // Fails with CONTEXT_FULL (the prompt does not fit; nothing was changed), CANCELLED (the session
-// holds the tokens that were delivered), DRIVER (it compiles what is not compiled yet), GPU_LOST,
-// GPU_FAULT (a missing sentinel, NaN, an id out of range), INVALID_ARGUMENT, NO_MEMORY.
+// holds the tokens that were delivered), DRIVER (it compiles what is not compiled yet), GPU_LOST (a
+// reset, a dispatch that did not run to its end, a wait that took too long), GPU_FAULT (NaN, an id
+// out of range), INVALID_ARGUMENT, NO_MEMORY. Every token that was delivered is sound.
 GLINFER_API bool glinfer_generate(struct glinfer_session *session,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_stats *stats, struct glinfer_error *err);

@@ -28,8 +28,7 @@ static bool run(const struct gi_persistent_check *check, struct gi_executor *exe
                                         .top_p = 0.95f};
     const struct gi_chain chain = {.n_past = check->n_past, .n_tokens = 1, .n_steps = n};
     struct gi_landing landing;
-    gi_runner_begin(check->runner);
-    if (!gi_runner_write(check->runner, &state, err) ||
+    if (!gi_runner_begin(check->runner, err) || !gi_runner_write(check->runner, &state, err) ||
         !gi_runner_submit(check->runner, executor, &chain, 0, err) ||
         !gi_runner_take(check->runner, &landing, err)) {
         return false;

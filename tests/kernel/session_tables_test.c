@@ -257,7 +257,7 @@ static void leave_faulty_chain(struct glinfer_session *session)
     struct glinfer_error err = {0};
     must(gi_session_enter(session, &saved, &err), &err);
     spoil_counters(session);
-    gi_runner_begin(&session->runner);
+    must(gi_runner_begin(&session->runner, &err), &err);
     must(gi_runner_submit(&session->runner, &faulty.base, &chain, 0, &err), &err);
     gi_gpu_leave(gi_session_gpu(session), &saved);
 }

@@ -39,8 +39,7 @@ static bool write_state(const struct profile *profile, uint32_t n_past, uint32_t
     struct gi_runner *runner = &profile->session->runner;
     const struct gi_step_state state = {
         .n_past = n_past, .n_tokens = n_tokens, .max_steps = UINT32_MAX, .top_p = 1.0F};
-    gi_runner_begin(runner);
-    return gi_runner_write(runner, &state, profile->err);
+    return gi_runner_begin(runner, profile->err) && gi_runner_write(runner, &state, profile->err);
 }
 
 static void add_spans(struct profile *profile, const struct gi_dispatch_table *table,

@@ -112,8 +112,7 @@ static bool write_state(const struct gi_tune_clock *clock, const struct gi_tune_
     struct gi_runner *runner = &clock->session->runner;
     const struct gi_step_state state = {
         .n_past = run->n_past, .n_tokens = run->n_tokens, .max_steps = UINT32_MAX, .top_p = 1.0F};
-    gi_runner_begin(runner);
-    return gi_runner_write(runner, &state, err) &&
+    return gi_runner_begin(runner, err) && gi_runner_write(runner, &state, err) &&
            gi_dispatch_table_prime(run->table, run->n_past, run->n_tokens, err);
 }
 

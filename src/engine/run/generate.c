@@ -93,10 +93,36 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
     if (!gi_upgrades_settle(session, true, run->err)) {
         return false;
     }
-    gi_runner_begin(&session->runner);
+    if (!gi_runner_begin(&session->runner, run->err)) {
+        return false;
+    }
     run->step = gi_upgrades_step(session, run->end, run->err);
     return run->step && gi_generation_write_state(run, (uint32_t)session->sequence.pending,
                                                   run->base + run->n_submitted - 1, 1);
+}
+
+// Returns the steps of a chain up to the one that ends the answer.
+static uint32_t count_live(const struct gi_generation *run, const struct gi_landing *landing)
+{
+    uint32_t n = 1;
+    while (n < landing->n_steps && !is_stop_id(run, landing->entries[n - 1].token)) {
+        n++;
+    }
+    return n;
+}
+
+// True if all that the chain did up to its n_live'th step can be believed.
+static bool check_chain(const struct gi_generation *run, const struct gi_landing *landing,
+                        uint32_t n_live)
+{
+    const struct glinfer_session *session = run->session;
+    for (uint32_t i = 0; i < n_live; i++) {
+        if (!gi_runner_check_entry(&session->runner, &landing->entries[i], landing->first + i,
+                                   session->model->hparams.n_vocab, run->err)) {
+            return false;
+        }
+    }
+    return gi_runner_check_count(&session->runner, landing, n_live, run->err);
 }
 
 // Waits for the oldest chain and delivers its tokens.
@@ -111,14 +137,13 @@ static bool take_chain(struct gi_generation *run)
         return recover(run, &landing);
     }
     learn_time(run, &landing);
-    for (uint32_t i = 0; i < landing.n_steps && !run->is_finished; i++) {
-        const struct gi_ring_entry *entry = &landing.entries[i];
-        if (!gi_runner_check_entry(&session->runner, entry, landing.first + i,
-                                   session->model->hparams.n_vocab, run->err)) {
-            return false;
-        }
+    const uint32_t n_live = count_live(run, &landing);
+    if (!check_chain(run, &landing, n_live)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n_live && !run->is_finished; i++) {
         session->sequence.n_past = run->base + landing.first + i;
-        deliver(run, entry);
+        deliver(run, &landing.entries[i]);
     }
     return true;
 }
@@ -208,6 +233,20 @@ static bool advance(struct gi_generation *run)
                                                          : gi_generation_submit_chain(run);
 }
 
+// Waits for the prompt where nothing follows, and throws its token away.
+static bool end_prompt(struct gi_generation *run)
+{
+    struct gi_sequence *sequence = &run->session->sequence;
+    struct gi_landing landing;
+    if (!gi_runner_take(&run->session->runner, &landing, run->err) ||
+        !check_chain(run, &landing, 1)) {
+        return false;
+    }
+    sequence->pending = GI_NO_TOKEN;
+    sequence->n_past = run->base;
+    return true;
+}
+
 static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
@@ -215,13 +254,8 @@ static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
         !gi_generation_submit_prompt(run, tokens)) {
         return false;
     }
-    session->sequence.pending = GI_NO_TOKEN;
-    session->sequence.n_past = run->base;
-    if (run->params->n_predict == 0) { // the token is thrown away
-        struct gi_landing landing;
-        return gi_runner_take(&session->runner, &landing, run->err) &&
-               gi_runner_check_entry(&session->runner, landing.entries, 0,
-                                     session->model->hparams.n_vocab, run->err);
+    if (run->params->n_predict == 0) {
+        return end_prompt(run);
     }
     while (!run->is_finished) {
         if (!advance(run) ||
@@ -291,8 +325,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     }
     const uint64_t waits = gi_gpu_wait_count(gi_session_gpu(run->session));
     bool ok = prepare(run);
-    gi_runner_begin(&session->runner);
-    ok = ok && run_to_end(run, tokens);
+    ok = ok && gi_runner_begin(&session->runner, run->err) && run_to_end(run, tokens);
     fill_stats(run, waits);
     if (ok) {
         gi_upgrades_request(session, run->end);

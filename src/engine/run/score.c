@@ -4,6 +4,7 @@
 #include "engine/run/score.h"
 
 #include "engine/api/arguments.h"
+#include "gpu/dispatch/run_count.h"
 #include "ops/sample/logprob.h"
 
 #include <math.h>
@@ -91,7 +92,8 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
     }
     scorer->executor = gi_multi_executor_create(recorder.table, err);
     return scorer->executor &&
-           gi_readback_init(&scorer->readback, recorder.gpu, scorer->n_rows * sizeof(float), err);
+           gi_readback_init(&scorer->readback, recorder.gpu,
+                            scorer->n_rows * sizeof(float) + sizeof(uint32_t), err);
 }
 
 static bool open_scorer(struct glinfer_session *session, struct glinfer_error *err)
@@ -142,11 +144,18 @@ static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs
     gi_readback_begin(readback);
     gi_readback_add(readback, gi_session_gpu(session), result->buffer, result->offset,
                     n * sizeof(float));
+    gi_run_count_add(gi_session_gpu(session), readback);
     if (!gi_readback_end(readback, gi_session_gpu(session), err)) {
         return false;
     }
     const float *values = gi_readback_wait(readback, gi_session_gpu(session), err);
+    uint32_t n_ran;
     if (!values) {
+        return false;
+    }
+    memcpy(&n_ran, values + n, sizeof(n_ran));
+    if (!gi_run_count_check(gi_session_gpu(session), n_ran,
+                            gi_run_count_submitted(gi_session_gpu(session)).n, err)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -166,7 +175,7 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
 {
     int32_t targets[MAX_ROWS];
     float values[MAX_ROWS];
-    if (!open_scorer(session, err)) {
+    if (!open_scorer(session, err) || !gi_runner_begin(&session->runner, err)) {
         return false;
     }
     for (size_t done = 0; done < n;) {

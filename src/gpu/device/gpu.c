@@ -186,10 +186,12 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     if (gpu->ext.compiler_threads) {
         gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
     }
+    gpu->counts_runs = true;
     choose_dispatch(gpu);
     choose_pages(gpu);
     start_debug(gpu);
     return check_limits(&gpu->limits, info, err) && gi_staging_init(gpu, err) &&
+           gi_buffer_init(&gpu->run_count, gpu, sizeof(uint32_t), "run count", err) &&
            gi_gpu_check(gpu, "opening the device", err);
 }
 
@@ -235,6 +237,7 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
     }
     // A context that cannot be entered is gone, and its objects with it.
     if (gi_platform_enter(gpu->platform, &saved, NULL)) {
+        gi_buffer_finish(&gpu->run_count, gpu);
         gi_staging_finish(gpu);
         if (gpu->ext.debug_callback) {
             gpu->ext.debug_callback(NULL, NULL);
@@ -361,6 +364,9 @@ bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *er
     if (gpu->is_lost) {
         return gi_gpu_lose(gpu, what, "the GPU was lost before", err);
     }
+    if (gpu->is_fault_lost) {
+        return gi_gpu_lose(gpu, what, "GLINFER_FAULT lost the context", err);
+    }
     if (gpu->ext.reset_status) {
         GLenum status = gpu->ext.reset_status();
         if (status != GL_NO_ERROR) {
@@ -378,6 +384,11 @@ bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *er
     return gi_error_set(
         err, error == GL_OUT_OF_MEMORY ? GLINFER_STATUS_NO_MEMORY : GLINFER_STATUS_DRIVER,
         "%s: GL error 0x%04x while %s", gi_gpu_platform(gpu)->renderer, error, what);
+}
+
+uint32_t gi_gpu_fault_count(const struct gi_gpu *gpu)
+{
+    return gpu->n_faults;
 }
 
 uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu)

@@ -89,6 +89,8 @@ void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
 // Turns a pending GL error or reset into DRIVER, NO_MEMORY or GPU_LOST; what says what was being
 // done. Once lost, a gpu stays lost.
 bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err);
+// Counts the dispatches of the program that GLINFER_FAULT skips or loses the context with.
+uint32_t gi_gpu_fault_count(const struct gi_gpu *gpu);
 // Counts messages of severity high or of type error that the driver sent so far; 0 without
 // KHR_debug.
 uint32_t gi_gpu_debug_errors(const struct gi_gpu *gpu);

@@ -4,7 +4,7 @@
 
 #include "gpu/device/gl_ext.h"
 #include "gpu/device/settings.h"
-#include "gpu/memory/buffer.h"
+#include "gpu/dispatch/run_count.h"
 #include "platform/cuda_large_pages.h"
 
 #define GI_STAGING_SLOTS 2
@@ -34,7 +34,12 @@ struct gi_gpu {
         uint64_t from;                // bytes of an arena that are worth large pages
         bool is_refused;              // there are none to be had
     } pages;
-    char *cache_dir; // owned; NULL: no cache
+    char *cache_dir;            // owned; NULL: no cache
+    struct gi_buffer run_count; // 4 bytes; what the GPU counts (gpu/dispatch/run_count.h)
+    struct gi_run_total submitted;
+    bool counts_runs;   // no run count of the driver was seen to be wrong
+    uint32_t n_faults;  // dispatches that GLINFER_FAULT may have skipped or lost the context with
+    bool is_fault_lost; // one did, and nobody has noticed yet
     bool is_lost;
     uint64_t n_waits;
     uint32_t n_debug_errors, n_host_moves;

@@ -107,11 +107,12 @@ static bool find_answers(struct probe *probe, bool *is_half, bool *keeps_denorma
 {
     const struct gi_replay replay = {.n_tokens = 1};
     float answers[N_ANSWERS];
-    if (!write_words(probe, 0)) {
+    if (!write_words(probe, 0) || !gi_run_count_begin(probe->gpu, probe->err)) {
         return false;
     }
     gi_dispatch_table_replay(probe->tables[1], &replay);
-    if (!gi_buffer_read(&probe->y, probe->gpu, 0, answers, sizeof(answers), probe->err)) {
+    if (!gi_run_count_probe(probe->gpu, probe->err) ||
+        !gi_buffer_read(&probe->y, probe->gpu, 0, answers, sizeof(answers), probe->err)) {
         return false;
     }
     const bool is_computed = is_block_right((double)answers[2]);

@@ -17,6 +17,7 @@ struct gi_dispatch_entry {
     uint32_t params_offset;           // in the uniform buffer
     uint32_t slot;                    // in counts, GI_NO_SLOT: direct
     GLbitfield barrier;               // that must come before it
+    bool is_counted;                  // by the GPU (gpu/dispatch/run_count.h)
 };
 
 struct gi_dispatch_access {

@@ -61,22 +61,49 @@ static void bind_entry(const struct gi_dispatch_table *table, struct bound *boun
     }
 }
 
+// Does what GLINFER_FAULT asks for; returns true if the dispatch is to be left out.
+static bool inject_fault(const struct gi_dispatch_table *table,
+                         const struct gi_dispatch_entry *entry)
+{
+    struct gi_gpu *gpu = table->gpu;
+    const struct gi_fault_setting *fault = &gpu->settings->fault;
+    const bool is_meant =
+        (fault->kind == GI_FAULT_SKIP || fault->kind == GI_FAULT_LOST) &&
+        gi_program_has_fault(table->programs, entry->dispatch.program, fault->kind);
+    gpu->n_faults += is_meant;
+    if (!is_meant || (fault->occurrence > 0 && fault->occurrence != gpu->n_faults)) {
+        return false;
+    }
+    gpu->is_fault_lost = fault->kind == GI_FAULT_LOST;
+    return fault->kind == GI_FAULT_SKIP;
+}
+
 static void submit_entry(const struct gi_dispatch_table *table,
                          const struct gi_dispatch_entry *entry, const struct gi_replay *replay)
 {
-    if (entry->slot != GI_NO_SLOT) {
-        glDispatchComputeIndirect(
-            (GLintptr)(table->params.counts.offset + entry->slot * sizeof(struct gi_grid_slot)));
+    struct gi_run_total *submitted = &table->gpu->submitted;
+    const bool is_indirect = entry->slot != GI_NO_SLOT;
+    uint32_t count[3] = {1, 1, 1};
+    if (!is_indirect) {
+        gi_grid_count(&entry->dispatch.grid, replay->n_past, replay->n_tokens, count);
+    }
+    submitted->n += entry->is_counted && count[0] > 0 && count[1] > 0 && count[2] > 0;
+    submitted->n_indirect += entry->is_counted && is_indirect;
+    if (inject_fault(table, entry)) {
         return;
     }
-    uint32_t count[3];
-    gi_grid_count(&entry->dispatch.grid, replay->n_past, replay->n_tokens, count);
-    glDispatchCompute(count[0], count[1], count[2]);
+    if (is_indirect) {
+        glDispatchComputeIndirect(
+            (GLintptr)(table->params.counts.offset + entry->slot * sizeof(struct gi_grid_slot)));
+    } else {
+        glDispatchCompute(count[0], count[1], count[2]);
+    }
 }
 
 static void bind_common(const struct gi_dispatch_table *table)
 {
     struct bound_range nothing = {0};
+    glBindBufferBase(GL_ATOMIC_COUNTER_BUFFER, 0, table->gpu->run_count.name);
     bind_range(&nothing, GL_UNIFORM_BUFFER, 1, &table->params.state);
     if (table->n_slots > 0) {
         glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, table->params.counts.buffer->name);

@@ -1,10 +1,12 @@
 #include "gpu/dispatch/runner.h"
 
+#include "gpu/dispatch/run_count.h"
+
 #include <assert.h>
 #include <string.h>
 
-// The entries of a chain's steps, then the fault of its executor.
-#define READBACK_SIZE (GI_MAX_CHAIN * sizeof(struct gi_ring_entry) + sizeof(uint32_t))
+// The entries of a chain's steps, then the run count and the fault of its executor.
+#define READBACK_SIZE (GI_MAX_CHAIN * sizeof(struct gi_ring_entry) + 2 * sizeof(uint32_t))
 
 bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
                     struct gi_range ring, struct glinfer_error *err)
@@ -28,7 +30,7 @@ void gi_runner_finish(struct gi_runner *runner)
 
 //-- state -----------------------------------------------------------------------------------------
 
-void gi_runner_begin(struct gi_runner *runner)
+bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err)
 {
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
         gi_fence_finish(runner->gpu, &runner->readbacks[i].fence);
@@ -36,6 +38,7 @@ void gi_runner_begin(struct gi_runner *runner)
     runner->n_flights = 0;
     runner->epoch++;
     runner->last = NULL;
+    return gi_run_count_begin(runner->gpu, err);
 }
 
 bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, const void *data,
@@ -89,13 +92,18 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
 {
     struct gi_readback *readback = &runner->readbacks[runner->next_flight];
     const struct gi_range fault = gi_executor_fault(executor);
-    const struct gi_flight flight = {first, chain->n_steps, fault.buffer != NULL};
+    const struct gi_run_total before = gi_run_count_submitted(runner->gpu);
+    struct gi_flight flight = {first, chain->n_steps, fault.buffer != NULL, 0, 0};
     assert(runner->n_flights < GI_CHAINS_IN_FLIGHT && chain->n_steps <= GI_MAX_CHAIN);
     if (!gi_runner_run(runner, executor, chain, err)) {
         return false;
     }
+    const struct gi_run_total after = gi_run_count_submitted(runner->gpu);
+    flight.n_submitted = after.n;
+    flight.n_indirect = (after.n_indirect - before.n_indirect) / chain->n_steps;
     gi_readback_begin(readback);
     read_entries(runner, readback, &flight);
+    gi_run_count_add(runner->gpu, readback);
     if (flight.has_fault) {
         gi_readback_add(readback, runner->gpu, fault.buffer, fault.offset, fault.size);
     }
@@ -123,12 +131,16 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
     if (!entries) {
         return false;
     }
-    uint32_t fault = 0;
-    if (flight.has_fault) {
-        memcpy(&fault, entries + flight.n_steps, sizeof(fault));
-    }
+    uint32_t tail[2] = {0}; // the run count, the fault
+    memcpy(tail, entries + flight.n_steps, (flight.has_fault ? 2 : 1) * sizeof(tail[0]));
     runner->n_flights--;
-    *landing = (struct gi_landing){flight.first, flight.n_steps, entries, fault != 0};
+    *landing = (struct gi_landing){.first = flight.first,
+                                   .n_steps = flight.n_steps,
+                                   .entries = entries,
+                                   .is_faulty = tail[1] != 0,
+                                   .n_submitted = flight.n_submitted,
+                                   .n_ran = tail[0],
+                                   .n_indirect = flight.n_indirect};
     return true;
 }
 
@@ -145,6 +157,13 @@ bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_er
         }
     }
     return true;
+}
+
+bool gi_runner_check_count(const struct gi_runner *runner, const struct gi_landing *landing,
+                           uint32_t n_live, struct glinfer_error *err)
+{
+    const uint32_t n_idle = (landing->n_steps - n_live) * landing->n_indirect;
+    return gi_run_count_check(runner->gpu, landing->n_ran, landing->n_submitted - n_idle, err);
 }
 
 bool gi_runner_check_entry(const struct gi_runner *runner, const struct gi_ring_entry *entry,

@@ -16,6 +16,8 @@
 struct gi_flight {
     uint32_t first, n_steps; // steps since the epoch began
     bool has_fault;          // its executor may have given up
+    uint32_t n_submitted;    // dispatches since the epoch began (gpu/dispatch/run_count.h)
+    uint32_t n_indirect;     // of a step, with grids from the GPU
 };
 
 struct gi_runner {
@@ -35,6 +37,8 @@ struct gi_landing {
     uint32_t first, n_steps;
     const struct gi_ring_entry *entries; // n_steps; valid until the next chain but one is submitted
     bool is_faulty;                      // the executor gave up: entries hold nothing
+    uint32_t n_submitted, n_ran;         // dispatches since the epoch began
+    uint32_t n_indirect;                 // of a step, with grids from the GPU
 };
 
 // Fails with NO_MEMORY, DRIVER.
@@ -44,8 +48,8 @@ bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_rang
 void gi_runner_finish(struct gi_runner *runner);
 
 // Begins a new epoch: entries of the ring of earlier ones no longer count, and chains in flight are
-// forgotten unwaited.
-void gi_runner_begin(struct gi_runner *runner);
+// forgotten unwaited. Fails with GPU_LOST, NO_MEMORY.
+bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err);
 // Writes step_state, with the runner's epoch. Fails with GPU_LOST, NO_MEMORY.
 bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state,
                      struct glinfer_error *err);
@@ -68,6 +72,11 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
 // was. Fails with GPU_LOST.
 bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_error *err);
 
+// True if all dispatches of the chain and of those before it ran; behind the first n_live of its
+// steps, where an answer ended, those with grids from the GPU had no groups. Else fails with
+// GPU_LOST.
+bool gi_runner_check_count(const struct gi_runner *runner, const struct gi_landing *landing,
+                           uint32_t n_live, struct glinfer_error *err);
 // True if the entry holds what its step wrote. Else fails with GPU_LOST (it was never written) or
 // GPU_FAULT (a logit that is not a number, a token not below n_vocab).
 bool gi_runner_check_entry(const struct gi_runner *runner, const struct gi_ring_entry *entry,

@@ -134,6 +134,7 @@ static bool append_head(struct assembly *a)
     const bool is_320 = (a->params->capability & GI_CAPABILITY_SUBGROUPS) != 0;
     return append_format(a, "#version %s es", is_320 ? "320" : "310") && append_extensions(a) &&
            append_defines(a) &&
+           (!a->params->is_counted || append_format(a, "#define main kernel_main")) &&
            (!a->params->is_wrong || append_line(a, 0, a->source->n_lines + 1, gi_glsl_fault_head,
                                                 strlen(gi_glsl_fault_head)));
 }
@@ -336,9 +337,10 @@ static bool take_line(struct assembly *a)
     return is_consumed;
 }
 
-static bool assemble(struct assembly *a)
+// Appends a file with all that it includes.
+static bool append_file(struct assembly *a, const char *name)
 {
-    if (!add_name(a, "defines") || !append_head(a) || !open_reader(a, a->params->file)) {
+    if (!open_reader(a, name)) {
         return false;
     }
     while (a->depth > 0) {
@@ -349,6 +351,12 @@ static bool assemble(struct assembly *a)
         }
     }
     return true;
+}
+
+static bool assemble(struct assembly *a)
+{
+    return add_name(a, "defines") && append_head(a) && append_file(a, a->params->file) &&
+           (!a->params->is_counted || append_file(a, "lib/run_count.glsl"));
 }
 
 bool gi_glsl_source_init(struct gi_glsl_source *source, const struct gi_glsl_params *params,

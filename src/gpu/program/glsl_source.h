@@ -38,6 +38,7 @@ struct gi_glsl_params {
     uint32_t n_defines;
     uint32_t capability; // GI_CAPABILITY_ bits
     bool is_wrong;       // what it stores is made wrong, for tests
+    bool is_counted;     // its dispatches are counted (glsl/lib/run_count.glsl)
 };
 
 #define GI_GLSL_MAX_FILES 32

@@ -262,6 +262,12 @@ const char *gi_program_label(const struct gi_program_table *table, uint32_t inde
     return table->programs[index].label;
 }
 
+bool gi_program_is_counted(const struct gi_program_table *table, uint32_t index)
+{
+    assert(index < table->n_programs);
+    return !table->programs[index].text;
+}
+
 bool gi_program_has_fault(const struct gi_program_table *table, uint32_t index,
                           enum gi_fault_kind kind)
 {

@@ -106,6 +106,22 @@ static void source_asks_for_extensions_before_defines(void **state)
     gi_glsl_source_finish(&source);
 }
 
+static void source_counts_behind_the_kernel(void **state)
+{
+    const struct gi_glsl_params params = {
+        .file = "k.comp", .text = "void main() {}\n", .is_counted = true};
+    struct gi_glsl_source source;
+    (void)state;
+    make_source(&source, &params);
+    const char *kernel = strstr(source.text, "#define main kernel_main\nvoid main() {}\n");
+    const char *count = strstr(source.text, "#undef main\n");
+    assert_non_null(kernel);
+    assert_non_null(count);
+    assert_true(kernel < count);
+    assert_non_null(strstr(count, "void main()\n{\n    kernel_main();\n"));
+    gi_glsl_source_finish(&source);
+}
+
 static void source_includes_each_file_once(void **state)
 {
     struct folder folder;
@@ -311,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(source_begins_with_version_and_defines),
         cmocka_unit_test(source_asks_for_extensions_before_defines),
+        cmocka_unit_test(source_counts_behind_the_kernel),
         cmocka_unit_test(source_includes_each_file_once),
         cmocka_unit_test(source_resolves_quant_file),
         cmocka_unit_test(source_prefers_the_folder),
