@@ -67,7 +67,8 @@ bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *
         job->text = end + 1;
         write_head(job, head);
     }
-    if (!*head || strncmp(data, head, strlen(head)) != 0 || strlen(data) != size) {
+    if (size >= GI_COMPILE_JOB_SIZE || !*head || strncmp(data, head, strlen(head)) != 0 ||
+        strlen(data) != size) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "this is no program to compile, or one of another version of glinfer");
     }
@@ -110,31 +111,34 @@ static FILE *write_job(const void *job, size_t size)
     return file;
 }
 
-static bool spawn(const char *path, int input, const char *device, const char *cache_dir,
-                  pid_t *pid)
+// Starts the worker and waits for its first process, which ends at once and leaves the second to
+// nobody. False with errno, EAGAIN where there is no second one.
+static bool spawn(const char *path, int input, const char *device, const char *cache_dir)
 {
     char *const argv[] = {(char *)path, (char *)device, (char *)(cache_dir ? cache_dir : ""),
                           (char *)(cache_dir ? "given" : "default"), NULL};
     posix_spawn_file_actions_t files;
-    if (posix_spawn_file_actions_init(&files) != 0) {
-        return false;
+    pid_t pid;
+    int status = 0, error = posix_spawn_file_actions_init(&files);
+    if (error == 0) {
+        error = posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+        for (int fd = STDOUT_FILENO; error == 0 && fd <= STDERR_FILENO; fd++) {
+            error = posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);
+        }
+        error = error ? error : posix_spawn(&pid, path, &files, NULL, argv, environ);
+        posix_spawn_file_actions_destroy(&files);
     }
-    const bool ok =
-        posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO) == 0 &&
-        posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-        posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-        posix_spawn(pid, path, &files, NULL, argv, environ) == 0;
-    posix_spawn_file_actions_destroy(&files);
-    return ok;
+    while (error == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    errno = error ? error : EAGAIN;
+    return error == 0 && status == 0;
 }
 
-// The worker's first process ends at once, so that nobody has to wait for the second.
 bool gi_compile_job_start(const struct gi_compile_job *job, const char *device,
                           const char *cache_dir, struct glinfer_error *err)
 {
     char path[4096];
     size_t size;
-    pid_t pid;
     if (!find_worker(path, sizeof(path))) {
         return gi_error_set(err, GLINFER_STATUS_IO, "glinfer-compile is not installed");
     }
@@ -143,16 +147,14 @@ bool gi_compile_job_start(const struct gi_compile_job *job, const char *device,
         return false;
     }
     FILE *file = write_job(data, size);
-    const bool ok = file && spawn(path, fileno(file), device, cache_dir, &pid);
-    if (ok) {
-        waitpid(pid, NULL, 0);
-    }
+    const bool ok =
+        (file && spawn(path, fileno(file), device, cache_dir)) ||
+        gi_error_set(err, GLINFER_STATUS_IO, "%s cannot be started (%s)", path, strerror(errno));
     if (file) {
         fclose(file);
     }
     free(data);
-    return ok ||
-           gi_error_set(err, GLINFER_STATUS_IO, "%s cannot be started (%s)", path, strerror(errno));
+    return ok;
 }
 
 //-- compiling -------------------------------------------------------------------------------------

@@ -16,11 +16,13 @@ struct gi_compile_job {
     const char *text;    // of the kernel; borrowed
 };
 
+#define GI_COMPILE_JOB_SIZE (16 << 20) // bytes that are too many: what was read may be cut
+
 // Returns the job as bytes, owned by the caller, and their number in *size. NULL with NO_MEMORY.
 char *gi_compile_job_format(const struct gi_compile_job *job, size_t *size,
                             struct glinfer_error *err);
 // Reads such bytes, which end in a 0 behind data[size]; job->text points into them. Fails with
-// INVALID_ARGUMENT if they are none, or of another version of the library.
+// INVALID_ARGUMENT if they are none, too many, or of another version of the library.
 bool gi_compile_job_parse(const char *data, size_t size, struct gi_compile_job *job,
                           struct glinfer_error *err);
 

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 enum {
-    MAX_JOB = 16 << 20, // bytes
-    MAX_SECONDS = 600,  // that a compiler may take
+    MAX_SECONDS = 600, // that a compiler may take
     NICENESS = 10,
 };
 
@@ -30,12 +29,13 @@ int main(int argc, char **argv)
     if (argc != 4) {
         return 2;
     }
-    if (fork() != 0) { // the parent waits for this process alone
-        return 0;
+    const pid_t child = fork();
+    if (child != 0) { // the parent waits for this process alone
+        return child < 0;
     }
     step_aside();
-    char *job = malloc(MAX_JOB + 1);
-    const size_t size = job ? fread(job, 1, MAX_JOB, stdin) : 0;
+    char *job = malloc(GI_COMPILE_JOB_SIZE + 1);
+    const size_t size = job ? fread(job, 1, GI_COMPILE_JOB_SIZE, stdin) : 0;
     if (!job) {
         return 1;
     }

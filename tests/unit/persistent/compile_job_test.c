@@ -2,8 +2,15 @@
 #include "persistent/compile_job.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const struct gi_compile_job some_job = {
     .key = {0x0123456789abcdef, 0xfedcba9876543210},
@@ -50,11 +57,102 @@ static void a_damaged_job_is_refused(void **state)
     free(data);
 }
 
+// The worker reads so many bytes and no more.
+static void a_job_that_may_be_cut_is_refused(void **state)
+{
+    struct gi_compile_job job = some_job, found;
+    struct glinfer_error err;
+    char *text = malloc(GI_COMPILE_JOB_SIZE);
+    size_t size;
+    (void)state;
+    assert_non_null(text);
+    memset(text, ' ', GI_COMPILE_JOB_SIZE);
+    text[GI_COMPILE_JOB_SIZE - 1] = '\0';
+    job.text = text;
+    char *data = gi_compile_job_format(&job, &size, NULL);
+    assert_non_null(data);
+    data[GI_COMPILE_JOB_SIZE] = '\0';
+    assert_false(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE, &found, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    data[GI_COMPILE_JOB_SIZE - 1] = '\0';
+    assert_true(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE - 1, &found, &err));
+    free(data);
+    free(text);
+}
+
+//-- starting --------------------------------------------------------------------------------------
+
+// Starts a job by a worker of these bytes, which lies where the library looks for its own.
+static bool start_by(const char *worker, struct glinfer_error *err)
+{
+    char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+    assert_true(n > 0);
+    path[n] = '\0';
+    strcpy(strrchr(path, '/'), "/glinfer-compile");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(worker, file);
+    fclose(file);
+    chmod(path, 0700);
+    const bool ok = gi_compile_job_start(&some_job, "auto", NULL, err);
+    unlink(path);
+    return ok;
+}
+
+static void a_worker_that_cannot_be_started_says_why(void **state)
+{
+    struct glinfer_error err;
+    (void)state;
+    errno = 0;
+    assert_false(start_by("this is no program\n", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_non_null(strstr(err.message, strerror(ENOEXEC)));
+}
+
+static void a_worker_that_fails_at_once_is_an_error(void **state)
+{
+    struct glinfer_error err;
+    (void)state;
+    assert_true(start_by("#!/bin/sh\nexit 0\n", &err));
+    assert_false(start_by("#!/bin/sh\nexit 1\n", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+}
+
+static void ignore_alarm(int number)
+{
+    (void)number;
+}
+
+static void signals_leave_no_zombie(void **state)
+{
+    const struct sigaction action = {.sa_handler = ignore_alarm}; // without SA_RESTART
+    const struct itimerval soon =
+                               {
+                                   {0, 20000},
+                                   {0, 20000}
+    },
+                           never = {{0, 0}, {0, 0}};
+    struct glinfer_error err;
+    (void)state;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    const bool ok = start_by("#!/bin/sh\nsleep 0.3\n", &err);
+    setitimer(ITIMER_REAL, &never, NULL);
+    assert_true(ok);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_reads_as_it_was_written),
         cmocka_unit_test(a_damaged_job_is_refused),
+        cmocka_unit_test(a_job_that_may_be_cut_is_refused),
+        cmocka_unit_test(a_worker_that_cannot_be_started_says_why),
+        cmocka_unit_test(a_worker_that_fails_at_once_is_an_error),
+        cmocka_unit_test(signals_leave_no_zombie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
