@@ -59,12 +59,32 @@ static bool time_steps(const struct gi_persistent_check *check, struct gi_execut
     return true;
 }
 
-// Returns how many of `wanted` steps fit the cache and one dispatch.
+// Sets *step_ns to the time of a step by the slower executor.
+static bool time_both(const struct gi_persistent_check *check, uint64_t *step_ns,
+                      struct glinfer_error *err)
+{
+    uint64_t multi_ns = UINT64_MAX, persistent_ns = UINT64_MAX;
+    const bool ok =
+        time_steps(check, check->multi, 1, &multi_ns, err) &&
+        time_steps(check, gi_persistent_executor(check->persistent), 1, &persistent_ns, err);
+    *step_ns = multi_ns > persistent_ns ? multi_ns : persistent_ns;
+    return ok;
+}
+
+static bool has_time(const struct gi_persistent_check *check, struct glinfer_error *err)
+{
+    return check->end_ns == 0 || gi_clock_ns() < check->end_ns ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "trying it out takes too long");
+}
+
+// Returns how many of `wanted` steps fit the cache, one dispatch and the time that is left.
 static uint32_t count_steps(const struct gi_persistent_check *check, uint64_t step_ns,
                             uint32_t wanted)
 {
-    const uint32_t most =
-        gi_persistent_max_steps(check->persistent, step_ns, check->runner->budget_ns);
+    const uint64_t now = gi_clock_ns(), left = check->end_ns > now ? check->end_ns - now : 0;
+    const uint64_t budget_ns = check->runner->budget_ns;
+    const uint32_t most = gi_persistent_max_steps(
+        check->persistent, step_ns, check->end_ns && left < budget_ns ? left : budget_ns);
     const uint32_t n = check->n_free < wanted ? check->n_free : wanted;
     return n < most ? n : most;
 }
@@ -90,13 +110,13 @@ bool gi_persistent_check_tokens(const struct gi_persistent_check *check, struct 
 {
     struct gi_persistent_check text = *check;
     bool are_same = false, has_differed = false;
-    uint64_t step_ns = UINT64_MAX;
-    if (!time_steps(check, check->multi, 1, &step_ns, err)) {
+    uint64_t step_ns;
+    if (!time_both(check, &step_ns, err)) {
         return false;
     }
     const uint32_t n = count_steps(check, step_ns, SAME_STEPS);
     for (int i = 0; i < (has_differed ? 3 : 1); i++) {
-        if (!compare_steps(&text, n, &are_same, err)) {
+        if (!has_time(check, err) || !compare_steps(&text, n, &are_same, err)) {
             return false;
         }
         if (!are_same && has_differed) {
@@ -128,10 +148,9 @@ static bool check_speed(const struct gi_persistent_check *check, struct gi_verdi
                         struct glinfer_error *err)
 {
     struct gi_executor *persistent = gi_persistent_executor(check->persistent);
-    uint64_t step_ns = UINT64_MAX;
+    uint64_t step_ns;
     verdict->multi_ns = verdict->persistent_ns = UINT64_MAX;
-    if ((check->is_cold && !warm_up(check, err)) ||
-        !time_steps(check, check->multi, 1, &step_ns, err)) {
+    if ((check->is_cold && !warm_up(check, err)) || !time_both(check, &step_ns, err)) {
         return false;
     }
     const uint64_t fit = ROUND_NS / (step_ns + 1);
@@ -139,8 +158,8 @@ static bool check_speed(const struct gi_persistent_check *check, struct gi_verdi
                             : fit > GI_PERSISTENT_TRIED_STEPS ? GI_PERSISTENT_TRIED_STEPS
                                                               : (uint32_t)fit;
     const uint32_t n = count_steps(check, step_ns, wanted);
-    for (int i = 0; i < N_ROUND; i++) {
-        if (!time_steps(check, check->multi, n, &verdict->multi_ns, err) ||
+    for (int i = 0; i < N_ROUND && (i == 0 || has_time(check, NULL)); i++) {
+        if (!has_time(check, err) || !time_steps(check, check->multi, n, &verdict->multi_ns, err) ||
             !time_steps(check, persistent, n, &verdict->persistent_ns, err)) {
             return false;
         }

@@ -18,13 +18,15 @@ struct gi_persistent_check {
     struct gi_persistent *persistent; // built
     uint32_t n_past, n_free;          // keys in the cache, and places behind them
     uint32_t token, n_vocab;          // that the first step begins with; how many there are
+    uint64_t end_ns;                  // of the clock, when no more is begun; 0: none
     bool is_cold; // warms the GPU up first, for 0.3 s: it had nothing to do, and may have slowed
                   // down
 };
 
 // Sets *verdict, which a failure leaves alone. step_state and the ring are to be written again
-// afterwards. Takes less than a time box of 100 ms unless is_cold, for steps of at most 5 ms. Fails
-// with GPU_FAULT if groups did not run together, which is no verdict, and with GPU_LOST.
+// afterwards. Goes on for four steps of each executor behind end_ns at most. Fails with GPU_FAULT
+// if groups did not run together, with UNSUPPORTED if end_ns came first, which are no verdicts, and
+// with GPU_LOST.
 bool gi_persistent_check(const struct gi_persistent_check *check, struct gi_verdict *verdict,
                          struct glinfer_error *err);
 // Compares tokens alone; kind is FASTER or WRONG.

@@ -1,6 +1,7 @@
 #include "persistent/persistent_upgrade.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "persistent/compile_job.h"
 #include "persistent/persistent_check.h"
 #include "persistent/persistent_executor.h"
@@ -209,6 +210,9 @@ static bool judge(struct gi_upgrade *u, const struct gi_persistent_check *check,
     return true;
 }
 
+// Nothing is begun behind it that would not end within 100 ms, for steps of at most 5 ms.
+#define TRIAL_NS UINT64_C(75000000)
+
 static bool try_out(struct gi_upgrade *u, const struct gi_upgrade_place *place, bool is_patient,
                     struct glinfer_error *why)
 {
@@ -221,6 +225,7 @@ static bool try_out(struct gi_upgrade *u, const struct gi_upgrade_place *place, 
         .n_free = place->n_free,
         .token = place->token,
         .n_vocab = u->params.n_vocab,
+        .end_ns = is_patient || u->policy.is_asked ? 0 : gi_clock_ns() + TRIAL_NS,
         .is_cold = is_patient && !u->policy.is_at_once,
     };
     return check.multi && judge(u, &check, why);
@@ -271,8 +276,11 @@ bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_plac
     look_up(upgrade);
     const bool may_compile = is_patient || upgrade->policy.is_at_once;
     const bool is_new = upgrade->verdict.kind == GI_VERDICT_NONE;
+    const uint64_t step_ns = upgrade->params.runner->step_ns;
+    const bool may_try = may_compile || upgrade->policy.is_asked || step_ns == 0 ||
+                         gi_persistent_is_worthwhile(step_ns);
     if (upgrade->phase == PHASE_OFF || (upgrade->phase != PHASE_LOADED && !may_compile) ||
-        (is_new && place->n_free < GI_PERSISTENT_TRIED_STEPS)) {
+        (is_new && (!may_try || place->n_free < GI_PERSISTENT_TRIED_STEPS))) {
         return true;
     }
     return settle(upgrade, place, is_patient, progress, user, err);

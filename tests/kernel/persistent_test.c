@@ -2,13 +2,13 @@
 // refusals. Exit status 77 where there is no device.
 #include "base/clock.h"
 #include "gpu/device/settings.h"
-#include "gpu/dispatch/step_state.h"
-#include "persistent/persistent_executor.h"
+#include "persistent/persistent_check.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     GROUP_SIZE = 64,
@@ -517,6 +517,63 @@ static void groups_of_another_size_are_refused(void **state)
     gi_dispatch_table_destroy(table);
 }
 
+//-- trying out ------------------------------------------------------------------------------------
+
+enum { SLOW_MS = 20 };
+
+struct slow {
+    struct gi_executor base;
+    uint32_t n_steps; // that it was given
+};
+
+static bool submit_slowly(struct gi_executor *self, const struct gi_chain *chain,
+                          struct glinfer_error *err)
+{
+    const struct timespec pause = {.tv_nsec = SLOW_MS * 1000000};
+    (void)err;
+    for (uint32_t i = 0; i < chain->n_steps; i++) {
+        nanosleep(&pause, NULL);
+    }
+    ((struct slow *)self)->n_steps += chain->n_steps;
+    return true;
+}
+
+// It is begun in three places: the first steps, the tokens, the times.
+static void a_trial_that_takes_too_long_is_no_verdict(void **state)
+{
+    static const struct gi_executor_class class = {.submit = submit_slowly};
+    struct fixture *f = *state;
+    struct slow slow = {{&class}, 0};
+    struct gi_buffer ring;
+    struct gi_runner runner;
+    struct gi_verdict verdict = {.kind = GI_VERDICT_NONE};
+    check(gi_buffer_init(&ring, f->gpu, GI_RING_SLOTS * sizeof(struct gi_ring_entry), "ring",
+                         &f->err) &&
+              gi_runner_init(&runner, f->gpu,
+                             (struct gi_range){&f->state, 0, sizeof(struct gi_step_state)},
+                             (struct gi_range){&ring, 0, ring.size}, &f->err),
+          &f->err);
+    runner.budget_ns = UINT64_C(1000000000);
+    struct gi_persistent *persistent = make(f, 1, 1u << 17);
+    check(persistent != NULL, &f->err);
+    struct gi_persistent_check trial = {.runner = &runner,
+                                        .multi = &slow.base,
+                                        .persistent = persistent,
+                                        .n_free = GI_PERSISTENT_TRIED_STEPS,
+                                        .n_vocab = 1};
+    trial.end_ns = gi_clock_ns() + SLOW_MS * 1000000;
+    assert_false(gi_persistent_check(&trial, &verdict, &f->err));
+    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_int_equal(verdict.kind, GI_VERDICT_NONE);
+    assert_int_equal(slow.n_steps, 1);
+    trial.end_ns = 0; // whoever is patient gets one
+    check(gi_persistent_check(&trial, &verdict, &f->err), &f->err);
+    assert_int_equal(verdict.kind, GI_VERDICT_FASTER);
+    gi_persistent_destroy(persistent);
+    gi_runner_finish(&runner);
+    gi_buffer_finish(&ring, f->gpu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,6 +588,7 @@ int main(void)
         cmocka_unit_test(a_fault_stops_all_that_follows),
         cmocka_unit_test(groups_that_cannot_run_together_are_refused_or_left_out),
         cmocka_unit_test(groups_of_another_size_are_refused),
+        cmocka_unit_test(a_trial_that_takes_too_long_is_no_verdict),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
