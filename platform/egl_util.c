@@ -43,7 +43,8 @@ const char *gi_egl_error_name(EGLint code)
 #undef CASE
 }
 
-const char *gi_egl_client_extensions(void)
+// Returns the extensions of libEGL itself, which need no display; never NULL.
+static const char *client_extensions(void)
 {
     const char *list = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
     if (list == NULL) {
@@ -55,7 +56,7 @@ const char *gi_egl_client_extensions(void)
 
 bool gi_egl_require(const char *name, const char *other, struct glinfer_error *err)
 {
-    const char *list = gi_egl_client_extensions();
+    const char *list = client_extensions();
     if (list[0] == '\0') {
         return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
                             "libEGL found no driver; install Mesa's (libegl-mesa0, mesa-libEGL) "
@@ -106,7 +107,7 @@ bool gi_egl_display_init(struct gi_egl_display *display, EGLenum platform, void 
     }
     display->can_terminate = is_private;
     // A driver behind a dispatching libEGL may refuse the attribute though another driver has it.
-    if (!is_private && gi_egl_has(gi_egl_client_extensions(), "EGL_KHR_display_reference")) {
+    if (!is_private && gi_egl_has(client_extensions(), "EGL_KHR_display_reference")) {
         display->egl = get_display(platform, native, true);
         display->can_terminate = display->egl != EGL_NO_DISPLAY;
     }

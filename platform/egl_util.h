@@ -21,8 +21,6 @@
 bool gi_egl_has(const char *list, const char *name);
 // Returns "EGL_BAD_MATCH" and the like; "an unknown EGL error" for any other number.
 const char *gi_egl_error_name(EGLint code);
-// Returns the extensions of libEGL itself, which need no display; never NULL.
-const char *gi_egl_client_extensions(void);
 // Checks that libEGL lists one of two client extensions (other may be NULL). Fails with NO_DEVICE.
 bool gi_egl_require(const char *name, const char *other, struct glinfer_error *err);
 

@@ -2,6 +2,7 @@
 // status 77 where there is no device.
 #include "base/hash.h"
 #include "tests/kernel/fixture/gpu_fixture.h"
+#include "tests/kernel/fixture/uniform_offset.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -134,9 +135,9 @@ static void program_tells_uniform_offsets(void **state)
     struct fixture *f = *state;
     uint32_t index;
     struct gi_program_table *programs = make_program(f, add_kernel, &index);
-    assert_int_equal(gi_program_uniform_offset(programs, index, "n"), 0);
-    assert_int_equal(gi_program_uniform_offset(programs, index, "addend"), 4);
-    assert_int_equal(gi_program_uniform_offset(programs, index, "no_such"), -1);
+    assert_int_equal(uniform_offset(programs, index, "n"), 0);
+    assert_int_equal(uniform_offset(programs, index, "addend"), 4);
+    assert_int_equal(uniform_offset(programs, index, "no_such"), -1);
     gi_program_table_destroy(programs);
 }
 
@@ -214,7 +215,7 @@ static uint32_t build_cached(const char *dir, uint32_t n_cached)
     gi_program_table_describe(programs, &stats);
     assert_int_equal(stats.n_cached, n_cached);
     assert_int_equal(stats.n_compiled, 1 - n_cached);
-    assert_int_equal(gi_program_uniform_offset(programs, index, "addend"), 4);
+    assert_int_equal(uniform_offset(programs, index, "addend"), 4);
     gi_program_table_destroy(programs);
     uint32_t n_warnings = f.n_warnings;
     // A refused binary may be reported as an error of ours; it is not.
@@ -269,7 +270,7 @@ static bool load_or_start(const char *dir)
     gi_program_table_describe(programs, &stats);
     assert_int_equal(stats.n_compiled, !is_loaded);
     assert_int_equal(stats.n_cached, is_loaded);
-    assert_int_equal(gi_program_uniform_offset(programs, index, "addend"), 4);
+    assert_int_equal(uniform_offset(programs, index, "addend"), 4);
     gi_program_table_destroy(programs);
     close_fixture(&f);
     return is_loaded;

@@ -284,16 +284,3 @@ const char *gi_program_text(const struct gi_program_table *table, uint32_t index
     *capability = table->programs[index].capability;
     return table->programs[index].text;
 }
-
-int32_t gi_program_uniform_offset(const struct gi_program_table *table, uint32_t index,
-                                  const char *name)
-{
-    const GLenum property = GL_OFFSET;
-    GLint offset = -1;
-    GLuint program = gi_program_name(table, index);
-    GLuint resource = glGetProgramResourceIndex(program, GL_UNIFORM, name);
-    if (resource != GL_INVALID_INDEX) {
-        glGetProgramResourceiv(program, GL_UNIFORM, resource, 1, &property, 1, NULL, &offset);
-    }
-    return offset;
-}

@@ -97,9 +97,5 @@ bool gi_program_table_request_source(struct gi_program_table *table, const char 
                                      const char *text, const struct gi_define *defines,
                                      uint32_t n_defines, uint32_t *index,
                                      struct glinfer_error *err);
-// Returns the byte offset of a uniform within its block ("n_block", or "Params.n_block" where the
-// block has an instance name); -1 if the program does not use it.
-int32_t gi_program_uniform_offset(const struct gi_program_table *table, uint32_t index,
-                                  const char *name);
 
 #endif

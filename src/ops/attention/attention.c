@@ -61,7 +61,8 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
     return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, 7, keys, vectors};
 }
 
-uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer)
+// Returns the most ranges of keys that a context has.
+static uint32_t count_ranges(const struct gi_kv_layer *layer)
 {
     return (layer->n_ctx + LEAST_KEYS - 1) / LEAST_KEYS;
 }
@@ -75,7 +76,7 @@ static uint32_t partial_size(const struct gi_kv_layer *layer)
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer)
 {
-    const uint32_t n_count = gi_attention_count_ranges(layer);
+    const uint32_t n_count = count_ranges(layer);
     const uint64_t n_range =
         n_count < GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n_count;
     scratch->counter = gi_x_size(layer->n_head * layer->head_dim);
@@ -156,8 +157,7 @@ static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer
 // Tiles of a key to eight an invocation, and no more ranges than run together.
 static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
-    const uint32_t n_slot = SUBGROUP_WG * 8 / layer->head_dim,
-                   n_range = gi_attention_count_ranges(layer);
+    const uint32_t n_slot = SUBGROUP_WG * 8 / layer->head_dim, n_range = count_ranges(layer);
     struct step_shape shape = {
         .program = GI_PROGRAM_ATTENTION_SUBGROUP,
         .n_defines = 8,
@@ -193,7 +193,7 @@ static struct step_shape row_shape(const struct gi_kv_layer *layer)
     };
     split_heads(&shape, layer, 512 / layer->head_dim);
     shape.keys = shape.n_group < 8 ? 256 : 1024;
-    shape.max_range = gi_attention_count_ranges(layer);
+    shape.max_range = count_ranges(layer);
     return shape;
 }
 
@@ -213,7 +213,7 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
         .program = GI_PROGRAM_ATTENTION,
         .n_defines = 7,
         .keys = gi_gpu_class(gpu)->attention_keys,
-        .max_range = gi_attention_count_ranges(layer),
+        .max_range = count_ranges(layer),
         .n_group = layer->n_head,
     };
 }

@@ -30,9 +30,6 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
 // context.
 #define GI_ATTENTION_LEAST_RANGES 32u
 
-// The most ranges of keys that a context has.
-uint32_t gi_attention_count_ranges(const struct gi_kv_layer *layer);
-
 // One token at position step_state.n_past sees keys 0..n_past. Keys are split into ranges, one work
 // group a range and a head or a few heads of a kv head; the last group of them to finish merges the
 // ranges in their order, so that the result does not depend on which one that is. One dispatch.
