@@ -130,6 +130,26 @@ static void program_build_can_be_cancelled_and_taken_up_again(void **state)
     gi_program_table_destroy(programs);
 }
 
+// A driver that fails to compile a program for once is asked again.
+static void a_compile_that_fails_once_is_tried_again(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t index;
+    assert_true(gi_settings_set(&f->settings, "GLINFER_FAULT", "compile:add.comp:1"));
+    struct gi_program_table *programs = make_program(f, add_kernel, &index);
+    assert_true(gi_program_name(programs, index) != 0);
+    gi_program_table_destroy(programs);
+    assert_true(gi_settings_set(&f->settings, "GLINFER_FAULT", "compile:add.comp"));
+    programs = gi_program_table_create(f->gpu, &f->err);
+    check(
+        gi_program_table_request_source(programs, "add.comp", add_kernel, NULL, 0, &index, &f->err),
+        &f->err);
+    assert_false(gi_program_table_build(programs, NULL, NULL, &f->err));
+    assert_int_equal(f->err.status, GLINFER_STATUS_DRIVER);
+    assert_true(gi_settings_set(&f->settings, "GLINFER_FAULT", NULL));
+    gi_program_table_destroy(programs);
+}
+
 static void program_tells_uniform_offsets(void **state)
 {
     struct fixture *f = *state;
@@ -434,6 +454,7 @@ int main(void)
         cmocka_unit_test(programs_are_built_behind_a_refused_one),
         cmocka_unit_test(a_build_of_all_fails_for_none),
         cmocka_unit_test(program_build_can_be_cancelled_and_taken_up_again),
+        cmocka_unit_test(a_compile_that_fails_once_is_tried_again),
         cmocka_unit_test(program_tells_uniform_offsets),
         cmocka_unit_test(equal_keys_share_a_program),
         cmocka_unit_test(cache_gives_back_what_was_compiled),

@@ -242,12 +242,33 @@ static bool start_window(const struct build *build, uint32_t end)
     return true;
 }
 
+// Compiles a program once more whose first compile or link failed: drivers fail for other reasons
+// than the text, such as memory.
+static bool finish_again(const struct build *build, struct gi_program *program,
+                         struct glinfer_error *err)
+{
+    if (program->refusal || program->n_compiled != 1 || program->shader == 0) {
+        return false;
+    }
+    gi_log_write(&build->table->gpu->log, GLINFER_LOG_INFO, "%s; it is compiled once more",
+                 err->message);
+    glDeleteProgram(program->name);
+    glDeleteShader(program->shader);
+    program->name = program->shader = 0;
+    program->is_ended = false;
+    compile_program(build, program);
+    link_program(program);
+    *err = (struct glinfer_error){0};
+    return finish_program(build->table, program, err);
+}
+
 // Ends the first unbuilt program: it is built, or refused.
 static bool settle_program(const struct build *build)
 {
     struct gi_program_table *table = build->table;
     struct glinfer_error why = {0};
-    if (finish_program(table, &table->programs[table->n_built], &why)) {
+    struct gi_program *program = &table->programs[table->n_built];
+    if (finish_program(table, program, &why) || finish_again(build, program, &why)) {
         table->n_built++;
         return true;
     }
