@@ -138,10 +138,11 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
     if (leave_to_attention(graph, layer, &rope, NULL)) {
         return qkv_rows(graph, layer, GI_NORM_ATTN, err);
     }
-    if (!graph->is_batch && gi_gemv_qkv_suits(kv)) {
+    const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
+    if (!graph->is_batch && gi_gemv_qkv_suits(recorder, weight, kv)) {
         return norm_step(graph, "attn_norm", layer, GI_NORM_ATTN, err) &&
-               gi_op_gemv_qkv(recorder, "attn_qkv", layer_weight(graph, layer, GI_SLOT_QKV),
-                              &graph->qkv_layout, n_rot, &graph->stream, kv, err);
+               gi_op_gemv_qkv(recorder, "attn_qkv", weight, &graph->qkv_layout, n_rot,
+                              &graph->stream, kv, err);
     }
     return qkv_rows(graph, layer, GI_NORM_ATTN, err) &&
            gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout,

@@ -9,64 +9,71 @@
 // of megabytes is read faster by groups that all run at once, two or four a multiprocessor, each
 // from a run of memory of its own, and leaves more of a cache to the layers.
 static const struct gi_gemv_row large_gemv[] = {
-    {4096, 40,  {GI_GEMV_FORM_F16, 256, 4, 528}  },
-    {2113, 100, {GI_GEMV_FORM_F16, 256, 4, 528}  },
-    {1024, 100, {GI_GEMV_FORM_F16, 64, 0, 264}   },
-    {1024, 40,  {GI_GEMV_FORM_F16, 512, 4, 0}    },
-    {320,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
-    {192,  400, {GI_GEMV_FORM_F16, 1024, 2, 0}   },
-    {192,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
-    {100,  256, {GI_GEMV_FORM_F16, 512, 1, 0}    },
-    {100,  90,  {GI_GEMV_FORM_F16, 1024, 1, 0}   },
-    {100,  40,  {GI_GEMV_FORM_F16, 512, 1, 0}    },
-    {4096, 0,   {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
-    {2048, 0,   {GI_GEMV_FORM_SPLIT, 128, 4, 0}  },
-    {1024, 100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
-    {1024, 40,  {GI_GEMV_FORM_SPLIT, 1024, 8, 0} },
-    {320,  0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
-    {192,  400, {GI_GEMV_FORM_SPLIT, 1024, 2, 0} },
-    {192,  40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
-    {0,    90,  {GI_GEMV_FORM_SPLIT, 1024, 1, 0} },
-    {0,    40,  {GI_GEMV_FORM_SPLIT, 512, 1, 0}  },
-    {0,    0,   {GI_GEMV_FORM_SPLIT, 256, 1, 0}  },
-    {1024, 0,   {GI_GEMV_FORM_SPLIT, 128, 2, 0}  },
-    {0,    0,   {GI_GEMV_FORM_SPLIT, 128, 1, 0}  },
+    {4096,                               40, {GI_GEMV_FORM_F16, 256, 4, 528}},
+    {2113,   100, {GI_GEMV_FORM_F16, 256, 4, 528}},
+    {1024,                               100, {GI_GEMV_FORM_F16, 64, 0, 264}},
+    {1024,   40, {GI_GEMV_FORM_F16, 512, 4, 0}},
+    {320,                               40, {GI_GEMV_FORM_F16, 512, 1, 0}},
+    {192,    400, {GI_GEMV_FORM_F16, 1024, 2, 0}},
+    {192,                               40, {GI_GEMV_FORM_F16, 512, 1, 0}},
+    {100,     256, {GI_GEMV_FORM_F16, 512, 1, 0}},
+    {100,                                90, {GI_GEMV_FORM_F16, 1024, 1, 0}},
+    {100,     40, {GI_GEMV_FORM_F16, 512, 1, 0}},
+    {4096,                                0, {GI_GEMV_FORM_SPLIT, 256, 4, 528}},
+    {2048,    0, {GI_GEMV_FORM_SPLIT, 128, 4, 0}},
+    {1024,                                100, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
+    {1024,     40, {GI_GEMV_FORM_SPLIT, 1024, 8, 0}},
+    {320,                                0, {GI_GEMV_FORM_SPLIT, 256, 1, 0}},
+    {192,     400, {GI_GEMV_FORM_SPLIT, 1024, 2, 0}},
+    {192,                                40, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
+    {0,    90, {GI_GEMV_FORM_SPLIT, 1024, 1, 0}},
+    {0,                                40, {GI_GEMV_FORM_SPLIT, 512, 1, 0}},
+    {0,     0, {GI_GEMV_FORM_SPLIT, 256, 1, 0}},
+    {1024,                               0, {GI_GEMV_FORM_SPLIT, 128, 2, 0}},
+    {0, 0, {GI_GEMV_FORM_SPLIT, 128, 1, 0}},
+    {0                              },
 };
 
 static const struct gi_gemv_row row_gemv[] = {
-    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0},
 };
 
 // The forms of the dot product whose instructions were counted with Mesa 25.0
 // (glsl/gemv/gemv_row.glsl).
 static const struct gi_gemv_row v3d_gemv[] = {
-    {0, 0, {GI_GEMV_FORM_HALVES, 64, 1, 0}},
+    {0,                                0, {GI_GEMV_FORM_HALVES, 64, 1, 0}},
     {0, 0, {GI_GEMV_FORM_PLACES, 64, 1, 0}}, // if it does not unpack denormals
-    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}   },
+    {0,                                0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0},
 };
 
 static const struct gi_gemv_row mali_g_gemv[] = {
-    {0, 0, {GI_GEMV_FORM_BYTES, 64, 1, 0}},
-    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}  },
+    {0,                               0, {GI_GEMV_FORM_BYTES, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0                              },
 };
 
 static const struct gi_gemv_row mali_t_gemv[] = {
-    {0, 0, {GI_GEMV_FORM_PLACES, 64, 1, 0}},
-    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}   },
+    {0,                                0, {GI_GEMV_FORM_PLACES, 64, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0                               },
 };
 
 // Constant registers hold a short x; a longer one is worth reading for four rows at once.
 static const struct gi_gemv_row adreno_gemv[] = {
-    {128, 32, {GI_GEMV_FORM_TEXBITS, 64, 2, 0}},
-    {0,   0,  {GI_GEMV_FORM_TEXBITS, 64, 1, 0}},
-    {128, 32, {GI_GEMV_FORM_BITS, 64, 2, 0}   },
-    {0,   0,  {GI_GEMV_FORM_BITS, 64, 1, 0}   },
-    {0,   0,  {GI_GEMV_FORM_ROW, 64, 1, 0}    },
+    {128,                               32, {GI_GEMV_FORM_TEXBITS, 64, 2, 0}},
+    {0, 0, {GI_GEMV_FORM_TEXBITS, 64, 1, 0}},
+    {128,                                 32, {GI_GEMV_FORM_BITS, 64, 2, 0}},
+    {0, 0, {GI_GEMV_FORM_BITS, 64, 1, 0}},
+    {0,                               0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0   },
 };
 
 static const struct gi_gemv_row llvmpipe_gemv[] = {
-    {0, 0, {GI_GEMV_FORM_TEXEL, 8, 4, 0}},
-    {0, 0, {GI_GEMV_FORM_ROW, 8, 4, 0}  },
+    {0,                              0, {GI_GEMV_FORM_TEXEL, 8, 4, 0}},
+    {0, 0, {GI_GEMV_FORM_ROW, 8, 4, 0}},
+    {0                             },
 };
 
 // Measured on an H200 with the same projections. Tiles are as fast from about 32 tokens on of the

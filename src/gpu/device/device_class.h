@@ -55,7 +55,8 @@ struct gi_device_class {
     uint32_t copy_wg_size, copy_loads; // of the kernels that measure rates
     uint32_t first_batch; // tokens of a prompt's first batch, whose time is not known; 0: all
 
-    // Decode: the first row that is possible counts; the last one fits everything.
+    // Decode: the first row that is possible counts; the last one fits everything, and
+    // behind it stands a row of zeros.
     const struct gi_gemv_row *gemv;
     const struct gi_gemv_candidates *gemv_candidates;
     uint32_t n_gemv_candidates;

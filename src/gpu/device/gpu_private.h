@@ -19,6 +19,13 @@ struct gi_staging {
     uint32_t used; // bytes of it
 };
 
+// A program in quarantine (gpu/program/quarantine.h).
+#define GI_MAX_QUARANTINED 64
+struct gi_quarantined {
+    uint32_t program, quant;
+    char reason[256];
+};
+
 struct gi_gpu {
     struct gi_platform *platform;       // borrowed
     const struct gi_settings *settings; // borrowed
@@ -43,6 +50,8 @@ struct gi_gpu {
     bool is_lost;
     uint64_t n_waits;
     uint32_t n_debug_errors, n_host_moves;
+    struct gi_quarantined quarantined[GI_MAX_QUARANTINED];
+    uint32_t n_quarantined;
 };
 
 bool gi_staging_init(struct gi_gpu *gpu, struct glinfer_error *err);

@@ -120,6 +120,11 @@ static bool set_pages(struct gi_settings *settings, const char *text)
     return set_choice(&settings->large_pages, text, "large", "small");
 }
 
+static bool set_selftest(struct gi_settings *settings, const char *text)
+{
+    return set_choice(&settings->selftest, text, "on", "off");
+}
+
 static bool set_path(char path[GI_SETTING_PATH_SIZE], const char *text)
 {
     return snprintf(path, GI_SETTING_PATH_SIZE, "%s", text) < GI_SETTING_PATH_SIZE;
@@ -197,6 +202,7 @@ static const struct row {
     {"GLINFER_PAGES",    set_pages,    FIELD(large_pages), "large or small"    },
     {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir),    "a folder"          },
     {"GLINFER_TUNING",   set_tuning,   FIELD(tuning),      "off or a file"     },
+    {"GLINFER_SELFTEST", set_selftest, FIELD(selftest),    "on or off"         },
     {"GLINFER_FAULT",    set_fault,    FIELD(fault),
      "wrong, skip, slow, lost or compile, with :PROGRAM[:N]"                   },
 };

@@ -71,6 +71,7 @@ struct gi_settings {
     enum gi_choice large_pages;          // GLINFER_PAGES
     char glsl_dir[GI_SETTING_PATH_SIZE]; // GLINFER_GLSL_DIR; "": the embedded kernels
     char tuning[GI_SETTING_PATH_SIZE]; // GLINFER_TUNING: off or a file; "": what was measured here
+    enum gi_choice selftest;           // GLINFER_SELFTEST
     struct gi_fault_setting fault;     // GLINFER_FAULT
 };
 

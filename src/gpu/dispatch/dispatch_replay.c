@@ -156,7 +156,8 @@ void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_r
     assert(table->is_sealed);
     bind_common(table);
     for (uint32_t i = 0; i < table->n_entries; i++) {
-        if (!is_wanted(&table->entries[i].dispatch, replay)) {
+        if ((replay->entry != 0 && replay->entry != i + 1) ||
+            !is_wanted(&table->entries[i].dispatch, replay)) {
             continue;
         }
         replay_entry(table, &bound, &table->entries[i], replay);

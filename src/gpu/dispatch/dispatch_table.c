@@ -380,6 +380,16 @@ const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint
     return table->blocks + table->entries[i].params_offset;
 }
 
+bool gi_dispatch_table_read_params(const struct gi_dispatch_table *table, uint32_t i, void *params,
+                                   struct glinfer_error *err)
+{
+    const struct gi_dispatch_entry *entry = &table->entries[i];
+    assert(i < table->n_entries && table->is_sealed);
+    return entry->dispatch.params_size == 0 ||
+           gi_buffer_read(&table->uniforms, table->gpu, entry->params_offset, params,
+                          entry->dispatch.params_size, err);
+}
+
 const char *gi_dispatch_table_program_label(const struct gi_dispatch_table *table, uint32_t i)
 {
     return gi_program_label(table->programs, gi_dispatch_table_at(table, i)->program);

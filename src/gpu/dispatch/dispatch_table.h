@@ -126,6 +126,9 @@ const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *t
 // Returns the parameter block of entry i, params_size bytes with its padding, until the table is
 // sealed.
 const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i);
+// Reads the same of a sealed table back from the GPU, and waits for it: tests and tools only.
+bool gi_dispatch_table_read_params(const struct gi_dispatch_table *table, uint32_t i, void *params,
+                                   struct glinfer_error *err);
 // Returns the label of entry i's program (gi_program_label).
 const char *gi_dispatch_table_program_label(const struct gi_dispatch_table *table, uint32_t i);
 // Returns step_state as it was given.
@@ -142,6 +145,7 @@ struct gi_replay {
     uint32_t flush_interval;   // dispatches between flushes; 0: none
     uint32_t site;             // only the dispatches of this site; 0: all
     uint32_t skipped_site;     // all but those of this site; 0: all
+    uint32_t entry;            // only entry `entry` - 1; 0: all
     struct gi_timer *timer;    // each dispatch becomes a range of it, in order; NULL: none
 };
 // Submits the table once and ends it with a barrier, so that tables may follow each other. GL

@@ -6,16 +6,18 @@
 
 #include "base/hash.h"
 #include "gpu/device/gpu.h"
+#include "gpu/program/program_table.h"
 
 struct gi_program_cache {
     struct gi_gpu *gpu;     // borrowed
     char *dir;              // owned; NULL: there is no cache
+    bool has_binaries;      // the device has a format for them
     bool has_failed_write;  // no more are tried
     struct gi_hash useless; // the key of the last damaged or refused file
 };
 
 // Chooses the folder: dir/programs; for a NULL dir $XDG_CACHE_HOME/glinfer/programs or
-// ~/.cache/glinfer/programs; none for "" and on a device without binary formats. Creates nothing.
+// ~/.cache/glinfer/programs; none for "". Creates nothing.
 void gi_program_cache_init(struct gi_program_cache *cache, struct gi_gpu *gpu, const char *dir);
 // Accepts all-zero.
 void gi_program_cache_finish(struct gi_program_cache *cache);
@@ -29,5 +31,12 @@ uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_h
 // Writes a linked program under this key: to a file of its own, then renamed.
 void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash *key,
                             uint32_t program);
+
+// Return and keep what a self-test found of the program with this key: a file beside the binary's.
+// text gets the line that was kept, of 200 bytes at most.
+enum gi_finding gi_program_cache_recall(const struct gi_program_cache *cache,
+                                        const struct gi_hash *key, char text[200]);
+void gi_program_cache_judge(struct gi_program_cache *cache, const struct gi_hash *key,
+                            enum gi_finding finding, const char *text);
 
 #endif

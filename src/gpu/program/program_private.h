@@ -14,6 +14,7 @@ struct gi_program {
     uint32_t capability; // GI_CAPABILITY_ bits
     uint32_t name;       // GL program, 0 until built
     char *refusal; // owned: why the driver refused it; NULL: it did not, or there was no memory
+    enum gi_finding finding;
     char label[160];
 
     // While it is built:

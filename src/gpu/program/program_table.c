@@ -5,6 +5,7 @@
 #include "gpu/device/gpu_private.h"
 #include "gpu/program/glsl_source.h"
 #include "gpu/program/program_private.h"
+#include "gpu/program/quarantine.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
            (gpu->class->is_llvmpipe || !(capability & GI_CAPABILITY_LLVMPIPE));
 }
 
-bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id)
+bool gi_program_is_possible(const struct gi_gpu *gpu, enum gi_program_id id)
 {
     return has_capability(gpu, rows[id].capability);
 }
@@ -147,7 +148,13 @@ static bool check_key(const struct gi_program_table *table, const struct gi_prog
                       struct glinfer_error *err)
 {
     const struct program_row *row = &rows[key->id];
+    const char *reason = gi_quarantine_find(table->gpu, key->id, key->quant);
     assert(key->id < GI_PROGRAM_COUNT && key->n_defines <= GI_MAX_DEFINES);
+    if (reason) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s cannot be used: %s; there is no other kernel for it",
+                            gi_gpu_platform(table->gpu)->renderer, reason);
+    }
     if (!has_capability(table->gpu, row->capability)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "%s lacks what %s %s needs (wider work groups, subgroups, texture "
@@ -266,6 +273,31 @@ bool gi_program_is_counted(const struct gi_program_table *table, uint32_t index)
 {
     assert(index < table->n_programs);
     return !table->programs[index].text;
+}
+
+const struct gi_program_key *gi_program_key(const struct gi_program_table *table, uint32_t index)
+{
+    assert(index < table->n_programs);
+    return &table->programs[index].key;
+}
+
+enum gi_finding gi_program_finding(struct gi_program_table *table, uint32_t index, char text[200])
+{
+    assert(index < table->n_built);
+    struct gi_program *program = &table->programs[index];
+    if (program->finding == GI_FINDING_NONE) {
+        program->finding = gi_program_cache_recall(&table->cache, &program->cache_key, text);
+    }
+    return program->finding;
+}
+
+void gi_program_set_finding(struct gi_program_table *table, uint32_t index, enum gi_finding finding,
+                            const char *text)
+{
+    assert(index < table->n_built);
+    struct gi_program *program = &table->programs[index];
+    program->finding = finding;
+    gi_program_cache_judge(&table->cache, &program->cache_key, finding, text);
 }
 
 bool gi_program_has_fault(const struct gi_program_table *table, uint32_t index,

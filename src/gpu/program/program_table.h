@@ -40,6 +40,9 @@ void gi_program_table_destroy(struct gi_program_table *table);
 bool gi_program_table_request(struct gi_program_table *table, const struct gi_program_key *key,
                               uint32_t *index, struct glinfer_error *err);
 // True if the device has what the row needs.
+bool gi_program_is_possible(const struct gi_gpu *gpu, enum gi_program_id id);
+// True if, besides, the program is not in quarantine for any type of weights
+// (gpu/program/quarantine.h).
 bool gi_program_available(const struct gi_gpu *gpu, enum gi_program_id id);
 
 // Compiles what was requested since the last build. progress may be NULL; false from it cancels.
@@ -74,6 +77,22 @@ void gi_program_table_describe(const struct gi_program_table *table,
 uint32_t gi_program_name(const struct gi_program_table *table, uint32_t index);
 // Returns the reason of such a refusal, a sentence.
 const char *gi_program_refusal(const struct gi_program_table *table, uint32_t index);
+// Returns the key that a program was requested with.
+const struct gi_program_key *gi_program_key(const struct gi_program_table *table, uint32_t index);
+
+// Says what is known of the results of a built program on this driver.
+enum gi_finding {
+    GI_FINDING_NONE, // not tested
+    GI_FINDING_RIGHT,
+    GI_FINDING_WRONG,
+};
+// Returns the finding, one line about it (of 200 bytes at most) in text: of this table, or from the
+// cache on disk.
+enum gi_finding gi_program_finding(struct gi_program_table *table, uint32_t index, char text[200]);
+// Sets the finding and keeps it on disk beside the program's binary. text is one line.
+void gi_program_set_finding(struct gi_program_table *table, uint32_t index, enum gi_finding finding,
+                            const char *text);
+
 // Returns a name for messages: "gemv_qkv.comp q4_0 HEAD_DIM=64".
 const char *gi_program_label(const struct gi_program_table *table, uint32_t index);
 // True if its dispatches are counted (gpu/dispatch/run_count.h): that of a row is.

@@ -53,7 +53,7 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
     if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
         return (struct batch_shape){tile_program(gpu, layer), 32, 6, 0, 0};
     }
-    if (form != GI_BATCH_FORM_ROW) {
+    if (form != GI_BATCH_FORM_ROW || !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1, 6, LANE_KEYS, 0};
     }
     const uint32_t vectors = layer->head_dim <= 96 ? 4 : 2;

@@ -74,7 +74,19 @@ static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
     if (tile == GI_GEMM_TILE_SLICED && !is_tile_possible(gpu, tile)) {
         tile = GI_GEMM_TILE_HALVED;
     }
-    return is_tile_possible(gpu, tile) ? tile : GI_GEMM_TILE_NARROW;
+    for (enum gi_gemm_tile i = GI_GEMM_TILE_NARROW; !is_tile_possible(gpu, tile); i++) {
+        if (i == GI_GEMM_TILE_HALF) {
+            return GI_GEMM_TILE_NARROW;
+        }
+        tile = i;
+    }
+    return tile;
+}
+
+// True if the device may use one of the tiles for x in f32.
+static bool has_tile(const struct gi_gpu *gpu)
+{
+    return is_tile_possible(gpu, class_tile(gpu, 64, 64));
 }
 
 static enum gi_gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
@@ -124,16 +136,27 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
 
 //-- all forms -------------------------------------------------------------------------------------
 
-// Through buffer textures where both operands fit.
-static struct gemm_shape choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *part,
-                                    const struct gi_rows *x, uint32_t max_tokens)
+// Takes buffer textures where both operands fit. Returns false if the device may use neither
+// kernel.
+static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *part,
+                       const struct gi_rows *x, uint32_t max_tokens, struct gemm_shape *shape)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     bool is_texel = gi_program_available(gpu, GI_PROGRAM_GEMM_ROW_TEXEL) &&
                     gi_weight_part_fits_texels(limits, part) &&
                     x->range.size / 16 <= limits->max_texels;
-    return (struct gemm_shape){is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
-                               ROW_TILES * GI_TILE_ROWS, max_tokens > 4 ? 8 : 4, 4, 0};
+    *shape = (struct gemm_shape){is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
+                                 ROW_TILES * GI_TILE_ROWS, max_tokens > 4 ? 8 : 4, 4, 0};
+    return gi_program_available(gpu, shape->program);
+}
+
+// Takes the kernel for few tokens where these are; each of the two can do the other's work.
+static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t max_tokens)
+{
+    const bool is_small = max_tokens <= gi_batch_small_tokens(gpu) &&
+                          gi_program_available(gpu, GI_PROGRAM_GEMM_LANE_SMALL);
+    return (struct gemm_shape){is_small ? GI_PROGRAM_GEMM_LANE_SMALL : GI_PROGRAM_GEMM_LANE, 64,
+                               gi_gpu_class(gpu)->lane_tokens, 3, 0};
 }
 
 static uint32_t max_tokens_of(const struct gi_rows *x)
@@ -152,17 +175,17 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     if (x->is_half) {
         return choose_tile(recorder, part, n_cols, max_tokens, true, site);
     }
-    switch (gi_batch_form(gpu)) {
-    case GI_BATCH_FORM_ROW:
-        return choose_row(gpu, part, x, max_tokens);
-    case GI_BATCH_FORM_LANE:
-        return (struct gemm_shape){max_tokens <= gi_batch_small_tokens(gpu)
-                                       ? GI_PROGRAM_GEMM_LANE_SMALL
-                                       : GI_PROGRAM_GEMM_LANE,
-                                   64, gi_gpu_class(gpu)->lane_tokens, 3, 0};
-    default:
+    struct gemm_shape shape;
+    const enum gi_batch_form form = gi_batch_form(gpu);
+    if (form == GI_BATCH_FORM_ROW && choose_row(gpu, part, x, max_tokens, &shape)) {
+        return shape;
+    }
+    shape = choose_lane(gpu, max_tokens);
+    if (has_tile(gpu) &&
+        (form == GI_BATCH_FORM_SPLIT || !gi_program_available(gpu, shape.program))) {
         return choose_tile(recorder, part, n_cols, max_tokens, false, site);
     }
+    return shape;
 }
 
 static struct gi_program_key make_key(const struct gemm_shape *shape,
@@ -226,8 +249,8 @@ bool gi_op_gemm(struct gi_recorder *recorder, const char *label, const struct gi
                 struct glinfer_error *err)
 {
     assert(x->stride % 32 == 0 && x->stride >= weight->n_cols && y->stride >= weight->n_rows);
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
-        const struct gi_weight_part *part = &weight->parts[i];
+    const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
+    for (; part < end; part++) {
         const struct gi_gemm_params params = {
             .n_rows = part->n_rows,
             .n_block = gi_weight_blocks(weight),

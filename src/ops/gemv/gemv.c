@@ -1,6 +1,7 @@
 #include "ops/gemv/gemv.h"
 
 #include "base/round.h"
+#include "gpu/program/quarantine.h"
 #include "ops/experts/experts.h"
 #include "ops/gemv/gemv_part.h"
 #include "ops/record/params.h"
@@ -12,9 +13,19 @@
     .ssq = (stream)->ssq / 4, .n_ssq = (stream)->n_ssq,                                            \
     .inv_n_embd = 1.0f / (float)(stream)->n_embd, .norm_eps = (stream)->norm_eps
 
-bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer)
+bool gi_gemv_qkv_suits(const struct gi_recorder *recorder, const struct gi_weight *weight,
+                       const struct gi_kv_layer *layer)
 {
-    return layer->type_k != GI_CACHE_Q8_0 && layer->type_v != GI_CACHE_Q8_0;
+    bool is_suited = layer->type_k != GI_CACHE_Q8_0 && layer->type_v != GI_CACHE_Q8_0;
+    const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
+    for (; part < end; part++) {
+        const uint32_t type = part->quant->type;
+        is_suited = is_suited &&
+                    (gi_program_available_for(recorder->gpu, GI_PROGRAM_GEMV_QKV_ROW, type) ||
+                     gi_program_available_for(recorder->gpu, GI_PROGRAM_GEMV_QKV_SPLIT, type) ||
+                     gi_program_available_for(recorder->gpu, GI_PROGRAM_GEMV_QKV_SUBGROUP, type));
+    }
+    return is_suited;
 }
 
 bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
@@ -24,7 +35,7 @@ bool gi_op_gemv_qkv(struct gi_recorder *recorder, const char *label, const struc
 {
     assert(weight->n_rows == layout->n_rows && weight->n_cols == stream->n_embd);
     assert(stream->n_ssq > 0 && (n_rot == stream->n_rot || n_rot == 0));
-    assert(gi_gemv_qkv_suits(layer));
+    assert(gi_gemv_qkv_suits(recorder, weight, layer));
     uint32_t half_dim = layout->head_dim / 2;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gi_gemv_part part;

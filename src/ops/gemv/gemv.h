@@ -12,8 +12,10 @@
 // True if projections read the sums of x that producers can leave behind it (stream.h).
 bool gi_gemv_wants_sums(const struct gi_gpu *gpu);
 
-// True if gi_op_gemv_qkv writes a cache of the layer's types: q8_0 takes whole blocks.
-bool gi_gemv_qkv_suits(const struct gi_kv_layer *layer);
+// True if gi_op_gemv_qkv writes a cache of the layer's types (q8_0 takes whole blocks), and a form
+// of its kernel may be used.
+bool gi_gemv_qkv_suits(const struct gi_recorder *recorder, const struct gi_weight *weight,
+                       const struct gi_kv_layer *layer);
 
 // q, k, v = rope(W norm / rms + bias): reads stream norm, ssq and rope; writes q at the front of
 // the layer's range and k, v into its cache at step_state.n_past. n_rot is the stream's, or 0:

@@ -48,7 +48,8 @@ static struct gi_gemv_batch_shape choose_shape(const struct gi_gpu *gpu, uint32_
 bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
 {
     const char *asked = gi_gpu_settings(gpu)->gemm;
-    if (gi_batch_form(gpu) != GI_BATCH_FORM_SPLIT) {
+    if (gi_batch_form(gpu) != GI_BATCH_FORM_SPLIT ||
+        !(has_subgroups(gpu) || gi_program_available(gpu, GI_PROGRAM_GEMV_BATCH))) {
         return false;
     }
     return *asked ? strncmp(asked, "few", 3) == 0 : max_tokens <= gi_batch_small_tokens(gpu);

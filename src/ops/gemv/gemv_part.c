@@ -32,21 +32,6 @@ static const struct {
     [GI_GEMV_EXPERT] = {GI_PROGRAM_GEMV_EXPERT_SPLIT,     {"gemv_expert", "gemv_expert_half"}    },
 };
 
-// glsl/programs.def has the program with subgroups second, where forms have products in f16, a
-// define.
-_Static_assert(GI_PROGRAM_GEMV_QKV_TEXBITS - GI_PROGRAM_GEMV_QKV_SPLIT == GI_GEMV_FORM_TEXBITS,
-               "forms are in the order of GI_PROGRAM_GEMV");
-
-static enum gi_program_id choose_program(const struct gi_gpu *gpu, enum gi_gemv_kernel kernel,
-                                         const struct gi_gemv_shape *shape)
-{
-    const enum gi_program_id first = kernels[kernel].first;
-    if (gi_gemv_is_split(shape)) {
-        return gi_program_available(gpu, first + 1) ? first + 1 : first;
-    }
-    return first + (enum gi_program_id)shape->form;
-}
-
 // Turns of the pipelined form whose sums meet together: a power of two.
 #define MAX_BATCH 4
 
@@ -170,13 +155,15 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         .n_rows = weight_part->n_rows,
         .n_cols = weight->n_cols,
     };
-    part->shape = gi_gemv_choose_shape(recorder, &key, weight_part, part->n_block, &part->site);
+    const enum gi_program_id first = kernels[kernel].first;
+    part->shape =
+        gi_gemv_choose_shape(recorder, &key, first, weight_part, part->n_block, &part->site);
     if (recorder->wg_size && part->n_block > GI_PIPELINE_BLOCKS &&
         (is_of_experts(kernel) || !gi_gemv_is_pipelined(recorder))) {
         part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
     }
-    part->key.id = choose_program(recorder->gpu, kernel, &part->shape);
-    part->key.quant = weight_part->quant->type;
+    part->key.id = gi_gemv_program(recorder->gpu, first, &part->shape, key.type);
+    part->key.quant = key.type;
     gi_gemv_add_define(&part->key, "WG_SIZE", part->shape.wg_size);
     gi_gemv_add_define(&part->key, "PAIRS", part->shape.pairs);
     if (gi_gemv_is_split(&part->shape)) {

@@ -2,6 +2,7 @@
 
 #include "base/round.h"
 #include "gpu/device/settings.h"
+#include "gpu/program/quarantine.h"
 #include "ops/gemv/gemv.h"
 
 // Reads what GLINFER_GEMV asks for. Returns false without it.
@@ -10,6 +11,20 @@ static bool is_shape_asked(const struct gi_gpu *gpu, struct gi_gemv_shape *shape
     const struct gi_settings *settings = gi_gpu_settings(gpu);
     *shape = settings->gemv.shape;
     return settings->gemv.is_set;
+}
+
+// glsl/programs.def has the program with subgroups second, where forms have products in f16, a
+// define.
+_Static_assert(GI_PROGRAM_GEMV_QKV_TEXBITS - GI_PROGRAM_GEMV_QKV_SPLIT == GI_GEMV_FORM_TEXBITS,
+               "forms are in the order of GI_PROGRAM_GEMV");
+
+enum gi_program_id gi_gemv_program(const struct gi_gpu *gpu, enum gi_program_id first,
+                                   const struct gi_gemv_shape *shape, uint32_t quant)
+{
+    if (gi_gemv_is_split(shape)) {
+        return gi_program_available_for(gpu, first + 1, quant) ? first + 1 : first;
+    }
+    return first + (enum gi_program_id)shape->form;
 }
 
 static bool is_power(uint32_t n)
@@ -64,11 +79,14 @@ static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_r
 }
 
 static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
-                        const struct gi_weight_part *part, uint32_t n_block)
+                        enum gi_program_id first, const struct gi_weight_part *part,
+                        uint32_t n_block)
 {
     const struct gi_gpu *gpu = recorder->gpu;
     const struct gi_limits *limits = gi_gpu_limits(gpu);
+    const uint32_t type = part->quant->type;
     return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
+           !gi_quarantine_find(gpu, gi_gemv_program(gpu, first, shape, type), type) &&
            (shape->form != GI_GEMV_FORM_HALVES || !limits->flushes_half_denormals) &&
            (shape->form != GI_GEMV_FORM_F16 || is_f16_possible(shape, recorder, part, n_block)) &&
            (!gi_gemv_has_texels(shape) || gi_weight_part_fits_texels(limits, part));
@@ -129,12 +147,13 @@ static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, u
 // Returns the shape for a list of stages: as many pairs a turn as make all groups end together
 // soonest.
 static struct gi_gemv_shape pipelined_shape(const struct gi_recorder *recorder,
+                                            enum gi_program_id first,
                                             const struct gi_weight_part *part, uint32_t n_block)
 {
     struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->wg_size, 1, recorder->n_wg};
     const uint32_t n_pair = part->n_rows / 16;
     const uint32_t n_kept = n_block > GI_PIPELINE_BLOCKS ? GI_PIPELINE_BLOCKS : n_block;
-    if (!recorder->is_half || !is_possible(&shape, recorder, part, n_kept)) {
+    if (!recorder->is_half || !is_possible(&shape, recorder, first, part, n_kept)) {
         shape.form = GI_GEMV_FORM_SPLIT;
     }
     struct gi_gemv_shape other = shape;
@@ -167,28 +186,41 @@ static struct gi_gemv_shape close_shape(const struct gi_gemv_shape *shape, uint3
     return (struct gi_gemv_shape){shape->form, shape->wg_size * pairs, pairs, 0};
 }
 
+// Returns the first row of the class that suits, else a plain form. Whatever is in quarantine then
+// fails when its program is requested.
+static struct gi_gemv_shape class_shape(const struct gi_recorder *recorder,
+                                        enum gi_program_id first, const struct gi_weight_part *part,
+                                        uint32_t n_block)
+{
+    static const struct gi_gemv_shape split = {GI_GEMV_FORM_SPLIT, 64, 1, 0};
+    static const struct gi_gemv_shape row_form = {GI_GEMV_FORM_ROW, 64, 1, 0};
+    const uint32_t n_pair = part->n_rows / 16;
+    for (const struct gi_gemv_row *row = gi_gpu_class(recorder->gpu)->gemv; row->shape.wg_size > 0;
+         row++) {
+        const struct gi_gemv_shape shape = close_shape(&row->shape, n_pair);
+        if (n_pair >= row->min_pair && n_block >= row->min_block &&
+            is_possible(&shape, recorder, first, part, n_block)) {
+            return shape;
+        }
+    }
+    return is_possible(&row_form, recorder, first, part, n_block) ? row_form : split;
+}
+
 static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
-                                       const struct gi_tuning_key *key,
+                                       const struct gi_tuning_key *key, enum gi_program_id first,
                                        const struct gi_weight_part *part, uint32_t n_block)
 {
-    const struct gi_gpu *gpu = recorder->gpu;
     struct gi_gemv_shape shape;
     if (recorder->wg_size) {
-        return pipelined_shape(recorder, part, n_block);
+        return pipelined_shape(recorder, first, part, n_block);
     }
-    if ((is_shape_asked(gpu, &shape) && is_possible(&shape, recorder, part, n_block)) ||
+    if ((is_shape_asked(recorder->gpu, &shape) &&
+         is_possible(&shape, recorder, first, part, n_block)) ||
         (gi_gemv_shape_parse(gi_tuning_find(recorder->tuning, key), &shape) &&
-         is_possible(&shape, recorder, part, n_block))) {
+         is_possible(&shape, recorder, first, part, n_block))) {
         return shape;
     }
-    const struct gi_gemv_row *row = gi_gpu_class(gpu)->gemv;
-    shape = close_shape(&row->shape, part->n_rows / 16);
-    while (part->n_rows / 16 < row->min_pair || n_block < row->min_block ||
-           !is_possible(&shape, recorder, part, n_block)) {
-        row++;
-        shape = close_shape(&row->shape, part->n_rows / 16);
-    }
-    return shape;
+    return class_shape(recorder, first, part, n_block);
 }
 
 //-- candidates ------------------------------------------------------------------------------------
@@ -208,11 +240,12 @@ static bool is_worthwhile(const struct gi_gemv_candidates *row, const struct gi_
     return n_slice < 2 * n_block && (gi_gemv_is_looping(shape, n_pair) || shape->max_groups == 0);
 }
 
-static void offer(const struct gi_recorder *recorder, const struct gi_weight_part *part,
-                  uint32_t n_block, const struct gi_gemv_candidates *row,
-                  const struct gi_gemv_shape *shape, struct gi_tuning_site *site)
+static void offer(const struct gi_recorder *recorder, enum gi_program_id first,
+                  const struct gi_weight_part *part, uint32_t n_block,
+                  const struct gi_gemv_candidates *row, const struct gi_gemv_shape *shape,
+                  struct gi_tuning_site *site)
 {
-    if (is_possible(shape, recorder, part, n_block) &&
+    if (is_possible(shape, recorder, first, part, n_block) &&
         is_worthwhile(row, shape, part->n_rows / 16, n_block)) {
         char text[GI_TUNING_SHAPE_SIZE];
         gi_gemv_shape_write(shape, text, sizeof(text));
@@ -220,9 +253,9 @@ static void offer(const struct gi_recorder *recorder, const struct gi_weight_par
     }
 }
 
-static void offer_row(const struct gi_recorder *recorder, const struct gi_weight_part *part,
-                      uint32_t n_block, const struct gi_gemv_candidates *row,
-                      struct gi_tuning_site *site)
+static void offer_row(const struct gi_recorder *recorder, enum gi_program_id first,
+                      const struct gi_weight_part *part, uint32_t n_block,
+                      const struct gi_gemv_candidates *row, struct gi_tuning_site *site)
 {
     const uint32_t *loops = gi_gpu_class(recorder->gpu)->loop_groups;
     const bool is_split = row->form == GI_GEMV_FORM_SPLIT || row->form == GI_GEMV_FORM_F16;
@@ -231,15 +264,15 @@ static void offer_row(const struct gi_recorder *recorder, const struct gi_weight
             for (int i = 0; i < (is_split ? 3 : 1); i++) {
                 const uint32_t max_groups = i > 0 ? loops[i - 1] : 0;
                 const struct gi_gemv_shape shape = {row->form, wg_size, pairs, max_groups};
-                offer(recorder, part, n_block, row, &shape, site);
+                offer(recorder, first, part, n_block, row, &shape, site);
             }
         }
     }
 }
 
 static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
-                          const struct gi_weight_part *part, uint32_t n_block,
-                          const struct gi_gemv_shape *shape)
+                          enum gi_program_id first, const struct gi_weight_part *part,
+                          uint32_t n_block, const struct gi_gemv_shape *shape)
 {
     struct gi_tuning_site *site;
     const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
@@ -248,17 +281,17 @@ static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tu
     gi_gemv_shape_write(shape, text, sizeof(text));
     const uint32_t number = gi_tuning_note(recorder->sites, key, text, &site);
     for (uint32_t i = 0; site && !is_asked && i < class->n_gemv_candidates; i++) {
-        offer_row(recorder, part, n_block, &class->gemv_candidates[i], site);
+        offer_row(recorder, first, part, n_block, &class->gemv_candidates[i], site);
     }
     return number;
 }
 
 struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
-                                          const struct gi_tuning_key *key,
+                                          const struct gi_tuning_key *key, enum gi_program_id first,
                                           const struct gi_weight_part *part, uint32_t n_block,
                                           uint32_t *site)
 {
-    const struct gi_gemv_shape shape = find_shape(recorder, key, part, n_block);
-    *site = recorder->sites ? note_site(recorder, key, part, n_block, &shape) : 0;
+    const struct gi_gemv_shape shape = find_shape(recorder, key, first, part, n_block);
+    *site = recorder->sites ? note_site(recorder, key, first, part, n_block, &shape) : 0;
     return shape;
 }

@@ -12,12 +12,18 @@
 #define GI_PIPELINE_BLOCKS 256u
 
 // Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else
-// the class table's; what the device cannot run is passed over. Where the recorder collects sites
-// *site is set to the number of this one, else to 0.
+// the class table's; what the device cannot run, or must not (gpu/program/quarantine.h), is passed
+// over. first is the kernel's first program. Where the recorder collects sites *site is set to the
+// number of this one, else to 0.
 struct gi_gemv_shape gi_gemv_choose_shape(const struct gi_recorder *recorder,
-                                          const struct gi_tuning_key *key,
+                                          const struct gi_tuning_key *key, enum gi_program_id first,
                                           const struct gi_weight_part *part, uint32_t n_block,
                                           uint32_t *site);
+
+// Returns the program of a shape for weights of a type: of a form that splits k that with subgroups
+// where the device has them.
+enum gi_program_id gi_gemv_program(const struct gi_gpu *gpu, enum gi_program_id first,
+                                   const struct gi_gemv_shape *shape, uint32_t quant);
 
 // True if the part's products may be in f16. Its shapes are then tuned apart from those in f32.
 bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);

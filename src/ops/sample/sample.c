@@ -10,13 +10,16 @@
 static const uint32_t sizes[] = {64, 128, 256, 512, 1024};
 #define N_SIZE (sizeof(sizes) / sizeof(sizes[0]))
 
-// Returns the place in `sizes` of the largest that is at most `size` and has a program; first is
-// that of the smallest.
+// Returns the place in `sizes` of the largest that is at most `size` and has a program, else of the
+// smallest that is larger; first is the program of the smallest.
 static uint32_t choose_size(const struct gi_gpu *gpu, enum gi_program_id first, uint32_t size)
 {
     uint32_t i = N_SIZE - 1;
     while (i > 0 && (sizes[i] > size || !gi_program_available(gpu, first + i))) {
         i--;
+    }
+    while (i + 1 < N_SIZE && !gi_program_available(gpu, first + i)) {
+        i++;
     }
     return i;
 }

@@ -61,6 +61,7 @@ static void each_class_is_complete(void **state)
                last->shape.form > GI_GEMV_FORM_ROW) {
             last++; // some row is possible everywhere
         }
+        assert_true(last->shape.wg_size > 0);
         assert_true(class->n_gemv_candidates > 0);
         assert_true(class->wave_groups > 0 && class->attention_groups > 0);
         assert_true(class->probe_groups > 0 && class->rate_bytes > 0 && class->burst_bytes > 0);

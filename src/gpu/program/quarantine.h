@@ -1,0 +1,18 @@
+// Programs that a device must not use: they compute wrong results there, or its driver does not
+// compile them. Ops choose another one (gi_program_available), or fail with the reason when they
+// request it. Held by the gpu, for as long as it is open.
+#ifndef GI_GPU_QUARANTINE_H
+#define GI_GPU_QUARANTINE_H
+
+#include "gpu/program/program_table.h"
+
+// Adds a program for weights of one type (GI_QUANT_NONE: it reads none). reason is a sentence,
+// which is copied as far as there is room.
+void gi_quarantine_add(struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant,
+                       const char *reason);
+// Returns the reason, NULL if the program is not in quarantine.
+const char *gi_quarantine_find(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant);
+// True if the device has what the program needs and may use it for weights of this type.
+bool gi_program_available_for(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant);
+
+#endif
