@@ -28,6 +28,7 @@ const char cli_environment[] =
     "    GLINFER_PAGES=large|small         buffers in pages of 2 MiB or not, where NVIDIA's GL has "
     "a way\n"
     "    GLINFER_TUNING=off|FILE           no tuning, or that of a file\n"
+    "    GLINFER_SELFTEST=on|off           off: kernels are not tested on their first start\n"
     "    GLINFER_FAULT=KIND:PROGRAM[:N]    for tests: a program is wrong, skip, slow, lost or "
     "compile\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"

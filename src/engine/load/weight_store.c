@@ -262,9 +262,10 @@ static bool load_vector(struct loader *loader, const struct gi_plan_weight *weig
     return ok;
 }
 
-static bool load_weight(struct loader *loader, const struct gi_plan_weight *weight,
-                        const struct gi_weight *target)
+static bool load_weight(struct loader *loader, struct gi_weight_store *store, uint32_t index)
 {
+    const struct gi_plan_weight *weight = &loader->plan->weights[index];
+    const struct gi_weight *target = &store->weights[index];
     const struct gi_gguf_tensor *biases[GI_MAX_SOURCES] = {NULL};
     const struct gi_gguf_tensor *gammas[GI_MAX_SOURCES] = {weight->gamma};
     uint64_t bytes = 0;
@@ -276,7 +277,8 @@ static bool load_weight(struct loader *loader, const struct gi_plan_weight *weig
         const struct gi_weight_part *part = &target->parts[i];
         if (!load_tiles(loader, weight, part, part->quads, part->aux) ||
             !load_vector(loader, weight, part, part->aux, part->bias, biases) ||
-            !load_vector(loader, weight, part, part->aux, part->gamma, gammas)) {
+            !load_vector(loader, weight, part, part->aux, part->gamma, gammas) ||
+            !gi_weight_samples_keep(&store->samples, loader->plan, index, part, loader->err)) {
             return false;
         }
     }
@@ -392,7 +394,7 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
     bool ok = (loader.pool || gi_error_no_memory(err, 1, "threads that load weights")) &&
               copy_weights(store, plan, err) && place_parts(store, gpu, err);
     for (uint32_t i = 0; ok && i < plan->n_weights; i++) {
-        ok = load_weight(&loader, &plan->weights[i], &store->weights[i]);
+        ok = load_weight(&loader, store, i);
     }
     ok = ok && gi_gpu_check(gpu, "loading weights", err);
     release(&loader);
@@ -405,6 +407,7 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
 void gi_weight_store_finish(struct gi_weight_store *store, struct gi_gpu *gpu)
 {
     gi_arena_finish(&store->arena, gpu);
+    gi_weight_samples_finish(&store->samples);
     free(store->weights);
     free(store->names);
     memset(store, 0, sizeof(*store));

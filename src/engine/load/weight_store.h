@@ -5,12 +5,14 @@
 
 #include "engine/load/arena.h"
 #include "engine/load/model_plan.h"
+#include "engine/load/weight_sample.h"
 
 struct gi_weight_store {
     struct gi_arena arena;
     struct gi_weight *weights; // in the order of the plan
     char (*names)[64];         // what weights[i].name points to
     uint32_t n_weights;
+    struct gi_weight_samples samples; // for the self-test
 };
 
 // Fails with NO_MEMORY, IO, CANCELLED, DRIVER, GPU_LOST. progress counts bytes of the file.

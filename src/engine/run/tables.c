@@ -1,5 +1,6 @@
 #include "engine/run/tables.h"
 
+#include "engine/selftest/selftest.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/sample/sample.h"
 
@@ -274,14 +275,54 @@ static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progres
     return true;
 }
 
+// Forgets the lists of a set, and all that were recorded in advance.
+static void drop_lists(struct gi_tables *tables, uint32_t lists)
+{
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        gi_dispatch_table_destroy(tables->recorded[i]);
+        tables->recorded[i] = NULL;
+        if (lists >> i & 1) {
+            gi_executor_destroy(tables->executors[i]);
+            tables->executors[i] = NULL;
+        }
+    }
+    tables->ready &= ~lists;
+}
+
+// Makes lists ready that are not. Sets *is_changed if they have programs that must not be used:
+// they are then to be made again, of others.
+static bool make_ready(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
+                       void *user, bool *is_changed, struct glinfer_error *err)
+{
+    *is_changed = false;
+    if (!record_lists(tables, lists, err) ||
+        !gi_program_table_build_all(tables->recorder.programs, progress, user, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
+        if (lists >> i & 1) {
+            gi_selftest_check_refusals(tables, tables->recorded[i], is_changed);
+        }
+    }
+    return *is_changed || (seal_lists(tables, lists, progress, user, err) &&
+                           gi_selftest_run(tables, lists, is_changed, err));
+}
+
 bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err)
 {
     const uint32_t missing = lists & ~tables->ready;
-    return missing == 0 ||
-           (record_lists(tables, missing, err) &&
-            gi_program_table_build_all(tables->recorder.programs, progress, user, err) &&
-            seal_lists(tables, missing, progress, user, err));
+    bool is_changed = missing != 0;
+    while (is_changed) {
+        if (!make_ready(tables, missing, progress, user, &is_changed, err)) {
+            drop_lists(tables, missing);
+            return false;
+        }
+        if (is_changed) {
+            drop_lists(tables, missing);
+        }
+    }
+    return true;
 }
 
 // True if lists can be compiled without waiting: the driver has threads for it.
@@ -356,6 +397,7 @@ void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence
                     const struct gi_range *ranges)
 {
     memcpy(tables->ranges, ranges, sizeof(tables->ranges));
+    tables->sequence = sequence;
     tables->graph.kv_cache = sequence->cache;
     hand_out_ranges(tables);
 }

@@ -29,9 +29,10 @@ enum {
 };
 
 struct gi_tables {
-    const struct glinfer_model *model; // borrowed
-    uint32_t n_batch;                  // tokens of a batch at most
-    uint32_t n_small;                  // tokens of a batch that has kernels of its own; 0: none
+    const struct glinfer_model *model;  // borrowed
+    uint32_t n_batch;                   // tokens of a batch at most
+    uint32_t n_small;                   // tokens of a batch that has kernels of its own; 0: none
+    const struct gi_sequence *sequence; // borrowed
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
     struct gi_graph graph;
     struct gi_recorder recorder; // what lists are recorded with, but for the list

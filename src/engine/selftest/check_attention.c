@@ -1,0 +1,218 @@
+// RoPE, the cache and attention: what glsl/attention says it computes.
+#include "engine/selftest/test_case.h"
+#include "ops/record/params.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+//-- rope and cache --------------------------------------------------------------------------------
+
+// Columns of q, of k or of v in a row of the projection, n elements in pair order, and their norm:
+// over `width` of them with the weights gamma; NULL: none.
+struct section {
+    const float *qkv, *gamma;
+    uint32_t begin, n, width;
+    double eps;
+};
+
+// Reads element i in pair order (ops/record/weight.h).
+static float raw(const struct section *section, uint32_t i)
+{
+    const uint32_t pair = i / 2;
+    return section->qkv[section->begin + pair / 8 * 16 + pair % 8 + i % 2 * 8];
+}
+
+static struct gi_test_value normed(const struct section *section, uint32_t i)
+{
+    double value = raw(section, i), sum = 0;
+    if (section->gamma) {
+        const uint32_t first = i / section->width * section->width;
+        for (uint32_t j = first; j < first + section->width; j++) {
+            sum += (double)raw(section, j) * raw(section, j);
+        }
+        value *= section->gamma[i - first] / sqrt(sum / section->width + section->eps);
+    }
+    return (struct gi_test_value){value, fabs(value)};
+}
+
+// Works out n elements from `first` on, turned by the rotations of n_rot elements of a head.
+static void turn_section(const struct section *section, uint32_t first, uint32_t n,
+                         uint32_t head_dim, const float *rope, uint32_t n_rot,
+                         struct gi_test_value *out)
+{
+    for (uint32_t i = 0; i < n; i += 2) {
+        const struct gi_test_value a = normed(section, first + i),
+                                   b = normed(section, first + i + 1);
+        const uint32_t at = (first + i) % head_dim;
+        out[i] = a;
+        out[i + 1] = b;
+        if (at < n_rot) {
+            const double c = rope[at], s = rope[at + 1], magnitude = a.magnitude + b.magnitude;
+            out[i] = (struct gi_test_value){a.value * c - b.value * s, magnitude};
+            out[i + 1] = (struct gi_test_value){a.value * s + b.value * c, magnitude};
+        }
+    }
+}
+
+static void check_q(struct gi_test *test, const struct section *section, uint32_t head_dim,
+                    const float *rope, const float *q)
+{
+    const struct gi_rope_kv_params *params = (const void *)test->params;
+    struct gi_test_value *expected = gi_test_memory(test, section->n, sizeof(*expected));
+    if (expected) {
+        turn_section(section, 0, section->n, head_dim, rope, 2 * params->n_rot_pair, expected);
+    }
+    for (uint32_t i = 0; expected && i < section->n; i++) {
+        gi_test_expect(test, "q", i, expected[i].value, expected[i].magnitude, q[i]);
+    }
+}
+
+static void check_kv(struct gi_test *test, const struct section *section, bool is_key,
+                     uint32_t head_dim, const float *rope, uint32_t position)
+{
+    const struct gi_rope_kv_params *params = (const void *)test->params;
+    const struct gi_kv_layer *layer = gi_test_layer(test, 3);
+    struct gi_test_value *expected = gi_test_memory(test, head_dim, sizeof(*expected));
+    for (uint32_t head = 0; expected && head < section->n / head_dim; head++) {
+        const uint32_t n_memory = test->n_memory;
+        turn_section(section, head * head_dim, head_dim, head_dim, rope,
+                     is_key ? 2 * params->n_rot_pair : 0, expected);
+        gi_test_expect_cache(test, layer, is_key, head, position, expected);
+        gi_test_rewind(test, n_memory);
+    }
+}
+
+// Takes a step, or the last token of a batch; with norms of q and k or without.
+void gi_check_rope_kv(struct gi_test *test)
+{
+    const struct gi_norm_rope_kv_params *params = (const void *)test->params;
+    const bool has_norm = test->key->id == GI_PROGRAM_NORM_ROPE_KV;
+    const uint32_t token = test->n_tokens - 1, position = test->n_past + token;
+    const uint32_t head_dim = 2 * params->n_head_pair, n_rot = 2 * params->n_rot_pair;
+    const float *qkv =
+        gi_test_floats(test, 1, (uint64_t)token * params->qkv_stride, params->qkv_stride);
+    const float *rope =
+        gi_test_floats(test, 2, 2ull * params->rope + (uint64_t)position * n_rot, n_rot);
+    struct section q = {.qkv = qkv, .begin = params->q_begin, .n = 2 * params->n_q_pair};
+    struct section k = {.qkv = qkv, .begin = params->k_begin, .n = 2 * params->n_kv_pair};
+    const struct section v = {.qkv = qkv, .begin = params->v_begin, .n = k.n};
+    if (has_norm) {
+        q.width = 2 * params->q_norm_pair;
+        k.width = 2 * params->kv_norm_pair;
+        q.gamma = gi_test_floats(test, 2, 2ull * params->q_gamma, q.width);
+        k.gamma = gi_test_floats(test, 2, 2ull * params->k_gamma, k.width);
+        q.eps = k.eps = params->eps;
+    }
+    gi_test_run(test);
+    const float *turned = gi_test_floats(test, 0, (uint64_t)token * params->q_stride, q.n);
+    if (turned) {
+        check_q(test, &q, head_dim, rope, turned);
+        check_kv(test, &k, true, head_dim, rope, position);
+        check_kv(test, &v, false, head_dim, rope, position);
+    }
+}
+
+//-- attention -------------------------------------------------------------------------------------
+
+// Works out a score; *magnitude is the sum of what went into it.
+static double score_of(const struct gi_test *test, const float *q, const float *k, uint32_t n,
+                       double *magnitude)
+{
+    const struct gi_attention_params *params = (const void *)test->params;
+    double sum = 0;
+    *magnitude = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (double)q[i] * k[i];
+        *magnitude += fabs((double)q[i] * k[i]);
+    }
+    sum *= params->scale;
+    *magnitude *= fabs((double)params->scale);
+    return gi_test_define(test, "SOFTCAP") ? params->softcap * tanh(sum / params->softcap) : sum;
+}
+
+// Works out a head over n_key keys.
+static void attend(struct gi_test *test, const float *q, const float *k, const float *v,
+                   uint32_t n_key, uint32_t head_dim, struct gi_test_value *out)
+{
+    double *scores = gi_test_memory(test, n_key, sizeof(*scores));
+    double largest = -INFINITY, total = 0, magnitude, most = 0;
+    for (uint32_t j = 0; scores && j < n_key; j++) {
+        scores[j] = score_of(test, q, k + (size_t)j * head_dim, head_dim, &magnitude);
+        largest = fmax(largest, scores[j]);
+        most = fmax(most, magnitude);
+    }
+    for (uint32_t j = 0; scores && j < n_key; j++) {
+        const double weight = exp(scores[j] - largest);
+        total += weight;
+        for (uint32_t i = 0; i < head_dim; i++) {
+            out[i].value += weight * v[(size_t)j * head_dim + i];
+            out[i].magnitude += weight * fabs((double)v[(size_t)j * head_dim + i]);
+        }
+    }
+    for (uint32_t i = 0; scores && i < head_dim; i++) {
+        out[i].value /= total;
+        out[i].magnitude *= (1 + most) / total;
+    }
+}
+
+// Compares a head of a token, whose query is q, over the keys that it sees of the first n_seen.
+static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t head,
+                       const float *q, uint32_t n_seen, const float *got)
+{
+    const struct gi_attention_params *params = (const void *)test->params;
+    const uint32_t n_memory = test->n_memory, n = layer->head_dim;
+    const uint32_t kv_head = head * layer->n_kv_head / layer->n_head;
+    const bool has_window = gi_test_define(test, "WINDOW") && params->window < n_seen;
+    const uint32_t n_key = has_window ? params->window : n_seen;
+    const float *k = gi_test_cache(test, layer, true, kv_head, n_seen - n_key, n_key);
+    const float *v = gi_test_cache(test, layer, false, kv_head, n_seen - n_key, n_key);
+    struct gi_test_value *expected = gi_test_memory(test, n, sizeof(*expected));
+    if (expected) {
+        attend(test, q, k, v, n_key, n, expected);
+    }
+    for (uint32_t i = 0; !test->has_failed && i < n; i++) {
+        gi_test_expect(test, "out", (uint64_t)head * n + i, expected[i].value,
+                       expected[i].magnitude, got[i]);
+    }
+    gi_test_rewind(test, n_memory);
+}
+
+void gi_check_attention(struct gi_test *test)
+{
+    const struct gi_kv_layer *layer = gi_test_layer(test, 3);
+    const uint32_t n = layer->head_dim, width = layer->n_head * n;
+    const uint32_t heads[] = {0, layer->n_head / 2, layer->n_head - 1};
+    gi_test_fill_cache(test, layer, test->n_past);
+    const float *q = gi_test_floats(test, 3, 0, width);
+    gi_test_run(test);
+    const float *out = gi_test_floats(test, 0, 0, width);
+    for (uint32_t i = 0; out && i < 3; i++) {
+        check_head(test, layer, heads[i], q + heads[i] * n, test->n_past + 1, out + heads[i] * n);
+    }
+    if (out && gi_test_define(test, "WRITE_SUMS")) {
+        const float *sums = gi_test_floats(test, 0, (width + 63) / 64 * 64, width / 16);
+        gi_test_expect_sums(test, out, sums, width);
+    }
+}
+
+void gi_check_attention_batch(struct gi_test *test)
+{
+    const struct gi_attention_params *params = (const void *)test->params;
+    const struct gi_kv_layer *layer = gi_test_layer(test, 3);
+    const bool is_half = gi_test_define(test, "HALF") || test->key->id == GI_PROGRAM_ATTENTION_HALF;
+    const uint32_t n = layer->head_dim, width = layer->n_head * n;
+    const uint32_t tokens[] = {0, test->n_tokens - 1}, heads[] = {0, layer->n_head - 1};
+    gi_test_fill_cache(test, layer, test->n_past);
+    gi_test_run(test);
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t token = tokens[i / 2], head = heads[i % 2], n_memory = test->n_memory;
+        const float *q =
+            gi_test_floats(test, 1, (uint64_t)token * params->q_stride + (uint64_t)head * n, n);
+        const float *out = gi_test_row(test, 0, is_half, token, params->out_stride, width,
+                                       params->out_stride / GI_HALF_COLUMNS);
+        if (q && out) {
+            check_head(test, layer, head, q, test->n_past + token + 1, out + (size_t)head * n);
+        }
+        gi_test_rewind(test, n_memory);
+    }
+}

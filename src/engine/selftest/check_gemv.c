@@ -1,0 +1,395 @@
+// The projections: what glsl/gemv, glsl/experts and glsl/gemm say they compute.
+#include "engine/selftest/test_case.h"
+#include "ops/record/params.h"
+
+#include <math.h>
+#include <string.h>
+
+// The fields that all kernels of gemv/gemv.glsl begin with, and those of a norm.
+struct gemv_params {
+    uint32_t n_block, n_pair, source, bias, ssq, n_ssq;
+    float inv_n_embd, norm_eps;
+};
+
+// Reads x of a projection, from vec4 `source` of binding 1.
+static float *read_x(struct gi_test *test, uint32_t source)
+{
+    return gi_test_floats(test, 1, 4ull * source, test->sample->n_cols);
+}
+
+static uint32_t own_bias(const struct gi_test *test, uint32_t bias)
+{
+    return gi_test_define(test, "HAS_BIAS") ? bias : GI_NO_OFFSET;
+}
+
+// Returns 1 / rms of the stream, 1 without a norm.
+static double read_scale(struct gi_test *test, bool has_norm)
+{
+    const struct gemv_params *params = (const void *)test->params;
+    const float *ssq = has_norm ? gi_test_floats(test, 1, 4ull * params->ssq, params->n_ssq) : NULL;
+    double sum = 0;
+    for (uint32_t i = 0; ssq && i < params->n_ssq; i++) {
+        sum += ssq[i];
+    }
+    return ssq ? 1 / sqrt(sum * params->inv_n_embd + params->norm_eps) : 1;
+}
+
+// Works out a sampled row of the projection, the bias added after the norm.
+static bool project(struct gi_test *test, uint32_t row, const float *x, double scale,
+                    struct gi_test_value *y)
+{
+    const struct gemv_params *params = (const void *)test->params;
+    const uint32_t bias = own_bias(test, params->bias);
+    struct gi_test_value plain;
+    if (!gi_test_dot(test, row, x, GI_NO_OFFSET, &plain) || !gi_test_dot(test, row, x, bias, y)) {
+        return false;
+    }
+    y->value += (scale - 1) * plain.value;
+    y->magnitude += (scale - 1) * plain.magnitude;
+    return true;
+}
+
+static uint32_t sampled_row(const struct gi_test *test, uint32_t i)
+{
+    return test->sample->tiles[i / GI_TILE_ROWS] * GI_TILE_ROWS + i % GI_TILE_ROWS;
+}
+
+static uint32_t n_sampled(const struct gi_test *test)
+{
+    return test->sample->n_tiles * GI_TILE_ROWS;
+}
+
+//-- one token -------------------------------------------------------------------------------------
+
+void gi_check_gemv_plain(struct gi_test *test)
+{
+    const struct gi_gemv_plain_params *params = (const void *)test->params;
+    const float *x = read_x(test, params->source);
+    const double scale = read_scale(test, gi_test_define(test, "NORM"));
+    gi_test_run(test);
+    const float *y = gi_test_floats(test, 0, params->row_begin, 16ull * params->n_pair);
+    for (uint32_t i = 0; x && y && i < n_sampled(test); i++) {
+        struct gi_test_value expected;
+        const uint32_t row = sampled_row(test, i);
+        if (project(test, row, x, scale, &expected)) {
+            gi_test_expect(test, "y", row, expected.value, expected.magnitude, y[row]);
+        }
+    }
+}
+
+// The sums are of the results that were compared before.
+static void check_residual_sums(struct gi_test *test, const float *residual, const float *norm,
+                                uint32_t n)
+{
+    const struct gi_gemv_residual_params *params = (const void *)test->params;
+    const uint32_t each = gi_test_define(test, "WG_SIZE") == 8 ? 8 : 1;
+    const uint32_t n_ssq = test->dispatch->grid.size[0] * each;
+    const float *ssq = gi_test_floats(test, 0, params->ssq, n_ssq);
+    double sum = 0, expected = 0;
+    for (uint32_t i = 0; ssq && i < n_ssq; i++) {
+        sum += ssq[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        expected += (double)residual[i] * residual[i];
+    }
+    gi_test_expect(test, "ssq", 0, expected, expected, (float)sum);
+    if (gi_test_define(test, "WRITE_SUMS")) {
+        const uint32_t at = params->norm + (params->n_embd + 63) / 64 * 64 + params->row_begin / 16;
+        gi_test_expect_sums(test, norm, gi_test_floats(test, 0, at, n / 16), n);
+    }
+}
+
+void gi_check_gemv_residual(struct gi_test *test)
+{
+    const struct gi_gemv_residual_params *params = (const void *)test->params;
+    const uint32_t first = params->row_begin;
+    const uint32_t end = first + 16 * params->n_pair;
+    const uint32_t n = (end < params->n_embd ? end : params->n_embd) - first;
+    const float *x = read_x(test, params->source);
+    const float *before = gi_test_floats(test, 0, params->residual + first, n);
+    const float *gamma =
+        gi_test_define(test, "HAS_GAMMA") ? gi_test_floats(test, 3, params->gamma, n) : NULL;
+    gi_test_run(test);
+    const float *residual = gi_test_floats(test, 0, params->residual + first, n);
+    const float *norm = gi_test_floats(test, 0, params->norm + first, n);
+    for (uint32_t i = 0; norm && i < n_sampled(test); i++) {
+        struct gi_test_value y;
+        const uint32_t row = sampled_row(test, i);
+        if (row < n && gi_test_dot(test, row, x, own_bias(test, params->bias), &y)) {
+            const double expected = before[row] + params->scale * y.value;
+            const double magnitude = fabs((double)before[row]) + fabs(params->scale * y.magnitude);
+            const double weight = gamma ? gamma[row] : 1;
+            gi_test_expect(test, "residual", row, expected, magnitude, residual[row]);
+            gi_test_expect(test, "norm", row, expected * weight, magnitude * fabs(weight),
+                           norm[row]);
+        }
+    }
+    if (!test->has_failed) {
+        check_residual_sums(test, residual, norm, n);
+    }
+}
+
+// Works out element i of a gated network from the rows of a part, or of one of its experts, that
+// hold `n_pair` pairs: SIDE of glsl/norm/glu.glsl. before is what lies in its place.
+static bool gate(struct gi_test *test, uint32_t i, uint32_t n_pair, const float *x, double scale,
+                 float before, struct gi_test_value *act)
+{
+    const int32_t side = gi_test_define(test, "SIDE");
+    const uint32_t activation = (uint32_t)gi_test_define(test, "ACTIVATION");
+    struct gi_test_value g, u = {before, fabs((double)before)};
+    if (side != 2) {
+        if (!project(test, i, x, scale, &g)) {
+            return false;
+        }
+        // The slope of either activation is below 1.2.
+        g.value = gi_test_activate(activation, g.value);
+        g.magnitude = 1.2 * g.magnitude + fabs(g.value);
+        u = (struct gi_test_value){1, 0};
+    }
+    if (side == 2 && !project(test, i, x, scale, &g)) {
+        return false;
+    }
+    if (side == 0 && !project(test, 8 * n_pair + i, x, scale, &u)) {
+        return false;
+    }
+    *act = (struct gi_test_value){g.value * u.value,
+                                  g.magnitude * fabs(u.value) + fabs(g.value) * u.magnitude};
+    return true;
+}
+
+void gi_check_gemv_glu(struct gi_test *test)
+{
+    const struct gi_gemv_glu_params *params = (const void *)test->params;
+    const uint32_t n_part = params->n_pair * (gi_test_define(test, "SIDE") == 0 ? 8 : 16);
+    const uint32_t left = params->n_ff - params->ff_begin, n = n_part < left ? n_part : left;
+    const float *x = read_x(test, params->source);
+    const float *before = gi_test_floats(test, 0, params->ff_begin, n);
+    const double scale = read_scale(test, gi_test_define(test, "NORM"));
+    gi_test_run(test);
+    const float *act = gi_test_floats(test, 0, params->ff_begin, n);
+    for (uint32_t i = 0; act && i < n_sampled(test); i++) {
+        struct gi_test_value expected;
+        const uint32_t row = sampled_row(test, i);
+        if (row < n && gate(test, row, params->n_pair, x, scale, before[row], &expected)) {
+            gi_test_expect(test, "act", row, expected.value, expected.magnitude, act[row]);
+        }
+    }
+    if (act && gi_test_define(test, "WRITE_SUMS")) {
+        const uint32_t at = (params->n_ff + 63) / 64 * 64 + params->ff_begin / 16;
+        gi_test_expect_sums(test, act, gi_test_floats(test, 0, at, n / 16), n);
+    }
+}
+
+static void turn(struct gi_test_value pair[2], const float *rotation)
+{
+    const struct gi_test_value a = pair[0], b = pair[1];
+    const double c = rotation[0], s = rotation[1];
+    const double magnitude = a.magnitude + b.magnitude;
+    pair[0] = (struct gi_test_value){a.value * c - b.value * s, magnitude};
+    pair[1] = (struct gi_test_value){a.value * s + b.value * c, magnitude};
+}
+
+// Compares a pair of k or v with what lies at this position of the cache.
+static void expect_pair(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
+                        uint32_t pair, const struct gi_test_value expected[2])
+{
+    const uint32_t half = layer->head_dim / 2, n_memory = test->n_memory;
+    const float *row = gi_test_cache(test, layer, is_key, pair / half, test->n_past, 1);
+    const enum gi_cache_type type = is_key ? layer->type_k : layer->type_v;
+    for (uint32_t i = 0; row && i < 2; i++) {
+        const double rounding = type == GI_CACHE_F16 ? fabs(expected[i].value) / 1024 + 1e-7 : 0;
+        gi_test_expect(test, is_key ? "k" : "v", 2 * pair + i, expected[i].value,
+                       expected[i].magnitude + rounding / test->tolerance,
+                       row[2 * (pair % half) + i]);
+    }
+    gi_test_rewind(test, n_memory);
+}
+
+void gi_check_gemv_qkv(struct gi_test *test)
+{
+    const struct gi_gemv_qkv_params *params = (const void *)test->params;
+    const struct gi_kv_layer *layer = gi_test_layer(test, 0);
+    const uint32_t half = layer->head_dim / 2;
+    const float *x = read_x(test, params->source);
+    const float *rope = gi_test_floats(test, 1, 4ull * params->rope, 2ull * params->n_rot_pair);
+    const double scale = read_scale(test, true);
+    gi_test_run(test);
+    const float *q = gi_test_floats(test, 0, 0, 2ull * params->n_q_pair);
+    for (uint32_t i = 0; q && i < n_sampled(test); i++) {
+        struct gi_test_value y[2];
+        const uint32_t row = sampled_row(test, i);
+        const uint32_t p = params->pair_begin + row / 16 * 8 + row % 8;
+        if (row % 16 >= 8 || !project(test, row, x, scale, &y[0]) ||
+            !project(test, row + 8, x, scale, &y[1])) {
+            continue;
+        }
+        if (p < params->v_begin && p % half < params->n_rot_pair) {
+            turn(y, rope + 2 * (p % half));
+        }
+        if (p >= params->v_begin && p - params->v_begin < params->n_kv_pair) {
+            expect_pair(test, layer, false, p - params->v_begin, y);
+        } else if (p >= params->k_begin && p - params->k_begin < params->n_kv_pair) {
+            expect_pair(test, layer, true, p - params->k_begin, y);
+        } else if (p < params->n_q_pair) {
+            gi_test_expect(test, "q", 2 * p, y[0].value, y[0].magnitude, q[2 * p]);
+            gi_test_expect(test, "q", 2 * p + 1, y[1].value, y[1].magnitude, q[2 * p + 1]);
+        }
+    }
+}
+
+// The partial results name the largest logit of the part.
+static void check_partials(struct gi_test *test, const float *logits, uint32_t first, uint32_t n)
+{
+    const struct gi_gemv_vocab_params *params = (const void *)test->params;
+    const uint32_t n_group = test->dispatch->grid.size[0];
+    const uint32_t n_partial = n_group * (gi_test_define(test, "WG_SIZE") == 8 ? 8 : 1);
+    const uint32_t *partials = gi_test_words(test, 0, params->partial, 2ull * n_partial);
+    uint32_t best = 0, found = 0;
+    float value = -INFINITY;
+    for (uint32_t i = 1; i < n; i++) {
+        best = logits[i] > logits[best] ? i : best;
+    }
+    for (uint32_t i = 0; partials && i < n_partial; i++) {
+        float own;
+        memcpy(&own, &partials[2 * i], sizeof(own));
+        if (own > value || (own == value && partials[2 * i + 1] < found)) {
+            value = own;
+            found = partials[2 * i + 1];
+        }
+    }
+    gi_test_expect(test, "largest logit", 0, first + best, 1e-3, found);
+}
+
+void gi_check_gemv_vocab(struct gi_test *test)
+{
+    const struct gi_gemv_vocab_params *params = (const void *)test->params;
+    const uint32_t first = params->row_begin, n_part = 16 * params->n_pair;
+    const uint32_t left = params->n_vocab - first, n = n_part < left ? n_part : left;
+    const float *x = read_x(test, params->source);
+    const double scale = read_scale(test, true);
+    gi_test_run(test);
+    const float *logits = gi_test_floats(test, 0, first, n);
+    for (uint32_t i = 0; logits && i < n_sampled(test); i++) {
+        struct gi_test_value y;
+        const uint32_t row = sampled_row(test, i);
+        if (row < n && project(test, row, x, scale, &y)) {
+            double logit = params->scale * y.value;
+            if (gi_test_define(test, "SOFTCAP")) {
+                logit = params->softcap * tanh(logit / params->softcap);
+            }
+            gi_test_expect(test, "logits", first + row, logit,
+                           fabs(params->scale) * y.magnitude + fabs(logit), logits[row]);
+        }
+    }
+    if (logits) {
+        check_partials(test, logits, first, n);
+    }
+}
+
+//-- a batch ---------------------------------------------------------------------------------------
+
+static bool is_half_gemm(const struct gi_test *test)
+{
+    return test->key->id == GI_PROGRAM_GEMM_HALF || test->key->id == GI_PROGRAM_GEMM_HALF_2;
+}
+
+static void check_token(struct gi_test *test, uint32_t token, const float *x, const float *before,
+                        const float *y)
+{
+    const struct gi_gemm_params *params = (const void *)test->params;
+    for (uint32_t i = 0; i < n_sampled(test); i++) {
+        struct gi_test_value expected;
+        const uint32_t row = sampled_row(test, i);
+        if (!gi_test_dot(test, row, x, own_bias(test, params->bias), &expected)) {
+            continue;
+        }
+        if (params->is_added) {
+            expected.value = before[row] + params->scale * expected.value;
+            expected.magnitude =
+                fabs((double)before[row]) + fabs(params->scale * expected.magnitude);
+        }
+        gi_test_expect(test, token == 0 ? "first row" : "last row", params->y_begin + row,
+                       expected.value, expected.magnitude, y[row]);
+    }
+}
+
+void gi_check_gemm(struct gi_test *test)
+{
+    const struct gi_gemm_params *params = (const void *)test->params;
+    const uint32_t tokens[] = {0, test->n_tokens - 1};
+    const uint32_t n_tile = (test->sample->n_cols + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
+    const float *x[2], *before[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint64_t at = (uint64_t)tokens[i] * params->y_stride + params->y_begin;
+        x[i] = gi_test_row(test, 1, is_half_gemm(test), tokens[i], params->x_stride,
+                           test->sample->n_cols, n_tile);
+        before[i] = gi_test_floats(test, 0, at, params->n_rows);
+    }
+    gi_test_run(test);
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint64_t at = (uint64_t)tokens[i] * params->y_stride + params->y_begin;
+        const float *y = gi_test_floats(test, 0, at, params->n_rows);
+        if (y) {
+            check_token(test, tokens[i], x[i], before[i], y);
+        }
+    }
+}
+
+//-- experts ---------------------------------------------------------------------------------------
+
+// Has the first two experts of a token be the first of the part, of which rows were kept. at is
+// where the route begins, in floats of a binding. Returns false with has_failed.
+static bool route_to_sample(struct gi_test *test, uint32_t binding, uint64_t at, uint32_t expert)
+{
+    const struct gi_range *range = &test->dispatch->bindings[binding];
+    const float route[4] = {(float)expert, 0.5f, 0, 0};
+    if (!test->has_failed &&
+        !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu,
+                         range->offset + at * sizeof(float), route, sizeof(route), test->err)) {
+        test->has_failed = true;
+    }
+    return !test->has_failed;
+}
+
+void gi_check_gemv_expert_glu(struct gi_test *test)
+{
+    const struct gi_gemv_expert_glu_params *params = (const void *)test->params;
+    const bool has_norm = gi_test_define(test, "NORM");
+    const uint64_t token = test->n_tokens - 1;
+    if (!route_to_sample(test, 0, token * params->stride + params->route, params->first_expert)) {
+        return;
+    }
+    const uint64_t source = params->source + token * params->source_stride;
+    const float *x = gi_test_floats(test, 1, 4 * source, test->sample->n_cols);
+    const float *before = gi_test_floats(test, 0, token * params->stride, params->n_row);
+    const double scale = read_scale(test, has_norm);
+    gi_test_run(test);
+    const float *act = gi_test_floats(test, 0, token * params->stride, params->n_row);
+    for (uint32_t i = 0; act && i < n_sampled(test); i++) {
+        struct gi_test_value expected;
+        const uint32_t row = sampled_row(test, i);
+        if (row < params->n_row &&
+            gate(test, row, params->n_pair, x, scale, before[row], &expected)) {
+            gi_test_expect(test, "act", row, expected.value, expected.magnitude, act[row]);
+        }
+    }
+}
+
+void gi_check_gemv_expert(struct gi_test *test)
+{
+    const struct gi_gemv_expert_params *params = (const void *)test->params;
+    const uint64_t token = test->n_tokens - 1, source = 4 * token * params->source_stride;
+    if (!route_to_sample(test, 1, source + 4ull * params->route, params->first_expert)) {
+        return;
+    }
+    const float *x = gi_test_floats(test, 1, source, test->sample->n_cols);
+    gi_test_run(test);
+    const float *y = gi_test_floats(test, 0, token * params->stride, params->n_row);
+    for (uint32_t i = 0; y && i < n_sampled(test); i++) {
+        struct gi_test_value expected;
+        const uint32_t row = sampled_row(test, i);
+        if (row < params->n_row && gi_test_dot(test, row, x, GI_NO_OFFSET, &expected)) {
+            gi_test_expect(test, "y", row, expected.value, expected.magnitude, y[row]);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// The choice of the next token: what glsl/sample says it computes.
+#include "engine/selftest/test_case.h"
+#include "ops/record/params.h"
+
+#include <math.h>
+#include <stddef.h>
+
+// Returns the first word of Philox4x32-10 with this key and the counter {position, id, 0, 0}.
+static uint32_t philox(uint32_t key_lo, uint32_t key_hi, uint32_t position, uint32_t id)
+{
+    uint32_t c[4] = {position, id, 0, 0};
+    for (uint32_t round = 0; round < 10; round++) {
+        const uint64_t a = UINT64_C(0xD2511F53) * c[0], b = UINT64_C(0xCD9E8D57) * c[2];
+        const uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ key_lo, (uint32_t)b,
+                                  (uint32_t)(a >> 32) ^ c[3] ^ key_hi, (uint32_t)a};
+        for (uint32_t i = 0; i < 4; i++) {
+            c[i] = next[i];
+        }
+        key_lo += 0x9E3779B9u;
+        key_hi += 0xBB67AE85u;
+    }
+    return c[0];
+}
+
+// Returns the score by which a token is sampled (glsl/sample/sampler.glsl).
+static double score_of(const struct gi_test *test, const float *logits, uint32_t id)
+{
+    const struct gi_step_state *state = &test->state;
+    const uint32_t position = state->n_past + state->n_tokens;
+    const double u = (philox(state->seed_lo, state->seed_hi, position, id) + 0.5) / 4294967296.0;
+    return logits[id] / state->temperature - log(-log1p(-u));
+}
+
+// Returns the logit of rank `rank`; logits that are equal have ranks of their own.
+static float ranked(const float *logits, uint32_t n, uint32_t rank)
+{
+    float above = INFINITY, value = INFINITY;
+    for (uint32_t taken = 0; taken <= rank;) {
+        uint32_t n_equal = 0;
+        value = -INFINITY;
+        for (uint32_t i = 0; i < n; i++) {
+            value = logits[i] < above && logits[i] > value ? logits[i] : value;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            n_equal += logits[i] == value;
+        }
+        if (n_equal == 0) {
+            break;
+        }
+        taken += n_equal;
+        above = value;
+    }
+    return value;
+}
+
+static void check_probs(struct gi_test *test, const float *logits, uint32_t n,
+                        const struct gi_ring_entry *entry)
+{
+    const double largest = ranked(logits, n, 0);
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += exp(logits[i] - largest);
+    }
+    for (uint32_t i = 0; i < test->state.n_probs && i < n; i++) {
+        const uint32_t id = entry->probs[i].id < n ? entry->probs[i].id : 0;
+        gi_test_expect(test, "logit of a likely token", i, ranked(logits, n, i), 1, logits[id]);
+        gi_test_expect(test, "log-probability", i, logits[id] - largest - log(sum),
+                       1 + fabs((double)logits[id]), entry->probs[i].logprob);
+    }
+}
+
+// The token has the best score of those that the filters pass, or nearly.
+static void check_token(struct gi_test *test, const float *logits, uint32_t n, bool is_greedy,
+                        uint32_t token)
+{
+    const struct gi_step_state *state = &test->state;
+    const float largest = ranked(logits, n, 0);
+    const float least = state->top_k > 0 ? ranked(logits, n, state->top_k - 1) : -INFINITY;
+    const double lowest = state->min_p > 0 ? largest + log(state->min_p) : -INFINITY;
+    double best = -INFINITY;
+    token = token < n ? token : 0;
+    if (is_greedy) {
+        gi_test_expect(test, "logit of the token", token, largest, 1e-6, logits[token]);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (logits[i] >= least && logits[i] >= lowest) {
+            best = fmax(best, score_of(test, logits, i));
+        }
+    }
+    const bool is_passed = logits[token] >= least && logits[token] >= lowest - 1e-3;
+    gi_test_expect(test, "score of the token", token, best, 10 + fabs(best),
+                   is_passed ? (float)score_of(test, logits, token) : NAN);
+}
+
+void gi_check_sampled(struct gi_test *test)
+{
+    const struct gi_argmax_params *params = (const void *)test->params;
+    const enum gi_program_id id = test->key->id;
+    const bool is_greedy = id >= GI_PROGRAM_ARGMAX_64 && id <= GI_PROGRAM_ARGMAX_1024;
+    const float *logits = gi_test_floats(test, 1, 0, params->n_vocab);
+    gi_test_run(test);
+    const struct gi_ring_entry *entry =
+        (const void *)gi_test_words(test, 0, 0, sizeof(*entry) / sizeof(uint32_t));
+    if (!entry) {
+        return;
+    }
+    if (gi_test_define(test, "PROBS") && id <= GI_PROGRAM_TOP_K_1024) {
+        check_probs(test, logits, params->n_vocab, entry);
+        return;
+    }
+    gi_test_expect(test, "status", 0, GI_RING_STATUS_OK, 0, (float)entry->status);
+    check_token(test, logits, params->n_vocab, is_greedy, entry->token);
+}

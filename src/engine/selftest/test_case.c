@@ -1,0 +1,223 @@
+#include "engine/selftest/test_case.h"
+
+#include "base/array.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gi_test_rewind(struct gi_test *test, uint32_t n_memory)
+{
+    while (test->n_memory > n_memory) {
+        free(test->memory[--test->n_memory]);
+    }
+}
+
+void gi_test_finish(struct gi_test *test)
+{
+    gi_test_rewind(test, 0);
+}
+
+void *gi_test_memory(struct gi_test *test, size_t count, size_t size)
+{
+    assert(test->n_memory < GI_TEST_MEMORY);
+    if (test->has_failed) {
+        return NULL;
+    }
+    void *memory = gi_array_zeroed(count, size, "a self-test", test->err);
+    test->has_failed = !memory;
+    test->memory[test->n_memory] = memory;
+    test->n_memory += memory != NULL;
+    return memory;
+}
+
+uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, size_t n)
+{
+    const struct gi_range *range = &test->dispatch->bindings[binding];
+    uint32_t *words = gi_test_memory(test, n, sizeof(*words));
+    assert((first + n) * sizeof(*words) <= range->size);
+    if (words && n > 0 &&
+        !gi_buffer_read(range->buffer, test->gpu, range->offset + first * sizeof(*words), words,
+                        n * sizeof(*words), test->err)) {
+        test->has_failed = true;
+    }
+    return test->has_failed ? NULL : words;
+}
+
+float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, size_t n)
+{
+    return (float *)gi_test_words(test, binding, first, n);
+}
+
+void gi_test_run(struct gi_test *test)
+{
+    const struct gi_replay replay = {
+        .n_past = test->n_past, .n_tokens = test->n_tokens, .entry = test->entry + 1};
+    if (!test->has_failed) {
+        test->has_failed =
+            !gi_dispatch_table_prime(test->list, test->n_past, test->n_tokens, test->err);
+    }
+    if (!test->has_failed) {
+        gi_dispatch_table_replay(test->list, &replay);
+        test->has_failed = !gi_gpu_check(test->gpu, "the self-test", test->err);
+    }
+}
+
+void gi_test_expect(struct gi_test *test, const char *what, uint64_t index, double expected,
+                    double magnitude, double got)
+{
+    const double share = fabs(got - expected) / (test->tolerance * magnitude + 1e-30);
+    test->n_checked++;
+    if (!(share <= test->worst)) { // or it is not a number
+        test->worst = share;
+    }
+    if (!(share <= 1) && !*test->where) {
+        snprintf(test->where, sizeof(test->where), "%s[%llu] is %.6g, not %.6g", what,
+                 (unsigned long long)index, got, expected);
+    }
+}
+
+void gi_test_expect_sums(struct gi_test *test, const float *values, const float *sums, uint32_t n)
+{
+    for (uint32_t i = 0; sums && i < n / 16; i++) {
+        double sum = 0, magnitude = 0;
+        for (uint32_t j = 16 * i; j < 16 * (i + 1); j++) {
+            sum += values[j];
+            magnitude += fabs((double)values[j]);
+        }
+        gi_test_expect(test, "sums", i, sum, magnitude, sums[i]);
+    }
+}
+
+int32_t gi_test_define(const struct gi_test *test, const char *name)
+{
+    for (uint32_t i = 0; i < test->key->n_defines; i++) {
+        if (strcmp(test->key->defines[i].name, name) == 0) {
+            return test->key->defines[i].value;
+        }
+    }
+    return 0;
+}
+
+//-- weights ---------------------------------------------------------------------------------------
+
+bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bias,
+                 struct gi_test_value *y)
+{
+    const struct gi_weight_sample *sample = test->sample;
+    const uint32_t n_memory = test->n_memory;
+    float *w = gi_test_memory(test, sample->n_cols, sizeof(*w));
+    *y = (struct gi_test_value){0, 0};
+    const bool is_known = w && gi_weight_sample_row(sample, row, w);
+    for (uint32_t i = 0; is_known && i < sample->n_cols; i++) {
+        const double product = (double)w[i] * x[i];
+        y->value += product;
+        y->magnitude += fabs(product);
+    }
+    const float *added =
+        is_known && bias != GI_NO_OFFSET ? gi_test_floats(test, 3, bias + row, 1) : NULL;
+    if (added) {
+        y->value += *added;
+        y->magnitude += fabs((double)*added);
+    }
+    gi_test_rewind(test, n_memory);
+    return is_known && !test->has_failed;
+}
+
+double gi_test_activate(uint32_t activation, double x)
+{
+    const double argument =
+        activation == GI_ACTIVATION_SILU ? x : 1.5957691216057308 * x * (1 + 0.044715 * x * x);
+    return x / (1 + exp(-argument));
+}
+
+//-- rows in f16 -----------------------------------------------------------------------------------
+
+// Unpacks a word of four pairs of halves: elements i and i + 4 of a vec8
+// (glsl/gemm/half_rows.glsl).
+static float half_element(const uint32_t word[4], uint32_t i)
+{
+    return gi_half_to_float((uint16_t)(i < 4 ? word[i] : word[i - 4] >> 16));
+}
+
+static float *half_row(struct gi_test *test, uint32_t binding, uint32_t token, uint32_t width,
+                       uint32_t n_tile)
+{
+    const uint32_t tile_words = 1056 * 4, n_used = (width + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
+    float *row = gi_test_memory(test, width, sizeof(*row));
+    const uint32_t *tiles = gi_test_words(
+        test, binding, (uint64_t)(token / 128) * n_tile * tile_words, n_used * (size_t)tile_words);
+    for (uint32_t i = 0; tiles && i < width; i++) {
+        const uint32_t *tile = tiles + i / GI_HALF_COLUMNS * tile_words;
+        const uint32_t word = token % 4 * 256 + i % GI_HALF_COLUMNS / 8 * 32 + token % 128 / 4;
+        float scale;
+        memcpy(&scale, tile + (1024 + token % 128 / 4) * 4 + token % 4, sizeof(scale));
+        row[i] = scale * half_element(tile + word * 4, i % 8);
+    }
+    return tiles ? row : NULL;
+}
+
+float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_t token,
+                   uint32_t stride, uint32_t width, uint32_t n_tile)
+{
+    return is_half ? half_row(test, binding, token, width, n_tile)
+                   : gi_test_floats(test, binding, (uint64_t)token * stride, width);
+}
+
+//-- checks ----------------------------------------------------------------------------------------
+
+#define FORMS(id, check)                                                                           \
+    {                                                                                              \
+        GI_PROGRAM_##id##_SPLIT, GI_PROGRAM_##id##_TEXBITS, check                                  \
+    }
+#define ONE(id, check)                                                                             \
+    {                                                                                              \
+        GI_PROGRAM_##id, GI_PROGRAM_##id, check                                                    \
+    }
+#define SIZES(id, check)                                                                           \
+    {                                                                                              \
+        GI_PROGRAM_##id##_64, GI_PROGRAM_##id##_1024, check                                        \
+    }
+
+static const struct {
+    enum gi_program_id first, last;
+    gi_test_check check;
+} checks[] = {
+    FORMS(GEMV_QKV, gi_check_gemv_qkv),
+    FORMS(GEMV_RESIDUAL, gi_check_gemv_residual),
+    FORMS(GEMV_GLU, gi_check_gemv_glu),
+    FORMS(GEMV_VOCAB, gi_check_gemv_vocab),
+    FORMS(GEMV_PLAIN, gi_check_gemv_plain),
+    FORMS(GEMV_EXPERT_GLU, gi_check_gemv_expert_glu),
+    FORMS(GEMV_EXPERT, gi_check_gemv_expert),
+    ONE(ROUTE, gi_check_route),
+    ONE(ADD_EXPERTS, gi_check_add_experts),
+    ONE(POST_NORM, gi_check_post_norm),
+    ONE(EMBED_TOKEN, gi_check_embed_token),
+    {GI_PROGRAM_ATTENTION,       GI_PROGRAM_ATTENTION_VEC8,      gi_check_attention      },
+    ONE(ATTENTION_ROW, gi_check_attention),
+    ONE(EMBED_BATCH, gi_check_embed_batch),
+    ONE(RMSNORM, gi_check_rmsnorm),
+    ONE(LAYERNORM, gi_check_layernorm),
+    {GI_PROGRAM_GEMM,            GI_PROGRAM_GEMV_BATCH_SUBGROUP, gi_check_gemm           },
+    {GI_PROGRAM_ROPE_KV,         GI_PROGRAM_NORM_ROPE_KV,        gi_check_rope_kv        },
+    {GI_PROGRAM_ATTENTION_BATCH, GI_PROGRAM_ATTENTION_BATCH_ROW, gi_check_attention_batch},
+    ONE(GLU, gi_check_glu),
+    ONE(HALF_ROWS, gi_check_half_rows),
+    ONE(LAST_ROW, gi_check_last_row),
+    SIZES(ARGMAX, gi_check_sampled),
+    SIZES(TOP_K, gi_check_sampled),
+    SIZES(FULL_SAMPLE, gi_check_sampled),
+};
+
+gi_test_check gi_test_find_check(enum gi_program_id id)
+{
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        if (id >= checks[i].first && id <= checks[i].last) {
+            return checks[i].check;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,118 @@
+// A test of one program: a dispatch of a recorded list is run by itself, on the inputs that lie in
+// the session's buffers, and what it writes is compared with the same worked out here in double.
+// The checks of the kernels are one function each (enum gi_program_id chooses it); these are the
+// functions that they use. Nothing here outlives a test.
+#ifndef GI_ENGINE_TEST_CASE_H
+#define GI_ENGINE_TEST_CASE_H
+
+#include "engine/run/tables.h"
+#include "gpu/dispatch/step_state.h"
+
+#define GI_TEST_MEMORY 128
+
+struct gi_test {
+    struct gi_gpu *gpu; // borrowed, as all of these
+    const struct gi_tables *tables;
+    struct gi_dispatch_table *list; // sealed
+    uint32_t entry;
+    const struct gi_dispatch *dispatch;    // of the entry
+    const struct gi_program_key *key;      // of its program
+    const struct gi_weight_sample *sample; // of the weights at binding 2; NULL: none
+    uint32_t n_past, n_tokens;             // as in state
+    struct gi_step_state state;            // as it is on the GPU
+    uint32_t params[64];                   // of the dispatch
+    double tolerance;                      // of the sum of magnitudes that went into a result
+
+    // The outcome.
+    uint32_t n_checked;
+    double worst;    // error, in shares of what is tolerated
+    char where[120]; // of the first value that is wrong; "": none
+    bool has_failed; // GPU or memory did, with *err
+    struct glinfer_error *err;
+    void *memory[GI_TEST_MEMORY];
+    uint32_t n_memory;
+};
+
+void gi_test_finish(struct gi_test *test);
+// Frees memory of the test but the first n_memory pieces.
+void gi_test_rewind(struct gi_test *test, uint32_t n_memory);
+
+// Returns zeroed memory of the test; NULL with has_failed.
+void *gi_test_memory(struct gi_test *test, size_t count, size_t size);
+// Reads n words from word `first` of a binding, as floats or bits. NULL with has_failed.
+float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
+uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
+// Runs the dispatch, and all that its grid says for n_past and n_tokens.
+void gi_test_run(struct gi_test *test);
+
+// Compares a result; magnitude is the sum of the magnitudes that went into it.
+void gi_test_expect(struct gi_test *test, const char *what, uint64_t index, double expected,
+                    double magnitude, double got);
+// Compares sums of 16 neighbours each of n values (glsl/norm/sums.glsl); sums may be NULL.
+void gi_test_expect_sums(struct gi_test *test, const float *values, const float *sums, uint32_t n);
+// Returns the value of a define of the program's key, 0 without it.
+int32_t gi_test_define(const struct gi_test *test, const char *name);
+
+//-- weights ---------------------------------------------------------------------------------------
+
+struct gi_test_value {
+    double value, magnitude;
+};
+// Works out row `row` of the sampled weights times x, plus the bias at word `bias` of aux
+// (GI_NO_OFFSET: none). Returns false if the row is not in the sample, or has_failed.
+bool gi_test_dot(struct gi_test *test, uint32_t row, const float *x, uint32_t bias,
+                 struct gi_test_value *y);
+// Returns f(x) as GI_ACTIVATION_ says.
+double gi_test_activate(uint32_t activation, double x);
+
+//-- the cache -------------------------------------------------------------------------------------
+
+// Returns the layer whose cache lies at a binding, NULL if none does.
+const struct gi_kv_layer *gi_test_layer(const struct gi_test *test, uint32_t binding);
+// Reads keys or values of a head at positions first ... first + n - 1: (n, head_dim), NULL with
+// has_failed.
+float *gi_test_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
+                     uint32_t head, uint32_t first, uint32_t n);
+// Writes random keys and values at the first n positions of all heads.
+void gi_test_fill_cache(struct gi_test *test, const struct gi_kv_layer *layer, uint32_t n);
+// Compares what was written at a position: with the rounding of the cache's type.
+void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer, bool is_key,
+                          uint32_t head, uint32_t position, const struct gi_test_value *expected);
+
+//-- rows in f16 -----------------------------------------------------------------------------------
+
+// Reads columns [0, width) of a token's row at a binding: floats with a stride, or with is_half
+// rows as ops/gemm/half_rows.h has them, n_tile tiles each. NULL with has_failed.
+float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_t token,
+                   uint32_t stride, uint32_t width, uint32_t n_tile);
+
+//-- checks ----------------------------------------------------------------------------------------
+
+typedef void (*gi_test_check)(struct gi_test *test);
+// Returns the check of a program, NULL if there is none.
+gi_test_check gi_test_find_check(enum gi_program_id id);
+
+void gi_check_gemv_qkv(struct gi_test *test);
+void gi_check_gemv_residual(struct gi_test *test);
+void gi_check_gemv_glu(struct gi_test *test);
+void gi_check_gemv_vocab(struct gi_test *test);
+void gi_check_gemv_plain(struct gi_test *test);
+void gi_check_gemv_expert_glu(struct gi_test *test);
+void gi_check_gemv_expert(struct gi_test *test);
+void gi_check_gemm(struct gi_test *test);
+void gi_check_embed_token(struct gi_test *test);
+void gi_check_embed_batch(struct gi_test *test);
+void gi_check_last_row(struct gi_test *test);
+void gi_check_rmsnorm(struct gi_test *test);
+void gi_check_layernorm(struct gi_test *test);
+void gi_check_post_norm(struct gi_test *test);
+void gi_check_half_rows(struct gi_test *test);
+void gi_check_glu(struct gi_test *test);
+void gi_check_route(struct gi_test *test);
+void gi_check_add_experts(struct gi_test *test);
+void gi_check_rope_kv(struct gi_test *test);
+void gi_check_attention(struct gi_test *test);
+void gi_check_attention_batch(struct gi_test *test);
+void gi_check_sampled(struct gi_test *test);
+
+#endif
