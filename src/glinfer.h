@@ -183,9 +183,11 @@ enum glinfer_cache_type {
 
 struct glinfer_model_params {
     size_t struct_size;
-    const char *path;    // a GGUF file
-    uint64_t mem_budget; // bytes for weights, cache and scratch; 0: no limit
-    uint32_t n_ctx;      // context the budget is reckoned with; 0: as glinfer_session_params
+    const char *path; // a GGUF file
+    // Bytes for weights, cache and scratch; 0: no limit. A software renderer, whose memory is the
+    // process's, also keeps to what its address space (ulimit -v) and its cgroup leave.
+    uint64_t mem_budget;
+    uint32_t n_ctx; // context the budget is reckoned with; 0: as glinfer_session_params
     enum glinfer_cache_type type_k, type_v; // likewise
     glinfer_progress_fn progress;
     void *progress_user;
@@ -219,7 +221,7 @@ struct glinfer_model_info {
     // The estimate for the n_ctx and cache types asked for (bytes):
     uint32_t n_ctx;
     uint64_t weights, kv_cache, scratch; // on the GPU
-    uint64_t peak_host;                  // beside them while loading
+    uint64_t peak_host;                  // beside them: vocabulary, staging, programs
     uint64_t largest_binding;            // the largest storage range a kernel sees
 };
 

@@ -50,7 +50,8 @@ static void inspect_support(struct glinfer_model_info *info, const struct gi_ggu
         snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
         return;
     }
-    gi_model_info_plan(info, &plan, params);
+    gi_model_info_plan(info, &plan, params, limits.alignment,
+                       tokenizer ? gi_tokenizer_size(tokenizer) : 0);
     gi_model_plan_finish(&plan);
     info->is_supported = tokenizer != NULL;
     if (!tokenizer) {
@@ -88,26 +89,29 @@ static bool check_budget(const struct glinfer_model *model, struct glinfer_error
 {
     const struct glinfer_model_info *info = &model->info;
     const uint64_t needed = info->weights + info->kv_cache + info->scratch;
-    if (model->mem_budget == 0 || needed <= model->mem_budget) {
+    const struct gi_budget budget = gi_budget_find(
+        model->mem_budget, 0, gi_gpu_platform(model->device->gpu)->is_software, info->peak_host);
+    if (needed <= budget.left) {
         return true;
     }
     const double mib = 1048576.0;
+    // Some of the scratch grows with the context too, so that a little more than this would fit.
     const uint64_t fixed = info->weights + info->scratch;
     const uint64_t per_token = info->kv_cache / info->n_ctx;
-    if (fixed + 256 * per_token > model->mem_budget) {
+    if (fixed + 256 * per_token > budget.left) {
         return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
-                            "%s needs %.0f MiB (%.0f weights, %.0f cache, %.0f scratch), the "
-                            "budget is %.0f MiB: take a smaller model or a smaller quantisation",
+                            "%s needs %.0f MiB (%.0f weights, %.0f cache, %.0f scratch), %s "
+                            "leaves %.0f MiB: take a smaller model or a smaller quantisation",
                             info->description, (double)needed / mib, (double)info->weights / mib,
-                            (double)info->kv_cache / mib, (double)info->scratch / mib,
-                            (double)model->mem_budget / mib);
+                            (double)info->kv_cache / mib, (double)info->scratch / mib, budget.whose,
+                            (double)budget.left / mib);
     }
     return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
-                        "%s needs %.0f MiB with a context of %u, the budget is %.0f MiB: a "
-                        "context of %llu would fit",
-                        info->description, (double)needed / mib, info->n_ctx,
-                        (double)model->mem_budget / mib,
-                        (unsigned long long)((model->mem_budget - fixed) / per_token));
+                        "%s needs %.0f MiB with a context of %u, %s leaves %.0f MiB: a context of "
+                        "%llu would fit",
+                        info->description, (double)needed / mib, info->n_ctx, budget.whose,
+                        (double)budget.left / mib,
+                        (unsigned long long)((budget.left - fixed) / per_token));
 }
 
 // Reads a norm; those of q and k come in the order of the rows that they multiply.
@@ -182,7 +186,9 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
     model->hparams = plan->hparams;
     model->qkv_layout = plan->qkv_layout;
     model->norm_layout = plan->norm_layout;
-    gi_model_info_plan(&model->info, plan, params);
+    gi_model_info_plan(&model->info, plan, params,
+                       gi_arena_alignment(gi_gpu_limits(model->device->gpu)),
+                       gi_tokenizer_size(model->tokenizer.core));
     if (gi_tokenizer_size(model->tokenizer.core) > plan->hparams.n_vocab) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: the vocabulary has %zu tokens, the embedding %u rows",

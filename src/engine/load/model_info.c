@@ -1,6 +1,8 @@
 #include "engine/load/model_info.h"
 
+#include "base/memory_room.h"
 #include "base/printable.h"
+#include "base/round.h"
 #include "engine/load/model.h"
 #include "engine/run/session_layout.h"
 
@@ -169,9 +171,10 @@ static uint64_t largest(uint64_t a, uint64_t b)
 }
 
 void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_plan *plan,
-                        const struct glinfer_model_params *params)
+                        const struct glinfer_model_params *params, uint32_t alignment,
+                        size_t n_tokens)
 {
-    enum { PEAK_HOST = 48 << 20 }; // chunks, staging buffers, vocabulary
+    enum { TOKEN_BYTES = 88 }; // of the vocabulary in memory, its merges included
     const struct gi_hparams *hparams = &plan->hparams;
     struct gi_graph graph = {
         .hparams = hparams, .qkv_layout = plan->qkv_layout, .norm_layout = plan->norm_layout};
@@ -194,12 +197,21 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->n_ctx_train = hparams->n_ctx_train;
     info->n_ctx = shape.n_ctx;
     info->weights = plan->weight_bytes;
-    info->kv_cache = kv_size * hparams->n_layer;
+    info->kv_cache = gi_round_up(kv_size, alignment) * hparams->n_layer;
     info->largest_binding = largest(plan->largest_range, kv_size);
     info->scratch = 0;
     for (int i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
-        info->scratch += sizes[i];
+        info->scratch += gi_round_up(sizes[i], alignment);
         info->largest_binding = largest(info->largest_binding, sizes[i]);
     }
-    info->peak_host = PEAK_HOST;
+    info->peak_host = GI_HOST_BYTES + TOKEN_BYTES * (uint64_t)n_tokens;
+}
+
+struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_software, uint64_t host)
+{
+    const char *limit = NULL;
+    const uint64_t hard = is_software ? gi_memory_room(&limit) : UINT64_MAX;
+    const uint64_t room = hard == UINT64_MAX ? hard : hard > host ? hard - host : 0;
+    const uint64_t own = mem_budget == 0 ? UINT64_MAX : mem_budget > used ? mem_budget - used : 0;
+    return own <= room ? (struct gi_budget){own, "the budget"} : (struct gi_budget){room, limit};
 }

@@ -8,8 +8,23 @@
 // Fills the fields that need no plan: names, sizes, types. tokenizer may be NULL.
 bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *gguf,
                         const struct gi_tokenizer *tokenizer, struct glinfer_error *err);
-// Fills the hyperparameters, and the estimate for the context and cache types of params.
+// Fills the hyperparameters, and the estimate for the context and cache types of params: what a
+// session then takes to the byte where ranges have that alignment. n_tokens are the vocabulary's.
 void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_plan *plan,
-                        const struct glinfer_model_params *params);
+                        const struct glinfer_model_params *params, uint32_t alignment,
+                        size_t n_tokens);
+
+// Says what of a budget is left, and whose it is.
+struct gi_budget {
+    uint64_t left;     // bytes; UINT64_MAX: any number
+    const char *whose; // for messages
+};
+// Returns the least of what a budget of so many bytes (0: none) leaves beyond used, and of what
+// hard limits leave where the GPU's memory is the process's. host is what is needed beside it.
+struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_software,
+                                uint64_t host);
+// Bytes of a process beside weights, cache and scratch but for the vocabulary: staging, chunks,
+// what the driver keeps of its programs (llvmpipe; measured with SmolLM2).
+#define GI_HOST_BYTES (UINT64_C(22) << 20)
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "engine/api/arguments.h"
+#include "engine/load/model_info.h"
 #include "engine/run/score.h"
 #include "engine/run/upgrades.h"
 #include "ops/gemm/batch_form.h"
@@ -48,14 +49,16 @@ static bool takes_halves(const struct glinfer_model *model, enum glinfer_precisi
 static bool reserve(struct glinfer_session *session, uint64_t size, struct glinfer_error *err)
 {
     struct glinfer_model *model = session->model;
-    if (model->mem_budget > 0 && model->used + size > model->mem_budget) {
+    const struct gi_budget budget =
+        gi_budget_find(model->mem_budget, model->used,
+                       gi_gpu_platform(model->device->gpu)->is_software, GI_HOST_BYTES);
+    if (size > budget.left) {
         const double mib = 1048576.0;
         return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
-                            "a session with a context of %u needs %.0f MiB, of the budget of %.0f "
-                            "MiB %.0f are left: take a shorter context",
-                            session->sequence.n_ctx, (double)size / mib,
-                            (double)model->mem_budget / mib,
-                            (double)(model->mem_budget - model->used) / mib);
+                            "a session with a context of %u needs %.1f MiB, %s leaves %.1f MiB: "
+                            "take a shorter context",
+                            session->sequence.n_ctx, (double)size / mib, budget.whose,
+                            (double)budget.left / mib);
     }
     session->reserved = size;
     model->used += size;
