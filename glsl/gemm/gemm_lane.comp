@@ -29,20 +29,17 @@ void write_result(uint token, uint row, float value)
 // block at once, or with many loads of x in flight, registers run out.
 void add_block(QuantBlock w, uint at, uint begin[TOKENS], inout float sum[TOKENS])
 {
-    for (uint i = 0u; i < 4u + (params.n_block >> 31u); i++) {
+    for (uint i = 0u; i < 4u + (params.n_block >> 31u); i++, at += 2u) {
         vec4 first = quant_quad(w, int(2u * i)), second = quant_quad(w, int(2u * i + 1u));
         for (int t = 0; t < TOKENS; t++) {
-            sum[t] += dot(first, x[begin[t] + at + 2u * i]);
-        }
-        for (int t = 0; t < TOKENS; t++) {
-            sum[t] += dot(second, x[begin[t] + at + 2u * i + 1u]);
+            sum[t] += dot(first, x[begin[t] + at]);
+            sum[t] += dot(second, x[begin[t] + at + 1u]);
         }
     }
 }
 
 void multiply(uint row, uint first_token)
 {
-    uint safe_row = min(row, params.n_rows - 1u);
     uint begin[TOKENS];
     float sum[TOKENS];
     for (int t = 0; t < TOKENS; t++) {
@@ -50,6 +47,7 @@ void multiply(uint row, uint first_token)
         sum[t] = 0.0;
     }
     for (uint block = 0u; block < params.n_block; block++) {
+        uint safe_row = min(row, params.n_rows - 1u); // takes no register from block to block
         add_block(quant_load(safe_row / TILE_ROWS, block, params.n_block, safe_row % TILE_ROWS),
                   block * 8u, begin, sum);
     }
