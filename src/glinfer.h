@@ -150,6 +150,7 @@ struct glinfer_device_info {
     uint32_t n_tuned;                // shapes of kernels that glinfer_tune measured there
     bool may_be_single;              // chains of decode steps are tried as a single dispatch
     char cache_refusal[512];         // why nothing is kept on disk; empty: it is
+    char quirks[160]; // flags that the driver's name and GLINFER_QUIRKS set; or "none"
 };
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and

@@ -24,9 +24,9 @@ enum {
 
 enum {
     PROBE_BARRIERS = 64,
-    PROBE_SPINS = 20000,       // some milliseconds
-    MAX_STEPS = 256,           // far below any watchdog
-    MAX_STEPS_ON_LLVMPIPE = 2, // it ends all loops of a program after 65,535 turns together
+    PROBE_SPINS = 20000, // some milliseconds
+    MAX_STEPS = 256,     // far below any watchdog
+    MAX_STEPS_OF_LOOP_LIMIT = 2,
 };
 
 struct gi_persistent {
@@ -115,8 +115,8 @@ uint32_t gi_persistent_groups(const struct gi_persistent *persistent)
 uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_t step_ns,
                                  uint64_t budget_ns)
 {
-    const bool is_software = gi_gpu_platform(persistent->gpu)->is_software;
-    const uint32_t most = is_software ? MAX_STEPS_ON_LLVMPIPE : MAX_STEPS;
+    const bool is_limited = gi_gpu_quirks(persistent->gpu) & GI_QUIRK_LOOP_LIMIT;
+    const uint32_t most = is_limited ? MAX_STEPS_OF_LOOP_LIMIT : MAX_STEPS;
     const uint64_t fit = step_ns > 0 ? budget_ns / step_ns : 1;
     return fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
 }
@@ -207,7 +207,7 @@ static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
                  struct glinfer_error *err)
 {
     struct gi_persistent_source source;
-    if (p->n_groups > 1 && gi_gpu_platform(p->gpu)->is_software) {
+    if (p->n_groups > 1 && (gi_gpu_quirks(p->gpu) & GI_QUIRK_SERIAL_GROUPS)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "%s does not run groups at the same time",
                             gi_gpu_platform(p->gpu)->renderer);

@@ -102,6 +102,7 @@ static void print_usable(const struct glinfer_device_info *info)
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
     printf("    fast halves     %s\n", yes_no(info->has_fast_half));
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
+    printf("    driver quirks   %s\n", info->quirks);
     printf("    program cache   %s%s\n", refusal[0] ? "no: " : "yes", refusal);
     if (info->n_tuned == 0) {
         printf("    tuning          none; `glinfer tune -m MODEL` measures\n");
@@ -139,7 +140,7 @@ static void add_usable(cJSON *object, const struct glinfer_device_info *info)
                  INFO_AS("timer_queries", has_timer_query), INFO(max_storage_blocks),
                  INFO(max_storage_block_size), INFO(storage_alignment), INFO(max_invocations),
                  INFO(max_shared_size), INFO(max_uniform_block_size), INFO(uniform_alignment),
-                 INFO(max_group_count));
+                 INFO(max_group_count), INFO(quirks));
     cJSON_AddStringToObject(object, "dispatch", info->is_indirect ? "indirect" : "direct");
     cJSON_AddBoolToObject(object, "program_cache",
                           info->has_program_binary && !info->cache_refusal[0]);

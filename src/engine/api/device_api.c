@@ -193,6 +193,7 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
     info->has_fast_half = limits->has_fast_half;
     info->may_be_single = gi_gpu_may_be_single(gpu);
     info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
+    gi_quirks_print(gi_gpu_quirks(gpu), info->quirks, sizeof(info->quirks));
     fill_cache_refusal(info, device->cache_folder);
 }
 

@@ -252,12 +252,12 @@ static bool seal_list(struct gi_tables *tables, uint32_t list, struct glinfer_er
     return tables->executors[list] != NULL;
 }
 
-// Has software renderers do here what they leave to the first dispatch of a program, so that no
-// answer waits for it; a real GPU's compiles before.
+// Has drivers do here what some leave to the first dispatch of a program, so that no answer waits
+// for it.
 static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err)
 {
-    const bool is_software = gi_gpu_platform(tables->recorder.gpu)->is_software;
+    const bool is_late = gi_gpu_quirks(tables->recorder.gpu) & GI_QUIRK_LATE_COMPILE;
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {
         if (!(lists >> i & 1)) {
             continue;
@@ -265,10 +265,10 @@ static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progres
         if (!seal_list(tables, i, err)) {
             return false;
         }
-        if (is_software && progress && !progress(user, GLINFER_PHASE_COMPILE, i, GI_LIST_COUNT)) {
+        if (is_late && progress && !progress(user, GLINFER_PHASE_COMPILE, i, GI_LIST_COUNT)) {
             return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
         }
-        if (is_software) {
+        if (is_late) {
             gi_dispatch_table_warm(gi_multi_executor_list(tables->executors[i]));
         }
     }
@@ -329,9 +329,8 @@ bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progres
 static bool can_begin(const struct gi_tables *tables)
 {
     const struct gi_gpu *gpu = tables->recorder.gpu;
-    const struct gi_platform_info *platform = gi_gpu_platform(gpu);
-    return gi_gpu_limits(gpu)->has_parallel_compile && !platform->is_software &&
-           !platform->is_debug;
+    return gi_gpu_limits(gpu)->has_parallel_compile && !gi_gpu_platform(gpu)->is_debug &&
+           !(gi_gpu_quirks(gpu) & GI_QUIRK_LATE_COMPILE);
 }
 
 // Logs what stands in the way, which shows again where a list is needed.

@@ -58,18 +58,41 @@ static void read_limits(struct gi_limits *limits, const struct gi_gl_ext *ext)
     }
 }
 
+static void cut(uint32_t *limit, uint32_t most)
+{
+    *limit = most > 0 && most < *limit ? most : *limit;
+}
+
+static void raise_to(uint32_t *alignment, uint32_t least)
+{
+    *alignment = least > *alignment ? least : *alignment;
+}
+
+static void cut_limits(struct gi_limits *limits, const struct gi_limit_setting *most)
+{
+    cut(&limits->max_storage_blocks, most->blocks);
+    raise_to(&limits->storage_alignment, most->alignment);
+    cut(&limits->max_uniform_block_size, most->uniform);
+    raise_to(&limits->uniform_alignment, most->alignment);
+    cut(&limits->max_invocations, most->invocations);
+    cut(&limits->max_shared_size, most->shared);
+    for (int i = 0; i < 3; i++) {
+        cut(&limits->max_group_size[i], most->invocations);
+    }
+}
+
 // Lowers limits to the floor that OpenGL ES 3.1 promises, and alignments to their worst.
 static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
 {
-    limits->max_storage_blocks = min_uint(limits->max_storage_blocks, 4);
+    static const struct gi_limit_setting floor = {.blocks = 4,
+                                                  .invocations = 128,
+                                                  .shared = 16u << 10,
+                                                  .alignment = 256,
+                                                  .uniform = 16u << 10};
+    cut_limits(limits, &floor);
     limits->max_storage_block_size = 128u << 20;
-    limits->storage_alignment = 256;
-    limits->max_uniform_block_size = 16u << 10;
-    limits->uniform_alignment = 256;
-    limits->max_invocations = 128;
-    limits->max_shared_size = 16u << 10;
+    cut(&limits->max_group_size[2], 64);
     for (int i = 0; i < 3; i++) {
-        limits->max_group_size[i] = min_uint(limits->max_group_size[i], i < 2 ? 128 : 64);
         limits->max_group_count[i] = 65535;
     }
     *ext = (struct gi_gl_ext){.debug_callback = ext->debug_callback,
@@ -81,6 +104,19 @@ static void cut_to_es31(struct gi_limits *limits, struct gi_gl_ext *ext)
     limits->subgroup_size = 0;
     limits->has_texture_buffer = false;
     limits->max_texels = 0;
+}
+
+// Takes away the extensions that the driver's quirks forbid, before limits are read.
+static void forbid(struct gi_gl_ext *ext, uint32_t quirks)
+{
+    ext->has_subgroups = ext->has_subgroups && !(quirks & GI_QUIRK_NO_SUBGROUPS);
+    ext->has_timer = ext->has_timer && !(quirks & GI_QUIRK_NO_TIMER);
+    if (quirks & GI_QUIRK_NO_TEXTURES) {
+        ext->tex_buffer_range = NULL;
+    }
+    if (quirks & GI_QUIRK_NO_THREADS) {
+        ext->compiler_threads = NULL;
+    }
 }
 
 static bool check_limits(const struct gi_limits *limits, const struct gi_platform_info *info,
@@ -105,7 +141,9 @@ static bool check_limits(const struct gi_limits *limits, const struct gi_platfor
 
 static void choose_dispatch(struct gi_gpu *gpu)
 {
-    const enum gi_indirect indirect = gpu->class->indirect;
+    const enum gi_indirect indirect = gpu->quirks & GI_QUIRK_DIRECT     ? GI_INDIRECT_NO
+                                      : gpu->quirks & GI_QUIRK_INDIRECT ? GI_INDIRECT_YES
+                                                                        : gpu->class->indirect;
     const enum gi_dispatch_mode mode = gpu->settings->dispatch.mode;
     gpu->is_dispatch_open = indirect == GI_INDIRECT_UNKNOWN && mode == GI_DISPATCH_MODE_AUTO;
     gpu->limits.is_indirect = mode == GI_DISPATCH_MODE_INDIRECT ||
@@ -172,7 +210,9 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     const struct gi_platform_info *info = gi_platform_describe(gpu->platform);
     gpu->class = gi_device_class_find(info->renderer, info->version);
     gpu->batch_form = gpu->class->batch_form;
+    gpu->quirks = gi_quirks_find(info->renderer, info->version, gpu->settings->quirks);
     gi_gl_ext_load(&gpu->ext, gpu->platform);
+    forbid(&gpu->ext, gpu->quirks);
     if (!info->is_robust) {
         gpu->ext.reset_status = NULL;
     }
@@ -180,7 +220,11 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     if (gpu->limits.has_subgroups) {
         gpu->limits.subgroup_size = gpu->class->subgroup_size;
     }
-    if (gpu->settings->is_es31) {
+    if (gpu->quirks & GI_QUIRK_NO_BINARIES) {
+        gpu->limits.n_binary_formats = 0;
+    }
+    cut_limits(&gpu->limits, &gpu->settings->limits);
+    if (gpu->settings->limits.is_es31) {
         cut_to_es31(&gpu->limits, &gpu->ext);
     }
     if (gpu->ext.compiler_threads) {
@@ -272,6 +316,11 @@ const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu)
 const struct gi_device_class *gi_gpu_class(const struct gi_gpu *gpu)
 {
     return gpu->class;
+}
+
+uint32_t gi_gpu_quirks(const struct gi_gpu *gpu)
+{
+    return gpu->quirks;
 }
 
 enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu)

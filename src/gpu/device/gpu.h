@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "gpu/device/device_class.h"
+#include "gpu/device/quirk.h"
 #include "platform/platform.h"
 
 #include <stdint.h>
@@ -17,10 +18,10 @@
 struct gi_gpu;
 struct gi_settings;
 
-// Limits and extensions of the context; zero means "not there". Filled at create, under
-// GLINFER_LIMITS=es31 cut down to what OpenGL ES 3.1 promises (4 storage blocks of 128 MiB, 128
-// invocations, 16 KiB shared, uniform blocks of 16 KiB, 65535 groups, no extensions but debug).
-// No other code asks GL.
+// Limits and extensions of the context; zero means "not there". Filled at create, without what the
+// driver's quirks take away and cut down to GLINFER_LIMITS, whose es31 is what OpenGL ES 3.1
+// promises (4 storage blocks of 128 MiB, 128 invocations, 16 KiB shared, uniform blocks of 16 KiB,
+// 65535 groups, no extensions but debug). No other code asks GL.
 struct gi_limits {
     uint32_t max_storage_blocks; // of one compute shader
     uint64_t max_storage_block_size;
@@ -42,7 +43,7 @@ struct gi_limits {
     bool has_fast_half;          // mediump is f16 and faster than f32; half_probe.h finds out
     bool keeps_half_denormals;   // where mediump is f16
     bool flushes_half_denormals; // highp unpackHalf2x16 was seen to flush them
-    bool is_indirect; // grids that change are dispatched indirectly: the class, tuning or
+    bool is_indirect; // grids that change are dispatched indirectly: the class, a quirk, tuning or
                       // GLINFER_DISPATCH
 };
 
@@ -68,6 +69,7 @@ void gi_gpu_set_indirect(struct gi_gpu *gpu, bool is_indirect);
 const struct gi_settings *gi_gpu_settings(const struct gi_gpu *gpu); // settings.h; never NULL
 const struct gi_limits *gi_gpu_limits(const struct gi_gpu *gpu);
 const struct gi_device_class *gi_gpu_class(const struct gi_gpu *gpu);
+uint32_t gi_gpu_quirks(const struct gi_gpu *gpu); // flags of quirk.h
 // Returns the form of a prompt batch's kernels: the class's, or what measuring found.
 enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu);
 void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form);

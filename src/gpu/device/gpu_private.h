@@ -34,6 +34,7 @@ struct gi_gpu {
     struct gi_gl_ext ext;
     struct gi_staging staging;
     const struct gi_device_class *class;
+    uint32_t quirks;
     enum gi_batch_form batch_form;
     bool is_dispatch_open; // no row of the device says whether grids should be indirect
     struct {

@@ -212,7 +212,8 @@ bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct
     const struct gi_settings *settings = gi_gpu_settings(gpu);
     gpu->limits.has_fast_half = settings->half == GI_CHOICE_YES;
     gpu->limits.keeps_half_denormals = settings->half == GI_CHOICE_YES;
-    if (settings->half != GI_CHOICE_NONE || settings->is_es31) {
+    if (settings->half != GI_CHOICE_NONE || settings->limits.is_es31 ||
+        (gi_gpu_quirks(gpu) & GI_QUIRK_NO_HALF)) {
         return true;
     }
     const bool ok = find_out(&probe);

@@ -8,8 +8,8 @@
 #include "gpu/program/program_table.h"
 
 // Builds its programs in the table; they stay there, unused. The answer is "no" for a device that
-// GLINFER_LIMITS=es31 holds to the floor, unless GLINFER_HALF says otherwise, and for one whose
-// driver refuses the probe. Fails with GPU_LOST, NO_MEMORY.
+// GLINFER_LIMITS=es31 holds to the floor or a quirk forbids, unless GLINFER_HALF says otherwise,
+// and for one whose driver refuses the probe. Fails with GPU_LOST, NO_MEMORY.
 bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs,
                    struct glinfer_error *err);
 

@@ -14,13 +14,14 @@ enum {
     MAX_SIZE = 1024,
 };
 
-// Takes ":number" from the front of *text. Returns false if what is there is not a number from
-// least to most.
-static bool take_number(const char **text, uint64_t least, uint64_t most, uint32_t *number)
+// Takes `mark` and a number from the front of *text. Returns false if what is there is not a number
+// from least to most.
+static bool take_number(const char **text, char mark, uint64_t least, uint64_t most,
+                        uint32_t *number)
 {
     const char *digit = *text + 1;
     uint64_t value = 0;
-    if (**text != ':' || *digit < '0' || *digit > '9') {
+    if (**text != mark || *digit < '0' || *digit > '9') {
         return false;
     }
     for (; *digit >= '0' && *digit <= '9' && value <= most; digit++) {
@@ -33,17 +34,17 @@ static bool take_number(const char **text, uint64_t least, uint64_t most, uint32
 
 static bool take_numbers(const char *text, struct gi_dispatch_setting *setting)
 {
-    if (*text && !take_number(&text, 1, MAX_GROUPS, &setting->n_groups)) {
+    if (*text && !take_number(&text, ':', 1, MAX_GROUPS, &setting->n_groups)) {
         return false;
     }
     // Kernels halve a size again and again.
-    if (*text && (!take_number(&text, MIN_SIZE, MAX_SIZE, &setting->group_size) ||
+    if (*text && (!take_number(&text, ':', MIN_SIZE, MAX_SIZE, &setting->group_size) ||
                   (setting->group_size & (setting->group_size - 1)) != 0)) {
         return false;
     }
     setting->has_spins = *text != '\0';
     return !setting->has_spins ||
-           (take_number(&text, 0, UINT32_MAX, &setting->max_spins) && *text == '\0');
+           (take_number(&text, ':', 0, UINT32_MAX, &setting->max_spins) && *text == '\0');
 }
 
 static bool set_dispatch(struct gi_settings *settings, const char *text)
@@ -74,10 +75,47 @@ static bool set_dispatch(struct gi_settings *settings, const char *text)
 
 //-- the others ------------------------------------------------------------------------------------
 
+// Takes "es31" or one "name=number" from the front of *text, with a number between what OpenGL ES
+// 3.1 promises and 1 GiB.
+static bool take_limit(const char **text, struct gi_limit_setting *limits)
+{
+    const struct {
+        const char *name;
+        uint32_t least, *value;
+    } names[] = {
+        {"blocks",      4,     &limits->blocks     },
+        {"invocations", 128,   &limits->invocations},
+        {"shared",      16384, &limits->shared     },
+        {"alignment",   1,     &limits->alignment  },
+        {"uniform",     16384, &limits->uniform    },
+    };
+    const size_t size = strcspn(*text, "=,");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i].name) == size && strncmp(*text, names[i].name, size) == 0) {
+            *text += size;
+            return take_number(text, '=', names[i].least, 1u << 30, names[i].value);
+        }
+    }
+    limits->is_es31 = size == 4 && strncmp(*text, "es31", 4) == 0;
+    *text += size;
+    return limits->is_es31;
+}
+
 static bool set_limits(struct gi_settings *settings, const char *text)
 {
-    settings->is_es31 = strcmp(text, "es31") == 0;
-    return settings->is_es31;
+    bool is_good = take_limit(&text, &settings->limits);
+    while (is_good && *text == ',') {
+        text++;
+        is_good = take_limit(&text, &settings->limits);
+    }
+    const uint32_t alignment = settings->limits.alignment;
+    return is_good && *text == '\0' && (alignment & (alignment - 1)) == 0;
+}
+
+static bool set_quirks(struct gi_settings *settings, const char *text)
+{
+    const size_t size = sizeof(settings->quirks);
+    return snprintf(settings->quirks, size, "%s", text) < (int)size && gi_quirks_parse(text);
 }
 
 static bool set_gemm(struct gi_settings *settings, const char *text)
@@ -167,7 +205,7 @@ static bool set_fault(struct gi_settings *settings, const char *text)
     snprintf(fault->program, sizeof(fault->program), "%.*s", (int)program_size, program);
     return program_size > 0 && program_size < sizeof(fault->program) &&
            (*rest == '\0' ||
-            (take_number(&rest, 1, UINT32_MAX, &fault->occurrence) && *rest == '\0'));
+            (take_number(&rest, ':', 1, UINT32_MAX, &fault->occurrence) && *rest == '\0'));
 }
 
 bool gi_fault_is_of(const struct gi_fault_setting *fault, enum gi_fault_kind kind,
@@ -191,20 +229,24 @@ static const struct row {
 } rows[] = {
     {"GLINFER_DISPATCH", set_dispatch, FIELD(dispatch),
      "multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], "
-     "GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024"                       },
-    {"GLINFER_LIMITS",   set_limits,   FIELD(is_es31),     "es31"              },
+     "GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024"                                      },
+    {"GLINFER_LIMITS",   set_limits,   FIELD(limits),
+     "es31, blocks=4.., invocations=128.., shared=16384.., alignment=2^n, uniform=16384.., a comma "
+     "between two"                                                                            },
+    {"GLINFER_QUIRKS",   set_quirks,   FIELD(quirks),
+     "RENDERER[@FROM-TO]=FLAG[,FLAG...], a semicolon between two; `man glinfer` has the flags"},
     {"GLINFER_GEMM",     set_gemm,     FIELD(gemm),
-     "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few"                 },
+     "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few"                                },
     {"GLINFER_GEMV",     set_gemv,     FIELD(gemv),
-     "split, f16, row, texel, halves, bytes, places, bits or texbits"          },
-    {"GLINFER_HALF",     set_half,     FIELD(half),        "yes or no"         },
-    {"GLINFER_BATCH",    set_batch,    FIELD(batch),       "split, lane or row"},
-    {"GLINFER_PAGES",    set_pages,    FIELD(large_pages), "large or small"    },
-    {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir),    "a folder"          },
-    {"GLINFER_TUNING",   set_tuning,   FIELD(tuning),      "off or a file"     },
-    {"GLINFER_SELFTEST", set_selftest, FIELD(selftest),    "on or off"         },
+     "split, f16, row, texel, halves, bytes, places, bits or texbits"                         },
+    {"GLINFER_HALF",     set_half,     FIELD(half),        "yes or no"                        },
+    {"GLINFER_BATCH",    set_batch,    FIELD(batch),       "split, lane or row"               },
+    {"GLINFER_PAGES",    set_pages,    FIELD(large_pages), "large or small"                   },
+    {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir),    "a folder"                         },
+    {"GLINFER_TUNING",   set_tuning,   FIELD(tuning),      "off or a file"                    },
+    {"GLINFER_SELFTEST", set_selftest, FIELD(selftest),    "on or off"                        },
     {"GLINFER_FAULT",    set_fault,    FIELD(fault),
-     "wrong, skip, slow, lost or compile, with :PROGRAM[:N]"                   },
+     "wrong, skip, slow, lost or compile, with :PROGRAM[:N]"                                  },
 };
 
 static bool set_row(struct gi_settings *settings, const struct row *row, const char *text)

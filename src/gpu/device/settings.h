@@ -53,11 +53,17 @@ struct gi_fault_setting {
     uint32_t occurrence; // the one that it happens to, counted from 1; 0: all
 };
 
+// Limits that a device is held to, though it may have more; 0: none.
+struct gi_limit_setting {
+    bool is_es31; // no more than OpenGL ES 3.1 promises
+    uint32_t blocks, invocations, shared, alignment, uniform;
+};
+
 #define GI_SETTING_PATH_SIZE 4096
 
 struct gi_settings {
     struct gi_dispatch_setting dispatch; // GLINFER_DISPATCH
-    bool is_es31;                        // GLINFER_LIMITS: no more than OpenGL ES 3.1 promises
+    struct gi_limit_setting limits;      // GLINFER_LIMITS
     struct {
         bool is_set;
         struct gi_gemv_shape shape;
@@ -67,6 +73,7 @@ struct gi_settings {
         bool is_set;
         enum gi_batch_form form;
     } batch;                             // GLINFER_BATCH
+    char quirks[512];                    // GLINFER_QUIRKS: rows for quirk.h
     enum gi_choice half;                 // GLINFER_HALF: fast halves, in place of the probe
     enum gi_choice large_pages;          // GLINFER_PAGES
     char glsl_dir[GI_SETTING_PATH_SIZE]; // GLINFER_GLSL_DIR; "": the embedded kernels

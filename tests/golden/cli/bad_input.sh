@@ -114,7 +114,10 @@ left_out='is not known and left out: expected'
 tiles='64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow or few'
 shapes='split, f16, row, texel, halves, bytes, places, bits or texbits'
 dispatches='multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024'
-warned GLINFER_LIMITS=es32 "GLINFER_LIMITS=es32 $left_out es31" \
+limits='es31, blocks=4.., invocations=128.., shared=16384.., alignment=2^n, uniform=16384.., a comma between two'
+quirks='RENDERER[@FROM-TO]=FLAG[,FLAG...], a semicolon between two; `man glinfer` has the flags'
+warned GLINFER_LIMITS=es32 "GLINFER_LIMITS=es32 $left_out $limits" \
+    GLINFER_QUIRKS=V3D "GLINFER_QUIRKS=V3D $left_out $quirks" \
     GLINFER_HALF=1 "GLINFER_HALF=1 $left_out yes or no" \
     GLINFER_PAGES=smal "GLINFER_PAGES=smal $left_out large or small" \
     GLINFER_BATCH=rows "GLINFER_BATCH=rows $left_out split, lane or row" \

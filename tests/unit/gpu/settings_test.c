@@ -104,16 +104,19 @@ static void ill_formed_settings_are_refused(void **state)
 static void words_of_kernels_are_known(void **state)
 {
     static const char *const good[][2] = {
-        {"GLINFER_GEMV",   "split"       },
-        {"GLINFER_GEMV",   "f16:256:4:66"},
-        {"GLINFER_GEMM",   "64x64:3"     },
-        {"GLINFER_GEMM",   "128x64"      },
-        {"GLINFER_GEMM",   "few"         },
-        {"GLINFER_GEMM",   "few:64:1:1:4"},
-        {"GLINFER_BATCH",  "lane"        },
-        {"GLINFER_HALF",   "no"          },
-        {"GLINFER_PAGES",  "large"       },
-        {"GLINFER_LIMITS", "es31"        },
+        {"GLINFER_GEMV",   "split"                                               },
+        {"GLINFER_GEMV",   "f16:256:4:66"                                        },
+        {"GLINFER_GEMM",   "64x64:3"                                             },
+        {"GLINFER_GEMM",   "128x64"                                              },
+        {"GLINFER_GEMM",   "few"                                                 },
+        {"GLINFER_GEMM",   "few:64:1:1:4"                                        },
+        {"GLINFER_BATCH",  "lane"                                                },
+        {"GLINFER_HALF",   "no"                                                  },
+        {"GLINFER_PAGES",  "large"                                               },
+        {"GLINFER_LIMITS", "es31"                                                },
+        {"GLINFER_LIMITS",
+         "es31,blocks=8,invocations=128,shared=16384,alignment=256,uniform=65536"},
+        {"GLINFER_QUIRKS", "V3D@22.3-25=no-timer,direct;=no-half"                },
     };
     static const char *const bad[][2] = {
         {"GLINFER_GEMV",     "splits"                                 },
@@ -125,6 +128,16 @@ static void words_of_kernels_are_known(void **state)
         {"GLINFER_HALF",     "1"                                      },
         {"GLINFER_PAGES",    "smal"                                   },
         {"GLINFER_LIMITS",   "es32"                                   },
+        {"GLINFER_LIMITS",   "es31,"                                  },
+        {"GLINFER_LIMITS",   "blocks"                                 },
+        {"GLINFER_LIMITS",   "blocks=3"                               },
+        {"GLINFER_LIMITS",   "alignment=24"                           },
+        {"GLINFER_LIMITS",   "shared=16384;uniform=65536"             },
+        {"GLINFER_QUIRKS",   "V3D"                                    },
+        {"GLINFER_QUIRKS",   "V3D=slow"                               },
+        {"GLINFER_QUIRKS",   "V3D@22.3=direct"                        },
+        {"GLINFER_QUIRKS",   "V3D@22.3-25direct"                      },
+        {"GLINFER_QUIRKS",   "V3D=direct;Mali"                        },
         {"GLINFER_GLSL_DIR", "/no/where"                              },
     };
     static const struct gi_settings none;
@@ -139,7 +152,10 @@ static void words_of_kernels_are_known(void **state)
     assert_int_equal(settings.batch.form, GI_BATCH_FORM_LANE);
     assert_int_equal(settings.half, GI_CHOICE_NO);
     assert_int_equal(settings.large_pages, GI_CHOICE_YES);
-    assert_true(settings.is_es31);
+    assert_true(settings.limits.is_es31);
+    assert_int_equal(settings.limits.blocks, 8);
+    assert_int_equal(settings.limits.uniform, 65536);
+    assert_string_equal(settings.quirks, "V3D@22.3-25=no-timer,direct;=no-half");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_false(gi_settings_set(&settings, bad[i][0], bad[i][1]));
     }
@@ -183,12 +199,12 @@ static void environment_is_read_and_what_is_unknown_said(void **state)
     setenv("GLINFER_HALF", "maybe", 1);
     setenv("GLINFER_BATCH", "row", 1);
     setenv("GLINFER_LIMITS", "", 1);
-    settings.is_es31 = true;
+    settings.limits.is_es31 = true;
     gi_settings_read(&settings, &log);
     assert_int_equal(n, 1);
     assert_int_equal(settings.half, GI_CHOICE_NONE);
     assert_int_equal(settings.batch.form, GI_BATCH_FORM_ROW);
-    assert_false(settings.is_es31);
+    assert_false(settings.limits.is_es31);
 }
 
 int main(void)
