@@ -1,5 +1,5 @@
 // Opens a device as a program would and prints what it is as "key: value" lines; a refusal goes to
-// stderr with exit status 1. For tools/check_drivers and for reports.
+// stderr with exit status 1. For tools/driver-matrix and for reports.
 //   platform_probe [--device NAME] [--allow-software] [--debug] [--low-priority] [--verbose]
 //                  [--list]
 #include "platform/platform.h"

@@ -1,10 +1,9 @@
-// model_programs MODEL [DEVICE]: compiles every program that answers of the model need, one after
-// the other, and writes what the library and the driver say meanwhile to standard error. Executes
-// nothing, so it also works over a simulated kernel. DEVICE: auto unless given.
+// model_programs MODEL...: compiles every program that answers of the models need, one after the
+// other, and writes what the library and the driver say meanwhile to standard error. Needs no
+// result, so it also works over a simulated kernel.
 #include "glinfer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 // A session for greedy answers to any prompt, or for sampled ones.
 static bool compile(struct glinfer_model *model, float temperature, struct glinfer_error *err)
@@ -27,35 +26,41 @@ static void print_line(void *user, enum glinfer_log_level level, const char *mes
     fprintf(stderr, "%s\n", message);
 }
 
+static bool compile_model(struct glinfer_device *device, const char *path,
+                          struct glinfer_error *err)
+{
+    struct glinfer_model_params params;
+    glinfer_model_params_init(&params);
+    params.path = path;
+    struct glinfer_model *model = glinfer_model_load(device, &params, err);
+    const bool is_good = model && compile(model, 0.0F, err) && compile(model, 0.8F, err);
+    glinfer_model_destroy(&model);
+    return is_good;
+}
+
 int main(int argc, char **argv)
 {
-    setenv("GLINFER_SELFTEST", "off", 1); // the kernel below computes nothing
-    struct glinfer_error err = {.message = "usage: model_programs MODEL [DEVICE]"};
-    struct glinfer_device *device = NULL;
-    struct glinfer_model *model = NULL;
+    struct glinfer_error err = {.message = "usage: model_programs MODEL..."};
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
 
-    struct glinfer_device_params dp;
-    glinfer_device_params_init(&dp);
-    dp.device = argc > 2 ? argv[2] : NULL;
-    dp.allow_software = true;
-    dp.debug = true;
-    dp.cache_dir = "";
-    dp.log = print_line;
-    bool is_good = argc > 1 && (device = glinfer_device_create(&dp, &err));
+    struct glinfer_device_params params;
+    glinfer_device_params_init(&params);
+    params.allow_software = true;
+    params.debug = true;
+    params.cache_dir = "";
+    params.log = print_line;
+    struct glinfer_device *device = argc > 1 ? glinfer_device_create(&params, &err) : NULL;
+    bool is_good = device != NULL;
     if (is_good) {
         glinfer_device_describe(device, &info);
-        printf("%s\n", info.renderer);
+        printf("%s\n%s\n", info.renderer, info.version);
     }
-    struct glinfer_model_params mp;
-    glinfer_model_params_init(&mp);
-    mp.path = argv[1];
-    is_good = is_good && (model = glinfer_model_load(device, &mp, &err)) &&
-              compile(model, 0.0F, &err) && compile(model, 0.8F, &err);
+    for (int i = 1; is_good && i < argc; i++) {
+        is_good = compile_model(device, argv[i], &err);
+    }
     if (!is_good) {
         fprintf(stderr, "model_programs: %s\n", err.message);
     }
-    glinfer_model_destroy(&model);
     glinfer_device_destroy(&device);
     return is_good ? 0 : 1;
 }

@@ -86,10 +86,11 @@ static void compile_program(const struct build *build, struct gi_program *progra
     }
 }
 
-static void link_program(struct gi_program *program)
+static void link_program(const struct gi_gpu *gpu, struct gi_program *program)
 {
     if (program->shader != 0 && program->name == 0) {
         program->name = glCreateProgram();
+        gi_log_write(&gpu->log, GLINFER_LOG_DEBUG, "program %u: %s", program->name, program->label);
         glProgramParameteri(program->name, GL_PROGRAM_BINARY_RETRIEVABLE_HINT, GL_TRUE);
         glAttachShader(program->name, program->shader);
         glLinkProgram(program->name);
@@ -237,7 +238,7 @@ static bool start_window(const struct build *build, uint32_t end)
         }
     }
     for (uint32_t i = table->n_built; i < end; i++) {
-        link_program(&table->programs[i]);
+        link_program(table->gpu, &table->programs[i]);
     }
     return true;
 }
