@@ -258,7 +258,7 @@ static bool finish_again(const struct build *build, struct gi_program *program,
     program->name = program->shader = 0;
     program->is_ended = false;
     compile_program(build, program);
-    link_program(program);
+    link_program(build->table->gpu, program);
     *err = (struct glinfer_error){0};
     return finish_program(build->table, program, err);
 }
