@@ -542,6 +542,35 @@ GLINFER_API bool glinfer_profile(struct glinfer_session *session,
                                  const struct glinfer_profile_params *params,
                                  struct glinfer_profile_stats *stats, struct glinfer_error *err);
 
+//-- self-test -------------------------------------------------------------------------------------
+
+// The first time that a program runs with a driver its results are compared with the same worked
+// out on the CPU; what is found is kept in the cache folder. One that is wrong, or that the driver
+// does not compile, is left out: another takes its place, or an answer fails and names it.
+// GLINFER_SELFTEST=off in the environment leaves all that out.
+
+enum glinfer_test_result {
+    GLINFER_TEST_RIGHT,
+    GLINFER_TEST_WRONG,
+    GLINFER_TEST_NOT_COMPILED,
+    GLINFER_TEST_NONE, // there is no test of its own
+};
+
+struct glinfer_tested {
+    const char *program; // the kernel with its defines: "gemv_residual.comp q4_1 WG_SIZE=128"
+    enum glinfer_test_result result;
+    const char *text; // how far off, what is wrong, or the driver's words
+    double ns;        // that the test took
+};
+
+// Tests every program that answers of the session's model need, whatever was found before. Calls
+// each for every one; what it is given lives only during the call, and it must not call back into
+// the library. Forgets what the session held. Fails with UNSUPPORTED (a program is wrong, and there
+// is no other), DRIVER, NO_MEMORY, GPU_LOST.
+GLINFER_API bool glinfer_selftest(struct glinfer_session *session,
+                                  void (*each)(void *user, const struct glinfer_tested *tested),
+                                  void *user, struct glinfer_error *err);
+
 //-- tuning ----------------------------------------------------------------------------------------
 
 // How a kernel is spread over invocations is chosen by a table by class of device, or better by

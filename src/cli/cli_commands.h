@@ -11,6 +11,7 @@
     X(info)                                                                                        \
     X(perplexity)                                                                                  \
     X(profile)                                                                                     \
+    X(selftest)                                                                                    \
     X(tokenize)                                                                                    \
     X(tune)
 

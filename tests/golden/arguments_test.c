@@ -37,6 +37,12 @@ typedef bool (*ignored_fn)(struct fixture *f);
         __VA_ARGS__;                                                                               \
     }
 
+static void ignore_tested(void *user, const struct glinfer_tested *tested)
+{
+    (void)user;
+    (void)tested;
+}
+
 //-- device ----------------------------------------------------------------------------------------
 
 REFUSED(create_cut, WITH(glinfer_device_params, params, params.struct_size = 12);
@@ -172,6 +178,8 @@ REFUSED(prepare_unfilled, struct glinfer_prepared prepared = {0};
 REFUSED(score_no_session, float result[4]; return !glinfer_score(NULL, prompt, 4, result, err))
 REFUSED(score_no_ids, float result[4]; return !glinfer_score(f->session, NULL, 4, result, err))
 REFUSED(score_no_result, return !glinfer_score(f->session, prompt, 4, NULL, err))
+REFUSED(selftest_no_session, return !glinfer_selftest(NULL, ignore_tested, NULL, err))
+REFUSED(selftest_no_each, return !glinfer_selftest(f->session, NULL, NULL, err))
 REFUSED(profile_no_session, struct glinfer_profile_stats stats = {.struct_size = sizeof(stats)};
         return !glinfer_profile(NULL, NULL, &stats, err))
 REFUSED(profile_unfilled, struct glinfer_profile_stats stats = {0};
@@ -244,6 +252,8 @@ static const struct {
     {"glinfer_score",               "ids is NULL",          score_no_ids           },
     {"glinfer_score",               "logprobs is NULL",     score_no_result        },
     {"glinfer_profile",             "session is NULL",      profile_no_session     },
+    {"glinfer_selftest",            "session is NULL",      selftest_no_session    },
+    {"glinfer_selftest",            "each is NULL",         selftest_no_each       },
     {"glinfer_profile",             "struct_size",          profile_unfilled       },
     {"glinfer_tune",                "session is NULL",      tune_no_session        },
     {"glinfer_tune",                "struct_size",          tune_cut               },

@@ -41,6 +41,9 @@ struct gi_tables {
     struct gi_executor *executors[GI_LIST_COUNT];      // of the lists that are ready
     uint32_t ready;                                    // the set of those
     bool has_rest;                                     // gi_tables_prepare_rest was called
+    // Gets what the self-test finds (glinfer_selftest); NULL: nobody asks.
+    void (*on_tested)(void *user, const struct glinfer_tested *tested);
+    void *tested_user;
 };
 
 // Points graph at the ranges, GI_SESSION_RANGE_COUNT of them, and at the sequence's cache. model,
@@ -65,6 +68,8 @@ bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err);
 // logged), GPU_LOST, NO_MEMORY.
 bool gi_tables_prepare(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err);
+// Does the same for all lists that answers may need, anew where they are ready.
+bool gi_tables_prepare_all(struct gi_tables *tables, struct glinfer_error *err);
 // Begins to compile, once and without waiting, what greedy and sampled answers may need yet: for a
 // session whose generations are of more than one kind. Does nothing where the driver has no threads
 // for it. Fails with GPU_LOST.

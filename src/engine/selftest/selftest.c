@@ -35,6 +35,20 @@ static struct gi_program_table *programs_of(const struct run *run)
     return run->tables->recorder.programs;
 }
 
+static void report(const struct gi_tables *tables, uint32_t program,
+                   enum glinfer_test_result result, const char *text, uint64_t ns)
+{
+    const struct glinfer_tested tested = {
+        .program = gi_program_label(tables->recorder.programs, program),
+        .result = result,
+        .text = text,
+        .ns = (double)ns,
+    };
+    if (tables->on_tested) {
+        tables->on_tested(tables->tested_user, &tested);
+    }
+}
+
 //-- quarantine ------------------------------------------------------------------------------------
 
 static bool is_half(const struct gi_program_key *key)
@@ -74,6 +88,8 @@ void gi_selftest_check_refusals(struct gi_tables *tables, const struct gi_dispat
         const struct gi_program_key *key = gi_program_key(programs, program);
         if (gi_program_name(programs, program) == 0 &&
             !gi_quarantine_find(tables->recorder.gpu, key->id, key->quant)) {
+            report(tables, program, GLINFER_TEST_NOT_COMPILED,
+                   gi_program_refusal(programs, program), 0);
             leave_out(tables, key, gi_program_refusal(programs, program));
             *is_changed = true;
         }
@@ -188,6 +204,7 @@ static void reject(const struct run *run, uint32_t entry, const char *text)
 static bool test_entry(struct run *run, uint32_t entry, gi_test_check check)
 {
     const uint32_t program = gi_dispatch_table_at(run->list, entry)->program;
+    const uint64_t begin = gi_clock_ns();
     char text[200];
     bool is_right;
     if (!run_entry(run, entry, check, &is_right, text)) {
@@ -198,6 +215,8 @@ static bool test_entry(struct run *run, uint32_t entry, gi_test_check check)
         return false;
     }
     run->n_tested++;
+    report(run->tables, program, is_right ? GLINFER_TEST_RIGHT : GLINFER_TEST_WRONG, text,
+           gi_clock_ns() - begin);
     gi_program_set_finding(programs_of(run), program,
                            is_right ? GI_FINDING_RIGHT : GI_FINDING_WRONG, text);
     if (!is_right) {
@@ -234,6 +253,9 @@ static bool test_list(struct run *run)
             continue;
         }
         const gi_test_check check = find_check(run, i);
+        if (!check) {
+            report(run->tables, program, GLINFER_TEST_NONE, "only with what reads its results", 0);
+        }
         const bool is_known =
             !check || gi_program_finding(programs_of(run), program, text) != GI_FINDING_NONE;
         if (is_known ? !run_up_to(run, i, i) : !test_entry(run, i, check)) {
@@ -363,11 +385,12 @@ static bool test_lists(struct run *run, uint32_t open)
 
 // True unless GLINFER_SELFTEST says no, or GLINFER_FAULT breaks dispatches of programs that are
 // right.
-static bool is_asked(const struct gi_settings *settings)
+static bool is_asked(const struct gi_tables *tables)
 {
+    const struct gi_settings *settings = gi_gpu_settings(tables->recorder.gpu);
     const enum gi_fault_kind kind = settings->fault.kind;
-    return settings->selftest != GI_CHOICE_NO && kind != GI_FAULT_SKIP && kind != GI_FAULT_SLOW &&
-           kind != GI_FAULT_LOST;
+    return (settings->selftest != GI_CHOICE_NO || tables->on_tested) && kind != GI_FAULT_SKIP &&
+           kind != GI_FAULT_SLOW && kind != GI_FAULT_LOST;
 }
 
 bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,
@@ -376,7 +399,7 @@ bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,
     struct run run = {.tables = tables, .is_changed = is_changed, .err = err};
     const uint64_t begin = gi_clock_ns();
     uint32_t open = 0;
-    if (!is_asked(gi_gpu_settings(tables->recorder.gpu))) {
+    if (!is_asked(tables)) {
         return true;
     }
     for (uint32_t i = 0; i < GI_LIST_COUNT; i++) {

@@ -33,6 +33,7 @@ struct gi_program_table {
     uint32_t n_built; // the first n_built are
     struct gi_program_cache cache;
     struct gi_program_stats stats;
+    bool is_doubted; // findings on disk are not looked at
 };
 
 // Writes what the program is made of into *params, all of it borrowed from the program.

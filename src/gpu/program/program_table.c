@@ -285,10 +285,18 @@ enum gi_finding gi_program_finding(struct gi_program_table *table, uint32_t inde
 {
     assert(index < table->n_built);
     struct gi_program *program = &table->programs[index];
-    if (program->finding == GI_FINDING_NONE) {
+    if (program->finding == GI_FINDING_NONE && !table->is_doubted) {
         program->finding = gi_program_cache_recall(&table->cache, &program->cache_key, text);
     }
     return program->finding;
+}
+
+void gi_program_table_doubt(struct gi_program_table *table, bool is_doubted)
+{
+    table->is_doubted = is_doubted;
+    for (uint32_t i = 0; is_doubted && i < table->n_programs; i++) {
+        table->programs[i].finding = GI_FINDING_NONE;
+    }
 }
 
 void gi_program_set_finding(struct gi_program_table *table, uint32_t index, enum gi_finding finding,

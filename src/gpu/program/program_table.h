@@ -89,6 +89,9 @@ enum gi_finding {
 // Returns the finding, one line about it (of 200 bytes at most) in text: of this table, or from the
 // cache on disk.
 enum gi_finding gi_program_finding(struct gi_program_table *table, uint32_t index, char text[200]);
+// Forgets all findings, and leaves those on disk alone from now on, or with is_doubted false no
+// more.
+void gi_program_table_doubt(struct gi_program_table *table, bool is_doubted);
 // Sets the finding and keeps it on disk beside the program's binary. text is one line.
 void gi_program_set_finding(struct gi_program_table *table, uint32_t index, enum gi_finding finding,
                             const char *text);

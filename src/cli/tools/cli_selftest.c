@@ -1,0 +1,154 @@
+// `glinfer selftest`: compares the kernels of a model with the CPU, for a report of a fault.
+#include "cli/cli_commands.h"
+#include "cli/common/cli_json.h"
+#include "cli/common/cli_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    struct cli_session_flags session;
+    bool is_json;
+};
+
+static struct settings defaults = {.session.n_ctx = 1280};
+
+#define CLI_SETTINGS settings
+static const struct cli_flag flags[] = {
+    CLI_HEADING("Flags"),
+    CLI_MODEL_FLAGS,
+    CLI_UBATCH_FLAG,
+    CLI_SWITCH(is_json, "--json",
+               "one JSON object on standard output: glinfer, device, renderer, vendor, version, "
+               "model, right, programs with program, result, text, ms, error, seconds"),
+};
+
+static const char *const results[] = {
+    [GLINFER_TEST_RIGHT] = "ok",
+    [GLINFER_TEST_WRONG] = "WRONG",
+    [GLINFER_TEST_NOT_COMPILED] = "not compiled",
+    [GLINFER_TEST_NONE] = "no test",
+};
+
+struct row {
+    enum glinfer_test_result result;
+    char program[200], text[400];
+    double ms;
+};
+
+struct selftest {
+    const struct settings *settings;
+    struct cli_session session;
+    struct {
+        struct row *items;
+        size_t count, capacity;
+    } rows;
+    bool is_right;
+    struct glinfer_error err; // of the test
+    double seconds;
+};
+
+// Programs without a test are met in several lists.
+static void add_row(void *user, const struct glinfer_tested *tested)
+{
+    struct selftest *self = user;
+    for (size_t i = 0; i < self->rows.count; i++) {
+        if (strcmp(self->rows.items[i].program, tested->program) == 0 &&
+            self->rows.items[i].result == tested->result) {
+            return;
+        }
+    }
+    struct row *row = CLI_APPEND(&self->rows);
+    *row = (struct row){.result = tested->result, .ms = tested->ns / 1e6};
+    snprintf(row->program, sizeof(row->program), "%s", tested->program);
+    snprintf(row->text, sizeof(row->text), "%s", tested->text);
+    self->is_right = self->is_right &&
+                     (tested->result == GLINFER_TEST_RIGHT || tested->result == GLINFER_TEST_NONE);
+}
+
+static bool print_report(const struct selftest *self)
+{
+    const struct glinfer_device_info *info = &self->session.device_info;
+    char block[24];
+    printf("glinfer %s, self-test with %s\n", glinfer_version(), self->session.info.description);
+    printf("%s: %s\n    %s, %s\n", info->device, info->renderer, info->version, info->vendor);
+    printf("    %u storage blocks of %s, groups of %u, %u bytes shared, uniform blocks of %u, "
+           "alignment %u, %s%s\n\n",
+           info->max_storage_blocks, cli_format_size(block, info->max_storage_block_size),
+           info->max_invocations, info->max_shared_size, info->max_uniform_block_size,
+           info->storage_alignment, info->has_subgroups ? "subgroups" : "no subgroups",
+           info->has_fast_half ? ", fast halves" : "");
+    for (size_t i = 0; i < self->rows.count; i++) {
+        const struct row *row = &self->rows.items[i];
+        printf("%-12s %7.1f ms  %s%s%s\n", results[row->result], row->ms, row->program,
+               *row->text ? ": " : "", row->text);
+    }
+    printf("\n%s, %zu programs, %.1f seconds\n", self->is_right ? "all right" : "NOT ALL RIGHT",
+           self->rows.count, self->seconds);
+    return cli_close_output();
+}
+
+static bool print_json(const struct selftest *self)
+{
+    const struct glinfer_device_info *info = &self->session.device_info;
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "glinfer", glinfer_version());
+    cJSON_AddStringToObject(object, "device", info->device);
+    cJSON_AddStringToObject(object, "renderer", info->renderer);
+    cJSON_AddStringToObject(object, "vendor", info->vendor);
+    cJSON_AddStringToObject(object, "version", info->version);
+    cJSON_AddStringToObject(object, "model", self->session.info.description);
+    cJSON_AddBoolToObject(object, "right", self->is_right);
+    cJSON *programs = cJSON_AddArrayToObject(object, "programs");
+    for (size_t i = 0; i < self->rows.count; i++) {
+        const struct row *row = &self->rows.items[i];
+        cJSON *program = cli_json_append(programs);
+        cJSON_AddStringToObject(program, "program", row->program);
+        cJSON_AddStringToObject(program, "result", results[row->result]);
+        cJSON_AddStringToObject(program, "text", row->text);
+        cJSON_AddNumberToObject(program, "ms", row->ms);
+    }
+    if (*self->err.message) {
+        cJSON_AddStringToObject(object, "error", self->err.message);
+    }
+    cJSON_AddNumberToObject(object, "seconds", self->seconds);
+    return cli_json_print(object);
+}
+
+static bool test(struct selftest *self)
+{
+    const double start = cli_now();
+    cli_bar_wait(&self->session.bar, "testing kernels", true);
+    const bool is_done = glinfer_selftest(self->session.session, add_row, self, &self->err);
+    cli_bar_clear(&self->session.bar);
+    self->is_right = self->is_right && is_done;
+    self->seconds = cli_now() - start;
+    return (self->settings->is_json ? print_json(self) : print_report(self)) &&
+           (is_done || cli_fail_error(&self->err)) &&
+           (self->is_right || cli_fail(CLI_EXIT_FAILED, "kernels are wrong on this device; others "
+                                                        "take their place"));
+}
+
+static bool run_command(void *user)
+{
+    struct selftest self = {.settings = user, .is_right = true};
+    cli_session_init(&self.session, &self.settings->session);
+    const bool is_done = cli_session_check(&self.session) && cli_session_load(&self.session) &&
+                         cli_session_start(&self.session, NULL) && test(&self);
+    cli_session_finish(&self.session);
+    free(self.rows.items);
+    return is_done;
+}
+
+const struct cli_command cli_selftest_command = {
+    .name = "selftest",
+    .usage = "-m MODEL [flags]",
+    .summary = "Compares the kernels that a model needs with the CPU.",
+    .word = "a model is given with -m",
+    .text = "Runs each program that answers of the model need, whatever was found before, and "
+            "prints a report\nthat fits a bug tracker. Status 0 if all are right, else 1.\n\n"
+            "    glinfer selftest -m model.gguf",
+    .device = &defaults.session.device,
+    .needs_model = true,
+    CLI_COMMAND(flags, defaults, run_command),
+};

@@ -1,0 +1,46 @@
+#!/bin/sh
+# selftest.sh GLINFER MODEL: kernels that are wrong, or do not compile, are found, and others give the same text. Status
+# 77: no llvmpipe, whose kernels are named here.
+. "$(dirname "$0")/common.sh"
+
+"$glinfer" info 2>/dev/null | grep -q '^surfaceless: llvmpipe\|: llvmpipe' || exit 77
+unset GLINFER_FAULT
+
+# answer [FAULT]: the text of a greedy answer; $dir/log has what is said meanwhile.
+answer()
+{
+    GLINFER_FAULT=$1 "$glinfer" run -v -m "$model" --raw -p 'Once upon a time' -n 12 --temp 0 ${2:-} 2>"$dir/log"
+    echo "status $?"
+}
+
+wanted=$(answer '')
+check 'a known finding is not looked for again' "$(answer '')$(grep -c 'the self-test of' "$dir/log")" "${wanted}0"
+
+for kernel in GEMV_QKV_TEXEL GEMV_RESIDUAL_TEXEL GEMV_GLU_TEXEL GEMV_VOCAB_TEXEL GEMM_ROW_TEXEL 'GEMM_ROW*' \
+    ATTENTION_ROW ATTENTION_BATCH_ROW ARGMAX_256 'GEMV_QKV*'; do
+    check "text without $kernel, which is wrong" "$(answer "wrong:$kernel")" "$wanted"
+    check "$kernel is said to be wrong" "$(grep -c 'computes wrong results: .* is .*, not .*; it is left out' "$dir/log" |
+        sed 's/^[1-9][0-9]*$/yes/')" yes
+done
+check 'text where all projections of one kind are of another form' \
+    "$(answer 'wrong:GEMV_GLU_TEXEL' '-ctk q8_0')" "$(answer '' '-ctk q8_0')"
+
+for kernel in EMBED_TOKEN RMSNORM LAST_ROW ROPE_KV; do
+    check "$kernel has no other form" "$(answer "wrong:$kernel")" 'status 1'
+    file=$(echo "$kernel" | tr 'A-Z' 'a-z').comp
+    check "$kernel is named" "$(grep -c "cannot be used: $file .* wrong results: .*; there is no other" "$dir/log")" 1
+done
+
+check 'text where a compile fails once' "$(answer 'compile:GEMV_GLU_TEXEL:1')" "$wanted"
+check 'text where a kernel does not compile' "$(answer 'compile:GEMV_GLU_TEXEL')" "$wanted"
+check 'nothing is tested' "$(GLINFER_SELFTEST=off answer 'wrong:EMBED_TOKEN' | tail -1)" 'status 0'
+
+"$glinfer" selftest -m "$model" >"$dir/report" 2>"$dir/log"
+check 'status of a report' "$?" 0
+check 'programs of a report' "$(grep -c '^ok .*\.comp' "$dir/report" | sed 's/^[2-9][0-9]$/many/')" many
+check 'the report names the driver' "$(grep -c 'llvmpipe\|Mesa' "$dir/report" | sed 's/^[1-9]$/yes/')" yes
+GLINFER_FAULT=wrong:ARGMAX_256 "$glinfer" selftest --json -m "$model" >"$dir/report" 2>"$dir/log"
+check 'status of a report with a wrong kernel' "$?" 1
+check 'a wrong kernel in a report' \
+    "$(grep -c '"right":false.*{"program":"argmax.comp WG_SIZE=256[^}]*"result":"WRONG","text":"[^"]*logit' "$dir/report")" 1
+[ "$failures" -eq 0 ]
