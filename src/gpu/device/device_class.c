@@ -34,6 +34,16 @@ static const struct gi_gemv_row large_gemv[] = {
     {0                              },
 };
 
+// Groups of 64 fill a GPU of a few hundred lanes with wide matrices; the fewer the rows, the more
+// slices of k. Registers were counted with Mesa 22.3 and 25.0 (glsl/measurements.md).
+static const struct gi_gemv_row counted_gemv[] = {
+    {2048,                             0, {GI_GEMV_FORM_EIGHTS, 64, 2, 0}},
+    {100, 0, {GI_GEMV_FORM_EIGHTS, 64, 1, 0}},
+    {0,                              40, {GI_GEMV_FORM_EIGHTS, 256, 1, 0}},
+    {0, 0, {GI_GEMV_FORM_EIGHTS, 128, 1, 0}},
+    {0                               },
+};
+
 static const struct gi_gemv_row row_gemv[] = {
     {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
     {0},
@@ -84,11 +94,21 @@ static const struct gi_gemv_batch_row common_gemv_batch[] = {
     {0,   {128, 1, 1, 4}},
 };
 
+static const struct gi_gemv_batch_row counted_gemv_batch[] = {
+    {0, {128, 1, 1, 4}},
+};
+
 // The likely ones first: a slow device may not get to the others.
 static const struct gi_gemv_candidates large_candidates[] = {
     {GI_GEMV_FORM_F16,   16, 128, 1024, 1, 16},
     {GI_GEMV_FORM_SPLIT, 16, 64,  1024, 1, 16},
     {GI_GEMV_FORM_ROW,   16, 64,  128,  1, 1 },
+};
+
+static const struct gi_gemv_candidates counted_candidates[] = {
+    {GI_GEMV_FORM_EIGHTS, 16, 64, 512, 1, 8},
+    {GI_GEMV_FORM_SPLIT,  16, 64, 512, 1, 8},
+    {GI_GEMV_FORM_BYTES,  16, 64, 128, 1, 2},
 };
 
 static const struct gi_gemv_candidates small_candidates[] = {
@@ -119,21 +139,31 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 
 // Common to all until somebody measures it: the figures of an H200 with its 132
 // multiprocessors.
-#define COMMON                                                                                     \
-    .wave_groups = 128, .attention_groups = 264, .loop_groups = {264, 528},                        \
-    .gemv_batch = common_gemv_batch, .single.n_groups = 132, .single.group_size = 256,             \
-    .single.large_group_size = 512, .single.max_spins = 1u << 17
-
+#define ANY                                                                                        \
+    .attention_groups = 264, .loop_groups = {264, 528}, .single.n_groups = 132,                    \
+    .single.group_size = 256, .single.large_group_size = 512, .single.max_spins = 1u << 17
+#define COMMON         ANY, .wave_groups = 128, .gemv_batch = common_gemv_batch
 #define MANY_REGISTERS .lane_tokens = 8, .attention_keys = 128
 
 // k split over lanes, shared memory.
-#define LARGER                                                                                     \
-    COMMON, MANY_REGISTERS, .is_large = true, .probe_groups = 1024, .rate_bytes = 128u << 20,      \
-                            .burst_bytes = 1u << 20, .copy_wg_size = 128, .copy_loads = 8,         \
-                            .gemv = large_gemv, CANDIDATES(large_candidates),                      \
-                            .batch_form = GI_BATCH_FORM_SPLIT
+#define SHARING                                                                                    \
+    MANY_REGISTERS, .is_large = true, .copy_wg_size = 128, .copy_loads = 8,                        \
+                    .batch_form = GI_BATCH_FORM_SPLIT
+#define LARGE_SAMPLE .sample = {.argmax_size = 1024, .n_groups = 128, .size = 1024}
+#define LARGE                                                                                      \
+    COMMON, SHARING, LARGE_SAMPLE, .probe_groups = 1024, .rate_bytes = 128u << 20,                 \
+                                   .burst_bytes = 1u << 20, .gemv = large_gemv,                    \
+                                   CANDIDATES(large_candidates)
 
-#define LARGE LARGER, .sample = {.argmax_size = 1024, .n_groups = 128, .size = 1024}
+// The same with fewer lanes, and shapes whose registers were counted: GPUs of processors, and those
+// of the same kinds with memory of their own.
+#define COUNTED                                                                                    \
+    ANY, SHARING, .probe_groups = 256, .rate_bytes = 64u << 20, .burst_bytes = 1u << 18,           \
+                  .first_batch = 64, .gemv = counted_gemv, .gemv_batch = counted_gemv_batch,       \
+                  CANDIDATES(counted_candidates), .indirect = GI_INDIRECT_YES
+
+// Groups of 1,024 need 32 lanes a thread, which spills on Skylake and Ice Lake.
+#define INTEL COUNTED, .sample = {.argmax_size = 512, .n_groups = 32, .size = 256}
 
 // A row an invocation, no shared memory, few registers.
 #define SMALLER                                                                                    \
@@ -151,12 +181,17 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
               .large_pages_from = UINT64_C(1) << 30, .single.is_default = true},
-    intel = {LARGER, .name = "Intel", .indirect = GI_INDIRECT_YES,
-             // Groups of 1,024 need 32 lanes a thread, which spills on Skylake and Ice Lake.
-             .sample = {.argmax_size = 512, .n_groups = 32, .size = 256}},
-    amd = {LARGE, .name = "AMD", .indirect = GI_INDIRECT_YES},
+    intel = {INTEL, .name = "Intel gen 9", .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
+    intel_gen12 = {INTEL, .name = "Intel gen 11 and 12", .wave_groups = 24,
+                   .gemm_tile = GI_GEMM_TILE_THIN},
+    intel_xe2 = {INTEL, .name = "Intel Xe2", .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_NARROW},
+    amd_gcn = {COUNTED, LARGE_SAMPLE, .name = "AMD GCN", .wave_groups = 32,
+               .gemm_tile = GI_GEMM_TILE_THIN, .is_rolled = true},
+    amd_rdna = {COUNTED, LARGE_SAMPLE, .name = "AMD RDNA", .wave_groups = 32,
+                .gemm_tile = GI_GEMM_TILE_NARROW, .is_rolled = true},
     amd_r600 = {LARGE, .name = "AMD r600", .indirect = GI_INDIRECT_NO},
-    apple = {LARGE, .name = "Apple", .indirect = GI_INDIRECT_YES},
+    apple = {COUNTED, LARGE_SAMPLE, .name = "Apple", .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_THIN,
+             .is_rolled = true}, // no compiler to count with
     nouveau = {LARGE, .name = "nouveau", .indirect = GI_INDIRECT_YES},
     nouveau_nv50 = {LARGE, .name = "nouveau nv50", .indirect = GI_INDIRECT_NO},
     virgl = {LARGE, .name = "virgl", .indirect = GI_INDIRECT_NO},
@@ -211,6 +246,20 @@ static const struct {
     {"Apple",       NULL,     &apple          },
     {"NVIDIA",      "NVIDIA", &nvidia         },
     {"NVIDIA",      NULL,     &nouveau        },
+    {"(ICL",        "Mesa",   &intel_gen12    },
+    {"(EHL",        "Mesa",   &intel_gen12    },
+    {"(JSL",        "Mesa",   &intel_gen12    },
+    {"(TGL",        "Mesa",   &intel_gen12    },
+    {"(RKL",        "Mesa",   &intel_gen12    },
+    {"(ADL",        "Mesa",   &intel_gen12    },
+    {"(RPL",        "Mesa",   &intel_gen12    },
+    {"(DG1",        "Mesa",   &intel_gen12    },
+    {"(DG2",        "Mesa",   &intel_gen12    },
+    {"(MTL",        "Mesa",   &intel_gen12    },
+    {"(ARL",        "Mesa",   &intel_gen12    },
+    {"(LNL",        "Mesa",   &intel_xe2      },
+    {"(BMG",        "Mesa",   &intel_xe2      },
+    {"(PTL",        "Mesa",   &intel_xe2      },
     {"Intel",       NULL,     &intel          },
     {"AMD CEDAR",   NULL,     &amd_r600       },
     {"AMD REDWOOD", NULL,     &amd_r600       },
@@ -224,7 +273,15 @@ static const struct {
     {"AMD CAICOS",  NULL,     &amd_r600       },
     {"AMD CAYMAN",  NULL,     &amd_r600       },
     {"AMD ARUBA",   NULL,     &amd_r600       },
-    {"AMD",         NULL,     &amd            },
+    {"navi",        "Mesa",   &amd_rdna       },
+    {"vangogh",     "Mesa",   &amd_rdna       },
+    {"rembrandt",   "Mesa",   &amd_rdna       },
+    {"raphael",     "Mesa",   &amd_rdna       },
+    {"phoenix",     "Mesa",   &amd_rdna       },
+    {"gfx10",       "Mesa",   &amd_rdna       },
+    {"gfx11",       "Mesa",   &amd_rdna       },
+    {"gfx12",       "Mesa",   &amd_rdna       },
+    {"AMD",         NULL,     &amd_gcn        },
     {"NV5",         "Mesa",   &nouveau_nv50   },
     {"NV8",         "Mesa",   &nouveau_nv50   },
     {"NV9",         "Mesa",   &nouveau_nv50   },

@@ -17,6 +17,7 @@ static const struct {
     [GI_GEMV_FORM_PLACES] = {"places",  {GI_GEMV_FORM_PLACES, 64, 1, 0} },
     [GI_GEMV_FORM_BITS] = {"bits",    {GI_GEMV_FORM_BITS, 64, 1, 0}   },
     [GI_GEMV_FORM_TEXBITS] = {"texbits", {GI_GEMV_FORM_TEXBITS, 64, 1, 0}},
+    [GI_GEMV_FORM_EIGHTS] = {"eights",  {GI_GEMV_FORM_EIGHTS, 64, 1, 0} },
 };
 
 // Reads ":number" from the front of a text if it is there. Returns the rest of the text.
@@ -78,7 +79,8 @@ bool gi_batch_form_parse(const char *text, enum gi_batch_form *form)
 const char *gi_gemm_tile_name(enum gi_gemm_tile tile)
 {
     static const char *const names[GI_GEMM_TILE_COUNT] = {
-        [GI_GEMM_TILE_NARROW] = "narrow",       [GI_GEMM_TILE_WHOLE] = "64x64",
+        [GI_GEMM_TILE_NARROW] = "narrow",       [GI_GEMM_TILE_THIN] = "thin",
+        [GI_GEMM_TILE_SHORT] = "short",         [GI_GEMM_TILE_WHOLE] = "64x64",
         [GI_GEMM_TILE_SLICED] = "64x64:3",      [GI_GEMM_TILE_SMALL] = "32x64:2",
         [GI_GEMM_TILE_HALVED] = "64x64:2",      [GI_GEMM_TILE_HALF] = "64x64",
         [GI_GEMM_TILE_HALF_SLICED] = "64x64:2", [GI_GEMM_TILE_HALF_TALL] = "128x64",

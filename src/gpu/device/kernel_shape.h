@@ -18,6 +18,7 @@ enum gi_gemv_form {
     GI_GEMV_FORM_PLACES,
     GI_GEMV_FORM_BITS,
     GI_GEMV_FORM_TEXBITS, // the same through buffer textures
+    GI_GEMV_FORM_EIGHTS,  // split, eight elements of x at a time: half the registers
     GI_GEMV_FORM_COUNT,
 };
 
@@ -53,12 +54,14 @@ bool gi_batch_form_parse(const char *text, enum gi_batch_form *form);
 
 // The tiles of GI_BATCH_FORM_SPLIT: tokens by rows, and slices of k.
 enum gi_gemm_tile {
-    GI_GEMM_TILE_NARROW, // glsl/gemm/gemm.comp
-    GI_GEMM_TILE_WHOLE,  // glsl/gemm/gemm_wide.comp
+    GI_GEMM_TILE_WHOLE, // glsl/gemm/gemm_wide.comp
     GI_GEMM_TILE_SLICED,
     GI_GEMM_TILE_SMALL,
     GI_GEMM_TILE_HALVED,
-    GI_GEMM_TILE_HALF, // glsl/gemm/gemm_half.comp, of x in f16: from here on
+    GI_GEMM_TILE_NARROW, // glsl/gemm/gemm.comp
+    GI_GEMM_TILE_THIN,   // half the results an invocation
+    GI_GEMM_TILE_SHORT,  // and half the tokens
+    GI_GEMM_TILE_HALF,   // glsl/gemm/gemm_half.comp, of x in f16: from here on
     GI_GEMM_TILE_HALF_SLICED,
     GI_GEMM_TILE_HALF_TALL,
     GI_GEMM_TILE_COUNT,

@@ -13,6 +13,7 @@ struct gemm_shape {
     uint32_t n_rows, n_tokens; // of a group
     uint32_t n_defines;
     uint32_t n_slices; // of glsl/gemm/gemm_wide.comp and gemm_half.comp; 0: another kernel
+    uint32_t quads;    // of tokens of an invocation of glsl/gemm/gemm.comp; 0: another kernel
 };
 
 // TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program
@@ -22,14 +23,16 @@ struct gemm_shape {
 //-- tiles -----------------------------------------------------------------------------------------
 
 static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
-    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM,        64, 64,  2, 0},
-    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 1},
-    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 3},
-    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE,   64, 32,  4, 2},
-    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 2},
-    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF,   64, 64,  3, 1},
-    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF_2, 64, 64,  3, 2},
-    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF,   64, 128, 3, 1},
+    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM,        64, 64,  4, 0, 2},
+    [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM,        64, 64,  4, 0, 1},
+    [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM,        64, 32,  4, 0, 1},
+    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 1, 0},
+    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 3, 0},
+    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE,   64, 32,  4, 2, 0},
+    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 2, 0},
+    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF,   64, 64,  3, 1, 0},
+    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF_2, 64, 64,  3, 2, 0},
+    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF,   64, 128, 3, 1, 0},
 };
 
 // True for a program that has its number of slices as a fixed define.
@@ -43,7 +46,8 @@ static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const struct gemm_shape *shape = &tiles[tile];
     const uint32_t shared = shape->n_slices * (shape->n_tokens + shape->n_rows) * 32 * 4;
-    const uint32_t invocations = shape->n_slices * 128;
+    const uint32_t invocations =
+        shape->quads ? shape->n_tokens * 4 / shape->quads : shape->n_slices * 128;
     return gi_program_available(gpu, shape->program) && limits->max_shared_size >= shared &&
            limits->max_invocations >= invocations && limits->max_group_size[0] >= invocations;
 }
@@ -63,11 +67,16 @@ bool gi_gemm_takes_half(const struct gi_gpu *gpu)
 }
 
 // Returns the best tile: whole groups where they make two waves, three slices where those fill half
-// a wave, small tiles below. Measured on an H200.
+// a wave, small tiles below. Measured on an H200; a class with a tile of its own keeps to it where
+// it fills the device.
 static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens, uint32_t n_rows)
 {
     const uint32_t n_group = gi_divide_up(n_tokens, 64) * gi_divide_up(n_rows, 64);
     const uint32_t n_wave = gi_gpu_class(gpu)->wave_groups;
+    const enum gi_gemm_tile own = gi_gpu_class(gpu)->gemm_tile;
+    if (own != GI_GEMM_TILE_WHOLE && is_tile_possible(gpu, own)) {
+        return n_group < n_wave ? GI_GEMM_TILE_SHORT : own;
+    }
     enum gi_gemm_tile tile = n_group >= 2 * n_wave  ? GI_GEMM_TILE_WHOLE
                              : n_group > n_wave / 2 ? GI_GEMM_TILE_SLICED
                                                     : GI_GEMM_TILE_SMALL;
@@ -146,7 +155,11 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
                     gi_weight_part_fits_texels(limits, part) &&
                     x->range.size / 16 <= limits->max_texels;
     *shape = (struct gemm_shape){is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
-                                 ROW_TILES * GI_TILE_ROWS, max_tokens > 4 ? 8 : 4, 4, 0};
+                                 ROW_TILES * GI_TILE_ROWS,
+                                 max_tokens > 4 ? 8 : 4,
+                                 4,
+                                 0,
+                                 0};
     return gi_program_available(gpu, shape->program);
 }
 
@@ -155,8 +168,12 @@ static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t max_toke
 {
     const bool is_small = max_tokens <= gi_batch_small_tokens(gpu) &&
                           gi_program_available(gpu, GI_PROGRAM_GEMM_LANE_SMALL);
-    return (struct gemm_shape){is_small ? GI_PROGRAM_GEMM_LANE_SMALL : GI_PROGRAM_GEMM_LANE, 64,
-                               gi_gpu_class(gpu)->lane_tokens, 3, 0};
+    return (struct gemm_shape){is_small ? GI_PROGRAM_GEMM_LANE_SMALL : GI_PROGRAM_GEMM_LANE,
+                               64,
+                               gi_gpu_class(gpu)->lane_tokens,
+                               3,
+                               0,
+                               0};
 }
 
 static uint32_t max_tokens_of(const struct gi_rows *x)
@@ -192,10 +209,11 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
                                       const struct gi_weight_part *part, bool is_added)
 {
     const bool is_half = is_half_program(shape->program), is_wide = shape->n_slices > 0;
-    const struct gi_define n_tokens = {is_wide ? "TILE_TOKENS" : "TOKENS",
+    const struct gi_define n_tokens = {is_wide || shape->quads ? "TILE_TOKENS" : "TOKENS",
                                        (int32_t)shape->n_tokens};
     const struct gi_define n_tiles = {"TILES", ROW_TILES};
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
+    const struct gi_define n_quads = {"QUADS", (int32_t)shape->quads};
     const struct gi_define words = {"BY_WORDS", part->quant->has_words};
     const struct gi_define adds = {"ADD", is_added};
     return (struct gi_program_key){
@@ -204,7 +222,9 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
         .n_defines = shape->n_defines,
         .defines = {is_half ? words : adds,
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    n_tokens, is_wide ? n_slices : n_tiles},
+                    n_tokens, is_wide        ? n_slices
+                    : shape->quads ? n_quads
+                                   : n_tiles},
     };
 }
 

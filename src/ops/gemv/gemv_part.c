@@ -32,6 +32,8 @@ static const struct {
     [GI_GEMV_EXPERT] = {GI_PROGRAM_GEMV_EXPERT_SPLIT,     {"gemv_expert", "gemv_expert_half"}    },
 };
 
+#define DOT_BYTES 2 // of glsl/quant/dot.glsl
+
 // Turns of the pipelined form whose sums meet together: a power of two.
 #define MAX_BATCH 4
 
@@ -122,6 +124,9 @@ static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recor
     const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
     if (gi_gemv_is_looping(&part->shape, part->n_pair)) {
         gi_gemv_add_define(&part->key, "LOOP", 1);
+    }
+    if (part->shape.form == GI_GEMV_FORM_EIGHTS) {
+        gi_gemv_add_define(&part->key, "DOT", DOT_BYTES);
     }
     if (is_half) {
         gi_gemv_add_define(&part->key, "HALF", 1);

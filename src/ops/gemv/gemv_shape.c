@@ -258,7 +258,7 @@ static void offer_row(const struct gi_recorder *recorder, enum gi_program_id fir
                       const struct gi_gemv_candidates *row, struct gi_tuning_site *site)
 {
     const uint32_t *loops = gi_gpu_class(recorder->gpu)->loop_groups;
-    const bool is_split = row->form == GI_GEMV_FORM_SPLIT || row->form == GI_GEMV_FORM_F16;
+    const bool is_split = gi_gemv_is_split(&(struct gi_gemv_shape){.form = row->form});
     for (uint32_t wg_size = row->min_wg_size; wg_size <= row->max_wg_size; wg_size *= 2) {
         for (uint32_t pairs = row->min_pairs; pairs <= row->max_pairs; pairs *= 2) {
             for (int i = 0; i < (is_split ? 3 : 1); i++) {

@@ -35,11 +35,12 @@ bool gi_gemv_is_pipelined(const struct gi_recorder *recorder);
 // True if k is split across lanes.
 static inline bool gi_gemv_is_split(const struct gi_gemv_shape *shape)
 {
-    return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_F16;
+    return shape->form == GI_GEMV_FORM_SPLIT || shape->form == GI_GEMV_FORM_F16 ||
+           shape->form == GI_GEMV_FORM_EIGHTS;
 }
 static inline bool gi_gemv_has_dot(const struct gi_gemv_shape *shape)
 {
-    return shape->form >= GI_GEMV_FORM_HALVES;
+    return shape->form >= GI_GEMV_FORM_HALVES && shape->form <= GI_GEMV_FORM_TEXBITS;
 }
 static inline bool gi_gemv_has_texels(const struct gi_gemv_shape *shape)
 {

@@ -39,6 +39,8 @@ static const struct batch_shape {
 } batch_shapes[] = {
     {"split",  "split", "narrow" },
     {"square", "split", "64x64:2"},
+    {"thin",   "split", "thin"   },
+    {"short",  "split", "short"  },
     {"wide",   "split", "32x64:2"},
     {"lane",   "lane",  "narrow" },
     {"row",    "row",   "narrow" },

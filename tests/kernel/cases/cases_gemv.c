@@ -20,10 +20,10 @@ static double roundings = ROUNDINGS; // of the shape that was set
 //-- variants --------------------------------------------------------------------------------------
 
 // How a kernel is spread over invocations: what GLINFER_GEMV takes.
-static const char *const shape_names[] = {"split",       "split:96:3:2", "row",       "row:64:2",
-                                          "texel",       "halves",       "bytes",     "places",
-                                          "bits",        "texbits",      "bits:64:2", "f16:64:2",
-                                          "f16:256:1:3", "f16:128:4:2",  "f16:448:7", "f16:640:5"};
+static const char *const shape_names[] = {
+    "split",        "split:96:3:2", "row",         "row:64:2",    "texel",     "halves",
+    "bytes",        "places",       "bits",        "texbits",     "bits:64:2", "eights",
+    "eights:256:3", "f16:64:2",     "f16:256:1:3", "f16:128:4:2", "f16:448:7", "f16:640:5"};
 
 static const struct stage {
     uint32_t size, n; // invocations of a group, groups at most
