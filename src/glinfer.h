@@ -14,8 +14,9 @@
 //
 // Errors: a fallible function returns bool, or a pointer that may be NULL, and fills *err when err
 // is not NULL. After a failure the objects passed in are as usable as before it, unless the status
-// is GLINFER_STATUS_GPU_LOST. NULL where it is not allowed, a struct_size that is none and an enum
-// out of range fail with INVALID_ARGUMENT; a function that cannot fail does nothing then.
+// is GLINFER_STATUS_GPU_LOST: then glinfer_device_recover brings them back. NULL where it is not
+// allowed, a struct_size that is none and an enum out of range fail with INVALID_ARGUMENT; a
+// function that cannot fail does nothing then.
 #ifndef GLINFER_H
 #define GLINFER_H
 
@@ -167,6 +168,16 @@ GLINFER_API struct glinfer_device *glinfer_device_create(const struct glinfer_de
 // Fills *info; info->struct_size says how much of it the caller knows.
 GLINFER_API void glinfer_device_describe(const struct glinfer_device *device,
                                          struct glinfer_device_info *info);
+// Brings a device back after GLINFER_STATUS_GPU_LOST or GLINFER_STATUS_GPU_FAULT, with all its
+// models and sessions: opens a new context, takes the programs from the cache, loads the weights
+// from the models' files. Sessions keep their tokens; each computes its cache anew when it next
+// generates, in the batches and steps of before, so that its answers are those of a session to
+// which nothing happened (an answer that broke off goes on with glinfer_generate_params.resume).
+// progress may be NULL and is called with GLINFER_PHASE_LOAD. Fails with NO_DEVICE, NOT_FOUND, IO,
+// BAD_FILE (another file is in a model's place), NO_MEMORY, CANCELLED, DRIVER, GPU_LOST; the device
+// is then still lost, and may be recovered later.
+GLINFER_API bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn progress,
+                                        void *user, struct glinfer_error *err);
 // Accepts NULL and a pointer to NULL; sets *device to NULL. No model of it may live.
 GLINFER_API void glinfer_device_destroy(struct glinfer_device **device);
 
@@ -383,6 +394,11 @@ struct glinfer_generate_params {
     void *token_user;
     glinfer_progress_fn progress; // compiling programs, the prompt
     void *progress_user;
+    // Goes on with the answer that the last glinfer_generate of the session left unfinished when it
+    // failed; all else is as it was then. Tokens that were delivered are not delivered again; stats
+    // counts them. Fails with INVALID_ARGUMENT if there is none, or the session was reset or
+    // rewound.
+    bool resume;
 };
 
 static inline void glinfer_generate_params_init(struct glinfer_generate_params *params)

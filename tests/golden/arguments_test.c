@@ -51,6 +51,7 @@ REFUSED(create_unfilled, struct glinfer_device_params params = {0};
         return !glinfer_device_create(&params, err))
 REFUSED(measure_no_device, struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
         return !glinfer_device_measure(NULL, &rates, err))
+REFUSED(recover_no_device, return !glinfer_device_recover(NULL, NULL, NULL, err))
 REFUSED(measure_no_rates, return !glinfer_device_measure(f->tiny.device, NULL, err))
 REFUSED(measure_unfilled, struct glinfer_device_rates rates = {0};
         return !glinfer_device_measure(f->tiny.device, &rates, err))
@@ -207,6 +208,7 @@ static const struct {
 } refused[] = {
     {"glinfer_device_create",       "struct_size",          create_cut             },
     {"glinfer_device_create",       "struct_size",          create_unfilled        },
+    {"glinfer_device_recover",      "device is NULL",       recover_no_device      },
     {"glinfer_device_measure",      "device is NULL",       measure_no_device      },
     {"glinfer_device_measure",      "rates is NULL",        measure_no_rates       },
     {"glinfer_device_measure",      "struct_size",          measure_unfilled       },

@@ -6,6 +6,8 @@
 #include "gpu/device/settings.h"
 #include "gpu/program/program_table.h"
 
+struct glinfer_model;
+
 struct glinfer_device {
     struct gi_log log;
     struct gi_settings settings;
@@ -14,12 +16,18 @@ struct glinfer_device {
     struct gi_program_table *programs; // shared by all sessions
     struct gi_tuning *tuning;          // what was measured here before, for sessions to record with
     struct gi_tuning_file tuning_file;
-    char *cache_folder;   // of programs; owned; NULL: there is none
-    char *verdict_folder; // of single dispatches; owned; NULL: none is kept
-    char *cache_dir;      // as glinfer_device_params.cache_dir; owned; NULL: the default
-    bool may_compile;     // programs in the background
-    uint32_t n_models;    // that live
+    char *cache_folder;           // of programs; owned; NULL: there is none
+    char *verdict_folder;         // of single dispatches; owned; NULL: none is kept
+    char *cache_dir;              // as glinfer_device_params.cache_dir; owned; NULL: the default
+    bool may_compile;             // programs in the background
+    struct glinfer_model *models; // that live
 };
+
+// Opens the same device again, with a new context, in place of the one that was lost; release
+// destroys what was made on that one. Fails as glinfer_device_create does: nothing has changed if
+// the device cannot be opened, else the device has no programs.
+bool gi_device_reopen(struct glinfer_device *device, void (*release)(struct glinfer_device *device),
+                      struct glinfer_error *err);
 
 // Creates a device as glinfer_device_create does from whole params, with settings, which are
 // copied, in place of the environment's.

@@ -143,10 +143,54 @@ void glinfer_device_destroy(struct glinfer_device **device)
     if (!self) {
         return;
     }
-    assert(self->n_models == 0);
+    assert(!self->models);
     close_device(self);
     free(self);
     *device = NULL;
+}
+
+//-- again -----------------------------------------------------------------------------------------
+
+static bool release_all(struct glinfer_device *device, struct gi_platform *platform,
+                        void (*release)(struct glinfer_device *device), struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    // A lost context may not be entered any more: its names mean nothing in the new one.
+    struct gi_platform *entered = device->platform;
+    if (!gi_platform_enter(entered, &saved, NULL)) {
+        entered = platform;
+        if (!gi_platform_enter(entered, &saved, err)) {
+            return false;
+        }
+    }
+    release(device);
+    gi_program_table_destroy(device->programs);
+    device->programs = NULL;
+    gi_gpu_release(device->gpu);
+    gi_platform_leave(entered, &saved);
+    return true;
+}
+
+bool gi_device_reopen(struct glinfer_device *device, void (*release)(struct glinfer_device *device),
+                      struct glinfer_error *err)
+{
+    const struct gi_platform_info *info = gi_gpu_platform(device->gpu);
+    const struct gi_platform_params params = {.device = info->device,
+                                              .allow_software = info->is_software,
+                                              .debug = info->is_debug,
+                                              .log = &device->log};
+    struct gi_platform *platform = gi_platform_open(&params, err);
+    if (!platform || !release_all(device, platform, release, err)) {
+        gi_platform_close(platform);
+        return false;
+    }
+    gi_platform_close(device->platform);
+    device->platform = platform;
+    if (!gi_gpu_restore(device->gpu, platform, err)) {
+        return false;
+    }
+    apply_tuning(device);
+    return create_programs(device, err);
 }
 
 //-- description ---------------------------------------------------------------------------------

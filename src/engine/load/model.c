@@ -176,6 +176,12 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
     const bool ok = gi_weight_store_load(&model->store, gpu, plan, params->progress,
                                          params->progress_user, err);
     gi_gpu_leave(gpu, &saved);
+    if (ok) {
+        const struct gi_weight *layers = model->store.weights;
+        const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
+        model->weights =
+            (struct gi_model_weights){layers, &ends[0], plan->is_tied ? &ends[0] : &ends[1]};
+    }
     return ok;
 }
 
@@ -201,23 +207,25 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
         !load_weights(model, plan, params, err)) {
         return false;
     }
-    const struct gi_weight *layers = model->store.weights;
-    const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
-    model->weights =
-        (struct gi_model_weights){layers, &ends[0], plan->is_tied ? &ends[0] : &ends[1]};
     model->used = model->info.weights;
     model->info.is_supported = true;
     return true;
 }
 
-static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
-                      const struct glinfer_model_params *params, struct glinfer_error *err)
+static bool plan_file(const struct glinfer_model *model, const struct gi_gguf *gguf,
+                      struct gi_model_plan *plan, struct glinfer_error *err)
 {
     const struct gi_limits *limits = gi_gpu_limits(model->device->gpu);
     const struct gi_plan_limits plan_limits = {.max_range = gi_arena_max_range(limits),
                                                .alignment = gi_arena_alignment(limits)};
+    return gi_model_plan_init(plan, gguf, &plan_limits, err);
+}
+
+static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
+                      const struct glinfer_model_params *params, struct glinfer_error *err)
+{
     struct gi_model_plan plan;
-    if (!gi_model_plan_init(&plan, gguf, &plan_limits, err)) {
+    if (!plan_file(model, gguf, &plan, err)) {
         return false;
     }
     model->tokenizer.core = read_tokenizer(gguf, params, err);
@@ -241,14 +249,55 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
         return NULL;
     }
     model->device = device;
-    device->n_models++;
+    model->next = device->models;
+    device->models = model;
     model->mem_budget = own.mem_budget;
     struct gi_gguf *gguf = gi_gguf_open(own.path, err);
-    if (!gguf || !load_file(model, gguf, &own, err)) {
+    model->path = gguf ? strdup(own.path) : NULL;
+    if (gguf && !model->path) {
+        gi_error_no_memory(err, strlen(own.path) + 1, "a model");
+    }
+    if (!model->path || !load_file(model, gguf, &own, err)) {
         glinfer_model_destroy(&model);
     }
     gi_gguf_close(gguf);
     return model;
+}
+
+//-- again ---------------------------------------------------------------------------------------
+
+void gi_model_release(struct glinfer_model *model)
+{
+    gi_weight_store_finish(&model->store, model->device->gpu);
+}
+
+// True if the file still holds what was loaded from it, as far as its sizes tell.
+static bool check_same(const struct glinfer_model *model, const struct gi_gguf *gguf,
+                       struct glinfer_error *err)
+{
+    struct glinfer_model_info info = {0};
+    if (!gi_model_info_file(&info, gguf, model->tokenizer.core, err)) {
+        return false;
+    }
+    return (info.file_size == model->info.file_size && info.n_params == model->info.n_params &&
+            strcmp(info.types, model->info.types) == 0) ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s is not the file that the model was loaded from", model->path);
+}
+
+bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
+                      struct glinfer_error *err)
+{
+    const struct glinfer_model_params params = {.progress = progress, .progress_user = user};
+    struct gi_gguf *gguf = gi_gguf_open(model->path, err);
+    struct gi_model_plan plan;
+    bool ok = gguf && check_same(model, gguf, err) && plan_file(model, gguf, &plan, err);
+    if (ok) {
+        ok = load_weights(model, &plan, &params, err);
+        gi_model_plan_finish(&plan);
+    }
+    gi_gguf_close(gguf);
+    return ok;
 }
 
 void glinfer_model_describe(const struct glinfer_model *model, struct glinfer_model_info *info)
@@ -269,17 +318,22 @@ void glinfer_model_destroy(struct glinfer_model **model)
     if (!self) {
         return;
     }
-    assert(self->n_sessions == 0);
+    assert(!self->sessions);
     struct gi_platform_saved saved;
     if (gi_gpu_enter(self->device->gpu, &saved, NULL)) {
-        gi_weight_store_finish(&self->store, self->device->gpu);
+        gi_model_release(self);
         gi_gpu_leave(self->device->gpu, &saved);
     }
     gi_tokenizer_destroy(self->tokenizer.core);
     free(self->norms);
     free(self->rope_factors);
     free(self->long_rope_factors);
-    self->device->n_models--;
+    free(self->path);
+    struct glinfer_model **place = &self->device->models;
+    while (*place != self) {
+        place = &(*place)->next;
+    }
+    *place = self->next;
     free(self);
     *model = NULL;
 }

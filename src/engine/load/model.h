@@ -10,8 +10,13 @@ struct glinfer_tokenizer {
     struct gi_tokenizer *core;
 };
 
+struct glinfer_session;
+
 struct glinfer_model {
-    struct glinfer_device *device; // borrowed; counts this model
+    struct glinfer_device *device;    // borrowed; lists this model
+    struct glinfer_model *next;       // of the device
+    struct glinfer_session *sessions; // that live
+    char *path;                       // of the file
     const struct gi_model_family *family;
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
@@ -25,8 +30,14 @@ struct glinfer_model {
     struct glinfer_model_info info;
     uint64_t mem_budget; // bytes, 0: none
     uint64_t used;       // bytes of the budget: weights and sessions
-    uint32_t n_sessions; // that live
 };
+
+// Destroys the weights on the GPU. The context is entered.
+void gi_model_release(struct glinfer_model *model);
+// Loads them anew from the file. Fails as glinfer_model_load does, and with BAD_FILE if it is
+// another file now.
+bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
+                      struct glinfer_error *err);
 
 // Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
 struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);

@@ -49,21 +49,25 @@ static void deliver_text(struct gi_generation *run, int32_t id, struct gi_text t
     }
 }
 
-static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry)
+static struct gi_text find_bytes(const struct gi_generation *run, int32_t id)
 {
     const struct gi_tokenizer *tokenizer = run->session->model->tokenizer.core;
+    return gi_tokenizer_is_control(tokenizer, id) ? (struct gi_text){NULL, 0}
+                                                  : gi_tokenizer_bytes(tokenizer, id);
+}
+
+static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry)
+{
+    struct gi_sequence *sequence = &run->session->sequence;
     const int32_t id = (int32_t)entry->token;
     run->stats->predicted_n++;
-    run->session->sequence.pending = id;
+    sequence->pending = id;
+    gi_sequence_note_step(sequence, sequence->n_past, entry->token);
     if (is_stop_id(run, entry->token)) {
         finish(run, GLINFER_STOP_EOS);
         return;
     }
-    struct gi_text bytes = {NULL, 0};
-    if (!gi_tokenizer_is_control(tokenizer, id)) {
-        bytes = gi_tokenizer_bytes(tokenizer, id);
-    }
-    deliver_text(run, id, gi_text_stream_push(&run->text, bytes), entry);
+    deliver_text(run, id, gi_text_stream_push(&run->text, find_bytes(run, id)), entry);
     run->n_delivered++;
     if (run->text.is_stopped) {
         finish(run, GLINFER_STOP_WORD);
@@ -83,6 +87,15 @@ static void learn_time(struct gi_generation *run, const struct gi_landing *landi
     run->last_ns = now;
 }
 
+// Goes on behind the last token that was delivered.
+static bool go_on(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    run->step = gi_upgrades_step(session, run->end, run->err);
+    return run->step && gi_generation_write_state(run, (uint32_t)session->sequence.pending,
+                                                  run->base + run->n_submitted - 1, 1);
+}
+
 // Drops the chains behind one that its executor gave up, which did nothing, and goes on by many
 // dispatches from the last token that was delivered.
 static bool recover(struct gi_generation *run, const struct gi_landing *landing)
@@ -93,12 +106,7 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
     if (!gi_upgrades_settle(session, true, run->err)) {
         return false;
     }
-    if (!gi_runner_begin(&session->runner, run->err)) {
-        return false;
-    }
-    run->step = gi_upgrades_step(session, run->end, run->err);
-    return run->step && gi_generation_write_state(run, (uint32_t)session->sequence.pending,
-                                                  run->base + run->n_submitted - 1, 1);
+    return gi_runner_begin(&session->runner, run->err) && go_on(run);
 }
 
 // Returns the steps of a chain up to the one that ends the answer.
@@ -141,6 +149,7 @@ static bool take_chain(struct gi_generation *run)
     if (!check_chain(run, &landing, n_live)) {
         return false;
     }
+    session->sequence.is_stale = false;
     for (uint32_t i = 0; i < n_live && !run->is_finished; i++) {
         session->sequence.n_past = run->base + landing.first + i;
         deliver(run, &landing.entries[i]);
@@ -173,6 +182,10 @@ static bool check_params(const struct glinfer_session *session,
         if (!GI_CHECK_SET(params->stop[i], err)) {
             return false;
         }
+    }
+    if (params->resume && !session->broken.is_there) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "the session has no answer that broke off");
     }
     for (size_t i = 0; i < params->n_prompt; i++) {
         if (params->prompt[i] < 0 || (size_t)params->prompt[i] >= n_vocab) {
@@ -244,14 +257,25 @@ static bool end_prompt(struct gi_generation *run)
     }
     sequence->pending = GI_NO_TOKEN;
     sequence->n_past = run->base;
+    sequence->is_stale = false;
     return true;
+}
+
+// Looks for errors behind a whole answer. One that comes too late to touch it shows the next time.
+static bool check_end(const struct gi_generation *run)
+{
+    struct glinfer_error own = {0};
+    return gi_gpu_check(gi_session_gpu(run->session), "generating", &own) ||
+           own.status == GLINFER_STATUS_GPU_LOST ||
+           gi_error_set(run->err, own.status, "%s", own.message);
 }
 
 static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
     if (!gi_session_check_cancel(session, "the generation", run->err) ||
-        !gi_generation_submit_prompt(run, tokens)) {
+        !gi_generation_rebuild(run) ||
+        !(tokens ? gi_generation_submit_prompt(run, tokens) : go_on(run))) {
         return false;
     }
     if (run->params->n_predict == 0) {
@@ -267,7 +291,7 @@ static bool run_to_end(struct gi_generation *run, const uint32_t *tokens)
     if (rest.size > 0 && run->stats->stop != GLINFER_STOP_CALLBACK) {
         deliver_text(run, GI_NO_TOKEN, rest, NULL);
     }
-    return gi_gpu_check(gi_session_gpu(run->session), "generating", run->err);
+    return check_end(run);
 }
 
 static void fill_stats(struct gi_generation *run, uint64_t waits_before)
@@ -306,12 +330,26 @@ static bool prepare(struct gi_generation *run)
                                               run->params->progress_user, run->err));
 }
 
+// Takes a broken answer up again: what it delivered is known and not delivered anew.
+static void take_up(struct gi_generation *run)
+{
+    const struct glinfer_session *session = run->session;
+    const uint32_t n = session->broken.n_delivered;
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t id = (int32_t)session->sequence.tokens[run->base + i];
+        gi_text_stream_push(&run->text, find_bytes(run, id));
+    }
+    run->n_submitted = run->n_delivered = n;
+    run->first_ns = run->last_ns = gi_clock_ns();
+}
+
+// tokens is NULL if a broken answer goes on.
 static bool generate(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
     const struct glinfer_generate_params *params = run->params;
     struct gi_platform_saved saved;
-    run->base = session->sequence.n_past + run->n_prompt;
+    run->base = tokens ? session->sequence.n_past + run->n_prompt : session->broken.base;
     const uint32_t room = session->sequence.n_ctx - run->base + 1; // the last token needs no place
     const uint32_t wanted = (uint32_t)params->n_predict;           // below 0: all that there is
     run->max_steps = wanted > room ? room : wanted;
@@ -325,6 +363,9 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     }
     const uint64_t waits = gi_gpu_wait_count(gi_session_gpu(run->session));
     bool ok = prepare(run);
+    if (!tokens) {
+        take_up(run);
+    }
     ok = ok && gi_runner_begin(&session->runner, run->err) && run_to_end(run, tokens);
     fill_stats(run, waits);
     if (ok) {
@@ -345,11 +386,17 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
         !check_params(session, &own, err)) {
         return false;
     }
-    uint32_t *tokens = gather_prompt(session, &own, &run.n_prompt, err);
-    if (!tokens) {
+    const bool goes_on = own.resume && session->broken.n_delivered > 0;
+    uint32_t *tokens = goes_on ? NULL : gather_prompt(session, &own, &run.n_prompt, err);
+    if (!tokens && !goes_on) {
         return false;
     }
+    if (goes_on) {
+        run.n_prompt = session->broken.n_prompt;
+        full.predicted_n = session->broken.n_delivered;
+    }
     const bool ok = generate(&run, tokens);
+    session->broken = (struct gi_broken_answer){!ok, run.n_prompt, run.base, full.predicted_n};
     gi_text_stream_finish(&run.text);
     free(tokens);
     if (stats) {

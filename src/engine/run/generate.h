@@ -24,6 +24,9 @@ struct gi_generation {
     bool is_finished;
 };
 
+// Computes the cache anew if it was lost, in the batches and steps that its tokens were computed
+// in, so that it has the same bits.
+bool gi_generation_rebuild(struct gi_generation *run);
 // Writes step_state for a step of n_tokens at n_past, token being what it begins with.
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);

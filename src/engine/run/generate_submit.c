@@ -100,11 +100,11 @@ static uint32_t choose_batch(const struct gi_generation *run)
     return (uint32_t)(most < least ? least : most);
 }
 
-static bool report_prompt(const struct gi_generation *run, uint32_t done)
+static bool report_prompt(const struct gi_generation *run, uint32_t done, uint32_t total)
 {
     const struct glinfer_generate_params *params = run->params;
     if (params->progress &&
-        !params->progress(params->progress_user, GLINFER_PHASE_PROMPT, done, run->n_prompt)) {
+        !params->progress(params->progress_user, GLINFER_PHASE_PROMPT, done, total)) {
         return gi_error_set(run->err, GLINFER_STATUS_CANCELLED, "the generation was cancelled");
     }
     return gi_session_check_cancel(run->session, "the generation", run->err);
@@ -143,19 +143,19 @@ static uint32_t choose_flush(const struct gi_generation *run, const struct gi_ex
     return fit < 1 ? 1 : fit > count ? (uint32_t)count : (uint32_t)fit;
 }
 
-static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint32_t done,
+static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint32_t n_past,
                          uint32_t count)
 {
     struct glinfer_session *session = run->session;
     struct gi_executor *executor = gi_tables_prompt(&session->tables, count, run->err);
-    const struct gi_chain chain = {.n_past = session->sequence.n_past + done,
+    const struct gi_chain chain = {.n_past = n_past,
                                    .n_tokens = count,
                                    .n_steps = 1,
                                    .flush_interval =
                                        executor ? choose_flush(run, executor, count) : 0};
     return executor &&
-           gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
-                          tokens + done, count * sizeof(tokens[0]), run->err) &&
+           gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
+                          count * sizeof(tokens[0]), run->err) &&
            gi_generation_write_state(run, 0, chain.n_past, count) &&
            gi_runner_run(&session->runner, executor, &chain, run->err);
 }
@@ -173,9 +173,11 @@ static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
         }
         const uint32_t most = choose_batch(run);
         *count = run->n_prompt - done < most ? run->n_prompt - done : most;
-        if (!submit_batch(run, tokens, done, *count)) {
+        if (!submit_batch(run, tokens + done, session->sequence.n_past + done, *count)) {
             return false;
         }
+        gi_sequence_note_batch(&session->sequence, session->sequence.n_past + done, tokens + done,
+                               *count);
         done += *count;
         if (done < run->n_prompt &&
             !gi_fence_insert(gi_session_gpu(run->session),
@@ -183,12 +185,52 @@ static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
             return false;
         }
         gi_gpu_flush(gi_session_gpu(run->session));
-        if (!report_prompt(run, done)) {
+        if (!report_prompt(run, done, run->n_prompt)) {
             return false;
         }
     }
     return true;
 }
+
+//-- a cache that was lost -------------------------------------------------------------------------
+
+// Submits the step that computed the token at n_past. What it samples is not looked at.
+static bool repeat_step(struct gi_generation *run, uint32_t n_past)
+{
+    struct glinfer_session *session = run->session;
+    struct gi_executor *step = gi_tables_step(&session->tables, run->end, run->err);
+    const struct gi_chain chain = {.n_past = n_past, .n_tokens = 1, .n_steps = 1};
+    return step && gi_generation_write_state(run, session->sequence.tokens[n_past], n_past, 1) &&
+           gi_runner_run(&session->runner, step, &chain, run->err);
+}
+
+static bool repeat(struct gi_generation *run, uint32_t n_past, uint32_t count)
+{
+    const struct gi_sequence *sequence = &run->session->sequence;
+    return sequence->origins[n_past] == GI_ORIGIN_STEP
+               ? repeat_step(run, n_past)
+               : submit_batch(run, sequence->tokens + n_past, n_past, count);
+}
+
+bool gi_generation_rebuild(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    const struct gi_sequence *sequence = &session->sequence;
+    bool ok = true;
+    for (uint32_t done = 0, count; ok && sequence->is_stale && done < sequence->n_past;
+         done += count) {
+        struct gi_fence fence = {0};
+        count = gi_sequence_batch_at(sequence, done);
+        ok = repeat(run, done, count) && gi_fence_insert(gpu, &fence, run->err) &&
+             gi_fence_wait(gpu, &fence, 0, run->err) &&
+             report_prompt(run, done + count, sequence->n_past);
+        gi_fence_finish(gpu, &fence);
+    }
+    return ok;
+}
+
+//-- the whole of a prompt -------------------------------------------------------------------------
 
 // The last row of the prompt's last batch gives the first token. One token is a decode step.
 bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens)
@@ -196,6 +238,7 @@ bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *toke
     struct glinfer_session *session = run->session;
     const uint32_t n_past = session->sequence.n_past;
     if (run->n_prompt == 1) {
+        gi_sequence_note_step(&session->sequence, n_past, tokens[0]);
         return gi_generation_write_state(run, tokens[0], n_past, 1) &&
                submit(run, gi_tables_step(&session->tables, run->end, run->err), n_past, 1);
     }

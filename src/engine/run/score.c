@@ -190,6 +190,8 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
             return false;
         }
         memcpy(logprobs + done, values, (left == count ? count - 1 : count) * sizeof(float));
+        gi_sequence_note_batch(&session->sequence, session->sequence.n_past,
+                               (const uint32_t *)ids + done, count);
         session->sequence.n_past += count;
         done += count;
         if (!gi_session_check_cancel(session, "the scoring", err)) {

@@ -2,23 +2,35 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-bool gi_sequence_init(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
-                      const struct gi_range *ranges, struct glinfer_error *err)
+bool gi_sequence_init(struct gi_sequence *sequence, uint32_t n_ctx, struct glinfer_error *err)
 {
+    *sequence = (struct gi_sequence){.n_ctx = n_ctx, .pending = GI_NO_TOKEN};
+    sequence->tokens = gi_array_zeroed(n_ctx, sizeof(sequence->tokens[0]), "a sequence", err);
+    sequence->origins = gi_array_zeroed(n_ctx, sizeof(sequence->origins[0]), "a sequence", err);
+    return sequence->tokens && sequence->origins;
+}
+
+bool gi_sequence_place(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
+                       const struct gi_range *ranges, struct glinfer_error *err)
+{
+    free(sequence->cache);
     sequence->cache = gi_array_zeroed(n_layer, sizeof(sequence->cache[0]), "a sequence", err);
     for (uint32_t i = 0; sequence->cache && i < n_layer; i++) {
         sequence->cache[i] = *kv;
         sequence->cache[i].range = ranges[i];
     }
-    gi_sequence_reset(sequence);
     return sequence->cache;
 }
 
 void gi_sequence_finish(struct gi_sequence *sequence)
 {
     free(sequence->cache);
+    free(sequence->tokens);
+    free(sequence->origins);
     *sequence = (struct gi_sequence){0};
 }
 
@@ -26,6 +38,33 @@ void gi_sequence_reset(struct gi_sequence *sequence)
 {
     sequence->n_past = 0;
     sequence->pending = GI_NO_TOKEN;
+    sequence->is_stale = false;
+}
+
+void gi_sequence_note_batch(struct gi_sequence *sequence, uint32_t at, const uint32_t *tokens,
+                            uint32_t n)
+{
+    assert(n > 0 && at + n <= sequence->n_ctx);
+    memcpy(sequence->tokens + at, tokens, n * sizeof(tokens[0]));
+    memset(sequence->origins + at, GI_ORIGIN_BATCH, n);
+    sequence->origins[at] = GI_ORIGIN_BEGIN;
+}
+
+void gi_sequence_note_step(struct gi_sequence *sequence, uint32_t at, uint32_t token)
+{
+    if (at < sequence->n_ctx) { // the last token of a full context needs no place
+        sequence->tokens[at] = token;
+        sequence->origins[at] = GI_ORIGIN_STEP;
+    }
+}
+
+uint32_t gi_sequence_batch_at(const struct gi_sequence *sequence, uint32_t at)
+{
+    uint32_t n = 1;
+    while (at + n < sequence->n_past && sequence->origins[at + n] == GI_ORIGIN_BATCH) {
+        n++;
+    }
+    return n;
 }
 
 size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n)

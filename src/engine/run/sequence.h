@@ -8,16 +8,29 @@
 #include "ops/record/stream.h"
 #include "tokenizer/tokenizer.h"
 
+// How the keys and values of a token were computed.
+enum gi_origin {
+    GI_ORIGIN_BATCH, // in the batch of the token before it
+    GI_ORIGIN_BEGIN, // as the first of a batch
+    GI_ORIGIN_STEP,  // by a decode step
+};
+
 struct gi_sequence {
     uint32_t n_ctx;            // tokens that the cache holds at most
     uint32_t n_past;           // tokens in the cache
     int32_t pending;           // the last token sampled, not in the cache yet; GI_NO_TOKEN: none
     struct gi_kv_layer *cache; // (n_layer)
+    uint32_t *tokens;          // (n_ctx), of which n_past are in the cache
+    uint8_t *origins;          // (n_ctx) enum gi_origin
+    bool is_stale;             // the cache was lost, and is to be computed anew from the tokens
 };
 
-// Lays the cache of n_layer layers like *kv into as many ranges. Fails with NO_MEMORY.
-bool gi_sequence_init(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
-                      const struct gi_range *ranges, struct glinfer_error *err);
+// Begins a sequence without tokens. Fails with NO_MEMORY.
+bool gi_sequence_init(struct gi_sequence *sequence, uint32_t n_ctx, struct glinfer_error *err);
+// Lays the cache of n_layer layers like *kv into as many ranges, in place of the one that there
+// was. Fails with NO_MEMORY.
+bool gi_sequence_place(struct gi_sequence *sequence, uint32_t n_layer, const struct gi_kv_layer *kv,
+                       const struct gi_range *ranges, struct glinfer_error *err);
 // Accepts all-zero.
 void gi_sequence_finish(struct gi_sequence *sequence);
 
@@ -25,5 +38,13 @@ void gi_sequence_finish(struct gi_sequence *sequence);
 void gi_sequence_reset(struct gi_sequence *sequence);
 // Forgets all tokens behind the first n; returns how many there are now, the pending one included.
 size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n);
+
+// Notes n tokens of a batch that begins at `at`, or the token of a decode step. They count once
+// n_past is behind them.
+void gi_sequence_note_batch(struct gi_sequence *sequence, uint32_t at, const uint32_t *tokens,
+                            uint32_t n);
+void gi_sequence_note_step(struct gi_sequence *sequence, uint32_t at, uint32_t token);
+// Returns how many of the tokens in the cache were computed together from `at` on.
+uint32_t gi_sequence_batch_at(const struct gi_sequence *sequence, uint32_t at);
 
 #endif

@@ -106,7 +106,7 @@ static bool place_ranges(struct glinfer_session *session, const struct gi_kv_lay
     }
     const bool ok = all && ranges && reserve(session, gi_arena_total(&request, gpu), err) &&
                     gi_arena_place(&session->memory, gpu, &request, ranges, err) &&
-                    gi_sequence_init(&session->sequence, n_layer, kv, ranges + N_OWN, err);
+                    gi_sequence_place(&session->sequence, n_layer, kv, ranges + N_OWN, err);
     if (ok) {
         gi_tables_init(&session->tables, &session->sequence, ranges);
         recorder->movable = ranges[GI_SESSION_VECTORS];
@@ -118,9 +118,9 @@ static bool place_ranges(struct glinfer_session *session, const struct gi_kv_lay
     return ok;
 }
 
-static bool create_buffers(struct glinfer_session *session,
-                           const struct glinfer_session_params *params, struct glinfer_error *err)
+static bool create_buffers(struct glinfer_session *session, struct glinfer_error *err)
 {
+    const struct glinfer_session_params *params = &session->params;
     const struct glinfer_model *model = session->model;
     struct gi_tables *tables = &session->tables;
     const struct gi_session_shape shape = {
@@ -215,10 +215,28 @@ static bool prepare_expected(struct glinfer_session *session,
                                                params->progress_user, err)));
 }
 
+// Sets what lists are recorded with.
+static void init_tables(struct glinfer_session *session)
+{
+    const struct glinfer_model *model = session->model;
+    struct gi_tables *tables = &session->tables;
+    tables->model = model;
+    tables->recorder = (struct gi_recorder){
+        .gpu = model->device->gpu,
+        .programs = model->device->programs,
+        .tuning = model->device->tuning,
+        .is_half = takes_halves(model, session->params.precision),
+    };
+    tables->n_batch = session->params.n_batch ? session->params.n_batch : GI_DEFAULT_BATCH;
+    tables->n_small = gi_batch_small_tokens(model->device->gpu);
+    tables->n_small = tables->n_small < tables->n_batch ? tables->n_small : 0;
+}
+
 static bool build(struct glinfer_session *session, const struct glinfer_session_params *params,
                   struct glinfer_error *err)
 {
-    return create_buffers(session, params, err) && write_vectors(session, err) &&
+    init_tables(session);
+    return create_buffers(session, err) && write_vectors(session, err) &&
            gi_tables_check(&session->tables, err) && gi_upgrades_open(session, err) &&
            prepare_expected(session, params, err) &&
            gi_gpu_check(gi_session_gpu(session), "creating a session", err);
@@ -239,24 +257,16 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
         gi_error_no_memory(err, sizeof(*session), "a session");
         return NULL;
     }
-    session->model = model;
     struct gi_gpu *gpu = model->device->gpu;
-    struct gi_tables *tables = &session->tables;
-    tables->model = model;
-    tables->recorder = (struct gi_recorder){
-        .gpu = gpu,
-        .programs = model->device->programs,
-        .tuning = model->device->tuning,
-        .is_half = takes_halves(model, own.precision),
-    };
-    model->n_sessions++;
-    session->sequence.n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->hparams);
-    tables->n_batch = own.n_batch ? own.n_batch : GI_DEFAULT_BATCH;
-    tables->n_small = gi_batch_small_tokens(gpu);
-    tables->n_small = tables->n_small < tables->n_batch ? tables->n_small : 0;
+    session->model = model;
+    session->params = own;
+    session->params.expected = NULL; // it lives during the call
+    session->next = model->sessions;
+    model->sessions = session;
     session->chain_length = own.chain_length;
     measure_tokens(session);
-    bool ok = gi_gpu_enter(gpu, &saved, err);
+    const uint32_t n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->hparams);
+    bool ok = gi_sequence_init(&session->sequence, n_ctx, err) && gi_gpu_enter(gpu, &saved, err);
     if (ok) {
         ok = build(session, &own, err);
         gi_gpu_leave(gpu, &saved);
@@ -272,11 +282,34 @@ bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved 
 {
     struct gi_gpu *gpu = gi_session_gpu(session);
     const bool is_entered = gi_gpu_enter(gpu, saved, err);
-    const bool ok = is_entered && gi_upgrades_settle(session, false, err);
+    const bool ok = is_entered && gi_gpu_check(gpu, "beginning", err) &&
+                    gi_upgrades_settle(session, false, err);
     if (is_entered && !ok) {
         gi_gpu_leave(gpu, saved);
     }
     return ok;
+}
+
+void gi_session_release(struct glinfer_session *session)
+{
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    gi_upgrades_close(session);
+    gi_scorer_destroy(session->scorer, gpu);
+    session->scorer = NULL;
+    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+        gi_fence_finish(gpu, &session->batch_fences[i]);
+    }
+    gi_runner_finish(&session->runner);
+    gi_tables_finish(&session->tables);
+    gi_arena_finish(&session->memory, gpu);
+    session->model->used -= session->reserved;
+    session->reserved = 0;
+}
+
+bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *err)
+{
+    session->sequence.is_stale = session->sequence.n_past > 0;
+    return build(session, &session->params, err);
 }
 
 void glinfer_session_destroy(struct glinfer_session **session)
@@ -288,19 +321,15 @@ void glinfer_session_destroy(struct glinfer_session **session)
     struct gi_platform_saved saved;
     struct gi_gpu *gpu = gi_session_gpu(self);
     if (gi_gpu_enter(gpu, &saved, NULL)) {
-        gi_upgrades_close(self);
-        gi_scorer_destroy(self->scorer, gpu);
-        for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
-            gi_fence_finish(gpu, &self->batch_fences[i]);
-        }
-        gi_runner_finish(&self->runner);
-        gi_tables_finish(&self->tables);
-        gi_sequence_finish(&self->sequence);
-        gi_arena_finish(&self->memory, gpu);
+        gi_session_release(self);
         gi_gpu_leave(gpu, &saved);
     }
-    self->model->used -= self->reserved;
-    self->model->n_sessions--;
+    gi_sequence_finish(&self->sequence);
+    struct glinfer_session **place = &self->model->sessions;
+    while (*place != self) {
+        place = &(*place)->next;
+    }
+    *place = self->next;
     free(self);
     *session = NULL;
 }
@@ -309,12 +338,17 @@ void glinfer_session_reset(struct glinfer_session *session)
 {
     if (session) {
         gi_sequence_reset(&session->sequence);
+        session->broken.is_there = false;
     }
 }
 
 size_t glinfer_session_rewind(struct glinfer_session *session, size_t n)
 {
-    return session ? gi_sequence_rewind(&session->sequence, n) : 0;
+    if (!session) {
+        return 0;
+    }
+    session->broken.is_there = false;
+    return gi_sequence_rewind(&session->sequence, n);
 }
 
 void glinfer_session_cancel(struct glinfer_session *session)

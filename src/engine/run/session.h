@@ -12,9 +12,18 @@
 struct gi_scorer;
 struct gi_upgrade;
 
+// An answer that broke off, which glinfer_generate_params.resume goes on with.
+struct gi_broken_answer {
+    bool is_there;
+    uint32_t n_prompt, base; // as struct gi_generation has them
+    uint32_t n_delivered;    // tokens
+};
+
 struct glinfer_session {
-    struct glinfer_model *model; // borrowed; counts this session
-    struct gi_arena memory;      // the ranges of the tables, then the sequence's cache
+    struct glinfer_model *model;  // borrowed; counts this session
+    struct glinfer_session *next; // of the model
+    struct glinfer_session_params params;
+    struct gi_arena memory; // the ranges of the tables, then the sequence's cache
     struct gi_sequence sequence;
     struct gi_tables tables;
     struct gi_runner runner;
@@ -27,6 +36,7 @@ struct glinfer_session {
     size_t max_token_size;    // bytes of the longest token
     int32_t stop_ids[GI_MAX_STOP_IDS];
     uint32_t n_stop_ids;
+    struct gi_broken_answer broken;
     atomic_bool is_cancelled;
 };
 
@@ -39,6 +49,11 @@ static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *sessio
 // Fails with GPU_LOST, not entered.
 bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
                       struct glinfer_error *err);
+// Destroys what the session has on the GPU; its tokens stay. The context is entered.
+void gi_session_release(struct glinfer_session *session);
+// Makes that anew, but for the cache, which the next answer computes from the tokens. Fails as
+// glinfer_session_create does.
+bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *err);
 // False with CANCELLED, once, if that was asked for; what names the call.
 bool gi_session_check_cancel(struct glinfer_session *session, const char *what,
                              struct glinfer_error *err);

@@ -273,6 +273,34 @@ fail:
     return NULL;
 }
 
+void gi_gpu_release(struct gi_gpu *gpu)
+{
+    gi_buffer_finish(&gpu->run_count, gpu);
+    gi_staging_finish(gpu);
+    if (gpu->ext.debug_callback) {
+        gpu->ext.debug_callback(NULL, NULL);
+    }
+}
+
+bool gi_gpu_restore(struct gi_gpu *gpu, struct gi_platform *platform, struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    gpu->platform = platform;
+    gpu->limits = (struct gi_limits){0};
+    gpu->is_lost = gpu->is_fault_lost = false;
+    if (!gi_gpu_enter(gpu, &saved, err)) {
+        return false;
+    }
+    const bool ok = init_gpu(gpu, err);
+    gi_gpu_leave(gpu, &saved);
+    return ok;
+}
+
+void gi_gpu_abandon(struct gi_gpu *gpu)
+{
+    gpu->is_lost = true;
+}
+
 void gi_gpu_destroy(struct gi_gpu *gpu)
 {
     struct gi_platform_saved saved;
@@ -281,11 +309,7 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
     }
     // A context that cannot be entered is gone, and its objects with it.
     if (gi_platform_enter(gpu->platform, &saved, NULL)) {
-        gi_buffer_finish(&gpu->run_count, gpu);
-        gi_staging_finish(gpu);
-        if (gpu->ext.debug_callback) {
-            gpu->ext.debug_callback(NULL, NULL);
-        }
+        gi_gpu_release(gpu);
         gi_platform_leave(gpu->platform, &saved);
     }
     gi_cuda_pages_close(gpu->pages.source);

@@ -60,6 +60,14 @@ struct gi_gpu *gi_gpu_create(struct gi_platform *platform, const struct gi_gpu_p
                              struct glinfer_error *err);
 void gi_gpu_destroy(struct gi_gpu *gpu);
 
+// Destroys what the gpu made in its context, which is entered.
+void gi_gpu_release(struct gi_gpu *gpu);
+// Begins anew in the context of another platform, after gi_gpu_release; limits are read again. The
+// gpu is lost no more. Fails as gi_gpu_create does.
+bool gi_gpu_restore(struct gi_gpu *gpu, struct gi_platform *platform, struct glinfer_error *err);
+// Marks the gpu as lost.
+void gi_gpu_abandon(struct gi_gpu *gpu);
+
 // True if neither the device's class nor GLINFER_DISPATCH says how grids that change are
 // dispatched: measurement may then say so with gi_gpu_set_indirect, for tables that are recorded
 // afterwards.
