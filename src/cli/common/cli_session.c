@@ -156,6 +156,27 @@ bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
 
 //-- answers ---------------------------------------------------------------------------------------
 
+// Brings the device back and goes on with the answer that broke off.
+static bool recover(struct cli_session *session, struct glinfer_generate_params *params,
+                    struct glinfer_stats *stats, struct glinfer_error *err)
+{
+    cli_say("note: %s", err->message);
+    cli_say("note: recovering: a new context, the model loaded again, the answer goes on");
+    cli_bar_wait(&session->bar, "recovering", true);
+    params->resume = true;
+    const bool is_done =
+        glinfer_device_recover(session->device, cli_progress, &session->bar, err) &&
+        glinfer_generate(session->session, params, stats, err);
+    params->resume = false;
+    cli_bar_clear(&session->bar);
+    return is_done;
+}
+
+static bool is_broken(const struct glinfer_error *err)
+{
+    return err->status == GLINFER_STATUS_GPU_LOST || err->status == GLINFER_STATUS_GPU_FAULT;
+}
+
 bool cli_generate(struct cli_session *session, struct glinfer_generate_params *params,
                   struct glinfer_stats *stats, struct glinfer_error *err)
 {
@@ -163,8 +184,14 @@ bool cli_generate(struct cli_session *session, struct glinfer_generate_params *p
     params->progress_user = &session->bar;
     *stats = (struct glinfer_stats){.struct_size = sizeof(*stats)};
     cli_bar_wait(&session->bar, "reading the prompt", true);
-    const bool is_done = glinfer_generate(session->session, params, stats, err);
+    bool is_done = glinfer_generate(session->session, params, stats, err);
     cli_bar_clear(&session->bar);
+    if (!is_done && is_broken(err)) {
+        is_done = recover(session, params, stats, err);
+        if (!is_done && is_broken(err)) {
+            cli_say("the GPU was recovered once and failed again");
+        }
+    }
     return is_done;
 }
 

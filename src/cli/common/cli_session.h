@@ -84,6 +84,7 @@ bool cli_tokenize_chat(const struct glinfer_tokenizer *tokenizer,
                        const struct glinfer_message *messages, size_t n, struct cli_ids *ids);
 
 // Runs glinfer_generate with the progress bar until the first token or the end; on_token clears it.
+// Where the GPU is lost, or computes something impossible, recovers once, says so, and goes on.
 bool cli_generate(struct cli_session *session, struct glinfer_generate_params *params,
                   struct glinfer_stats *stats, struct glinfer_error *err);
 // Returns n in ms milliseconds as a rate; 0 where there was no time.

@@ -46,6 +46,18 @@ check 'a seed in chains of 7' "$(run -p 'Once upon' -n 20 -s 5 --temp 1.5 --chai
 check 'a seed and indirect grids' \
     "$(GLINFER_DISPATCH=indirect run -p 'Once upon' -n 20 -s 5 --temp 1.5)" "$sampled"
 
+long=$(run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)
+for place in EMBED_BATCH:1 EMBED_TOKEN:20 EMBED_TOKEN:37; do # in the prompt, in the answer
+    check "the text behind a lost context ($place)" \
+        "$(GLINFER_FAULT="lost:$place" run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
+    check "the recovery is said ($place)" "$(grep -c 'recovering' "$dir/errors")" 1
+done
+check 'the text behind a dispatch that was left out' \
+    "$(GLINFER_FAULT=skip:EMBED_TOKEN:20 run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
+GLINFER_FAULT=lost:EMBED_TOKEN run -p 'Once upon' -n 9 --temp 0 >/dev/null
+check 'lost twice' $? 1
+check 'is named' "$(grep -c 'recovered once and failed again' "$dir/errors")" 1
+
 run -p 'Once upon' -n 9 >/dev/full
 check 'a full disk' $? 1
 check 'a full disk is named' "$(grep -c 'No space left' "$dir/errors")" 1
