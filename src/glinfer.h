@@ -178,7 +178,8 @@ GLINFER_API void glinfer_device_describe(const struct glinfer_device *device,
 // is then still lost, and may be recovered later.
 GLINFER_API bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn progress,
                                         void *user, struct glinfer_error *err);
-// Accepts NULL and a pointer to NULL; sets *device to NULL. No model of it may live.
+// Accepts NULL and a pointer to NULL; sets *device to NULL. A device with models ends with the last
+// of them.
 GLINFER_API void glinfer_device_destroy(struct glinfer_device **device);
 
 //-- model -------------------------------------------------------------------------------------
@@ -252,7 +253,8 @@ GLINFER_API void glinfer_model_describe(const struct glinfer_model *model,
 // The model's own tokenizer; lives as long as the model.
 GLINFER_API const struct glinfer_tokenizer *
 glinfer_model_tokenizer(const struct glinfer_model *model);
-// Accepts NULL and a pointer to NULL; sets *model to NULL. No session of it may live.
+// Accepts NULL and a pointer to NULL; sets *model to NULL. A model with sessions ends with the last
+// of them.
 GLINFER_API void glinfer_model_destroy(struct glinfer_model **model);
 
 //-- tokenizer ---------------------------------------------------------------------------------
@@ -344,7 +346,8 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
-// Accepts NULL and a pointer to NULL; sets *session to NULL.
+// Accepts NULL and a pointer to NULL; sets *session to NULL. In a callback the session is
+// cancelled, and ends with the call.
 GLINFER_API void glinfer_session_destroy(struct glinfer_session **session);
 
 // How decode steps are submitted.

@@ -21,6 +21,8 @@ struct glinfer_device {
     char *cache_dir;              // as glinfer_device_params.cache_dir; owned; NULL: the default
     bool may_compile;             // programs in the background
     struct glinfer_model *models; // that live
+    bool is_busy;                 // a call is running, whose callbacks may not call back
+    bool is_doomed;               // destroyed: ends with the last model
 };
 
 // Opens the same device again, with a new context, in place of the one that was lost; release

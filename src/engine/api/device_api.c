@@ -6,7 +6,6 @@
 #include "ops/gemm/batch_form.h"
 #include "persistent/persistent_policy.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,10 +142,13 @@ void glinfer_device_destroy(struct glinfer_device **device)
     if (!self) {
         return;
     }
-    assert(!self->models);
+    *device = NULL;
+    if (self->models) {
+        self->is_doomed = true;
+        return;
+    }
     close_device(self);
     free(self);
-    *device = NULL;
 }
 
 //-- again -----------------------------------------------------------------------------------------

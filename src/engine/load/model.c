@@ -4,7 +4,6 @@
 #include "engine/api/arguments.h"
 #include "engine/load/model_info.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,7 +317,12 @@ void glinfer_model_destroy(struct glinfer_model **model)
     if (!self) {
         return;
     }
-    assert(!self->sessions);
+    *model = NULL;
+    struct glinfer_device *device = self->device;
+    if (self->sessions) {
+        self->is_doomed = true;
+        return;
+    }
     struct gi_platform_saved saved;
     if (gi_gpu_enter(self->device->gpu, &saved, NULL)) {
         gi_model_release(self);
@@ -329,11 +333,13 @@ void glinfer_model_destroy(struct glinfer_model **model)
     free(self->rope_factors);
     free(self->long_rope_factors);
     free(self->path);
-    struct glinfer_model **place = &self->device->models;
+    struct glinfer_model **place = &device->models;
     while (*place != self) {
         place = &(*place)->next;
     }
     *place = self->next;
     free(self);
-    *model = NULL;
+    if (!device->models && device->is_doomed) {
+        glinfer_device_destroy(&device);
+    }
 }

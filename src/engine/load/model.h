@@ -16,6 +16,7 @@ struct glinfer_model {
     struct glinfer_device *device;    // borrowed; lists this model
     struct glinfer_model *next;       // of the device
     struct glinfer_session *sessions; // that live
+    bool is_doomed;                   // destroyed: ends with the last session
     char *path;                       // of the file
     const struct gi_model_family *family;
     struct gi_hparams hparams;

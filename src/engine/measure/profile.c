@@ -442,9 +442,10 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
     }
     glinfer_session_reset(session);
     const bool ok = run_profile(&profile);
-    gi_gpu_leave(gi_session_gpu(session), &saved);
+    gi_session_leave(session, &saved);
     if (ok && stats) {
         gi_sized_give(stats, &profile.stats, sizeof(*stats));
     }
+    gi_session_end_call(session);
     return ok;
 }

@@ -409,7 +409,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
     if (ok) {
         glinfer_session_reset(session);
         ok = run_tune(tune);
-        gi_gpu_leave(gi_session_gpu(tune->session), &saved);
+        gi_session_leave(tune->session, &saved);
     }
     if (ok && stats) {
         const char *path = session->model->device->tuning_file.path;
@@ -417,6 +417,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
         gi_sized_give(stats, &tune->stats, sizeof(*stats));
     }
     free(tune);
+    gi_session_end_call(session);
     return ok;
 }
 

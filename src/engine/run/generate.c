@@ -371,7 +371,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     if (ok) {
         gi_upgrades_request(session, run->end);
     }
-    gi_gpu_leave(gi_session_gpu(run->session), &saved);
+    gi_session_leave(run->session, &saved);
     return ok;
 }
 
@@ -402,5 +402,6 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
     if (stats) {
         gi_sized_give(stats, &full, sizeof(full));
     }
+    gi_session_end_call(session);
     return ok;
 }

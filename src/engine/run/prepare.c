@@ -27,6 +27,7 @@ bool glinfer_session_prepare(struct glinfer_session *session,
         full.single_ns = (double)single_ns;
         gi_sized_give(prepared, &full, sizeof(full));
     }
-    gi_gpu_leave(gi_session_gpu(session), &saved);
+    gi_session_leave(session, &saved);
+    gi_session_end_call(session);
     return ok;
 }

@@ -34,6 +34,10 @@ bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn p
     if (!GI_CHECK_SET(device, err)) {
         return false;
     }
+    if (device->is_busy) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a callback recovers a device that is busy with the call");
+    }
     bool ok = gi_device_reopen(device, release_children, err);
     for (struct glinfer_model *model = device->models; ok && model; model = model->next) {
         ok = gi_model_restore(model, progress, user, err) && restore_sessions(model, err);

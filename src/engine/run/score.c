@@ -235,6 +235,7 @@ bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n
     }
     glinfer_session_reset(session);
     const bool ok = score(session, ids, n, logprobs, err);
-    gi_gpu_leave(gi_session_gpu(session), &saved);
+    gi_session_leave(session, &saved);
+    gi_session_end_call(session);
     return ok;
 }

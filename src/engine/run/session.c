@@ -281,13 +281,50 @@ bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved 
                       struct glinfer_error *err)
 {
     struct gi_gpu *gpu = gi_session_gpu(session);
+    struct glinfer_device *device = session->model->device;
+    if (device->is_busy) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a callback calls back into a device that is busy with the call");
+    }
     const bool is_entered = gi_gpu_enter(gpu, saved, err);
     const bool ok = is_entered && gi_gpu_check(gpu, "beginning", err) &&
                     gi_upgrades_settle(session, false, err);
     if (is_entered && !ok) {
         gi_gpu_leave(gpu, saved);
     }
+    device->is_busy = ok;
     return ok;
+}
+
+void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved)
+{
+    session->model->device->is_busy = false;
+    gi_gpu_leave(gi_session_gpu(session), saved);
+}
+
+static struct glinfer_session *find_doomed(const struct glinfer_device *device,
+                                           const struct glinfer_session *other)
+{
+    for (struct glinfer_model *model = device->models; model; model = model->next) {
+        for (struct glinfer_session *session = model->sessions; session; session = session->next) {
+            if (session->is_doomed && session != other) {
+                return session;
+            }
+        }
+    }
+    return NULL;
+}
+
+// The last session may take the device with it.
+void gi_session_end_call(struct glinfer_session *session)
+{
+    const struct glinfer_device *device = session->model->device;
+    struct glinfer_session *doomed = device->is_busy ? NULL : find_doomed(device, NULL);
+    while (doomed) {
+        struct glinfer_session *next = find_doomed(device, doomed);
+        glinfer_session_destroy(&doomed);
+        doomed = next;
+    }
 }
 
 void gi_session_release(struct glinfer_session *session)
@@ -318,6 +355,13 @@ void glinfer_session_destroy(struct glinfer_session **session)
     if (!self) {
         return;
     }
+    *session = NULL;
+    struct glinfer_model *model = self->model;
+    if (model->device->is_busy) {
+        self->is_doomed = true;
+        glinfer_session_cancel(self);
+        return;
+    }
     struct gi_platform_saved saved;
     struct gi_gpu *gpu = gi_session_gpu(self);
     if (gi_gpu_enter(gpu, &saved, NULL)) {
@@ -325,13 +369,15 @@ void glinfer_session_destroy(struct glinfer_session **session)
         gi_gpu_leave(gpu, &saved);
     }
     gi_sequence_finish(&self->sequence);
-    struct glinfer_session **place = &self->model->sessions;
+    struct glinfer_session **place = &model->sessions;
     while (*place != self) {
         place = &(*place)->next;
     }
     *place = self->next;
     free(self);
-    *session = NULL;
+    if (!model->sessions && model->is_doomed) {
+        glinfer_model_destroy(&model);
+    }
 }
 
 void glinfer_session_reset(struct glinfer_session *session)

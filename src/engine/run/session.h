@@ -38,6 +38,7 @@ struct glinfer_session {
     uint32_t n_stop_ids;
     struct gi_broken_answer broken;
     atomic_bool is_cancelled;
+    bool is_doomed; // destroyed in a callback: ends with the call
 };
 
 static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *session)
@@ -46,9 +47,13 @@ static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *sessio
 }
 
 // Enters the session's GPU (gi_gpu_enter) and settles the chains that an answer left in flight.
-// Fails with GPU_LOST, not entered.
+// Fails with GPU_LOST, and with INVALID_ARGUMENT inside a callback, not entered.
 bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
                       struct glinfer_error *err);
+void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved);
+// Destroys the sessions that a callback of the call has destroyed, maybe this one; the last thing
+// that a call does.
+void gi_session_end_call(struct glinfer_session *session);
 // Destroys what the session has on the GPU; its tokens stay. The context is entered.
 void gi_session_release(struct glinfer_session *session);
 // Makes that anew, but for the cache, which the next answer computes from the tokens. Fails as
