@@ -25,6 +25,37 @@ static void limits_are_at_least_what_es31_promises(void **state)
     }
 }
 
+static void single_limits_can_be_cut(void **state)
+{
+    struct fixture f;
+    (void)state;
+    open_fixture_with(&f, "GLINFER_LIMITS", "blocks=8,invocations=128,alignment=512,uniform=16384");
+    const struct gi_limits *limits = gi_gpu_limits(f.gpu);
+    assert_true(limits->max_storage_blocks <= 8);
+    assert_int_equal(limits->max_invocations, 128);
+    assert_true(limits->max_group_size[0] <= 128);
+    assert_int_equal(limits->storage_alignment, 512);
+    assert_int_equal(limits->uniform_alignment, 512);
+    assert_int_equal(limits->max_uniform_block_size, 16384);
+    assert_true(limits->max_shared_size >= 16384);
+    close_fixture(&f);
+}
+
+static void quirks_take_away(void **state)
+{
+    struct fixture f;
+    (void)state;
+    open_fixture_with(&f, "GLINFER_QUIRKS",
+                      "=indirect,no-textures,no-binaries,no-threads,no-timer,no-subgroups");
+    const struct gi_limits *limits = gi_gpu_limits(f.gpu);
+    assert_true(limits->is_indirect);
+    assert_false(limits->has_texture_buffer || limits->max_texels > 0);
+    assert_int_equal(limits->n_binary_formats, 0);
+    assert_false(limits->has_parallel_compile || limits->has_timer_query);
+    assert_false(limits->has_subgroups || limits->subgroup_size > 0);
+    close_fixture(&f);
+}
+
 static void limits_can_be_cut_to_the_floor(void **state)
 {
     struct fixture floor;
@@ -295,6 +326,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_at_least_what_es31_promises),
         cmocka_unit_test(limits_can_be_cut_to_the_floor),
+        cmocka_unit_test(single_limits_can_be_cut),
+        cmocka_unit_test(quirks_take_away),
         cmocka_unit_test(buffer_starts_zeroed),
         cmocka_unit_test(buffer_refuses_sizes_out_of_range),
         cmocka_unit_test(buffer_keeps_what_was_written),
