@@ -48,7 +48,7 @@ struct options {
     double tolerance;
     uint32_t n_probs;
     const char *logged;
-    bool was_logged;
+    bool was_logged, was_left_out;
 };
 
 //-- the file --------------------------------------------------------------------------------------
@@ -322,6 +322,7 @@ static bool read_options(struct options *options, int argc, char **argv)
 static void look_for(void *user, enum glinfer_log_level level, const char *message)
 {
     struct options *options = user;
+    options->was_left_out |= strstr(message, "it is left out") != NULL;
     options->was_logged |= options->logged && strstr(message, options->logged);
     if (options->logged && level <= GLINFER_LOG_INFO) {
         printf("log: %s\n", message);
@@ -357,6 +358,10 @@ int main(int argc, char **argv)
     int status = run_model(device, &options);
     if (status == 0 && options.logged && !options.was_logged) {
         printf("FAILED: nothing was said of \"%s\"\n", options.logged);
+        status = 1;
+    }
+    if (status == 0 && options.was_left_out) {
+        printf("FAILED: the self-test found a kernel to be wrong\n");
         status = 1;
     }
     glinfer_device_destroy(&device);

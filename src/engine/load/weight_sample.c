@@ -22,16 +22,17 @@ static void choose_tiles(struct gi_weight_sample *sample, uint32_t n)
     }
 }
 
+// True if two parts of this kind were kept: programs of the first layer may differ from the
+// others', by what lies in front of it.
 static bool is_known(const struct gi_weight_samples *samples, const struct gi_weight_sample *kind)
 {
+    uint32_t n = 0;
     for (size_t i = 0; i < samples->count; i++) {
         const struct gi_weight_sample *known = &samples->data[i];
-        if (known->slot == kind->slot && known->quant == kind->quant &&
-            known->n_rows == kind->n_rows && known->n_cols == kind->n_cols) {
-            return true;
-        }
+        n += known->slot == kind->slot && known->quant == kind->quant &&
+             known->n_rows == kind->n_rows && known->n_cols == kind->n_cols;
     }
-    return false;
+    return n >= 2;
 }
 
 static bool read_rows(struct gi_weight_sample *sample, const struct gi_model_plan *plan,

@@ -397,7 +397,7 @@ bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,
                      struct glinfer_error *err)
 {
     struct run run = {.tables = tables, .is_changed = is_changed, .err = err};
-    const uint64_t begin = gi_clock_ns();
+    const uint64_t begin = gi_clock_ns(), waits = gi_gpu_wait_count(tables->recorder.gpu);
     uint32_t open = 0;
     if (!is_asked(tables)) {
         return true;
@@ -413,7 +413,8 @@ bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,
     }
     const bool ok = test_lists(&run, open);
     gi_log_write(gi_gpu_log(tables->recorder.gpu), GLINFER_LOG_INFO,
-                 "the self-test of %u programs took %.0f ms", run.n_tested,
-                 (double)(gi_clock_ns() - begin) / 1e6);
+                 "the self-test of %u programs took %.0f ms, %u waits", run.n_tested,
+                 (double)(gi_clock_ns() - begin) / 1e6,
+                 (uint32_t)(gi_gpu_wait_count(tables->recorder.gpu) - waits));
     return ok;
 }
