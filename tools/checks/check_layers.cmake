@@ -33,13 +33,13 @@ set(may_tests/ref tests)
 set(may_tests/golden tests)
 set(may_tests/fuzz ${any} tests)
 set(may_tests/install)
-set(may_tests/shims)
+set(may_tests/shims ${any})
 set(may_tests/data tests)
 set(may_tools base gguf quant)
 
 # Headers of the window-less context and of GL stay where GL is spoken.
 set(gl_header "^(EGL|GLES2|GLES3|KHR)/")
-set(gl_folders platform src/gpu src/persistent tests/platform)
+set(gl_folders platform src/gpu src/persistent tests/platform tests/shims)
 set(drm_header "^(gbm|xf86drm|xf86drmMode)\\.h$|^libdrm/")
 set(drm_folders platform)
 
