@@ -1,5 +1,6 @@
 // Replays a corpus without a fuzzer: every file of the folders named on the command line, and for
-// the small ones every truncation, every flipped bit and extreme numbers at every byte.
+// the small ones every truncation, every flipped bit and extreme numbers at every byte; then damage
+// by chance, the same at every run.
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -9,7 +10,9 @@
 #include <string.h>
 
 #define MAX_FILE_SIZE   (1u << 24)
-#define MAX_DAMAGE_SIZE 2048u // larger files are replayed only as they are
+#define MAX_DAMAGE_SIZE 2048u  // larger files are damaged by chance alone
+#define MAX_HEAD_SIZE   16384u // of a file; chance damages nothing behind it
+#define N_BY_CHANCE     500    // damaged copies of a file
 
 struct bytes {
     uint8_t *data;
@@ -64,6 +67,67 @@ static void run_extreme_numbers(const struct bytes *file)
     }
 }
 
+//-- by chance -------------------------------------------------------------------------------------
+
+static uint32_t chance; // xorshift32
+
+// Returns a number from 0 to end - 1.
+static size_t pick(size_t end)
+{
+    chance ^= chance << 13;
+    chance ^= chance >> 17;
+    chance ^= chance << 5;
+    return chance % end;
+}
+
+// Changes, copies, inserts or removes up to 16 bytes. The room is 16 bytes larger than the file.
+static void damage(uint8_t *data, size_t *size)
+{
+    const size_t head = *size < MAX_HEAD_SIZE ? *size : MAX_HEAD_SIZE;
+    const size_t at = pick(head), from = pick(head), left = head - (at > from ? at : from);
+    const size_t n = 1 + pick(left < 16 ? left : 16);
+    switch (pick(5)) {
+    case 0:
+        data[at] = (uint8_t)pick(256);
+        break;
+    case 1:
+        data[at] = (uint8_t)(data[at] + pick(5) - 2);
+        break;
+    case 2:
+        memmove(data + at, data + from, n);
+        break;
+    case 3:
+        memmove(data + at + n, data + at, *size - at);
+        *size += n;
+        break;
+    default:
+        memmove(data + at, data + at + n, *size - at - n);
+        *size -= n;
+        break;
+    }
+}
+
+static void run_by_chance(const struct bytes *file)
+{
+    enum { MAX_DAMAGES = 4 };
+    uint8_t *copy = malloc(file->size + MAX_DAMAGES * 16);
+    if (!copy) {
+        abort();
+    }
+    chance = 2463534242u;
+    for (int i = 0; i < N_BY_CHANCE; i++) {
+        size_t size = file->size;
+        memcpy(copy, file->data, size);
+        for (size_t n = 1 + pick(MAX_DAMAGES); n > 0 && size > 0; n--) {
+            damage(copy, &size);
+        }
+        run_copy(copy, size);
+    }
+    free(copy);
+}
+
+//-- files -----------------------------------------------------------------------------------------
+
 static bool read_file(const char *path, struct bytes *file)
 {
     FILE *stream = fopen(path, "rb");
@@ -88,6 +152,9 @@ static bool replay_file(const char *path)
         run_truncations(&file);
         run_bit_flips(&file);
         run_extreme_numbers(&file);
+    }
+    if (is_read && file.size > 0) {
+        run_by_chance(&file);
     }
     free(file.data);
     return is_read;
