@@ -1,5 +1,6 @@
 #include "tests/unit/failing_alloc.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,16 +12,31 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 
-static long allocations_left = -1;
+// Threads of the code under test allocate too.
+static _Atomic long n_allocations, first_refused = -1, end_refused;
 
 void fail_allocations_after(long n)
 {
-    allocations_left = n;
+    first_refused = n;
+    end_refused = LONG_MAX;
+    n_allocations = 0;
+}
+
+void fail_one_allocation(long n)
+{
+    fail_allocations_after(n);
+    end_refused = n + 1;
+}
+
+long count_allocations(void)
+{
+    return n_allocations;
 }
 
 static bool is_allocation_refused(void)
 {
-    return allocations_left >= 0 && (allocations_left == 0 || allocations_left-- == 0);
+    const long n = n_allocations++;
+    return first_refused >= 0 && n >= first_refused && n < end_refused;
 }
 
 void *__wrap_malloc(size_t size)

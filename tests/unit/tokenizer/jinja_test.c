@@ -1,6 +1,7 @@
 // The template language: what chat templates use of it, and that a hostile one ends in an error.
 #include "jinja/jinja.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,6 +331,34 @@ static void a_hostile_template_ends(void **state)
     expect_error("{{ range(99999999) }}", GLINFER_STATUS_UNSUPPORTED, "range");
 }
 
+static void every_failed_allocation_is_survived(void **state)
+{
+    (void)state;
+    static const char template[] =
+        "{%- macro tag(name='x') %}<{{ name|upper }}>{% endmacro %}"
+        "{%- set ns = namespace(n=0, found=[]) %}"
+        "{%- for m in messages if m['content'] %}{% set ns.n = ns.n + 1 %}"
+        "{{ tag(m.role) ~ m['content'].split('</think>')[-1].strip() + loop.index|string }}"
+        "{%- if not loop.last %}{{ {'a': [1, 2, none]}|tojson }}{% endif %}{% endfor %}"
+        "{{ ns.n }}{{ messages[::-1]|length }}{{ 'x%sy' }}{{ bos_token * 1 if false else 'end' }}";
+    for (int is_one = 0; is_one < 2; is_one++) {
+        long n_failed = 0;
+        for (bool is_refused = true; is_refused; n_failed++) {
+            struct gi_jinja_output output = {0};
+            struct glinfer_error err = {0};
+            (is_one ? fail_one_allocation : fail_allocations_after)(n_failed);
+            const bool is_done = render(template, &output, &err);
+            is_refused = count_allocations() > n_failed;
+            fail_allocations_after(-1);
+            if (is_done == is_refused || (!is_done && err.status != GLINFER_STATUS_NO_MEMORY)) {
+                fail_msg("allocation %ld: %s", n_failed, err.message);
+            }
+            gi_jinja_output_finish(&output);
+        }
+        assert_in_range(n_failed, 5, 50); // text, tree, pools, output
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_refusal_is_the_templates_own),
         cmocka_unit_test(what_is_not_known_is_named_with_its_line),
         cmocka_unit_test(a_hostile_template_ends),
+        cmocka_unit_test(every_failed_allocation_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

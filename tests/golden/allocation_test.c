@@ -1,0 +1,167 @@
+// Every function of glinfer.h that allocates survives an allocation that fails: it says that there
+// is no memory, or does without, loses nothing and works again afterwards. Runs on a tiny model;
+// exits 77 without a device. Leaks are seen with -DGLINFER_SANITIZE=address.
+#include "tests/data/test_data.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+#include "tests/unit/failing_alloc.h"
+
+#include <stdlib.h>
+
+// Calls what may fail, and undoes it. Returns false where it failed.
+typedef bool (*call_fn)(struct tiny_model *f, struct glinfer_error *err);
+
+enum { MAX_TRIES = 150 }; // of a call; where it allocates more often, they are spread evenly
+
+static bool try_call(call_fn call, struct tiny_model *f, void (*refuse)(long), long n)
+{
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    refuse(n);
+    const bool is_done = call(f, &err);
+    fail_allocations_after(-1);
+    if (!is_done && err.status != GLINFER_STATUS_NO_MEMORY) {
+        fail_msg("allocation %ld: %d, %s", n, (int)err.status, err.message);
+    }
+    return is_done;
+}
+
+// Refuses one allocation after the other, alone and with all that follow.
+static void survive(call_fn call, struct tiny_model *f)
+{
+    struct glinfer_error err;
+    fail_allocations_after(-1);
+    assert_true(call(f, &err));
+    const long n = count_allocations(), step = n / MAX_TRIES + 1;
+    assert_false(try_call(call, f, fail_allocations_after, 0));
+    for (long i = 0; i < n; i += step) {
+        try_call(call, f, fail_one_allocation, i);
+        try_call(call, f, fail_allocations_after, i);
+    }
+    assert_true(call(f, &err));
+}
+
+//-- devices ---------------------------------------------------------------------------------------
+
+static bool open_device(struct tiny_model *f, struct glinfer_error *err)
+{
+    (void)f;
+    struct glinfer_device_params params;
+    glinfer_device_params_init(&params);
+    params.allow_software = true;
+    struct glinfer_device *device = glinfer_device_create(&params, err);
+    const bool ok = device != NULL;
+    glinfer_device_destroy(&device);
+    return ok;
+}
+
+static void opening_a_device_survives(void **state)
+{
+    survive(open_device, *state);
+}
+
+//-- files -----------------------------------------------------------------------------------------
+
+static struct glinfer_model_params file_params(void)
+{
+    struct glinfer_model_params params;
+    glinfer_model_params_init(&params);
+    params.path = test_data("data/models/tiny-chat.gguf");
+    return params;
+}
+
+static bool inspect(struct tiny_model *f, struct glinfer_error *err)
+{
+    (void)f;
+    const struct glinfer_model_params params = file_params();
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    return glinfer_model_inspect(&params, &info, err);
+}
+
+static void inspecting_survives(void **state)
+{
+    survive(inspect, *state);
+}
+
+static bool tokenize(struct tiny_model *f, struct glinfer_error *err)
+{
+    (void)f;
+    static const struct glinfer_message messages[] = {
+        {"system", "be"},
+        {"user",   "he"},
+    };
+    struct glinfer_tokenizer *tokenizer =
+        glinfer_tokenizer_load(test_data("data/models/tiny-chat.gguf"), err);
+    int32_t ids[256];
+    size_t n = 0;
+    const bool ok = tokenizer &&
+                    glinfer_tokenize(tokenizer, "Hello, world", 12, 0, ids, 256, &n, err) &&
+                    glinfer_chat_tokenize(tokenizer, messages, 2, ids, 256, &n, err);
+    glinfer_tokenizer_destroy(&tokenizer);
+    return ok;
+}
+
+static void tokenizing_survives(void **state)
+{
+    survive(tokenize, *state);
+}
+
+//-- the GPU ---------------------------------------------------------------------------------------
+
+static bool load(struct tiny_model *f, struct glinfer_error *err)
+{
+    const struct glinfer_model_params params = file_params();
+    struct glinfer_model *model = glinfer_model_load(f->device, &params, err);
+    const bool ok = model != NULL;
+    glinfer_model_destroy(&model);
+    return ok;
+}
+
+static void loading_survives(void **state)
+{
+    survive(load, *state);
+}
+
+static bool create_session(struct tiny_model *f, struct glinfer_error *err)
+{
+    struct glinfer_session_params params;
+    glinfer_session_params_init(&params);
+    params.n_ctx = 64;
+    struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
+    const bool ok = session != NULL;
+    glinfer_session_destroy(&session);
+    return ok;
+}
+
+static void creating_a_session_survives(void **state)
+{
+    survive(create_session, *state);
+}
+
+static bool generate(struct tiny_model *f, struct glinfer_error *err)
+{
+    struct answer answer = {0};
+    struct glinfer_session_params params;
+    glinfer_session_params_init(&params);
+    params.n_ctx = 64;
+    params.chain_length = 4;
+    const struct glinfer_generate_params asked = ask(prompt, N_PROMPT, 6, &answer);
+    struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
+    const bool ok = session && glinfer_generate(session, &asked, NULL, err);
+    glinfer_session_destroy(&session);
+    return ok;
+}
+
+static void generating_survives(void **state)
+{
+    survive(generate, *state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opening_a_device_survives),   cmocka_unit_test(inspecting_survives),
+        cmocka_unit_test(tokenizing_survives),         cmocka_unit_test(loading_survives),
+        cmocka_unit_test(creating_a_session_survives), cmocka_unit_test(generating_survives),
+    };
+    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
+}
