@@ -13,6 +13,17 @@
 #error "HEAD_DIM, a multiple of 8; SHARED_Q: 1 if q is in shared memory; HALF: 1 if the result is f16"
 #endif
 
+// With ROLLED 1 the loops over a tile have a bound that the compiler does not know: unrolled, their
+// loads take twice the registers of GPUs whose compilers are eager (glsl/measurements.md).
+#ifndef ROLLED
+#define ROLLED 0
+#endif
+#if ROLLED
+#define UNKNOWN_ZERO (params.n_head >> 31u)
+#else
+#define UNKNOWN_ZERO 0u
+#endif
+
 #define KEYS 64u
 #define CHUNK_QUADS 16u // of 64 elements
 #define QUAD_OF(lane) (lane)
@@ -167,7 +178,7 @@ vec4 query(uint row, uint quad)
 void add_scores(Share share, uint chunk, inout Scores a, inout Scores b)
 {
     uvec2 row = query_rows(share, chunk);
-    for (uint quad = 0u; quad < chunk_quads(chunk); quad++) {
+    for (uint quad = 0u; quad < chunk_quads(chunk) + UNKNOWN_ZERO; quad++) {
         vec4 q_a = query(row.x, quad);
         vec4 q_b = query(row.y, quad);
         vec4 k0 = kv_tile[tile_index(share.lane, quad)];
@@ -213,7 +224,7 @@ float shrink_of(float largest, float next)
 
 void add_values(Share share, inout vec4 first, inout vec4 second)
 {
-    for (uint lane = 0u; lane < LANES; lane++) {
+    for (uint lane = 0u; lane < LANES + UNKNOWN_ZERO; lane++) {
         vec4 a = weight_tile[weight_index(share.token, lane)];
         vec4 b = weight_tile[weight_index(share.token + 1u, lane)];
         vec4 v0 = kv_tile[tile_index(lane, share.lane)];

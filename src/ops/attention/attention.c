@@ -365,10 +365,12 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
     assert(!out->is_half || gi_attention_has_halves(recorder, layer));
     struct batch_shape shape = choose_shape(recorder->gpu, layer, out->is_half);
+    const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled && is_tile(&shape) &&
+                           shape.program != GI_PROGRAM_ATTENTION_HALF;
     const struct gi_program_key key = {
         .id = shape.program,
         .quant = GI_QUANT_NONE,
-        .n_defines = shape.n_defines,
+        .n_defines = shape.n_defines + is_rolled,
         .defines = {{"WINDOW", rule->window > 0},
                     {"SOFTCAP", rule->softcap > 0},
                     {"K_TYPE", (int32_t)layer->type_k},
@@ -376,7 +378,8 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                     {"HEAD_DIM", (int32_t)layer->head_dim},
                     is_tile(&shape) ? (struct gi_define){"HALF", out->is_half}
                                     : (struct gi_define){"KEYS", (int32_t)shape.keys},
-                    {"VECTORS", (int32_t)shape.vectors}},
+                    is_rolled ? (struct gi_define){"ROLLED", 1}
+                              : (struct gi_define){"VECTORS", (int32_t)shape.vectors}},
     };
     struct gi_attention_params params = common_params(layer, rule);
     params.q_stride = q->stride;

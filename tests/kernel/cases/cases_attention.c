@@ -1,4 +1,5 @@
 // Attention, against its formula in double; decode against batch.
+#include "gpu/device/gpu_private.h"
 #include "ops/attention/attention.h"
 #include "ops/gemm/batch.h"
 #include "tests/kernel/fixture/kernel_layer.h"
@@ -337,7 +338,20 @@ static const struct attention_case attention_batch_cases[] = {
     {{3, 1, 8, 300, Q8, Q8},      40,  64,   0,   0},
 };
 
-static const char *const batch_shapes[] = {"split", "lane", "row"}; // of GLINFER_BATCH
+static const char *const batch_shapes[] = {"split", "lane", "row", "rolled"}; // of GLINFER_BATCH
+
+// Sets GLINFER_BATCH; rolled is split on a class of GPUs with is_rolled.
+static bool set_batch_shape(struct kt_run *run, const char *shape)
+{
+    static struct gi_device_class class;
+    const bool is_rolled = strcmp(shape, "rolled") == 0;
+    if (class.name != gi_gpu_class(run->gpu)->name) {
+        class = *gi_gpu_class(run->gpu);
+    }
+    class.is_rolled = is_rolled;
+    run->gpu->class = &class;
+    return kt_set(run, "GLINFER_BATCH", is_rolled ? "split" : shape);
+}
 
 static void attention_batch_name(size_t index, char *text, size_t size)
 {
@@ -355,7 +369,7 @@ static bool run_attention_batch(struct kt_run *run, size_t index)
     struct gi_rows q = {kt_range(run, "q", a.q, size), a.width, false};
     struct gi_rows out = {kt_range(run, "out", NULL, size), a.width, false};
     bool is_good = !run->has_failed &&
-                   kt_set(run, "GLINFER_BATCH", batch_shapes[index % COUNT(batch_shapes)]) &&
+                   set_batch_shape(run, batch_shapes[index % COUNT(batch_shapes)]) &&
                    (gi_op_attention_batch(&run->recorder, "attention_batch", &a.layer.kv, &a.rule,
                                           &q, &out, &err) ||
                     kt_fail(run, "%s", err.message)) &&
