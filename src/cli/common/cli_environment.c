@@ -34,6 +34,7 @@ const char cli_environment[] =
     "    GLINFER_SELFTEST=on|off           off: kernels are not tested on their first start\n"
     "    GLINFER_FAULT=KIND:PROGRAM[:N]    for tests: a program is wrong, skip, slow, lost or "
     "compile\n"
+    "    GLINFER_CLASS=RENDERER            kernels and schedules of another GPU, for tests\n"
     "    GLINFER_GLSL_DIR=DIR              read kernels from this folder, to develop them\n"
     "    XDG_CACHE_HOME                    compiled programs and tuning lie in its folder glinfer\n"
     "    XDG_STATE_HOME                    the history of chat lies in its folder glinfer\n";

@@ -217,6 +217,12 @@ bool gi_fault_is_of(const struct gi_fault_setting *fault, enum gi_fault_kind kin
                                         : strcmp(fault->program, program) == 0);
 }
 
+static bool set_class(struct gi_settings *settings, const char *text)
+{
+    settings->device_class = gi_device_class_find(text, text);
+    return settings->device_class != gi_device_class_find("", "");
+}
+
 //-- all -------------------------------------------------------------------------------------------
 
 #define FIELD(name) offsetof(struct gi_settings, name), sizeof(((struct gi_settings *)0)->name)
@@ -239,14 +245,15 @@ static const struct row {
      "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, thin, short or few"                   },
     {"GLINFER_GEMV",     set_gemv,     FIELD(gemv),
      "split, f16, row, texel, halves, bytes, places, bits, texbits or eights"                 },
-    {"GLINFER_HALF",     set_half,     FIELD(half),        "yes or no"                        },
-    {"GLINFER_BATCH",    set_batch,    FIELD(batch),       "split, lane or row"               },
-    {"GLINFER_PAGES",    set_pages,    FIELD(large_pages), "large or small"                   },
-    {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir),    "a folder"                         },
-    {"GLINFER_TUNING",   set_tuning,   FIELD(tuning),      "off or a file"                    },
-    {"GLINFER_SELFTEST", set_selftest, FIELD(selftest),    "on or off"                        },
+    {"GLINFER_HALF",     set_half,     FIELD(half),         "yes or no"                       },
+    {"GLINFER_BATCH",    set_batch,    FIELD(batch),        "split, lane or row"              },
+    {"GLINFER_PAGES",    set_pages,    FIELD(large_pages),  "large or small"                  },
+    {"GLINFER_GLSL_DIR", set_glsl_dir, FIELD(glsl_dir),     "a folder"                        },
+    {"GLINFER_TUNING",   set_tuning,   FIELD(tuning),       "off or a file"                   },
+    {"GLINFER_SELFTEST", set_selftest, FIELD(selftest),     "on or off"                       },
     {"GLINFER_FAULT",    set_fault,    FIELD(fault),
      "wrong, skip, slow, lost or compile, with :PROGRAM[:N]"                                  },
+    {"GLINFER_CLASS",    set_class,    FIELD(device_class), "a part of GL_RENDERER, as V3D"   },
 };
 
 static bool set_row(struct gi_settings *settings, const struct row *row, const char *text)

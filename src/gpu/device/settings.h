@@ -80,6 +80,7 @@ struct gi_settings {
     char tuning[GI_SETTING_PATH_SIZE]; // GLINFER_TUNING: off or a file; "": what was measured here
     enum gi_choice selftest;           // GLINFER_SELFTEST
     struct gi_fault_setting fault;     // GLINFER_FAULT
+    const struct gi_device_class *device_class; // GLINFER_CLASS; NULL: that of the renderer
 };
 
 // Fills *settings from the environment. Warns of each variable that says something unknown and
