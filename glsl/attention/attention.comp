@@ -37,6 +37,7 @@ layout(local_size_x = KEYS) in;
 #include "attention/weigh.glsl"
 
 #if BATCH
+#include "lib/first_group.glsl"
 layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
 layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
@@ -103,7 +104,7 @@ void main()
 {
     uint lane = gl_LocalInvocationID.x;
     uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
-    uint head = gl_WorkGroupID.y;
+    uint head = gl_WorkGroupID.y + first_group;
     uint n_key = min(state.n_past + token + 1u, params.n_ctx);
     uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
     uint q_begin = token * (params.q_stride / 4u) + head * N_QUAD;

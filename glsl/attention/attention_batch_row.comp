@@ -7,6 +7,7 @@
 // some 150 cycles for 16 bytes, so each fetch serves all vectors. Softmax is online by tiles of
 // KEYS keys. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "lib/exp_log.glsl"
 #include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
@@ -124,7 +125,7 @@ void write_tokens(uint head)
 
 void main()
 {
-    uint head = gl_WorkGroupID.y;
+    uint head = gl_WorkGroupID.y + first_group;
     uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
     uint n_seen = min((gl_WorkGroupID.x + 1u) * uint(8 * VECTORS), state.n_tokens);
     uint n_key = state.n_past + n_seen;

@@ -32,6 +32,7 @@ layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
 layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
 #include "attention/params.glsl"
+#include "lib/first_group.glsl"
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 
@@ -155,7 +156,7 @@ Share make_share(uint head)
 
 void main()
 {
-    Share share = make_share(gl_WorkGroupID.y);
+    Share share = make_share(gl_WorkGroupID.y + first_group);
     float largest_a = MASKED, largest_b = MASKED, sum_a = 0.0, sum_b = 0.0;
     vec4 first[CHUNKS], second[CHUNKS];
     for (int i = 0; i < CHUNKS; i++) {

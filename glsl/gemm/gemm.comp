@@ -8,6 +8,7 @@
 // registers; a weight is dequantised once per tile, in equal shares by all invocations. Nothing is
 // prefetched: the other groups of a core work meanwhile. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "gemm/product.glsl"
 
 #if !defined(TILE_TOKENS) || !defined(QUADS)
@@ -101,7 +102,7 @@ void write_results(uint token, uint row, vec4 sum)
 void main()
 {
     uint lane = gl_LocalInvocationID.x;
-    uint token_begin = gl_WorkGroupID.y * TOKENS, row_begin = gl_WorkGroupID.x * ROWS;
+    uint token_begin = gl_WorkGroupID.y * TOKENS, row_begin = (gl_WorkGroupID.x + first_group) * ROWS;
     uint x_at = lane / 16u * 4u, row = lane % 16u * 4u, w_at = W_TILE + row;
     vec4 sum[4 * QUADS];
     for (int i = 0; i < 4 * QUADS; i++) {

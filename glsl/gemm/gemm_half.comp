@@ -12,6 +12,7 @@
 //
 // Every half that is multiplied has a name of its own: members of structures are slower.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "gemm/half_rows.glsl"
 #include "lib/half_pair.glsl"
 #include "lib/step_state.glsl"
@@ -71,7 +72,7 @@ shared uvec4 tiles[uint(SLICES) * SLICE_SIZE]; // of a slice: (pair, quad of tok
 // are read as the last.
 QuantWords load_weights(uint square, uint step)
 {
-    uint row = min(gl_WorkGroupID.x * uint(ROWS) + square % W_QUADS * 4u, params.n_rows - 4u);
+    uint row = min((gl_WorkGroupID.x + first_group) * uint(ROWS) + square % W_QUADS * 4u, params.n_rows - 4u);
     uint word = square / W_QUADS % ROW_WORDS;
     uint block = min(STEP_BLOCKS * step + word / 4u, params.n_block - 1u);
     return quant_load_words(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS, word % 4u);
@@ -113,7 +114,7 @@ uint unpacked_row(uint square)
 // Steps past the last are read as the last.
 QuantBlock load_weights(uint square, uint step)
 {
-    uint row = min(gl_WorkGroupID.x * uint(ROWS) + unpacked_row(square), params.n_rows - 1u);
+    uint row = min((gl_WorkGroupID.x + first_group) * uint(ROWS) + unpacked_row(square), params.n_rows - 1u);
     uint block = min(STEP_BLOCKS * step + square / uint(ROWS) % STEP_BLOCKS, params.n_block - 1u);
     return quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
 }
@@ -211,7 +212,7 @@ void store_weights(QuantBlock w, uint slice, uint square)
 
 void write_result(uint token, uint row, vec4 value)
 {
-    row += gl_WorkGroupID.x * uint(ROWS);
+    row += (gl_WorkGroupID.x + first_group) * uint(ROWS);
     if (token < state.n_tokens && row < params.n_rows) {
 #if HAS_BIAS
         uint at = params.bias + row;

@@ -9,6 +9,7 @@
 // faster than a buffer on the GPUs that this is for, and few registers: the tiles of gemm.comp
 // spill there.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "gemm/product.glsl"
 
 #if !defined(TOKENS) || !defined(SMALL)
@@ -58,7 +59,7 @@ void multiply(uint row, uint first_token)
 
 void main()
 {
-    uint row = gl_WorkGroupID.x * 64u + gl_LocalInvocationID.x;
+    uint row = (gl_WorkGroupID.x + first_group) * 64u + gl_LocalInvocationID.x;
 #if SMALL
     for (uint first_token = 0u; first_token < state.n_tokens; first_token += uint(TOKENS)) {
         multiply(row, first_token);

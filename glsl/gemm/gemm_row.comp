@@ -7,6 +7,7 @@
 // one load from the stack, and a texel fetch (TEXELS 1) is vector code. So the time depends on
 // multiply-adds per fetch, 4 * TILES. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "gemm/product.glsl"
 
 #if !defined(TILES) || !defined(TOKENS)
@@ -52,7 +53,7 @@ void write_results(uint token, uint first_tile, float sum[TILES])
 
 void main()
 {
-    uint first_tile = gl_WorkGroupID.x * uint(TILES);
+    uint first_tile = (gl_WorkGroupID.x + first_group) * uint(TILES);
     uint first_token = gl_WorkGroupID.y * uint(TOKENS);
     uint begin[TOKENS];
     float sum[TOKENS][TILES];

@@ -7,6 +7,7 @@
 // tokens (4 of a tile of 32) by 4 rows: 12 shared loads of 16 bytes for 128 multiply-adds. A warp
 // of 32 takes 4 tokens by 8 rows. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "gemm/product.glsl"
 #include "lib/add_products.glsl"
 
@@ -57,7 +58,7 @@ void load_stage(out Stage stage, uint lane, uint token_begin, uint block)
         uint token = min(token_begin + e / TILE_QUADS, state.n_tokens - 1u);
         stage.x[i] = x[token * (params.x_stride / 4u) + block * TILE_QUADS + e % TILE_QUADS];
     }
-    uint row = min(gl_WorkGroupID.x * uint(ROWS) + lane % uint(ROWS), params.n_rows - 1u);
+    uint row = min((gl_WorkGroupID.x + first_group) * uint(ROWS) + lane % uint(ROWS), params.n_rows - 1u);
     stage.w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
 }
 
@@ -134,7 +135,7 @@ void store_stage(Stage stage, uint base, uint lane, uint block)
 
 void write_results(uint token, uint row, vec4 sum)
 {
-    row += gl_WorkGroupID.x * uint(ROWS);
+    row += (gl_WorkGroupID.x + first_group) * uint(ROWS);
     for (uint i = 0u; i < 4u; i++) {
         uint at = row + ROW_STEP * i;
         if (token < state.n_tokens && at < params.n_rows) {

@@ -6,6 +6,7 @@
 // shared memory, with SUBGROUP (its size) after shuffles, and every invocation writes some results.
 // Groups of the same rows follow each other, so that the second reads weights from a cache.
 #include "lib/common.glsl"
+#include "lib/first_group.glsl"
 #include "lib/group.glsl"
 #include "gemm/product.glsl"
 
@@ -108,7 +109,7 @@ void main()
     uint lane = gl_LocalInvocationID.x, row = lane % 8u;
     uint slice = lane / 8u % uint(N_SLICE), cluster = lane / uint(CLUSTER);
     uint first_token = gl_WorkGroupID.x * uint(TOKENS);
-    uint first_tile = gl_WorkGroupID.y * uint(2 * PAIRS) + cluster * uint(LANE_TILES);
+    uint first_tile = (gl_WorkGroupID.y + first_group) * uint(2 * PAIRS) + cluster * uint(LANE_TILES);
     uint begin[TOKENS];
     Sums sum[TOKENS];
     for (int t = 0; t < TOKENS; t++) {
@@ -119,5 +120,5 @@ void main()
         add_block(first_tile, block, row, begin, sum);
     }
     share(lane, cluster * uint(16 * LANE_PAIRS), sum);
-    write_results(lane, first_token, gl_WorkGroupID.y * uint(GROUP_ROWS));
+    write_results(lane, first_token, (gl_WorkGroupID.y + first_group) * uint(GROUP_ROWS));
 }

@@ -1,5 +1,7 @@
 #include "engine/measure/profile_sums.h"
 
+#include "gpu/dispatch/dispatch_estimate.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +13,12 @@ const char *gi_span_program(const struct gi_span *span, const struct gi_program_
 
 uint64_t gi_span_bytes(const struct gi_span *span)
 {
-    const struct gi_dispatch *dispatch = span->dispatch;
-    uint64_t n_keys = (uint64_t)span->n_past + span->n_tokens;
-    const uint64_t most = (uint64_t)dispatch->window + span->n_tokens - 1;
-    n_keys = dispatch->window > 0 && n_keys > most ? most : n_keys;
-    return dispatch->weight_bytes + dispatch->key_bytes * n_keys;
-}
-
-// Each token of a batch sees the keys before it and, on average, half of its own batch.
-static double count_keys(const struct gi_span *span)
-{
-    const double n_keys = span->n_past + (span->n_tokens + 1) / 2.0;
-    const uint32_t window = span->dispatch->window;
-    return window > 0 && n_keys > window ? window : n_keys;
+    return gi_dispatch_bytes(span->dispatch, span->n_past, span->n_tokens);
 }
 
 uint64_t gi_span_flops(const struct gi_span *span)
 {
-    const double key_flops = (double)span->dispatch->key_flops * count_keys(span);
-    return (2 * span->dispatch->n_weight + (uint64_t)key_flops) * span->n_tokens;
+    return gi_dispatch_flops(span->dispatch, span->n_past, span->n_tokens);
 }
 
 static struct glinfer_profile_kernel *find_kernel(struct gi_kernel_sums *sums,

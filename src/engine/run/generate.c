@@ -102,10 +102,12 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
 {
     struct glinfer_session *session = run->session;
     run->n_submitted = landing->first;
-    run->step = NULL; // its upgrade destroys it
+    run->step = NULL;                            // its upgrade destroys it
+    gi_gpu_watch(gi_session_gpu(session), NULL); // half a recovery would leave half a state
     if (!gi_upgrades_settle(session, true, run->err)) {
         return false;
     }
+    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     return gi_runner_begin(&session->runner, run->err) && go_on(run);
 }
 
@@ -366,7 +368,10 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     if (!tokens) {
         take_up(run);
     }
-    ok = ok && gi_runner_begin(&session->runner, run->err) && run_to_end(run, tokens);
+    ok = ok && gi_runner_begin(&session->runner, run->err);
+    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
+    ok = ok && run_to_end(run, tokens);
+    gi_gpu_watch(gi_session_gpu(session), NULL);
     fill_stats(run, waits);
     if (ok) {
         gi_upgrades_request(session, run->end);

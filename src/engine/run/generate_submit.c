@@ -1,10 +1,7 @@
 // Submits what a generation takes: batches of the prompt, then chains of decode steps
 // (engine/run/generate.h).
-#include "base/clock.h"
 #include "engine/run/generate.h"
 #include "engine/run/upgrades.h"
-
-#include <assert.h>
 
 //-- step_state ----------------------------------------------------------------------------------
 
@@ -37,12 +34,24 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
 
 //-- chains --------------------------------------------------------------------------------------
 
-// Submits n_steps from n_past on, the first of which is the next of the answer.
-static bool submit(struct gi_generation *run, struct gi_executor *executor, uint32_t n_past,
-                   uint32_t n_steps)
+// Returns the time box, with room for all programs that there are; NULL with NO_MEMORY.
+static struct gi_time_box *find_box(const struct gi_generation *run)
 {
-    const struct gi_chain chain = {.n_past = n_past, .n_tokens = 1, .n_steps = n_steps};
-    if (!executor ||
+    struct gi_time_box *box = &run->session->runner.box;
+    struct gi_program_stats stats;
+    gi_program_table_describe(run->session->model->device->programs, &stats);
+    return gi_time_box_reserve(box, stats.n_programs, run->err) ? box : NULL;
+}
+
+// Submits n_steps from n_past on, the first of which is the next of the answer. Steps that are
+// known to keep to the budget are submitted without looking at the time of each dispatch.
+static bool submit(struct gi_generation *run, struct gi_executor *executor, uint32_t n_past,
+                   uint32_t n_steps, bool is_boxed)
+{
+    struct gi_time_box *box = find_box(run);
+    const struct gi_chain chain = {
+        .n_past = n_past, .n_tokens = 1, .n_steps = n_steps, .box = is_boxed ? box : NULL};
+    if (!executor || !box ||
         !gi_runner_submit(&run->session->runner, executor, &chain, run->n_submitted, run->err)) {
         return false;
     }
@@ -76,28 +85,29 @@ bool gi_generation_submit_chain(struct gi_generation *run)
     if (!run->step) {
         run->step = gi_upgrades_step(run->session, run->end, run->err);
     }
-    return submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run));
+    const struct gi_runner *runner = &run->session->runner;
+    const bool is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
+    return submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run), is_boxed);
 }
 
 //-- the prompt ----------------------------------------------------------------------------------
 
-// Tokens of the next batch: all that is allowed where the time is not known yet on a big GPU, few
-// on a slow device, and later as many as keep its longest dispatch within the budget.
-static uint32_t choose_batch(const struct gi_generation *run)
+// Returns the tokens of the next batch, of n_left behind n_past: few of the first on a slow device,
+// and at any time so many that no dispatch that cannot run in pieces outlasts the budget.
+static uint32_t choose_batch(const struct gi_generation *run, const struct gi_executor *executor,
+                             uint32_t n_past, uint32_t n_left)
 {
-    const uint32_t first = gi_gpu_class(gi_session_gpu(run->session))->first_batch;
+    enum { LEAST = 8 };
     const struct glinfer_session *session = run->session;
-    uint64_t most = session->tables.n_batch;
-    if (session->prompt_token_ns > 0) {
-        const uint64_t n_long =
-            3ull * session->model->hparams.n_layer; // dispatches that share the time
-        const uint64_t fit = session->runner.budget_ns * n_long / session->prompt_token_ns;
-        most = fit < most ? fit : most;
-    } else if (first > 0 && first < most) {
-        most = first;
+    const struct gi_dispatch_table *list = gi_multi_executor_list(executor);
+    const uint32_t first = gi_gpu_class(gi_session_gpu(session))->first_batch;
+    uint32_t most = session->tables.n_batch;
+    most = !session->has_batch && first > 0 && first < most ? first : most;
+    while (most > LEAST && gi_dispatch_table_longest(list, n_past, most, &session->runner.box) >
+                               (double)session->runner.budget_ns) {
+        most /= 2;
     }
-    const uint64_t least = session->tables.n_batch < 8 ? session->tables.n_batch : 8;
-    return (uint32_t)(most < least ? least : most);
+    return n_left < most ? n_left : most;
 }
 
 static bool report_prompt(const struct gi_generation *run, uint32_t done, uint32_t total)
@@ -110,82 +120,38 @@ static bool report_prompt(const struct gi_generation *run, uint32_t done, uint32
     return gi_session_check_cancel(run->session, "the generation", run->err);
 }
 
-// Waits for the batch before the last one, and learns from its time.
-static bool throttle(struct gi_generation *run, uint32_t index, uint32_t n_tokens, uint64_t *since)
-{
-    struct glinfer_session *session = run->session;
-    struct gi_fence *fence = &session->batch_fences[index % GI_CHAINS_IN_FLIGHT];
-    if (!fence->sync) {
-        return true;
-    }
-    const bool ok = gi_fence_wait(gi_session_gpu(run->session), fence, 0, run->err);
-    gi_fence_finish(gi_session_gpu(run->session), fence);
-    const uint64_t now = gi_clock_ns();
-    assert(n_tokens > 0); // a fence stands behind a batch
-    session->prompt_token_ns = (now - *since) / n_tokens;
-    *since = now;
-    return ok;
-}
-
-// Dispatches between flushes, so that a submission keeps to the budget: some kernels' watchdogs
-// count per submission.
-static uint32_t choose_flush(const struct gi_generation *run, const struct gi_executor *executor,
-                             uint32_t n_tokens)
-{
-    enum { FIRST = 9 };
-    const struct glinfer_session *session = run->session;
-    const uint64_t batch_ns = session->prompt_token_ns * n_tokens;
-    const uint64_t count = gi_dispatch_table_count(gi_multi_executor_list(executor));
-    if (batch_ns == 0) {
-        return FIRST;
-    }
-    const uint64_t fit = count * session->runner.budget_ns / batch_ns;
-    return fit < 1 ? 1 : fit > count ? (uint32_t)count : (uint32_t)fit;
-}
-
 static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint32_t n_past,
                          uint32_t count)
 {
     struct glinfer_session *session = run->session;
     struct gi_executor *executor = gi_tables_prompt(&session->tables, count, run->err);
-    const struct gi_chain chain = {.n_past = n_past,
-                                   .n_tokens = count,
-                                   .n_steps = 1,
-                                   .flush_interval =
-                                       executor ? choose_flush(run, executor, count) : 0};
-    return executor &&
+    const struct gi_chain chain = {
+        .n_past = n_past, .n_tokens = count, .n_steps = 1, .box = &session->runner.box};
+    return executor && find_box(run) &&
            gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
                           count * sizeof(tokens[0]), run->err) &&
            gi_generation_write_state(run, 0, chain.n_past, count) &&
-           gi_runner_run(&session->runner, executor, &chain, run->err);
+           gi_runner_run(&session->runner, executor, &chain, run->err) &&
+           gi_time_box_close(&session->runner.box, run->err);
 }
 
 static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
-    uint64_t since = gi_clock_ns();
-    uint32_t counts[GI_CHAINS_IN_FLIGHT] = {0};
-    uint32_t done = 0;
-    for (uint32_t index = 0; done < run->n_prompt; index++) {
-        uint32_t *count = &counts[index % GI_CHAINS_IN_FLIGHT];
-        if (!throttle(run, index, *count, &since)) {
+    uint32_t count = 0;
+    for (uint32_t done = 0; done < run->n_prompt; done += count) {
+        const uint32_t n_past = session->sequence.n_past + done, n_left = run->n_prompt - done;
+        const struct gi_executor *executor = gi_tables_prompt(&session->tables, n_left, run->err);
+        if (!executor || !find_box(run)) {
             return false;
         }
-        const uint32_t most = choose_batch(run);
-        *count = run->n_prompt - done < most ? run->n_prompt - done : most;
-        if (!submit_batch(run, tokens + done, session->sequence.n_past + done, *count)) {
+        count = choose_batch(run, executor, n_past, n_left);
+        if (!submit_batch(run, tokens + done, n_past, count)) {
             return false;
         }
-        gi_sequence_note_batch(&session->sequence, session->sequence.n_past + done, tokens + done,
-                               *count);
-        done += *count;
-        if (done < run->n_prompt &&
-            !gi_fence_insert(gi_session_gpu(run->session),
-                             &session->batch_fences[index % GI_CHAINS_IN_FLIGHT], run->err)) {
-            return false;
-        }
-        gi_gpu_flush(gi_session_gpu(run->session));
-        if (!report_prompt(run, done, run->n_prompt)) {
+        gi_sequence_note_batch(&session->sequence, n_past, tokens + done, count);
+        session->has_batch = true;
+        if (!report_prompt(run, done + count, run->n_prompt)) {
             return false;
         }
     }
@@ -240,11 +206,8 @@ bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *toke
     if (run->n_prompt == 1) {
         gi_sequence_note_step(&session->sequence, n_past, tokens[0]);
         return gi_generation_write_state(run, tokens[0], n_past, 1) &&
-               submit(run, gi_tables_step(&session->tables, run->end, run->err), n_past, 1);
+               submit(run, gi_tables_step(&session->tables, run->end, run->err), n_past, 1, true);
     }
-    const bool ok = submit_batches(run, tokens);
-    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
-        gi_fence_finish(gi_session_gpu(session), &session->batch_fences[i]);
-    }
-    return ok && submit(run, gi_tables_prompt_end(&session->tables, run->end, run->err), n_past, 1);
+    return submit_batches(run, tokens) &&
+           submit(run, gi_tables_prompt_end(&session->tables, run->end, run->err), n_past, 1, true);
 }

@@ -120,20 +120,22 @@ static bool open_scorer(struct glinfer_session *session, struct glinfer_error *e
 static bool submit(struct glinfer_session *session, const int32_t *ids, const int32_t *targets,
                    uint32_t n, struct glinfer_error *err)
 {
-    enum { FLUSH = 9 };
     const struct gi_scorer *scorer = session->scorer;
     struct gi_runner *runner = &session->runner;
     struct gi_executor *prompt = gi_tables_prompt(&session->tables, n, err);
     const struct gi_step_state state = {.n_past = session->sequence.n_past, .n_tokens = n};
     const struct gi_chain chain = {
-        .n_past = state.n_past, .n_tokens = n, .n_steps = 1, .flush_interval = FLUSH};
-    return prompt &&
+        .n_past = state.n_past, .n_tokens = n, .n_steps = 1, .box = &runner->box};
+    struct gi_program_stats stats;
+    gi_program_table_describe(session->model->device->programs, &stats);
+    return prompt && gi_time_box_reserve(&runner->box, stats.n_programs, err) &&
            gi_runner_fill(runner, &session->tables.ranges[GI_SESSION_TOKENS], ids,
                           n * sizeof(ids[0]), err) &&
            gi_runner_fill(runner, &scorer->ranges[SCORE_TARGETS], targets, n * sizeof(ids[0]),
                           err) &&
            gi_runner_write(runner, &state, err) && gi_runner_run(runner, prompt, &chain, err) &&
-           gi_runner_run(runner, scorer->executor, &chain, err);
+           gi_runner_run(runner, scorer->executor, &chain, err) &&
+           gi_time_box_close(&runner->box, err);
 }
 
 static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs,
@@ -234,7 +236,9 @@ bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n
         return false;
     }
     glinfer_session_reset(session);
+    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     const bool ok = score(session, ids, n, logprobs, err);
+    gi_gpu_watch(gi_session_gpu(session), NULL);
     gi_session_leave(session, &saved);
     gi_session_end_call(session);
     return ok;

@@ -142,7 +142,8 @@ static bool create_buffers(struct glinfer_session *session, struct glinfer_error
                         tables->step_buffers.ring, err)) {
         return false;
     }
-    session->runner.budget_ns = (params->max_batch_ms ? params->max_batch_ms : 100) * 1000000ull;
+    gi_runner_set_budget(&session->runner,
+                         (params->max_batch_ms ? params->max_batch_ms : 100) * 1000000ull);
     return true;
 }
 
@@ -333,9 +334,6 @@ void gi_session_release(struct glinfer_session *session)
     gi_upgrades_close(session);
     gi_scorer_destroy(session->scorer, gpu);
     session->scorer = NULL;
-    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
-        gi_fence_finish(gpu, &session->batch_fences[i]);
-    }
     gi_runner_finish(&session->runner);
     gi_tables_finish(&session->tables);
     gi_arena_finish(&session->memory, gpu);

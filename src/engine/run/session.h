@@ -29,14 +29,13 @@ struct glinfer_session {
     struct gi_runner runner;
     struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: steps of this end have none
     struct gi_scorer *scorer;                       // NULL until glinfer_score is called
-    struct gi_fence batch_fences[GI_CHAINS_IN_FLIGHT];
-    uint32_t chain_length;    // steps; 0: by the runner's budget
-    uint64_t prompt_token_ns; // measured time of a prompt's token; 0: not yet
-    uint64_t reserved;        // bytes of the model's budget
-    size_t max_token_size;    // bytes of the longest token
+    uint32_t chain_length;                          // steps; 0: by the runner's budget
+    uint64_t reserved;                              // bytes of the model's budget
+    size_t max_token_size;                          // bytes of the longest token
     int32_t stop_ids[GI_MAX_STOP_IDS];
     uint32_t n_stop_ids;
     struct gi_broken_answer broken;
+    bool has_batch; // of a prompt, that was submitted
     atomic_bool is_cancelled;
     bool is_doomed; // destroyed in a callback: ends with the call
 };

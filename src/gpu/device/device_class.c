@@ -177,41 +177,48 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 // indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0;
 // other drivers are unknown until measured. Subgroup sizes: what GL says is the largest one;
 // compilers for Intel and AMD choose smaller ones.
+//
+// Rates: half of what was measured or, where nothing was, a tenth of the arithmetic and half of the
+// bandwidth that the slowest GPU of the class has by its data sheet. V3D: sgemm of py-videocore6 on
+// a Pi 4, 3.9 Gflop/s, 7.2 GB/s. Mali T: clpeak of a T760. Mali G: a G52-2EE of 26 Gflop/s, half of
+// that for a G31. Adreno: 4.3 GB/s of an A643. Intel: a UHD 600 of 144 Gflop/s. AMD: a Vega 3.
+// NVIDIA: a Jetson Nano of 236 Gflop/s. Where the GPU is not known: less than any of these.
+#define RATES(mmac, mb, us) .rates = {mmac, mb, us}
 // clang-format off
 static const struct gi_device_class
-    nvidia = {LARGE, .name = "NVIDIA", .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
+    nvidia = {LARGE, .name = "NVIDIA", RATES(12000, 7500, 20), .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
               .large_pages_from = UINT64_C(1) << 30, .single.is_default = true},
-    intel = {INTEL, .name = "Intel gen 9", .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
-    intel_gen12 = {INTEL, .name = "Intel gen 11 and 12", .wave_groups = 24,
+    intel = {INTEL, .name = "Intel gen 9", RATES(7000, 9000, 20), .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
+    intel_gen12 = {INTEL, .name = "Intel gen 11 and 12", RATES(10000, 9000, 20), .wave_groups = 24,
                    .gemm_tile = GI_GEMM_TILE_THIN},
-    intel_xe2 = {INTEL, .name = "Intel Xe2", .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_NARROW},
-    amd_gcn = {COUNTED, LARGE_SAMPLE, .name = "AMD GCN", .wave_groups = 32,
+    intel_xe2 = {INTEL, .name = "Intel Xe2", RATES(40000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_NARROW},
+    amd_gcn = {COUNTED, LARGE_SAMPLE, .name = "AMD GCN", RATES(20000, 12000, 20), .wave_groups = 32,
                .gemm_tile = GI_GEMM_TILE_THIN, .is_rolled = true},
-    amd_rdna = {COUNTED, LARGE_SAMPLE, .name = "AMD RDNA", .wave_groups = 32,
+    amd_rdna = {COUNTED, LARGE_SAMPLE, .name = "AMD RDNA", RATES(40000, 20000, 20), .wave_groups = 32,
                 .gemm_tile = GI_GEMM_TILE_NARROW, .is_rolled = true},
-    amd_r600 = {LARGE, .name = "AMD r600", .indirect = GI_INDIRECT_NO},
-    apple = {COUNTED, LARGE_SAMPLE, .name = "Apple", .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_THIN,
+    amd_r600 = {LARGE, .name = "AMD r600", RATES(2000, 4000, 20), .indirect = GI_INDIRECT_NO},
+    apple = {COUNTED, LARGE_SAMPLE, .name = "Apple", RATES(60000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_THIN,
              .is_rolled = true}, // no compiler to count with
-    nouveau = {LARGE, .name = "nouveau", .indirect = GI_INDIRECT_YES},
-    nouveau_nv50 = {LARGE, .name = "nouveau nv50", .indirect = GI_INDIRECT_NO},
-    virgl = {LARGE, .name = "virgl", .indirect = GI_INDIRECT_NO},
-    zink = {LARGE, .name = "zink", .indirect = GI_INDIRECT_YES},
+    nouveau = {LARGE, .name = "nouveau", RATES(3000, 5000, 20), .indirect = GI_INDIRECT_YES},
+    nouveau_nv50 = {LARGE, .name = "nouveau nv50", RATES(1000, 2000, 20), .indirect = GI_INDIRECT_NO},
+    virgl = {LARGE, .name = "virgl", RATES(1000, 2000, 100), .indirect = GI_INDIRECT_NO},
+    zink = {LARGE, .name = "zink", RATES(1000, 2000, 50), .indirect = GI_INDIRECT_YES},
     unknown = {LARGE, .name = "unknown"},
-    v3d = {SMALL, .name = "V3D", .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv},
-    mali_t = {SMALLER, .name = "Mali T", .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
+    v3d = {SMALL, .name = "V3D", RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv},
+    mali_t = {SMALLER, .name = "Mali T", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
               .has_few_registers = true, .lane_tokens = 4,
               .attention_keys = 64}, // spills 3:36 registers then, 59:124 with 128 keys
-    mali_g57 = {SMALL, .name = "Mali G57", .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv},
-    mali_g = {SMALL, .name = "Mali G", .gemv = mali_g_gemv},
-    adreno = {SMALL, .name = "Adreno 6 and 7", .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
-    adreno_old = {SMALL, .name = "Adreno 4 and 5", .gemv = adreno_gemv,
+    mali_g57 = {SMALL, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv},
+    mali_g = {SMALL, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv},
+    adreno = {SMALL, .name = "Adreno 6 and 7", RATES(4000, 4000, 50), .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
+    adreno_old = {SMALL, .name = "Adreno 4 and 5", RATES(2000, 4000, 50), .gemv = adreno_gemv,
                   .indirect = GI_INDIRECT_NO}, // the driver flushes at every barrier
-    adreno_qualcomm = {SMALL, .name = "Adreno by Qualcomm", .gemv = adreno_gemv},
-    powervr = {SMALL, .name = "PowerVR", .gemv = row_gemv},
-    softpipe = {SMALL, .name = "softpipe", .indirect = GI_INDIRECT_NO, .gemv = row_gemv},
+    adreno_qualcomm = {SMALL, .name = "Adreno by Qualcomm", RATES(2000, 4000, 50), .gemv = adreno_gemv},
+    powervr = {SMALL, .name = "PowerVR", RATES(1000, 2000, 100), .gemv = row_gemv},
+    softpipe = {SMALL, .name = "softpipe", RATES(10, 50, 100), .indirect = GI_INDIRECT_NO, .gemv = row_gemv},
     // Straight-line code on vectors of eight; ends all loops of a program after 65,535 turns
     // together.
-    llvmpipe = {COMMON, MANY_REGISTERS, .name = "llvmpipe", .is_llvmpipe = true,
+    llvmpipe = {COMMON, MANY_REGISTERS, .name = "llvmpipe", RATES(4000, 3000, 20), .is_llvmpipe = true,
                 .indirect = GI_INDIRECT_NO, .probe_groups = 32, .rate_bytes = 32u << 20,
                 .burst_bytes = 1u << 16, .copy_wg_size = 8, .copy_loads = 16, .first_batch = 64,
                 .gemv = llvmpipe_gemv,

@@ -55,6 +55,14 @@ struct gi_device_class {
     uint32_t copy_wg_size, copy_loads; // of the kernels that measure rates
     uint32_t first_batch; // tokens of a prompt's first batch, whose time is not known; 0: all
 
+    // Holds the rates that the slowest GPU of the class is trusted with, until it is measured; 0:
+    // least of all.
+    struct {
+        uint32_t mmac_per_s; // 1e6 multiply-adds a second, of prompt kernels
+        uint32_t mb_per_s;   // 1e6 bytes a second
+        uint32_t launch_us;  // of a dispatch
+    } rates;
+
     // Decode: the first row that is possible counts; the last one fits everything, and
     // behind it stands a row of zeros.
     const struct gi_gemv_row *gemv;

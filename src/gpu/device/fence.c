@@ -4,13 +4,27 @@
 #include <time.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-// Waits are cut into slices: a reset is looked for between them.
-#define SLICE_NS (200 * UINT64_C(1000000))
+// Waits are cut into slices: a reset is looked for between them, and whether the call is cancelled.
+#define SLICE_NS         (200 * UINT64_C(1000000))
+#define WATCHED_SLICE_NS (10 * UINT64_C(1000000))
+// Times that work may take longer than expected before the GPU is given up.
+#define PATIENCE 20
 
 void gi_gpu_flush(struct gi_gpu *gpu)
 {
     (void)gpu;
     glFlush();
+}
+
+void gi_gpu_watch(struct gi_gpu *gpu, atomic_bool *flag)
+{
+    gpu->cancel = flag;
+}
+
+bool gi_gpu_is_cancelled(struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    return gpu->cancel && atomic_exchange(gpu->cancel, false) &&
+           !gi_error_set(err, GLINFER_STATUS_CANCELLED, "the call was cancelled");
 }
 
 bool gi_fence_insert(struct gi_gpu *gpu, struct gi_fence *fence, struct glinfer_error *err)
@@ -37,18 +51,23 @@ bool gi_fence_is_done(struct gi_gpu *gpu, const struct gi_fence *fence)
 
 // A software renderer cannot be reset, and may compile for minutes on a busy machine before it
 // computes.
-static uint64_t default_timeout(const struct gi_gpu *gpu)
+static uint64_t default_timeout(const struct gi_gpu *gpu, const struct gi_fence *fence)
 {
-    return (gi_gpu_platform(gpu)->is_software ? 1800 : 60) * SECOND_NS;
+    const uint64_t least = (gi_gpu_platform(gpu)->is_software ? 1800 : 60) * SECOND_NS;
+    return least + PATIENCE * fence->expected_ns;
 }
 
 static bool wait_slices(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_ns,
                         struct glinfer_error *err)
 {
     const struct timespec pause = {.tv_nsec = 500000};
+    const uint64_t most = gpu->cancel ? WATCHED_SLICE_NS : SLICE_NS;
     uint64_t start = gi_clock_ns(), passed = 0;
     while (passed < timeout_ns) {
-        uint64_t slice = timeout_ns - passed < SLICE_NS ? timeout_ns - passed : SLICE_NS;
+        if (gi_gpu_is_cancelled(gpu, err)) {
+            return false;
+        }
+        uint64_t slice = timeout_ns - passed < most ? timeout_ns - passed : most;
         GLenum status = glClientWaitSync(fence->sync, GL_SYNC_FLUSH_COMMANDS_BIT, slice);
         if (status == GL_ALREADY_SIGNALED || status == GL_CONDITION_SATISFIED) {
             return true;
@@ -76,7 +95,7 @@ bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_
     }
     gpu->n_waits++;
     return gi_fence_is_done(gpu, fence) ||
-           wait_slices(gpu, fence, timeout_ns ? timeout_ns : default_timeout(gpu), err);
+           wait_slices(gpu, fence, timeout_ns ? timeout_ns : default_timeout(gpu, fence), err);
 }
 
 void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence)
@@ -85,7 +104,7 @@ void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence)
     if (fence->sync) {
         glDeleteSync(fence->sync);
     }
-    fence->sync = NULL;
+    *fence = (struct gi_fence){0};
 }
 
 // Waits for a fence, not by glFinish: a GPU that hangs must not hang the caller.

@@ -208,7 +208,8 @@ void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char
 static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     const struct gi_platform_info *info = gi_platform_describe(gpu->platform);
-    gpu->class = gi_device_class_find(info->renderer, info->version);
+    gpu->class = gpu->settings->device_class ? gpu->settings->device_class
+                                             : gi_device_class_find(info->renderer, info->version);
     gpu->batch_form = gpu->class->batch_form;
     gpu->quirks = gi_quirks_find(info->renderer, info->version, gpu->settings->quirks);
     gi_gl_ext_load(&gpu->ext, gpu->platform);
@@ -388,6 +389,9 @@ void gi_gpu_identify_driver(const struct gi_gpu *gpu, struct gi_hash *hash)
 void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash)
 {
     gi_gpu_identify_driver(gpu, hash);
+    if (gpu->settings->device_class) {
+        gi_hash_add(hash, gpu->class->name, strlen(gpu->class->name));
+    }
     for (size_t i = 0; i < gi_glsl_file_count; i++) {
         gi_hash_add(hash, gi_glsl_files[i].name, strlen(gi_glsl_files[i].name));
         gi_hash_add(hash, gi_glsl_files[i].text, strlen(gi_glsl_files[i].text));

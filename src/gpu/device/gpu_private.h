@@ -49,6 +49,7 @@ struct gi_gpu {
     uint32_t n_faults;  // dispatches that GLINFER_FAULT may have skipped or lost the context with
     bool is_fault_lost; // one did, and nobody has noticed yet
     bool is_lost;
+    atomic_bool *cancel; // borrowed; NULL: nothing is watched
     uint64_t n_waits;
     uint32_t n_debug_errors, n_host_moves;
     struct gi_quarantined quarantined[GI_MAX_QUARANTINED];

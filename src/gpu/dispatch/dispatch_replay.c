@@ -1,3 +1,4 @@
+#include "gpu/dispatch/dispatch_estimate.h"
 #include "gpu/dispatch/dispatch_private.h"
 
 #include <assert.h>
@@ -78,25 +79,31 @@ static bool inject_fault(const struct gi_dispatch_table *table,
     return fault->kind == GI_FAULT_SKIP;
 }
 
+// Submits so many groups of an entry that is bound.
+static void dispatch_groups(const struct gi_dispatch_table *table,
+                            const struct gi_dispatch_entry *entry, const uint32_t count[3])
+{
+    table->gpu->submitted.n += entry->is_counted && count[0] > 0 && count[1] > 0 && count[2] > 0;
+    if (!inject_fault(table, entry)) {
+        glDispatchCompute(count[0], count[1], count[2]);
+    }
+}
+
 static void submit_entry(const struct gi_dispatch_table *table,
                          const struct gi_dispatch_entry *entry, const struct gi_replay *replay)
 {
     struct gi_run_total *submitted = &table->gpu->submitted;
-    const bool is_indirect = entry->slot != GI_NO_SLOT;
-    uint32_t count[3] = {1, 1, 1};
-    if (!is_indirect) {
+    uint32_t count[3];
+    if (entry->slot == GI_NO_SLOT) {
         gi_grid_count(&entry->dispatch.grid, replay->n_past, replay->n_tokens, count);
-    }
-    submitted->n += entry->is_counted && count[0] > 0 && count[1] > 0 && count[2] > 0;
-    submitted->n_indirect += entry->is_counted && is_indirect;
-    if (inject_fault(table, entry)) {
+        dispatch_groups(table, entry, count);
         return;
     }
-    if (is_indirect) {
+    submitted->n += entry->is_counted;
+    submitted->n_indirect += entry->is_counted;
+    if (!inject_fault(table, entry)) {
         glDispatchComputeIndirect(
             (GLintptr)(table->params.counts.offset + entry->slot * sizeof(struct gi_grid_slot)));
-    } else {
-        glDispatchCompute(count[0], count[1], count[2]);
     }
 }
 
@@ -166,4 +173,115 @@ void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_r
         }
     }
     glMemoryBarrier(gi_dispatch_table_barrier(table, table->n_entries));
+}
+
+//-- in time boxes ---------------------------------------------------------------------------------
+
+// An entry of a boxed replay.
+struct boxed {
+    uint32_t index, program;
+    uint32_t count[3];
+    uint32_t *n;     // of count, along which it may run in pieces; NULL: it may not
+    double class_ns; // estimated for the class, all pieces together
+};
+
+static void describe_entry(const struct gi_dispatch_table *table, uint32_t index, uint32_t n_past,
+                           uint32_t n_tokens, struct boxed *boxed)
+{
+    const struct gi_dispatch *dispatch = &table->entries[index].dispatch;
+    const struct gi_grid *grid = &dispatch->grid;
+    boxed->index = index;
+    boxed->program = dispatch->program;
+    boxed->class_ns = gi_dispatch_estimate(dispatch, table->gpu->class, n_past, n_tokens);
+    boxed->n = grid->is_divisible ? &boxed->count[grid->divisible_axis] : NULL;
+    gi_grid_count(grid, n_past, n_tokens, boxed->count);
+}
+
+// Submits so many groups from the first on, a program's uniform 0, which is zero otherwise.
+static void dispatch_piece(const struct gi_dispatch_table *table, const struct boxed *boxed,
+                           uint32_t first, uint32_t n)
+{
+    uint32_t count[3] = {boxed->count[0], boxed->count[1], boxed->count[2]};
+    if (boxed->n) {
+        count[boxed->n - boxed->count] = n;
+    }
+    if (first > 0) {
+        glUniform1ui(0, first);
+    }
+    dispatch_groups(table, &table->entries[boxed->index], count);
+    if (first > 0) {
+        glUniform1ui(0, 0);
+    }
+}
+
+// Submits the pieces of an entry that is bound, each as long as the box then says.
+static bool replay_pieces(struct gi_dispatch_table *table, struct bound *bound,
+                          const struct boxed *boxed, struct gi_time_box *box,
+                          struct glinfer_error *err)
+{
+    const struct gi_dispatch_entry *entry = &table->entries[boxed->index];
+    const uint32_t n = boxed->n ? *boxed->n : 1;
+    for (uint32_t first = 0, taken; first < n; first += taken) {
+        const uint32_t left = n - first;
+        const double left_ns = boxed->class_ns * left / n;
+        const uint32_t n_pieces = gi_time_box_pieces(box, boxed->program, left_ns, left);
+        taken = (left + n_pieces - 1) / n_pieces;
+        const double ns = boxed->class_ns * taken / n;
+        if (!gi_time_box_enter(box, boxed->program, ns, err)) {
+            return false;
+        }
+        if (box->plan) {
+            const struct gi_box_event event = {.label = entry->dispatch.label,
+                                               .entry = boxed->index,
+                                               .n_pieces = n_pieces,
+                                               .ns = gi_time_box_estimate(box, boxed->program, ns)};
+            box->plan(box->user, &event);
+        } else {
+            if (first == 0 && entry->barrier) {
+                glMemoryBarrier(entry->barrier);
+            }
+            bind_entry(table, bound, entry);
+            dispatch_piece(table, boxed, first, taken);
+        }
+        if (!gi_time_box_leave(box, boxed->program, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_past,
+                                    uint32_t n_tokens, struct gi_time_box *box,
+                                    struct glinfer_error *err)
+{
+    struct bound bound = {0};
+    struct boxed boxed;
+    assert(table->is_sealed || box->plan);
+    if (!box->plan) {
+        bind_common(table);
+    }
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        describe_entry(table, i, n_past, n_tokens, &boxed);
+        if (!replay_pieces(table, &bound, &boxed, box, err)) {
+            return false;
+        }
+    }
+    if (!box->plan) {
+        glMemoryBarrier(gi_dispatch_table_barrier(table, table->n_entries));
+    }
+    return true;
+}
+
+double gi_dispatch_table_longest(const struct gi_dispatch_table *table, uint32_t n_past,
+                                 uint32_t n_tokens, const struct gi_time_box *box)
+{
+    struct boxed boxed;
+    double longest = 0;
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        describe_entry(table, i, n_past, n_tokens, &boxed);
+        double ns = gi_time_box_estimate(box, boxed.program, boxed.class_ns);
+        ns = boxed.n ? ns / *boxed.n : ns;
+        longest = ns > longest ? ns : longest;
+    }
+    return longest;
 }

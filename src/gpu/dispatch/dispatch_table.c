@@ -321,6 +321,10 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
             return gi_error_set(err, GLINFER_STATUS_DRIVER, "%s",
                                 gi_program_refusal(table->programs, entry->dispatch.program));
         }
+        // A program that takes no first group would run its first ones again and again.
+        entry->dispatch.grid.is_divisible =
+            entry->dispatch.grid.is_divisible &&
+            glGetUniformLocation(entry->program, "first_group") == 0;
         entry->is_counted = gi_program_is_counted(table->programs, entry->dispatch.program);
         entry->barrier |= entry->barrier ? storage_bits(table) : 0;
     }

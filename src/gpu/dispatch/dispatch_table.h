@@ -8,6 +8,7 @@
 #ifndef GI_GPU_DISPATCH_TABLE_H
 #define GI_GPU_DISPATCH_TABLE_H
 
+#include "gpu/dispatch/time_box.h"
 #include "gpu/dispatch/timer.h"
 #include "gpu/memory/buffer.h"
 #include "gpu/program/program_table.h"
@@ -29,6 +30,9 @@ struct gi_grid {
     enum gi_grid_rule rule;
     uint32_t axis, divisor; // of a rule that is not FIXED
     bool is_whole; // KEYS: size[axis] is what a full context takes, so that it bounds nothing
+    // The dispatch may run in pieces along an axis that has no rule: glsl/lib/first_group.glsl.
+    bool is_divisible;
+    uint32_t divisible_axis;
 };
 
 // How a binding is read: as a storage block, or through a buffer texture of the same number, texel
@@ -154,6 +158,16 @@ struct gi_replay {
 // directly, which takes half the host time: it runs past the end of a chain too, and is discarded.
 // GLINFER_DISPATCH=indirect makes every grid indirect.
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
+// Submits the table once likewise, every grid directly, in pieces and with flushes as the time box
+// says, which may be planning: the table need not be sealed then. What it leaves open is not
+// flushed. Fails with GPU_LOST, CANCELLED.
+bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_past,
+                                    uint32_t n_tokens, struct gi_time_box *box,
+                                    struct glinfer_error *err);
+// Returns the longest estimate of an entry that cannot run in pieces, or of one of the most pieces
+// of another, in nanoseconds.
+double gi_dispatch_table_longest(const struct gi_dispatch_table *table, uint32_t n_past,
+                                 uint32_t n_tokens, const struct gi_time_box *box);
 // Submits every entry with no groups, for software renderers, which compile a program when it is
 // first dispatched; not all others can take such a dispatch. Nothing runs and nothing is written.
 // GL errors surface at the next gi_gpu_check.

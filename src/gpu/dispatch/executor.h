@@ -16,7 +16,9 @@ struct gi_chain {
     uint32_t flush_interval; // dispatches between flushes; 0: none
     uint64_t step_ns;        // GPU time of a step, 0: not known
     uint64_t budget_ns; // that one dispatch may take at most, where an executor can divide a chain
-    bool is_continued;  // nothing else wrote what steps hand on since this executor's last chain
+    struct gi_time_box
+        *box;          // what flushes, where an executor has many dispatches; NULL: flush_interval
+    bool is_continued; // nothing else wrote what steps hand on since this executor's last chain
 };
 
 struct gi_executor;

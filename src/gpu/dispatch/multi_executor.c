@@ -18,6 +18,15 @@ static bool submit(struct gi_executor *self, const struct gi_chain *chain,
         !gi_dispatch_table_prime(list, chain->n_past, chain->n_tokens, err)) {
         return false;
     }
+    for (uint32_t i = 0; chain->box && i < chain->n_steps; i++) {
+        if (!gi_dispatch_table_replay_boxed(list, chain->n_past + i * chain->n_tokens,
+                                            chain->n_tokens, chain->box, err)) {
+            return false;
+        }
+    }
+    if (chain->box) {
+        return true;
+    }
     struct gi_replay replay = {.n_past = chain->n_past,
                                .n_tokens = chain->n_tokens,
                                .flush_interval = chain->flush_interval};

@@ -12,6 +12,7 @@ bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_rang
                     struct gi_range ring, struct glinfer_error *err)
 {
     *runner = (struct gi_runner){.gpu = gpu, .state = state, .ring = ring};
+    gi_time_box_init(&runner->box, gpu, 0);
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
         if (!gi_readback_init(&runner->readbacks[i], gpu, READBACK_SIZE, err)) {
             return false;
@@ -20,11 +21,18 @@ bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_rang
     return true;
 }
 
+void gi_runner_set_budget(struct gi_runner *runner, uint64_t ns)
+{
+    runner->budget_ns = ns;
+    runner->box.budget_ns = ns;
+}
+
 void gi_runner_finish(struct gi_runner *runner)
 {
     for (int i = 0; runner->gpu && i < GI_CHAINS_IN_FLIGHT; i++) {
         gi_readback_finish(&runner->readbacks[i], runner->gpu);
     }
+    gi_time_box_finish(&runner->box);
     *runner = (struct gi_runner){0};
 }
 
@@ -35,6 +43,7 @@ bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err)
     for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
         gi_fence_finish(runner->gpu, &runner->readbacks[i].fence);
     }
+    gi_time_box_forget(&runner->box);
     runner->n_flights = 0;
     runner->epoch++;
     runner->last = NULL;
@@ -107,9 +116,12 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     if (flight.has_fault) {
         gi_readback_add(readback, runner->gpu, fault.buffer, fault.offset, fault.size);
     }
+    const uint64_t box_ns = gi_time_box_expected(&runner->box);
     if (!gi_readback_end(readback, runner->gpu, err)) {
         return false;
     }
+    readback->fence.expected_ns = box_ns + chain->n_steps * runner->step_ns;
+    gi_time_box_forget(&runner->box);
     runner->flights[runner->next_flight] = flight;
     runner->next_flight = (runner->next_flight + 1) % GI_CHAINS_IN_FLIGHT;
     runner->n_flights++;

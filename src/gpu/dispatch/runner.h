@@ -23,7 +23,8 @@ struct gi_flight {
 struct gi_runner {
     struct gi_gpu *gpu;          // borrowed
     struct gi_range state, ring; // step_state; GI_RING_SLOTS entries
-    uint64_t budget_ns;          // time box of a submission
+    uint64_t budget_ns;          // GPU time of a submission
+    struct gi_time_box box;      // of what is submitted in a chain's box; has the same budget
     uint64_t step_ns;            // measured time of a decode step; 0: not known
     uint32_t epoch;              // of step_state, the first half of the sentinel
     struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
@@ -44,6 +45,8 @@ struct gi_landing {
 // Fails with NO_MEMORY, DRIVER.
 bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
                     struct gi_range ring, struct glinfer_error *err);
+// Sets the GPU time that a submission may take.
+void gi_runner_set_budget(struct gi_runner *runner, uint64_t ns);
 // Accepts all-zero.
 void gi_runner_finish(struct gi_runner *runner);
 
@@ -57,8 +60,9 @@ bool gi_runner_write(struct gi_runner *runner, const struct gi_step_state *state
 bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, const void *data,
                     uint64_t size, struct glinfer_error *err);
 
-// Submits a chain whose results nobody reads: a batch of a prompt, steps that are only timed.
-// step_ns and budget_ns are the runner's. Fails as the executor does.
+// Submits a chain whose results nobody reads: a batch of a prompt, steps that are only timed. What
+// a chain with a box leaves open is flushed by gi_time_box_close, or by the next submit. step_ns
+// and budget_ns are the runner's. Fails as the executor does.
 bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
                    const struct gi_chain *chain, struct glinfer_error *err);
 // The same, and asks for the ring's entries of its steps, of which `first` is the first since the

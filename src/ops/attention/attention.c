@@ -386,14 +386,16 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     params.out_stride = out->stride;
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {out->range,                    q->range, {0}, layer->range},
+        .bindings = {out->range, q->range,      {0}, layer->range},
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .grid = {.size = {1, layer->n_head, 1},
+        .grid = { .size = {1, layer->n_head, 1},
                      .rule = GI_GRID_TOKENS,
                      .axis = 0,
-                     .divisor = shape.n_tokens                                 },
+                     .divisor = shape.n_tokens,
+                     .is_divisible = true,
+                     .divisible_axis = 1},
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
     return gi_recorder_add(recorder, &key, &dispatch, err);

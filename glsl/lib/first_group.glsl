@@ -1,0 +1,3 @@
+// Begins the groups of a dispatch, along the axis that its op names divisible: one that would outlast a
+// time box runs in pieces of some groups each (gpu/dispatch/time_box.h). 0 but for those.
+layout(location = 0) uniform uint first_group;
