@@ -93,6 +93,26 @@ void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(v
     return eglGetProcAddress(name);
 }
 
+bool gi_platform_submit(struct gi_platform *platform)
+{
+    const EGLDisplay display = platform->display.egl;
+    if (!gi_egl_has(eglQueryString(display, EGL_EXTENSIONS), "EGL_ANDROID_native_fence_sync")) {
+        return false;
+    }
+    const PFNEGLCREATESYNCKHRPROC create =
+        (PFNEGLCREATESYNCKHRPROC)eglGetProcAddress("eglCreateSyncKHR");
+    const PFNEGLDESTROYSYNCKHRPROC destroy =
+        (PFNEGLDESTROYSYNCKHRPROC)eglGetProcAddress("eglDestroySyncKHR");
+    const EGLSyncKHR sync =
+        create && destroy ? create(display, EGL_SYNC_NATIVE_FENCE_ANDROID, NULL) : EGL_NO_SYNC_KHR;
+    if (sync == EGL_NO_SYNC_KHR) {
+        return false;
+    }
+    glFlush(); // only then is there a fence
+    destroy(display, sync);
+    return true;
+}
+
 //-- what a context is -------------------------------------------------------------------------
 
 static void copy_string(char *out, size_t size, GLenum name)

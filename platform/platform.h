@@ -62,6 +62,11 @@ bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *s
 // Puts back what gi_platform_enter saved.
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved);
 
+// Makes and drops a fence of the kernel's (EGL_ANDROID_native_fence_sync), for which a driver hands
+// all that was submitted to the kernel, where a plain flush may be put off and merged with the
+// next. False if the display has none.
+bool gi_platform_submit(struct gi_platform *platform);
+
 // Returns the address of a GL or EGL entry point; NULL if there is none. libglvnd returns a stub
 // for any name: look for the extension first.
 void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(void);

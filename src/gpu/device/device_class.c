@@ -210,8 +210,8 @@ static const struct gi_device_class
               .attention_keys = 64}, // spills 3:36 registers then, 59:124 with 128 keys
     mali_g57 = {SMALL, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv},
     mali_g = {SMALL, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv},
-    adreno = {SMALL, .name = "Adreno 6 and 7", RATES(4000, 4000, 50), .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
-    adreno_old = {SMALL, .name = "Adreno 4 and 5", RATES(2000, 4000, 50), .gemv = adreno_gemv,
+    adreno = {SMALL, .name = "Adreno 6 and 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
+    adreno_old = {SMALL, .name = "Adreno 4 and 5", RATES(2000, 4000, 50), .merges_flushes = true, .gemv = adreno_gemv,
                   .indirect = GI_INDIRECT_NO}, // the driver flushes at every barrier
     adreno_qualcomm = {SMALL, .name = "Adreno by Qualcomm", RATES(2000, 4000, 50), .gemv = adreno_gemv},
     powervr = {SMALL, .name = "PowerVR", RATES(1000, 2000, 100), .gemv = row_gemv},

@@ -43,6 +43,7 @@ struct gi_device_class {
     bool is_large;
     bool is_llvmpipe;          // its compiler takes code that those of GPUs choke on
     bool has_few_registers;    // leaves out programs of GI_CAPABILITY_REGISTERS
+    bool merges_flushes;       // its driver puts a plain flush off, and merges it with later ones
     enum gi_indirect indirect; // grids that change
     uint32_t
         subgroup_size; // if neighbouring invocations always share a subgroup of so many; else 0

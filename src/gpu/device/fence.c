@@ -12,8 +12,9 @@
 
 void gi_gpu_flush(struct gi_gpu *gpu)
 {
-    (void)gpu;
-    glFlush();
+    if (!gpu->class->merges_flushes || !gi_platform_submit(gpu->platform)) {
+        glFlush();
+    }
 }
 
 void gi_gpu_watch(struct gi_gpu *gpu, atomic_bool *flag)

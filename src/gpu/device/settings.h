@@ -40,7 +40,7 @@ enum gi_fault_kind {
     GI_FAULT_NONE,
     GI_FAULT_WRONG,   // the program's results are wrong
     GI_FAULT_SKIP,    // its dispatch does not run
-    GI_FAULT_SLOW,    // its dispatch takes long
+    GI_FAULT_SLOW,    // its dispatch does its work `occurrence` times, 0: 100
     GI_FAULT_LOST,    // its dispatch loses the context
     GI_FAULT_COMPILE, // it does not compile
 };
