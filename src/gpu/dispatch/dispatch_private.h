@@ -18,6 +18,7 @@ struct gi_dispatch_entry {
     uint32_t slot;                    // in counts, GI_NO_SLOT: direct
     GLbitfield barrier;               // that must come before it
     bool is_counted;                  // by the GPU (gpu/dispatch/run_count.h)
+    uint32_t n_repeat; // times that it runs, but for once into scratch (GLINFER_FAULT); 0: once
 };
 
 struct gi_dispatch_access {
@@ -37,6 +38,7 @@ struct gi_dispatch_table {
     size_t blocks_capacity;
     struct gi_buffer uniforms; // the same on the GPU
     struct gi_buffer_textures textures;
+    struct gi_buffer scratch; // of entries that repeat
     struct gi_grid_slot slots[GI_MAX_SLOTS];
     uint32_t n_slots;
     bool has_uniform; // of a dispatch

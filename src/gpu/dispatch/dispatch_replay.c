@@ -79,24 +79,46 @@ static bool inject_fault(const struct gi_dispatch_table *table,
     return fault->kind == GI_FAULT_SKIP;
 }
 
-// Submits so many groups of an entry that is bound.
-static void dispatch_groups(const struct gi_dispatch_table *table,
+// Binds scratch in place of what an entry writes.
+static void bind_scratch(const struct gi_dispatch_table *table, struct bound *bound,
+                         const struct gi_dispatch_entry *entry)
+{
+    struct gi_dispatch dispatch = entry->dispatch;
+    for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
+        if (dispatch.writes >> i & 1) {
+            dispatch.bindings[i].buffer = &table->scratch;
+            dispatch.bindings[i].offset = 0;
+        }
+    }
+    bind_storage(bound, &dispatch);
+}
+
+// Submits so many groups of an entry that is bound, which one that repeats first has in scratch.
+static void dispatch_groups(const struct gi_dispatch_table *table, struct bound *bound,
                             const struct gi_dispatch_entry *entry, const uint32_t count[3])
 {
+    if (entry->n_repeat > 1) {
+        bind_scratch(table, bound, entry);
+        for (uint32_t i = 1; i < entry->n_repeat; i++) {
+            table->gpu->submitted.n += entry->is_counted;
+            glDispatchCompute(count[0], count[1], count[2]);
+        }
+        bind_storage(bound, &entry->dispatch);
+    }
     table->gpu->submitted.n += entry->is_counted && count[0] > 0 && count[1] > 0 && count[2] > 0;
     if (!inject_fault(table, entry)) {
         glDispatchCompute(count[0], count[1], count[2]);
     }
 }
 
-static void submit_entry(const struct gi_dispatch_table *table,
+static void submit_entry(const struct gi_dispatch_table *table, struct bound *bound,
                          const struct gi_dispatch_entry *entry, const struct gi_replay *replay)
 {
     struct gi_run_total *submitted = &table->gpu->submitted;
     uint32_t count[3];
     if (entry->slot == GI_NO_SLOT) {
         gi_grid_count(&entry->dispatch.grid, replay->n_past, replay->n_tokens, count);
-        dispatch_groups(table, entry, count);
+        dispatch_groups(table, bound, entry, count);
         return;
     }
     submitted->n += entry->is_counted;
@@ -127,7 +149,7 @@ static void replay_entry(const struct gi_dispatch_table *table, struct bound *bo
         glMemoryBarrier(entry->barrier);
     }
     bind_entry(table, bound, entry);
-    submit_entry(table, entry, replay);
+    submit_entry(table, bound, entry, replay);
     if (replay->timer) {
         gi_timer_end(replay->timer);
     }
@@ -198,8 +220,8 @@ static void describe_entry(const struct gi_dispatch_table *table, uint32_t index
 }
 
 // Submits so many groups from the first on, a program's uniform 0, which is zero otherwise.
-static void dispatch_piece(const struct gi_dispatch_table *table, const struct boxed *boxed,
-                           uint32_t first, uint32_t n)
+static void dispatch_piece(const struct gi_dispatch_table *table, struct bound *bound,
+                           const struct boxed *boxed, uint32_t first, uint32_t n)
 {
     uint32_t count[3] = {boxed->count[0], boxed->count[1], boxed->count[2]};
     if (boxed->n) {
@@ -208,7 +230,7 @@ static void dispatch_piece(const struct gi_dispatch_table *table, const struct b
     if (first > 0) {
         glUniform1ui(0, first);
     }
-    dispatch_groups(table, &table->entries[boxed->index], count);
+    dispatch_groups(table, bound, &table->entries[boxed->index], count);
     if (first > 0) {
         glUniform1ui(0, 0);
     }
@@ -241,7 +263,7 @@ static bool replay_pieces(struct gi_dispatch_table *table, struct bound *bound,
                 glMemoryBarrier(entry->barrier);
             }
             bind_entry(table, bound, entry);
-            dispatch_piece(table, boxed, first, taken);
+            dispatch_piece(table, bound, boxed, first, taken);
         }
         if (!gi_time_box_leave(box, boxed->program, err)) {
             return false;

@@ -32,6 +32,7 @@ void gi_dispatch_table_destroy(struct gi_dispatch_table *table)
     }
     gi_buffer_textures_finish(&table->textures);
     gi_buffer_finish(&table->uniforms, table->gpu);
+    gi_buffer_finish(&table->scratch, table->gpu);
     free(table->entries);
     free(table->blocks);
     free(table);
@@ -311,6 +312,26 @@ bool gi_dispatch_table_record(struct gi_dispatch_table *table, const struct gi_d
     return true;
 }
 
+// Has the programs that GLINFER_FAULT slows down do their work many times.
+static bool plan_repeats(struct gi_dispatch_table *table, struct glinfer_error *err)
+{
+    enum { TIMES = 100 };
+    const uint32_t asked = table->gpu->settings->fault.occurrence;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        struct gi_dispatch_entry *entry = &table->entries[i];
+        if (!entry->dispatch.writes_state &&
+            gi_program_has_fault(table->programs, entry->dispatch.program, GI_FAULT_SLOW)) {
+            entry->n_repeat = asked > 0 ? asked : TIMES;
+        }
+        for (uint32_t k = 0; entry->n_repeat > 0 && k < GI_MAX_BINDINGS; k++) {
+            const uint64_t bound = entry->dispatch.bindings[k].size;
+            size = (entry->dispatch.writes >> k & 1) && bound > size ? bound : size;
+        }
+    }
+    return size == 0 || gi_buffer_init(&table->scratch, table->gpu, size, "scratch", err);
+}
+
 bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err)
 {
     assert(!table->is_sealed);
@@ -327,6 +348,9 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
             glGetUniformLocation(entry->program, "first_group") == 0;
         entry->is_counted = gi_program_is_counted(table->programs, entry->dispatch.program);
         entry->barrier |= entry->barrier ? storage_bits(table) : 0;
+    }
+    if (!plan_repeats(table, err)) {
+        return false;
     }
     if (table->blocks_size > 0 &&
         (!gi_buffer_init(&table->uniforms, table->gpu, table->blocks_size, "params", err) ||
