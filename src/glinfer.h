@@ -513,6 +513,15 @@ struct glinfer_profile_dispatch {
     uint64_t bytes, flops; // as above
 };
 
+// A dispatch, or a piece of one, as it would be submitted; or, label being NULL, the end of a
+// submission.
+struct glinfer_planned {
+    const char *label, *program;
+    uint32_t n_tokens; // of the batch
+    uint32_t n_pieces; // that are left of the dispatch, this one included
+    double ns;         // estimated: of this piece, of the submission
+};
+
 struct glinfer_profile_params {
     size_t struct_size;
     uint32_t n_runs;   // decode steps, or prompts; 0: 16 steps, 1 prompt
@@ -524,6 +533,9 @@ struct glinfer_profile_params {
     void (*on_kernel)(void *user, const struct glinfer_profile_kernel *kernel);
     void (*on_dispatch)(void *user, const struct glinfer_profile_dispatch *dispatch);
     void *user;
+    // If not NULL, nothing is compiled, run or measured: called in the order in which a new session
+    // would submit n_runs steps or the prompt, with first estimates. No stats are filled.
+    void (*on_planned)(void *user, const struct glinfer_planned *planned);
 };
 
 static inline void glinfer_profile_params_init(struct glinfer_profile_params *params)

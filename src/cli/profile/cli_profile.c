@@ -2,6 +2,7 @@
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
+#include "cli/profile/cli_plan.h"
 #include "cli/profile/cli_roofline.h"
 #include "cli/profile/cli_trace.h"
 
@@ -10,7 +11,7 @@
 struct settings {
     struct cli_session_flags session;
     int64_t n_prompt, n_steps, depth;
-    bool is_json;
+    bool is_json, is_plan;
     const char *trace, *svg; // files
 };
 
@@ -25,6 +26,11 @@ static const struct cli_flag flags[] = {
     CLI_INT(n_prompt, 0, 1 << 24, "-p, --n-prompt", "N", "a prompt of N tokens, default 0: none"),
     CLI_INT(depth, 0, 1 << 24, "-d, --n-depth", "N", "tokens already in the cache, default 0"),
     CLI_UBATCH_FLAG,
+    CLI_SWITCH(is_plan, "--plan",
+               "runs nothing: prints in which submissions a prompt and a step would run, and the "
+               "time that each dispatch is estimated at"),
+    CLI_INT(session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",
+            "GPU time of a submission that is planned"),
     CLI_HEADING("Output"),
     CLI_SWITCH(is_json, "--json", "one JSON object in place of the tables"),
     CLI_TEXT(
@@ -261,6 +267,25 @@ static void finish(struct profile *profile)
     cli_session_finish(&profile->session);
 }
 
+// Plans what would be measured, or measures it and shows the figures.
+static bool plan_or_measure(struct profile *profile)
+{
+    const struct settings *settings = profile->settings;
+    struct cli_plan_stage stages[2];
+    size_t n = 0;
+    if (!settings->is_plan) {
+        return measure(profile) && show(profile);
+    }
+    if (settings->n_prompt > 0) {
+        stages[n++] =
+            (struct cli_plan_stage){(uint32_t)settings->n_prompt, (uint32_t)settings->depth};
+    }
+    if (settings->n_steps > 0) {
+        stages[n++] = (struct cli_plan_stage){0, (uint32_t)settings->depth};
+    }
+    return cli_plan_print(&profile->session, stages, n, settings->is_json);
+}
+
 static bool run_command(void *user)
 {
     struct settings *settings = user;
@@ -277,7 +302,7 @@ static bool run_command(void *user)
     const bool is_done = cli_session_check(session) &&
                          cli_create(settings->trace, &profile.trace) &&
                          cli_create(settings->svg, &profile.svg) && cli_session_load(session) &&
-                         cli_session_start(session, NULL) && measure(&profile) && show(&profile);
+                         cli_session_start(session, NULL) && plan_or_measure(&profile);
     finish(&profile);
     return is_done;
 }

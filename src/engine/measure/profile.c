@@ -2,6 +2,7 @@
 // dispatch. Wall and host times come from runs without the timer, which costs time of its own.
 #include "base/clock.h"
 #include "engine/api/arguments.h"
+#include "engine/measure/profile_plan.h"
 #include "engine/measure/profile_sums.h"
 #include "engine/run/upgrades.h"
 
@@ -441,9 +442,11 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
         return false;
     }
     glinfer_session_reset(session);
-    const bool ok = run_profile(&profile);
+    const bool is_plan = profile.params.on_planned != NULL;
+    const bool ok =
+        is_plan ? gi_profile_plan(session, &profile.params, err) : run_profile(&profile);
     gi_session_leave(session, &saved);
-    if (ok && stats) {
+    if (ok && stats && !is_plan) {
         gi_sized_give(stats, &profile.stats, sizeof(*stats));
     }
     gi_session_end_call(session);

@@ -300,7 +300,7 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
 {
     struct glinfer_stats *stats = run->stats;
     const struct gi_dispatch_table *step =
-        gi_tables_step_list(&run->session->tables, run->end, NULL);
+        gi_tables_list(&run->session->tables, GI_LIST_STEP + run->end, NULL);
     const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
     stats->prompt_n = run->n_prompt;
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
@@ -326,7 +326,7 @@ static bool prepare(struct gi_generation *run)
     const bool is_new_kind = tables->ready != 0 && (lists & ~tables->ready) != 0;
     return gi_tables_prepare(tables, lists, run->params->progress, run->params->progress_user,
                              run->err) &&
-           gi_tables_step_list(tables, run->end, run->err) &&
+           gi_tables_list(tables, GI_LIST_STEP + run->end, run->err) &&
            (!is_new_kind || gi_tables_prepare_rest(tables, run->err)) &&
            (!has_steps || gi_upgrades_prepare(session, run->end, false, run->params->progress,
                                               run->params->progress_user, run->err));

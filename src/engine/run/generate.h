@@ -35,4 +35,11 @@ bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *toke
 // Submits the next chain of decode steps.
 bool gi_generation_submit_chain(struct gi_generation *run);
 
+// Returns the tokens of the next batch of a prompt, of n_left behind n_past: few of the first on a
+// slow device, and at any time so many that no dispatch that cannot run in pieces outlasts the box.
+uint32_t gi_session_choose_batch(const struct glinfer_session *session,
+                                 const struct gi_dispatch_table *list,
+                                 const struct gi_time_box *box, uint32_t n_past, uint32_t n_left,
+                                 bool is_first);
+
 #endif

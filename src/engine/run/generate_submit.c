@@ -92,19 +92,17 @@ bool gi_generation_submit_chain(struct gi_generation *run)
 
 //-- the prompt ----------------------------------------------------------------------------------
 
-// Returns the tokens of the next batch, of n_left behind n_past: few of the first on a slow device,
-// and at any time so many that no dispatch that cannot run in pieces outlasts the budget.
-static uint32_t choose_batch(const struct gi_generation *run, const struct gi_executor *executor,
-                             uint32_t n_past, uint32_t n_left)
+uint32_t gi_session_choose_batch(const struct glinfer_session *session,
+                                 const struct gi_dispatch_table *list,
+                                 const struct gi_time_box *box, uint32_t n_past, uint32_t n_left,
+                                 bool is_first)
 {
     enum { LEAST = 8 };
-    const struct glinfer_session *session = run->session;
-    const struct gi_dispatch_table *list = gi_multi_executor_list(executor);
     const uint32_t first = gi_gpu_class(gi_session_gpu(session))->first_batch;
     uint32_t most = session->tables.n_batch;
-    most = !session->has_batch && first > 0 && first < most ? first : most;
-    while (most > LEAST && gi_dispatch_table_longest(list, n_past, most, &session->runner.box) >
-                               (double)session->runner.budget_ns) {
+    most = is_first && first > 0 && first < most ? first : most;
+    while (most > LEAST &&
+           gi_dispatch_table_longest(list, n_past, most, box) > (double)box->budget_ns) {
         most /= 2;
     }
     return n_left < most ? n_left : most;
@@ -145,7 +143,8 @@ static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
         if (!executor || !find_box(run)) {
             return false;
         }
-        count = choose_batch(run, executor, n_past, n_left);
+        count = gi_session_choose_batch(session, gi_multi_executor_list(executor),
+                                        &session->runner.box, n_past, n_left, !session->has_batch);
         if (!submit_batch(run, tokens + done, n_past, count)) {
             return false;
         }

@@ -390,10 +390,9 @@ struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_
     return find_executor(tables, GI_LIST_PROMPT_END + (uint32_t)end, err);
 }
 
-const struct gi_dispatch_table *gi_tables_step_list(struct gi_tables *tables, enum gi_step_end end,
-                                                    struct glinfer_error *err)
+struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,
+                                         struct glinfer_error *err)
 {
-    const uint32_t list = GI_LIST_STEP + (uint32_t)end;
     if (tables->executors[list]) {
         return gi_multi_executor_list(tables->executors[list]);
     }

@@ -82,9 +82,10 @@ struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens
                                      struct glinfer_error *err);
 struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err);
-// Returns a step's list for its figures, recorded if it is not; NULL with what that fails with.
-const struct gi_dispatch_table *gi_tables_step_list(struct gi_tables *tables, enum gi_step_end end,
-                                                    struct glinfer_error *err);
+// Returns a list (GI_LIST_...) for its figures, recorded if it is not; NULL with what that fails
+// with.
+struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,
+                                         struct glinfer_error *err);
 
 // Record a list anew with tables->recorder: a batch's to the residual stream, a decode step's. The
 // caller builds its programs, seals and destroys it. NULL with what ops fail with.

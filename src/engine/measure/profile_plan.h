@@ -1,0 +1,12 @@
+// Plans a prompt or decode steps in place of measuring them: part of glinfer_profile.
+#ifndef GI_ENGINE_PROFILE_PLAN_H
+#define GI_ENGINE_PROFILE_PLAN_H
+
+#include "engine/run/session.h"
+
+// Tells params->on_planned of every dispatch and submission. Compiles and submits nothing; records
+// lists that are not. Fails with what ops fail with.
+bool gi_profile_plan(struct glinfer_session *session, const struct glinfer_profile_params *params,
+                     struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,53 @@
+#!/bin/sh
+# time_boxes.sh GLINFER MODEL: a kernel that is a hundred times slower than its class is cut into
+# submissions that keep to --max-batch-ms, the text stays, and an interrupt ends a prompt within a few
+# of them. Status 77: no device.
+. "$(dirname "$0")/common.sh"
+cd "$dir" || exit 1
+"$glinfer" info >devices 2>&1 || exit 77
+unset GLINFER_DISPATCH GLINFER_LIMITS
+
+i=0
+while [ "$i" -lt 16 ]; do
+    printf 'word %s of a long prompt. ' "$i"
+    i=$((i + 1))
+done >prompt
+
+# run FLAGS...: as on a V3D, whose prompt kernels every device can run.
+run()
+{
+    GLINFER_CLASS=V3D "$glinfer" run -m "$model" --raw -f prompt -c 512 -n 8 --temp 0 "$@"
+}
+
+# Submissions that are estimated over 5 ms although they could be cut: all but the ones that time a
+# program. The text of -v has a line for each: submission: PIECES pieces, MS ms, estimated MS.
+run >wanted 2>errors || cat errors
+GLINFER_FAULT='slow:GEMM_LANE*:30' run -v --max-batch-ms 5 >found 2>log
+check 'text of a slow kernel' "$(cat found)" "$(cat wanted)"
+n=$(grep -c '^submission: ' log)
+if [ "$n" -lt 20 ]; then
+    echo "FAIL a slow kernel has only $n submissions"
+    failures=$((failures + 1))
+fi
+over=$(sed -n 's/^submission: \([0-9]*\) pieces.*estimated \([0-9.]*\)$/\1 \2/p' log |
+    awk '$1 > 1 && $2 > 5' | wc -l | tr -d ' ')
+check 'submissions of several pieces that are estimated over their budget' "$over" 0
+
+# The whole prompt takes a minute; timeout sends an interrupt after three seconds.
+begin=$(date +%s)
+GLINFER_FAULT='slow:GEMM_LANE*:1000' GLINFER_CLASS=V3D timeout -s INT 3 \
+    "$glinfer" run -m "$model" --raw -f prompt -c 512 -n 8 --temp 0 >cut 2>errors
+status=$?
+end=$(date +%s)
+check 'status of an interrupted prompt' "$status" 124
+if [ $((end - begin)) -gt 12 ]; then
+    echo "FAIL an interrupted prompt went on for $((end - begin - 3)) s"
+    failures=$((failures + 1))
+fi
+
+# A plan runs nothing and has its sums.
+GLINFER_CLASS=V3D "$glinfer" profile -m "$model" -p 512 -n 1 --plan >plan 2>errors || cat errors
+check 'stages of a plan' "$(grep -c 'planned before anything is measured' plan)" 2
+check 'totals of a plan' "$(grep -c ' submissions, the longest of ' plan)" 2
+
+[ "$failures" -eq 0 ]
