@@ -231,7 +231,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     if (gpu->ext.compiler_threads) {
         gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
     }
-    gpu->counts_runs = true;
+    gpu->counts_runs = !(gpu->quirks & GI_QUIRK_NO_COUNT);
     choose_dispatch(gpu);
     choose_pages(gpu);
     start_debug(gpu);

@@ -22,6 +22,7 @@ static const struct {
     {"no-binaries",   GI_QUIRK_NO_BINARIES  },
     {"no-threads",    GI_QUIRK_NO_THREADS   },
     {"no-half",       GI_QUIRK_NO_HALF      },
+    {"no-count",      GI_QUIRK_NO_COUNT     },
 };
 
 // Drivers that run on the CPU compile at the first dispatch, as V3D does, and run groups one after

@@ -37,8 +37,8 @@ bool gi_run_count_probe(struct gi_gpu *gpu, struct glinfer_error *err)
     if (!gi_buffer_read(&gpu->run_count, gpu, 0, &n_ran, sizeof(n_ran), err)) {
         return false;
     }
-    gpu->counts_runs = n_ran == gpu->submitted.n;
-    if (!gpu->counts_runs) {
+    if (n_ran != gpu->submitted.n) {
+        gpu->counts_runs = false;
         gi_log_write(&gpu->log, GLINFER_LOG_WARN,
                      "%s counts %u dispatches where %u ran: one that is left out is not noticed",
                      gi_gpu_platform(gpu)->renderer, n_ran, gpu->submitted.n);

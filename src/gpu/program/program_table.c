@@ -272,7 +272,7 @@ const char *gi_program_label(const struct gi_program_table *table, uint32_t inde
 bool gi_program_is_counted(const struct gi_program_table *table, uint32_t index)
 {
     assert(index < table->n_programs);
-    return !table->programs[index].text;
+    return table->gpu->counts_runs && !table->programs[index].text;
 }
 
 const struct gi_program_key *gi_program_key(const struct gi_program_table *table, uint32_t index)
