@@ -143,7 +143,7 @@ static void expect_row(struct gi_test *test, const double *expected, const doubl
     }
     for (uint32_t i = 0; got && i < n; i++) {
         const double rounding = is_half ? largest / 1024 / test->tolerance : 0;
-        gi_test_expect(test, "y", i, expected[i], 1e-6 + magnitude[i] + rounding, got[i]);
+        gi_test_expect(test, "y", i, expected[i], 1e-6 + fabs(magnitude[i]) + rounding, got[i]);
     }
 }
 

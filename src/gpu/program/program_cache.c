@@ -163,8 +163,8 @@ void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash
 //-- findings --------------------------------------------------------------------------------------
 
 // Begin a file; the number changes with what the self-test looks at.
-#define RIGHT_HEAD "selftest 1 right "
-#define WRONG_HEAD "selftest 1 wrong "
+#define RIGHT_HEAD "selftest 2 right "
+#define WRONG_HEAD "selftest 2 wrong "
 
 static void name_finding(const struct gi_hash *key, char name[40])
 {
