@@ -168,6 +168,28 @@ static void the_peak_is_the_estimate(void **state)
     glinfer_model_destroy(&model);
 }
 
+// Drivers hold on to what the last dispatches had bound.
+static void memory_goes_back_with_a_session(void **state)
+{
+    enum { N_CTX = 1 << 18, MIB = 1 << 20 };
+    struct tiny_model *f = *state;
+    struct glinfer_error err = {0};
+    if (!is_software(f)) {
+        skip();
+    }
+    const uint64_t before = read_status("VmRSS:");
+    struct glinfer_session *session = start(f->model, N_CTX, &err);
+    assert_non_null(session);
+    run(session);
+    const uint64_t during = read_status("VmRSS:");
+    glinfer_session_destroy(&session);
+    const uint64_t after = read_status("VmRSS:");
+    print_message("%llu MiB, %llu, %llu\n", (unsigned long long)before / MIB,
+                  (unsigned long long)during / MIB, (unsigned long long)after / MIB);
+    assert_true(during > before + 90 * MIB);
+    assert_true(after + 90 * MIB < during);
+}
+
 static int open_device(void **state)
 {
     static struct tiny_model tiny;
@@ -202,6 +224,7 @@ int main(int n_arg, char **args)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_the_estimate),
+        cmocka_unit_test(memory_goes_back_with_a_session),
         cmocka_unit_test(a_session_takes_what_loading_reckoned),
         cmocka_unit_test(a_hard_limit_is_kept),
     };

@@ -326,6 +326,7 @@ void glinfer_model_destroy(struct glinfer_model **model)
     struct gi_platform_saved saved;
     if (gi_gpu_enter(self->device->gpu, &saved, NULL)) {
         gi_model_release(self);
+        gi_gpu_unbind(self->device->gpu);
         gi_gpu_leave(self->device->gpu, &saved);
     }
     gi_tokenizer_destroy(self->tokenizer.core);

@@ -364,6 +364,7 @@ void glinfer_session_destroy(struct glinfer_session **session)
     struct gi_gpu *gpu = gi_session_gpu(self);
     if (gi_gpu_enter(gpu, &saved, NULL)) {
         gi_session_release(self);
+        gi_gpu_unbind(gpu);
         gi_gpu_leave(gpu, &saved);
     }
     gi_sequence_finish(&self->sequence);

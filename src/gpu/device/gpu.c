@@ -278,6 +278,8 @@ void gi_gpu_release(struct gi_gpu *gpu)
 {
     gi_buffer_finish(&gpu->run_count, gpu);
     gi_staging_finish(gpu);
+    glDeleteProgram(gpu->unbinder);
+    gpu->unbinder = 0;
     if (gpu->ext.debug_callback) {
         gpu->ext.debug_callback(NULL, NULL);
     }

@@ -43,6 +43,7 @@ struct gi_gpu {
         bool is_refused;              // there are none to be had
     } pages;
     char *cache_dir;            // owned; NULL: no cache
+    GLuint unbinder;            // program of gi_gpu_unbind; 0: not needed yet
     struct gi_buffer run_count; // 4 bytes; what the GPU counts (gpu/dispatch/run_count.h)
     struct gi_run_total submitted;
     bool counts_runs;   // no run count of the driver was seen to be wrong

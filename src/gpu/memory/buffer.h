@@ -30,6 +30,9 @@ bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
 bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
                           uint64_t together, const char *label, struct glinfer_error *err);
 void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
+// Has the driver let go of the buffers of the last dispatches, whose memory it would keep until the
+// next one although they are finished: runs a program that does nothing, on other buffers.
+void gi_gpu_unbind(struct gi_gpu *gpu);
 
 // Copies data into [offset, offset + size), ordered after what was submitted and visible to what is
 // submitted later. Allocates nothing. offset and size are multiples of 4.
