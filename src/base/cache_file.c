@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 // Returns a, b, c and d joined; NULL without memory.
@@ -112,11 +113,28 @@ bool gi_cache_check(const char *folder)
     return make_folders(folder) && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
+// Opens a regular file. A pipe would wait for a writer, for good.
+static FILE *open_regular(const char *path)
+{
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return NULL;
+    }
+    const bool is_regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *stream = is_regular ? fdopen(fd, "rb") : NULL;
+    if (!stream) {
+        const int reason = is_regular ? errno : EINVAL;
+        close(fd);
+        errno = reason;
+    }
+    return stream;
+}
+
 static char *read_stream(FILE *stream, size_t max_size, size_t *size)
 {
     struct stat status;
-    if (fstat(fileno(stream), &status) == 0 && S_ISREG(status.st_mode) &&
-        (uint64_t)status.st_size < max_size) {
+    if (fstat(fileno(stream), &status) == 0 && (uint64_t)status.st_size < max_size) {
         max_size = (size_t)status.st_size;
     }
     char *data = malloc(max_size + 1);
@@ -137,7 +155,7 @@ static char *read_stream(FILE *stream, size_t max_size, size_t *size)
 char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size)
 {
     char *path = folder ? join(folder, "/", name, "") : strdup(name);
-    FILE *stream = path ? fopen(path, "rbe") : NULL;
+    FILE *stream = path ? open_regular(path) : NULL;
     char *data = stream ? read_stream(stream, max_size, size) : NULL;
     const int reason = path ? errno : ENOMEM;
     if (stream) {
@@ -164,7 +182,7 @@ enum { MAX_LOCKED = 16 };
 static int lock_path(const char *path)
 {
     for (int n_locked = 1;; n_locked++) {
-        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
         const bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
         if (fd < 0 || (is_locked && (n_locked == MAX_LOCKED || is_still(path, fd)))) {
             return fd;
@@ -215,6 +233,83 @@ static bool clear_file(const char *folder, const char *name)
 static bool is_folder(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+bool gi_cache_is_foreign(const char *folder)
+{
+    struct stat status;
+    return stat(folder, &status) == 0 &&
+           ((status.st_uid != geteuid() && status.st_uid != 0) || (status.st_mode & S_IWOTH) != 0);
+}
+
+// A file of a folder, by the time of its last use.
+struct aged {
+    char *name; // owned
+    uint64_t size;
+    time_t used;
+};
+
+static int compare_ages(const void *a, const void *b)
+{
+    const time_t x = ((const struct aged *)a)->used, y = ((const struct aged *)b)->used;
+    return (x > y) - (x < y);
+}
+
+// True if a name is one that write_part makes and renames.
+static bool is_part(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && dot != name && strlen(dot + 1) == 6;
+}
+
+// Removes parts that a process left when it was killed, and notes all other regular files. Locks,
+// whose names begin with a dot, stay. Returns their bytes.
+static uint64_t survey(const char *folder, DIR *stream, struct aged *files, size_t most, size_t *n)
+{
+    enum { OLD_SECONDS = 3600 };
+    uint64_t total = 0;
+    for (struct dirent *entry; (entry = readdir(stream)) != NULL && *n < most;) {
+        struct stat status;
+        if (entry->d_name[0] == '.' ||
+            fstatat(dirfd(stream), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(status.st_mode)) {
+            continue;
+        }
+        if (is_part(entry->d_name) && time(NULL) - status.st_mtime > OLD_SECONDS) {
+            gi_cache_remove(folder, entry->d_name);
+            continue;
+        }
+        char *name = strdup(entry->d_name);
+        const time_t used = status.st_atime > status.st_mtime ? status.st_atime : status.st_mtime;
+        files[*n] = (struct aged){name, (uint64_t)status.st_size, used};
+        *n += name != NULL;
+        total += (uint64_t)status.st_size;
+    }
+    return total;
+}
+
+size_t gi_cache_sweep(const char *folder, uint64_t max_size)
+{
+    enum { MOST = 65536 };
+    size_t n = 0, n_removed = 0;
+    DIR *stream = opendir(folder);
+    struct aged *files = stream ? malloc(MOST * sizeof(*files)) : NULL;
+    uint64_t total = files ? survey(folder, stream, files, MOST, &n) : 0;
+    if (total > max_size) {
+        qsort(files, n, sizeof(*files), compare_ages);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (total > max_size && gi_cache_remove(folder, files[i].name)) {
+            total -= files[i].size;
+            n_removed++;
+        }
+        free(files[i].name);
+    }
+    free(files);
+    if (stream) {
+        closedir(stream);
+    }
+    return n_removed;
 }
 
 bool gi_cache_clear(const char *folder)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // Returns the path of a part of the cache, owned by the caller: dir/part; for a NULL dir
 // $XDG_CACHE_HOME/glinfer/part or ~/.cache/glinfer/part. NULL for "", where there is no home, and
@@ -24,7 +25,7 @@ bool gi_cache_write(const char *folder, const char *name, const struct gi_cache_
 bool gi_cache_check(const char *folder);
 // Returns the whole of folder/name, or of the path name for a NULL folder, owned by the caller, and
 // its size, a 0 behind it not counted; NULL with errno where it cannot be read or is larger than
-// max_size (EFBIG).
+// max_size (EFBIG). Only a regular file is read (EINVAL).
 char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_t *size);
 // Takes the lock folder/name, a file that its holder may remove. Returns a descriptor: closing it,
 // or the end of the process, releases the lock. -1 with errno: EWOULDBLOCK if another process holds
@@ -32,6 +33,12 @@ char *gi_cache_read(const char *folder, const char *name, size_t max_size, size_
 int gi_cache_lock(const char *folder, const char *name);
 // Removes folder/name; true too where there is none. False with errno.
 bool gi_cache_remove(const char *folder, const char *name);
+// True if others than this user and root may have written there.
+bool gi_cache_is_foreign(const char *folder);
+// Removes what writers that were killed over an hour ago left of a file, and, while the files of a
+// folder have more than max_size bytes together, those that were used least recently. Returns how
+// many of these.
+size_t gi_cache_sweep(const char *folder, uint64_t max_size);
 // Removes all files of a folder but locks that are held: files whose names begin with a dot. False
 // with errno.
 bool gi_cache_clear(const char *folder);

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Bytes of all programs together: some drivers and several models. A large driver's binaries of a
+// model have 2 to 20 MB.
+#define MAX_CACHE_SIZE (UINT64_C(512) << 20)
+
 // Far above any driver's binary of one of our programs.
 #define MAX_BINARY_SIZE (64u << 20)
 
@@ -27,10 +31,22 @@ void gi_program_cache_init(struct gi_program_cache *cache, struct gi_gpu *gpu, c
     *cache = (struct gi_program_cache){.gpu = gpu,
                                        .dir = gi_cache_folder(dir, "programs"),
                                        .has_binaries = gpu->limits.n_binary_formats > 0};
+    if (cache->dir && gi_cache_is_foreign(cache->dir)) {
+        gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_WARN,
+                     "other users may have written to the compiled programs in %s: make it yours "
+                     "alone (chmod o-w), or set XDG_CACHE_HOME to another folder",
+                     cache->dir);
+    }
 }
 
 void gi_program_cache_finish(struct gi_program_cache *cache)
 {
+    const size_t n =
+        cache->has_written ? gi_cache_sweep(cache->dir, MAX_CACHE_SIZE) : 0; // else as it was
+    if (n > 0) {
+        gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_INFO,
+                     "%zu programs that were not used for long are removed from %s", n, cache->dir);
+    }
     free(cache->dir);
     *cache = (struct gi_program_cache){0};
 }
@@ -150,6 +166,7 @@ void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash
         {binary,  header.size   },
     };
     gi_hash_text(key, name);
+    cache->has_written = true;
     if (binary && !gi_cache_write(cache->dir, name, pieces, 2)) {
         cache->has_failed_write = true;
         gi_log_write(gi_gpu_log(cache->gpu), GLINFER_LOG_WARN,

@@ -13,13 +13,16 @@ struct gi_program_cache {
     char *dir;              // owned; NULL: there is no cache
     bool has_binaries;      // the device has a format for them
     bool has_failed_write;  // no more are tried
+    bool has_written;       // a program, so that the folder is swept at the end
     struct gi_hash useless; // the key of the last damaged or refused file
 };
 
 // Chooses the folder: dir/programs; for a NULL dir $XDG_CACHE_HOME/glinfer/programs or
 // ~/.cache/glinfer/programs; none for "". Creates nothing.
+// Warns of a folder that others may write to.
 void gi_program_cache_init(struct gi_program_cache *cache, struct gi_gpu *gpu, const char *dir);
-// Accepts all-zero.
+// Accepts all-zero. Where programs were written, removes what was not used for long from a folder
+// that has become too large.
 void gi_program_cache_finish(struct gi_program_cache *cache);
 
 // Computes the key of a source text on this driver.

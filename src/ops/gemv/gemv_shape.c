@@ -37,11 +37,14 @@ static bool is_power(uint32_t n)
 static bool is_sound(const struct gi_gemv_shape *shape)
 {
     const uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
-    if (!gi_gemv_is_split(shape)) {
-        return wg_size >= 8 && is_power(wg_size) && is_power(pairs) && pairs <= 16;
+    if (pairs == 0 || pairs > 16) {
+        return false;
     }
-    const uint32_t n_slice = pairs > 0 ? wg_size / (8 * pairs) : 0;
-    return pairs <= 16 && wg_size == 8 * pairs * n_slice &&
+    if (!gi_gemv_is_split(shape)) {
+        return wg_size >= 8 && is_power(wg_size) && is_power(pairs);
+    }
+    const uint32_t n_slice = wg_size / (8 * pairs);
+    return wg_size == 8 * pairs * n_slice &&
            (is_power(n_slice) || (n_slice > 0 && n_slice % 4 == 0)) &&
            (is_power(pairs) || n_slice > 1);
 }
@@ -56,6 +59,13 @@ static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_sha
     const bool has_subgroups = gi_program_available(gpu, GI_PROGRAM_GEMV_VOCAB_SUBGROUP);
     const bool is_shuffled = has_subgroups && shape->wg_size >= 32 * shape->pairs;
     return shape->wg_size * (is_shuffled ? 12 : 20);
+}
+
+// Returns the bytes of glsl/gemv/gemv_sums.glsl, or of partial sums.
+static uint32_t shared_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape)
+{
+    return gi_gemv_is_split(shape) ? partials_size(gpu, shape)
+                                   : shape->wg_size * shape->pairs * (uint32_t)sizeof(float);
 }
 
 static bool has_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)
@@ -86,6 +96,7 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recor
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const uint32_t type = part->quant->type;
     return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
+           shared_size(gpu, shape) <= limits->max_shared_size &&
            !gi_quarantine_find(gpu, gi_gemv_program(gpu, first, shape, type), type) &&
            (shape->form != GI_GEMV_FORM_HALVES || !limits->flushes_half_denormals) &&
            (shape->form != GI_GEMV_FORM_F16 || is_f16_possible(shape, recorder, part, n_block)) &&

@@ -2,11 +2,13 @@
 #include "tests/unit/cmocka_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char root[64]; // a folder of this run
@@ -129,6 +131,86 @@ static void cache_clears_all_but_locks_that_are_held(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+// A pipe without a writer would be waited for.
+static void cache_reads_no_pipe(void **state)
+{
+    (void)state;
+    char path[128];
+    size_t size;
+    snprintf(path, sizeof(path), "%s/pipe", root);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_null(gi_cache_read(root, "pipe", 9, &size));
+    assert_int_equal(errno, EINVAL);
+    const int lock = gi_cache_lock(root, "pipe");
+    assert_true(lock >= 0);
+    close(lock);
+    const struct gi_cache_piece piece = {"x", 1};
+    assert_true(gi_cache_write(root, "pipe", &piece, 1)); // takes its place
+    char *data = gi_cache_read(root, "pipe", 9, &size);
+    assert_string_equal(data, "x");
+    free(data);
+    assert_true(gi_cache_remove(root, "pipe"));
+}
+
+static void cache_knows_folders_of_others(void **state)
+{
+    (void)state;
+    char folder[128];
+    snprintf(folder, sizeof(folder), "%s/foreign", root);
+    assert_false(gi_cache_is_foreign(folder)); // there is none
+    assert_true(gi_cache_check(folder));
+    assert_false(gi_cache_is_foreign(folder));
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_true(gi_cache_is_foreign(folder));
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(folder, 0700), 0);
+        assert_int_equal(chown(folder, 65534, 65534), 0);
+        assert_true(gi_cache_is_foreign(folder));
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+// Writes 100 bytes that were last used so many seconds ago.
+static void write_old(const char *folder, const char *name, long seconds)
+{
+    static const char bytes[100];
+    char path[200];
+    const struct gi_cache_piece piece = {bytes, sizeof(bytes)};
+    const time_t then = time(NULL) - seconds;
+    const struct timespec times[2] = {{.tv_sec = then}, {.tv_sec = then}};
+    assert_true(gi_cache_write(folder, name, &piece, 1));
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void cache_is_swept_of_the_oldest(void **state)
+{
+    (void)state;
+    char folder[128];
+    size_t size;
+    snprintf(folder, sizeof(folder), "%s/swept", root);
+    assert_int_equal(gi_cache_sweep(folder, 0), 0); // there is none
+    write_old(folder, "b", 300);
+    write_old(folder, "a", 400);
+    write_old(folder, "c", 200);
+    write_old(folder, ".lock", 500);
+    write_old(folder, "a.Xy12z9", 7200); // a writer was killed
+    write_old(folder, "b.Xy12z9", 10);   // one is at work
+    assert_int_equal(gi_cache_sweep(folder, 400), 0);
+    assert_null(gi_cache_read(folder, "a.Xy12z9", 100, &size));
+    assert_int_equal(gi_cache_sweep(folder, 250), 2);
+    assert_null(gi_cache_read(folder, "a", 100, &size));
+    assert_null(gi_cache_read(folder, "b", 100, &size));
+    static const char *const left[] = {"c", "b.Xy12z9", ".lock"};
+    for (int i = 0; i < 3; i++) {
+        char *data = gi_cache_read(folder, left[i], 100, &size);
+        assert_non_null(data);
+        free(data);
+    }
+    assert_true(gi_cache_clear(folder));
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void cache_lock_is_one_holders(void **state)
 {
     (void)state;
@@ -211,6 +293,9 @@ int main(void)
         cmocka_unit_test(cache_says_why_it_cannot_write),
         cmocka_unit_test(cache_check_says_whether_it_can_write),
         cmocka_unit_test(cache_clears_all_but_locks_that_are_held),
+        cmocka_unit_test(cache_reads_no_pipe),
+        cmocka_unit_test(cache_knows_folders_of_others),
+        cmocka_unit_test(cache_is_swept_of_the_oldest),
         cmocka_unit_test(cache_lock_is_one_holders),
         cmocka_unit_test(cache_lock_is_of_the_file_that_others_find),
         cmocka_unit_test(cache_lock_is_not_looked_for_for_ever),
