@@ -128,6 +128,46 @@ static void a_file_that_shrinks_while_it_is_loaded_is_an_error(void **state)
     assert_non_null(strstr(err.message, "was changed while it was read"));
 }
 
+// Takes a row from the embedding in the file's directory: name, number of dimensions, width, rows.
+static void take_row(const char *path)
+{
+    static char bytes[1 << 20];
+    static const char name[] = "token_embd.weight";
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    const size_t size = fread(bytes, 1, sizeof(bytes), file);
+    const char *found = memmem(bytes, size, name, strlen(name));
+    assert_non_null(found);
+    uint64_t rows;
+    const char *at = found + strlen(name) + 4 + 8;
+    memcpy(&rows, at, sizeof(rows));
+    rows--;
+    assert_int_equal(fseek(file, at - bytes, SEEK_SET), 0);
+    assert_int_equal(fwrite(&rows, sizeof(rows), 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void what_loading_refuses_is_not_called_supported(void **state)
+{
+    struct tiny_model *f = *state;
+    char path[] = "/tmp/glinfer-vocabulary-XXXXXX";
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    struct glinfer_model_params params;
+    struct glinfer_error err = {0};
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    copy_file(test_data("data/models/tiny-q4_0.gguf"), path);
+    take_row(path);
+    glinfer_model_params_init(&params);
+    params.path = path;
+    assert_null(glinfer_model_load(f->device, &params, &err));
+    assert_true(glinfer_model_inspect(&params, &info, NULL));
+    unlink(path);
+    assert_false(info.is_supported);
+    assert_string_equal(info.refusal, err.message);
+}
+
 //-- stopping --------------------------------------------------------------------------------------
 
 static void the_callback_stops_the_answer(void **state)
@@ -292,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_budget_is_kept),
         cmocka_unit_test(a_context_that_fits_no_storage_block_is_refused),
         cmocka_unit_test(a_file_that_shrinks_while_it_is_loaded_is_an_error),
+        cmocka_unit_test(what_loading_refuses_is_not_called_supported),
         cmocka_unit_test(the_callback_stops_the_answer),
         cmocka_unit_test(a_cancelled_answer_leaves_a_usable_session),
         cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),

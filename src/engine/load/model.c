@@ -37,25 +37,40 @@ static bool take_params(struct glinfer_model_params *own, const struct glinfer_m
 
 //-- inspect -------------------------------------------------------------------------------------
 
-static void inspect_support(struct glinfer_model_info *info, const struct gi_gguf *gguf,
+static bool check_vocabulary(const struct gi_model_plan *plan, const struct gi_tokenizer *tokenizer,
+                             struct glinfer_error *err)
+{
+    const size_t n = gi_tokenizer_size(tokenizer);
+    return n <= plan->hparams.n_vocab ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: the vocabulary has %zu tokens, the embedding %u rows",
+                        gi_gguf_path(plan->gguf), n, plan->hparams.n_vocab);
+}
+
+// Fills the estimate, or a refusal with the reason that loading would give. False where there was
+// no memory to find out.
+static bool inspect_support(struct glinfer_model_info *info, const struct gi_gguf *gguf,
                             const struct glinfer_model_params *params,
                             const struct gi_tokenizer *tokenizer,
-                            const struct glinfer_error *tokenizer_err)
+                            const struct glinfer_error *tokenizer_err, struct glinfer_error *err)
 {
     const struct gi_plan_limits limits = {.max_range = 128u << 20, .alignment = 256};
     struct glinfer_error reason;
     struct gi_model_plan plan;
     if (!gi_model_plan_init(&plan, gguf, &limits, &reason)) {
         snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
-        return;
+        return reason.status != GLINFER_STATUS_NO_MEMORY ||
+               gi_error_set(err, reason.status, "%s", reason.message);
     }
     gi_model_info_plan(info, &plan, params, limits.alignment,
                        tokenizer ? gi_tokenizer_size(tokenizer) : 0);
+    reason = *tokenizer_err;
+    info->is_supported = tokenizer && check_vocabulary(&plan, tokenizer, &reason);
     gi_model_plan_finish(&plan);
-    info->is_supported = tokenizer != NULL;
-    if (!tokenizer) {
-        snprintf(info->refusal, sizeof(info->refusal), "%s", tokenizer_err->message);
+    if (!info->is_supported) {
+        snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
     }
+    return true;
 }
 
 bool glinfer_model_inspect(const struct glinfer_model_params *params,
@@ -72,9 +87,11 @@ bool glinfer_model_inspect(const struct glinfer_model_params *params,
         return false;
     }
     struct gi_tokenizer *tokenizer = read_tokenizer(gguf, &own, &tokenizer_err);
-    const bool ok = gi_model_info_file(&full, gguf, tokenizer, err);
+    const bool has_memory = tokenizer || tokenizer_err.status != GLINFER_STATUS_NO_MEMORY ||
+                            gi_error_set(err, tokenizer_err.status, "%s", tokenizer_err.message);
+    const bool ok = has_memory && gi_model_info_file(&full, gguf, tokenizer, err) &&
+                    inspect_support(&full, gguf, &own, tokenizer, &tokenizer_err, err);
     if (ok) {
-        inspect_support(&full, gguf, &own, tokenizer, &tokenizer_err);
         gi_sized_give(info, &full, sizeof(full));
     }
     gi_tokenizer_destroy(tokenizer);
@@ -194,13 +211,8 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
     gi_model_info_plan(&model->info, plan, params,
                        gi_arena_alignment(gi_gpu_limits(model->device->gpu)),
                        gi_tokenizer_size(model->tokenizer.core));
-    if (gi_tokenizer_size(model->tokenizer.core) > plan->hparams.n_vocab) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                            "%s: the vocabulary has %zu tokens, the embedding %u rows",
-                            params->path, gi_tokenizer_size(model->tokenizer.core),
-                            plan->hparams.n_vocab);
-    }
-    if (!check_budget(model, err) || !read_norms(model, plan, err) ||
+    if (!check_vocabulary(plan, model->tokenizer.core, err) || !check_budget(model, err) ||
+        !read_norms(model, plan, err) ||
         !read_factors(plan, plan->rope_factors, &model->rope_factors, err) ||
         !read_factors(plan, plan->long_rope_factors, &model->long_rope_factors, err) ||
         !load_weights(model, plan, params, err)) {
