@@ -24,10 +24,14 @@
 #if !defined(HEAD_DIM) || !defined(KEYS) || !defined(BATCH)
 #error "HEAD_DIM, a multiple of 8; KEYS of a range, or of a group; BATCH: 1 for a prompt's batch"
 #endif
+#ifndef ROLLED
+#define ROLLED 0 // 1: long loops stay loops, for compilers that otherwise spill
+#endif
 
 #define N_VEC8 (HEAD_DIM / 8)
 #define N_SLICE (KEYS / N_VEC8)
 #define N_QUAD uint(HEAD_DIM / 4)
+#define TOGETHER (ROLLED == 0 ? N_VEC8 : N_VEC8 % 2 == 0 ? 2 : 1) // vec8s of a turn
 
 layout(local_size_x = KEYS) in;
 
@@ -57,14 +61,23 @@ vec4 query(uint i)
 
 shared vec4 sums[2 * KEYS];
 
+// Returns n; with ROLLED 1 the compiler does not know it, and so does not unroll the loop.
+uint bound(int n)
+{
+    return uint(n) + (ROLLED == 1 ? params.n_ctx >> 31u : 0u);
+}
+
 float score(uint q_begin, uint row)
 {
     vec4 sum = vec4(0.0);
-    for (uint i = 0u; i < uint(N_VEC8); i++) {
-        vec4 low, high;
-        read_key(row, i, low, high);
-        sum += low * query(q_begin + 2u * i);
-        sum += high * query(q_begin + 2u * i + 1u);
+    for (uint first = 0u; first < bound(N_VEC8); first += uint(TOGETHER)) {
+        for (uint j = 0u; j < uint(TOGETHER); j++) {
+            uint i = first + j;
+            vec4 low, high;
+            read_key(row, i, low, high);
+            sum += low * query(q_begin + 2u * i);
+            sum += high * query(q_begin + 2u * i + 1u);
+        }
     }
     return cap_score(params.scale * (sum.x + sum.y + sum.z + sum.w));
 }
@@ -92,7 +105,7 @@ vec4 add_slices(uint lane, vec4 low_sum, vec4 high_sum)
     group_barrier();
     vec4 sum = sums[lane];
     if (lane < N_QUAD) {
-        for (uint i = 1u; i < uint(N_SLICE); i++) {
+        for (uint i = 1u; i < bound(N_SLICE); i++) {
             sum += sums[lane + i * N_QUAD];
         }
     }

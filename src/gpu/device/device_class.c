@@ -206,7 +206,7 @@ static const struct gi_device_class
     unknown = {LARGE, .name = "unknown"},
     v3d = {SMALL, .name = "V3D", RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv},
     mali_t = {SMALLER, .name = "Mali T", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
-              .has_few_registers = true, .lane_tokens = 4,
+              .has_few_registers = true, .lane_tokens = 4, .is_rolled = true,
               .attention_keys = 64}, // spills 3:36 registers then, 59:124 with 128 keys
     mali_g57 = {SMALL, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv},
     mali_g = {SMALL, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv},

@@ -269,10 +269,13 @@ static struct gi_program_key step_key(const struct gi_recorder *recorder,
                     {"HEADS", (int32_t)shape->heads},
                     {"VECTORS", (int32_t)shape->vectors}},
     };
+    const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
     if (shape->program == GI_PROGRAM_ATTENTION_SUBGROUP) {
         key.defines[7] = (struct gi_define){"WG_SIZE", SUBGROUP_WG};
     } else if (shape->program == GI_PROGRAM_ATTENTION) {
         key.defines[6] = (struct gi_define){"WRITE_SUMS", gi_attention_has_sums(recorder, layer)};
+        key.defines[7] = (struct gi_define){"ROLLED", 1};
+        key.n_defines += class->is_rolled && !class->is_large;
     }
     return key;
 }
@@ -365,7 +368,8 @@ bool gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
     assert(!out->is_half || gi_attention_has_halves(recorder, layer));
     struct batch_shape shape = choose_shape(recorder->gpu, layer, out->is_half);
-    const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled && is_tile(&shape) &&
+    const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled &&
+                           (is_tile(&shape) || shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) &&
                            shape.program != GI_PROGRAM_ATTENTION_HALF;
     const struct gi_program_key key = {
         .id = shape.program,
