@@ -226,7 +226,7 @@ static void steps_that_are_given_up_leave_no_counter(void **state)
     spoil_counters(f->session);
     must(gi_upgrades_settle(f->session, true, &err), &err);
     assert_counters_are_zero(f->session);
-    gi_gpu_leave(gi_session_gpu(f->session), &saved);
+    gi_session_leave(f->session, &saved);
 }
 
 struct faulty {
@@ -259,7 +259,7 @@ static void leave_faulty_chain(struct glinfer_session *session)
     spoil_counters(session);
     must(gi_runner_begin(&session->runner, &err), &err);
     must(gi_runner_submit(&session->runner, &faulty.base, &chain, 0, &err), &err);
-    gi_gpu_leave(gi_session_gpu(session), &saved);
+    gi_session_leave(session, &saved);
 }
 
 enum { N_ANSWER = 8 };
@@ -302,7 +302,7 @@ static void a_fault_that_no_answer_waited_for_changes_no_token(void **state)
     assert_memory_equal(&found, &expected, sizeof(found));
     must(gi_session_enter(f->session, &saved, &err), &err);
     assert_counters_are_zero(f->session);
-    gi_gpu_leave(gi_session_gpu(f->session), &saved);
+    gi_session_leave(f->session, &saved);
 }
 
 static void lose_gpu(void *user, enum glinfer_log_level level, const char *message)

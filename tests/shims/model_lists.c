@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     if (is_good) {
         is_good = show_all(session, argv[2], false, &err) && show_all(session, argv[3], true, &err);
         glFinish();
-        gi_gpu_leave(gi_session_gpu(session), &saved);
+        gi_session_leave(session, &saved);
     }
     if (!is_good) {
         fprintf(stderr, "model_lists: %s\n", err.message);

@@ -19,6 +19,6 @@ bool glinfer_selftest(struct glinfer_session *session,
     const bool ok = gi_tables_prepare_all(tables, err);
     gi_program_table_doubt(tables->recorder.programs, false);
     tables->on_tested = NULL;
-    gi_gpu_leave(gi_session_gpu(session), &saved);
+    gi_session_leave(session, &saved);
     return ok;
 }

@@ -6,7 +6,7 @@ bool gi_run_count_begin(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     static const uint32_t zero;
     gpu->submitted = (struct gi_run_total){0};
-    return gi_buffer_write(&gpu->run_count, gpu, 0, &zero, sizeof(zero), err);
+    return !gpu->counts_runs || gi_buffer_write(&gpu->run_count, gpu, 0, &zero, sizeof(zero), err);
 }
 
 struct gi_run_total gi_run_count_submitted(const struct gi_gpu *gpu)
@@ -16,7 +16,11 @@ struct gi_run_total gi_run_count_submitted(const struct gi_gpu *gpu)
 
 void gi_run_count_add(struct gi_gpu *gpu, struct gi_readback *readback)
 {
-    gi_readback_add(readback, gpu, &gpu->run_count, 0, sizeof(uint32_t));
+    if (gpu->counts_runs) {
+        gi_readback_add(readback, gpu, &gpu->run_count, 0, sizeof(uint32_t));
+    } else {
+        readback->size += sizeof(uint32_t);
+    }
 }
 
 bool gi_run_count_check(const struct gi_gpu *gpu, uint32_t n_ran, uint32_t n_expected,
@@ -34,6 +38,9 @@ bool gi_run_count_check(const struct gi_gpu *gpu, uint32_t n_ran, uint32_t n_exp
 bool gi_run_count_probe(struct gi_gpu *gpu, struct glinfer_error *err)
 {
     uint32_t n_ran;
+    if (!gpu->counts_runs) {
+        return true;
+    }
     if (!gi_buffer_read(&gpu->run_count, gpu, 0, &n_ran, sizeof(n_ran), err)) {
         return false;
     }
