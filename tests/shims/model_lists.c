@@ -1,6 +1,6 @@
 // model_lists MODEL DEPTH[,DEPTH...] PROMPT[,PROMPT...]: prints, for tools/predict, what a decode
 // step at each depth and a prompt of each length dispatch, a line an entry, tab-separated:
-//   list NAME label program groups invocations-a-group multiply-adds bytes
+//   list NAME label number program groups invocations-a-group multiply-adds bytes
 // and submits each list once, since some drivers compile at the first dispatch. What the library
 // and the driver say meanwhile goes to standard error. Results are not looked at, so it also works
 // over a simulated kernel.
@@ -28,9 +28,9 @@ static void print_list(const struct gi_dispatch_table *list, const char *name, u
         GLint size[3] = {1, 1, 1};
         uint32_t groups[3];
         gi_grid_count(&dispatch->grid, n_past, n_tokens, groups);
-        glGetProgramiv(gi_program_name(programs, dispatch->program), GL_COMPUTE_WORK_GROUP_SIZE,
-                       size);
-        printf("list\t%s\t%s\t%s\t%llu\t%d\t%llu\t%llu\n", name, dispatch->label,
+        const GLuint number = gi_program_name(programs, dispatch->program);
+        glGetProgramiv(number, GL_COMPUTE_WORK_GROUP_SIZE, size);
+        printf("list\t%s\t%s\t%u\t%s\t%llu\t%d\t%llu\t%llu\n", name, dispatch->label, number,
                gi_program_label(programs, dispatch->program),
                (unsigned long long)groups[0] * groups[1] * groups[2], size[0] * size[1] * size[2],
                (unsigned long long)gi_span_flops(&span) / 2,
