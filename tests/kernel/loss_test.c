@@ -197,6 +197,7 @@ static void a_recovery_that_fails_can_be_tried_again(void **state)
     assert_false(glinfer_generate(session, &params, NULL, &err));
     assert_in_range(answer.n, 1, N_FIRST - 1);
     // The probe of halves loses the context again.
+    f->device->settings.half = GI_CHOICE_NONE;
     assert_true(gi_settings_set(&f->device->settings, "GLINFER_FAULT", "lost:PROBE_HALF"));
     assert_false(glinfer_device_recover(f->device, NULL, NULL, &err));
     assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
