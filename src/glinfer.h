@@ -119,6 +119,9 @@ struct glinfer_device_params {
     // that goes on beside and behind the caller's (glinfer-compile, installed with the library).
     // Later sessions take them from the cache.
     bool compile_in_background;
+    // Asks for a context whose work waits for that of others (EGL_IMG_context_priority), which some
+    // drivers have; without effect elsewhere.
+    bool low_priority;
 };
 
 static inline void glinfer_device_params_init(struct glinfer_device_params *params)
@@ -328,6 +331,9 @@ struct glinfer_session_params {
     // n_predict, n_probs and the sampling count; NULL: the first generation of each kind compiles
     // what it needs.
     const struct glinfer_generate_params *expected;
+    // Percent of the time that answers keep the GPU busy, 1..99: after each submission the session
+    // sleeps, so that others can use the GPU; 0, 100: all.
+    uint32_t gpu_duty;
 };
 
 static inline void glinfer_session_params_init(struct glinfer_session_params *params)
@@ -433,6 +439,8 @@ struct glinfer_stats {
     uint64_t peak_memory;            // bytes: the largest resident size of the process so far
     uint64_t weight_bytes_per_token; // bytes of weights a decode step reads
     enum glinfer_dispatch dispatch;  // of the last steps
+    double prompt_cpu_ms;            // CPU time of the process, its driver included, in prompt_ms
+    double predicted_cpu_ms;         // likewise in predicted_ms
 };
 
 // Processes the prompt and generates. Blocks until it ends. stats may be NULL.

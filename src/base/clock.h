@@ -1,4 +1,4 @@
-// The monotonic clock.
+// The monotonic clock, and that of the CPU.
 #ifndef GI_BASE_CLOCK_H
 #define GI_BASE_CLOCK_H
 
@@ -6,5 +6,9 @@
 
 // Returns nanoseconds since some fixed moment; never goes back.
 uint64_t gi_clock_ns(void);
+// Returns the nanoseconds that all threads of the process have computed.
+uint64_t gi_clock_cpu_ns(void);
+// Sleeps.
+void gi_clock_sleep(uint64_t ns);
 
 #endif

@@ -263,6 +263,39 @@ static void stop_strings_end_the_answer(void **state)
     glinfer_session_destroy(&session);
 }
 
+//-- others who use the GPU ------------------------------------------------------------------------
+
+// A quarter of the time leaves three: the answer takes long, and its tokens are the same.
+static void a_duty_leaves_time_to_others(void **state)
+{
+    enum { N = 40 };
+    struct tiny_model *f = *state;
+    struct answer answers[2] = {0};
+    double ms[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        struct glinfer_session_params own;
+        struct glinfer_error err;
+        glinfer_session_params_init(&own);
+        own.n_ctx = 64;
+        own.chain_length = 1;
+        own.precision = GLINFER_PRECISION_F32;
+        own.gpu_duty = i == 0 ? 100 : 10;
+        struct glinfer_session *session = glinfer_session_create(f->model, &own, &err);
+        assert_non_null(session);
+        const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N, &answers[i]);
+        must_generate(session, &params);
+        glinfer_session_reset(session);
+        answers[i] = (struct answer){0};
+        const struct glinfer_stats stats = must_generate(session, &params);
+        ms[i] = stats.predicted_ms;
+        assert_true(stats.predicted_cpu_ms > 0);
+        assert_true(i == 0 || stats.predicted_cpu_ms < stats.predicted_ms);
+        glinfer_session_destroy(&session);
+    }
+    assert_same(&answers[0], &answers[1]);
+    assert_true(ms[1] > 2 * ms[0]);
+}
+
 //-- destroyed in the wrong order, or in a callback
 //-------------------------------------------------
 
@@ -338,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),
         cmocka_unit_test(another_thread_may_cancel),
         cmocka_unit_test(stop_strings_end_the_answer),
+        cmocka_unit_test(a_duty_leaves_time_to_others),
         cmocka_unit_test(a_callback_does_not_call_back),
         cmocka_unit_test(a_session_destroyed_in_a_callback_ends_with_the_call),
         cmocka_unit_test(parents_end_with_their_last_child),

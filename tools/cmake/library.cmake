@@ -14,7 +14,8 @@ target_include_directories(glinfer PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(glinfer PRIVATE ${folders} m)
 target_link_options(glinfer PRIVATE
-    LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/glinfer.map LINKER:--as-needed)
+    LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/glinfer.map LINKER:--as-needed
+    LINKER:-z,nodelete) # libEGL leaves threads behind whenever it is unloaded and loaded again
 if(NOT GLINFER_SANITIZE)
     target_link_options(glinfer PRIVATE LINKER:--no-undefined)
 endif()

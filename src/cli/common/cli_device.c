@@ -11,6 +11,7 @@ void cli_device_params(const struct cli_device_flags *flags, struct glinfer_devi
     params->log = cli_log;
     params->log_user = (void *)&flags->is_verbose;
     params->compile_in_background = true;
+    params->low_priority = flags->is_low_priority;
 }
 
 // Notes the exit status of a device that cannot be had: wrong usage if its name is that of none.

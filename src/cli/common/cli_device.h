@@ -8,6 +8,7 @@
 struct cli_device_flags {
     const char *device; // NULL: auto
     bool is_verbose;
+    bool is_low_priority;
     bool is_list; // --list-devices
 };
 

@@ -96,6 +96,7 @@ bool cli_session_start(struct cli_session *session, const struct glinfer_generat
     params.n_batch = (uint32_t)(flags->n_batch > 512 ? 512 : flags->n_batch);
     params.chain_length = (uint32_t)flags->chain;
     params.max_batch_ms = (uint32_t)flags->max_batch_ms;
+    params.gpu_duty = (uint32_t)flags->gpu_duty;
     params.progress = cli_progress;
     params.progress_user = &session->bar;
     params.expected = expected;
@@ -205,6 +206,12 @@ uint32_t cli_timed_tokens(const struct glinfer_stats *stats)
     return stats->predicted_n > 0 ? stats->predicted_n - 1 : 0;
 }
 
+double cli_cpu_per_token(const struct glinfer_stats *stats)
+{
+    const uint32_t n = cli_timed_tokens(stats);
+    return n > 0 ? stats->predicted_cpu_ms / n : 0;
+}
+
 static void print_speed(const char *what, uint32_t n, uint32_t n_timed, double ms)
 {
     fprintf(stderr, "%-7s %6u tokens  %9.1f ms  %8.2f tokens/s\n", what, n, ms,
@@ -221,4 +228,6 @@ void cli_print_speeds(const struct glinfer_stats *stats)
     } else {
         fprintf(stderr, "answer       0 tokens\n");
     }
+    fprintf(stderr, "CPU time %25.1f ms  %8.2f ms a token of the answer\n",
+            stats->prompt_cpu_ms + stats->predicted_cpu_ms, cli_cpu_per_token(stats));
 }

@@ -16,6 +16,7 @@ struct cli_session_flags {
     int precision;      // enum glinfer_precision
     int64_t chain;      // 0: auto
     int64_t max_batch_ms;
+    int64_t gpu_duty; // percent; 0: all
 };
 
 #define CLI_CACHE_HELP "f16 (default), f32 or q8_0"
@@ -43,6 +44,11 @@ struct cli_session_flags {
         CLI_INT(session.max_batch_ms, 0, 60000, "--max-batch-ms", "MS",                            \
                 "GPU time of one submission that is aimed at, default 100: less keeps a screen "   \
                 "smooth, more is a little faster"),                                                \
+        CLI_INT(                                                                                   \
+            session.gpu_duty, 0, 100, "--gpu-duty", "PERCENT",                                     \
+            "keep the GPU busy so much of the time and leave the rest to others, default 100"),    \
+        CLI_SWITCH(session.device.is_low_priority, "--low-priority",                               \
+                   "have the GPU prefer the work of others, where the driver can"),                \
         CLI_UBATCH_FLAG
 #define CLI_UBATCH_FLAG                                                                            \
     CLI_INT(session.n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",                                \
@@ -91,6 +97,8 @@ bool cli_generate(struct cli_session *session, struct glinfer_generate_params *p
 double cli_per_second(uint32_t n, double ms);
 // Returns how many tokens of an answer its time is of: the first comes with the prompt.
 uint32_t cli_timed_tokens(const struct glinfer_stats *stats);
+// Returns ms of CPU time a token of the answer, but for the first.
+double cli_cpu_per_token(const struct glinfer_stats *stats);
 // Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single
 // token of an answer comes with the prompt and has no time of its own.
 void cli_print_speeds(const struct glinfer_stats *stats);

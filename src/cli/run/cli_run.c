@@ -250,7 +250,9 @@ static void add_timings(cJSON *object, const struct run *run)
     add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
     add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
              stats->predicted_ms);
-    CLI_JSON_ADD(timings, stats, CLI_JSON(glinfer_stats, ttft_ms),
+    cJSON_AddNumberToObject(timings, "predicted_cpu_per_token_ms", cli_cpu_per_token(stats));
+    CLI_JSON_ADD(timings, stats, CLI_JSON(glinfer_stats, prompt_cpu_ms),
+                 CLI_JSON(glinfer_stats, predicted_cpu_ms), CLI_JSON(glinfer_stats, ttft_ms),
                  CLI_JSON(glinfer_stats, chain_length), CLI_JSON(glinfer_stats, gpu_waits),
                  CLI_JSON(glinfer_stats, dispatches_per_token));
     cJSON_AddStringToObject(timings, "dispatch", glinfer_dispatch_name(stats->dispatch));

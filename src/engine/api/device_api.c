@@ -75,6 +75,7 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
     const struct gi_platform_params platform = {.device = params->device,
                                                 .allow_software = params->allow_software,
                                                 .debug = params->debug,
+                                                .low_priority = params->low_priority,
                                                 .log = &device->log};
     const struct gi_gpu_params gpu = {
         .cache_dir = params->cache_dir, .log = &device->log, .settings = &device->settings};

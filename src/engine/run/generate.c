@@ -79,12 +79,15 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
 static void learn_time(struct gi_generation *run, const struct gi_landing *landing)
 {
     const uint64_t now = gi_clock_ns();
+    run->last_cpu_ns = gi_clock_cpu_ns();
     if (landing->first == 0) {
         run->first_ns = now;
+        run->first_cpu_ns = run->last_cpu_ns;
     } else {
-        run->session->runner.step_ns = (now - run->last_ns) / landing->n_steps;
+        run->session->runner.step_ns = (now - run->last_ns - run->rested_ns) / landing->n_steps;
     }
     run->last_ns = now;
+    run->rested_ns = 0;
 }
 
 // Goes on behind the last token that was delivered.
@@ -155,6 +158,9 @@ static bool take_chain(struct gi_generation *run)
     for (uint32_t i = 0; i < n_live && !run->is_finished; i++) {
         session->sequence.n_past = run->base + landing.first + i;
         deliver(run, &landing.entries[i]);
+    }
+    if (!run->is_finished && landing.first > 0) {
+        gi_generation_rest(run, session->runner.step_ns * landing.n_steps);
     }
     return true;
 }
@@ -239,11 +245,12 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
 }
 
 // Submits a chain or takes one: whichever comes next. A software renderer computes while we submit,
-// so a second chain would only hold the first one back.
+// so a second chain would only hold the first one back; behind one that rests the GPU is idle.
 static bool advance(struct gi_generation *run)
 {
-    const bool is_software = gi_gpu_platform(gi_session_gpu(run->session))->is_software;
-    const bool is_full = run->session->runner.n_flights == (is_software ? 1 : GI_CHAINS_IN_FLIGHT);
+    const bool is_single =
+        gi_gpu_platform(gi_session_gpu(run->session))->is_software || run->session->gpu_duty < 100;
+    const bool is_full = run->session->runner.n_flights == (is_single ? 1 : GI_CHAINS_IN_FLIGHT);
     return is_full || run->n_submitted == run->max_steps ? take_chain(run)
                                                          : gi_generation_submit_chain(run);
 }
@@ -304,6 +311,9 @@ static void fill_stats(struct gi_generation *run, uint64_t waits_before)
     const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
     stats->prompt_n = run->n_prompt;
     stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
+    stats->prompt_cpu_ms =
+        (double)((run->first_ns ? run->first_cpu_ns : gi_clock_cpu_ns()) - run->start_cpu_ns) / 1e6;
+    stats->predicted_cpu_ms = (double)(run->last_cpu_ns - run->first_cpu_ns) / 1e6;
     stats->predicted_ms = run->first_ns ? (double)(run->last_ns - run->first_ns) / 1e6 : 0.0;
     stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_session_gpu(run->session)) - waits_before);
     stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
@@ -385,8 +395,12 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
 {
     struct glinfer_generate_params own = {0};
     struct glinfer_stats full = {0};
-    struct gi_generation run = {
-        .session = session, .params = &own, .err = err, .stats = &full, .start_ns = gi_clock_ns()};
+    struct gi_generation run = {.session = session,
+                                .params = &own,
+                                .err = err,
+                                .stats = &full,
+                                .start_ns = gi_clock_ns(),
+                                .start_cpu_ns = gi_clock_cpu_ns()};
     if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) || !GI_CHECK_SIZED(stats, err) ||
         !check_params(session, &own, err)) {
         return false;

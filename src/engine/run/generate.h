@@ -21,6 +21,8 @@ struct gi_generation {
     struct gi_executor *step; // of decode steps, borrowed; NULL: not asked for yet
     // Times of the clock: the call, the first token, the latest chain's end.
     uint64_t start_ns, first_ns, last_ns;
+    uint64_t start_cpu_ns, first_cpu_ns, last_cpu_ns; // likewise, of the CPU
+    uint64_t rested_ns;                               // since the latest chain's end
     bool is_finished;
 };
 
@@ -32,6 +34,9 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
                                uint32_t n_tokens);
 // Submits the batches of the prompt, and the first chain: the token that the prompt itself gives.
 bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens);
+// Sleeps for the share of the time that the session leaves the GPU to others, after busy_ns of
+// work; ends early when the session is cancelled.
+void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns);
 // Submits the next chain of decode steps.
 bool gi_generation_submit_chain(struct gi_generation *run);
 

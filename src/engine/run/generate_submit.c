@@ -1,5 +1,6 @@
 // Submits what a generation takes: batches of the prompt, then chains of decode steps
 // (engine/run/generate.h).
+#include "base/clock.h"
 #include "engine/run/generate.h"
 #include "engine/run/upgrades.h"
 
@@ -90,6 +91,20 @@ bool gi_generation_submit_chain(struct gi_generation *run)
     return submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run), is_boxed);
 }
 
+void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns)
+{
+    enum { SLICE_NS = 10000000 };
+    struct glinfer_session *session = run->session;
+    uint64_t left = busy_ns / session->gpu_duty * (100 - session->gpu_duty);
+    const uint64_t begin = gi_clock_ns();
+    while (left > 0 && !atomic_load(&session->is_cancelled)) {
+        const uint64_t slice = left < SLICE_NS ? left : SLICE_NS;
+        gi_clock_sleep(slice);
+        left -= slice;
+    }
+    run->rested_ns = gi_clock_ns() - begin;
+}
+
 //-- the prompt ----------------------------------------------------------------------------------
 
 uint32_t gi_session_choose_batch(const struct glinfer_session *session,
@@ -133,11 +148,23 @@ static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint
            gi_time_box_close(&session->runner.box, run->err);
 }
 
+// Waits for a batch that was submitted at a time, and rests.
+static bool rest_after_batch(struct gi_generation *run, uint64_t since)
+{
+    if (!gi_gpu_finish(gi_session_gpu(run->session), run->err)) {
+        return false;
+    }
+    gi_generation_rest(run, gi_clock_ns() - since);
+    return true;
+}
+
 static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
+    const bool is_resting = session->gpu_duty < 100;
     uint32_t count = 0;
     for (uint32_t done = 0; done < run->n_prompt; done += count) {
+        const uint64_t since = gi_clock_ns();
         const uint32_t n_past = session->sequence.n_past + done, n_left = run->n_prompt - done;
         const struct gi_executor *executor = gi_tables_prompt(&session->tables, n_left, run->err);
         if (!executor || !find_box(run)) {
@@ -150,6 +177,9 @@ static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
         }
         gi_sequence_note_batch(&session->sequence, n_past, tokens + done, count);
         session->has_batch = true;
+        if (is_resting && !rest_after_batch(run, since)) {
+            return false;
+        }
         if (!report_prompt(run, done + count, run->n_prompt)) {
             return false;
         }

@@ -23,6 +23,10 @@ static bool check_params(const struct glinfer_model *model,
                             "a batch of %u or a chain of %u is too long: %u and %u are the most",
                             params->n_batch, params->chain_length, GI_MAX_BATCH, GI_MAX_CHAIN);
     }
+    if (params->gpu_duty > 100) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a GPU duty of %u %% is too much: 100 is the most", params->gpu_duty);
+    }
     if (params->n_ctx > model->hparams.n_ctx_train) {
         gi_log_write(&model->device->log, GLINFER_LOG_WARN,
                      "a context of %u is more than the %u that the model was trained with",
@@ -265,6 +269,7 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     session->next = model->sessions;
     model->sessions = session;
     session->chain_length = own.chain_length;
+    session->gpu_duty = own.gpu_duty ? own.gpu_duty : 100;
     measure_tokens(session);
     const uint32_t n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->hparams);
     bool ok = gi_sequence_init(&session->sequence, n_ctx, err) && gi_gpu_enter(gpu, &saved, err);

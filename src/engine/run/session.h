@@ -30,6 +30,7 @@ struct glinfer_session {
     struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: steps of this end have none
     struct gi_scorer *scorer;                       // NULL until glinfer_score is called
     uint32_t chain_length;                          // steps; 0: by the runner's budget
+    uint32_t gpu_duty;                              // percent, 1..100
     uint64_t reserved;                              // bytes of the model's budget
     size_t max_token_size;                          // bytes of the longest token
     int32_t stop_ids[GI_MAX_STOP_IDS];

@@ -22,7 +22,7 @@ run -p 'Once upon' -n 9 --temp 0 --json --n-probs 3 >"$dir/json"
 check 'json ends well' $? 0
 check 'json is one line' "$(wc -l <"$dir/json" | tr -d ' ')" 1
 for field in compile_ms device prompt_tokens tokens text stop probs timings ttft_ms chain_length gpu_waits \
-    dispatches_per_token peak_memory_bytes predicted_per_second; do
+    dispatches_per_token peak_memory_bytes predicted_per_second predicted_cpu_per_token_ms; do
     grep -q "\"$field\":" "$dir/json"
     check "json has $field" $? 0
 done
