@@ -45,7 +45,7 @@ struct cli_session_flags {
                 "GPU time of one submission that is aimed at, default 100: less keeps a screen "   \
                 "smooth, more is a little faster"),                                                \
         CLI_INT(                                                                                   \
-            session.gpu_duty, 0, 100, "--gpu-duty", "PERCENT",                                     \
+            session.gpu_duty, 1, 100, "--gpu-duty", "PERCENT",                                     \
             "keep the GPU busy so much of the time and leave the rest to others, default 100"),    \
         CLI_SWITCH(session.device.is_low_priority, "--low-priority",                               \
                    "have the GPU prefer the work of others, where the driver can"),                \
