@@ -30,12 +30,11 @@ static void hand_over(void *user, const struct gi_box_event *event)
 static bool walk(struct plan *plan, uint32_t index, uint32_t n_past, uint32_t n_tokens)
 {
     struct glinfer_session *session = plan->session;
-    struct gi_program_stats stats;
+    const struct gi_program_table *programs = session->model->device->programs;
     struct gi_dispatch_table *list = gi_tables_list(&session->tables, index, plan->err);
-    gi_program_table_describe(session->model->device->programs, &stats);
     plan->list = list;
     plan->n_tokens = n_tokens;
-    return list && gi_time_box_reserve(&plan->box, stats.n_programs, plan->err) &&
+    return list && gi_time_box_reserve(&plan->box, programs, plan->err) &&
            gi_dispatch_table_replay_boxed(list, n_past, n_tokens, &plan->box, plan->err);
 }
 
@@ -44,12 +43,11 @@ static bool walk_prompt(struct plan *plan)
     struct gi_tables *tables = &plan->session->tables;
     const uint32_t n_prompt = plan->params->n_prompt, depth = plan->params->depth;
     const uint32_t list = n_prompt <= tables->n_small ? GI_LIST_PROMPT_SMALL : GI_LIST_PROMPT;
-    struct gi_program_stats stats;
+    const struct gi_program_table *programs = plan->session->model->device->programs;
     uint32_t count = 0;
     for (uint32_t done = 0; done < n_prompt; done += count) {
         const struct gi_dispatch_table *table = gi_tables_list(tables, list, plan->err);
-        gi_program_table_describe(plan->session->model->device->programs, &stats);
-        if (!table || !gi_time_box_reserve(&plan->box, stats.n_programs, plan->err)) {
+        if (!table || !gi_time_box_reserve(&plan->box, programs, plan->err)) {
             return false;
         }
         count = gi_session_choose_batch(plan->session, table, &plan->box, depth + done,

@@ -35,13 +35,10 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
 
 //-- chains --------------------------------------------------------------------------------------
 
-// Returns the time box, with room for all programs that there are; NULL with NO_MEMORY.
-static struct gi_time_box *find_box(const struct gi_generation *run)
+static bool reserve_box(const struct gi_generation *run)
 {
-    struct gi_time_box *box = &run->session->runner.box;
-    struct gi_program_stats stats;
-    gi_program_table_describe(run->session->model->device->programs, &stats);
-    return gi_time_box_reserve(box, stats.n_programs, run->err) ? box : NULL;
+    return gi_time_box_reserve(&run->session->runner.box, run->session->model->device->programs,
+                               run->err);
 }
 
 // Submits n_steps from n_past on, the first of which is the next of the answer. Steps that are
@@ -49,10 +46,9 @@ static struct gi_time_box *find_box(const struct gi_generation *run)
 static bool submit(struct gi_generation *run, struct gi_executor *executor, uint32_t n_past,
                    uint32_t n_steps, bool is_boxed)
 {
-    struct gi_time_box *box = find_box(run);
-    const struct gi_chain chain = {
-        .n_past = n_past, .n_tokens = 1, .n_steps = n_steps, .box = is_boxed ? box : NULL};
-    if (!executor || !box ||
+    struct gi_time_box *box = is_boxed ? &run->session->runner.box : NULL;
+    const struct gi_chain chain = {.n_past = n_past, .n_tokens = 1, .n_steps = n_steps, .box = box};
+    if (!executor || (is_boxed && !reserve_box(run)) ||
         !gi_runner_submit(&run->session->runner, executor, &chain, run->n_submitted, run->err)) {
         return false;
     }
@@ -140,7 +136,7 @@ static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint
     struct gi_executor *executor = gi_tables_prompt(&session->tables, count, run->err);
     const struct gi_chain chain = {
         .n_past = n_past, .n_tokens = count, .n_steps = 1, .box = &session->runner.box};
-    return executor && find_box(run) &&
+    return executor && reserve_box(run) &&
            gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
                           count * sizeof(tokens[0]), run->err) &&
            gi_generation_write_state(run, 0, chain.n_past, count) &&
@@ -167,7 +163,7 @@ static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
         const uint64_t since = gi_clock_ns();
         const uint32_t n_past = session->sequence.n_past + done, n_left = run->n_prompt - done;
         const struct gi_executor *executor = gi_tables_prompt(&session->tables, n_left, run->err);
-        if (!executor || !find_box(run)) {
+        if (!executor || !reserve_box(run)) {
             return false;
         }
         count = gi_session_choose_batch(session, gi_multi_executor_list(executor),

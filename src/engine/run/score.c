@@ -126,9 +126,7 @@ static bool submit(struct glinfer_session *session, const int32_t *ids, const in
     const struct gi_step_state state = {.n_past = session->sequence.n_past, .n_tokens = n};
     const struct gi_chain chain = {
         .n_past = state.n_past, .n_tokens = n, .n_steps = 1, .box = &runner->box};
-    struct gi_program_stats stats;
-    gi_program_table_describe(session->model->device->programs, &stats);
-    return prompt && gi_time_box_reserve(&runner->box, stats.n_programs, err) &&
+    return prompt && gi_time_box_reserve(&runner->box, session->model->device->programs, err) &&
            gi_runner_fill(runner, &session->tables.ranges[GI_SESSION_TOKENS], ids,
                           n * sizeof(ids[0]), err) &&
            gi_runner_fill(runner, &scorer->ranges[SCORE_TARGETS], targets, n * sizeof(ids[0]),

@@ -31,8 +31,12 @@ void gi_time_box_finish(struct gi_time_box *box)
     *box = (struct gi_time_box){0};
 }
 
-bool gi_time_box_reserve(struct gi_time_box *box, uint32_t n, struct glinfer_error *err)
+bool gi_time_box_reserve(struct gi_time_box *box, const struct gi_program_table *programs,
+                         struct glinfer_error *err)
 {
+    struct gi_program_stats stats;
+    gi_program_table_describe(programs, &stats);
+    const uint32_t n = stats.n_programs;
     if (n <= box->n_rates) {
         return true;
     }

@@ -8,6 +8,7 @@
 #define GI_GPU_TIME_BOX_H
 
 #include "gpu/device/gpu.h"
+#include "gpu/program/program_table.h"
 
 #define GI_BOX_FLIGHTS 2
 
@@ -52,8 +53,9 @@ void gi_time_box_init(struct gi_time_box *box, struct gi_gpu *gpu, uint64_t budg
 // Accepts all-zero.
 void gi_time_box_finish(struct gi_time_box *box);
 
-// Makes room for the rates of n programs. Fails with NO_MEMORY.
-bool gi_time_box_reserve(struct gi_time_box *box, uint32_t n, struct glinfer_error *err);
+// Makes room for the rates of all programs of the table. Fails with NO_MEMORY.
+bool gi_time_box_reserve(struct gi_time_box *box, const struct gi_program_table *programs,
+                         struct glinfer_error *err);
 // Returns the estimated nanoseconds of a program's dispatch that the class takes for class_ns.
 double gi_time_box_estimate(const struct gi_time_box *box, uint32_t program, double class_ns);
 // Returns how many pieces it should run in, of at most `most`.
