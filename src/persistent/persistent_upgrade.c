@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "gpu/dispatch/multi_executor.h"
 #include "persistent/compile_job.h"
 #include "persistent/persistent_check.h"
 #include "persistent/persistent_executor.h"

@@ -1,5 +1,7 @@
 // Recording and replay on a real context: chains, grids, barriers, times. Exit status 77 where
 // there is no device.
+#include "gpu/device/fence.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/step_state.h"
 #include "tests/kernel/fixture/gpu_fixture.h"
 

@@ -1,6 +1,8 @@
 // The GL layer on a real context: limits, buffers, waiting. Exit status 77 where there is no
 // device.
 #include "gpu/device/half_probe.h"
+#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/memory/readback.h"
 #include "tests/kernel/fixture/gpu_fixture.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 // refusals. Exit status 77 where there is no device.
 #include "base/clock.h"
 #include "gpu/device/settings.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "persistent/persistent_check.h"
 #include "tests/unit/cmocka_test.h"
 

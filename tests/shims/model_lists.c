@@ -7,6 +7,8 @@
 #include "engine/measure/profile_sums.h"
 #include "engine/run/session.h"
 #include "gpu/dispatch/dispatch_private.h"
+#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/dispatch/multi_executor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

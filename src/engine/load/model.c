@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "engine/api/arguments.h"
 #include "engine/load/model_info.h"
+#include "gpu/memory/unbind.h"
 
 #include <stdio.h>
 #include <stdlib.h>

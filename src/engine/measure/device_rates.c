@@ -3,6 +3,8 @@
 #include "engine/api/arguments.h"
 #include "engine/api/device.h"
 #include "engine/load/arena.h"
+#include "gpu/device/fence.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "ops/record/rate.h"
 
 #include <math.h>

@@ -5,6 +5,9 @@
 #include "engine/measure/profile_plan.h"
 #include "engine/measure/profile_sums.h"
 #include "engine/run/upgrades.h"
+#include "gpu/device/fence.h"
+#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/dispatch/multi_executor.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "engine/measure/profile_plan.h"
 
 #include "engine/run/generate.h"
+#include "gpu/dispatch/dispatch_replay.h"
 
 struct plan {
     struct glinfer_session *session;

@@ -1,6 +1,8 @@
 #include "engine/measure/tune_clock.h"
 
 #include "base/clock.h"
+#include "gpu/device/fence.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "ops/record/rate.h"
 
 enum {

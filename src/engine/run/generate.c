@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/api/arguments.h"
 #include "engine/run/upgrades.h"
+#include "gpu/device/fence.h"
 
 #include <assert.h>
 #include <limits.h>

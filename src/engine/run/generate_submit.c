@@ -3,6 +3,9 @@
 #include "base/clock.h"
 #include "engine/run/generate.h"
 #include "engine/run/upgrades.h"
+#include "gpu/device/fence.h"
+#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/dispatch/multi_executor.h"
 
 //-- step_state ----------------------------------------------------------------------------------
 

@@ -4,7 +4,10 @@
 #include "engine/run/score.h"
 
 #include "engine/api/arguments.h"
+#include "gpu/dispatch/multi_executor.h"
 #include "gpu/dispatch/run_count.h"
+#include "gpu/dispatch/time_box.h"
+#include "gpu/memory/readback.h"
 #include "ops/sample/logprob.h"
 
 #include <math.h>

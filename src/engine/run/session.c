@@ -5,6 +5,7 @@
 #include "engine/load/model_info.h"
 #include "engine/run/score.h"
 #include "engine/run/upgrades.h"
+#include "gpu/memory/unbind.h"
 #include "ops/gemm/batch_form.h"
 
 #include <stdlib.h>

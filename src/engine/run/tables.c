@@ -1,6 +1,8 @@
 #include "engine/run/tables.h"
 
 #include "engine/selftest/selftest.h"
+#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/dispatch/multi_executor.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/sample/sample.h"
 

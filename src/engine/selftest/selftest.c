@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "engine/selftest/test_case.h"
 #include "gpu/device/settings.h"
+#include "gpu/dispatch/multi_executor.h"
 #include "gpu/program/quarantine.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+
+#include "gpu/device/fence.h"
+
 #include "base/clock.h"
 #include "gpu/device/gpu_private.h"
 

@@ -2,6 +2,7 @@
 #ifndef GI_GPU_GPU_PRIVATE_H
 #define GI_GPU_GPU_PRIVATE_H
 
+#include "gpu/device/fence.h"
 #include "gpu/device/gl_ext.h"
 #include "gpu/device/settings.h"
 #include "gpu/dispatch/run_count.h"

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "gpu/device/gpu_private.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/dispatch_table.h"
 
 #include <math.h>

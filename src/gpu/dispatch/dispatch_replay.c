@@ -1,3 +1,6 @@
+
+#include "gpu/dispatch/dispatch_replay.h"
+
 #include "gpu/dispatch/dispatch_estimate.h"
 #include "gpu/dispatch/dispatch_private.h"
 

@@ -8,8 +8,6 @@
 #ifndef GI_GPU_DISPATCH_TABLE_H
 #define GI_GPU_DISPATCH_TABLE_H
 
-#include "gpu/dispatch/time_box.h"
-#include "gpu/dispatch/timer.h"
 #include "gpu/memory/buffer.h"
 #include "gpu/program/program_table.h"
 
@@ -144,34 +142,6 @@ uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32
 // True if grids with a rule are dispatched with counts that the GPU keeps.
 bool gi_dispatch_table_is_indirect(const struct gi_dispatch_table *table);
 
-struct gi_replay {
-    uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
-    uint32_t flush_interval;   // dispatches between flushes; 0: none
-    uint32_t site;             // only the dispatches of this site; 0: all
-    uint32_t skipped_site;     // all but those of this site; 0: all
-    uint32_t entry;            // only entry `entry` - 1; 0: all
-    struct gi_timer *timer;    // each dispatch becomes a range of it, in order; NULL: none
-};
-// Submits the table once and ends it with a barrier, so that tables may follow each other. GL
-// errors surface at the next gi_gpu_check. In the indirect mode (limits.is_indirect and counts
-// given) grids with a rule come from counts and n_past is not looked at; a FIXED grid is dispatched
-// directly, which takes half the host time: it runs past the end of a chain too, and is discarded.
-// GLINFER_DISPATCH=indirect makes every grid indirect.
-void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
-// Submits the table once likewise, every grid directly, in pieces and with flushes as the time box
-// says, which may be planning: the table need not be sealed then. What it leaves open is not
-// flushed. Fails with GPU_LOST, CANCELLED.
-bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_past,
-                                    uint32_t n_tokens, struct gi_time_box *box,
-                                    struct glinfer_error *err);
-// Returns the longest estimate of an entry that cannot run in pieces, or of one of the most pieces
-// of another, in nanoseconds.
-double gi_dispatch_table_longest(const struct gi_dispatch_table *table, uint32_t n_past,
-                                 uint32_t n_tokens, const struct gi_time_box *box);
-// Submits every entry with no groups, for software renderers, which compile a program when it is
-// first dispatched; not all others can take such a dispatch. Nothing runs and nothing is written.
-// GL errors surface at the next gi_gpu_check.
-void gi_dispatch_table_warm(const struct gi_dispatch_table *table);
 // Writes the counts of all slots for n_past from the host, before a chain that follows a host write
 // of step_state.
 bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, uint32_t n_tokens,

@@ -7,6 +7,8 @@
 
 #include "gpu/dispatch/dispatch_table.h"
 
+struct gi_time_box;
+
 // Steps that are submitted together. step_state says the same of the first step as n_past and
 // n_tokens do.
 struct gi_chain {
@@ -58,13 +60,5 @@ static inline void gi_executor_destroy(struct gi_executor *executor)
         executor->class->destroy(executor);
     }
 }
-
-// Creates the multi-dispatch executor of a sealed list, which it takes: a dispatch an entry, with
-// grids from the host or from the GPU as the device likes. NULL with NO_MEMORY; the list is then
-// destroyed.
-struct gi_executor *gi_multi_executor_create(struct gi_dispatch_table *list,
-                                             struct glinfer_error *err);
-// Returns the list of a multi-dispatch executor, for who measures it.
-struct gi_dispatch_table *gi_multi_executor_list(const struct gi_executor *executor);
 
 #endif

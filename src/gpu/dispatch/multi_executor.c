@@ -1,6 +1,9 @@
 // The multi-dispatch executor: gpu/dispatch/dispatch_replay.c, once a step.
+
+#include "gpu/dispatch/multi_executor.h"
+
 #include "base/array.h"
-#include "gpu/dispatch/executor.h"
+#include "gpu/dispatch/dispatch_replay.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
 #define GI_GPU_RUN_COUNT_H
 
 #include "gpu/memory/buffer.h"
+#include "gpu/memory/readback.h"
 
 // Dispatches that were submitted since the count began.
 struct gi_run_total {

@@ -7,7 +7,9 @@
 
 #include "gpu/dispatch/executor.h"
 #include "gpu/dispatch/step_state.h"
+#include "gpu/dispatch/time_box.h"
 #include "gpu/memory/buffer.h"
+#include "gpu/memory/readback.h"
 
 #define GI_MAX_CHAIN        256 // steps
 #define GI_CHAINS_IN_FLIGHT 2

@@ -7,6 +7,7 @@
 #ifndef GI_GPU_TIME_BOX_H
 #define GI_GPU_TIME_BOX_H
 
+#include "gpu/device/fence.h"
 #include "gpu/device/gpu.h"
 #include "gpu/program/program_table.h"
 

@@ -30,9 +30,6 @@ bool gi_buffer_init(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
 bool gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
                           uint64_t together, const char *label, struct glinfer_error *err);
 void gi_buffer_finish(struct gi_buffer *buffer, struct gi_gpu *gpu);
-// Has the driver let go of the buffers of the last dispatches, whose memory it would keep until the
-// next one although they are finished: runs a program that does nothing, on other buffers.
-void gi_gpu_unbind(struct gi_gpu *gpu);
 
 // Copies data into [offset, offset + size), ordered after what was submitted and visible to what is
 // submitted later. Allocates nothing. offset and size are multiples of 4.
@@ -41,28 +38,5 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
 // Fetches [offset, offset + size) and waits for it: tests and tools only.
 bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset, void *data,
                     uint64_t size, struct glinfer_error *err);
-
-// A staging buffer for results: copies are recorded behind the work, the bytes are there after
-// wait.
-struct gi_readback {
-    struct gi_buffer staging;
-    struct gi_fence fence;
-    uint64_t size; // of the last copies together
-    void *data;    // host copy, capacity bytes
-    uint64_t capacity;
-};
-bool gi_readback_init(struct gi_readback *readback, struct gi_gpu *gpu, uint64_t capacity,
-                      struct glinfer_error *err);
-void gi_readback_finish(struct gi_readback *readback, struct gi_gpu *gpu);
-// Begin starts a new set of copies, add appends a range to it, end closes it with a fence and
-// flushes.
-void gi_readback_begin(struct gi_readback *readback);
-void gi_readback_add(struct gi_readback *readback, struct gi_gpu *gpu,
-                     const struct gi_buffer *source, uint64_t offset, uint64_t size);
-bool gi_readback_end(struct gi_readback *readback, struct gi_gpu *gpu, struct glinfer_error *err);
-// Waits (one wait) and returns the bytes in the order of the adds, valid until the next begin; NULL
-// on failure: GPU_LOST, DRIVER.
-const void *gi_readback_wait(struct gi_readback *readback, struct gi_gpu *gpu,
-                             struct glinfer_error *err);
 
 #endif

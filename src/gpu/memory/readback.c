@@ -1,5 +1,6 @@
+#include "gpu/memory/readback.h"
+
 #include "gpu/device/gpu_private.h"
-#include "gpu/memory/buffer.h"
 
 #include <assert.h>
 #include <stdlib.h>

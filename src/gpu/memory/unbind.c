@@ -1,5 +1,7 @@
+
+#include "gpu/memory/unbind.h"
+
 #include "gpu/device/gpu_private.h"
-#include "gpu/memory/buffer.h"
 
 #include <stdio.h>
 

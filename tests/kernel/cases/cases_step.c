@@ -1,5 +1,8 @@
 #include "tests/kernel/cases/cases_step.h"
 
+#include "gpu/device/fence.h"
+#include "gpu/dispatch/dispatch_replay.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,32 @@
+// The way out of hot buffers: results are copied behind the work that makes them, and fetched once
+// that is done.
+#ifndef GI_GPU_READBACK_H
+#define GI_GPU_READBACK_H
+
+#include "gpu/device/fence.h"
+#include "gpu/memory/buffer.h"
+
+// A staging buffer for results: copies are recorded behind the work, the bytes are there after
+// wait.
+struct gi_readback {
+    struct gi_buffer staging;
+    struct gi_fence fence;
+    uint64_t size; // of the last copies together
+    void *data;    // host copy, capacity bytes
+    uint64_t capacity;
+};
+bool gi_readback_init(struct gi_readback *readback, struct gi_gpu *gpu, uint64_t capacity,
+                      struct glinfer_error *err);
+void gi_readback_finish(struct gi_readback *readback, struct gi_gpu *gpu);
+// Begin starts a new set of copies, add appends a range to it, end closes it with a fence and
+// flushes.
+void gi_readback_begin(struct gi_readback *readback);
+void gi_readback_add(struct gi_readback *readback, struct gi_gpu *gpu,
+                     const struct gi_buffer *source, uint64_t offset, uint64_t size);
+bool gi_readback_end(struct gi_readback *readback, struct gi_gpu *gpu, struct glinfer_error *err);
+// Waits (one wait) and returns the bytes in the order of the adds, valid until the next begin; NULL
+// on failure: GPU_LOST, DRIVER.
+const void *gi_readback_wait(struct gi_readback *readback, struct gi_gpu *gpu,
+                             struct glinfer_error *err);
+
+#endif
