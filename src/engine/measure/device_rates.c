@@ -4,7 +4,7 @@
 #include "engine/api/device.h"
 #include "engine/load/arena.h"
 #include "gpu/device/fence.h"
-#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/dispatch/multi_executor.h"
 #include "ops/record/rate.h"
 
 #include <math.h>
@@ -59,12 +59,11 @@ static bool allocate_some(struct rates *rates)
 static bool replay(const struct rates *rates, struct gi_dispatch_table *table, uint32_t n,
                    uint64_t *ns)
 {
-    const struct gi_replay replay = {.n_tokens = 1};
+    struct gi_multi_executor executor = gi_multi_executor_of(table);
+    const struct gi_chain chain = {.n_tokens = 1, .n_steps = n};
     const uint64_t begin = gi_clock_ns();
-    for (uint32_t i = 0; i < n; i++) {
-        gi_dispatch_table_replay(table, &replay);
-    }
-    const bool ok = gi_gpu_finish(rates->gpu, rates->err);
+    const bool ok = gi_executor_submit(&executor.base, &chain, rates->err) &&
+                    gi_gpu_finish(rates->gpu, rates->err);
     *ns = gi_clock_ns() - begin + 1;
     return ok;
 }

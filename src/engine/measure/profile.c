@@ -5,9 +5,8 @@
 #include "engine/measure/profile_plan.h"
 #include "engine/measure/profile_sums.h"
 #include "engine/run/upgrades.h"
-#include "gpu/device/fence.h"
-#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
+#include "gpu/dispatch/timer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,63 +45,59 @@ static bool write_state(const struct profile *profile, uint32_t n_past, uint32_t
     return gi_runner_begin(runner, profile->err) && gi_runner_write(runner, &state, profile->err);
 }
 
-static void add_spans(struct profile *profile, const struct gi_dispatch_table *table,
-                      const struct gi_replay *replay)
+static void add_spans(struct profile *profile, const struct gi_executor *executor,
+                      const struct gi_chain *chain)
 {
+    const struct gi_dispatch_table *table = gi_multi_executor_list(executor);
     const uint32_t count = gi_dispatch_table_count(table);
-    for (uint32_t i = 0; i < count && profile->n_spans < profile->capacity; i++) {
+    for (uint32_t i = 0; i < count * chain->n_steps && profile->n_spans < profile->capacity; i++) {
         profile->spans[profile->n_spans++] =
-            (struct gi_span){gi_dispatch_table_at(table, i), replay->n_past, replay->n_tokens};
+            (struct gi_span){gi_dispatch_table_at(table, i % count),
+                             chain->n_past + i / count * chain->n_tokens, chain->n_tokens};
     }
 }
 
-// Replays with the timer, or without one adds the time of submitting to the stats.
-static void replay_table(struct profile *profile, struct gi_dispatch_table *table,
-                         const struct gi_replay *replay)
+// Submits with the timer, or without one adds the time of submitting to the stats.
+static bool submit_chain(struct profile *profile, struct gi_executor *executor,
+                         struct gi_chain chain, struct gi_timer *timer)
 {
+    const struct gi_selection selection = {.timer = timer};
     const uint64_t begin = gi_clock_ns();
-    gi_dispatch_table_replay(table, replay);
-    if (replay->timer) {
-        add_spans(profile, table, replay);
+    chain.selection = &selection;
+    if (!executor || !gi_runner_run(&profile->session->runner, executor, &chain, profile->err)) {
+        return false;
+    }
+    if (timer) {
+        add_spans(profile, executor, &chain);
     } else {
         profile->stats.host_ns += (double)(gi_clock_ns() - begin);
     }
+    return true;
 }
 
-// Returns the list of a greedy step, which is ready.
-static struct gi_dispatch_table *step_table(const struct profile *profile)
+// Returns the executor of a greedy step, which is ready.
+static struct gi_executor *step_executor(const struct profile *profile)
 {
-    return gi_multi_executor_list(
-        gi_tables_step(&profile->session->tables, GI_STEP_END_GREEDY, NULL));
+    return gi_tables_step(&profile->session->tables, GI_STEP_END_GREEDY, profile->err);
 }
 
-// Returns the list of a prompt's batch; NULL with what making it ready fails with.
-static struct gi_dispatch_table *prompt_table(const struct profile *profile, uint32_t n_tokens)
+// Returns the executor of a prompt's end, which is ready.
+static struct gi_executor *prompt_end_executor(const struct profile *profile)
 {
-    const struct gi_executor *executor =
-        gi_tables_prompt(&profile->session->tables, n_tokens, profile->err);
-    return executor ? gi_multi_executor_list(executor) : NULL;
+    return gi_tables_prompt_end(&profile->session->tables, GI_STEP_END_GREEDY, profile->err);
 }
 
-// Returns the list of a prompt's end, which is ready.
-static struct gi_dispatch_table *prompt_end_table(const struct profile *profile)
+static uint32_t count_entries(const struct gi_executor *executor)
 {
-    return gi_multi_executor_list(
-        gi_tables_prompt_end(&profile->session->tables, GI_STEP_END_GREEDY, NULL));
+    return executor ? gi_dispatch_table_count(gi_multi_executor_list(executor)) : 0;
 }
 
 static bool submit_steps(struct profile *profile, uint32_t n_steps, struct gi_timer *timer)
 {
-    struct gi_dispatch_table *step = step_table(profile);
     const uint32_t depth = profile->params.depth;
-    if (!gi_dispatch_table_prime(step, depth, 1, profile->err) || !write_state(profile, depth, 1)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < n_steps; i++) {
-        const struct gi_replay replay = {.n_past = depth + i, .n_tokens = 1, .timer = timer};
-        replay_table(profile, step, &replay);
-    }
-    return true;
+    const struct gi_chain chain = {.n_past = depth, .n_tokens = 1, .n_steps = n_steps};
+    return write_state(profile, depth, 1) &&
+           submit_chain(profile, step_executor(profile), chain, timer);
 }
 
 // Tokens of the batch behind the first tokens of a prompt.
@@ -118,23 +113,21 @@ static bool submit_prompt(struct profile *profile, uint32_t n_tokens, struct gi_
     uint32_t count = 0;
     for (uint32_t done = 0; done < n_tokens; done += count) {
         count = next_batch(profile, n_tokens, done);
-        const struct gi_replay replay = {.n_past = profile->params.depth + done,
-                                         .n_tokens = count,
-                                         .flush_interval = PROMPT_FLUSH,
-                                         .timer = timer};
-        struct gi_dispatch_table *table = prompt_table(profile, count);
-        if (!table ||
-            !gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
+        const struct gi_chain chain = {.n_past = profile->params.depth + done,
+                                       .n_tokens = count,
+                                       .n_steps = 1,
+                                       .flush_interval = PROMPT_FLUSH};
+        if (!gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
                             profile->tokens + done, count * sizeof(profile->tokens[0]),
                             profile->err) ||
-            !write_state(profile, replay.n_past, count)) {
+            !write_state(profile, chain.n_past, count) ||
+            !submit_chain(profile, gi_tables_prompt(&session->tables, count, profile->err), chain,
+                          timer)) {
             return false;
         }
-        replay_table(profile, table, &replay);
     }
-    const struct gi_replay end = {.n_past = profile->params.depth, .n_tokens = 1, .timer = timer};
-    replay_table(profile, prompt_end_table(profile), &end);
-    return true;
+    const struct gi_chain end = {.n_past = profile->params.depth, .n_tokens = 1, .n_steps = 1};
+    return submit_chain(profile, prompt_end_executor(profile), end, timer);
 }
 
 // Runs n steps, or a prompt of n tokens, and waits for them; *ns is the host's time of it all.
@@ -149,7 +142,7 @@ static bool run_set(struct profile *profile, bool is_prompt, uint32_t n, struct 
     const bool ok =
         gi_session_check_cancel(profile->session, "the profile", profile->err) &&
         (is_prompt ? submit_prompt(profile, n, timer) : submit_steps(profile, n, timer)) &&
-        gi_gpu_finish(gi_session_gpu(profile->session), profile->err);
+        gi_runner_wait(&profile->session->runner, profile->err);
     *ns = gi_clock_ns() - begin;
     return ok;
 }
@@ -325,22 +318,23 @@ static bool prepare(const struct profile *profile)
 // Returns the dispatches of a prompt; 0 on failure.
 static uint32_t count_prompt(const struct profile *profile)
 {
+    struct gi_tables *tables = &profile->session->tables;
     const uint32_t n_tokens = profile->params.n_prompt;
-    uint32_t n = gi_dispatch_table_count(prompt_end_table(profile));
-    for (uint32_t done = 0; done < n_tokens; done += profile->session->tables.n_batch) {
-        const struct gi_dispatch_table *table =
-            prompt_table(profile, next_batch(profile, n_tokens, done));
-        if (!table) {
+    uint32_t n = count_entries(prompt_end_executor(profile));
+    for (uint32_t done = 0; done < n_tokens; done += tables->n_batch) {
+        const struct gi_executor *batch =
+            gi_tables_prompt(tables, next_batch(profile, n_tokens, done), profile->err);
+        if (!batch) {
             return 0;
         }
-        n += gi_dispatch_table_count(table);
+        n += count_entries(batch);
     }
     return n;
 }
 
 static bool count_spans(struct profile *profile)
 {
-    const uint32_t a_step = gi_dispatch_table_count(step_table(profile));
+    const uint32_t a_step = count_entries(step_executor(profile));
     const bool is_prompt = profile->params.n_prompt > 0;
     profile->spans_a_run = is_prompt ? count_prompt(profile) : a_step;
     profile->capacity = is_prompt ? profile->spans_a_run : a_step * STEPS_A_SET;

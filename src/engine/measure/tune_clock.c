@@ -1,8 +1,6 @@
 #include "engine/measure/tune_clock.h"
 
 #include "base/clock.h"
-#include "gpu/device/fence.h"
-#include "gpu/dispatch/dispatch_replay.h"
 #include "ops/record/rate.h"
 
 enum {
@@ -35,19 +33,22 @@ static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
            gi_dispatch_table_seal(clock->burst, err);
 }
 
-static void submit_burst(const struct gi_tune_clock *clock, uint64_t n)
+// Not by the runner: the executor that it ran last is the one that is timed next.
+static bool submit_burst(const struct gi_tune_clock *clock, uint64_t n, struct glinfer_error *err)
 {
-    const struct gi_replay replay = {.n_tokens = 1};
-    for (uint64_t i = 0; clock->burst && i < n * clock->n_burst; i++) {
-        gi_dispatch_table_replay(clock->burst, &replay);
+    struct gi_multi_executor executor;
+    const struct gi_chain chain = {.n_tokens = 1, .n_steps = (uint32_t)(n * clock->n_burst)};
+    if (!clock->burst) {
+        return true;
     }
+    executor = gi_multi_executor_of(clock->burst);
+    return gi_executor_submit(&executor.base, &chain, err);
 }
 
 static bool time_burst(const struct gi_tune_clock *clock, uint64_t *ns, struct glinfer_error *err)
 {
     const uint64_t begin = gi_clock_ns();
-    submit_burst(clock, 1);
-    const bool ok = gi_gpu_finish(gi_session_gpu(clock->session), err);
+    const bool ok = submit_burst(clock, 1, err) && gi_runner_wait(&clock->session->runner, err);
     *ns = gi_clock_ns() - begin + 1;
     return ok;
 }
@@ -108,26 +109,35 @@ void gi_tune_clock_finish(struct gi_tune_clock *clock)
 
 //-- measuring -------------------------------------------------------------------------------------
 
-static bool write_state(const struct gi_tune_clock *clock, const struct gi_tune_run *run,
+// Writes what the run reads; the grids, too, before anything is timed.
+static bool write_state(struct gi_tune_clock *clock, const struct gi_tune_run *run,
                         struct glinfer_error *err)
 {
     struct gi_runner *runner = &clock->session->runner;
     const struct gi_step_state state = {
         .n_past = run->n_past, .n_tokens = run->n_tokens, .max_steps = UINT32_MAX, .top_p = 1.0F};
+    const struct gi_chain nothing = {.n_past = run->n_past, .n_tokens = run->n_tokens};
+    clock->executor = gi_multi_executor_of(run->table);
     return gi_runner_begin(runner, err) && gi_runner_write(runner, &state, err) &&
-           gi_dispatch_table_prime(run->table, run->n_past, run->n_tokens, err);
+           gi_runner_run(runner, &clock->executor.base, &nothing, err);
 }
 
-static void submit(const struct gi_tune_run *run)
+// Submits the replays of a run: steps one behind another, or the same batch again and again.
+static bool submit(struct gi_tune_clock *clock, const struct gi_tune_run *run,
+                   struct glinfer_error *err)
 {
-    struct gi_replay replay = {.n_tokens = run->n_tokens,
-                               .flush_interval = run->n_tokens > 1 ? PROMPT_FLUSH : 0,
-                               .site = run->site,
-                               .skipped_site = run->skipped_site};
-    for (uint32_t i = 0; i < run->n; i++) {
-        replay.n_past = run->n_past + (run->n_tokens == 1 ? i : 0);
-        gi_dispatch_table_replay(run->table, &replay);
+    const struct gi_selection selection = {.site = run->site, .skipped_site = run->skipped_site};
+    const bool is_step = run->n_tokens == 1;
+    const struct gi_chain chain = {.n_past = run->n_past,
+                                   .n_tokens = run->n_tokens,
+                                   .n_steps = is_step ? run->n : 1,
+                                   .flush_interval = is_step ? 0 : PROMPT_FLUSH,
+                                   .selection = &selection};
+    bool ok = true;
+    for (uint32_t done = 0; ok && done < run->n; done += chain.n_steps) {
+        ok = gi_runner_run(&clock->session->runner, &clock->executor.base, &chain, err);
     }
+    return ok;
 }
 
 // The burst outlasts the submission of what is timed: the GPU never waits for the host in it.
@@ -139,13 +149,15 @@ static bool run_once(struct gi_tune_clock *clock, const struct gi_tune_run *run,
     }
     gi_timer_reset(clock->timer);
     const uint64_t n_burst = clock->is_waiting ? 1 : 1 + 2 * clock->submit_ns / BURST_NS;
-    submit_burst(clock, n_burst < MOST_BURSTS ? n_burst : MOST_BURSTS);
+    if (!submit_burst(clock, n_burst < MOST_BURSTS ? n_burst : MOST_BURSTS, err)) {
+        return false;
+    }
     gi_timer_begin(clock->timer);
     const uint64_t begin = gi_clock_ns();
-    submit(run);
+    const bool ok = submit(clock, run, err);
     clock->submit_ns = gi_clock_ns() - begin;
     gi_timer_end(clock->timer);
-    if (!gi_gpu_finish(gi_session_gpu(clock->session), err)) {
+    if (!ok || !gi_runner_wait(&clock->session->runner, err)) {
         return false;
     }
     *status = gi_timer_await(clock->timer, ns);
@@ -195,17 +207,14 @@ bool gi_tune_clock_choose(struct gi_tune_clock *clock, const struct gi_tune_run 
 bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns,
                         struct glinfer_error *err)
 {
-    submit_burst(clock, 1);
-    if (!gi_session_check_cancel(clock->session, "tuning", err) ||
-        !gi_gpu_finish(gi_session_gpu(clock->session), err)) {
+    struct gi_runner *runner = &clock->session->runner;
+    if (!submit_burst(clock, 1, err) || !gi_session_check_cancel(clock->session, "tuning", err) ||
+        !gi_runner_wait(runner, err)) {
         return false;
     }
     const uint64_t begin = gi_clock_ns();
-    if (!write_state(clock, run, err)) {
-        return false;
-    }
-    submit(run);
-    const bool ok = gi_gpu_finish(gi_session_gpu(clock->session), err);
+    const bool ok =
+        write_state(clock, run, err) && submit(clock, run, err) && gi_runner_wait(runner, err);
     *ns = (double)(gi_clock_ns() - begin) / run->n;
     return ok;
 }

@@ -5,11 +5,14 @@
 #define GI_ENGINE_TUNE_CLOCK_H
 
 #include "engine/run/session.h"
+#include "gpu/dispatch/multi_executor.h"
+#include "gpu/dispatch/timer.h"
 
 struct gi_tune_clock {
     struct glinfer_session *session; // borrowed
     struct gi_timer *timer;
-    bool is_waiting; // by the host's clock: no queries, or they tell nothing
+    struct gi_multi_executor executor; // of the table that is run
+    bool is_waiting;                   // by the host's clock: no queries, or they tell nothing
     struct gi_arena arena;
     struct gi_dispatch_table *burst; // arithmetic; NULL: a software renderer has no clock to wake
     uint32_t n_burst;                // replays that take about a millisecond

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "engine/run/generate.h"
 #include "engine/run/upgrades.h"
-#include "gpu/device/fence.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 
@@ -150,7 +149,7 @@ static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint
 // Waits for a batch that was submitted at a time, and rests.
 static bool rest_after_batch(struct gi_generation *run, uint64_t since)
 {
-    if (!gi_gpu_finish(gi_session_gpu(run->session), run->err)) {
+    if (!gi_runner_wait(&run->session->runner, run->err)) {
         return false;
     }
     gi_generation_rest(run, gi_clock_ns() - since);
@@ -209,17 +208,13 @@ static bool repeat(struct gi_generation *run, uint32_t n_past, uint32_t count)
 bool gi_generation_rebuild(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
-    struct gi_gpu *gpu = gi_session_gpu(session);
     const struct gi_sequence *sequence = &session->sequence;
     bool ok = true;
     for (uint32_t done = 0, count; ok && sequence->is_stale && done < sequence->n_past;
          done += count) {
-        struct gi_fence fence = {0};
         count = gi_sequence_batch_at(sequence, done);
-        ok = repeat(run, done, count) && gi_fence_insert(gpu, &fence, run->err) &&
-             gi_fence_wait(gpu, &fence, 0, run->err) &&
+        ok = repeat(run, done, count) && gi_runner_wait(&session->runner, run->err) &&
              report_prompt(run, done + count, sequence->n_past);
-        gi_fence_finish(gpu, &fence);
     }
     return ok;
 }

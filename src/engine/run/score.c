@@ -5,9 +5,7 @@
 
 #include "engine/api/arguments.h"
 #include "gpu/dispatch/multi_executor.h"
-#include "gpu/dispatch/run_count.h"
 #include "gpu/dispatch/time_box.h"
-#include "gpu/memory/readback.h"
 #include "ops/sample/logprob.h"
 
 #include <math.h>
@@ -27,7 +25,6 @@ struct gi_scorer {
     struct gi_arena arena;
     struct gi_range ranges[SCORE_RANGE_COUNT];
     struct gi_executor *executor;
-    struct gi_readback readback;
     uint32_t n_rows; // tokens of a batch
 };
 
@@ -35,7 +32,6 @@ void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu)
 {
     if (scorer) {
         gi_executor_destroy(scorer->executor);
-        gi_readback_finish(&scorer->readback, gpu);
         gi_arena_finish(&scorer->arena, gpu);
         free(scorer);
     }
@@ -94,9 +90,7 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
         return false;
     }
     scorer->executor = gi_multi_executor_create(recorder.table, err);
-    return scorer->executor &&
-           gi_readback_init(&scorer->readback, recorder.gpu,
-                            scorer->n_rows * sizeof(float) + sizeof(uint32_t), err);
+    return scorer->executor != NULL;
 }
 
 static bool open_scorer(struct glinfer_session *session, struct glinfer_error *err)
@@ -142,34 +136,18 @@ static bool submit(struct glinfer_session *session, const int32_t *ids, const in
 static bool collect(struct glinfer_session *session, uint32_t n, float *logprobs,
                     struct glinfer_error *err)
 {
-    const struct gi_range *result = &session->scorer->ranges[SCORE_RESULT];
-    struct gi_readback *readback = &session->scorer->readback;
-    gi_readback_begin(readback);
-    gi_readback_add(readback, gi_session_gpu(session), result->buffer, result->offset,
-                    n * sizeof(float));
-    gi_run_count_add(gi_session_gpu(session), readback);
-    if (!gi_readback_end(readback, gi_session_gpu(session), err)) {
-        return false;
-    }
-    const float *values = gi_readback_wait(readback, gi_session_gpu(session), err);
-    uint32_t n_ran;
-    if (!values) {
-        return false;
-    }
-    memcpy(&n_ran, values + n, sizeof(n_ran));
-    if (!gi_run_count_check(gi_session_gpu(session), n_ran,
-                            gi_run_count_submitted(gi_session_gpu(session)).n, err)) {
+    if (!gi_runner_read(&session->runner, &session->scorer->ranges[SCORE_RESULT], logprobs,
+                        n * sizeof(float), err)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (!isfinite(values[i])) {
+        if (!isfinite(logprobs[i])) {
             return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
                                 "the GPU computed a log-probability that is not a number at "
                                 "position %u",
                                 session->sequence.n_past + i);
         }
     }
-    memcpy(logprobs, values, n * sizeof(float));
     return true;
 }
 

@@ -1,7 +1,7 @@
 #include "engine/selftest/test_case.h"
 
 #include "base/array.h"
-#include "gpu/dispatch/dispatch_replay.h"
+#include "gpu/dispatch/multi_executor.h"
 
 #include <assert.h>
 #include <math.h>
@@ -54,16 +54,12 @@ float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, si
 
 void gi_test_run(struct gi_test *test)
 {
-    const struct gi_replay replay = {
-        .n_past = test->n_past, .n_tokens = test->n_tokens, .entry = test->entry + 1};
-    if (!test->has_failed) {
-        test->has_failed =
-            !gi_dispatch_table_prime(test->list, test->n_past, test->n_tokens, test->err);
-    }
-    if (!test->has_failed) {
-        gi_dispatch_table_replay(test->list, &replay);
-        test->has_failed = !gi_gpu_check(test->gpu, "the self-test", test->err);
-    }
+    struct gi_multi_executor executor = gi_multi_executor_of(test->list);
+    const struct gi_selection selection = {.entry = test->entry + 1};
+    const struct gi_chain chain = {
+        .n_past = test->n_past, .n_tokens = test->n_tokens, .n_steps = 1, .selection = &selection};
+    test->has_failed = test->has_failed || !gi_executor_submit(&executor.base, &chain, test->err) ||
+                       !gi_gpu_check(test->gpu, "the self-test", test->err);
 }
 
 void gi_test_expect(struct gi_test *test, const char *what, uint64_t index, double expected,

@@ -8,18 +8,30 @@
 #include "gpu/dispatch/dispatch_table.h"
 
 struct gi_time_box;
+struct gi_timer;
+
+// The entries of a list that each step of a chain runs, and what times them: for who measures or
+// tests single dispatches through an executor that has many.
+struct gi_selection {
+    uint32_t site;          // only the entries of this site; 0: all
+    uint32_t skipped_site;  // all but those of this site; 0: all
+    uint32_t entry;         // only entry `entry` - 1; 0: all
+    struct gi_timer *timer; // each entry becomes a range of it, in order; NULL: none
+};
 
 // Steps that are submitted together. step_state says the same of the first step as n_past and
 // n_tokens do.
 struct gi_chain {
     uint32_t n_past;         // keys in the cache before the first step
     uint32_t n_tokens;       // of each step: 1 in decode, the batch's in prompt processing
-    uint32_t n_steps;        // each leaves the state that the next one begins with
+    uint32_t n_steps;        // each leaves the state that the next one begins with; 0: nothing is
+                             // submitted but what the first step needs beside step_state
     uint32_t flush_interval; // dispatches between flushes; 0: none
     uint64_t step_ns;        // GPU time of a step, 0: not known
     uint64_t budget_ns; // that one dispatch may take at most, where an executor can divide a chain
     struct gi_time_box
-        *box;          // what flushes, where an executor has many dispatches; NULL: flush_interval
+        *box; // what flushes, where an executor has many dispatches; NULL: flush_interval
+    const struct gi_selection *selection; // NULL: all entries, untimed
     bool is_continued; // nothing else wrote what steps hand on since this executor's last chain
 };
 

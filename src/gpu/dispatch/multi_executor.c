@@ -7,11 +7,6 @@
 
 #include <stdlib.h>
 
-struct multi_executor {
-    struct gi_executor base;
-    struct gi_dispatch_table *list; // owned
-};
-
 // Counts of grids in the indirect mode go on from where the last step of the same list left them.
 static bool submit(struct gi_executor *self, const struct gi_chain *chain,
                    struct glinfer_error *err)
@@ -30,9 +25,14 @@ static bool submit(struct gi_executor *self, const struct gi_chain *chain,
     if (chain->box) {
         return true;
     }
+    const struct gi_selection all = {0}, *selection = chain->selection ? chain->selection : &all;
     struct gi_replay replay = {.n_past = chain->n_past,
                                .n_tokens = chain->n_tokens,
-                               .flush_interval = chain->flush_interval};
+                               .flush_interval = chain->flush_interval,
+                               .site = selection->site,
+                               .skipped_site = selection->skipped_site,
+                               .entry = selection->entry,
+                               .timer = selection->timer};
     for (uint32_t i = 0; i < chain->n_steps; i++) {
         gi_dispatch_table_replay(list, &replay);
         replay.n_past += chain->n_tokens;
@@ -42,8 +42,11 @@ static bool submit(struct gi_executor *self, const struct gi_chain *chain,
 
 static void destroy(struct gi_executor *self)
 {
-    gi_dispatch_table_destroy(gi_multi_executor_list(self));
-    free(self);
+    struct gi_multi_executor *executor = (struct gi_multi_executor *)self;
+    if (executor->is_owner) {
+        gi_dispatch_table_destroy(executor->list);
+        free(executor);
+    }
 }
 
 static const struct gi_executor_class direct_class = {
@@ -51,20 +54,27 @@ static const struct gi_executor_class direct_class = {
 static const struct gi_executor_class indirect_class = {
     .dispatch = GLINFER_DISPATCH_INDIRECT, .submit = submit, .destroy = destroy};
 
+struct gi_multi_executor gi_multi_executor_of(struct gi_dispatch_table *list)
+{
+    return (struct gi_multi_executor){
+        .base.class = gi_dispatch_table_is_indirect(list) ? &indirect_class : &direct_class,
+        .list = list};
+}
+
 struct gi_executor *gi_multi_executor_create(struct gi_dispatch_table *list,
                                              struct glinfer_error *err)
 {
-    struct multi_executor *executor = gi_array_zeroed(1, sizeof(*executor), "an executor", err);
+    struct gi_multi_executor *executor = gi_array_zeroed(1, sizeof(*executor), "an executor", err);
     if (!executor) {
         gi_dispatch_table_destroy(list);
         return NULL;
     }
-    executor->base.class = gi_dispatch_table_is_indirect(list) ? &indirect_class : &direct_class;
-    executor->list = list;
+    *executor = gi_multi_executor_of(list);
+    executor->is_owner = true;
     return &executor->base;
 }
 
 struct gi_dispatch_table *gi_multi_executor_list(const struct gi_executor *executor)
 {
-    return ((const struct multi_executor *)executor)->list;
+    return ((const struct gi_multi_executor *)executor)->list;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 // The entries of a chain's steps, then the run count and the fault of its executor.
-#define READBACK_SIZE (GI_MAX_CHAIN * sizeof(struct gi_ring_entry) + 2 * sizeof(uint32_t))
+#define READBACK_SIZE (GI_RUNNER_READ_SIZE + 2 * sizeof(uint32_t))
 
 bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_range state,
                     struct gi_range ring, struct glinfer_error *err)
@@ -126,6 +126,31 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     runner->next_flight = (runner->next_flight + 1) % GI_CHAINS_IN_FLIGHT;
     runner->n_flights++;
     return true;
+}
+
+bool gi_runner_wait(struct gi_runner *runner, struct glinfer_error *err)
+{
+    return gi_gpu_finish(runner->gpu, err);
+}
+
+bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void *data,
+                    uint64_t size, struct glinfer_error *err)
+{
+    struct gi_readback *readback = &runner->readbacks[runner->next_flight];
+    uint32_t n_ran;
+    assert(runner->n_flights == 0 && size <= GI_RUNNER_READ_SIZE);
+    gi_readback_begin(readback);
+    gi_readback_add(readback, runner->gpu, range->buffer, range->offset, size);
+    gi_run_count_add(runner->gpu, readback);
+    const uint8_t *found = gi_readback_end(readback, runner->gpu, err)
+                               ? gi_readback_wait(readback, runner->gpu, err)
+                               : NULL;
+    if (!found) {
+        return false;
+    }
+    memcpy(data, found, size);
+    memcpy(&n_ran, found + size, sizeof(n_ran));
+    return gi_run_count_check(runner->gpu, n_ran, gi_run_count_submitted(runner->gpu).n, err);
 }
 
 static uint32_t find_oldest(const struct gi_runner *runner)

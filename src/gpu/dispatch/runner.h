@@ -13,6 +13,7 @@
 
 #define GI_MAX_CHAIN        256 // steps
 #define GI_CHAINS_IN_FLIGHT 2
+#define GI_RUNNER_READ_SIZE (GI_MAX_CHAIN * sizeof(struct gi_ring_entry))
 
 // A chain that was submitted and is not taken yet.
 struct gi_flight {
@@ -71,6 +72,12 @@ bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
 // epoch began; fewer than GI_CHAINS_IN_FLIGHT are in flight.
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err);
+// Waits for all that was submitted. Fails with GPU_LOST, CANCELLED, DRIVER.
+bool gi_runner_wait(struct gi_runner *runner, struct glinfer_error *err);
+// Waits likewise and copies the start of a range, at most GI_RUNNER_READ_SIZE bytes, to data; no
+// chain is in flight. Fails also with GPU_LOST if a dispatch since the epoch began did not run.
+bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void *data,
+                    uint64_t size, struct glinfer_error *err);
 // Waits for the oldest chain in flight. Fails with GPU_LOST.
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
                     struct glinfer_error *err);
