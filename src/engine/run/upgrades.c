@@ -17,11 +17,12 @@ static bool record_steps(void *user, uint32_t end, const struct gi_persistent_pa
                          struct glinfer_error *err)
 {
     struct glinfer_session *session = user;
-    const struct gi_recorder recorder = {.gpu = gi_session_gpu(session),
-                                         .programs = programs,
-                                         .table = list,
-                                         .wg_size = params->group_size,
-                                         .n_wg = params->n_groups};
+    const struct gi_recorder recorder = {
+        .gpu = gi_session_gpu(session),
+        .programs = programs,
+        .table = list,
+        .form = {params->group_size, params->n_groups}
+    };
     return gi_tables_record_uniform(&session->tables, (enum gi_step_end)end, recorder, err);
 }
 

@@ -42,9 +42,14 @@ enum gi_texel {
     GI_TEXEL_UINT,  // usamplerBuffer, one component
 };
 
+// The form that an executor asks of all entries of a list; all zero: each as suits it.
+struct gi_list_form {
+    uint32_t group_size; // invocations of a group
+    uint32_t n_groups;   // that work at a time
+};
+
 // How much of a dispatch's results at binding 0 carries tags that tell when it was written, so that
-// an executor may have the next dispatch look for them in place of a barrier
-// (grid_barrier.glsl).
+// an executor may have the next dispatch look for them in place of a barrier.
 enum gi_publish {
     GI_PUBLISH_NONE,
     GI_PUBLISH_SOME,
@@ -72,7 +77,7 @@ struct gi_dispatch {
     const void *params;   // copied, and padded with zeros to a multiple of 16 bytes
     uint32_t params_size; // at most 256
     struct gi_grid grid;
-    // How it works together with others, for executors that keep groups over several entries:
+    // How it works together with others, for executors that do without the barrier between two:
     uint32_t wg_size; // invocations of a group; 0: not said
     struct gi_owners owners;
     enum gi_publish publishes;

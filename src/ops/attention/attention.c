@@ -203,10 +203,10 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
                                            const struct gi_kv_layer *layer)
 {
     const struct gi_gpu *gpu = recorder->gpu;
-    if (recorder->wg_size == 0 && has_row_form(gpu, layer)) {
+    if (!gi_recorder_is_uniform(recorder) && has_row_form(gpu, layer)) {
         return row_shape(layer);
     }
-    if (recorder->wg_size == 0 && has_subgroup_form(gpu, layer)) {
+    if (!gi_recorder_is_uniform(recorder) && has_subgroup_form(gpu, layer)) {
         return subgroup_shape(gpu, layer);
     }
     return (struct step_shape){

@@ -20,7 +20,7 @@ static uint32_t find_wg_size(const struct gi_recorder *recorder)
 static uint32_t choose_ranges(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
     const uint32_t n_wg =
-        recorder->wg_size > 0 ? recorder->n_wg : gi_gpu_class(recorder->gpu)->attention_groups;
+        gi_recorder_n_groups(recorder, gi_gpu_class(recorder->gpu)->attention_groups);
     const uint32_t n = n_wg / layer->n_head;
     return n > GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n < 1 ? 1 : n;
 }
@@ -42,7 +42,7 @@ static bool is_possible(const struct gi_recorder *recorder, const struct gi_kv_l
 
 bool gi_attention_vec8_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    return recorder->wg_size > 0 && is_possible(recorder, layer);
+    return gi_recorder_is_uniform(recorder) && is_possible(recorder, layer);
 }
 
 #define CONTEXT_PARAMS                                                                             \
@@ -123,7 +123,8 @@ bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_
 {
     // Without head norms the rotation is the projection's to do, in lists whose groups are as suit
     // them.
-    return (recorder->wg_size > 0 || input->norm.q_width > 0) && is_possible(recorder, layer) &&
+    return (gi_recorder_is_uniform(recorder) || input->norm.q_width > 0) &&
+           is_possible(recorder, layer) &&
            find_wg_size(recorder) * layer->head_dim <= MAX_TOGETHER &&
            is_by_head(&input->norm, layer->head_dim) && layer->type_k != GI_CACHE_Q8_0 &&
            layer->type_v != GI_CACHE_Q8_0 && input->rope.n_rot % 8 == 0 &&

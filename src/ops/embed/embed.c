@@ -23,13 +23,15 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
                               struct glinfer_error *err)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, TOKEN_WG);
+    const enum gi_publish publishes =
+        gi_recorder_is_uniform(recorder) ? GI_PUBLISH_SOME : GI_PUBLISH_NONE;
     const struct gi_program_key key = {
         .id = GI_PROGRAM_EMBED_TOKEN,
         .quant = part->quant->type,
         .n_defines = 3,
         .defines = {{"WG_SIZE", (int32_t)wg_size},
                     {"WRITE_SUMS", stream->has_sums},
-                    {"PUBLISHES", recorder->wg_size ? GI_PUBLISH_SOME : GI_PUBLISH_NONE}},
+                    {"PUBLISHES", publishes}},
     };
     struct gi_dispatch dispatch = {
         .label = "embed_token",
@@ -39,7 +41,7 @@ static bool record_token_part(struct gi_recorder *recorder, const struct gi_weig
         .params_size = sizeof(*params),
         .grid = {.size = {token_groups(recorder, params->n_block) + 1, 1, 1} },
         .wg_size = wg_size,
-        .publishes = recorder->wg_size ? GI_PUBLISH_SOME : GI_PUBLISH_NONE,
+        .publishes = publishes,
     };
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

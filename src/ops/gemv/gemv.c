@@ -237,7 +237,7 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab)
     return ((uint64_t)logits->scratch + GI_SAMPLE_SCRATCH) * sizeof(uint32_t);
 }
 
-// Partial results of a group of those that stay, where fine ones are wanted: so many that a small
+// Partial results of a group, where fine ones are wanted of a uniform list: so many that a small
 // top_k is found by them, and few enough for all groups to read.
 #define N_FINE 8
 
@@ -246,7 +246,7 @@ static void add_partials(const struct gi_recorder *recorder, struct gi_logits *l
                          struct gi_gemv_part *part)
 {
     const uint32_t n = gi_gemv_partials(&part->shape, part->n_pair);
-    const uint32_t n_fine = logits->is_fine && recorder->wg_size ? N_FINE : 0;
+    const uint32_t n_fine = logits->is_fine && gi_recorder_is_uniform(recorder) ? N_FINE : 0;
     logits->n_partial += n_fine > 0 ? n * n_fine : n;
     assert(logits->n_partial <= logits->max_partial);
     gi_gemv_add_define(&part->key, "FINE", n_fine);

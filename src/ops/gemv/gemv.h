@@ -77,8 +77,7 @@ struct gi_logits {
     uint32_t n_vocab;
     uint32_t partial; // offset in uints, a multiple of 4; logits are at 0
     uint32_t max_partial;
-    // Wanted: several partial results of each group of those that stay, which are few.
-    bool is_fine;
+    bool is_fine;       // several partial results of each group are wanted, where groups are few
     uint32_t n_partial; // set by gi_op_gemv_vocab
     uint32_t scratch;   // an offset in uints, of what sample.h leaves
 };

@@ -132,7 +132,7 @@ static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recor
         gi_gemv_add_define(&part->key, "HALF", 1);
         gi_gemv_add_define(&part->key, "N_BLOCK", part->n_block);
     }
-    if (recorder->wg_size) {
+    if (gi_recorder_is_uniform(recorder)) {
         gi_gemv_add_define(&part->key, "UNROLL", n_slice < part->n_block ? 2 : 1);
         part->publishes = publishes_all(kernel, weight) ? GI_PUBLISH_ALL : GI_PUBLISH_NONE;
         gi_gemv_add_define(&part->key, "PUBLISHES", part->publishes);
@@ -163,7 +163,7 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     const enum gi_program_id first = kernels[kernel].first;
     part->shape =
         gi_gemv_choose_shape(recorder, &key, first, weight_part, part->n_block, &part->site);
-    if (recorder->wg_size && part->n_block > GI_PIPELINE_BLOCKS &&
+    if (gi_recorder_is_uniform(recorder) && part->n_block > GI_PIPELINE_BLOCKS &&
         (is_of_experts(kernel) || !gi_gemv_is_pipelined(recorder))) {
         part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
     }

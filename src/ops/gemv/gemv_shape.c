@@ -155,13 +155,14 @@ static uint32_t turns_cost(const struct gi_gemv_shape *shape, uint32_t n_pair, u
     return n_turn * (shape->pairs * n_block + TURN_END);
 }
 
-// Returns the shape for a list of stages: as many pairs a turn as make all groups end together
+// Returns the shape for a uniform list: as many pairs a turn as make all groups end together
 // soonest.
 static struct gi_gemv_shape pipelined_shape(const struct gi_recorder *recorder,
                                             enum gi_program_id first,
                                             const struct gi_weight_part *part, uint32_t n_block)
 {
-    struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->wg_size, 1, recorder->n_wg};
+    struct gi_gemv_shape shape = {GI_GEMV_FORM_F16, recorder->form.group_size, 1,
+                                  recorder->form.n_groups};
     const uint32_t n_pair = part->n_rows / 16;
     const uint32_t n_kept = n_block > GI_PIPELINE_BLOCKS ? GI_PIPELINE_BLOCKS : n_block;
     if (!recorder->is_half || !is_possible(&shape, recorder, first, part, n_kept)) {
@@ -178,7 +179,7 @@ static struct gi_gemv_shape pipelined_shape(const struct gi_recorder *recorder,
 
 bool gi_gemv_is_pipelined(const struct gi_recorder *recorder)
 {
-    return recorder->wg_size > 0 &&
+    return gi_recorder_is_uniform(recorder) &&
            gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
 }
 
@@ -222,7 +223,7 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
                                        const struct gi_weight_part *part, uint32_t n_block)
 {
     struct gi_gemv_shape shape;
-    if (recorder->wg_size) {
+    if (gi_recorder_is_uniform(recorder)) {
         return pipelined_shape(recorder, first, part, n_block);
     }
     if ((is_shape_asked(recorder->gpu, &shape) &&

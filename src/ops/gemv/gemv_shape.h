@@ -7,8 +7,7 @@
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
-// Blocks of x in pairs of halves that the pipelined form has in shared memory at a time: 20 KiB of
-// what all stages of a program share.
+// Blocks of x in pairs of halves that the pipelined form has in shared memory at a time: 20 KiB.
 #define GI_PIPELINE_BLOCKS 256u
 
 // Chooses the shape of a part: GLINFER_GEMV, else what the recorder's tuning has for the key, else
@@ -28,7 +27,7 @@ enum gi_program_id gi_gemv_program(const struct gi_gpu *gpu, enum gi_program_id 
 // True if the part's products may be in f16. Its shapes are then tuned apart from those in f32.
 bool gi_gemv_takes_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part);
 
-// True if the list is one of stages and the device has subgroups: projections take the form of
+// True if the list is uniform and the device has subgroups: projections take the form of
 // glsl/gemv/gemv_pipeline.glsl.
 bool gi_gemv_is_pipelined(const struct gi_recorder *recorder);
 

@@ -15,19 +15,30 @@ struct gi_recorder {
     const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
     struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
     bool is_half;                  // products in f16, where an op has them and they are faster
-    // The group size and count of a list whose groups are all alike and run together.
-    // 0: as suits each dispatch.
-    uint32_t wg_size, n_wg;
+    struct gi_list_form form;      // that the list's executor asks for
     // Places that depend on the size of the context: what lies from this range on in its
     // buffer, and all in the n_later buffers behind that one.
     struct gi_range movable;
     uint32_t n_later;
 };
 
+// True if all entries of the list have groups of one size, and hand results on by tags where their
+// kernels can (gi_publish).
+static inline bool gi_recorder_is_uniform(const struct gi_recorder *recorder)
+{
+    return recorder->form.group_size > 0;
+}
+
 // Invocations of a group of a kernel that would have `usual`.
 static inline uint32_t gi_recorder_wg_size(const struct gi_recorder *recorder, uint32_t usual)
 {
-    return recorder->wg_size ? recorder->wg_size : usual;
+    return gi_recorder_is_uniform(recorder) ? recorder->form.group_size : usual;
+}
+
+// Groups that share the work of a kernel that would have `usual`.
+static inline uint32_t gi_recorder_n_groups(const struct gi_recorder *recorder, uint32_t usual)
+{
+    return gi_recorder_is_uniform(recorder) ? recorder->form.n_groups : usual;
 }
 
 static inline bool gi_recorder_is_movable(const struct gi_recorder *recorder,

@@ -42,7 +42,7 @@ static bool choose_groups(const struct gi_recorder *recorder, const struct gi_lo
                           struct shape *shape, struct glinfer_error *err)
 {
     const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
-    const uint32_t n_groups = recorder->wg_size ? recorder->n_wg : class->sample.n_groups;
+    const uint32_t n_groups = gi_recorder_n_groups(recorder, class->sample.n_groups);
     shape->size = gi_recorder_wg_size(recorder, class->sample.size);
     const uint32_t useful = (logits->n_vocab + shape->size - 1) / shape->size;
     shape->n_groups = useful < n_groups ? useful : n_groups;

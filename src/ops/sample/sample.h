@@ -21,7 +21,7 @@ struct gi_step_buffers {
 // The largest vocabulary of any op but gi_op_argmax, less one.
 #define GI_MAX_VOCAB (1u << 20)
 
-// token = argmax of the logits, the lowest id on ties. One dispatch. Can be a stage.
+// token = argmax of the logits, the lowest id on ties. One dispatch.
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err);
 
@@ -35,10 +35,10 @@ bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
 // At logits->scratch GI_SAMPLE_ZEROS zeros are needed at first: a step leaves them so. All fail
 // with UNSUPPORTED if the vocabulary has GI_MAX_VOCAB tokens, and with what recording fails with.
 
-// The same for a top_k from 1 to GI_SMALL_K. One dispatch of many groups. Can be a stage.
+// The same for a top_k from 1 to GI_SMALL_K. One dispatch of many groups.
 bool gi_op_sample_small_k(struct gi_recorder *recorder, const struct gi_logits *logits,
                           const struct gi_step_buffers *step, struct glinfer_error *err);
-// The same for any settings. Two dispatches of many groups, which cannot be stages.
+// The same for any settings. Two dispatches of many groups, whatever form a list has.
 bool gi_op_sample_full(struct gi_recorder *recorder, const struct gi_logits *logits,
                        const struct gi_step_buffers *step, struct glinfer_error *err);
 // The same, and the n_probs largest log-probabilities of the whole vocabulary, best first. Three

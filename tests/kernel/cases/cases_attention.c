@@ -261,8 +261,8 @@ static void persistent_name(size_t index, char *text, size_t size)
 
 static bool run_persistent(struct kt_run *run, size_t index)
 {
-    run->recorder.wg_size = persistent_groups[index % COUNT(persistent_groups)].group_size;
-    run->recorder.n_wg = persistent_groups[index % COUNT(persistent_groups)].n_groups;
+    run->recorder.form.group_size = persistent_groups[index % COUNT(persistent_groups)].group_size;
+    run->recorder.form.n_groups = persistent_groups[index % COUNT(persistent_groups)].n_groups;
     return check_attention(run, index / COUNT(persistent_groups));
 }
 

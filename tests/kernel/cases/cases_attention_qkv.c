@@ -190,8 +190,8 @@ static bool run_case(struct kt_run *run, size_t index)
 {
     const struct attention_qkv_case *c = &cases[index / COUNT(groups)];
     struct attention_qkv a;
-    run->recorder.wg_size = groups[index % COUNT(groups)].group_size;
-    run->recorder.n_wg = groups[index % COUNT(groups)].n_groups;
+    run->recorder.form.group_size = groups[index % COUNT(groups)].group_size;
+    run->recorder.form.n_groups = groups[index % COUNT(groups)].n_groups;
     init(&a, run, c);
     bool is_good = !run->has_failed;
     if (is_good && gi_attention_qkv_suits(&run->recorder, &a.layer.kv, &a.input)) {

@@ -310,8 +310,8 @@ static bool set_form(struct kt_run *run, size_t form)
     if (form < COUNT(shapes)) {
         return kt_set(run, "GLINFER_GEMV", shapes[form]);
     }
-    run->recorder.wg_size = stages[form - COUNT(shapes)];
-    run->recorder.n_wg = 3;
+    run->recorder.form.group_size = stages[form - COUNT(shapes)];
+    run->recorder.form.n_groups = 3;
     return kt_set(run, "GLINFER_GEMV", NULL);
 }
 

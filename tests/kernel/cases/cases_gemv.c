@@ -80,8 +80,8 @@ bool kt_gemv_set_shape(struct kt_run *run, const struct kt_gemv_variant *variant
 {
     const struct stage *stage = find_stage(variant);
     if (stage) {
-        run->recorder.wg_size = stage->size;
-        run->recorder.n_wg = stage->n;
+        run->recorder.form.group_size = stage->size;
+        run->recorder.form.n_groups = stage->n;
         run->recorder.is_half = stage->is_half;
         roundings = stage->is_half ? F16_ROUNDINGS : ROUNDINGS;
         return kt_set(run, "GLINFER_GEMV", NULL);

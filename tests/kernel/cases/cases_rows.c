@@ -212,7 +212,7 @@ static bool run_layernorm_step(struct kt_run *run, size_t index)
     kt_fill(run, values, size / sizeof(float), -1, 1);
     memcpy(values + stream.residual, c.x, width * sizeof(float));
     stream.n_ssq = 3;
-    run->recorder.wg_size = index % 2 ? kt_uniform_size(run) : 0;
+    run->recorder.form.group_size = index % 2 ? kt_uniform_size(run) : 0;
     stream.range = kt_range(run, "stream", values, size);
     bool is_good =
         (gi_op_layernorm_step(&run->recorder, "norm", &c.vectors, 0, width, &stream, &err) ||
