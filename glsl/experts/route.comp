@@ -23,8 +23,9 @@ layout(std140, binding = 0) uniform Params
 #define LEAST -3.4e38
 #define MAX_USED 32u
 
-float found_logits[MAX_USED];
-uint found[MAX_USED];
+// Of the first invocation alone: arrays of its own would go to scratch memory on Mali.
+shared float found_logits[MAX_USED];
+shared uint found[MAX_USED];
 
 // Returns the largest logit of this token after (logit, expert), in invocation 0 and, past the
 // barrier, in all.
@@ -50,18 +51,21 @@ void main()
     uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
     float logit = 3.4e38;
     uint expert = 0u;
-    float sum = 0.0;
+    float sum = 0.0, largest = 0.0;
     for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
         find_next(token * params.stride, logit, expert);
-        found_logits[i] = logit;
-        found[i] = min(expert, params.n_expert - 1u);
-        sum += exp_negative(logit - found_logits[0]);
+        largest = i == 0u ? logit : largest;
+        sum += exp_negative(logit - largest);
+        if (gl_LocalInvocationIndex == 0u) {
+            found_logits[i] = logit;
+            found[i] = min(expert, params.n_expert - 1u);
+        }
     }
     if (gl_LocalInvocationIndex == 0u) {
         uint at = token * params.act_stride + params.route;
         for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
             act[at + 4u * i] = float(found[i]);
-            act[at + 4u * i + 1u] = exp_negative(found_logits[i] - found_logits[0]) / sum;
+            act[at + 4u * i + 1u] = exp_negative(found_logits[i] - largest) / sum;
             act[at + 4u * i + 2u] = 0.0;
             act[at + 4u * i + 3u] = 0.0;
         }
