@@ -23,7 +23,7 @@ layout(std140, binding = 0) uniform Params
 #define LEAST -3.4e38
 #define MAX_USED 32u
 
-// Of the first invocation alone: arrays of its own would go to scratch memory on Mali.
+// The first invocation alone uses these: private arrays would go to scratch memory on Mali.
 shared float found_logits[MAX_USED];
 shared uint found[MAX_USED];
 

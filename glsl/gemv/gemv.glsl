@@ -248,11 +248,11 @@ vec2 gemv_dots(uint block, QuantBlock a, QuantBlock b)
     uint at = block * 8u;
     for (int k = 0; k < 4; k++) {
         vec4 c = gemv_x(at + 2u * uint(k)), d = gemv_x(at + 2u * uint(k) + 1u);
-        quad_sum += c + d;
+        quad_sum = dot_add_halves(quad_sum, k, c + d);
         quant_part(a, k, c, d, s);
         quant_part(b, k, c, d, t);
     }
-    vec2 sum = vec2(quad_sum.x + quad_sum.z, quad_sum.y + quad_sum.w);
+    vec2 sum = quad_sum.xz + quad_sum.yw;
     return dot_scale * vec2(quant_end(a, s, sum), quant_end(b, t, sum));
 }
 #else

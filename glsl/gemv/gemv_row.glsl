@@ -25,14 +25,14 @@ void gemv_add(uint block, uint pair, uint odd, QuantRow rows[N_ROW], inout float
     for (int k = 0; k < 4; k++) {
         vec4 a = gemv_x(at + 2u * uint(k)), b = gemv_x(at + 2u * uint(k) + 1u);
 #if !SUMS
-        quad_sum += a + b;
+        quad_sum = dot_add_halves(quad_sum, k, a + b);
 #endif
         for (int i = 0; i < N_ROW; i++) {
             quant_part(w[i], k, a, b, s[i]);
         }
     }
 #if !SUMS
-    vec2 sum = vec2(quad_sum.x + quad_sum.z, quad_sum.y + quad_sum.w);
+    vec2 sum = quad_sum.xz + quad_sum.yw;
 #endif
     for (int i = 0; i < N_ROW; i++) {
         y[i] += quant_end(w[i], s[i], sum);

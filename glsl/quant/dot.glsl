@@ -9,31 +9,37 @@
 //                conversion.
 //
 // Words hold eight quants of four bits or four signed ones of eight in natural order, a and b are
-// the elements of x for them. A type that includes this file with DOT defines QUANT_SPLIT 1 and
+// the elements of x for them; types whose quants lie in planes make such words of them
+// (quant/plane_dot.glsl). A type that includes this file with DOT defines QUANT_SPLIT 1 and
 //
 //   struct QuantRow                                         where a row lies
 //   QuantRow quant_row(uint tile, uint n_block, uint row)
 //   QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)     block = 2 * pair + odd
 //   void quant_part(QuantBlock w, int k, vec4 a, vec4 b, inout DotSum s)   elements 8 k .. 8 k + 7
-//   float quant_end(QuantBlock w, DotSum s, vec2 sum)       the dot product / dot_scale; sum adds up to
-//                                                           that of x
+//   float quant_end(QuantBlock w, DotSum s, vec2 sum)       the dot product / dot_scale; sum is that
+//                                                           of quant_sums(x)
 #define DOT_HALVES 1
 #define DOT_BYTES 2
 #define DOT_PLACES 3
 #define DOT_BITS 4
 
+#ifndef QUANT_BITS
+#define QUANT_BITS 8 // of the quants in bytes, at most
+#endif
+
 #if DOT == DOT_PLACES
 struct DotSum {
     vec4 p;
+    float r; // of the first half
 };
 
 DotSum dot_zero()
 {
-    return DotSum(vec4(0.0));
+    return DotSum(vec4(0.0), 0.0);
 }
 #else
 struct DotSum {
-    float p, r; // r: of what stands four bits too high
+    float p, r; // r: of what stands four bits too high, or of the first half
 };
 
 DotSum dot_zero()
@@ -68,9 +74,8 @@ void dot_nibbles(uint w, vec4 a, vec4 b, inout DotSum s)
     s.r += g.y * b.w;
 }
 
-void dot_bytes(uint w, vec4 a, inout DotSum s)
+void dot_unsigned(uint w, vec4 a, inout DotSum s)
 {
-    w ^= 0x80808080u;
     highp vec2 h = unpackHalf2x16(w & 0x00FF00FFu);
     s.p += h.x * a.x;
     s.p += h.y * a.z;
@@ -94,6 +99,14 @@ void dot_nibbles(uint w, vec4 a, vec4 b, inout DotSum s)
     s.r += float(high >> 24u) * b.w;
 }
 
+void dot_unsigned(uint w, vec4 a, inout DotSum s)
+{
+    s.p += float(w & 0xFFu) * a.x;
+    s.p += float((w >> 8u) & 0xFFu) * a.y;
+    s.p += float((w >> 16u) & 0xFFu) * a.z;
+    s.p += float(w >> 24u) * a.w;
+}
+
 void dot_bytes(uint w, vec4 a, inout DotSum s)
 {
     int bytes = int(w);
@@ -115,19 +128,21 @@ void dot_nibbles(uint w, vec4 a, vec4 b, inout DotSum s)
     s.p += vec4(ivec4(uvec4(w >> 16u) & mask)) * b;
 }
 
-void dot_bytes(uint w, vec4 a, inout DotSum s)
+void dot_unsigned(uint w, vec4 a, inout DotSum s)
 {
-    w ^= 0x80808080u;
     s.p += vec4(uvec4(w) & uvec4(0xFFu, 0xFF00u, 0xFF0000u, 0xFF000000u)) * a;
 }
 
 #elif DOT == DOT_BITS
 
-// 16 + a nibble at bit 19, 256 + a byte at bit 15. More than one nibble of a word could be taken
-// where it lies, with larger constants: 12 % fewer instructions, and sums that are off by more than
-// roundings of f32.
+// 16 + a nibble at bit 19, 2^QUANT_BITS + the low bits of a byte in front of bit 23. More than one
+// nibble of a word could be taken where it lies, with larger constants: 12 % fewer instructions, and
+// sums that are off by more than roundings of f32.
 #define DOT_NIBBLE(w) uintBitsToFloat(((w) & 0x00780000u) | 0x41800000u)
-#define DOT_BYTE(w) uintBitsToFloat(((w) & 0x007F8000u) | 0x43800000u)
+#define BYTE_MASK ((0xFFu >> uint(8 - QUANT_BITS)) << uint(23 - QUANT_BITS))
+#define DOT_BYTE(w, at)                                                                            \
+    uintBitsToFloat((move_bits(w, 23 - QUANT_BITS - (at)) & BYTE_MASK) |                           \
+                    uint(127 + QUANT_BITS) << 23u)
 
 void dot_nibbles(uint w, vec4 a, vec4 b, inout DotSum s)
 {
@@ -141,16 +156,30 @@ void dot_nibbles(uint w, vec4 a, vec4 b, inout DotSum s)
     s.p += DOT_NIBBLE(w >> 9u) * b.w;
 }
 
-void dot_bytes(uint w, vec4 a, inout DotSum s)
+void dot_unsigned(uint w, vec4 a, inout DotSum s)
 {
-    w ^= 0x80808080u;
-    s.p += DOT_BYTE(w << 15u) * a.x;
-    s.p += DOT_BYTE(w << 7u) * a.y;
-    s.p += DOT_BYTE(w >> 1u) * a.z;
-    s.p += DOT_BYTE(w >> 9u) * a.w;
+    s.p += DOT_BYTE(w, 0) * a.x;
+    s.p += DOT_BYTE(w, 8) * a.y;
+    s.p += DOT_BYTE(w, 16) * a.z;
+    s.p += DOT_BYTE(w, 24) * a.w;
 }
 
 #endif
+
+#if DOT != DOT_BYTES
+void dot_bytes(uint w, vec4 a, inout DotSum s)
+{
+    dot_unsigned(w ^ 0x80808080u, a, s);
+}
+#endif
+
+// Adds x, the sum of elements 8 k .. 8 k + 3 and of the four behind them, to the sums of the first
+// half of a block, xy, or of the last, zw.
+vec4 dot_add_halves(vec4 sums, int k, vec4 x)
+{
+    vec2 s = x.xy + x.zw;
+    return k < 2 ? vec4(sums.xy + s, sums.zw) : vec4(sums.xy, sums.zw + s);
+}
 
 // Sums of (quant - zero) * x over a block, of quant * x over one of bytes, divided by dot_scale.
 float dot_nibbles_end(DotSum s, float zero, vec2 sum)

@@ -4,12 +4,6 @@
 const uvec4 field_place = uvec4(1u, 16u, 256u, 4096u);
 const vec4 field_weight = vec4(1.0, 1.0 / 16.0, 1.0 / 256.0, 1.0 / 4096.0);
 
-// w, its bits `places` higher.
-uint move_bits(uint w, int places)
-{
-    return places < 0 ? w >> uint(-places) : w << uint(places);
-}
-
 // The words of the planes with the first field of four quants at bit 0 (nibbles) or `place`.
 uint nibbles_at(uvec4 plane, int k)
 {

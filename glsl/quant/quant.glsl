@@ -123,6 +123,12 @@ uint quant_index(uint tile, uint group, uint n_group, uint n_each, uint row)
     p += quad(3) * x[3];                                                                           \
     q += quad(7) * x[7];
 
+// w, its bits `places` higher.
+uint move_bits(uint w, int places)
+{
+    return places < 0 ? w >> uint(-places) : w << uint(places);
+}
+
 #include QUANT_FILE
 
 // The sums of the first 16 and of the last 16 elements of x.

@@ -35,3 +35,40 @@ vec4 quant_quad(QuantBlock w, int k)
 {
     return fields_quad(w, vec2(scale_of(w.d)), vec2(-16.0 * scale_of(w.d)), k);
 }
+
+#if DOT
+#define QUANT_BITS 5
+#include "quant/plane_dot.glsl"
+
+struct QuantRow {
+    uint quads, aux;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block, 1u, row),
+                    quant_index(tile, 0u, (n_block + 1u) / 2u, 3u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
+{
+    QuantBlock w;
+    uint at = row.aux + pair * (3u * TILE_ROWS);
+    w.quad = quad_at(row.quads + block * TILE_ROWS);
+    w.high = aux_at(at + (1u + odd) * TILE_ROWS);
+    highp vec2 d = unpackHalf2x16(aux_at(at));
+    w.d = odd == 0u ? d.x : d.y;
+    return w;
+}
+
+uvec2 quant_bytes(QuantBlock w, int k)
+{
+    return nibble_bytes(w.quad, k) | (bit_bytes(w.high, k) << 4u);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    vec2 halves = dot_halves_end(s, 16.0, sum);
+    return scale_of(w.d) * (halves.x + halves.y);
+}
+#endif

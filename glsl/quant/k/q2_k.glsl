@@ -9,17 +9,23 @@ struct QuantBlock {
 #include "quant/fields.glsl"
 #include "quant/super_scales.glsl"
 
-QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+// Loads block b of a super-block.
+QuantBlock load_at(uint index, uint aux_index, uint b)
 {
     QuantBlock w;
-    uint index = quant_index(tile, block / 8u, n_block / 8u, 4u, row);
-    uvec4 pairs = quad_at(index + (block / 2u & 3u) * TILE_ROWS);
-    w.pairs = (block & 1u) == 0u ? pairs.xy : pairs.zw;
-    SuperScales scales = super_scales(tile, block, n_block, row, 0u);
+    uvec4 pairs = quad_at(index + b / 2u * TILE_ROWS);
+    w.pairs = (b & 1u) == 0u ? pairs.xy : pairs.zw;
+    SuperScales scales = super_scales_at(aux_index, b);
     uvec2 bytes = uvec2(scales.bytes, scales.bytes >> 8u);
     w.d = scales.d.x * vec2(bytes & 0xFu);
     w.m = -scales.d.y * vec2((bytes >> 4u) & 0xFu);
     return w;
+}
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    return load_at(quant_index(tile, block / 8u, n_block / 8u, 4u, row),
+                   quant_index(tile, block / 8u, n_block / 8u, 5u, row), block & 7u);
 }
 
 vec4 quant_fields(QuantBlock w, int k)
@@ -36,3 +42,34 @@ vec4 quant_quad(QuantBlock w, int k)
 {
     return fields_quad(w, w.d, w.m, k);
 }
+
+#if DOT
+#define QUANT_BITS 2
+#include "quant/plane_dot.glsl"
+
+struct QuantRow {
+    uint quads, aux;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block / 8u, 4u, row),
+                    quant_index(tile, 0u, n_block / 8u, 5u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
+{
+    return load_at(row.quads + pair / 4u * (4u * TILE_ROWS),
+                   row.aux + pair / 4u * (5u * TILE_ROWS), 2u * (pair & 3u) + odd);
+}
+
+uvec2 quant_bytes(QuantBlock w, int k)
+{
+    return pair_bytes(w.pairs, k);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return dot(w.d, dot_halves_end(s, 0.0, sum)) + dot(w.m, sum) / dot_scale;
+}
+#endif

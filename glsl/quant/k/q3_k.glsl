@@ -10,17 +10,23 @@ struct QuantBlock {
 #include "quant/fields.glsl"
 #include "quant/k/k_scales.glsl"
 
-QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+// Loads block b of a super-block.
+QuantBlock load_at(uint index, uint aux_index, uint b)
 {
     QuantBlock w;
-    uint index = quant_index(tile, block / 8u, n_block / 8u, 5u, row);
     uvec4 header = quad_at(index);
-    uvec4 pairs = quad_at(index + (1u + (block / 2u & 3u)) * TILE_ROWS);
-    w.pairs = (block & 1u) == 0u ? pairs.xy : pairs.zw;
-    w.high = aux_at(quant_index(tile, block, n_block, 1u, row));
+    uvec4 pairs = quad_at(index + (1u + b / 2u) * TILE_ROWS);
+    w.pairs = (b & 1u) == 0u ? pairs.xy : pairs.zw;
+    w.high = aux_at(aux_index);
     highp vec2 d = unpackHalf2x16(header.x);
-    w.d = d.x * (k_scales(header, block) - 32.0);
+    w.d = d.x * (k_scales(header, b) - 32.0);
     return w;
+}
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    return load_at(quant_index(tile, block / 8u, n_block / 8u, 5u, row),
+                   quant_index(tile, block, n_block, 1u, row), block & 7u);
 }
 
 vec4 quant_fields(QuantBlock w, int k)
@@ -38,3 +44,34 @@ vec4 quant_quad(QuantBlock w, int k)
 {
     return fields_quad(w, w.d, -4.0 * w.d, k);
 }
+
+#if DOT
+#define QUANT_BITS 3
+#include "quant/plane_dot.glsl"
+
+struct QuantRow {
+    uint quads, aux;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block / 8u, 5u, row),
+                    quant_index(tile, 0u, n_block, 1u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
+{
+    return load_at(row.quads + pair / 4u * (5u * TILE_ROWS), row.aux + block * TILE_ROWS,
+                   2u * (pair & 3u) + odd);
+}
+
+uvec2 quant_bytes(QuantBlock w, int k)
+{
+    return pair_bytes(w.pairs, k) | (bit_bytes(w.high, k) << 2u);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return dot(w.d, dot_halves_end(s, 4.0, sum));
+}
+#endif

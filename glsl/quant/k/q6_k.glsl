@@ -10,16 +10,22 @@ struct QuantBlock {
 #include "quant/fields.glsl"
 #include "quant/super_scales.glsl"
 
-QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+// Loads block b of a super-block.
+QuantBlock load_at(uint index, uint aux_index, uint b)
 {
     QuantBlock w;
-    uint index = quant_index(tile, block / 8u, n_block / 8u, 12u, row);
-    w.quad = quad_at(index + (block & 7u) * TILE_ROWS);
-    uvec4 high = quad_at(index + (8u + (block / 2u & 3u)) * TILE_ROWS);
-    w.high = (block & 1u) == 0u ? high.xy : high.zw;
-    SuperScales scales = super_scales(tile, block, n_block, row, 0u);
+    w.quad = quad_at(index + b * TILE_ROWS);
+    uvec4 high = quad_at(index + (8u + b / 2u) * TILE_ROWS);
+    w.high = (b & 1u) == 0u ? high.xy : high.zw;
+    SuperScales scales = super_scales_at(aux_index, b);
     w.d = scales.d.x * vec2(ivec2(uvec2(scales.bytes << 24u, scales.bytes << 16u)) >> 24);
     return w;
+}
+
+QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
+{
+    return load_at(quant_index(tile, block / 8u, n_block / 8u, 12u, row),
+                   quant_index(tile, block / 8u, n_block / 8u, 5u, row), block & 7u);
 }
 
 vec4 quant_fields(QuantBlock w, int k)
@@ -37,3 +43,34 @@ vec4 quant_quad(QuantBlock w, int k)
 {
     return fields_quad(w, w.d, -32.0 * w.d, k);
 }
+
+#if DOT
+#define QUANT_BITS 6
+#include "quant/plane_dot.glsl"
+
+struct QuantRow {
+    uint quads, aux;
+};
+
+QuantRow quant_row(uint tile, uint n_block, uint row)
+{
+    return QuantRow(quant_index(tile, 0u, n_block / 8u, 12u, row),
+                    quant_index(tile, 0u, n_block / 8u, 5u, row));
+}
+
+QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
+{
+    return load_at(row.quads + pair / 4u * (12u * TILE_ROWS),
+                   row.aux + pair / 4u * (5u * TILE_ROWS), 2u * (pair & 3u) + odd);
+}
+
+uvec2 quant_bytes(QuantBlock w, int k)
+{
+    return nibble_bytes(w.quad, k) | (pair_bytes(w.high, k) << 4u);
+}
+
+float quant_end(QuantBlock w, DotSum s, vec2 sum)
+{
+    return dot(w.d, dot_halves_end(s, 32.0, sum));
+}
+#endif

@@ -212,11 +212,11 @@ const struct kt_suite kt_gemv_quant = {
     .run = run_quant,
 };
 
-//-- the forms of the dot product
-//-------------------------------------------------------------------
+//-- the forms of the dot product ------------------------------------------------------------------
 
-static const uint32_t dot_types[] = {GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0,
-                                     GI_GGML_TYPE_Q4_K, GI_GGML_TYPE_Q6_K};
+static const uint32_t dot_types[] = {
+    GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q8_0, GI_GGML_TYPE_Q4_K, GI_GGML_TYPE_Q6_K,
+    GI_GGML_TYPE_Q5_0, GI_GGML_TYPE_Q5_1, GI_GGML_TYPE_Q5_K, GI_GGML_TYPE_Q3_K, GI_GGML_TYPE_Q2_K};
 
 // Odd and even numbers of blocks; x too large for the smallest uniform block.
 static const struct residual_size dot_sizes[] = {
