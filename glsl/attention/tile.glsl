@@ -19,6 +19,9 @@
 // tile).
 #define TOKENS 32u
 #define LANES 16u // of a token
+#ifndef UNKNOWN_ZERO // keeps a loop rolled, where a kernel asks for that
+#define UNKNOWN_ZERO 0u
+#endif
 #define CHUNKS ((HEAD_DIM + 63) / 64)
 #define N_QUAD uint(HEAD_DIM / 4)
 
@@ -186,7 +189,7 @@ void main()
             group_barrier();
         }
         vec2 next = vec2(largest_a, largest_b);
-        for (uint i = 0u; i < LANES; i++) {
+        for (uint i = 0u; i < LANES + UNKNOWN_ZERO; i++) {
             next = max(next, get_pair(share.token, i));
         }
         group_barrier();
@@ -212,7 +215,7 @@ void main()
     set_pair(share.token, share.lane, vec2(sum_a, sum_b));
     group_barrier();
     vec2 sum = vec2(0.0);
-    for (uint i = 0u; i < LANES; i++) {
+    for (uint i = 0u; i < LANES + UNKNOWN_ZERO; i++) {
         sum += get_pair(share.token, i);
     }
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
