@@ -1,6 +1,6 @@
 // Tests what a session prepares before an answer: all that the answer needs; a program that it does
 // not need is in nobody's way. Exit status 77 where there is no device.
-#include "engine/run/upgrades.h"
+#include "engine/run/step_executors.h"
 #include "gpu/device/gpu_private.h"
 #include "ops/sample/sample.h"
 #include "persistent/persistent_upgrade.h"
@@ -224,7 +224,7 @@ static void steps_that_are_given_up_leave_no_counter(void **state)
     must(gi_session_enter(f->session, &saved, &err), &err);
     assert_counters_are_zero(f->session); // as a session begins
     spoil_counters(f->session);
-    must(gi_upgrades_settle(f->session, true, &err), &err);
+    must(gi_step_executors_settle(f->session, true, &err), &err);
     assert_counters_are_zero(f->session);
     gi_session_leave(f->session, &saved);
 }
@@ -361,7 +361,7 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
     struct gi_platform_saved saved;
     must(gi_gpu_enter(gpu, &saved, &err), &err);
     uint64_t multi_ns, single_ns;
-    gi_upgrades_recall(session, GI_STEP_END_GREEDY, &multi_ns, &single_ns);
+    gi_step_executors_recall(session, GI_STEP_END_GREEDY, &multi_ns, &single_ns);
     const struct gi_hash *found = gi_upgrade_recall(session->upgrades[GI_STEP_END_GREEDY]).key;
     assert_non_null(found);
     const struct gi_hash key = *found;

@@ -4,7 +4,7 @@
 #include "engine/api/arguments.h"
 #include "engine/measure/profile_plan.h"
 #include "engine/measure/profile_sums.h"
-#include "engine/run/upgrades.h"
+#include "engine/run/step_executors.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "gpu/dispatch/timer.h"
 
@@ -405,7 +405,7 @@ static bool run_profile(struct profile *profile)
         profile->stats.n_dispatches = profile->spans_a_run;
         uint64_t multi_ns, single_ns;
         profile->stats.dispatch =
-            gi_upgrades_recall(profile->session, GI_STEP_END_GREEDY, &multi_ns, &single_ns);
+            gi_step_executors_recall(profile->session, GI_STEP_END_GREEDY, &multi_ns, &single_ns);
         profile->stats.single_ns = (double)single_ns;
         report(profile);
     }

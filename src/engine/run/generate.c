@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/api/arguments.h"
-#include "engine/run/upgrades.h"
+#include "engine/run/step_executors.h"
 #include "gpu/device/fence.h"
 
 #include <assert.h>
@@ -95,7 +95,7 @@ static void learn_time(struct gi_generation *run, const struct gi_landing *landi
 static bool go_on(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
-    run->step = gi_upgrades_step(session, run->end, run->err);
+    run->step = gi_step_executors_find(session, run->end, run->err);
     return run->step && gi_generation_write_state(run, (uint32_t)session->sequence.pending,
                                                   run->base + run->n_submitted - 1, 1);
 }
@@ -108,7 +108,7 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
     run->n_submitted = landing->first;
     run->step = NULL;                            // its upgrade destroys it
     gi_gpu_watch(gi_session_gpu(session), NULL); // half a recovery would leave half a state
-    if (!gi_upgrades_settle(session, true, run->err)) {
+    if (!gi_step_executors_settle(session, true, run->err)) {
         return false;
     }
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
@@ -339,8 +339,8 @@ static bool prepare(struct gi_generation *run)
                              run->err) &&
            gi_tables_list(tables, GI_LIST_STEP + run->end, run->err) &&
            (!is_new_kind || gi_tables_prepare_rest(tables, run->err)) &&
-           (!has_steps || gi_upgrades_prepare(session, run->end, false, run->params->progress,
-                                              run->params->progress_user, run->err));
+           (!has_steps || gi_step_executors_prepare(session, run->end, false, run->params->progress,
+                                                    run->params->progress_user, run->err));
 }
 
 // Takes a broken answer up again: what it delivered is known and not delivered anew.
@@ -385,7 +385,7 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     gi_gpu_watch(gi_session_gpu(session), NULL);
     fill_stats(run, waits);
     if (ok) {
-        gi_upgrades_request(session, run->end);
+        gi_step_executors_request(session, run->end);
     }
     gi_session_leave(run->session, &saved);
     return ok;

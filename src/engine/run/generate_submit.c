@@ -2,7 +2,7 @@
 // (engine/run/generate.h).
 #include "base/clock.h"
 #include "engine/run/generate.h"
-#include "engine/run/upgrades.h"
+#include "engine/run/step_executors.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 
@@ -82,7 +82,7 @@ static uint32_t choose_length(const struct gi_generation *run)
 bool gi_generation_submit_chain(struct gi_generation *run)
 {
     if (!run->step) {
-        run->step = gi_upgrades_step(run->session, run->end, run->err);
+        run->step = gi_step_executors_find(run->session, run->end, run->err);
     }
     const struct gi_runner *runner = &run->session->runner;
     const bool is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;

@@ -1,5 +1,5 @@
 #include "engine/api/arguments.h"
-#include "engine/run/upgrades.h"
+#include "engine/run/step_executors.h"
 
 bool glinfer_session_prepare(struct glinfer_session *session,
                              const struct glinfer_generate_params *params,
@@ -19,10 +19,11 @@ bool glinfer_session_prepare(struct glinfer_session *session,
     if (!gi_session_enter(session, &saved, err)) {
         return false;
     }
-    const bool ok = gi_tables_prepare(tables, lists, own.progress, own.progress_user, err) &&
-                    gi_upgrades_prepare(session, end, true, own.progress, own.progress_user, err);
+    const bool ok =
+        gi_tables_prepare(tables, lists, own.progress, own.progress_user, err) &&
+        gi_step_executors_prepare(session, end, true, own.progress, own.progress_user, err);
     if (ok && prepared) {
-        full.dispatch = gi_upgrades_recall(session, end, &multi_ns, &single_ns);
+        full.dispatch = gi_step_executors_recall(session, end, &multi_ns, &single_ns);
         full.multi_ns = (double)multi_ns;
         full.single_ns = (double)single_ns;
         gi_sized_give(prepared, &full, sizeof(full));

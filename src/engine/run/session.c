@@ -4,7 +4,7 @@
 #include "engine/api/arguments.h"
 #include "engine/load/model_info.h"
 #include "engine/run/score.h"
-#include "engine/run/upgrades.h"
+#include "engine/run/step_executors.h"
 #include "gpu/memory/unbind.h"
 #include "ops/gemm/batch_form.h"
 
@@ -217,8 +217,8 @@ static bool prepare_expected(struct glinfer_session *session,
     return !params->expected ||
            (gi_tables_prepare(&session->tables, lists, params->progress, params->progress_user,
                               err) &&
-            (!has_steps || gi_upgrades_prepare(session, end, false, params->progress,
-                                               params->progress_user, err)));
+            (!has_steps || gi_step_executors_prepare(session, end, false, params->progress,
+                                                     params->progress_user, err)));
 }
 
 // Sets what lists are recorded with.
@@ -243,7 +243,7 @@ static bool build(struct glinfer_session *session, const struct glinfer_session_
 {
     init_tables(session);
     return create_buffers(session, err) && write_vectors(session, err) &&
-           gi_tables_check(&session->tables, err) && gi_upgrades_open(session, err) &&
+           gi_tables_check(&session->tables, err) && gi_step_executors_open(session, err) &&
            prepare_expected(session, params, err) &&
            gi_gpu_check(gi_session_gpu(session), "creating a session", err);
 }
@@ -295,7 +295,7 @@ bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved 
     }
     const bool is_entered = gi_gpu_enter(gpu, saved, err);
     const bool ok = is_entered && gi_gpu_check(gpu, "beginning", err) &&
-                    gi_upgrades_settle(session, false, err);
+                    gi_step_executors_settle(session, false, err);
     if (is_entered && !ok) {
         gi_gpu_leave(gpu, saved);
     }
@@ -337,7 +337,7 @@ void gi_session_end_call(struct glinfer_session *session)
 void gi_session_release(struct glinfer_session *session)
 {
     struct gi_gpu *gpu = gi_session_gpu(session);
-    gi_upgrades_close(session);
+    gi_step_executors_close(session);
     gi_scorer_destroy(session->scorer, gpu);
     session->scorer = NULL;
     gi_runner_finish(&session->runner);

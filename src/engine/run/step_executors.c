@@ -1,4 +1,4 @@
-#include "engine/run/upgrades.h"
+#include "engine/run/step_executors.h"
 
 #include "persistent/persistent_policy.h"
 #include "persistent/persistent_upgrade.h"
@@ -60,7 +60,7 @@ static struct gi_executor *create_tail(void *user, struct glinfer_error *err)
 
 //-- life ------------------------------------------------------------------------------------------
 
-bool gi_upgrades_open(struct glinfer_session *session, struct glinfer_error *err)
+bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
     const struct glinfer_device *device = model->device;
@@ -93,7 +93,7 @@ bool gi_upgrades_open(struct glinfer_session *session, struct glinfer_error *err
     return true;
 }
 
-void gi_upgrades_close(struct glinfer_session *session)
+void gi_step_executors_close(struct glinfer_session *session)
 {
     for (int end = 0; end < GI_STEP_END_COUNT; end++) {
         gi_upgrade_destroy(session->upgrades[end]);
@@ -103,8 +103,9 @@ void gi_upgrades_close(struct glinfer_session *session)
 
 //-- around answers --------------------------------------------------------------------------------
 
-bool gi_upgrades_prepare(struct glinfer_session *session, enum gi_step_end end, bool is_patient,
-                         glinfer_progress_fn progress, void *user, struct glinfer_error *err)
+bool gi_step_executors_prepare(struct glinfer_session *session, enum gi_step_end end,
+                               bool is_patient, glinfer_progress_fn progress, void *user,
+                               struct glinfer_error *err)
 {
     const struct gi_sequence *sequence = &session->sequence;
     const struct gi_upgrade_place place = {
@@ -116,14 +117,15 @@ bool gi_upgrades_prepare(struct glinfer_session *session, enum gi_step_end end, 
            gi_upgrade_prepare(session->upgrades[end], &place, is_patient, progress, user, err);
 }
 
-void gi_upgrades_request(struct glinfer_session *session, enum gi_step_end end)
+void gi_step_executors_request(struct glinfer_session *session, enum gi_step_end end)
 {
     if (session->upgrades[end]) {
         gi_upgrade_request(session->upgrades[end], session->runner.step_ns);
     }
 }
 
-bool gi_upgrades_settle(struct glinfer_session *session, bool is_faulty, struct glinfer_error *err)
+bool gi_step_executors_settle(struct glinfer_session *session, bool is_faulty,
+                              struct glinfer_error *err)
 {
     bool ok = gi_runner_drop(&session->runner, &is_faulty, err);
     if (!ok || !is_faulty) {
@@ -138,16 +140,17 @@ bool gi_upgrades_settle(struct glinfer_session *session, bool is_faulty, struct 
     return ok;
 }
 
-struct gi_executor *gi_upgrades_step(struct glinfer_session *session, enum gi_step_end end,
-                                     struct glinfer_error *err)
+struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum gi_step_end end,
+                                           struct glinfer_error *err)
 {
     struct gi_upgrade *upgrade = session->upgrades[end];
     struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
     return executor ? executor : gi_tables_step(&session->tables, end, err);
 }
 
-enum glinfer_dispatch gi_upgrades_recall(struct glinfer_session *session, enum gi_step_end end,
-                                         uint64_t *multi_ns, uint64_t *single_ns)
+enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
+                                               enum gi_step_end end, uint64_t *multi_ns,
+                                               uint64_t *single_ns)
 {
     struct gi_upgrade *upgrade = session->upgrades[end];
     const struct gi_upgrade_report report =
