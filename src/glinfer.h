@@ -152,9 +152,9 @@ struct glinfer_device_info {
     uint32_t max_group_count;        // work groups in x
     bool has_fast_half;              // 16-bit arithmetic was found to be there and faster
     uint32_t n_tuned;                // shapes of kernels that glinfer_tune measured there
-    bool may_be_single;              // chains of decode steps are tried as a single dispatch
-    char cache_refusal[512];         // why nothing is kept on disk; empty: it is
-    char quirks[160]; // flags that the driver's name and GLINFER_QUIRKS set; or "none"
+    uint32_t dispatches; // bit i: decode steps may be submitted by way i of enum glinfer_dispatch
+    char cache_refusal[512]; // why nothing is kept on disk; empty: it is
+    char quirks[160];        // flags that the driver's name and GLINFER_QUIRKS set; or "none"
 };
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and
@@ -363,6 +363,7 @@ enum glinfer_dispatch {
     // A whole chain in one dispatch, whose groups wait for each other; where tokens are sampled
     // from the whole vocabulary (no top_k, or one over 112) each step up to its logits.
     GLINFER_DISPATCH_PERSISTENT,
+    GLINFER_DISPATCH_WAYS, // how many there are
 };
 // Returns "direct", "indirect" or "persistent", "unknown" for any other number.
 GLINFER_API const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch);
@@ -455,9 +456,7 @@ GLINFER_API bool glinfer_generate(struct glinfer_session *session,
 struct glinfer_prepared {
     size_t struct_size;
     enum glinfer_dispatch dispatch;
-    // Time of a step by many dispatches and in a single one, when the two were compared; 0: they
-    // never were.
-    double multi_ns, single_ns;
+    double step_ns[GLINFER_DISPATCH_WAYS]; // of a step, of ways that were compared; 0: was not
 };
 // Compiles all that such generations need (n_prompt, 0 for prompts of any length, n_predict,
 // temperature, top_k, n_probs of params), which may take a minute the first time, tries out how
@@ -571,7 +570,7 @@ struct glinfer_profile_stats {
     // How answers submit greedy steps, as far as that is known; kernels of a persistent dispatch
     // cannot be timed, so that all of the above is of multi-dispatch steps.
     enum glinfer_dispatch dispatch;
-    double single_ns; // of a step, when it was tried out; 0: it never was
+    double step_ns[GLINFER_DISPATCH_WAYS]; // as in struct glinfer_prepared
 };
 
 // Measures where the time of a decode step, or of a prompt, goes. Runs on made-up tokens and

@@ -24,7 +24,7 @@
 //                  a slice are loaded together: bytes in flight. With HALF 1 products are in f16
 //                  (gemv/gemv_half.glsl), with PREFETCH 1 or 2 of as many blocks at a time, the next
 //                  ones loaded before (gemv/gemv_prefetch.glsl).
-//                  With PIPELINED 1 groups are those of a stage, with subgroups
+//                  With PIPELINED 1 groups are those of a uniform list, with subgroups
 //                  (gemv/gemv_pipeline.glsl); one without takes the plain form.
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; gemv/gemv_row.glsl. With DOT the dot products take the form that the compilers

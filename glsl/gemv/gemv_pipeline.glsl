@@ -12,7 +12,7 @@
 // parts of its sum of squares are consumed by their tags: they are loaded at once and reloaded at
 // once, so that all of it costs one way to memory.
 //
-// Loops over blocks must stay loops: all stages of a program together have to fit a GPU's cache of
+// Loops over blocks must stay loops: what a stage is a part of has to fit a GPU's cache of
 // instructions.
 #define STAGE_PREFETCH
 
@@ -24,7 +24,7 @@
 #endif
 
 #if CONSUMES && defined(STAGE)
-// Loads vec4 i of the source, which was loaded once, until it has the tag (grid_barrier.glsl).
+// Loads vec4 i of the source, which was loaded once, until it has the tag.
 #define GEMV_CONSUME(value, i, care) GRID_CONSUME(value, gemv_source(i), care)
 // For several at once: GEMV_WRONG is not 0 if a value has not come; all are loaded again until none
 // is missing.

@@ -14,7 +14,7 @@
 #error "HAS_BIAS: 1 if aux holds a bias; SOFTCAP: 1 if logits l become softcap * tanh(l / softcap)"
 #endif
 #ifndef FINE
-#error "FINE: partial results of a group that stays, a power of two that is at most 8; 0: one"
+#error "FINE: partial results of a group, a power of two that is at most 8; 0: one"
 #endif
 
 layout(std140, binding = 0) uniform Params

@@ -1,5 +1,5 @@
-// PUBLISH(x) is what a kernel writes for a stage that takes it by its tag (grid_barrier.glsl): with
-// PUBLISHES in a program of stages x with a tag, else x.
+// PUBLISH(x) is what a kernel writes for the next entry of a list: with PUBLISHES, where it is a
+// stage, x with a tag that the next one looks for, else x.
 //
 // Groups of one stage may publish for each other, too. Where STAGE_PUBLISHES holds, all groups of
 // the stage run at once, and what is in memory has tags: CONSUME_QUADS(a, load_a, b, load_b) loads

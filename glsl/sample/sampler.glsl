@@ -16,8 +16,8 @@
 #include "sample/philox.glsl"
 #include "sample/mass.glsl"
 
-// Equal in all invocations. Read once: where groups stay each look at step_state is a way to memory
-// and back.
+// Equal in all invocations. Read once: where step_state is storage each look at it is a way to
+// memory and back.
 bool has_bans, is_greedy;
 uint n_allowed; // tokens that bans leave
 uint top_k;     // at most n_allowed

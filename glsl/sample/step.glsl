@@ -47,7 +47,7 @@ void write_counts(uint index, uint n_past, bool is_done)
 // be called by all invocations, after any of them wrote log-probabilities.
 void step_advance(uint token, uint status)
 {
-    // All of it is asked for at once: where groups stay each look is a way to memory and back.
+    // All of it is asked for at once: where step_state is storage each look is a way to memory and back.
     uint step = state.step, max_steps = state.max_steps, epoch = state.epoch;
     uint n_past = state.n_past + state.n_tokens, done = state.done, ban_stop = state.ban_stop;
     bool is_stop = is_stop_id(token);

@@ -15,7 +15,7 @@
 // too short (hundreds of equal logits) the group looks for the top_k digit by digit.
 //
 // Everybody waits for the last group: step_state is read once and at once, and several invocations
-// share the work for an element. Little text on purpose: it may be a stage of a program of many.
+// share the work for an element. Little text on purpose: it may be a stage.
 #ifndef PROBS
 #error "PROBS: 1 to write log-probabilities, 0 to sample"
 #endif

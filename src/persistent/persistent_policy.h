@@ -21,22 +21,28 @@ struct gi_persistent_policy {
     // group_size for models whose steps are bound by memory: more loads are in flight. A size that
     // GLINFER_DISPATCH gives holds for all models.
     uint32_t large_group_size;
+    uint32_t large_from;  // bytes of a layer for each group, from which groups are large
+    uint64_t max_step_ns; // of steps that may gain
 };
 // Warns of a size of groups that is not possible on the device.
 struct gi_persistent_policy gi_persistent_policy(const struct gi_gpu *gpu);
 
+// True if the device may have a persistent executor: its class, its limits and GLINFER_DISPATCH.
+bool gi_persistent_is_allowed(const struct gi_gpu *gpu);
 // Warns of groups that GLINFER_DISPATCH asks for and the device does not have.
 void gi_persistent_check_settings(const struct gi_gpu *gpu);
 
-// True if steps of this length (ns, by many dispatches; 0: not known, then false) may gain by one
-// dispatch and can be tried out within a time box: longer ones are not held up by their dispatches.
-bool gi_persistent_is_worthwhile(uint64_t step_ns);
-// True if groups should be large (large_group_size) where n_groups of them read layers of so many
-// bytes: from 256 KiB each on that was seen to be faster, with less slower at long contexts
+// True if steps of this length (ns, by many dispatches; 0: not known, then false) may gain and can
+// be tried out within a time box: longer ones are not held up by their dispatches.
+bool gi_persistent_is_worthwhile(const struct gi_persistent_policy *policy, uint64_t step_ns);
+// True if groups should be large (large_group_size) where all of them read layers of so many bytes:
+// that was seen to be faster from policy->large_from each on, with less slower at long contexts
 // (glsl/measurements.md).
-bool gi_persistent_has_large_groups(uint64_t layer_bytes, uint32_t n_groups);
-// True if large groups have shared memory for steps that sample from a top-k list too: attention
-// over heads of 256 takes 16 KiB of 48 there, x 20, sums 4, reductions 4 and the top-k list 7.
-bool gi_persistent_has_room_to_sample(uint32_t head_dim);
+bool gi_persistent_has_large_groups(const struct gi_persistent_policy *policy,
+                                    uint64_t layer_bytes);
+// True if large groups have shared memory for steps that sample from a top-k list too. What the
+// kernels share there is a fact of theirs: attention 64 bytes for each element of a head, x 20 KiB,
+// sums 4, reductions 4 and the top-k list 7.
+bool gi_persistent_has_room_to_sample(const struct gi_limits *limits, uint32_t head_dim);
 
 #endif

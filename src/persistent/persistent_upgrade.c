@@ -113,7 +113,7 @@ static struct gi_persistent_params choose_params(const struct gi_upgrade *u)
 {
     struct gi_persistent_params params = u->policy.params;
     if (u->params.may_be_large &&
-        gi_persistent_has_large_groups(u->params.layer_bytes, params.n_groups)) {
+        gi_persistent_has_large_groups(&u->policy, u->params.layer_bytes)) {
         params.group_size = u->policy.large_group_size;
     }
     return params;
@@ -125,12 +125,13 @@ static struct gi_persistent *make(struct gi_upgrade *u, struct glinfer_error *er
     struct gi_gpu *gpu = u->params.gpu;
     const struct gi_upgrade_source *source = &u->params.source;
     const struct gi_persistent_params params = choose_params(u);
+    const struct gi_list_form form = {params.group_size, params.n_groups};
     const struct gi_dispatch_table_params table_params = {.state = u->params.state};
     struct gi_program_table *programs = gi_program_table_create(gpu, err);
     struct gi_dispatch_table *list =
         programs ? gi_dispatch_table_create(gpu, programs, &table_params, err) : NULL;
     struct gi_persistent *made =
-        list && source->record(source->user, source->steps, &params, programs, list, err)
+        list && source->record(source->user, source->steps, &form, programs, list, err)
             ? gi_persistent_create(gpu, list, programs, &params, err)
             : NULL;
     gi_dispatch_table_destroy(list);
@@ -211,7 +212,8 @@ static bool judge(struct gi_upgrade *u, const struct gi_persistent_check *check,
     return true;
 }
 
-// Nothing is begun behind it that would not end within 100 ms, for steps of at most 5 ms.
+// Nothing is begun behind it that would not end within 100 ms, for steps of at most 5 ms, the
+// longest that a class tries out.
 #define TRIAL_NS UINT64_C(75000000)
 
 static bool try_out(struct gi_upgrade *u, const struct gi_upgrade_place *place, bool is_patient,
@@ -279,7 +281,7 @@ bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_plac
     const bool is_new = upgrade->verdict.kind == GI_VERDICT_NONE;
     const uint64_t step_ns = upgrade->params.runner->step_ns;
     const bool may_try = may_compile || upgrade->policy.is_asked || step_ns == 0 ||
-                         gi_persistent_is_worthwhile(step_ns);
+                         gi_persistent_is_worthwhile(&upgrade->policy, step_ns);
     if (upgrade->phase == PHASE_OFF || (upgrade->phase != PHASE_LOADED && !may_compile) ||
         (is_new && (!may_try || place->n_free < GI_PERSISTENT_TRIED_STEPS))) {
         return true;
@@ -298,7 +300,8 @@ void gi_upgrade_request(struct gi_upgrade *upgrade, uint64_t step_ns)
 {
     const struct gi_upgrade_params *params = &upgrade->params;
     struct glinfer_error why = {0};
-    const bool is_wanted = upgrade->policy.is_asked || gi_persistent_is_worthwhile(step_ns);
+    const bool is_wanted =
+        upgrade->policy.is_asked || gi_persistent_is_worthwhile(&upgrade->policy, step_ns);
     if (upgrade->phase != PHASE_MISSING || !params->may_compile || !params->folder || !is_wanted) {
         return;
     }

@@ -19,9 +19,8 @@ struct gi_upgrade;
 struct gi_upgrade_source {
     void *user;
     uint32_t steps; // which of the owner's steps these are
-    // Records the steps into a list whose groups all have params->group_size invocations,
-    // params->n_groups of them.
-    bool (*record)(void *user, uint32_t steps, const struct gi_persistent_params *params,
+    // Records the steps into a list of this form.
+    bool (*record)(void *user, uint32_t steps, const struct gi_list_form *form,
                    struct gi_program_table *programs, struct gi_dispatch_table *list,
                    struct glinfer_error *err);
     // Returns the multi-dispatch executor of the same steps, made ready; NULL on failure.

@@ -87,7 +87,7 @@ static void preparing_chooses_before_the_first_answer(void **state)
         params = i == 0 ? sample_by(0.0F, 40, 0.95F) : sample_by(1.0F, i == 1 ? 40 : 0, 0.9F);
         must(glinfer_session_prepare(last.session, &params, &prepared, &err), &err);
         assert_int_equal(prepared.dispatch, GLINFER_DISPATCH_PERSISTENT);
-        assert_true(prepared.multi_ns > 0 && prepared.single_ns > 0);
+        assert_true(prepared.step_ns[GLINFER_DISPATCH_PERSISTENT] > 0);
     }
     const struct glinfer_stats stats = answer_prompt(&last, 0.0F, true, &answer);
     assert_int_equal(stats.dispatch, GLINFER_DISPATCH_PERSISTENT);

@@ -94,10 +94,8 @@ static struct gi_settings ask_for_persistent(void)
 {
     return (struct gi_settings){
         .half = GI_CHOICE_YES,
-        .dispatch = {.is_set = true,
-                     .single = GI_SINGLE_DISPATCH_AT_ONCE,
-                     .n_groups = 1,
-                     .group_size = 128}
+        .dispatch = {
+                     .is_set = true, .takeover = GI_TAKEOVER_AT_ONCE, .n_groups = 1, .group_size = 128}
     };
 }
 
@@ -360,9 +358,7 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
     struct gi_gpu *gpu = tiny.model->device->gpu;
     struct gi_platform_saved saved;
     must(gi_gpu_enter(gpu, &saved, &err), &err);
-    uint64_t multi_ns, single_ns;
-    gi_step_executors_recall(session, GI_STEP_END_GREEDY, &multi_ns, &single_ns);
-    const struct gi_hash *found = gi_upgrade_recall(session->upgrades[GI_STEP_END_GREEDY]).key;
+    const struct gi_hash *found = gi_step_executors_key(session, GI_STEP_END_GREEDY);
     assert_non_null(found);
     const struct gi_hash key = *found;
     gi_gpu_leave(gpu, &saved);

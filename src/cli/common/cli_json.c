@@ -69,6 +69,17 @@ void cli_json_add_float(cJSON *object, const char *name, float value)
     cJSON_AddRawToObject(object, name, isfinite(value) ? digits : "null");
 }
 
+void cli_json_add_steps(cJSON *object, const double step_ns[GLINFER_DISPATCH_WAYS])
+{
+    cJSON *steps = cJSON_AddObjectToObject(object, "step_ns");
+    for (int i = 0; i < GLINFER_DISPATCH_WAYS; i++) {
+        if (step_ns[i] > 0) {
+            cJSON_AddNumberToObject(steps, glinfer_dispatch_name((enum glinfer_dispatch)i),
+                                    step_ns[i]);
+        }
+    }
+}
+
 cJSON *cli_json_append(cJSON *array)
 {
     cJSON *object = cJSON_CreateObject();

@@ -2,6 +2,8 @@
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
+#include "glinfer.h"
+
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +50,8 @@ cJSON *cli_json_text(const char *text, size_t size);
 void cli_json_add_u64(cJSON *object, const char *name, uint64_t value);
 // Adds a float in the digits that it has.
 void cli_json_add_float(cJSON *object, const char *name, float value);
+// Adds an object "step_ns": times of a step by the names of the ways to dispatch that were timed.
+void cli_json_add_steps(cJSON *object, const double step_ns[GLINFER_DISPATCH_WAYS]);
 // Appends an empty object to an array and returns it.
 cJSON *cli_json_append(cJSON *array);
 

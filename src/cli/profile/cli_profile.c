@@ -135,10 +135,12 @@ static void print_totals(const struct cli_profile_stage *stage)
     printf("untimed: %.3f ms, %.1f tokens/s; the host submits in %.1f us, %.2f us a dispatch\n",
            wall_ms, wall_ms > 0 ? n_tokens * 1e3 / wall_ms : 0, stats->host_ns / 1e3,
            stats->host_ns / 1e3 / stats->n_dispatches);
-    if (stage->n_prompt == 0 && stats->single_ns > 0) {
-        printf("in one dispatch: %.1f us a token when it was tried out; answers are given by %s "
-               "dispatches\n",
-               stats->single_ns / 1e3, glinfer_dispatch_name(stats->dispatch));
+    for (int i = 0; stage->n_prompt == 0 && i < GLINFER_DISPATCH_WAYS; i++) {
+        if (stats->step_ns[i] > 0) {
+            printf("%s dispatch: %.1f us a token when it was tried out%s\n",
+                   glinfer_dispatch_name((enum glinfer_dispatch)i), stats->step_ns[i] / 1e3,
+                   i == (int)stats->dispatch ? "; answers are given so" : "");
+        }
     }
 }
 
@@ -211,7 +213,7 @@ static void add_stage(cJSON *object, const struct cli_profile_data *data,
                  STATS("host_ns", host_ns));
     if (stage->n_prompt == 0) {
         cJSON_AddStringToObject(object, "dispatch", glinfer_dispatch_name(stats->dispatch));
-        cJSON_AddNumberToObject(object, "single_ns", stats->single_ns);
+        cli_json_add_steps(object, stats->step_ns);
     }
     cJSON *kernels = cJSON_AddArrayToObject(object, "kernels");
     for (size_t i = 0; i < stage->kernels.count; i++) {

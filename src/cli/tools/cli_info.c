@@ -82,6 +82,21 @@ static const char *yes_no(bool value)
     return value ? "yes" : "no";
 }
 
+// The first way is that of all lists, another is for decode steps.
+static void print_dispatches(const struct glinfer_device_info *info)
+{
+    bool is_first = true;
+    for (int i = 0; i < GLINFER_DISPATCH_WAYS; i++) {
+        if (info->dispatches >> i & 1) {
+            printf("%s%s%s", is_first ? "    dispatch        " : "; decode steps ",
+                   glinfer_dispatch_name((enum glinfer_dispatch)i),
+                   is_first ? "" : " where that is faster");
+            is_first = false;
+        }
+    }
+    printf("\n");
+}
+
 static void print_usable(const struct glinfer_device_info *info)
 {
     char block[24], uniform[24];
@@ -97,8 +112,7 @@ static void print_usable(const struct glinfer_device_info *info)
            cli_format_size(uniform, info->max_uniform_block_size), info->uniform_alignment);
     printf("    work groups     %u invocations, %u bytes shared, %u in x\n", info->max_invocations,
            info->max_shared_size, info->max_group_count);
-    printf("    dispatch        %s%s\n", info->is_indirect ? "indirect" : "direct",
-           info->may_be_single ? "; a chain of decode steps in one where that is faster" : "");
+    print_dispatches(info);
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
     printf("    fast halves     %s\n", yes_no(info->has_fast_half));
     printf("    timer queries   %s\n", yes_no(info->has_timer_query));
@@ -135,13 +149,19 @@ static void add_tuning(cJSON *object, const char *device, const struct glinfer_m
 static void add_usable(cJSON *object, const struct glinfer_device_info *info)
 {
     CLI_JSON_ADD(object, info, INFO(renderer), INFO(vendor), INFO(version),
-                 INFO_AS("software", is_software), INFO_AS("single_dispatch", may_be_single),
-                 INFO_AS("subgroups", has_subgroups), INFO_AS("fast_halves", has_fast_half),
-                 INFO_AS("timer_queries", has_timer_query), INFO(max_storage_blocks),
-                 INFO(max_storage_block_size), INFO(storage_alignment), INFO(max_invocations),
-                 INFO(max_shared_size), INFO(max_uniform_block_size), INFO(uniform_alignment),
-                 INFO(max_group_count), INFO(quirks));
+                 INFO_AS("software", is_software), INFO_AS("subgroups", has_subgroups),
+                 INFO_AS("fast_halves", has_fast_half), INFO_AS("timer_queries", has_timer_query),
+                 INFO(max_storage_blocks), INFO(max_storage_block_size), INFO(storage_alignment),
+                 INFO(max_invocations), INFO(max_shared_size), INFO(max_uniform_block_size),
+                 INFO(uniform_alignment), INFO(max_group_count), INFO(quirks));
     cJSON_AddStringToObject(object, "dispatch", info->is_indirect ? "indirect" : "direct");
+    cJSON *dispatches = cJSON_AddArrayToObject(object, "dispatches");
+    for (int i = 0; i < GLINFER_DISPATCH_WAYS; i++) {
+        if (info->dispatches >> i & 1) {
+            const char *name = glinfer_dispatch_name((enum glinfer_dispatch)i);
+            cJSON_AddItemToArray(dispatches, cJSON_CreateString(name));
+        }
+    }
     cJSON_AddBoolToObject(object, "program_cache",
                           info->has_program_binary && !info->cache_refusal[0]);
     if (info->cache_refusal[0]) {

@@ -118,9 +118,11 @@ static void print_prepared(const struct tune *tune)
         const struct glinfer_prepared *prepared = &tune->prepared[way];
         printf("%s tokens: %s dispatches", way_names[way],
                glinfer_dispatch_name(prepared->dispatch));
-        if (prepared->single_ns > 0) {
-            printf(", %.1f us a token in one dispatch, %.1f us in many", prepared->single_ns / 1e3,
-                   prepared->multi_ns / 1e3);
+        for (int i = 0; i < GLINFER_DISPATCH_WAYS; i++) {
+            if (prepared->step_ns[i] > 0) {
+                printf(", %.1f us a token %s", prepared->step_ns[i] / 1e3,
+                       glinfer_dispatch_name((enum glinfer_dispatch)i));
+            }
         }
         printf("\n");
     }
@@ -144,8 +146,7 @@ static bool print_json(const struct tune *tune)
         const struct glinfer_prepared *prepared = &tune->prepared[way];
         cJSON *item = cJSON_AddObjectToObject(object, way_names[way]);
         cJSON_AddStringToObject(item, "dispatch", glinfer_dispatch_name(prepared->dispatch));
-        CLI_JSON_ADD(item, prepared, CLI_JSON(glinfer_prepared, multi_ns),
-                     CLI_JSON(glinfer_prepared, single_ns));
+        cli_json_add_steps(item, prepared->step_ns);
     }
     cJSON *shapes = cJSON_AddArrayToObject(object, "shapes");
     for (size_t i = 0; i < tune->rows.count; i++) {

@@ -17,7 +17,7 @@ struct glinfer_device {
     struct gi_tuning *tuning;          // what was measured here before, for sessions to record with
     struct gi_tuning_file tuning_file;
     char *cache_folder;           // of programs; owned; NULL: there is none
-    char *verdict_folder;         // of single dispatches; owned; NULL: none is kept
+    char *verdict_folder;         // on executors of steps; owned; NULL: none is kept
     char *cache_dir;              // as glinfer_device_params.cache_dir; owned; NULL: the default
     bool may_compile;             // programs in the background
     struct glinfer_model *models; // that live

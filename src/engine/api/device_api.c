@@ -2,9 +2,9 @@
 #include "base/error.h"
 #include "engine/api/arguments.h"
 #include "engine/api/device.h"
+#include "engine/run/step_executors.h"
 #include "gpu/device/half_probe.h"
 #include "ops/gemm/batch_form.h"
-#include "persistent/persistent_policy.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,11 +85,11 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
         return false;
     }
     apply_tuning(device);
-    gi_persistent_check_settings(device->gpu);
+    gi_step_executors_prepare_gpu(device->gpu);
     device->cache_folder = gi_cache_folder(params->cache_dir, "programs");
     // Kernels that are being worked on make new programs that have an old key.
     device->verdict_folder =
-        device->settings.glsl_dir[0] ? NULL : gi_cache_folder(params->cache_dir, "persistent");
+        device->settings.glsl_dir[0] ? NULL : gi_step_executors_folder(params->cache_dir);
     return true;
 }
 
@@ -238,7 +238,7 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
     info->uniform_alignment = limits->uniform_alignment;
     info->max_group_count = limits->max_group_count[0];
     info->has_fast_half = limits->has_fast_half;
-    info->may_be_single = gi_gpu_may_be_single(gpu);
+    info->dispatches = gi_step_executors_ways(gpu);
     info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
     gi_quirks_print(gi_gpu_quirks(gpu), info->quirks, sizeof(info->quirks));
     fill_cache_refusal(info, device->cache_folder);

@@ -165,7 +165,7 @@ bool gi_arena_place(struct gi_arena *arena, struct gi_gpu *gpu,
                     struct glinfer_error *err)
 {
     struct gi_arena_request own = *request;
-    if (!gi_gpu_may_be_single(gpu)) {
+    if (!gi_gpu_joins_ranges(gpu)) {
         own.kinds = NULL;
         own.n_wanted = 0;
     }

@@ -27,16 +27,15 @@ struct gi_arena_request {
     const uint64_t *sizes; // bytes, n of them
     const uint32_t *kinds; // n of them, below n_kind; NULL: all are of one kind
     uint32_t n, n_kind;
-    // The most buffers that suit a program of stages, which has all of them bound.
-    uint32_t n_wanted;
+    uint32_t n_wanted; // the most buffers that suit where few are wanted
     const char *label;
 };
 // Returns the bytes that all ranges take, with their padding.
 uint64_t gi_arena_total(const struct gi_arena_request *request, const struct gi_gpu *gpu);
 // Initialises arena, adds the ranges and allocates them, in buffers of 512 MiB if there is no
-// memory for larger ones. If few buffers are wanted, ranges of one kind share one as far as they
-// fit, so that its index is a constant in the stage of a program that all of them have
-// in common. ranges has n. Fails as gi_buffer_init does; the arena must then be finished.
+// memory for larger ones. If few buffers are wanted (gi_gpu_joins_ranges), ranges of one kind
+// share one as far as they fit. ranges has n. Fails as gi_buffer_init does; the arena must then be
+// finished.
 bool gi_arena_place(struct gi_arena *arena, struct gi_gpu *gpu,
                     const struct gi_arena_request *request, struct gi_range *ranges,
                     struct glinfer_error *err);

@@ -306,8 +306,8 @@ static bool copy_weights(struct gi_weight_store *store, const struct gi_model_pl
     return true;
 }
 
-// The buffers that weights are to lie in: a program of stages has each bound twice, as quads and
-// as words, and most devices that it suits have 16 storage blocks.
+// The buffers that weights are to lie in where few are wanted: each may be bound twice, as quads
+// and as words, and most devices have 16 storage blocks.
 enum { WANTED_BUFFERS = 3 };
 
 // True if two weights have the same program.

@@ -403,10 +403,8 @@ static bool run_profile(struct profile *profile)
     if (ok) {
         profile->stats.n_runs = profile->params.n_runs;
         profile->stats.n_dispatches = profile->spans_a_run;
-        uint64_t multi_ns, single_ns;
         profile->stats.dispatch =
-            gi_step_executors_recall(profile->session, GI_STEP_END_GREEDY, &multi_ns, &single_ns);
-        profile->stats.single_ns = (double)single_ns;
+            gi_step_executors_recall(profile->session, GI_STEP_END_GREEDY, profile->stats.step_ns);
         report(profile);
     }
     release(profile);

@@ -106,7 +106,7 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
 {
     struct glinfer_session *session = run->session;
     run->n_submitted = landing->first;
-    run->step = NULL;                            // its upgrade destroys it
+    run->step = NULL;                            // it may be destroyed
     gi_gpu_watch(gi_session_gpu(session), NULL); // half a recovery would leave half a state
     if (!gi_step_executors_settle(session, true, run->err)) {
         return false;
@@ -249,9 +249,9 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
 // so a second chain would only hold the first one back; behind one that rests the GPU is idle.
 static bool advance(struct gi_generation *run)
 {
-    const bool is_single =
+    const bool is_alone =
         gi_gpu_platform(gi_session_gpu(run->session))->is_software || run->session->gpu_duty < 100;
-    const bool is_full = run->session->runner.n_flights == (is_single ? 1 : GI_CHAINS_IN_FLIGHT);
+    const bool is_full = run->session->runner.n_flights == (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
     return is_full || run->n_submitted == run->max_steps ? take_chain(run)
                                                          : gi_generation_submit_chain(run);
 }

@@ -8,7 +8,6 @@ bool glinfer_session_prepare(struct glinfer_session *session,
     struct glinfer_generate_params own = {0};
     struct glinfer_prepared full = {0};
     struct gi_platform_saved saved;
-    uint64_t multi_ns, single_ns;
     if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) ||
         !GI_CHECK_SIZED(prepared, err)) {
         return false;
@@ -23,9 +22,7 @@ bool glinfer_session_prepare(struct glinfer_session *session,
         gi_tables_prepare(tables, lists, own.progress, own.progress_user, err) &&
         gi_step_executors_prepare(session, end, true, own.progress, own.progress_user, err);
     if (ok && prepared) {
-        full.dispatch = gi_step_executors_recall(session, end, &multi_ns, &single_ns);
-        full.multi_ns = (double)multi_ns;
-        full.single_ns = (double)single_ns;
+        full.dispatch = gi_step_executors_recall(session, end, full.step_ns);
         gi_sized_give(prepared, &full, sizeof(full));
     }
     gi_session_leave(session, &saved);

@@ -92,8 +92,7 @@ static bool check_context(const struct glinfer_session *session, uint64_t kv_siz
 }
 
 // Allocates the ranges of the tables and, behind them, those of the cache, kv_size bytes a layer.
-// All lie in one buffer where the device binds it whole: a program of stages has a storage block
-// for each buffer and type.
+// All lie in one buffer where few are wanted and the device binds it whole.
 static bool place_ranges(struct glinfer_session *session, const struct gi_kv_layer *kv,
                          uint64_t kv_size, const uint64_t sizes[GI_SESSION_RANGE_COUNT],
                          struct glinfer_error *err)

@@ -1,5 +1,5 @@
-// glinfer_session: a sequence, the tables that compute it, a runner that submits them, and upgrades
-// to faster executors.
+// glinfer_session: a sequence, the tables that compute it, a runner that submits them, and what
+// chooses the executors of its steps.
 #ifndef GI_ENGINE_SESSION_H
 #define GI_ENGINE_SESSION_H
 
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 struct gi_scorer;
-struct gi_upgrade;
+struct gi_step_executors;
 
 // An answer that broke off, which glinfer_generate_params.resume goes on with.
 struct gi_broken_answer {
@@ -27,12 +27,12 @@ struct glinfer_session {
     struct gi_sequence sequence;
     struct gi_tables tables;
     struct gi_runner runner;
-    struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: steps of this end have none
-    struct gi_scorer *scorer;                       // NULL until glinfer_score is called
-    uint32_t chain_length;                          // steps; 0: by the runner's budget
-    uint32_t gpu_duty;                              // percent, 1..100
-    uint64_t reserved;                              // bytes of the model's budget
-    size_t max_token_size;                          // bytes of the longest token
+    struct gi_step_executors *step_executors; // engine/run/step_executors.h
+    struct gi_scorer *scorer;                 // NULL until glinfer_score is called
+    uint32_t chain_length;                    // steps; 0: by the runner's budget
+    uint32_t gpu_duty;                        // percent, 1..100
+    uint64_t reserved;                        // bytes of the model's budget
+    size_t max_token_size;                    // bytes of the longest token
     int32_t stop_ids[GI_MAX_STOP_IDS];
     uint32_t n_stop_ids;
     struct gi_broken_answer broken;

@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 
 // Every range that is not the cache, in the order in which they lie in memory: those of a decode
-// step come first, so that their places, constants of a program of stages, depend neither on the
+// step come first, so that their places, which may be constants of a program, depend neither on the
 // context nor on the batch.
 enum gi_session_range {
     GI_SESSION_STATE,

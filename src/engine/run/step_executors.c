@@ -1,7 +1,15 @@
 #include "engine/run/step_executors.h"
 
+#include "base/array.h"
+#include "base/cache_file.h"
 #include "persistent/persistent_policy.h"
 #include "persistent/persistent_upgrade.h"
+
+#include <stdlib.h>
+
+struct gi_step_executors {
+    struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: steps of this end have none
+};
 
 // The ends of steps that have an upgrade, as the log names them.
 static const char *const end_names[GI_STEP_END_COUNT] = {
@@ -12,17 +20,13 @@ static const char *const end_names[GI_STEP_END_COUNT] = {
 
 //-- what the steps are ----------------------------------------------------------------------------
 
-static bool record_steps(void *user, uint32_t end, const struct gi_persistent_params *params,
+static bool record_steps(void *user, uint32_t end, const struct gi_list_form *form,
                          struct gi_program_table *programs, struct gi_dispatch_table *list,
                          struct glinfer_error *err)
 {
     struct glinfer_session *session = user;
     const struct gi_recorder recorder = {
-        .gpu = gi_session_gpu(session),
-        .programs = programs,
-        .table = list,
-        .form = {params->group_size, params->n_groups}
-    };
+        .gpu = gi_session_gpu(session), .programs = programs, .table = list, .form = *form};
     return gi_tables_record_uniform(&session->tables, (enum gi_step_end)end, recorder, err);
 }
 
@@ -60,11 +64,35 @@ static struct gi_executor *create_tail(void *user, struct glinfer_error *err)
 
 //-- life ------------------------------------------------------------------------------------------
 
+void gi_step_executors_prepare_gpu(struct gi_gpu *gpu)
+{
+    gi_persistent_check_settings(gpu);
+    gi_gpu_set_joined(gpu, gi_persistent_is_allowed(gpu));
+}
+
+char *gi_step_executors_folder(const char *cache_dir)
+{
+    return gi_cache_folder(cache_dir, "persistent");
+}
+
+static enum glinfer_dispatch multi_way(const struct gi_gpu *gpu)
+{
+    return gi_gpu_limits(gpu)->is_indirect ? GLINFER_DISPATCH_INDIRECT : GLINFER_DISPATCH_DIRECT;
+}
+
+uint32_t gi_step_executors_ways(const struct gi_gpu *gpu)
+{
+    return 1u << multi_way(gpu) | (uint32_t)gi_persistent_is_allowed(gpu)
+                                      << GLINFER_DISPATCH_PERSISTENT;
+}
+
 bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
     const struct glinfer_device *device = model->device;
-    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+    struct gi_step_executors *own = gi_array_zeroed(1, sizeof(*own), "the executors of steps", err);
+    session->step_executors = own;
+    for (int end = 0; own && end < GI_STEP_END_COUNT; end++) {
         const struct gi_upgrade_params params = {
             .gpu = device->gpu,
             .runner = &session->runner,
@@ -78,27 +106,30 @@ bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_erro
             .layer_bytes = model->info.weights / model->hparams.n_layer,
             .n_vocab = model->hparams.n_vocab,
             .may_be_large = end != GI_STEP_END_SMALL_K ||
-                            gi_persistent_has_room_to_sample(model->hparams.head_dim),
+                            gi_persistent_has_room_to_sample(gi_gpu_limits(device->gpu),
+                                                             model->hparams.head_dim),
             .state = session->tables.step_buffers.state,
             .folder = device->verdict_folder,
             .device = gi_gpu_platform(device->gpu)->device,
             .cache_dir = device->cache_dir,
             .may_compile = device->may_compile,
         };
-        session->upgrades[end] = end_names[end] ? gi_upgrade_create(&params, err) : NULL;
-        if (end_names[end] && !session->upgrades[end]) {
+        own->upgrades[end] = end_names[end] ? gi_upgrade_create(&params, err) : NULL;
+        if (end_names[end] && !own->upgrades[end]) {
             return false;
         }
     }
-    return true;
+    return own != NULL;
 }
 
 void gi_step_executors_close(struct glinfer_session *session)
 {
-    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        gi_upgrade_destroy(session->upgrades[end]);
-        session->upgrades[end] = NULL;
+    struct gi_step_executors *own = session->step_executors;
+    for (int end = 0; own && end < GI_STEP_END_COUNT; end++) {
+        gi_upgrade_destroy(own->upgrades[end]);
     }
+    free(own);
+    session->step_executors = NULL;
 }
 
 //-- around answers --------------------------------------------------------------------------------
@@ -113,14 +144,15 @@ bool gi_step_executors_prepare(struct glinfer_session *session, enum gi_step_end
         .n_free = sequence->n_ctx - sequence->n_past,
         .token = sequence->pending == GI_NO_TOKEN ? 1 : (uint32_t)sequence->pending,
     };
-    return !session->upgrades[end] ||
-           gi_upgrade_prepare(session->upgrades[end], &place, is_patient, progress, user, err);
+    return !session->step_executors->upgrades[end] ||
+           gi_upgrade_prepare(session->step_executors->upgrades[end], &place, is_patient, progress,
+                              user, err);
 }
 
 void gi_step_executors_request(struct glinfer_session *session, enum gi_step_end end)
 {
-    if (session->upgrades[end]) {
-        gi_upgrade_request(session->upgrades[end], session->runner.step_ns);
+    if (session->step_executors->upgrades[end]) {
+        gi_upgrade_request(session->step_executors->upgrades[end], session->runner.step_ns);
     }
 }
 
@@ -135,7 +167,9 @@ bool gi_step_executors_settle(struct glinfer_session *session, bool is_faulty,
                  "a chain of steps in one dispatch was given up: its groups did not run together; "
                  "the session goes on without");
     for (int end = 0; end < GI_STEP_END_COUNT; end++) {
-        ok = (!session->upgrades[end] || gi_upgrade_give_up(session->upgrades[end], err)) && ok;
+        ok = (!session->step_executors->upgrades[end] ||
+              gi_upgrade_give_up(session->step_executors->upgrades[end], err)) &&
+             ok;
     }
     return ok;
 }
@@ -143,24 +177,28 @@ bool gi_step_executors_settle(struct glinfer_session *session, bool is_faulty,
 struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum gi_step_end end,
                                            struct glinfer_error *err)
 {
-    struct gi_upgrade *upgrade = session->upgrades[end];
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
     struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
     return executor ? executor : gi_tables_step(&session->tables, end, err);
 }
 
 enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
-                                               enum gi_step_end end, uint64_t *multi_ns,
-                                               uint64_t *single_ns)
+                                               enum gi_step_end end,
+                                               double step_ns[GLINFER_DISPATCH_WAYS])
 {
-    struct gi_upgrade *upgrade = session->upgrades[end];
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
+    const enum glinfer_dispatch multi = multi_way(gi_session_gpu(session));
     const struct gi_upgrade_report report =
         upgrade ? gi_upgrade_recall(upgrade) : (struct gi_upgrade_report){0};
-    const bool is_indirect = gi_gpu_limits(gi_session_gpu(session))->is_indirect;
-    *multi_ns = report.multi_ns;
-    *single_ns = report.persistent_ns;
-    return report.is_persistent ? GLINFER_DISPATCH_PERSISTENT
-           : is_indirect        ? GLINFER_DISPATCH_INDIRECT
-                                : GLINFER_DISPATCH_DIRECT;
+    step_ns[multi] = (double)report.multi_ns;
+    step_ns[GLINFER_DISPATCH_PERSISTENT] = (double)report.persistent_ns;
+    return report.is_persistent ? GLINFER_DISPATCH_PERSISTENT : multi;
+}
+
+const struct gi_hash *gi_step_executors_key(struct glinfer_session *session, enum gi_step_end end)
+{
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
+    return upgrade ? gi_upgrade_recall(upgrade).key : NULL;
 }
 
 const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)

@@ -71,7 +71,10 @@ struct gi_device_class {
     uint32_t n_gemv_candidates;
     uint32_t loop_groups[2];   // max_groups that tuning tries
     uint32_t attention_groups; // at most, of a step's attention with subgroups
-    uint32_t attention_keys;   // of a range, where a step's attention has no form of its own
+    // Invocations of a group times elements of a head, up to which a step's attention turns q and k
+    // itself.
+    uint32_t attention_turning;
+    uint32_t attention_keys; // of a range, where a step's attention has no form of its own
 
     // The prompt.
     enum gi_batch_form batch_form;
@@ -88,14 +91,16 @@ struct gi_device_class {
         uint32_t size;        // of each of these
     } sample;
 
-    // A single dispatch for a whole chain of steps.
+    // The persistent executor.
     struct {
         bool is_default;           // it was seen to be right and faster
         uint32_t n_groups;         // one a multiprocessor
         uint32_t group_size;       // if there are subgroups
         uint32_t large_group_size; // of models that wait for memory most of all
         uint32_t max_spins;        // of a wait: about a tenth of a second
-    } single;
+        uint32_t large_from;  // bytes of a layer's weights for each group, from which it is large
+        uint32_t max_step_us; // of multi-dispatch steps that it can make faster
+    } persistent;
 };
 
 // Finds the class of a device by its GL_RENDERER and GL_VERSION. Never NULL.

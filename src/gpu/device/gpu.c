@@ -360,14 +360,14 @@ void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form)
     gpu->batch_form = form;
 }
 
-// By default what was seen to be right and faster, and can be kept once it is compiled.
-bool gi_gpu_may_be_single(const struct gi_gpu *gpu)
+bool gi_gpu_joins_ranges(const struct gi_gpu *gpu)
 {
-    const struct gi_dispatch_setting *setting = &gpu->settings->dispatch;
-    const struct gi_limits *limits = &gpu->limits;
-    const bool is_suited = gpu->class->single.is_default && limits->subgroup_size > 0 &&
-                           limits->max_invocations >= 256 && limits->n_binary_formats > 0;
-    return setting->is_set ? setting->single != GI_SINGLE_DISPATCH_NEVER : is_suited;
+    return gpu->joins_ranges;
+}
+
+void gi_gpu_set_joined(struct gi_gpu *gpu, bool is_joined)
+{
+    gpu->joins_ranges = is_joined;
 }
 
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu)

@@ -82,9 +82,9 @@ uint32_t gi_gpu_quirks(const struct gi_gpu *gpu); // flags of quirk.h
 // Returns the form of a prompt batch's kernels: the class's, or what measuring found.
 enum gi_batch_form gi_gpu_batch_form(const struct gi_gpu *gpu);
 void gi_gpu_set_batch_form(struct gi_gpu *gpu, enum gi_batch_form form);
-// True if chains of steps may be a single dispatch, which has all buffers of a model bound: the
-// device's class, its limits and GLINFER_DISPATCH.
-bool gi_gpu_may_be_single(const struct gi_gpu *gpu);
+// True if ranges are better joined in few buffers: an executor has all of a model bound at once.
+bool gi_gpu_joins_ranges(const struct gi_gpu *gpu);
+void gi_gpu_set_joined(struct gi_gpu *gpu, bool is_joined);
 const struct gi_log *gi_gpu_log(const struct gi_gpu *gpu);
 const struct gi_platform_info *gi_gpu_platform(const struct gi_gpu *gpu);
 

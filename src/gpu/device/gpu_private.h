@@ -37,6 +37,7 @@ struct gi_gpu {
     const struct gi_device_class *class;
     uint32_t quirks;
     enum gi_batch_form batch_form;
+    bool joins_ranges;     // gi_gpu_set_joined
     bool is_dispatch_open; // no row of the device says whether grids should be indirect
     struct {
         struct gi_cuda_pages *source; // NULL: not open yet

@@ -52,20 +52,20 @@ static bool set_dispatch(struct gi_settings *settings, const char *text)
     static const struct {
         const char *name;
         enum gi_dispatch_mode mode;
-        enum gi_single_dispatch single;
+        enum gi_takeover takeover;
     } modes[] = {
-        {"multi",      GI_DISPATCH_MODE_AUTO,     GI_SINGLE_DISPATCH_NEVER     },
-        {"direct",     GI_DISPATCH_MODE_DIRECT,   GI_SINGLE_DISPATCH_NEVER     },
-        {"indirect",   GI_DISPATCH_MODE_INDIRECT, GI_SINGLE_DISPATCH_NEVER     },
-        {"persistent", GI_DISPATCH_MODE_AUTO,     GI_SINGLE_DISPATCH_AT_ONCE   },
-        {"background", GI_DISPATCH_MODE_AUTO,     GI_SINGLE_DISPATCH_BACKGROUND},
+        {"multi",      GI_DISPATCH_MODE_AUTO,     GI_TAKEOVER_NEVER     },
+        {"direct",     GI_DISPATCH_MODE_DIRECT,   GI_TAKEOVER_NEVER     },
+        {"indirect",   GI_DISPATCH_MODE_INDIRECT, GI_TAKEOVER_NEVER     },
+        {"persistent", GI_DISPATCH_MODE_AUTO,     GI_TAKEOVER_AT_ONCE   },
+        {"background", GI_DISPATCH_MODE_AUTO,     GI_TAKEOVER_BACKGROUND},
     };
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         const size_t size = strlen(modes[i].name);
         if (strncmp(text, modes[i].name, size) == 0) {
             settings->dispatch = (struct gi_dispatch_setting){
-                .is_set = true, .mode = modes[i].mode, .single = modes[i].single};
-            return modes[i].single == GI_SINGLE_DISPATCH_NEVER
+                .is_set = true, .mode = modes[i].mode, .takeover = modes[i].takeover};
+            return modes[i].takeover == GI_TAKEOVER_NEVER
                        ? text[size] == '\0'
                        : take_numbers(text + size, &settings->dispatch);
         }

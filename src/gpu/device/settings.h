@@ -20,18 +20,18 @@ enum gi_choice {
     GI_CHOICE_YES,
 };
 
-// Says whether a whole chain of steps may be a single dispatch.
-enum gi_single_dispatch {
-    GI_SINGLE_DISPATCH_NEVER,
-    GI_SINGLE_DISPATCH_BACKGROUND, // compiled behind answers, taken where it is faster
-    GI_SINGLE_DISPATCH_AT_ONCE,    // compiled before the first answer, taken where it is right
+// Says when an executor that has to be compiled may take steps over from the multi-dispatch one.
+enum gi_takeover {
+    GI_TAKEOVER_NEVER,
+    GI_TAKEOVER_BACKGROUND, // compiled behind answers, taken where it is faster
+    GI_TAKEOVER_AT_ONCE,    // compiled before the first answer, taken where it is right
 };
 
 struct gi_dispatch_setting {
     bool is_set; // else all is the device's to say
     enum gi_dispatch_mode mode;
-    enum gi_single_dispatch single;
-    uint32_t n_groups, group_size; // of a single dispatch; 0: the device's to say
+    enum gi_takeover takeover;
+    uint32_t n_groups, group_size; // of the form of its lists; 0: the device's to say
     bool has_spins;                // max_spins is given; 0 spins: every wait faults
     uint32_t max_spins;
 };

@@ -1,5 +1,5 @@
 // The replay of a sealed dispatch table: a few GL calls an entry, with nothing decided but the
-// grid. For executors, and for tests and measurements of single dispatches.
+// grid. For executors, and for tests and measurements of entries.
 #ifndef GI_GPU_DISPATCH_REPLAY_H
 #define GI_GPU_DISPATCH_REPLAY_H
 

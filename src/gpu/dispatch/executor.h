@@ -1,7 +1,7 @@
 // An executor runs a dispatch list, step after step. Nothing above it knows which one it is: the
-// multi-dispatch executor replays the entries of a sealed list one by one, another may turn a list
-// that the same ops recorded into one program that runs whole chains, each entry a stage of it. A
-// runner (gpu/dispatch/runner.h) submits chains through it.
+// multi-dispatch executor replays the entries of a sealed list one by one, another may make
+// something else of a list that the same ops recorded. A runner (gpu/dispatch/runner.h) submits
+// chains through it.
 #ifndef GI_GPU_EXECUTOR_H
 #define GI_GPU_EXECUTOR_H
 
@@ -11,7 +11,7 @@ struct gi_time_box;
 struct gi_timer;
 
 // The entries of a list that each step of a chain runs, and what times them: for who measures or
-// tests single dispatches through an executor that has many.
+// tests entries, through an executor that has a dispatch for each.
 struct gi_selection {
     uint32_t site;          // only the entries of this site; 0: all
     uint32_t skipped_site;  // all but those of this site; 0: all
@@ -28,7 +28,7 @@ struct gi_chain {
                              // submitted but what the first step needs beside step_state
     uint32_t flush_interval; // dispatches between flushes; 0: none
     uint64_t step_ns;        // GPU time of a step, 0: not known
-    uint64_t budget_ns; // that one dispatch may take at most, where an executor can divide a chain
+    uint64_t budget_ns;      // of a submission at most, where an executor can divide a chain
     struct gi_time_box
         *box; // what flushes, where an executor has many dispatches; NULL: flush_interval
     const struct gi_selection *selection; // NULL: all entries, untimed

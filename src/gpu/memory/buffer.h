@@ -6,7 +6,7 @@
 
 #include "gpu/device/gpu.h"
 
-// Most bytes of a buffer. Weights lie in few where steps may be one dispatch (engine/load/arena.h).
+// Most bytes of a buffer.
 #define GI_MAX_BUFFER_SIZE (UINT64_C(1) << 31)
 
 struct gi_buffer {

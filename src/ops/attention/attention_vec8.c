@@ -114,10 +114,6 @@ static bool is_by_head(const struct gi_head_norm *norm, uint32_t head_dim)
                                   norm->q_gamma % 4 == 0 && norm->k_gamma % 4 == 0);
 }
 
-// Invocations of a group times elements of a head. Heads of 128 in groups of 512 are faster as two
-// entries: Llama-3.1-8B makes 628 tokens/s on an H200 so, 591 as one.
-#define MAX_TOGETHER (512u * 64u)
-
 bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
                             const struct gi_attention_input *input)
 {
@@ -125,7 +121,8 @@ bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_
     // them.
     return (gi_recorder_is_uniform(recorder) || input->norm.q_width > 0) &&
            is_possible(recorder, layer) &&
-           find_wg_size(recorder) * layer->head_dim <= MAX_TOGETHER &&
+           find_wg_size(recorder) * layer->head_dim <=
+               gi_gpu_class(recorder->gpu)->attention_turning &&
            is_by_head(&input->norm, layer->head_dim) && layer->type_k != GI_CACHE_Q8_0 &&
            layer->type_v != GI_CACHE_Q8_0 && input->rope.n_rot % 8 == 0 &&
            input->rope.table % 4 == 0;

@@ -6,14 +6,14 @@
 
 static struct {
     struct gi_limits limits;
-    bool may_be_single; // chains may be a single dispatch
+    bool is_joined; // buffers
     struct gi_log log;
     uint64_t most; // bytes of a buffer that there is memory for
     uint32_t n_alive, n_refused;
 } fake;
 
 const struct gi_limits *__wrap_gi_gpu_limits(const struct gi_gpu *gpu);
-bool __wrap_gi_gpu_may_be_single(const struct gi_gpu *gpu);
+bool __wrap_gi_gpu_joins_ranges(const struct gi_gpu *gpu);
 const struct gi_log *__wrap_gi_gpu_log(const struct gi_gpu *gpu);
 bool __wrap_gi_buffer_init_paged(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t size,
                                  uint64_t together, const char *label, struct glinfer_error *err);
@@ -25,10 +25,10 @@ const struct gi_limits *__wrap_gi_gpu_limits(const struct gi_gpu *gpu)
     return &fake.limits;
 }
 
-bool __wrap_gi_gpu_may_be_single(const struct gi_gpu *gpu)
+bool __wrap_gi_gpu_joins_ranges(const struct gi_gpu *gpu)
 {
     (void)gpu;
-    return fake.may_be_single;
+    return fake.is_joined;
 }
 
 const struct gi_log *__wrap_gi_gpu_log(const struct gi_gpu *gpu)
@@ -64,7 +64,7 @@ static int setup(void **state)
     memset(&fake, 0, sizeof(fake));
     fake.limits.max_storage_block_size = INT32_MAX;
     fake.limits.storage_alignment = 256;
-    fake.may_be_single = true;
+    fake.is_joined = true;
     fake.most = UINT64_MAX;
     return 0;
 }
@@ -189,12 +189,12 @@ static void a_kind_may_be_larger_than_a_buffer(void **state)
     gi_arena_finish(&arena, NULL);
 }
 
-static void buffers_are_small_where_steps_are_no_single_dispatch(void **state)
+static void buffers_are_small_where_nothing_joins_them(void **state)
 {
     (void)state;
     struct gi_arena arena;
     struct gi_range ranges[N];
-    fake.may_be_single = false;
+    fake.is_joined = false;
     place(&arena, ranges);
     check_places(ranges);
     assert_int_equal(arena.n_buffers, 10);
@@ -242,7 +242,7 @@ int main(void)
         cmocka_unit_test_setup(ranges_follow_one_another_in_few_buffers, setup),
         cmocka_unit_test_setup(ranges_of_a_kind_lie_in_one_buffer, setup),
         cmocka_unit_test_setup(a_kind_may_be_larger_than_a_buffer, setup),
-        cmocka_unit_test_setup(buffers_are_small_where_steps_are_no_single_dispatch, setup),
+        cmocka_unit_test_setup(buffers_are_small_where_nothing_joins_them, setup),
         cmocka_unit_test_setup(smaller_buffers_are_taken_where_large_ones_are_refused, setup),
         cmocka_unit_test_setup(what_has_no_room_at_all_is_said, setup),
     };

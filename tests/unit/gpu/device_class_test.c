@@ -84,7 +84,7 @@ static void each_class_is_complete(void **state)
         assert_true(class->copy_wg_size > 0 && class->copy_loads > 0);
         assert_true(class->sample.argmax_size > 0 && class->sample.n_groups > 0);
         assert_true(class->sample.size > 0);
-        assert_true(class->single.n_groups > 0 && class->single.group_size > 0);
+        assert_true(class->persistent.n_groups > 0 && class->persistent.group_size > 0);
     }
 }
 
@@ -97,7 +97,7 @@ static void subgroups_and_small_pages_are_known_of_one_driver(void **state)
         const bool is_nvidia = strcmp(class->name, "NVIDIA") == 0;
         assert_int_equal(class->subgroup_size, is_nvidia ? 32 : 0);
         assert_int_equal(class->large_pages_from > 0, is_nvidia);
-        assert_int_equal(class->single.is_default, is_nvidia);
+        assert_int_equal(class->persistent.is_default, is_nvidia);
     }
 }
 

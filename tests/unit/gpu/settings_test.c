@@ -24,12 +24,12 @@ static void modes_are_known_by_name(void **state)
     setting = set_dispatch("multi");
     assert_true(setting->is_set);
     assert_int_equal(setting->mode, GI_DISPATCH_MODE_AUTO);
-    assert_int_equal(setting->single, GI_SINGLE_DISPATCH_NEVER);
+    assert_int_equal(setting->takeover, GI_TAKEOVER_NEVER);
     setting = set_dispatch("direct");
     assert_int_equal(setting->mode, GI_DISPATCH_MODE_DIRECT);
     setting = set_dispatch("indirect");
     assert_int_equal(setting->mode, GI_DISPATCH_MODE_INDIRECT);
-    assert_int_equal(setting->single, GI_SINGLE_DISPATCH_NEVER);
+    assert_int_equal(setting->takeover, GI_TAKEOVER_NEVER);
 }
 
 static void numbers_may_be_left_out_from_the_end(void **state)
@@ -37,7 +37,7 @@ static void numbers_may_be_left_out_from_the_end(void **state)
     const struct gi_dispatch_setting *setting;
     (void)state;
     setting = set_dispatch("persistent");
-    assert_int_equal(setting->single, GI_SINGLE_DISPATCH_AT_ONCE);
+    assert_int_equal(setting->takeover, GI_TAKEOVER_AT_ONCE);
     assert_int_equal(setting->n_groups, 0);
     assert_false(setting->has_spins);
     setting = set_dispatch("persistent:66:128");
@@ -50,7 +50,7 @@ static void numbers_may_be_left_out_from_the_end(void **state)
     setting = set_dispatch("persistent:1:64:4294967295");
     assert_int_equal(setting->max_spins, UINT32_MAX);
     setting = set_dispatch("background:2:64");
-    assert_int_equal(setting->single, GI_SINGLE_DISPATCH_BACKGROUND);
+    assert_int_equal(setting->takeover, GI_TAKEOVER_BACKGROUND);
     assert_int_equal(setting->n_groups, 2);
     assert_int_equal(setting->group_size, 64);
 }
@@ -96,7 +96,7 @@ static void ill_formed_settings_are_refused(void **state)
             fail_msg("%s was taken", texts[i]);
         }
         assert_false(setting->is_set);
-        assert_int_equal(setting->single, GI_SINGLE_DISPATCH_NEVER);
+        assert_int_equal(setting->takeover, GI_TAKEOVER_NEVER);
         assert_int_equal(setting->n_groups, 0);
     }
 }
