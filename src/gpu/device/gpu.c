@@ -4,6 +4,7 @@
 #include "glsl/embedded.h"
 #include "gpu/device/gpu_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,7 +291,7 @@ bool gi_gpu_restore(struct gi_gpu *gpu, struct gi_platform *platform, struct gli
     struct gi_platform_saved saved;
     gpu->platform = platform;
     gpu->limits = (struct gi_limits){0};
-    gpu->is_lost = gpu->is_fault_lost = false;
+    gpu->is_lost = gpu->is_fault_lost = gpu->has_work = false;
     if (!gi_gpu_enter(gpu, &saved, err)) {
         return false;
     }
@@ -420,10 +421,12 @@ bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct g
 }
 
 // Stops after some: a lost context may answer with an error for ever.
-void gi_gpu_clear_errors(void)
+void gi_gpu_clear_errors(struct gi_gpu *gpu)
 {
     for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; i++) {
+        gpu->is_lost = gpu->is_lost || gpu->has_work;
     }
+    gpu->has_work = false;
 }
 
 static const char *reset_text(GLenum status)
@@ -452,13 +455,21 @@ bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *er
             return gi_gpu_lose(gpu, what, reset_text(status), err);
         }
     }
+    const bool had_work = gpu->has_work;
+    gpu->has_work = false;
     GLenum error = glGetError();
     if (error == GL_NO_ERROR) {
         return true;
     }
-    gi_gpu_clear_errors();
+    gi_gpu_clear_errors(gpu);
     if (error == GL_CONTEXT_LOST_KHR) {
         return gi_gpu_lose(gpu, what, "the context was lost", err);
+    }
+    if (had_work) {
+        char why[80];
+        snprintf(why, sizeof(why), "GL error 0x%04x, and what was computed since is not known",
+                 error);
+        return gi_gpu_lose(gpu, what, why, err);
     }
     return gi_error_set(
         err, error == GL_OUT_OF_MEMORY ? GLINFER_STATUS_NO_MEMORY : GLINFER_STATUS_DRIVER,

@@ -98,7 +98,8 @@ bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct gl
 void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
 
 // Turns a pending GL error or reset into DRIVER, NO_MEMORY or GPU_LOST; what says what was being
-// done. Once lost, a gpu stays lost.
+// done. Behind dispatches every error is GPU_LOST: one that ran with other bindings than were meant
+// may have written anywhere. Once lost, a gpu stays lost.
 bool gi_gpu_check(struct gi_gpu *gpu, const char *what, struct glinfer_error *err);
 // Counts the dispatches of the program that GLINFER_FAULT skips or loses the context with.
 uint32_t gi_gpu_fault_count(const struct gi_gpu *gpu);

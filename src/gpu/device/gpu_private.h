@@ -52,6 +52,7 @@ struct gi_gpu {
     uint32_t n_faults;  // dispatches that GLINFER_FAULT may have skipped or lost the context with
     bool is_fault_lost; // one did, and nobody has noticed yet
     bool is_lost;
+    bool has_work;       // dispatches were submitted since errors were last asked for
     atomic_bool *cancel; // borrowed; NULL: nothing is watched
     uint64_t n_waits;
     uint32_t n_debug_errors, n_host_moves;
@@ -66,8 +67,9 @@ void gi_staging_finish(struct gi_gpu *gpu);
 void gi_gpu_label(const struct gi_gpu *gpu, GLenum type, GLuint name, const char *label);
 // Adds vendor, renderer and version.
 void gi_gpu_identify_driver(const struct gi_gpu *gpu, struct gi_hash *hash);
-// Drops pending errors, so that the next check sees its own.
-void gi_gpu_clear_errors(void);
+// Drops pending errors, so that the next check sees its own. The gpu is lost if they may be those
+// of work.
+void gi_gpu_clear_errors(struct gi_gpu *gpu);
 // Marks the gpu lost; returns false with GPU_LOST.
 bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct glinfer_error *err);
 

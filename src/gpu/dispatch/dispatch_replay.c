@@ -135,6 +135,7 @@ static void submit_entry(const struct gi_dispatch_table *table, struct bound *bo
 static void bind_common(const struct gi_dispatch_table *table)
 {
     struct bound_range nothing = {0};
+    table->gpu->has_work = true;
     glBindBufferBase(GL_ATOMIC_COUNTER_BUFFER, 0, table->gpu->run_count.name);
     bind_range(&nothing, GL_UNIFORM_BUFFER, 1, &table->params.state);
     if (table->n_slots > 0) {

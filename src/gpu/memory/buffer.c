@@ -92,7 +92,10 @@ static uint32_t fill_staging(struct gi_gpu *gpu, const void *data, uint64_t size
 static bool allocate_storage(struct gi_gpu *gpu, GLuint name, uint64_t size, const char *label,
                              struct glinfer_error *err)
 {
-    gi_gpu_clear_errors();
+    gi_gpu_clear_errors(gpu);
+    if (gpu->is_lost) {
+        return gi_gpu_check(gpu, "allocating a buffer", err);
+    }
     glBindBuffer(GL_COPY_WRITE_BUFFER, name);
     if (gpu->ext.buffer_storage) {
         gpu->ext.buffer_storage(GL_COPY_WRITE_BUFFER, (GLsizeiptr)size, NULL, 0);

@@ -15,7 +15,7 @@ static bool open_source(struct gi_gpu *gpu, struct glinfer_error *err)
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the driver has no GL_EXT_memory_object_fd");
     }
-    gi_gpu_clear_errors();
+    gi_gpu_clear_errors(gpu);
     ext->get_unsigned_bytes(GL_DEVICE_UUID_EXT, 0, uuid);
     const GLenum error = glGetError();
     if (error != GL_NO_ERROR) {
@@ -31,7 +31,7 @@ static bool import(struct gi_gpu *gpu, struct gi_buffer *buffer, int fd, uint64_
                    struct glinfer_error *err)
 {
     const struct gi_gl_ext *ext = &gpu->ext;
-    gi_gpu_clear_errors();
+    gi_gpu_clear_errors(gpu);
     ext->create_memory_objects(1, &buffer->memory);
     ext->import_memory_fd(buffer->memory, allocated, GL_HANDLE_TYPE_OPAQUE_FD_EXT, fd);
     GLenum error = glGetError();
@@ -48,7 +48,7 @@ static bool import(struct gi_gpu *gpu, struct gi_buffer *buffer, int fd, uint64_
     }
     ext->delete_memory_objects(1, &buffer->memory);
     buffer->memory = 0;
-    gi_gpu_clear_errors();
+    gi_gpu_clear_errors(gpu);
     return gi_error_set(err, GLINFER_STATUS_DRIVER, "GL error 0x%04x while importing %llu bytes",
                         error, (unsigned long long)allocated);
 }

@@ -34,6 +34,7 @@ void gi_gpu_unbind(struct gi_gpu *gpu)
     if (gpu->is_lost) {
         return;
     }
+    gi_gpu_clear_errors(gpu);
     if (!gpu->unbinder) {
         gpu->unbinder = create_program(n);
     }
@@ -50,6 +51,6 @@ void gi_gpu_unbind(struct gi_gpu *gpu)
         glUseProgram(0);
         glDeleteBuffers(1, &word);
     }
-    gi_gpu_clear_errors();
+    gi_gpu_clear_errors(gpu);
     glFlush();
 }

@@ -124,7 +124,7 @@ static bool await_program(const struct build *build, const struct gi_program *pr
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     GLint is_complete = GL_FALSE;
-    if (!build->table->gpu->ext.compiler_threads || program->shader == 0) {
+    if (!build->table->gpu->ext.compiler_threads || program->shader == 0 || program->name == 0) {
         return true;
     }
     for (uint32_t i = 1;; i++) {
@@ -149,6 +149,10 @@ static bool check_program(const struct gi_program *program, struct glinfer_error
 {
     char log[4096] = "", text[900];
     GLint is_compiled = GL_FALSE, is_linked = GL_FALSE;
+    if (program->name == 0 || program->shader == 0) {
+        return gi_error_set(err, GLINFER_STATUS_DRIVER, "the driver gives no program for %s",
+                            program->label);
+    }
     glGetProgramiv(program->name, GL_LINK_STATUS, &is_linked);
     if (is_linked) {
         return true;
@@ -179,7 +183,7 @@ static bool finish_program(struct gi_program_table *table, struct gi_program *pr
     if (program->refusal) {
         return gi_error_set(err, GLINFER_STATUS_DRIVER, "%s", program->refusal);
     }
-    if (program->shader == 0) {
+    if (program->shader == 0 && program->name != 0) {
         table->stats.n_cached++;
     } else {
         if (!check_program(program, err)) {
@@ -248,11 +252,12 @@ static bool start_window(const struct build *build, uint32_t end)
 static bool finish_again(const struct build *build, struct gi_program *program,
                          struct glinfer_error *err)
 {
-    if (program->refusal || program->n_compiled != 1 || program->shader == 0) {
+    if (program->refusal || program->n_compiled != 1) {
         return false;
     }
     gi_log_write(&build->table->gpu->log, GLINFER_LOG_INFO, "%s; it is compiled once more",
                  err->message);
+    gi_gpu_clear_errors(build->table->gpu);
     glDeleteProgram(program->name);
     glDeleteShader(program->shader);
     program->name = program->shader = 0;

@@ -89,13 +89,14 @@ static bool is_sound(const char *file, size_t size, const struct gi_hash *key,
            header->size == size - sizeof(*header) && is_same_hash(&hash, &header->hash);
 }
 
-static GLuint link_binary(const struct header *header, const void *binary)
+static GLuint link_binary(struct gi_gpu *gpu, const struct header *header, const void *binary)
 {
     GLint is_linked = GL_FALSE;
+    gi_gpu_clear_errors(gpu);
     GLuint program = glCreateProgram();
     glProgramBinary(program, header->format, binary, (GLsizei)header->size);
     glGetProgramiv(program, GL_LINK_STATUS, &is_linked);
-    gi_gpu_clear_errors();
+    gi_gpu_clear_errors(gpu);
     if (!is_linked) {
         glDeleteProgram(program);
         return 0;
@@ -116,7 +117,7 @@ uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_h
         return 0;
     }
     const bool is_good = file && is_sound(file, size, key, &header);
-    const GLuint program = is_good ? link_binary(&header, file + sizeof(header)) : 0;
+    const GLuint program = is_good ? link_binary(cache->gpu, &header, file + sizeof(header)) : 0;
     free(file);
     if (program == 0 && !is_same_hash(&cache->useless, key)) {
         cache->useless = *key;
@@ -129,7 +130,7 @@ uint32_t gi_program_cache_load(struct gi_program_cache *cache, const struct gi_h
 
 //-- storing ---------------------------------------------------------------------------------------
 
-static void *get_binary(uint32_t program, struct header *header)
+static void *get_binary(struct gi_gpu *gpu, uint32_t program, struct header *header)
 {
     GLint size = 0;
     GLsizei written = 0;
@@ -139,8 +140,9 @@ static void *get_binary(uint32_t program, struct header *header)
     if (!binary) {
         return NULL;
     }
+    gi_gpu_clear_errors(gpu);
     glGetProgramBinary(program, size, &written, &format, binary);
-    gi_gpu_clear_errors();
+    gi_gpu_clear_errors(gpu);
     if (written <= 0) {
         free(binary);
         return NULL;
@@ -160,7 +162,7 @@ void gi_program_cache_store(struct gi_program_cache *cache, const struct gi_hash
         return;
     }
     memcpy(header.magic, magic, sizeof(magic));
-    void *binary = get_binary(program, &header);
+    void *binary = get_binary(cache->gpu, program, &header);
     const struct gi_cache_piece pieces[] = {
         {&header, sizeof(header)},
         {binary,  header.size   },
