@@ -1,0 +1,22 @@
+// Calls of EGL and OpenGL ES that fail on demand, as a driver without memory fails them: with their
+// error, without an effect. The linker sends the calls of the code under test here: link with the
+// options of FAILING_GL in CMakeLists.txt. Counts the objects that live, too.
+#ifndef TESTS_FAULTS_FAILING_GL_H
+#define TESTS_FAULTS_FAILING_GL_H
+
+#include <stdbool.h>
+
+// Lets n calls pass and refuses all after them, behind one of GL those of GL; -1: none is refused.
+void fail_calls_after(long n);
+// Lets n calls pass, refuses one and lets all after it pass.
+void fail_one_call(long n);
+// Returns how many that can fail were made since the last call of either.
+long count_calls(void);
+// Returns the name of the first that was refused since then; NULL if none was.
+const char *first_failed_call(void);
+// Returns how many GL objects, fences apart, live in contexts that live; how many fences, contexts.
+long count_objects(void);
+long count_fences(void);
+long count_contexts(void);
+
+#endif

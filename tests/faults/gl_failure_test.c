@@ -1,0 +1,257 @@
+// Every function of glinfer.h that needs the driver survives a call of EGL or GL that fails: it
+// says so, or does without and computes what it always does; it leaves no object behind and works
+// again afterwards. Runs on a tiny model; exits 77 without a device. Leaks are seen with
+// -DGLINFER_SANITIZE=address. GLINFER_TEST_ALL=1 fails every call, else some of each function.
+#include "tests/data/test_data.h"
+#include "tests/faults/failing_gl.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Calls what may fail, and undoes it. Returns false where it failed.
+typedef bool (*call_fn)(struct tiny_model *f, struct glinfer_error *err);
+
+enum {
+    MAX_TRIES = 15, // of a function; they are spread evenly
+    MAX_FENCES = 2, // a device keeps those of its staging buffers
+};
+
+static bool is_expected(enum glinfer_status status)
+{
+    switch (status) {
+    case GLINFER_STATUS_NO_DEVICE:
+    case GLINFER_STATUS_UNSUPPORTED: // a limit that the driver does not tell
+    case GLINFER_STATUS_DRIVER:
+    case GLINFER_STATUS_NO_MEMORY:
+    case GLINFER_STATUS_GPU_LOST:
+    case GLINFER_STATUS_GPU_FAULT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Calls once more without failures, and recovers the device if it says that it is lost: an error
+// that comes too late to touch an answer shows the next time. Returns true if it had to.
+static bool try_again(call_fn call, struct tiny_model *f, struct glinfer_error *err)
+{
+    const bool is_lost = f->device && err->status == GLINFER_STATUS_GPU_LOST;
+    if (is_lost && !glinfer_device_recover(f->device, NULL, NULL, err)) {
+        fail_msg("the device is not recovered: %s", err->message);
+    }
+    if (call(f, err)) {
+        return is_lost;
+    }
+    if (is_lost || err->status != GLINFER_STATUS_GPU_LOST || !f->device) {
+        fail_msg("nothing fails any more, but %s", err->message);
+    }
+    return try_again(call, f, err);
+}
+
+// Objects whose device cannot be entered when they are destroyed stay until it goes; a recovered
+// device makes some only when they are needed.
+static void try_call(call_fn call, struct tiny_model *f, void (*refuse)(long), long n)
+{
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    const long n_object = count_objects(), n_context = count_contexts();
+    refuse(n);
+    const bool is_done = call(f, &err);
+    const char *name = first_failed_call();
+    fail_calls_after(-1);
+    if (getenv("GLINFER_TEST_VERBOSE")) {
+        print_message("%ld %s: %s\n", n, name, is_done ? "done" : err.message);
+    }
+    if (!is_done && (!is_expected(err.status) || !err.message[0])) {
+        fail_msg("call %ld, %s: %d, %s", n, name, (int)err.status, err.message);
+    }
+    const bool was_lost = try_again(call, f, &err);
+    if ((count_objects() != n_object && !was_lost && name && strncmp(name, "egl", 3) != 0) ||
+        count_fences() > MAX_FENCES || count_contexts() != n_context) {
+        fail_msg("call %ld, %s: %ld objects, %ld fences and %ld contexts live, %ld, %ld before", n,
+                 name, count_objects(), count_fences(), count_contexts(), n_object, n_context);
+    }
+}
+
+// Refuses one call after the other, alone and with all that follow.
+static void survive(call_fn call, struct tiny_model *f)
+{
+    struct glinfer_error err;
+    fail_calls_after(-1);
+    assert_true(call(f, &err));
+    fail_calls_after(-1);
+    assert_true(call(f, &err));
+    const long n = count_calls();
+    const long step = getenv("GLINFER_TEST_ALL") ? 1 : n / MAX_TRIES + 1;
+    print_message("%ld calls can fail\n", n);
+    for (long i = 0; i < n; i += step) {
+        try_call(call, f, fail_one_call, i);
+        try_call(call, f, fail_calls_after, i);
+    }
+}
+
+//-- calls -----------------------------------------------------------------------------------------
+
+static bool open_device(struct tiny_model *f, struct glinfer_error *err)
+{
+    (void)f;
+    struct glinfer_device_params params;
+    glinfer_device_params_init(&params);
+    params.allow_software = true;
+    struct glinfer_device *device = glinfer_device_create(&params, err);
+    const bool ok = device != NULL;
+    glinfer_device_destroy(&device);
+    return ok;
+}
+
+static void opening_a_device_survives(void **state)
+{
+    struct tiny_model none = {0};
+    (void)state;
+    survive(open_device, &none);
+}
+
+static bool load(struct tiny_model *f, struct glinfer_error *err)
+{
+    struct glinfer_model_params params;
+    glinfer_model_params_init(&params);
+    params.path = test_data("data/models/tiny-chat.gguf");
+    struct glinfer_model *model = glinfer_model_load(f->device, &params, err);
+    const bool ok = model != NULL;
+    glinfer_model_destroy(&model);
+    return ok;
+}
+
+static void loading_survives(void **state)
+{
+    survive(load, *state);
+}
+
+// The answer, or a score, is what it is without a failure.
+static bool answer_in(struct glinfer_session *session, struct glinfer_error *err)
+{
+    static struct answer whole;
+    struct answer own = {0};
+    const struct glinfer_generate_params asked = ask(prompt, N_PROMPT, 6, &own);
+    const bool ok = glinfer_generate(session, &asked, NULL, err);
+    if (whole.n == 0) {
+        whole = own;
+    }
+    assert_true(own.n <= whole.n && (!ok || own.n == whole.n));
+    for (int i = 0; i < own.n; i++) {
+        assert_int_equal(own.ids[i], whole.ids[i]);
+    }
+    return ok;
+}
+
+static bool answer(struct tiny_model *f, struct glinfer_error *err)
+{
+    struct glinfer_session_params params;
+    glinfer_session_params_init(&params);
+    params.n_ctx = 64;
+    params.chain_length = 3;
+    params.precision = GLINFER_PRECISION_F32;
+    struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
+    const bool ok = session && answer_in(session, err);
+    glinfer_session_destroy(&session);
+    return ok;
+}
+
+static void answering_survives(void **state)
+{
+    survive(answer, *state);
+}
+
+// Opens, compiles and answers without a cache.
+static bool compile(struct tiny_model *f, struct glinfer_error *err)
+{
+    (void)f;
+    struct tiny_model own = {0};
+    struct glinfer_device_params params;
+    struct glinfer_model_params file;
+    glinfer_device_params_init(&params);
+    glinfer_model_params_init(&file);
+    params.allow_software = true;
+    params.cache_dir = "";
+    file.path = test_data("data/models/tiny-q4_0.gguf");
+    own.device = glinfer_device_create(&params, err);
+    own.model = own.device ? glinfer_model_load(own.device, &file, err) : NULL;
+    const bool ok = own.model && answer(&own, err);
+    tiny_model_close(&own);
+    return ok;
+}
+
+static void compiling_survives(void **state)
+{
+    struct tiny_model none = {0};
+    (void)state;
+    survive(compile, &none);
+}
+
+static struct glinfer_session *kept;
+
+static bool answer_again(struct tiny_model *f, struct glinfer_error *err)
+{
+    (void)f;
+    glinfer_session_reset(kept);
+    return answer_in(kept, err);
+}
+
+static void a_session_that_failed_goes_on(void **state)
+{
+    kept = open_session(*state, 3, 64, 16);
+    survive(answer_again, *state);
+    glinfer_session_destroy(&kept);
+}
+
+static bool score(struct tiny_model *f, struct glinfer_error *err)
+{
+    static float whole[N_PROMPT];
+    float own[N_PROMPT];
+    struct glinfer_session_params params;
+    glinfer_session_params_init(&params);
+    params.n_ctx = 64;
+    struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
+    const bool ok = session && glinfer_score(session, prompt, N_PROMPT, own, err);
+    glinfer_session_destroy(&session);
+    for (int i = 0; ok && i + 1 < N_PROMPT; i++) {
+        whole[i] = whole[i] == 0 ? own[i] : whole[i];
+        if (own[i] != whole[i]) {
+            fail_msg("token %d scores %.9g, %.9g before", i, (double)own[i], (double)whole[i]);
+        }
+    }
+    return ok;
+}
+
+static void scoring_survives(void **state)
+{
+    survive(score, *state);
+}
+
+static bool recover(struct tiny_model *f, struct glinfer_error *err)
+{
+    return glinfer_device_recover(f->device, NULL, NULL, err);
+}
+
+static void recovering_survives(void **state)
+{
+    survive(recover, *state);
+}
+
+int main(int n_arg, char **args)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opening_a_device_survives),
+        cmocka_unit_test(loading_survives),
+        cmocka_unit_test(answering_survives),
+        cmocka_unit_test(scoring_survives),
+        cmocka_unit_test(a_session_that_failed_goes_on),
+        cmocka_unit_test(compiling_survives),
+        cmocka_unit_test(recovering_survives),
+    };
+    if (n_arg > 1) {
+        cmocka_set_test_filter(args[1]);
+    }
+    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
+}
