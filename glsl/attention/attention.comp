@@ -24,6 +24,9 @@
 #if !defined(HEAD_DIM) || !defined(KEYS) || !defined(BATCH)
 #error "HEAD_DIM, a multiple of 8; KEYS of a range, or of a group; BATCH: 1 for a prompt's batch"
 #endif
+#ifndef PIECES
+#define PIECES 0 // 1: a step's heads may run in pieces (lib/first_group.glsl)
+#endif
 #ifndef ROLLED
 #define ROLLED 0 // 1: long loops stay loops, for compilers that otherwise spill
 #endif
@@ -40,8 +43,13 @@ layout(local_size_x = KEYS) in;
 #include "attention/softmax.glsl"
 #include "attention/weigh.glsl"
 
-#if BATCH
+#if BATCH || PIECES
 #include "lib/first_group.glsl"
+#else
+#define first_group 0u
+#endif
+
+#if BATCH
 layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
 layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
@@ -165,7 +173,7 @@ void main()
 {
     uint lane = gl_LocalInvocationID.x;
     uint range = gl_WorkGroupID.x;
-    uint head = gl_WorkGroupID.y;
+    uint head = gl_WorkGroupID.y + first_group;
     uint n_all = min(state.n_past + 1u, params.n_ctx);
     uint n_range = (n_all + uint(KEYS) - 1u) / uint(KEYS);
     // The grid may have ranges past the keys, after the end of a text, and before a window; they do

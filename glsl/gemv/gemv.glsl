@@ -30,6 +30,7 @@
 //                  barrier; gemv/gemv_row.glsl. With DOT the dot products take the form that the compilers
 //                  of a family of small GPUs make least of (quant/dot.glsl).
 //   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
+//   PIECES 1       The dispatch may run in pieces (lib/first_group.glsl); not with LOOP.
 //   TEXELS 1       Source and weights are read through buffer textures, on llvmpipe three times as
 //                  fast: it turns a load from a storage block inside a loop into a loop over lanes.
 // Reads a row's blocks once, and x once for the rows that an invocation owns.
@@ -39,6 +40,16 @@
 #endif
 
 #include "quant/quant.glsl"
+
+#ifndef PIECES
+#define PIECES 0
+#endif
+#if PIECES
+#include "lib/first_group.glsl"
+#define GEMV_GROUP (gl_WorkGroupID.x + first_group)
+#else
+#define GEMV_GROUP gl_WorkGroupID.x
+#endif
 
 #ifndef GEMV_SOURCE
 #define GEMV_SOURCE params.source
@@ -375,7 +386,7 @@ void gemv_run()
         barrier(); // the next pass writes what this one reads in shared memory
     }
 #else
-    gemv_pass(gl_WorkGroupID.x * uint(PAIRS), true);
+    gemv_pass(GEMV_GROUP * uint(PAIRS), true);
 #endif
 }
 

@@ -69,7 +69,7 @@ float gemv_lane_ssq(uint lane)
 void gemv_run()
 {
     uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(N_SLICE);
-    uint first = gl_WorkGroupID.x * uint(PAIRS);
+    uint first = GEMV_GROUP * uint(PAIRS);
     // All that the first blocks need is asked for before anything is waited for.
     uvec2 tiles = gemv_tiles(gemv_near(first + lane / uint(8 * N_SLICE)));
     QuantBlock w[2 * PREFETCH];

@@ -100,12 +100,12 @@ void main()
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
     own_ssq = sum_lanes(own_ssq, 1, GEMV_OWNERS);
     if (gl_LocalInvocationIndex == 0u) {
-        stream[params.ssq + gl_WorkGroupID.x] = PUBLISH(own_ssq);
+        stream[params.ssq + GEMV_GROUP] = PUBLISH(own_ssq);
     }
 #else
     float ssq = reduce_sum(own_ssq, GEMV_REDUCED);
     if (gl_LocalInvocationIndex == 0u) {
-        stream[params.ssq + gl_WorkGroupID.x] = PUBLISH(ssq);
+        stream[params.ssq + GEMV_GROUP] = PUBLISH(ssq);
     }
 #endif
 }

@@ -99,7 +99,7 @@ float gemv_norm()
 void gemv_run()
 {
     uint lane = gl_LocalInvocationIndex, row = lane % 8u;
-    uint first = (gl_WorkGroupID.x * uint(WG_SIZE / 8) + lane / 8u) * uint(PAIRS);
+    uint first = (GEMV_GROUP * uint(WG_SIZE / 8) + lane / 8u) * uint(PAIRS);
     uvec2 tiles[PAIRS];
     vec2 y[PAIRS];
     for (int p = 0; p < PAIRS; p++) {

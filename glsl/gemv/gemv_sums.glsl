@@ -24,20 +24,20 @@ uint gemv_sum_first()
 // One past the last sum of the group.
 uint gemv_sum_end(uint step)
 {
-    uint n_pair = min(params.n_pair - gl_WorkGroupID.x * GROUP_PAIRS, GROUP_PAIRS);
+    uint n_pair = min(params.n_pair - GEMV_GROUP * GROUP_PAIRS, GROUP_PAIRS);
     return (n_pair + step - 1u) / step;
 }
 
 // Place of sum i of the group among those of the part.
 uint gemv_sum_index(uint i, uint step)
 {
-    return gl_WorkGroupID.x * (GROUP_PAIRS / step) + i;
+    return GEMV_GROUP * (GROUP_PAIRS / step) + i;
 }
 
 float gemv_sum(uint i, uint step)
 {
     float sum = 0.0;
-    uint n_pair = min(params.n_pair - gl_WorkGroupID.x * GROUP_PAIRS, GROUP_PAIRS);
+    uint n_pair = min(params.n_pair - GEMV_GROUP * GROUP_PAIRS, GROUP_PAIRS);
     for (uint k = i * 8u * step; k < min((i + 1u) * step, n_pair) * 8u; k++) {
         sum += gemv_noted[k];
     }

@@ -103,11 +103,11 @@ void main()
             best_index = other_index;
         }
     }
-    uint at = params.partial + 2u * gl_WorkGroupID.x;
+    uint at = params.partial + 2u * GEMV_GROUP;
     if (gl_LocalInvocationIndex == 0u)
 #else
     reduce_max(best, best_index, GEMV_REDUCED, 1u + (params.n_pair >> 31u));
-    uint at = params.partial + 2u * gl_WorkGroupID.x;
+    uint at = params.partial + 2u * GEMV_GROUP;
     if (gl_LocalInvocationIndex == 0u)
 #endif
     {

@@ -110,11 +110,10 @@ uint32_t gi_session_choose_batch(const struct glinfer_session *session,
                                  const struct gi_time_box *box, uint32_t n_past, uint32_t n_left,
                                  bool is_first)
 {
-    enum { LEAST = 8 };
     const uint32_t first = gi_gpu_class(gi_session_gpu(session))->first_batch;
     uint32_t most = session->tables.n_batch;
     most = is_first && first > 0 && first < most ? first : most;
-    while (most > LEAST &&
+    while (most > 1 &&
            gi_dispatch_table_longest(list, n_past, most, box) > (double)box->budget_ns) {
         most /= 2;
     }

@@ -49,3 +49,13 @@ double gi_dispatch_estimate(const struct gi_dispatch *dispatch, const struct gi_
     return 1e3 * class->rates.launch_us + flops / 2 / (mmac_per_s * 1e-3) +
            bytes / (mb_per_s * 1e-3);
 }
+
+bool gi_dispatch_wants_pieces(const struct gi_dispatch *dispatch,
+                              const struct gi_device_class *class, uint32_t n_past,
+                              uint32_t n_tokens)
+{
+    enum { FAST_MMAC = 5000 };
+    const double least_ns = class->rates.mmac_per_s > FAST_MMAC ? 100e6 : 2e6;
+    return !class->is_llvmpipe &&
+           gi_dispatch_estimate(dispatch, class, n_past, n_tokens) > least_ns;
+}

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/round.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -83,10 +84,12 @@ uint32_t gi_time_box_pieces(const struct gi_time_box *box, uint32_t program, dou
                             uint32_t most)
 {
     const double ns = gi_time_box_estimate(box, program, class_ns);
-    const double n = ns / room_for(box, program);
+    const double n_group = room_for(box, program) / ns * most; // that fit a piece
     const bool is_first = find_rate(box, program)->n_timed == 0;
     const uint32_t least = is_first && ns * SMALL > (double)box->budget_ns ? FIRST_PIECES : 1;
-    const uint32_t n_fit = n <= 1 ? 1 : n >= most ? most : (uint32_t)n + 1;
+    const uint32_t n_fit = n_group >= most ? 1
+                           : n_group < 2   ? most
+                                           : gi_divide_up(most, (uint32_t)n_group);
     return n_fit > least ? n_fit : least < most ? least : most;
 }
 

@@ -1,6 +1,7 @@
 #include "ops/attention/attention.h"
 
 #include "base/round.h"
+#include "gpu/dispatch/dispatch_estimate.h"
 #include "ops/attention/attention_vec8.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/gemm/half_rows.h"
@@ -310,6 +311,18 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
     return params;
 }
 
+// Lets the plain kernel run in pieces along its heads where it may be long in a full context.
+static void add_pieces(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+                       struct gi_program_key *key, struct gi_dispatch *dispatch)
+{
+    if (key->id == GI_PROGRAM_ATTENTION && !gi_recorder_is_uniform(recorder) &&
+        gi_dispatch_wants_pieces(dispatch, gi_gpu_class(recorder->gpu), layer->n_ctx - 1, 1)) {
+        key->defines[key->n_defines++] = (struct gi_define){"PIECES", 1};
+        dispatch->grid.is_divisible = true;
+        dispatch->grid.divisible_axis = 1;
+    }
+}
+
 bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err)
@@ -319,7 +332,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         return gi_op_attention_vec8(recorder, label, layer, rule, scratch, err);
     }
     const struct step_shape shape = choose_step_shape(recorder, layer);
-    const struct gi_program_key key = step_key(recorder, layer, rule, &shape);
+    struct gi_program_key key = step_key(recorder, layer, rule, &shape);
     const struct gi_attention_params params =
         gi_attention_step_params(layer, rule, scratch, shape.max_range);
     struct gi_dispatch dispatch = {
@@ -339,6 +352,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .wg_size = shape.keys,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
+    add_pieces(recorder, layer, &key, &dispatch);
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 

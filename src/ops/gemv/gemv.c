@@ -295,11 +295,14 @@ bool gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
 // Begins a part of a projection of experts, whose pairs are those of one expert.
 static void begin_experts(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                           enum gi_gemv_kernel kernel, const struct gi_weight *weight,
-                          uint32_t index, uint32_t expert_rows,
+                          uint32_t index, const struct gi_experts *experts,
                           struct gi_gemv_expert_glu_params *params)
 {
-    const uint32_t n_rows = weight->is_split ? weight->n_rows / 2 : weight->n_rows;
+    const bool is_halved = weight->is_split; // rows of gate, then of up
+    const uint32_t n_rows = is_halved ? weight->n_rows / 2 : weight->n_rows;
+    const uint32_t expert_rows = n_rows / experts->n_expert;
     gi_gemv_begin_part(part, recorder, kernel, weight, index);
+    part->share = (double)experts->n_used / experts->n_expert;
     part->n_pair = expert_rows / 16;
     params->n_block = part->n_block;
     params->n_pair = part->n_pair;
@@ -325,7 +328,6 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
                            const struct gi_stream *stream, const struct gi_rows *x,
                            const struct gi_rows *act, struct glinfer_error *err)
 {
-    const uint32_t expert_rows = weight->n_rows / experts->n_expert / (weight->is_split ? 2 : 1);
     struct gi_gemv_expert_glu_params params = {
         .n_row = experts->n_ff,
         .stride = act->stride,
@@ -343,7 +345,7 @@ bool gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts
     }
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gi_gemv_part part;
-        begin_experts(&part, recorder, GI_GEMV_EXPERT_GLU, weight, i, expert_rows, &params);
+        begin_experts(&part, recorder, GI_GEMV_EXPERT_GLU, weight, i, experts, &params);
         gi_gemv_add_define(&part.key, "ACTIVATION", activation);
         gi_gemv_add_define(&part.key, "NORM", stream != NULL);
         gi_gemv_add_define(&part.key, "SIDE", find_side(weight, part.weight));
@@ -370,7 +372,7 @@ bool gi_op_gemv_expert(struct gi_recorder *recorder, const struct gi_experts *ex
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         struct gi_gemv_part part;
         struct gi_gemv_expert_glu_params common = {0};
-        begin_experts(&part, recorder, GI_GEMV_EXPERT, weight, i, expert_rows, &common);
+        begin_experts(&part, recorder, GI_GEMV_EXPERT, weight, i, experts, &common);
         const struct gi_gemv_expert_params params = {
             .n_block = common.n_block,
             .n_pair = common.n_pair,

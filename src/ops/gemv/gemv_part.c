@@ -1,5 +1,6 @@
 #include "ops/gemv/gemv_part.h"
 
+#include "gpu/dispatch/dispatch_estimate.h"
 #include "ops/record/params.h"
 #include "ops/record/stream.h"
 
@@ -213,7 +214,23 @@ bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct g
     return is_writing;
 }
 
-bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *recorder,
+// Lets the dispatch run in pieces along its groups where it may be long. Groups of 8 go by the
+// number of their invocations.
+static void add_pieces(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                       struct gi_dispatch *dispatch)
+{
+    enum { LEAST_BATCH = 8 };
+    const uint32_t n_tokens = dispatch->grid.rule == GI_GRID_TOKENS ? LEAST_BATCH : 1;
+    if (!gi_recorder_is_uniform(recorder) && part->shape.wg_size > 8 &&
+        !gi_gemv_is_looping(&part->shape, part->n_pair) &&
+        gi_dispatch_wants_pieces(dispatch, gi_gpu_class(recorder->gpu), 0, n_tokens)) {
+        gi_gemv_add_define(&part->key, "PIECES", 1);
+        dispatch->grid.is_divisible = true;
+        dispatch->grid.divisible_axis = 0;
+    }
+}
+
+bool gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder,
                          struct gi_dispatch *dispatch, struct glinfer_error *err)
 {
     dispatch->bindings[2] = part->weight->quads;
@@ -232,10 +249,14 @@ bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *re
     // A bound of loops over all of a matrix is better not known to a compiler.
     dispatch->runtime_params |= GI_PARAM_BIT(struct gi_gemv_plain_params, n_pair);
     dispatch->site = part->site;
-    dispatch->weight_bytes = part->weight->quads.size + part->weight->aux.size;
-    dispatch->n_weight = (uint64_t)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
+    const double share = part->share > 0 ? part->share : 1;
+    const double n_weight = (double)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
+    const double n_bytes = (double)(part->weight->quads.size + part->weight->aux.size);
+    dispatch->weight_bytes = (uint64_t)(share * n_bytes);
+    dispatch->n_weight = (uint64_t)(share * n_weight);
     dispatch->grid.size[0] = gi_gemv_groups(&part->shape, part->n_pair);
     dispatch->grid.size[1] = 1;
     dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
+    add_pieces(part, recorder, dispatch);
     return gi_recorder_add(recorder, &part->key, dispatch, err);
 }

@@ -24,6 +24,7 @@ struct gi_gemv_part {
     enum gi_publish publishes;
     bool consumes;
     uint32_t site; // of a tuner
+    double share;  // of the weights that a token meets, where those are of experts; 0: all
     struct gi_program_key key;
 };
 
@@ -41,7 +42,7 @@ void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *rec
 bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part);
 // Requests the part's program and records its dispatch, of which label, bindings 0 and 1 and the
 // parameters are set. Fails with UNSUPPORTED, NO_MEMORY.
-bool gi_gemv_record_part(const struct gi_gemv_part *part, struct gi_recorder *recorder,
+bool gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder,
                          struct gi_dispatch *dispatch, struct glinfer_error *err);
 
 #endif

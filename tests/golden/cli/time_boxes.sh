@@ -51,4 +51,27 @@ GLINFER_CLASS=V3D "$glinfer" profile -m "$model" -p 512 -n 1 --plan >plan 2>erro
 check 'stages of a plan' "$(grep -c 'planned before anything is measured' plan)" 2
 check 'totals of a plan' "$(grep -c ' submissions, the longest of ' plan)" 2
 
+# No dispatch is estimated at more than the budget, a step's and experts' neither: all can be cut. On a class
+# that is a hundred times slower than the boards', small models are what large ones are there.
+models=$(dirname "$model")
+for name in tiny-q4_0 tiny-qwen3moe tiny-mixtral tiny-gemma3; do
+    GLINFER_CLASS=softpipe "$glinfer" profile -m "$models/$name.gguf" -p 128 -d 120 -n 1 --plan --max-batch-ms 12 \
+        >plan 2>errors || cat errors
+    check "dispatches of $name that are estimated over the budget" \
+        "$(awk '$2 ~ /^[0-9]+$/ && $4 > 12' plan | head -3)" ''
+    check "dispatches of $name that are planned" "$(grep -c ' output .* gemv_vocab.comp' plan | sed 's/^[1-9][0-9]*$/some/')" some
+done
+
+# Pieces of projections and of attention of a step leave the text as it is.
+moe=$models/tiny-qwen3moe.gguf
+export GLINFER_CLASS=softpipe
+"$glinfer" run -m "$moe" --raw -p 'a b' -n 8 --temp 0 >wanted 2>errors || cat errors
+"$glinfer" run -m "$moe" --raw -p 'a b' -n 8 --temp 0 --max-batch-ms 1 >found 2>errors || cat errors
+check 'text of steps in pieces' "$(cat found)" "$(cat wanted)"
+"$glinfer" profile -m "$moe" -n 1 -d 120 --plan --max-batch-ms 1 >plan 2>errors || cat errors
+for kernel in gemv_vocab attention; do
+    check "$kernel of a step runs in pieces" \
+        "$(awk -v k=$kernel.comp '$5 > 1 && $6 == k' plan | grep -c PIECES=1 | sed 's/^[1-9][0-9]*$/some/')" some
+done
+
 [ "$failures" -eq 0 ]
