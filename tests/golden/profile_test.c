@@ -124,16 +124,21 @@ static void note_product(void *user, const struct glinfer_profile_kernel *kernel
     }
 }
 
+static const struct test_setting split_halves[] = {
+    {"GLINFER_HALF", "yes"},
+    {"GLINFER_BATCH",              "split"},
+    {0}
+};
+
 // One program both writes and adds products: NVIDIA's driver takes half a second to compile each.
 static void prompt_in_f16_has_one_product(void **state)
 {
     (void)state;
     struct products products = {0};
-    struct fixture f = {.precision = GLINFER_PRECISION_F16, .n_batch = 128};
+    struct fixture f = {
+        .precision = GLINFER_PRECISION_F16, .n_batch = 128, .settings = split_halves};
     struct glinfer_profile_params params;
     struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-    setenv("GLINFER_HALF", "yes", 1);
-    setenv("GLINFER_BATCH", "split", 1);
     assert_true(open_fixture(&f, NULL));
     glinfer_profile_params_init(&params);
     params.n_runs = 1;
@@ -142,8 +147,6 @@ static void prompt_in_f16_has_one_product(void **state)
     params.user = &products;
     const bool ok = glinfer_profile(f.session, &params, NULL, &err);
     close_fixture(&f);
-    unsetenv("GLINFER_BATCH");
-    unsetenv("GLINFER_HALF");
     if (!ok) {
         fail_msg("%s", err.message);
     }
@@ -156,11 +159,9 @@ static void prompt_in_f16_has_one_product(void **state)
 static void prompt_profile_adds_up_over_batches_of_few(void **state)
 {
     (void)state;
-    struct fixture f = {.precision = GLINFER_PRECISION_F16};
+    struct fixture f = {.precision = GLINFER_PRECISION_F16, .settings = split_halves};
     struct glinfer_session_params params;
     struct sums few, both;
-    setenv("GLINFER_BATCH", "split", 1);
-    setenv("GLINFER_HALF", "yes", 1);
     assert_true(open_fixture(&f, NULL));
     glinfer_session_destroy(&f.session);
     glinfer_session_params_init(&params);
@@ -172,8 +173,6 @@ static void prompt_profile_adds_up_over_batches_of_few(void **state)
     const struct glinfer_profile_stats of_few = profile(&f, 1, 8, 0, &few);
     const struct glinfer_profile_stats of_both = profile(&f, 1, 136, 0, &both);
     close_fixture(&f);
-    unsetenv("GLINFER_BATCH");
-    unsetenv("GLINFER_HALF");
     check(&of_few, &few);
     check(&of_both, &both);
 }

@@ -125,13 +125,17 @@ static void sort_row(void *user, const struct glinfer_tuned *tuned)
 static void precisions_are_tuned_apart(void **state)
 {
     (void)state;
+    static const struct test_setting has_halves[] = {
+        {"GLINFER_HALF", "yes"},
+        {0             }
+    };
     struct halves halves[2] = {0};
     struct glinfer_tune_stats stats;
     struct seen seen;
     struct glinfer_error err;
-    setenv("GLINFER_HALF", "yes", 1);
     for (int i = 0; i < 2; i++) {
-        struct fixture f = {.precision = i == 0 ? GLINFER_PRECISION_F32 : GLINFER_PRECISION_F16};
+        struct fixture f = {.precision = i == 0 ? GLINFER_PRECISION_F32 : GLINFER_PRECISION_F16,
+                            .settings = has_halves};
         assert_true(open_fixture(&f, cache));
         assert_true(i == 1 ||
                     glinfer_device_reset_tuning(f.tiny.device, &err)); // what a test before left
@@ -139,7 +143,6 @@ static void precisions_are_tuned_apart(void **state)
         glinfer_device_tuning(f.tiny.device, sort_row, &halves[i]);
         close_fixture(&f);
     }
-    unsetenv("GLINFER_HALF");
     assert_int_equal(halves[0].n_half, 0);
     assert_true(halves[0].n_single > 0);
     assert_true(halves[1].n_half > 0);
