@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <GLES3/gl31.h>
 
@@ -18,6 +19,7 @@ struct gi_platform {
     const struct gi_backend *backend;
     struct gi_egl_display display;
     EGLContext context;
+    pid_t owner;        // the process that opened it
     bool is_born_reset; // the context reported a reset as soon as it was made
     struct gi_platform_info info;
 };
@@ -58,9 +60,22 @@ static bool report_current_failure(struct glinfer_error *err)
     }
 }
 
+// A driver's threads do not come along with a fork: whoever calls it waits for ever.
+bool gi_platform_is_own(const struct gi_platform *platform, struct glinfer_error *err)
+{
+    return platform->owner == getpid() ||
+           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                        "the device was opened by process %d, which this one was forked from: open "
+                        "a device after the fork",
+                        (int)platform->owner);
+}
+
 bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *saved,
                        struct glinfer_error *err)
 {
+    if (!gi_platform_is_own(platform, err)) {
+        return false;
+    }
     *saved = (struct gi_platform_saved){
         .display = eglGetCurrentDisplay(),
         .context = eglGetCurrentContext(),
@@ -251,6 +266,7 @@ static struct gi_platform *open_candidate(const struct gi_platform_params *param
         return NULL;
     }
     platform->backend = backend;
+    platform->owner = getpid();
     snprintf(platform->info.device, sizeof(platform->info.device), "%s", device);
     const char *colon = strchr(device, ':');
     if (!backend->open(&platform->display, colon != NULL ? colon + 1 : "", err) ||
@@ -268,7 +284,7 @@ fail:
 
 void gi_platform_close(struct gi_platform *platform)
 {
-    if (platform == NULL) {
+    if (platform == NULL || !gi_platform_is_own(platform, NULL)) {
         return;
     }
     if (platform->context != EGL_NO_CONTEXT) {

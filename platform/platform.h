@@ -47,7 +47,8 @@ size_t gi_platform_candidates(struct gi_platform_candidate *out, size_t cap);
 // one message, INVALID_ARGUMENT for a device name that is not understood, NO_MEMORY.
 struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
                                      struct glinfer_error *err);
-// Accepts NULL. Leaves nothing current if the context still was, and the displays of others alone.
+// Accepts NULL. Leaves nothing current if the context still was, and the displays of others alone;
+// all of it in a process that was forked from the one that opened it.
 void gi_platform_close(struct gi_platform *platform);
 const struct gi_platform_info *gi_platform_describe(const struct gi_platform *platform);
 
@@ -56,7 +57,10 @@ struct gi_platform_saved {
     void *display, *context, *draw, *read;
     uint32_t api;
 };
-// Makes the context current and saves in *saved what was. Fails with GPU_LOST, DRIVER.
+// True if this process opened the platform, else false with INVALID_ARGUMENT.
+bool gi_platform_is_own(const struct gi_platform *platform, struct glinfer_error *err);
+// Makes the context current and saves in *saved what was. Fails with GPU_LOST, DRIVER, and as
+// gi_platform_is_own.
 bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *saved,
                        struct glinfer_error *err);
 // Puts back what gi_platform_enter saved.

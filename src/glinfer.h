@@ -6,7 +6,12 @@
 //
 // Threads: distinct devices may be used from distinct threads. One device and all that belongs to
 // it are used by one thread at a time; glinfer_session_cancel alone may be called from any thread
-// and from a signal handler.
+// and from a signal handler. A process that was forked from the one that opened a device opens its
+// own: calls with the parent's fail with INVALID_ARGUMENT, and destroying leaves the GPU alone.
+//
+// Callbacks may call glinfer_session_cancel, what takes a tokenizer, what describes, and the
+// destroy functions, which end what they are given with the call that runs. All else that needs the
+// device fails with INVALID_ARGUMENT there; glinfer_session_reset and _rewind change nothing.
 //
 // Settings: every params struct starts with struct_size, filled by its _init function; a zero field
 // asks for the default. The struct and what it points to need only live until the call returns.
@@ -85,7 +90,7 @@ enum glinfer_log_level {
     GLINFER_LOG_DEBUG,
 };
 
-// One line without a newline. Must not call back into the library.
+// One line without a newline.
 typedef void (*glinfer_log_fn)(void *user, enum glinfer_log_level level, const char *message);
 
 enum glinfer_phase {
@@ -96,8 +101,7 @@ enum glinfer_phase {
 };
 
 // Called now and then with done of total (bytes, programs, tokens); returning false cancels the
-// call in progress, which then fails with GLINFER_STATUS_CANCELLED. Must not call back into the
-// library.
+// call in progress, which then fails with GLINFER_STATUS_CANCELLED.
 typedef bool (*glinfer_progress_fn)(void *user, enum glinfer_phase phase, uint64_t done,
                                     uint64_t total);
 
@@ -382,8 +386,7 @@ struct glinfer_token {
 };
 
 // Receives each token in order; all of it lives only during the call. Returning false stops the
-// generation with GLINFER_STOP_CALLBACK. Must not call back into the library but for
-// glinfer_session_cancel.
+// generation with GLINFER_STOP_CALLBACK.
 typedef bool (*glinfer_token_fn)(void *user, const struct glinfer_token *token);
 
 struct glinfer_generate_params {
@@ -535,8 +538,7 @@ struct glinfer_profile_params {
     uint32_t n_prompt; // tokens of a prompt; 0: decode steps
     uint32_t depth;    // tokens in the cache before
     // Called, if not NULL, at the end: once for each kernel, the longest time first; once for each
-    // dispatch, in order. What they are given lives only during the call. Must not call back into
-    // the library.
+    // dispatch, in order. What they are given lives only during the call.
     void (*on_kernel)(void *user, const struct glinfer_profile_kernel *kernel);
     void (*on_dispatch)(void *user, const struct glinfer_profile_dispatch *dispatch);
     void *user;
@@ -632,7 +634,7 @@ struct glinfer_tuned {
     uint32_t n_dispatches; // of those
     uint32_t n_candidates; // shapes that were measured, the table's included
 };
-// Its argument lives only during the call. Must not call back into the library.
+// Its argument lives only during the call.
 typedef void (*glinfer_tuned_fn)(void *user, const struct glinfer_tuned *tuned);
 
 struct glinfer_tune_params {

@@ -296,68 +296,6 @@ static void a_duty_leaves_time_to_others(void **state)
     assert_true(ms[1] > 2 * ms[0]);
 }
 
-//-- destroyed in the wrong order, or in a callback
-//-------------------------------------------------
-
-static struct glinfer_session *called;
-static enum glinfer_status refused;
-
-static bool call_back(void *user, const struct glinfer_token *token)
-{
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 2, NULL);
-    struct glinfer_error err = {0};
-    (void)user, (void)token;
-    params.on_token = NULL;
-    glinfer_generate(called, &params, NULL, &err);
-    refused = err.status;
-    return true;
-}
-
-static bool destroy_session(void *user, const struct glinfer_token *token)
-{
-    (void)user, (void)token;
-    glinfer_session_destroy(&called);
-    return true;
-}
-
-static void a_callback_does_not_call_back(void **state)
-{
-    called = open_session(*state, 1, 64, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, NULL);
-    params.on_token = call_back;
-    must_generate(called, &params);
-    assert_int_equal(refused, GLINFER_STATUS_INVALID_ARGUMENT);
-    glinfer_session_destroy(&called);
-}
-
-static void a_session_destroyed_in_a_callback_ends_with_the_call(void **state)
-{
-    struct glinfer_session *session = open_session(*state, 1, 64, 0);
-    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 30, NULL);
-    struct glinfer_error err = {0};
-    called = session;
-    params.on_token = destroy_session;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
-    assert_null(called);
-}
-
-static void parents_end_with_their_last_child(void **state)
-{
-    struct tiny_model tiny = {0};
-    struct answer answer = {0};
-    (void)state;
-    assert_true(tiny_model_open(&tiny, test_data("data/models/tiny-q4_0.gguf"), NULL));
-    struct glinfer_session *session = open_session(&tiny, 1, 64, 0);
-    glinfer_device_destroy(&tiny.device);
-    glinfer_model_destroy(&tiny.model);
-    assert_null(tiny.model);
-    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, &answer);
-    must_generate(session, &params);
-    assert_int_equal(answer.n, 3);
-    glinfer_session_destroy(&session);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,9 +310,6 @@ int main(void)
         cmocka_unit_test(another_thread_may_cancel),
         cmocka_unit_test(stop_strings_end_the_answer),
         cmocka_unit_test(a_duty_leaves_time_to_others),
-        cmocka_unit_test(a_callback_does_not_call_back),
-        cmocka_unit_test(a_session_destroyed_in_a_callback_ends_with_the_call),
-        cmocka_unit_test(parents_end_with_their_last_child),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
 }

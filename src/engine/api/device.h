@@ -25,6 +25,19 @@ struct glinfer_device {
     bool is_doomed;               // destroyed: ends with the last model
 };
 
+// True unless the call comes from a callback of a call that runs, or from a process that was
+// forked; else false with INVALID_ARGUMENT.
+bool gi_device_is_free(const struct glinfer_device *device, struct glinfer_error *err);
+// Enters the device's GPU (gi_gpu_enter) for a call whose callbacks may not call back. Fails as
+// these two.
+bool gi_device_enter(struct glinfer_device *device, struct gi_platform_saved *saved,
+                     struct glinfer_error *err);
+void gi_device_leave(struct glinfer_device *device, const struct gi_platform_saved *saved);
+
+// Destroys the sessions and models that a callback of the call has destroyed, maybe the device with
+// them; the last thing that a call does.
+void gi_device_end_call(struct glinfer_device *device);
+
 // Opens the same device again, with a new context, in place of the one that was lost; release
 // destroys what was made on that one. Fails as glinfer_device_create does: nothing has changed if
 // the device cannot be opened, else the device has no programs.

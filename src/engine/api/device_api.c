@@ -1,7 +1,7 @@
 #include "base/cache_file.h"
 #include "base/error.h"
 #include "engine/api/arguments.h"
-#include "engine/api/device.h"
+#include "engine/run/session.h"
 #include "engine/run/step_executors.h"
 #include "gpu/device/half_probe.h"
 #include "ops/gemm/batch_form.h"
@@ -10,6 +10,65 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+bool gi_device_is_free(const struct glinfer_device *device, struct glinfer_error *err)
+{
+    if (device->is_busy) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a callback calls back into a device that is busy with the call");
+    }
+    return gi_platform_is_own(device->platform, err);
+}
+
+bool gi_device_enter(struct glinfer_device *device, struct gi_platform_saved *saved,
+                     struct glinfer_error *err)
+{
+    const bool is_entered = gi_device_is_free(device, err) && gi_gpu_enter(device->gpu, saved, err);
+    device->is_busy = device->is_busy || is_entered;
+    return is_entered;
+}
+
+void gi_device_leave(struct glinfer_device *device, const struct gi_platform_saved *saved)
+{
+    device->is_busy = false;
+    gi_gpu_leave(device->gpu, saved);
+}
+
+// Destroys a child that a callback has destroyed. False if there is none.
+static bool end_doomed(const struct glinfer_device *device)
+{
+    for (struct glinfer_model *model = device->models; model; model = model->next) {
+        struct glinfer_session *session = model->sessions;
+        while (session && !session->is_doomed) {
+            session = session->next;
+        }
+        if (session) {
+            glinfer_session_destroy(&session);
+            return true;
+        }
+        if (model->is_doomed && !model->sessions) {
+            glinfer_model_destroy(&model);
+            return true;
+        }
+    }
+    return false;
+}
+
+// The device outlives its children meanwhile.
+void gi_device_end_call(struct glinfer_device *device)
+{
+    const bool is_doomed = device->is_doomed;
+    if (device->is_busy) {
+        return;
+    }
+    device->is_doomed = false;
+    while (end_doomed(device)) {
+    }
+    device->is_doomed = is_doomed;
+    if (is_doomed && !device->models) {
+        glinfer_device_destroy(&device);
+    }
+}
 
 static bool create_programs(struct glinfer_device *device, struct glinfer_error *err)
 {

@@ -187,12 +187,12 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
 {
     struct gi_gpu *gpu = model->device->gpu;
     struct gi_platform_saved saved;
-    if (!gi_gpu_enter(gpu, &saved, err)) {
+    if (!gi_device_enter(model->device, &saved, err)) {
         return false;
     }
     const bool ok = gi_weight_store_load(&model->store, gpu, plan, params->progress,
                                          params->progress_user, err);
-    gi_gpu_leave(gpu, &saved);
+    gi_device_leave(model->device, &saved);
     if (ok) {
         const struct gi_weight *layers = model->store.weights;
         const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
@@ -273,6 +273,7 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
         glinfer_model_destroy(&model);
     }
     gi_gguf_close(gguf);
+    gi_device_end_call(device);
     return model;
 }
 
@@ -332,7 +333,7 @@ void glinfer_model_destroy(struct glinfer_model **model)
     }
     *model = NULL;
     struct glinfer_device *device = self->device;
-    if (self->sessions) {
+    if (self->sessions || device->is_busy) {
         self->is_doomed = true;
         return;
     }

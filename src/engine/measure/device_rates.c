@@ -160,7 +160,7 @@ bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device
     }
     struct rates run = {.gpu = device->gpu, .programs = device->programs, .err = err};
     struct gi_platform_saved saved;
-    if (!gi_gpu_enter(device->gpu, &saved, err)) {
+    if (!gi_device_enter(device, &saved, err)) {
         return false;
     }
     const bool ok = allocate_some(&run) && measure_kind(&run, RATE_COPY, &full.copy_gb_per_s) &&
@@ -168,7 +168,7 @@ bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device
                     measure_kind(&run, RATE_READ_TEXELS, &full.read_gb_per_s) &&
                     measure_kind(&run, RATE_FMA, &full.gflop_per_s);
     gi_arena_finish(&run.arena, device->gpu);
-    gi_gpu_leave(device->gpu, &saved);
+    gi_device_leave(device, &saved);
     if (ok) {
         gi_sized_give(rates, &full, sizeof(full));
     }

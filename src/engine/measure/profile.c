@@ -436,7 +436,7 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
     if (!check_fit(&profile) || !gi_session_enter(session, &saved, err)) {
         return false;
     }
-    glinfer_session_reset(session);
+    gi_session_reset(session);
     const bool is_plan = profile.params.on_planned != NULL;
     const bool ok =
         is_plan ? gi_profile_plan(session, &profile.params, err) : run_profile(&profile);
@@ -444,6 +444,6 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
     if (ok && stats && !is_plan) {
         gi_sized_give(stats, &profile.stats, sizeof(*stats));
     }
-    gi_session_end_call(session);
+    gi_device_end_call(session->model->device);
     return ok;
 }

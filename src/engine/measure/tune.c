@@ -407,7 +407,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
     choose_time(tune);
     bool ok = gi_session_enter(session, &saved, err);
     if (ok) {
-        glinfer_session_reset(session);
+        gi_session_reset(session);
         ok = run_tune(tune);
         gi_session_leave(tune->session, &saved);
     }
@@ -417,7 +417,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
         gi_sized_give(stats, &tune->stats, sizeof(*stats));
     }
     free(tune);
-    gi_session_end_call(session);
+    gi_device_end_call(session->model->device);
     return ok;
 }
 

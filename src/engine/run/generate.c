@@ -422,6 +422,6 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
     if (stats) {
         gi_sized_give(stats, &full, sizeof(full));
     }
-    gi_session_end_call(session);
+    gi_device_end_call(session->model->device);
     return ok;
 }

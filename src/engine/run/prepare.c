@@ -26,6 +26,6 @@ bool glinfer_session_prepare(struct glinfer_session *session,
         gi_sized_give(prepared, &full, sizeof(full));
     }
     gi_session_leave(session, &saved);
-    gi_session_end_call(session);
+    gi_device_end_call(session->model->device);
     return ok;
 }

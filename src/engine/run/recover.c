@@ -31,12 +31,8 @@ static bool restore_sessions(struct glinfer_model *model, struct glinfer_error *
 bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn progress, void *user,
                             struct glinfer_error *err)
 {
-    if (!GI_CHECK_SET(device, err)) {
+    if (!GI_CHECK_SET(device, err) || !gi_device_is_free(device, err)) {
         return false;
-    }
-    if (device->is_busy) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "a callback recovers a device that is busy with the call");
     }
     bool ok = gi_device_reopen(device, release_children, err);
     for (struct glinfer_model *model = device->models; ok && model; model = model->next) {
@@ -45,5 +41,6 @@ bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn p
     if (!ok) {
         gi_gpu_abandon(device->gpu);
     }
+    gi_device_end_call(device);
     return ok;
 }

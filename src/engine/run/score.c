@@ -214,11 +214,11 @@ bool glinfer_score(struct glinfer_session *session, const int32_t *ids, size_t n
     if (!check(session, ids, n, logprobs, err) || !gi_session_enter(session, &saved, err)) {
         return false;
     }
-    glinfer_session_reset(session);
+    gi_session_reset(session);
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     const bool ok = score(session, ids, n, logprobs, err);
     gi_gpu_watch(gi_session_gpu(session), NULL);
     gi_session_leave(session, &saved);
-    gi_session_end_call(session);
+    gi_device_end_call(session->model->device);
     return ok;
 }

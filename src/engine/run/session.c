@@ -262,7 +262,6 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
         gi_error_no_memory(err, sizeof(*session), "a session");
         return NULL;
     }
-    struct gi_gpu *gpu = model->device->gpu;
     session->model = model;
     session->params = own;
     session->params.expected = NULL; // it lives during the call
@@ -272,65 +271,38 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     session->gpu_duty = own.gpu_duty ? own.gpu_duty : 100;
     measure_tokens(session);
     const uint32_t n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->hparams);
-    bool ok = gi_sequence_init(&session->sequence, n_ctx, err) && gi_gpu_enter(gpu, &saved, err);
+    bool ok = gi_sequence_init(&session->sequence, n_ctx, err) &&
+              gi_device_enter(model->device, &saved, err);
     if (ok) {
         ok = build(session, &own, err);
-        gi_gpu_leave(gpu, &saved);
+        gi_device_leave(model->device, &saved);
     }
+    struct glinfer_device *device = model->device;
     if (!ok) {
         glinfer_session_destroy(&session);
     }
+    gi_device_end_call(device);
     return session;
 }
 
 bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
                       struct glinfer_error *err)
 {
-    struct gi_gpu *gpu = gi_session_gpu(session);
     struct glinfer_device *device = session->model->device;
-    if (device->is_busy) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "a callback calls back into a device that is busy with the call");
+    if (!gi_device_enter(device, saved, err)) {
+        return false;
     }
-    const bool is_entered = gi_gpu_enter(gpu, saved, err);
-    const bool ok = is_entered && gi_gpu_check(gpu, "beginning", err) &&
+    const bool ok = gi_gpu_check(device->gpu, "beginning", err) &&
                     gi_step_executors_settle(session, false, err);
-    if (is_entered && !ok) {
-        gi_gpu_leave(gpu, saved);
+    if (!ok) {
+        gi_device_leave(device, saved);
     }
-    device->is_busy = ok;
     return ok;
 }
 
 void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved)
 {
-    session->model->device->is_busy = false;
-    gi_gpu_leave(gi_session_gpu(session), saved);
-}
-
-static struct glinfer_session *find_doomed(const struct glinfer_device *device,
-                                           const struct glinfer_session *other)
-{
-    for (struct glinfer_model *model = device->models; model; model = model->next) {
-        for (struct glinfer_session *session = model->sessions; session; session = session->next) {
-            if (session->is_doomed && session != other) {
-                return session;
-            }
-        }
-    }
-    return NULL;
-}
-
-// The last session may take the device with it.
-void gi_session_end_call(struct glinfer_session *session)
-{
-    const struct glinfer_device *device = session->model->device;
-    struct glinfer_session *doomed = device->is_busy ? NULL : find_doomed(device, NULL);
-    while (doomed) {
-        struct glinfer_session *next = find_doomed(device, doomed);
-        glinfer_session_destroy(&doomed);
-        doomed = next;
-    }
+    gi_device_leave(session->model->device, saved);
 }
 
 void gi_session_release(struct glinfer_session *session)
@@ -384,18 +356,23 @@ void glinfer_session_destroy(struct glinfer_session **session)
     }
 }
 
+void gi_session_reset(struct glinfer_session *session)
+{
+    gi_sequence_reset(&session->sequence);
+    session->broken.is_there = false;
+}
+
 void glinfer_session_reset(struct glinfer_session *session)
 {
-    if (session) {
-        gi_sequence_reset(&session->sequence);
-        session->broken.is_there = false;
+    if (session && !session->model->device->is_busy) {
+        gi_session_reset(session);
     }
 }
 
 size_t glinfer_session_rewind(struct glinfer_session *session, size_t n)
 {
-    if (!session) {
-        return 0;
+    if (!session || session->model->device->is_busy) {
+        return session ? gi_sequence_rewind(&session->sequence, SIZE_MAX) : 0;
     }
     session->broken.is_there = false;
     return gi_sequence_rewind(&session->sequence, n);

@@ -51,9 +51,8 @@ static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *sessio
 bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
                       struct glinfer_error *err);
 void gi_session_leave(struct glinfer_session *session, const struct gi_platform_saved *saved);
-// Destroys the sessions that a callback of the call has destroyed, maybe this one; the last thing
-// that a call does.
-void gi_session_end_call(struct glinfer_session *session);
+// Forgets all tokens, inside a call too.
+void gi_session_reset(struct glinfer_session *session);
 // Destroys what the session has on the GPU; its tokens stay. The context is entered.
 void gi_session_release(struct glinfer_session *session);
 // Makes that anew, but for the cache, which the next answer computes from the tokens. Fails as

@@ -12,7 +12,7 @@ bool glinfer_selftest(struct glinfer_session *session,
         return false;
     }
     struct gi_tables *tables = &session->tables;
-    glinfer_session_reset(session);
+    gi_session_reset(session);
     tables->on_tested = each;
     tables->tested_user = user;
     gi_program_table_doubt(tables->recorder.programs, true);

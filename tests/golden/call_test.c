@@ -1,0 +1,228 @@
+// Tests who may call, and when: calls back are refused, what a callback destroys ends with the
+// call, a forked child is refused, parents end with their last child. Runs on a tiny model; exits
+// 77 without a device.
+#include "tests/data/test_data.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+//-- callbacks -------------------------------------------------------------------------------------
+
+static struct glinfer_session *called;
+static struct tiny_model *tiny;
+static uint32_t n_refused;
+
+static void expect_no_call(bool is_done, const struct glinfer_error *err)
+{
+    assert_false(is_done);
+    assert_int_equal(err->status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(err->message, "callback"));
+    n_refused++;
+}
+
+static void ignore_tested(void *user, const struct glinfer_tested *tested)
+{
+    (void)user, (void)tested;
+}
+
+// Calls all that needs the device, of which nothing may happen.
+static void call_all(void)
+{
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 2, NULL);
+    struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
+    struct glinfer_profile_params profile;
+    struct glinfer_tune_params tune;
+    struct glinfer_model_params model;
+    struct glinfer_error err = {0};
+    float logprobs[N_PROMPT];
+    params.on_token = NULL;
+    glinfer_profile_params_init(&profile);
+    profile.n_prompt = 2;
+    glinfer_tune_params_init(&tune);
+    glinfer_model_params_init(&model);
+    model.path = test_data("data/models/tiny-q4_0.gguf");
+    if (called) {
+        expect_no_call(glinfer_generate(called, &params, NULL, &err), &err);
+        expect_no_call(glinfer_session_prepare(called, &params, NULL, &err), &err);
+        expect_no_call(glinfer_score(called, prompt, N_PROMPT, logprobs, &err), &err);
+        expect_no_call(glinfer_profile(called, &profile, NULL, &err), &err);
+        expect_no_call(glinfer_tune(called, &tune, NULL, &err), &err);
+        expect_no_call(glinfer_selftest(called, ignore_tested, NULL, &err), &err);
+        glinfer_session_reset(called);
+        assert_true(glinfer_session_rewind(called, 0) > 0);
+    }
+    expect_no_call(glinfer_session_create(tiny->model, NULL, &err), &err);
+    expect_no_call(glinfer_model_load(tiny->device, &model, &err), &err);
+    expect_no_call(glinfer_device_measure(tiny->device, &rates, &err), &err);
+    expect_no_call(glinfer_device_recover(tiny->device, NULL, NULL, &err), &err);
+}
+
+static bool call_back(void *user, const struct glinfer_token *token)
+{
+    struct answer *answer = user;
+    call_all();
+    answer->ids[answer->n++] = token->id;
+    return true;
+}
+
+static bool call_back_from_progress(void *user, enum glinfer_phase phase, uint64_t done,
+                                    uint64_t total)
+{
+    (void)user, (void)phase, (void)done, (void)total;
+    call_all();
+    return true;
+}
+
+static bool destroy_session(void *user, const struct glinfer_token *token)
+{
+    (void)user, (void)token;
+    glinfer_session_destroy(&called);
+    return true;
+}
+
+static void a_callback_does_not_call_back(void **state)
+{
+    struct answer wanted = {0}, found = {0};
+    tiny = *state;
+    called = open_session(tiny, 1, 64, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, &wanted);
+    must_generate(called, &params);
+    glinfer_session_reset(called);
+    n_refused = 0;
+    params = ask(prompt, N_PROMPT, 3, &found);
+    params.on_token = call_back;
+    must_generate(called, &params);
+    assert_int_equal(n_refused, 3 * 10);
+    assert_int_equal(found.n, 3);
+    assert_memory_equal(found.ids, wanted.ids, 3 * sizeof(found.ids[0]));
+    glinfer_session_destroy(&called);
+}
+
+static void progress_of_loading_does_not_call_back(void **state)
+{
+    struct glinfer_model_params params;
+    struct glinfer_error err;
+    tiny = *state;
+    n_refused = 0;
+    glinfer_model_params_init(&params);
+    params.path = test_data("data/models/tiny-q4_0.gguf");
+    params.progress = call_back_from_progress;
+    struct glinfer_model *model = glinfer_model_load(tiny->device, &params, &err);
+    assert_non_null(model);
+    assert_true(n_refused >= 4);
+    glinfer_model_destroy(&model);
+}
+
+static bool destroy_model(void *user, const struct glinfer_token *token)
+{
+    (void)token;
+    glinfer_model_destroy(user);
+    return true;
+}
+
+static void a_model_destroyed_in_a_callback_ends_with_the_call(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 1, 64, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, NULL);
+    struct glinfer_model_params other;
+    struct glinfer_error err;
+    glinfer_model_params_init(&other);
+    other.path = test_data("data/models/tiny-q8_0.gguf");
+    struct glinfer_model *model = glinfer_model_load(f->device, &other, &err);
+    assert_non_null(model);
+    params.on_token = destroy_model;
+    params.token_user = &model;
+    must_generate(session, &params);
+    assert_null(model);
+    glinfer_session_destroy(&session);
+}
+
+//-- a fork ----------------------------------------------------------------------------------------
+
+// Does what a child may, which ends at once; returns its status: the line that failed.
+static int be_a_child(struct tiny_model *f, struct glinfer_session *session)
+{
+    struct glinfer_error err = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 2, NULL);
+    params.on_token = NULL;
+    alarm(20); // a call into the driver waits for threads that a child does not have
+    if (glinfer_generate(session, &params, NULL, &err) ||
+        err.status != GLINFER_STATUS_INVALID_ARGUMENT || !strstr(err.message, "forked")) {
+        return 1;
+    }
+    if (glinfer_session_create(f->model, NULL, &err) || !strstr(err.message, "forked")) {
+        return 2;
+    }
+    if (glinfer_device_recover(f->device, NULL, NULL, &err) || !strstr(err.message, "forked")) {
+        return 3;
+    }
+    glinfer_session_destroy(&session);
+    tiny_model_close(f);
+    return 0;
+}
+
+static void a_forked_child_is_refused_and_its_parent_goes_on(void **state)
+{
+    struct answer wanted = {0}, found = {0};
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 4, 64, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 8, &wanted);
+    int status = -1;
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(be_a_child(f, session));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    params = ask(prompt, N_PROMPT, 8, &found);
+    must_generate(session, &params);
+    assert_same(&wanted, &found);
+    glinfer_session_destroy(&session);
+}
+
+static void a_session_destroyed_in_a_callback_ends_with_the_call(void **state)
+{
+    struct glinfer_session *session = open_session(*state, 1, 64, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, 30, NULL);
+    struct glinfer_error err = {0};
+    called = session;
+    params.on_token = destroy_session;
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_null(called);
+}
+
+static void parents_end_with_their_last_child(void **state)
+{
+    struct tiny_model own = {0};
+    struct answer answer = {0};
+    (void)state;
+    assert_true(tiny_model_open(&own, test_data("data/models/tiny-q4_0.gguf"), NULL));
+    struct glinfer_session *session = open_session(&own, 1, 64, 0);
+    glinfer_device_destroy(&own.device);
+    glinfer_model_destroy(&own.model);
+    assert_null(own.model);
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, &answer);
+    must_generate(session, &params);
+    assert_int_equal(answer.n, 3);
+    glinfer_session_destroy(&session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_callback_does_not_call_back),
+        cmocka_unit_test(progress_of_loading_does_not_call_back),
+        cmocka_unit_test(a_model_destroyed_in_a_callback_ends_with_the_call),
+        cmocka_unit_test(a_forked_child_is_refused_and_its_parent_goes_on),
+        cmocka_unit_test(a_session_destroyed_in_a_callback_ends_with_the_call),
+        cmocka_unit_test(parents_end_with_their_last_child),
+    };
+    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
+}
