@@ -92,6 +92,16 @@ bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *s
     return true;
 }
 
+bool gi_platform_enter_last(struct gi_platform *platform, struct gi_platform_saved *saved)
+{
+    if (gi_platform_enter(platform, saved, NULL)) {
+        return true;
+    }
+    eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    const EGLContext current = eglGetCurrentContext();
+    return current == EGL_NO_CONTEXT || current == platform->context;
+}
+
 // Leaves nothing current if the saved context cannot be made current again.
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved)
 {

@@ -63,6 +63,10 @@ bool gi_platform_is_own(const struct gi_platform *platform, struct glinfer_error
 // gi_platform_is_own.
 bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *saved,
                        struct glinfer_error *err);
+// Enters to destroy what the context holds. One that cannot be entered is taken for gone: then
+// nothing is current, and deleting by GL does nothing. False if the host's context cannot be put
+// away.
+bool gi_platform_enter_last(struct gi_platform *platform, struct gi_platform_saved *saved);
 // Puts back what gi_platform_enter saved.
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved);
 

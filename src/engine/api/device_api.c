@@ -155,7 +155,7 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
 static void close_device(struct glinfer_device *device)
 {
     struct gi_platform_saved saved;
-    if (device->gpu && gi_gpu_enter(device->gpu, &saved, NULL)) {
+    if (device->gpu && gi_gpu_enter_last(device->gpu, &saved)) {
         gi_program_table_destroy(device->programs);
         gi_gpu_leave(device->gpu, &saved);
     }

@@ -338,7 +338,7 @@ void glinfer_model_destroy(struct glinfer_model **model)
         return;
     }
     struct gi_platform_saved saved;
-    if (gi_gpu_enter(self->device->gpu, &saved, NULL)) {
+    if (gi_gpu_enter_last(self->device->gpu, &saved)) {
         gi_model_release(self);
         gi_gpu_unbind(self->device->gpu);
         gi_gpu_leave(self->device->gpu, &saved);

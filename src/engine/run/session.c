@@ -339,7 +339,7 @@ void glinfer_session_destroy(struct glinfer_session **session)
     }
     struct gi_platform_saved saved;
     struct gi_gpu *gpu = gi_session_gpu(self);
-    if (gi_gpu_enter(gpu, &saved, NULL)) {
+    if (gi_gpu_enter_last(gpu, &saved)) {
         gi_session_release(self);
         gi_gpu_unbind(gpu);
         gi_gpu_leave(gpu, &saved);

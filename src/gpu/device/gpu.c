@@ -311,8 +311,7 @@ void gi_gpu_destroy(struct gi_gpu *gpu)
     if (!gpu) {
         return;
     }
-    // A context that cannot be entered is gone, and its objects with it.
-    if (gi_platform_enter(gpu->platform, &saved, NULL)) {
+    if (gi_platform_enter_last(gpu->platform, &saved)) {
         gi_gpu_release(gpu);
         gi_platform_leave(gpu->platform, &saved);
     }
@@ -404,6 +403,11 @@ void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash)
 bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err)
 {
     return gi_platform_enter(gpu->platform, saved, err);
+}
+
+bool gi_gpu_enter_last(struct gi_gpu *gpu, struct gi_platform_saved *saved)
+{
+    return gi_platform_enter_last(gpu->platform, saved);
 }
 
 void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved)

@@ -95,6 +95,8 @@ void gi_gpu_identify(const struct gi_gpu *gpu, struct gi_hash *hash);
 // Makes the context current and puts back what was. A lost gpu can still be entered, so that its
 // objects can be destroyed.
 bool gi_gpu_enter(struct gi_gpu *gpu, struct gi_platform_saved *saved, struct glinfer_error *err);
+// Enters to destroy objects (gi_platform_enter_last).
+bool gi_gpu_enter_last(struct gi_gpu *gpu, struct gi_platform_saved *saved);
 void gi_gpu_leave(struct gi_gpu *gpu, const struct gi_platform_saved *saved);
 
 // Turns a pending GL error or reset into DRIVER, NO_MEMORY or GPU_LOST; what says what was being
