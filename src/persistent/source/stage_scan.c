@@ -1,4 +1,5 @@
-#include "persistent/source/stage_source.h"
+#include "persistent/source/stage_scan.h"
+
 #include "persistent/source/stage_text.h"
 
 #include <stdlib.h>

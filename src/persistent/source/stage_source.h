@@ -1,7 +1,7 @@
 // Makes the text of a kernel part of a larger program: a stage of one that computes several kernels
 // in turn (persistent_source.h). The kernel stays as it is written; its text, assembled as for a
-// program of its own, is read for what it declares at file level and then written again under other
-// names:
+// program of its own, is read for the names that it declares at file level (stage_scan.h) and then
+// written again under others:
 //
 //   what it declares      gets a suffix, so that stages do not meet; shared memory is declared once
 //   main                  becomes a function; initial values of variables are set before each call
@@ -15,67 +15,12 @@
 //   StepState             its instance becomes an instance of the caller
 //   gl_WorkGroupID, gl_NumWorkGroups, gl_GlobalInvocationID
 //                         become variables of the caller: the group that is being worked out
-//
-// It reads what glsl/ is written in, no more: one declaration a statement at file level, blocks of
-// one array, Params of 4-byte scalars, no #include. Plain C, no GL.
 #ifndef GI_PERSISTENT_STAGE_SOURCE_H
 #define GI_PERSISTENT_STAGE_SOURCE_H
 
-#include "base/error.h"
+#include "persistent/source/stage_scan.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#define GI_STAGE_MAX_BLOCKS  8
-#define GI_STAGE_MAX_FIELDS  64
-#define GI_STAGE_MAX_GLOBALS 256
-#define GI_STAGE_MAX_SHARED  32
-
-// A word of the text that is read; not ended by 0.
-struct gi_stage_word {
-    const char *start;
-    uint32_t size;
-};
-
-// The arguments of a %.*s.
-#define GI_STAGE_TEXT(word) (int)(word).size, (word).start
-
-struct gi_stage_block {
-    uint32_t binding;
-    struct gi_stage_word name, type, array; // buffer Name { type array[]; }
-};
-
-struct gi_stage_field {
-    struct gi_stage_word name;
-    bool is_float; // else uint
-};
-
-// Shared memory: stages are never at work at the same time, so those that declare the same name
-// with the same type share it.
-struct gi_stage_shared {
-    struct gi_stage_word name, type;
-    bool is_array;
-};
-
-// The declarations of a kernel. Words point into its text.
-struct gi_stage_symbols {
-    struct gi_stage_block blocks[GI_STAGE_MAX_BLOCKS];
-    uint32_t n_blocks;
-    struct gi_stage_field fields[GI_STAGE_MAX_FIELDS]; // of Params, 4 bytes each
-    uint32_t n_fields;
-    struct gi_stage_word params, state; // instances; size 0: none
-    struct gi_stage_shared shared[GI_STAGE_MAX_SHARED];
-    uint32_t n_shared;
-    struct gi_stage_word globals[GI_STAGE_MAX_GLOBALS];
-    uint32_t n_globals;
-};
-
-// Reads a kernel's text. Fails with UNSUPPORTED if it declares what a stage cannot have.
-bool gi_stage_scan(const char *text, struct gi_stage_symbols *symbols, struct glinfer_error *err);
-
-bool gi_stage_word_is(struct gi_stage_word word, const char *text);
-bool gi_stage_is_equal(struct gi_stage_word a, struct gi_stage_word b);
 
 struct gi_stage_names {
     const char *suffix; // of what the kernel declares: "_s3"; main becomes "stage_s3"

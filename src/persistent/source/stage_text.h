@@ -3,7 +3,7 @@
 #ifndef GI_PERSISTENT_STAGE_TEXT_H
 #define GI_PERSISTENT_STAGE_TEXT_H
 
-#include "persistent/source/stage_source.h"
+#include "persistent/source/stage_scan.h"
 
 enum gi_stage_token_kind {
     GI_STAGE_TOKEN_SPACE, // comments too
