@@ -4,6 +4,7 @@
 #include "engine/run/score.h"
 
 #include "engine/api/arguments.h"
+#include "engine/selftest/selftest.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "gpu/dispatch/time_box.h"
 #include "ops/sample/logprob.h"
@@ -93,7 +94,24 @@ static bool record(struct gi_scorer *scorer, struct glinfer_session *session,
     return scorer->executor != NULL;
 }
 
-static bool open_scorer(struct glinfer_session *session, struct glinfer_error *err)
+// Records anew without the programs that the self-test found to be wrong, if there are any.
+static bool record_tested(struct gi_scorer *scorer, struct glinfer_session *session,
+                          struct glinfer_error *err)
+{
+    bool is_changed = true;
+    while (is_changed) {
+        gi_executor_destroy(scorer->executor);
+        scorer->executor = NULL;
+        if (!record(scorer, session, err) ||
+            !gi_selftest_run_rows(&session->tables, gi_multi_executor_list(scorer->executor),
+                                  scorer->n_rows, &is_changed, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err)
 {
     if (session->scorer) {
         return true;
@@ -103,7 +121,7 @@ static bool open_scorer(struct glinfer_session *session, struct glinfer_error *e
         return gi_error_no_memory(err, sizeof(*scorer), "scoring");
     }
     scorer->n_rows = choose_rows(session);
-    if (!allocate(scorer, session, err) || !record(scorer, session, err)) {
+    if (!allocate(scorer, session, err) || !record_tested(scorer, session, err)) {
         gi_scorer_destroy(scorer, gi_session_gpu(session));
         return false;
     }
@@ -156,7 +174,7 @@ static bool score(struct glinfer_session *session, const int32_t *ids, size_t n,
 {
     int32_t targets[MAX_ROWS];
     float values[MAX_ROWS];
-    if (!open_scorer(session, err) || !gi_runner_begin(&session->runner, err)) {
+    if (!gi_scorer_open(session, err) || !gi_runner_begin(&session->runner, err)) {
         return false;
     }
     for (size_t done = 0; done < n;) {

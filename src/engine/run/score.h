@@ -4,6 +4,9 @@
 
 #include "engine/run/session.h"
 
+// Makes what scoring needs, if it is not there, and tests its programs as those of answers are.
+// Fails with OVER_BUDGET, NO_MEMORY, UNSUPPORTED, DRIVER, GPU_LOST.
+bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err);
 // Accepts NULL.
 void gi_scorer_destroy(struct gi_scorer *scorer, struct gi_gpu *gpu);
 

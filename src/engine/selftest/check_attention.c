@@ -55,12 +55,11 @@ static void turn_section(const struct section *section, uint32_t first, uint32_t
 }
 
 static void check_q(struct gi_test *test, const struct section *section, uint32_t head_dim,
-                    const float *rope, const float *q)
+                    const float *rope, uint32_t n_rot, const float *q)
 {
-    const struct gi_rope_kv_params *params = (const void *)test->params;
     struct gi_test_value *expected = gi_test_memory(test, section->n, sizeof(*expected));
     if (expected) {
-        turn_section(section, 0, section->n, head_dim, rope, 2 * params->n_rot_pair, expected);
+        turn_section(section, 0, section->n, head_dim, rope, n_rot, expected);
     }
     for (uint32_t i = 0; expected && i < section->n; i++) {
         gi_test_expect(test, "q", i, expected[i].value, expected[i].magnitude, q[i]);
@@ -68,15 +67,14 @@ static void check_q(struct gi_test *test, const struct section *section, uint32_
 }
 
 static void check_kv(struct gi_test *test, const struct section *section, bool is_key,
-                     uint32_t head_dim, const float *rope, uint32_t position)
+                     uint32_t head_dim, const float *rope, uint32_t n_rot, uint32_t position)
 {
-    const struct gi_rope_kv_params *params = (const void *)test->params;
     const struct gi_kv_layer *layer = gi_test_layer(test, 3);
     struct gi_test_value *expected = gi_test_memory(test, head_dim, sizeof(*expected));
     for (uint32_t head = 0; expected && head < section->n / head_dim; head++) {
         const uint32_t n_memory = test->n_memory;
-        turn_section(section, head * head_dim, head_dim, head_dim, rope,
-                     is_key ? 2 * params->n_rot_pair : 0, expected);
+        turn_section(section, head * head_dim, head_dim, head_dim, rope, is_key ? n_rot : 0,
+                     expected);
         gi_test_expect_cache(test, layer, is_key, head, position, expected);
         gi_test_rewind(test, n_memory);
     }
@@ -106,9 +104,9 @@ void gi_check_rope_kv(struct gi_test *test)
     gi_test_run(test);
     const float *turned = gi_test_floats(test, 0, (uint64_t)token * params->q_stride, q.n);
     if (turned) {
-        check_q(test, &q, head_dim, rope, turned);
-        check_kv(test, &k, true, head_dim, rope, position);
-        check_kv(test, &v, false, head_dim, rope, position);
+        check_q(test, &q, head_dim, rope, n_rot, turned);
+        check_kv(test, &k, true, head_dim, rope, n_rot, position);
+        check_kv(test, &v, false, head_dim, rope, n_rot, position);
     }
 }
 
@@ -171,18 +169,60 @@ static void check_head(struct gi_test *test, const struct gi_kv_layer *layer, ui
     gi_test_rewind(test, n_memory);
 }
 
-void gi_check_attention(struct gi_test *test)
+// Compares some heads of a step.
+static const float *check_heads(struct gi_test *test, const struct gi_kv_layer *layer,
+                                const float *q)
 {
-    const struct gi_kv_layer *layer = gi_test_layer(test, 3);
-    const uint32_t n = layer->head_dim, width = layer->n_head * n;
+    const uint32_t n = layer->head_dim;
     const uint32_t heads[] = {0, layer->n_head / 2, layer->n_head - 1};
-    gi_test_fill_cache(test, layer, test->n_past);
-    const float *q = gi_test_floats(test, 3, 0, width);
-    gi_test_run(test);
-    const float *out = gi_test_floats(test, 0, 0, width);
+    const float *out = gi_test_floats(test, 0, 0, (size_t)layer->n_head * n);
     for (uint32_t i = 0; out && i < 3; i++) {
         check_head(test, layer, heads[i], q + heads[i] * n, test->n_past + 1, out + heads[i] * n);
     }
+    return out;
+}
+
+// Checks attention/attention_qkv.glsl, which takes q, k and v as their projection leaves them.
+void gi_check_attention_qkv(struct gi_test *test)
+{
+    const struct gi_attention_params *params = (const void *)test->params;
+    const struct gi_kv_layer *layer = gi_test_layer(test, 3);
+    const bool has_norm = gi_test_define(test, "NORM");
+    const uint32_t n = layer->head_dim, width = layer->n_head * n, n_rot = params->n_rot;
+    const size_t n_vector = test->dispatch->bindings[2].size / sizeof(float);
+    gi_test_fill_cache(test, layer, test->n_past);
+    const float *qkv = gi_test_floats(test, 1, 0, test->dispatch->bindings[1].size / sizeof(float));
+    const float *vectors = gi_test_floats(test, 2, 0, n_vector);
+    struct gi_test_value *turned = gi_test_memory(test, width, sizeof(*turned));
+    float *q = gi_test_memory(test, width, sizeof(*q));
+    gi_test_run(test);
+    if (test->has_failed) {
+        return;
+    }
+    const float *rope = vectors + 4 * (params->rope + test->n_past * params->rope_stride);
+    const float *q_gamma = has_norm ? vectors + 4 * params->q_gamma : NULL;
+    const float *k_gamma = has_norm ? vectors + 4 * params->k_gamma : NULL;
+    const uint32_t n_kv = layer->n_kv_head * n;
+    const struct section own_q = {qkv, q_gamma, 4 * params->q_begin, width, n, params->norm_eps};
+    const struct section k = {qkv, k_gamma, 4 * params->k_begin, n_kv, n, params->norm_eps};
+    const struct section v = {qkv, NULL, 4 * params->v_begin, n_kv, n, 0};
+    check_kv(test, &k, true, n, rope, n_rot, test->n_past);
+    check_kv(test, &v, false, n, rope, n_rot, test->n_past);
+    turn_section(&own_q, 0, width, n, rope, n_rot, turned);
+    for (uint32_t i = 0; i < width; i++) {
+        q[i] = (float)turned[i].value;
+    }
+    check_heads(test, layer, q);
+}
+
+void gi_check_attention(struct gi_test *test)
+{
+    const struct gi_kv_layer *layer = gi_test_layer(test, 3);
+    const uint32_t width = layer->n_head * layer->head_dim;
+    gi_test_fill_cache(test, layer, test->n_past);
+    const float *q = gi_test_floats(test, 3, 0, width);
+    gi_test_run(test);
+    const float *out = test->has_failed ? NULL : check_heads(test, layer, q);
     if (out && gi_test_define(test, "WRITE_SUMS")) {
         const float *sums = gi_test_floats(test, 0, (width + 63) / 64 * 64, width / 16);
         gi_test_expect_sums(test, out, sums, width);

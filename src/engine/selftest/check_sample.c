@@ -112,3 +112,39 @@ void gi_check_sampled(struct gi_test *test)
     gi_test_expect(test, "status", 0, GI_RING_STATUS_OK, 0, (float)entry->status);
     check_token(test, logits, params->n_vocab, is_greedy, entry->token);
 }
+
+// The log-probability of a given token in each row: the first and the last are compared.
+void gi_check_logprob(struct gi_test *test)
+{
+    const struct gi_logprob_params *params = (const void *)test->params;
+    const struct gi_range *range = &test->dispatch->bindings[2];
+    const uint32_t rows[] = {0, test->n_tokens - 1}, n = params->n_vocab;
+    uint32_t *targets = gi_test_memory(test, test->n_tokens, sizeof(*targets));
+    for (uint32_t i = 0; targets && i < test->n_tokens; i++) {
+        targets[i] = i * 37 % n;
+    }
+    test->has_failed = test->has_failed ||
+                       !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, range->offset,
+                                        targets, test->n_tokens * sizeof(*targets), test->err);
+    gi_test_run(test);
+    const float *found = gi_test_floats(test, 0, 0, test->n_tokens);
+    for (uint32_t i = 0; found && i < 2; i++) {
+        float *logits = gi_test_floats(test, 1, (uint64_t)rows[i] * params->stride, n);
+        double sum = 0;
+        for (uint32_t j = 0; logits && j < n; j++) {
+            logits[j] *= params->scale;
+            if (gi_test_define(test, "SOFTCAP")) {
+                logits[j] = params->softcap * tanhf(logits[j] / params->softcap);
+            }
+        }
+        const double largest = logits ? ranked(logits, n, 0) : 0;
+        for (uint32_t j = 0; logits && j < n; j++) {
+            sum += exp(logits[j] - largest);
+        }
+        if (logits) {
+            const double logit = logits[targets[rows[i]]];
+            gi_test_expect(test, "log-probability", rows[i], logit - largest - log(sum),
+                           1 + fabs(logit) + fabs(largest), found[rows[i]]);
+        }
+    }
+}

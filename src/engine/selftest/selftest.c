@@ -165,17 +165,6 @@ static bool run_entry(const struct run *run, uint32_t entry, gi_test_check check
 
 //-- a list ----------------------------------------------------------------------------------------
 
-// True if no earlier entry of the list has the same program.
-static bool is_first(const struct gi_dispatch_table *list, uint32_t entry)
-{
-    const uint32_t program = gi_dispatch_table_at(list, entry)->program;
-    uint32_t i = 0;
-    while (gi_dispatch_table_at(list, i)->program != program) {
-        i++;
-    }
-    return i == entry;
-}
-
 // Runs the first entry of each program up to and with `last`, in their order, so that each finds
 // inputs such as it has in an answer.
 static bool run_up_to(const struct run *run, uint32_t first, uint32_t last)
@@ -183,7 +172,7 @@ static bool run_up_to(const struct run *run, uint32_t first, uint32_t last)
     char text[200];
     bool is_right;
     for (uint32_t i = first; i <= last; i++) {
-        if (is_first(run->list, i) && !run_entry(run, i, NULL, &is_right, text)) {
+        if (gi_dispatch_table_is_first(run->list, i) && !run_entry(run, i, NULL, &is_right, text)) {
             return false;
         }
     }
@@ -232,7 +221,7 @@ static bool look_up_findings(const struct run *run)
     bool is_open = false;
     for (uint32_t i = 0; i < gi_dispatch_table_count(run->list); i++) {
         char text[200];
-        if (!is_first(run->list, i) || !find_check(run, i)) {
+        if (!gi_dispatch_table_is_first(run->list, i) || !find_check(run, i)) {
             continue;
         }
         const uint32_t program = gi_dispatch_table_at(run->list, i)->program;
@@ -250,7 +239,7 @@ static bool test_list(struct run *run)
     for (uint32_t i = 0; i < gi_dispatch_table_count(run->list) && !*run->is_changed; i++) {
         const uint32_t program = gi_dispatch_table_at(run->list, i)->program;
         char text[200];
-        if (!is_first(run->list, i)) {
+        if (!gi_dispatch_table_is_first(run->list, i)) {
             continue;
         }
         const gi_test_check check = find_check(run, i);
@@ -302,13 +291,12 @@ static void choose_state(struct run *run, uint32_t list)
     };
 }
 
-// Writes the tokens of a batch, and the last of the rows that a batch leaves for its end.
+// Writes the tokens of a batch, and the rows that a batch leaves for what follows.
 static bool write_inputs(const struct run *run)
 {
     const struct gi_graph *graph = &run->tables->graph;
     const uint32_t n = graph->hparams->n_embd, n_tokens = run->state.n_tokens;
-    const uint64_t row = (uint64_t)(n_tokens - 1) * graph->x.stride * sizeof(float);
-    uint32_t tokens[BATCH_TOKENS + 1];
+    uint32_t tokens[BATCH_TOKENS + 1] = {0};
     float *x = malloc(n * sizeof(*x));
     bool ok = x || gi_error_no_memory(run->err, n * sizeof(*x), "the self-test");
     for (uint32_t i = 0; i < n_tokens; i++) {
@@ -317,11 +305,13 @@ static bool write_inputs(const struct run *run)
     for (uint32_t i = 0; ok && i < n; i++) {
         x[i] = (float)(i * 37 % 101) / 50.0f - 1.0f;
     }
-    ok = ok &&
-         gi_buffer_write((struct gi_buffer *)graph->tokens.buffer, gpu_of(run),
-                         graph->tokens.offset, tokens, n_tokens * sizeof(*tokens), run->err) &&
-         gi_buffer_write((struct gi_buffer *)graph->x.range.buffer, gpu_of(run),
-                         graph->x.range.offset + row, x, n * sizeof(*x), run->err);
+    ok = ok && gi_buffer_write((struct gi_buffer *)graph->tokens.buffer, gpu_of(run),
+                               graph->tokens.offset, tokens, n_tokens * sizeof(*tokens), run->err);
+    for (uint32_t i = 0; ok && i < n_tokens; i++) {
+        const uint64_t row = (uint64_t)i * graph->x.stride * sizeof(*x);
+        ok = gi_buffer_write((struct gi_buffer *)graph->x.range.buffer, gpu_of(run),
+                             graph->x.range.offset + row, x, n * sizeof(*x), run->err);
+    }
     free(x);
     return ok;
 }
@@ -392,6 +382,23 @@ static bool is_asked(const struct gi_tables *tables)
     const enum gi_fault_kind kind = settings->fault.kind;
     return (settings->selftest != GI_CHOICE_NO || tables->on_tested) && kind != GI_FAULT_SKIP &&
            kind != GI_FAULT_SLOW && kind != GI_FAULT_LOST;
+}
+
+bool gi_selftest_run_rows(struct gi_tables *tables, struct gi_dispatch_table *list, uint32_t n_rows,
+                          bool *is_changed, struct glinfer_error *err)
+{
+    struct run run = {.tables = tables, .list = list, .is_changed = is_changed, .err = err};
+    struct kept kept;
+    *is_changed = false;
+    if (!is_asked(tables) || !look_up_findings(&run) || *is_changed) {
+        return true;
+    }
+    run.state = (struct gi_step_state){
+        .n_tokens = least(n_rows, BATCH_TOKENS), .epoch = 1, .max_steps = 1000};
+    const bool ok = keep(&run, &kept) && write_inputs(&run) && test_list(&run);
+    const bool is_restored = ok && restore(&run, &kept);
+    free(kept.caches);
+    return is_restored;
 }
 
 bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,

@@ -14,6 +14,11 @@
 bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,
                      struct glinfer_error *err);
 
+// Tests likewise the programs of another list, of batches of at most n_rows tokens behind the rows
+// of the residual stream that a prompt's batch leaves.
+bool gi_selftest_run_rows(struct gi_tables *tables, struct gi_dispatch_table *list, uint32_t n_rows,
+                          bool *is_changed, struct glinfer_error *err);
+
 // Puts the programs of a recorded list that the driver refused in quarantine, and sets *is_changed
 // if there are any.
 void gi_selftest_check_refusals(struct gi_tables *tables, const struct gi_dispatch_table *list,

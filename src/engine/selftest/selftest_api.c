@@ -1,4 +1,5 @@
 #include "engine/api/arguments.h"
+#include "engine/run/score.h"
 #include "engine/run/session.h"
 
 bool glinfer_selftest(struct glinfer_session *session,
@@ -16,7 +17,9 @@ bool glinfer_selftest(struct glinfer_session *session,
     tables->on_tested = each;
     tables->tested_user = user;
     gi_program_table_doubt(tables->recorder.programs, true);
-    const bool ok = gi_tables_prepare_all(tables, err);
+    gi_scorer_destroy(session->scorer, gi_session_gpu(session));
+    session->scorer = NULL;
+    const bool ok = gi_tables_prepare_all(tables, err) && gi_scorer_open(session, err);
     gi_program_table_doubt(tables->recorder.programs, false);
     tables->on_tested = NULL;
     gi_session_leave(session, &saved);

@@ -113,6 +113,8 @@ void gi_check_add_experts(struct gi_test *test);
 void gi_check_rope_kv(struct gi_test *test);
 void gi_check_attention(struct gi_test *test);
 void gi_check_attention_batch(struct gi_test *test);
+void gi_check_attention_qkv(struct gi_test *test);
+void gi_check_logprob(struct gi_test *test);
 void gi_check_sampled(struct gi_test *test);
 
 #endif

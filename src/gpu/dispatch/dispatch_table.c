@@ -402,6 +402,15 @@ const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *t
     return &table->entries[i].dispatch;
 }
 
+bool gi_dispatch_table_is_first(const struct gi_dispatch_table *table, uint32_t i)
+{
+    uint32_t first = 0;
+    while (table->entries[first].dispatch.program != table->entries[i].dispatch.program) {
+        first++;
+    }
+    return first == i;
+}
+
 const void *gi_dispatch_table_params(const struct gi_dispatch_table *table, uint32_t i)
 {
     assert(i < table->n_entries && !table->is_sealed);

@@ -129,6 +129,8 @@ uint32_t gi_dispatch_table_count(const struct gi_dispatch_table *table);
 uint64_t gi_dispatch_table_weight_bytes(const struct gi_dispatch_table *table);
 // Returns entry i.
 const struct gi_dispatch *gi_dispatch_table_at(const struct gi_dispatch_table *table, uint32_t i);
+// True if no earlier entry than i has its program.
+bool gi_dispatch_table_is_first(const struct gi_dispatch_table *table, uint32_t i);
 
 // Returns the parameter block of entry i, params_size bytes with its padding, until the table is
 // sealed.

@@ -13,7 +13,12 @@ answer()
     echo "status $?"
 }
 
-wanted=$(answer '')
+# The first start says what the test cost, later ones do not test.
+wanted=$(XDG_CACHE_HOME=$dir/cold answer '')
+cost=$(sed -n 's/.*the self-test of [0-9]* programs took \([0-9]*\) ms.*/\1/p' "$dir/log")
+[ "${cost:-9999}" -lt 2000 ] || check 'milliseconds of a first self-test' "$cost" 'below 2000'
+check 'a second start' "$(XDG_CACHE_HOME=$dir/cold answer '')$(grep -c 'the self-test of' "$dir/log")" "${wanted}0"
+check 'text with what is in the cache' "$(answer '')" "$wanted"
 check 'a known finding is not looked for again' "$(answer '')$(grep -c 'the self-test of' "$dir/log")" "${wanted}0"
 
 for kernel in GEMV_QKV_TEXEL GEMV_RESIDUAL_TEXEL GEMV_GLU_TEXEL GEMV_VOCAB_TEXEL GEMM_ROW_TEXEL 'GEMM_ROW*' \
@@ -31,6 +36,9 @@ for kernel in EMBED_TOKEN RMSNORM LAST_ROW ROPE_KV; do
     check "$kernel is named" "$(grep -c "cannot be used: $file .* wrong results: .*; there is no other" "$dir/log")" 1
 done
 
+check 'nothing is scored by a wrong kernel' \
+    "$(GLINFER_FAULT=wrong:LOGPROB "$glinfer" perplexity -m "$model" -f "$0" -c 64 2>&1 >/dev/null |
+        grep -c 'cannot be used: logprob.comp .* wrong results: .*; there is no other')" 1
 check 'text where a compile fails once' "$(answer 'compile:GEMV_GLU_TEXEL:1')" "$wanted"
 check 'text where a kernel does not compile' "$(answer 'compile:GEMV_GLU_TEXEL')" "$wanted"
 check 'nothing is tested' "$(GLINFER_SELFTEST=off answer 'wrong:EMBED_TOKEN' | tail -1)" 'status 0'

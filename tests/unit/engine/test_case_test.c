@@ -1,0 +1,35 @@
+// Holds every row of programs.def to a case of the self-test.
+#include "engine/selftest/test_case.h"
+#include "tests/unit/cmocka_test.h"
+
+static const char *const names[] = {
+#define GI_PROGRAM(id, file, defines, capability) #id,
+#include "glsl/programs.def"
+};
+
+// True for programs that no answer needs: those that measure the device; and for the first half of
+// what samples from all logits, whose results the second half reads.
+static bool is_without_case(const char *name)
+{
+    return strncmp(name, "RATE_", 5) == 0 || strcmp(name, "PROBE_HALF") == 0 ||
+           strncmp(name, "FULL_BINS_", 10) == 0;
+}
+
+static void every_program_of_an_answer_has_a_case(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < GI_PROGRAM_COUNT; i++) {
+        const bool has_case = gi_test_find_check((enum gi_program_id)i) != NULL;
+        if (has_case == is_without_case(names[i])) {
+            fail_msg("%s has %s self-test case", names[i], has_case ? "a" : "no");
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_program_of_an_answer_has_a_case),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
