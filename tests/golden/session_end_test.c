@@ -221,6 +221,54 @@ static void a_cancelled_session_holds_what_was_delivered(void **state)
     glinfer_session_destroy(&session);
 }
 
+// Calls of progress with GLINFER_PHASE_COMPILE; the `last` one (0: none) cancels.
+struct compiling {
+    uint32_t n, last;
+};
+
+static bool count_compiling(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    struct compiling *compiling = user;
+    (void)done, (void)total;
+    compiling->n += phase == GLINFER_PHASE_COMPILE;
+    return compiling->last == 0 || compiling->n < compiling->last;
+}
+
+static bool open_compiling(struct tiny_model *f, struct compiling *compiling,
+                           struct glinfer_error *err)
+{
+    const struct glinfer_generate_params expected = ask(prompt, 0, 4, NULL);
+    struct glinfer_session_params params;
+    glinfer_session_params_init(&params);
+    params.expected = &expected;
+    params.progress = count_compiling;
+    params.progress_user = compiling;
+    struct glinfer_session *session = glinfer_session_create(f->model, &params, err);
+    const bool is_open = session != NULL;
+    glinfer_session_destroy(&session);
+    return is_open;
+}
+
+// Drivers that compile at the first dispatch do so program by program, too.
+static void compiling_is_cancelled_between_two_programs(void **state)
+{
+    struct compiling all = {0};
+    struct tiny_model tiny = {0};
+    struct glinfer_error err;
+    struct glinfer_device_info info = {.struct_size = sizeof(info)};
+    (void)state;
+    assert_true(tiny_model_open(&tiny, test_data("data/models/tiny-q4_0.gguf"), ""));
+    glinfer_device_describe(tiny.device, &info);
+    const bool is_late = strstr(info.quirks, "late-compile") != NULL;
+    struct compiling cut = {.last = 3};
+    assert_false(open_compiling(&tiny, &cut, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_int_equal(cut.n, 3);
+    assert_true(open_compiling(&tiny, &all, &err));
+    assert_true(all.n > (is_late ? 24 : 12)); // once or twice for each program
+    tiny_model_close(&tiny);
+}
+
 static void *cancel_soon(void *session)
 {
     usleep(20000);
@@ -307,6 +355,7 @@ int main(void)
         cmocka_unit_test(the_callback_stops_the_answer),
         cmocka_unit_test(a_cancelled_answer_leaves_a_usable_session),
         cmocka_unit_test(a_cancelled_session_holds_what_was_delivered),
+        cmocka_unit_test(compiling_is_cancelled_between_two_programs),
         cmocka_unit_test(another_thread_may_cancel),
         cmocka_unit_test(stop_strings_end_the_answer),
         cmocka_unit_test(a_duty_leaves_time_to_others),

@@ -375,12 +375,12 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
         return false;
     }
     const uint64_t waits = gi_gpu_wait_count(gi_session_gpu(run->session));
+    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     bool ok = prepare(run);
     if (!tokens) {
         take_up(run);
     }
     ok = ok && gi_runner_begin(&session->runner, run->err);
-    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     ok = ok && run_to_end(run, tokens);
     gi_gpu_watch(gi_session_gpu(session), NULL);
     fill_stats(run, waits);

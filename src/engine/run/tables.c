@@ -254,8 +254,27 @@ static bool seal_list(struct gi_tables *tables, uint32_t list, struct glinfer_er
     return tables->executors[list] != NULL;
 }
 
-// Has drivers do here what some leave to the first dispatch of a program, so that no answer waits
-// for it.
+// Has the driver do here what some leave to the first dispatch of a program, so that no answer
+// waits for it. A call may be cancelled between two programs.
+static bool warm_list(struct gi_tables *tables, uint32_t index, glinfer_progress_fn progress,
+                      void *user, struct glinfer_error *err)
+{
+    const struct gi_dispatch_table *list = gi_multi_executor_list(tables->executors[index]);
+    for (uint32_t i = 0; i < gi_dispatch_table_count(list); i++) {
+        if (!gi_dispatch_table_is_first(list, i)) {
+            continue;
+        }
+        if (progress && !progress(user, GLINFER_PHASE_COMPILE, index, GI_LIST_COUNT)) {
+            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
+        }
+        if (gi_gpu_is_cancelled(tables->recorder.gpu, err)) {
+            return false;
+        }
+        gi_dispatch_table_warm(list, i);
+    }
+    return true;
+}
+
 static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progress_fn progress,
                        void *user, struct glinfer_error *err)
 {
@@ -264,14 +283,8 @@ static bool seal_lists(struct gi_tables *tables, uint32_t lists, glinfer_progres
         if (!(lists >> i & 1)) {
             continue;
         }
-        if (!seal_list(tables, i, err)) {
+        if (!seal_list(tables, i, err) || (is_late && !warm_list(tables, i, progress, user, err))) {
             return false;
-        }
-        if (is_late && progress && !progress(user, GLINFER_PHASE_COMPILE, i, GI_LIST_COUNT)) {
-            return gi_error_set(err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
-        }
-        if (is_late) {
-            gi_dispatch_table_warm(gi_multi_executor_list(tables->executors[i]));
         }
     }
     return true;

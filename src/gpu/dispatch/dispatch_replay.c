@@ -166,7 +166,7 @@ static bool is_wanted(const struct gi_dispatch *dispatch, const struct gi_replay
 }
 
 // GL passes over a direct dispatch without groups before the driver sees it.
-void gi_dispatch_table_warm(const struct gi_dispatch_table *table)
+void gi_dispatch_table_warm(const struct gi_dispatch_table *table, uint32_t i)
 {
     static const GLuint no_groups[3] = {0, 0, 0};
     struct bound bound = {0};
@@ -176,10 +176,8 @@ void gi_dispatch_table_warm(const struct gi_dispatch_table *table)
     glGenBuffers(1, &counts);
     glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, counts);
     glBufferData(GL_DISPATCH_INDIRECT_BUFFER, sizeof(no_groups), no_groups, GL_STATIC_DRAW);
-    for (uint32_t i = 0; i < table->n_entries; i++) {
-        bind_entry(table, &bound, &table->entries[i]);
-        glDispatchComputeIndirect(0);
-    }
+    bind_entry(table, &bound, &table->entries[i]);
+    glDispatchComputeIndirect(0);
     glDeleteBuffers(1, &counts);
 }
 

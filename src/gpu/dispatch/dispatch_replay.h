@@ -31,9 +31,9 @@ bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_
 // of another, in nanoseconds.
 double gi_dispatch_table_longest(const struct gi_dispatch_table *table, uint32_t n_past,
                                  uint32_t n_tokens, const struct gi_time_box *box);
-// Submits every entry with no groups, for software renderers, which compile a program when it is
-// first dispatched; not all others can take such a dispatch. Nothing runs and nothing is written.
-// GL errors surface at the next gi_gpu_check.
-void gi_dispatch_table_warm(const struct gi_dispatch_table *table);
+// Submits entry i with no groups, for drivers that compile a program when it is first dispatched;
+// not all others can take such a dispatch. Nothing runs and nothing is written. GL errors surface
+// at the next gi_gpu_check.
+void gi_dispatch_table_warm(const struct gi_dispatch_table *table, uint32_t i);
 
 #endif

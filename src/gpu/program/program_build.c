@@ -18,8 +18,12 @@ struct build {
     struct glinfer_error *err;
 };
 
+// False with CANCELLED if that is asked for, one way or the other (gi_gpu_watch).
 static bool report(const struct build *build, uint32_t done)
 {
+    if (gi_gpu_is_cancelled(build->table->gpu, build->err)) {
+        return false;
+    }
     return !build->progress ||
            build->progress(build->user, GLINFER_PHASE_COMPILE, done, build->end - build->first) ||
            gi_error_set(build->err, GLINFER_STATUS_CANCELLED, "compiling programs was cancelled");
