@@ -1,5 +1,7 @@
 #include "base/memory_room.h"
 
+#include "base/error.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,11 +34,22 @@ static uint64_t left(uint64_t most, uint64_t used)
 static uint64_t address_room(void)
 {
     struct rlimit as;
-    const uint64_t pages = read_number("/proc/self/statm", "");
-    if (getrlimit(RLIMIT_AS, &as) != 0 || as.rlim_cur == RLIM_INFINITY || pages == UINT64_MAX) {
+    if (getrlimit(RLIMIT_AS, &as) != 0 || as.rlim_cur == RLIM_INFINITY) {
         return UINT64_MAX;
     }
-    return left(as.rlim_cur, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+    const uint64_t pages = read_number("/proc/self/statm", "");
+    return pages == UINT64_MAX ? pages : left(as.rlim_cur, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+bool gi_address_check(uint64_t needed, const char *what, struct glinfer_error *err)
+{
+    const double mib = 1048576.0;
+    const uint64_t room = address_room();
+    return room >= needed ||
+           gi_error_set(err, GLINFER_STATUS_NO_MEMORY,
+                        "%s may take the driver %.0f MiB, the limit on address space (ulimit -v) "
+                        "leaves %.0f MiB: raise it",
+                        what, (double)needed / mib, (double)room / mib);
 }
 
 // Finds the folder of this process's cgroup: of version 2, or of version 1 for memory.

@@ -2,10 +2,21 @@
 #ifndef GI_BASE_MEMORY_ROOM_H
 #define GI_BASE_MEMORY_ROOM_H
 
+#include "glinfer.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 // Returns how many more bytes the tightest limit lets this process take, and sets *limit to its
 // name; UINT64_MAX and NULL without limits. Files in memory that can be read again count as free.
 uint64_t gi_memory_room(const char **limit);
+
+// Bytes of address space that opening a driver takes (Mesa 22.3 with LLVM: 250 MiB), and that
+// compiling a program and running it for the first time may (a session of SmolLM2: 24 MiB).
+#define GI_ROOM_TO_OPEN    (UINT64_C(256) << 20)
+#define GI_ROOM_TO_COMPILE (UINT64_C(32) << 20)
+
+// Fails with NO_MEMORY if less address space is left: drivers do not look whether they get memory.
+bool gi_address_check(uint64_t needed, const char *what, struct glinfer_error *err);
 
 #endif

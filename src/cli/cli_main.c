@@ -4,6 +4,8 @@
 #include "cli/common/cli_environment.h"
 #include "cli/common/cli_io.h"
 
+#include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const struct cli_command *const commands[] = {
@@ -115,10 +117,22 @@ static int leave(int status)
 #endif
 }
 
+// Has threads allocate from one arena where address space is limited: each takes 64 MiB of it.
+static void spare_addresses(void)
+{
+#ifdef M_ARENA_MAX
+    struct rlimit as;
+    if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY) {
+        mallopt(M_ARENA_MAX, 1);
+    }
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const char *const *words = (const char *const *)argv;
     cli_catch_signals();
+    spare_addresses();
     if (argc < 2) {
         print_overview(stderr);
         return CLI_EXIT_USAGE;

@@ -1,5 +1,6 @@
 #include "base/cache_file.h"
 #include "base/error.h"
+#include "base/memory_room.h"
 #include "engine/api/arguments.h"
 #include "engine/run/session.h"
 #include "engine/run/step_executors.h"
@@ -138,6 +139,9 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
                                                 .log = &device->log};
     const struct gi_gpu_params gpu = {
         .cache_dir = params->cache_dir, .log = &device->log, .settings = &device->settings};
+    if (!gi_address_check(GI_ROOM_TO_OPEN, "opening a device", err)) {
+        return false;
+    }
     device->platform = gi_platform_open(&platform, err);
     device->gpu = device->platform ? gi_gpu_create(device->platform, &gpu, err) : NULL;
     if (!device->gpu || !load_tuning(device, params->cache_dir, err)) {

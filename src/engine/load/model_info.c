@@ -211,7 +211,8 @@ struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_soft
 {
     const char *limit = NULL;
     const uint64_t hard = is_software ? gi_memory_room(&limit) : UINT64_MAX;
-    const uint64_t room = hard == UINT64_MAX ? hard : hard > host ? hard - host : 0;
+    const uint64_t taken = host + GI_ROOM_TO_COMPILE;
+    const uint64_t room = hard == UINT64_MAX ? hard : hard > taken ? hard - taken : 0;
     const uint64_t own = mem_budget == 0 ? UINT64_MAX : mem_budget > used ? mem_budget - used : 0;
     return own <= room ? (struct gi_budget){own, "the budget"} : (struct gi_budget){room, limit};
 }

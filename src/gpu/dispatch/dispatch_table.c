@@ -1,6 +1,7 @@
 #include "gpu/dispatch/dispatch_table.h"
 
 #include "base/array.h"
+#include "base/memory_room.h"
 #include "base/round.h"
 #include "gpu/dispatch/dispatch_private.h"
 
@@ -335,6 +336,9 @@ static bool plan_repeats(struct gi_dispatch_table *table, struct glinfer_error *
 bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_error *err)
 {
     assert(!table->is_sealed);
+    if (!gi_address_check(GI_ROOM_TO_COMPILE, "running programs for the first time", err)) {
+        return false;
+    }
     for (uint32_t i = 0; i < table->n_entries; i++) {
         struct gi_dispatch_entry *entry = &table->entries[i];
         entry->program = gi_program_name(table->programs, entry->dispatch.program);

@@ -1,6 +1,7 @@
 
 #include "gpu/memory/unbind.h"
 
+#include "base/memory_room.h"
 #include "gpu/device/gpu_private.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ void gi_gpu_unbind(struct gi_gpu *gpu)
     const uint32_t blocks = gpu->limits.max_storage_blocks, n = blocks < MOST ? blocks : MOST;
     GLint is_linked = 0;
     GLuint word;
-    if (gpu->is_lost) {
+    if (gpu->is_lost || !gi_address_check(GI_ROOM_TO_COMPILE, "", NULL)) {
         return;
     }
     gi_gpu_clear_errors(gpu);

@@ -1,3 +1,4 @@
+#include "base/memory_room.h"
 #include "gpu/device/gpu_private.h"
 #include "gpu/program/glsl_log.h"
 #include "gpu/program/program_private.h"
@@ -226,6 +227,9 @@ static bool begin_program(const struct build *build, struct gi_program *program)
     struct glinfer_error why = {0};
     if (program->refusal) {
         return true;
+    }
+    if (!gi_address_check(GI_ROOM_TO_COMPILE, "compiling a program", build->err)) {
+        return false;
     }
     if (load_program(build->table, program, &why)) {
         compile_program(build, program);
