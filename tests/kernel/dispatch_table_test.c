@@ -416,7 +416,7 @@ static void timer_times_each_dispatch(void **state)
     record_grids(f, &run, test_grids, N_TEST_GRID, false);
     struct gi_timer *timer = gi_timer_create(f->gpu, N_TEST_GRID, &f->err);
     check(timer != NULL, &f->err);
-    const struct gi_replay replay = {.n_past = 37, .n_tokens = 5, .timer = timer};
+    const struct gi_replay replay = {.n_past = 37, .n_tokens = 5, .selection.timer = timer};
     for (int round = 0; round < 2; round++) {
         gi_timer_reset(timer);
         check(gi_dispatch_table_prime(run.table, 37, 5, &f->err), &f->err);

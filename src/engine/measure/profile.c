@@ -5,8 +5,8 @@
 #include "engine/measure/profile_plan.h"
 #include "engine/measure/profile_sums.h"
 #include "engine/run/step_executors.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
-#include "gpu/dispatch/timer.h"
 
 #include <stdlib.h>
 #include <string.h>

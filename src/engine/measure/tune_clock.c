@@ -1,6 +1,7 @@
 #include "engine/measure/tune_clock.h"
 
 #include "base/clock.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "ops/record/rate.h"
 
 enum {
@@ -26,23 +27,22 @@ static bool record_burst(struct gi_tune_clock *clock, struct glinfer_error *err)
     }
     recorder.table =
         gi_dispatch_table_create(gi_session_gpu(clock->session), recorder.programs, &params, err);
-    clock->burst = recorder.table;
-    return clock->burst &&
-           gi_op_rate_fma(&recorder, range, N_ROUND, 0.9990234375F, 0.0009765625F, err) &&
-           gi_program_table_build(recorder.programs, NULL, NULL, err) &&
-           gi_dispatch_table_seal(clock->burst, err);
+    if (!recorder.table ||
+        !gi_op_rate_fma(&recorder, range, N_ROUND, 0.9990234375F, 0.0009765625F, err) ||
+        !gi_program_table_build(recorder.programs, NULL, NULL, err) ||
+        !gi_dispatch_table_seal(recorder.table, err)) {
+        gi_dispatch_table_destroy(recorder.table);
+        return false;
+    }
+    clock->burst = gi_multi_executor_create(recorder.table, err);
+    return clock->burst != NULL;
 }
 
 // Not by the runner: the executor that it ran last is the one that is timed next.
 static bool submit_burst(const struct gi_tune_clock *clock, uint64_t n, struct glinfer_error *err)
 {
-    struct gi_multi_executor executor;
     const struct gi_chain chain = {.n_tokens = 1, .n_steps = (uint32_t)(n * clock->n_burst)};
-    if (!clock->burst) {
-        return true;
-    }
-    executor = gi_multi_executor_of(clock->burst);
-    return gi_executor_submit(&executor.base, &chain, err);
+    return !clock->burst || gi_executor_submit(clock->burst, &chain, err);
 }
 
 static bool time_burst(const struct gi_tune_clock *clock, uint64_t *ns, struct glinfer_error *err)
@@ -102,7 +102,7 @@ void gi_tune_clock_finish(struct gi_tune_clock *clock)
 {
     if (clock->session) {
         gi_timer_destroy(clock->timer);
-        gi_dispatch_table_destroy(clock->burst);
+        gi_executor_destroy(clock->burst);
         gi_arena_finish(&clock->arena, gi_session_gpu(clock->session));
     }
 }

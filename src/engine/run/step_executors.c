@@ -11,11 +11,15 @@ struct gi_step_executors {
     struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: steps of this end have none
 };
 
-// The ends of steps that have an upgrade, as the log names them.
-static const char *const end_names[GI_STEP_END_COUNT] = {
-    [GI_STEP_END_GREEDY] = "greedy",
-    [GI_STEP_END_SMALL_K] = "sampled, small k",
-    [GI_STEP_END_FULL] = "sampled",
+// The ends of steps that have an upgrade, as the log names them; with a tail what samples is a list
+// of its own, which would make the program too long to compile.
+static const struct {
+    const char *name;
+    bool has_tail;
+} ends[GI_STEP_END_COUNT] = {
+    [GI_STEP_END_GREEDY] = {"greedy",           false},
+    [GI_STEP_END_SMALL_K] = {"sampled, small k", false},
+    [GI_STEP_END_FULL] = {"sampled",          true },
 };
 
 //-- what the steps are ----------------------------------------------------------------------------
@@ -27,7 +31,8 @@ static bool record_steps(void *user, uint32_t end, const struct gi_list_form *fo
     struct glinfer_session *session = user;
     const struct gi_recorder recorder = {
         .gpu = gi_session_gpu(session), .programs = programs, .table = list, .form = *form};
-    return gi_tables_record_uniform(&session->tables, (enum gi_step_end)end, recorder, err);
+    return gi_tables_record_into(&session->tables, (enum gi_step_end)end, !ends[end].has_tail,
+                                 recorder, err);
 }
 
 static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_error *err)
@@ -59,7 +64,7 @@ static bool clear_counters(void *user, struct glinfer_error *err)
 static struct gi_executor *create_tail(void *user, struct glinfer_error *err)
 {
     struct glinfer_session *session = user;
-    return gi_tables_create_tail(&session->tables, err);
+    return gi_tables_create_end(&session->tables, GI_STEP_END_FULL, err);
 }
 
 //-- life ------------------------------------------------------------------------------------------
@@ -100,9 +105,9 @@ bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_erro
                        .steps = (uint32_t)end,
                        .record = record_steps,
                        .multi = find_multi,
-                       .tail = gi_tables_has_tail((enum gi_step_end)end) ? create_tail : NULL,
+                       .tail = ends[end].has_tail ? create_tail : NULL,
                        .clear = clear_counters},
-            .name = end_names[end],
+            .name = ends[end].name,
             .layer_bytes = model->info.weights / model->hparams.n_layer,
             .n_vocab = model->hparams.n_vocab,
             .may_be_large = end != GI_STEP_END_SMALL_K ||
@@ -114,8 +119,8 @@ bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_erro
             .cache_dir = device->cache_dir,
             .may_compile = device->may_compile,
         };
-        own->upgrades[end] = end_names[end] ? gi_upgrade_create(&params, err) : NULL;
-        if (end_names[end] && !own->upgrades[end]) {
+        own->upgrades[end] = ends[end].name ? gi_upgrade_create(&params, err) : NULL;
+        if (ends[end].name && !own->upgrades[end]) {
             return false;
         }
     }

@@ -76,8 +76,9 @@ static bool record_layers(struct gi_tables *tables, struct glinfer_error *err)
     return true;
 }
 
-static bool record_end(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
-                       struct glinfer_error *err)
+// Records what chooses a token from the logits of a step.
+static bool record_choice(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
+                          struct glinfer_error *err)
 {
     static bool (*const ops[GI_STEP_END_COUNT])(struct gi_recorder *, const struct gi_logits *,
                                                 const struct gi_step_buffers *,
@@ -87,19 +88,19 @@ static bool record_end(struct gi_tables *tables, int end, const struct gi_step_b
         [GI_STEP_END_FULL] = gi_op_sample_full,
         [GI_STEP_END_PROBS] = gi_op_sample_probs,
     };
-    struct gi_graph *graph = &tables->graph;
-    graph->logits.is_fine = end == GI_STEP_END_SMALL_K;
-    return gi_graph_output(graph, err) && ops[end](&graph->recorder, &graph->logits, buffers, err);
+    return ops[end](&tables->graph.recorder, &tables->graph.logits, buffers, err);
 }
 
-bool gi_tables_has_tail(enum gi_step_end end)
+static bool record_end(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
+                       struct glinfer_error *err)
 {
-    return end == GI_STEP_END_FULL;
+    tables->graph.logits.is_fine = end == GI_STEP_END_SMALL_K;
+    return gi_graph_output(&tables->graph, err) && record_choice(tables, end, buffers, err);
 }
 
 // Nothing reads the counts of grids.
-bool gi_tables_record_uniform(struct gi_tables *tables, enum gi_step_end end,
-                              struct gi_recorder recorder, struct glinfer_error *err)
+bool gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
+                           struct gi_recorder recorder, struct glinfer_error *err)
 {
     const struct gi_step_buffers buffers = {.state = tables->step_buffers.state,
                                             .ring = tables->step_buffers.ring};
@@ -109,18 +110,16 @@ bool gi_tables_record_uniform(struct gi_tables *tables, enum gi_step_end end,
     tables->graph.recorder.movable = tables->recorder.movable;
     tables->graph.recorder.n_later = tables->recorder.n_later;
     tables->graph.logits.is_fine = false;
-    return record_layers(tables, err) &&
-           (gi_tables_has_tail(end) ? gi_graph_output(&tables->graph, err)
-                                    : record_end(tables, (int)end, &buffers, err));
+    return record_layers(tables, err) && (is_whole ? record_end(tables, (int)end, &buffers, err)
+                                                   : gi_graph_output(&tables->graph, err));
 }
 
-struct gi_executor *gi_tables_create_tail(struct gi_tables *tables, struct glinfer_error *err)
+struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err)
 {
     struct gi_dispatch_table *list = open_table(tables, true, err); // its grids never change
     tables->graph.is_batch = false;
-    if (!list ||
-        !gi_op_sample_full(&tables->graph.recorder, &tables->graph.logits, &tables->step_buffers,
-                           err) ||
+    if (!list || !record_choice(tables, (int)end, &tables->step_buffers, err) ||
         !gi_program_table_build(tables->recorder.programs, NULL, NULL, err) ||
         !gi_dispatch_table_seal(list, err)) {
         gi_dispatch_table_destroy(list);

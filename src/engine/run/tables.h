@@ -93,13 +93,12 @@ struct gi_dispatch_table *gi_tables_record_prompt(struct gi_tables *tables,
                                                   struct glinfer_error *err);
 struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum gi_step_end end,
                                                 struct glinfer_error *err);
-// Records a step into the list of a recorder, which has a form: up to its logits if a list of its
-// own ends the step (gi_tables_has_tail).
-bool gi_tables_record_uniform(struct gi_tables *tables, enum gi_step_end end,
-                              struct gi_recorder recorder, struct glinfer_error *err);
-// True if what samples from the logits of a step of a form is a list of its own.
-bool gi_tables_has_tail(enum gi_step_end end);
-// Creates the executor of that list, after the step was recorded.
-struct gi_executor *gi_tables_create_tail(struct gi_tables *tables, struct glinfer_error *err);
+// Records a step into the list of a recorder, in the recorder's form: whole or, where another list
+// ends it, up to its logits.
+bool gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
+                           struct gi_recorder recorder, struct glinfer_error *err);
+// Creates the executor of a list that ends a step behind its logits, after that was recorded.
+struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 #include "engine/selftest/test_case.h"
 
 #include "base/array.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 
 #include <assert.h>

@@ -146,23 +146,24 @@ static void bind_common(const struct gi_dispatch_table *table)
 static void replay_entry(const struct gi_dispatch_table *table, struct bound *bound,
                          const struct gi_dispatch_entry *entry, const struct gi_replay *replay)
 {
-    if (replay->timer) {
-        gi_timer_begin(replay->timer);
+    if (replay->selection.timer) {
+        gi_timer_begin(replay->selection.timer);
     }
     if (entry->barrier) {
         glMemoryBarrier(entry->barrier);
     }
     bind_entry(table, bound, entry);
     submit_entry(table, bound, entry, replay);
-    if (replay->timer) {
-        gi_timer_end(replay->timer);
+    if (replay->selection.timer) {
+        gi_timer_end(replay->selection.timer);
     }
 }
 
 static bool is_wanted(const struct gi_dispatch *dispatch, const struct gi_replay *replay)
 {
-    return (replay->site == 0 || replay->site == dispatch->site) &&
-           (replay->skipped_site == 0 || replay->skipped_site != dispatch->site);
+    return (replay->selection.site == 0 || replay->selection.site == dispatch->site) &&
+           (replay->selection.skipped_site == 0 ||
+            replay->selection.skipped_site != dispatch->site);
 }
 
 // GL passes over a direct dispatch without groups before the driver sees it.
@@ -187,7 +188,7 @@ void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_r
     assert(table->is_sealed);
     bind_common(table);
     for (uint32_t i = 0; i < table->n_entries; i++) {
-        if ((replay->entry != 0 && replay->entry != i + 1) ||
+        if ((replay->selection.entry != 0 && replay->selection.entry != i + 1) ||
             !is_wanted(&table->entries[i].dispatch, replay)) {
             continue;
         }

@@ -7,13 +7,18 @@
 #include "gpu/dispatch/time_box.h"
 #include "gpu/dispatch/timer.h"
 
+// The entries of a list that are run, and what times them, for who measures or tests entries.
+struct gi_selection {
+    uint32_t site;          // only the entries of this site; 0: all
+    uint32_t skipped_site;  // all but those of this site; 0: all
+    uint32_t entry;         // only entry `entry` - 1; 0: all
+    struct gi_timer *timer; // each entry becomes a range of it, in order; NULL: none
+};
+
 struct gi_replay {
     uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
     uint32_t flush_interval;   // dispatches between flushes; 0: none
-    uint32_t site;             // only the dispatches of this site; 0: all
-    uint32_t skipped_site;     // all but those of this site; 0: all
-    uint32_t entry;            // only entry `entry` - 1; 0: all
-    struct gi_timer *timer;    // each dispatch becomes a range of it, in order; NULL: none
+    struct gi_selection selection;
 };
 // Submits the table once and ends it with a barrier, so that tables may follow each other. GL
 // errors surface at the next gi_gpu_check. In the indirect mode (limits.is_indirect and counts

@@ -7,17 +7,8 @@
 
 #include "gpu/dispatch/dispatch_table.h"
 
+struct gi_selection;
 struct gi_time_box;
-struct gi_timer;
-
-// The entries of a list that each step of a chain runs, and what times them: for who measures or
-// tests entries, through an executor that has a dispatch for each.
-struct gi_selection {
-    uint32_t site;          // only the entries of this site; 0: all
-    uint32_t skipped_site;  // all but those of this site; 0: all
-    uint32_t entry;         // only entry `entry` - 1; 0: all
-    struct gi_timer *timer; // each entry becomes a range of it, in order; NULL: none
-};
 
 // Steps that are submitted together. step_state says the same of the first step as n_past and
 // n_tokens do.
@@ -31,7 +22,7 @@ struct gi_chain {
     uint64_t budget_ns;      // of a submission at most, where an executor can divide a chain
     struct gi_time_box
         *box; // what flushes, where an executor has many dispatches; NULL: flush_interval
-    const struct gi_selection *selection; // NULL: all entries, untimed
+    const struct gi_selection *selection; // of executors of many dispatches; NULL: all, untimed
     bool is_continued; // nothing else wrote what steps hand on since this executor's last chain
 };
 

@@ -25,14 +25,10 @@ static bool submit(struct gi_executor *self, const struct gi_chain *chain,
     if (chain->box) {
         return true;
     }
-    const struct gi_selection all = {0}, *selection = chain->selection ? chain->selection : &all;
     struct gi_replay replay = {.n_past = chain->n_past,
                                .n_tokens = chain->n_tokens,
-                               .flush_interval = chain->flush_interval,
-                               .site = selection->site,
-                               .skipped_site = selection->skipped_site,
-                               .entry = selection->entry,
-                               .timer = selection->timer};
+                               .flush_interval = chain->flush_interval};
+    replay.selection = chain->selection ? *chain->selection : replay.selection;
     for (uint32_t i = 0; i < chain->n_steps; i++) {
         gi_dispatch_table_replay(list, &replay);
         replay.n_past += chain->n_tokens;

@@ -1,8 +1,6 @@
-// Reads which names a kernel declares at file level, and in which of its declarations: GLSL has no
-// namespaces, so that kernels which become one program need names of their own, and places of
-// buffers and parameters stand where each of them declares blocks. Nothing else is taken from the
-// text: what a dispatch reads, writes, owns and hands on is said by its entry in the list, and what
-// can be done before a barrier by the macro STAGE_PREFETCH.
+// Reads what a kernel declares at file level: GLSL has no namespaces, so that kernels which become
+// one program need names of their own. What a dispatch reads, writes, owns and hands on is said by
+// its entry in the list, and what can be done before a barrier by the macro STAGE_PREFETCH.
 //
 // It reads what glsl/ is written in, no more: one declaration a statement at file level, blocks of
 // one array, Params of 4-byte scalars, no #include. Plain C, no GL.
