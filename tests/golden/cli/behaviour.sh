@@ -52,6 +52,11 @@ for place in EMBED_BATCH:1 EMBED_TOKEN:20 EMBED_TOKEN:37; do # in the prompt, in
         "$(GLINFER_FAULT="lost:$place" run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
     check "the recovery is said ($place)" "$(grep -c 'recovering' "$dir/errors")" 1
 done
+prompt='Once upon a time there was a long prompt in many batches'
+long_prompt=$(run -p "$prompt" -n 20 -ub 8 --temp 0)
+check 'the text behind a context lost in the middle of a prompt' \
+    "$(GLINFER_FAULT=lost:EMBED_BATCH:3 run -p "$prompt" -n 20 -ub 8 --temp 0)" "$long_prompt"
+check 'which is said' "$(grep -c 'recovering' "$dir/errors")" 1
 check 'the text behind a dispatch that was left out' \
     "$(GLINFER_FAULT=skip:EMBED_TOKEN:20 run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
 GLINFER_FAULT=lost:EMBED_TOKEN run -p 'Once upon' -n 9 --temp 0 >/dev/null

@@ -28,6 +28,14 @@ check 'is loaded' "$(said '4 messages are loaded')" 1
 size=$(wc -c <"$dir/rest")
 check 'goes on as it would have' "$(tail -c "$size" "$dir/whole" | cksum)" "$(cksum <"$dir/rest")"
 
+# The first batch, a turn in the middle of its prompt or answer, the last answer.
+chat "Hello there\nHow are you?\nAnd now?\n" --ubatch-size 8 >"$dir/turns"
+for place in EMBED_BATCH:1 EMBED_BATCH:4 EMBED_TOKEN:3 EMBED_TOKEN:14 EMBED_TOKEN:30; do
+    GLINFER_FAULT="lost:$place" chat "Hello there\nHow are you?\nAnd now?\n" --ubatch-size 8 >"$dir/lost"
+    check "a chat goes on behind a lost context ($place)" "$(cksum <"$dir/lost")" "$(cksum <"$dir/turns")"
+    check "and says it ($place)" "$(said 'recovering')" 1
+done
+
 chat 'Hello there\n' >"$dir/once"
 chat 'Hello there\n/reset\nHello there\n' >"$dir/twice"
 cat "$dir/once" "$dir/once" | cmp -s - "$dir/twice"
