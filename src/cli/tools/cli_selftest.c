@@ -1,10 +1,13 @@
-// `glinfer selftest`: compares the kernels of a model with the CPU, for a report of a fault.
+// `glinfer selftest`: compares the kernels of a model, or of models that are made up, with the CPU,
+// for a report of a fault.
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
+#include "cli/tools/cli_synthetic.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct settings {
     struct cli_session_flags session;
@@ -16,7 +19,7 @@ static struct settings defaults = {.session.n_ctx = 1280};
 #define CLI_SETTINGS settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
-    CLI_MODEL_FLAGS,
+    CLI_ANY_MODEL_FLAGS("a GGUF file; without it, models that are made up"),
     CLI_UBATCH_FLAG,
     CLI_SWITCH(is_json, "--json",
                "one JSON object on standard output: glinfer, device, renderer, vendor, version, "
@@ -37,13 +40,14 @@ struct row {
 };
 
 struct selftest {
-    const struct settings *settings;
+    struct settings settings;
     struct cli_session session;
     struct {
         struct row *items;
         size_t count, capacity;
     } rows;
     bool is_right;
+    bool is_synthetic;        // of models that are made up
     struct glinfer_error err; // of the test
     double seconds;
 };
@@ -66,11 +70,16 @@ static void add_row(void *user, const struct glinfer_tested *tested)
                      (tested->result == GLINFER_TEST_RIGHT || tested->result == GLINFER_TEST_NONE);
 }
 
+static const char *describe(const struct selftest *self)
+{
+    return self->is_synthetic ? "models that are made up" : self->session.info.description;
+}
+
 static bool print_report(const struct selftest *self)
 {
     const struct glinfer_device_info *info = &self->session.device_info;
     char block[24];
-    printf("glinfer %s, self-test with %s\n", glinfer_version(), self->session.info.description);
+    printf("glinfer %s, self-test with %s\n", glinfer_version(), describe(self));
     printf("%s: %s\n    %s, %s\n", info->device, info->renderer, info->version, info->vendor);
     printf("    %u storage blocks of %s, groups of %u, %u bytes shared, uniform blocks of %u, "
            "alignment %u, %s%s\n\n",
@@ -97,7 +106,7 @@ static bool print_json(const struct selftest *self)
     cJSON_AddStringToObject(object, "renderer", info->renderer);
     cJSON_AddStringToObject(object, "vendor", info->vendor);
     cJSON_AddStringToObject(object, "version", info->version);
-    cJSON_AddStringToObject(object, "model", self->session.info.description);
+    cJSON_AddStringToObject(object, "model", describe(self));
     cJSON_AddBoolToObject(object, "right", self->is_right);
     cJSON *programs = cJSON_AddArrayToObject(object, "programs");
     for (size_t i = 0; i < self->rows.count; i++) {
@@ -122,19 +131,57 @@ static bool test(struct selftest *self)
     const bool is_done = glinfer_selftest(self->session.session, add_row, self, &self->err);
     cli_bar_clear(&self->session.bar);
     self->is_right = self->is_right && is_done;
-    self->seconds = cli_now() - start;
-    return (self->settings->is_json ? print_json(self) : print_report(self)) &&
-           (is_done || cli_fail_error(&self->err)) &&
-           (self->is_right || cli_fail(CLI_EXIT_FAILED, "kernels are wrong on this device; others "
-                                                        "take their place"));
+    self->seconds += cli_now() - start;
+    return is_done || cli_fail_error(&self->err);
+}
+
+static bool test_model(struct selftest *self)
+{
+    return cli_session_check(&self->session) && cli_session_load(&self->session) &&
+           cli_session_start(&self->session, NULL) && test(self);
+}
+
+// Tests a model that is made up, whose file is gone when it is loaded.
+static bool test_shape(struct selftest *self, size_t i)
+{
+    char path[256];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof(path), "%.200s/glinfer-selftest-XXXXXX", folder ? folder : "/tmp");
+    const int fd = mkstemp(path);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
+    const bool is_written = file && cli_synthetic_write(i, file);
+    self->settings.session.model = path;
+    const bool is_done =
+        is_written ? test_model(self) : cli_fail(CLI_EXIT_FAILED, "%s cannot be written", path);
+    if (file) {
+        fclose(file);
+        unlink(path);
+    }
+    cli_session_unload(&self->session);
+    self->settings.session.model = NULL;
+    return is_done;
+}
+
+static bool test_shapes(struct selftest *self)
+{
+    bool is_done = true;
+    self->is_synthetic = true;
+    for (size_t i = 0; is_done && cli_synthetic_name(i); i++) {
+        is_done = test_shape(self, i);
+    }
+    return is_done;
 }
 
 static bool run_command(void *user)
 {
-    struct selftest self = {.settings = user, .is_right = true};
-    cli_session_init(&self.session, &self.settings->session);
-    const bool is_done = cli_session_check(&self.session) && cli_session_load(&self.session) &&
-                         cli_session_start(&self.session, NULL) && test(&self);
+    struct selftest self = {.settings = *(const struct settings *)user, .is_right = true};
+    cli_session_init(&self.session, &self.settings.session);
+    bool is_done = self.settings.session.model ? test_model(&self) : test_shapes(&self);
+    if (is_done || *self.err.message) {
+        is_done = (self.settings.is_json ? print_json(&self) : print_report(&self)) && is_done &&
+                  (self.is_right || cli_fail(CLI_EXIT_FAILED, "kernels are wrong on this device; "
+                                                              "others take their place"));
+    }
     cli_session_finish(&self.session);
     free(self.rows.items);
     return is_done;
@@ -142,13 +189,14 @@ static bool run_command(void *user)
 
 const struct cli_command cli_selftest_command = {
     .name = "selftest",
-    .usage = "-m MODEL [flags]",
-    .summary = "Compares the kernels that a model needs with the CPU.",
+    .usage = "[-m MODEL] [flags]",
+    .summary = "Compares kernels with the CPU, for a report of a fault.",
     .word = "a model is given with -m",
     .text = "Runs each program that answers of the model need, whatever was found before, and "
-            "prints a report\nthat fits a bug tracker. Status 0 if all are right, else 1.\n\n"
-            "    glinfer selftest -m model.gguf",
+            "prints a report\nthat fits a bug tracker. Without a model, small ones are made up: a "
+            "Llama, a Qwen 3 and a mixture\nof experts, with weights of the usual types. Status 0 "
+            "if all are right, else 1.\n\n"
+            "    glinfer selftest",
     .device = &defaults.session.device,
-    .needs_model = true,
     CLI_COMMAND(flags, defaults, run_command),
 };

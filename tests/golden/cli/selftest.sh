@@ -51,4 +51,16 @@ GLINFER_FAULT=wrong:ARGMAX_256 "$glinfer" selftest --json -m "$model" >"$dir/rep
 check 'status of a report with a wrong kernel' "$?" 1
 check 'a wrong kernel in a report' \
     "$(grep -c '"right":false.*{"program":"argmax.comp WG_SIZE=256[^}]*"result":"WRONG","text":"[^"]*logit' "$dir/report")" 1
+
+# Without a model it makes some up, and leaves no file behind.
+mkdir "$dir/tmp"
+TMPDIR=$dir/tmp "$glinfer" selftest >"$dir/report" 2>"$dir/log"
+check 'status without a model' "$?" 0
+for kernel in gemm_row gemv_qkv gemv_expert route norm_rope_kv logprob full_sample; do
+    check "$kernel is tested without a model" "$(grep -c "^ok .* $kernel.comp" "$dir/report" | sed 's/^[1-9][0-9]*$/yes/')" yes
+done
+for type in q4_0 q4_1 q8_0 q4_k q5_k q6_k; do
+    check "$type is tested without a model" "$(grep -c "^ok .*gemv_qkv.comp $type " "$dir/report")" 1
+done
+check 'temporary files' "$(ls "$dir/tmp")" ''
 [ "$failures" -eq 0 ]
