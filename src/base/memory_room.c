@@ -41,6 +41,12 @@ static uint64_t address_room(void)
     return pages == UINT64_MAX ? pages : left(as.rlim_cur, pages * (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
+uint64_t gi_room_to_open(void)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return (UINT64_C(288) + 8 * (uint64_t)(n < 1 ? 1 : n > 32 ? 32 : n)) << 20;
+}
+
 bool gi_address_check(uint64_t needed, const char *what, struct glinfer_error *err)
 {
     const double mib = 1048576.0;

@@ -11,10 +11,12 @@
 // name; UINT64_MAX and NULL without limits. Files in memory that can be read again count as free.
 uint64_t gi_memory_room(const char **limit);
 
-// Bytes of address space that opening a driver takes (Mesa 22.3 with LLVM: 250 MiB), and that
-// compiling a program and running it for the first time may (a session of SmolLM2: 24 MiB).
-#define GI_ROOM_TO_OPEN    (UINT64_C(256) << 20)
+// Bytes of address space that compiling a program and running it for the first time may take (a
+// session of SmolLM2 on llvmpipe: 24 MiB).
 #define GI_ROOM_TO_COMPILE (UINT64_C(32) << 20)
+// The same of opening a driver: llvmpipe of Mesa 22.3 takes 250 MiB with two processors, of Mesa 25
+// 291, and the stack of a thread for each further one.
+uint64_t gi_room_to_open(void);
 
 // Fails with NO_MEMORY if less address space is left: drivers do not look whether they get memory.
 bool gi_address_check(uint64_t needed, const char *what, struct glinfer_error *err);

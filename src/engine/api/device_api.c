@@ -139,7 +139,7 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
                                                 .log = &device->log};
     const struct gi_gpu_params gpu = {
         .cache_dir = params->cache_dir, .log = &device->log, .settings = &device->settings};
-    if (!gi_address_check(GI_ROOM_TO_OPEN, "opening a device", err)) {
+    if (!gi_address_check(gi_room_to_open(), "opening a device", err)) {
         return false;
     }
     device->platform = gi_platform_open(&platform, err);
