@@ -9,6 +9,8 @@
 // Group (range, head). The last group of a head to finish merges the head's ranges in their order,
 // so that the result is the same whichever that is; with one range a group writes out itself.
 //
+// BATCH 0 with JOINT: the same by attention/heads.glsl
+//
 // BATCH 1: of a prompt's batch, token m, at position n_past + m, over the keys 0..n_past + m
 //   out      (n_tokens, stride)  (n_head, HEAD_DIM) of it written
 //   q        (n_tokens, stride)  (n_head, HEAD_DIM), pair order
@@ -16,12 +18,15 @@
 // Group (m, h) walks over the token's keys by KEYS with online softmax. It reads each key and value
 // once per token and head, and so more than the tiles of attention_batch.comp; but those spill on
 // GPUs with few registers.
+#ifdef JOINT
+#define SCRATCH_QUADS 1
+#endif
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "attention/kv_vec8.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HEAD_DIM) || !defined(KEYS) || !defined(BATCH)
+#if !defined(HEAD_DIM) || !(defined(KEYS) || defined(JOINT)) || !defined(BATCH)
 #error "HEAD_DIM, a multiple of 8; KEYS of a range, or of a group; BATCH: 1 for a prompt's batch"
 #endif
 #ifndef PIECES
@@ -32,16 +37,26 @@
 #endif
 
 #define N_VEC8 (HEAD_DIM / 8)
-#define N_SLICE (KEYS / N_VEC8)
 #define N_QUAD uint(HEAD_DIM / 4)
-#define TOGETHER (ROLLED == 0 ? N_VEC8 : N_VEC8 % 2 == 0 ? 2 : 1) // vec8s of a turn
-
-layout(local_size_x = KEYS) in;
 
 #include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
+#ifndef JOINT
 #include "attention/weigh.glsl"
+#endif
+#if BATCH == 0
+#include "attention/ranges.glsl"
+#include "norm/sums.glsl"
+#endif
+
+#ifdef JOINT
+#include "attention/heads.glsl"
+#else
+#define N_SLICE (KEYS / N_VEC8)
+#define TOGETHER (ROLLED == 0 ? N_VEC8 : N_VEC8 % 2 == 0 ? 2 : 1) // vec8s of a turn
+
+layout(local_size_x = KEYS) in;
 
 #if BATCH || PIECES
 #include "lib/first_group.glsl"
@@ -58,9 +73,6 @@ vec4 query(uint i)
     return q[i];
 }
 #else
-#include "attention/ranges.glsl"
-#include "norm/sums.glsl"
-
 vec4 query(uint i)
 {
     return uintBitsToFloat(cache_word(i));
@@ -210,4 +222,5 @@ void main()
     }
 #endif
 }
+#endif
 #endif

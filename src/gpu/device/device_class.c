@@ -166,7 +166,9 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
                   CANDIDATES(counted_candidates), .indirect = GI_INDIRECT_YES
 
 // Groups of 1,024 need 32 lanes a thread, which spills on Skylake and Ice Lake.
-#define INTEL COUNTED, .sample = {.argmax_size = 512, .n_groups = 32, .size = 256}
+#define INTEL                                                                                      \
+    COUNTED, .sample = {.argmax_size = 512, .n_groups = 32, .size = 256},                          \
+             .attention = {64, 4, 1, 24}
 
 // A row an invocation, no shared memory, few registers.
 #define SMALLER                                                                                    \
@@ -176,6 +178,10 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
             .sample = {.argmax_size = 256, .n_groups = 16, .size = 64}
 
 #define SMALL SMALLER, MANY_REGISTERS
+
+// Counted with Mesa 25.0 (glsl/measurements.md).
+#define MALI_G_ATTENTION .attention = {64, 3, 2, 12, true}
+#define ADRENO_ATTENTION .attention = {64, 4, 1, 24}
 
 // indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0;
 // other drivers are unknown until measured. Subgroup sizes: what GL says is the largest one;
@@ -207,16 +213,19 @@ static const struct gi_device_class
     virgl = {LARGE, .name = "virgl", RATES(1000, 2000, 100), .indirect = GI_INDIRECT_NO},
     zink = {LARGE, .name = "zink", RATES(1000, 2000, 50), .indirect = GI_INDIRECT_YES},
     unknown = {LARGE, .name = "unknown"},
-    v3d = {SMALL, .name = "V3D", RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv},
+    v3d = {SMALL, .name = "V3D", RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv,
+           .attention = {64, 3, 1, 6, true}},
     mali_t = {SMALLER, .name = "Mali T", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
               .has_few_registers = true, .lane_tokens = 4, .is_rolled = true,
-              .attention_keys = 64}, // spills 3:36 registers then, 59:124 with 128 keys
-    mali_g57 = {SMALL, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv},
-    mali_g = {SMALL, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv},
-    adreno = {SMALL, .name = "Adreno 6 and 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
-    adreno_old = {SMALL, .name = "Adreno 4 and 5", RATES(2000, 4000, 50), .merges_flushes = true, .gemv = adreno_gemv,
+              .attention_keys = 64, // spills 3:36 registers then, 59:124 with 128 keys
+              .attention = {32, 3, 1, 12}},
+    mali_g57 = {SMALL, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv,
+                MALI_G_ATTENTION},
+    mali_g = {SMALL, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION},
+    adreno = {SMALL, ADRENO_ATTENTION, .name = "Adreno 6 and 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
+    adreno_old = {SMALL, ADRENO_ATTENTION, .name = "Adreno 4 and 5", RATES(2000, 4000, 50), .merges_flushes = true, .gemv = adreno_gemv,
                   .indirect = GI_INDIRECT_NO}, // the driver flushes at every barrier
-    adreno_qualcomm = {SMALL, .name = "Adreno by Qualcomm", RATES(2000, 4000, 50), .gemv = adreno_gemv},
+    adreno_qualcomm = {SMALL, ADRENO_ATTENTION, .name = "Adreno by Qualcomm", RATES(2000, 4000, 50), .gemv = adreno_gemv},
     powervr = {SMALL, .name = "PowerVR", RATES(1000, 2000, 100), .gemv = row_gemv},
     softpipe = {SMALL, .name = "softpipe", RATES(10, 50, 100), .indirect = GI_INDIRECT_NO, .gemv = row_gemv},
     // Straight-line code on vectors of eight; ends all loops of a program after 65,535 turns

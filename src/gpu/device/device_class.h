@@ -36,6 +36,16 @@ struct gi_gemv_candidates {
     uint32_t min_pairs, max_pairs;
 };
 
+// How groups of a step's attention take heads of a kv head together
+// (src/ops/attention/attention_heads.h).
+struct gi_attention_shape {
+    uint32_t wg_size;  // invocations; 0: the device does not want it
+    uint32_t heads;    // at most 4
+    uint32_t keys;     // that an invocation scores at a time
+    uint32_t n_groups; // of a layer at 512 keys
+    bool has_dots;     // products of a key are added up one by one: registers are scarce
+};
+
 struct gi_device_class {
     const char *name;
     // True if it has many cores, fast shared memory, and a cache that may hold a small model's
@@ -75,6 +85,7 @@ struct gi_device_class {
     // itself.
     uint32_t attention_turning;
     uint32_t attention_keys; // of a range, where a step's attention has no form of its own
+    struct gi_attention_shape attention;
 
     // The prompt.
     enum gi_batch_form batch_form;

@@ -2,6 +2,7 @@
 
 #include "base/round.h"
 #include "gpu/dispatch/dispatch_estimate.h"
+#include "ops/attention/attention_heads.h"
 #include "ops/attention/attention_vec8.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/gemm/half_rows.h"
@@ -249,7 +250,8 @@ bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_k
 {
     return gi_gemv_wants_sums(recorder->gpu) && layer->head_dim % 16 == 0 &&
            !gi_attention_vec8_suits(recorder, layer) &&
-           choose_step_shape(recorder, layer).program == GI_PROGRAM_ATTENTION;
+           (gi_attention_heads_suits(recorder, layer) ||
+            choose_step_shape(recorder, layer).program == GI_PROGRAM_ATTENTION);
 }
 
 static struct gi_program_key step_key(const struct gi_recorder *recorder,
@@ -331,6 +333,10 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
     if (gi_attention_vec8_suits(recorder, layer)) {
         return gi_op_attention_vec8(recorder, label, layer, rule, scratch, err);
     }
+    if (gi_attention_heads_suits(recorder, layer)) {
+        const bool has_sums = gi_attention_has_sums(recorder, layer);
+        return gi_op_attention_heads(recorder, label, layer, rule, scratch, has_sums, err);
+    }
     const struct step_shape shape = choose_step_shape(recorder, layer);
     struct gi_program_key key = step_key(recorder, layer, rule, &shape);
     const struct gi_attention_params params =
@@ -342,12 +348,8 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .runtime_params = GI_PARAM_BIT(struct gi_attention_params, n_ctx) |
-                          GI_PARAM_BIT(struct gi_attention_params, max_range) |
-                          GI_PARAM_BIT(struct gi_attention_params, k) |
-                          GI_PARAM_BIT(struct gi_attention_params, v) |
-                          GI_PARAM_BIT(struct gi_attention_params, k_scale) |
-                          GI_PARAM_BIT(struct gi_attention_params, v_scale),
+        .runtime_params =
+            GI_ATTENTION_CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_params, max_range),
         .grid = step_grid(&shape, layer->n_ctx, rule->window),
         .wg_size = shape.keys,
     };

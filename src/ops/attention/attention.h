@@ -37,6 +37,13 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
                      const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                      const struct gi_attention_scratch *scratch, struct glinfer_error *err);
 
+// Those of its parameters that depend on the context.
+#define GI_ATTENTION_CONTEXT_PARAMS                                                                \
+    (GI_PARAM_BIT(struct gi_attention_params, n_ctx) |                                             \
+     GI_PARAM_BIT(struct gi_attention_params, k) | GI_PARAM_BIT(struct gi_attention_params, v) |   \
+     GI_PARAM_BIT(struct gi_attention_params, k_scale) |                                           \
+     GI_PARAM_BIT(struct gi_attention_params, v_scale))
+
 // Parameters that every kernel of decode attention reads, with a context of at most max_range
 // ranges of keys: their lists in ops/record/params.h are one.
 struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *layer,

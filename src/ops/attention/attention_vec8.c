@@ -45,12 +45,6 @@ bool gi_attention_vec8_suits(const struct gi_recorder *recorder, const struct gi
     return gi_recorder_is_uniform(recorder) && is_possible(recorder, layer);
 }
 
-#define CONTEXT_PARAMS                                                                             \
-    (GI_PARAM_BIT(struct gi_attention_params, n_ctx) |                                             \
-     GI_PARAM_BIT(struct gi_attention_params, k) | GI_PARAM_BIT(struct gi_attention_params, v) |   \
-     GI_PARAM_BIT(struct gi_attention_params, k_scale) |                                           \
-     GI_PARAM_BIT(struct gi_attention_params, v_scale))
-
 static struct gi_program_key make_key(const struct gi_recorder *recorder, enum gi_program_id id,
                                       const struct gi_kv_layer *layer,
                                       const struct gi_score_rule *rule, uint32_t n_range)
@@ -100,7 +94,7 @@ bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
-        .runtime_params = CONTEXT_PARAMS,
+        .runtime_params = GI_ATTENTION_CONTEXT_PARAMS,
     };
     return record(recorder, layer, rule, &key, &dispatch, err);
 }
@@ -154,8 +148,8 @@ bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
         .writes = 1u << 0 | 1u << 3,
         .params = &params,
         .params_size = sizeof(params),
-        .runtime_params = CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_params,
-                                                        rope), // of a window's layers
+        .runtime_params = GI_ATTENTION_CONTEXT_PARAMS | GI_PARAM_BIT(struct gi_attention_params,
+                                                                     rope), // of a window's layers
         .consumes = true,
     };
     return record(recorder, layer, rule, &key, &dispatch, err);

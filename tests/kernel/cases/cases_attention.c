@@ -231,7 +231,9 @@ static bool check_attention(struct kt_run *run, size_t index)
     bool is_good = !run->has_failed && record_copies(run, &a, &scratch) &&
                    record_attention(run, &a, a.layer.kv.range, &scratch) && kt_seal(run);
     for (uint32_t m = 0; is_good && m < a.c->n_tokens; m++) {
-        is_good = run_step(run, &a, m) && check_token(run, &a, m, &scratch.range, 0);
+        is_good = run_step(run, &a, m) && check_token(run, &a, m, &scratch.range, 0) &&
+                  (!gi_attention_has_sums(&run->recorder, &a.layer.kv) ||
+                   kt_check_sums(run, &scratch.range, a.width));
     }
     uint64_t n = (uint64_t)a.c->shape.n_kv_head * a.c->shape.head_dim * (a.c->n_past + 1);
     is_good = is_good && kt_bench(run, a.c->n_past, 1, n * 4 * run->n_copy);
@@ -241,6 +243,40 @@ static bool check_attention(struct kt_run *run, size_t index)
 
 const struct kt_suite kt_attention = {"attention", COUNT(attention_cases), attention_name,
                                       check_attention};
+
+// Groups that take heads together, in the shapes of classes.
+static const struct gi_attention_shape joint_shapes[] = {
+    {64, 4, 1, 32, false},
+    {64, 3, 1, 12, true },
+    {32, 4, 4, 16, true },
+    {64, 2, 2, 1,  false},
+};
+
+static void joint_name(size_t index, char *text, size_t size)
+{
+    const size_t i = index % COUNT(joint_shapes);
+    int n = snprintf(text, size, "%u invocations, %u heads, %u keys, ", joint_shapes[i].wg_size,
+                     joint_shapes[i].heads, joint_shapes[i].keys);
+    attention_text(&attention_cases[index / COUNT(joint_shapes)], text + n, size - (size_t)n);
+}
+
+static bool run_joint(struct kt_run *run, size_t index)
+{
+    const size_t i = index % COUNT(joint_shapes);
+    const struct gi_device_class *class = gi_gpu_class(run->gpu);
+    struct gi_device_class joint = *class;
+    joint.attention = joint_shapes[i];
+    if (joint.attention.has_dots) { // projections that want sums
+        joint.gemv = gi_device_class_find("V3D", "Mesa")->gemv;
+    }
+    run->gpu->class = &joint;
+    const bool is_good = check_attention(run, index / COUNT(joint_shapes));
+    run->gpu->class = class;
+    return is_good;
+}
+
+const struct kt_suite kt_attention_heads = {
+    "attention_heads", COUNT(joint_shapes) * COUNT(attention_cases), joint_name, run_joint};
 
 // Groups of a persistent step: of two sizes, and with more and fewer of them.
 static const struct {
