@@ -69,11 +69,9 @@ uint bound(int n)
 #define EACH_OWN(i) for (uint i = lane; i < uint(N_OWN); i += uint(WG_SIZE))
 #endif
 
-uint k_data, v_data;
-uint lane, first_row;     // of the kv head in the cache
-uint first_head;          // of the group's
-uint n_key, n_seen;       // up to the token's own; before the first that it sees
-uint n_tile, n_range;
+// The group's: its kv head's first row in the cache, its first head, keys up to the token's own,
+// keys before the first that it sees.
+uint lane, k_data, v_data, first_row, first_head, n_key, n_seen, n_tile, n_range;
 
 // Returns the score of a key whose products with q, times LOG2_E params.scale, are sum.
 float finish_score(vec4 sum)
@@ -265,9 +263,8 @@ void main()
     lane = gl_LocalInvocationIndex;
     k_data = params.k;
     v_data = params.v;
-    uint kv_head = gl_WorkGroupID.z;
-    first_head = kv_head * uint(REP) + gl_WorkGroupID.y * uint(HEADS);
-    first_row = kv_head * params.n_ctx;
+    first_head = gl_WorkGroupID.z * uint(REP) + gl_WorkGroupID.y * uint(HEADS);
+    first_row = gl_WorkGroupID.z * params.n_ctx;
     n_key = min(state.n_past + 1u, params.n_ctx);
     n_seen = first_seen(n_key);
     n_tile = (n_key - n_seen - 1u) / TILE + 1u;
