@@ -1,6 +1,6 @@
 // model_lists MODEL DEPTH[,DEPTH...] PROMPT[,PROMPT...]: prints, for tools/predict, what a decode
 // step at each depth and a prompt of each length dispatch, a line an entry, tab-separated:
-//   list NAME label number program groups invocations-a-group multiply-adds bytes
+//   list NAME label number program groups invocations-a-group multiply-adds bytes sums-of-squares
 // and submits each list once, since some drivers compile at the first dispatch. What the library
 // and the driver say meanwhile goes to standard error. Results are not looked at, so it also works
 // over a simulated kernel.
@@ -21,6 +21,23 @@ static void print_line(void *user, enum glinfer_log_level level, const char *mes
     printf("%s\n", message);
 }
 
+// Returns the partial sums of squares that each invocation of an entry adds up.
+static uint32_t count_ssq(const struct gi_dispatch_table *list, uint32_t i, GLuint program)
+{
+    uint32_t params[64] = {0};
+    const GLenum property = GL_OFFSET;
+    const GLuint index = glGetProgramResourceIndex(program, GL_UNIFORM, "Params.n_ssq");
+    const uint32_t size = gi_dispatch_table_at(list, i)->params_size;
+    struct glinfer_error err;
+    GLint offset = 0;
+    if (index == GL_INVALID_INDEX || size > sizeof(params) ||
+        !gi_dispatch_table_read_params(list, i, params, &err)) {
+        return 0;
+    }
+    glGetProgramResourceiv(program, GL_UNIFORM, index, 1, &property, 1, NULL, &offset);
+    return params[(size_t)offset / sizeof(uint32_t)];
+}
+
 static void print_list(const struct gi_dispatch_table *list, const char *name, uint32_t n_past,
                        uint32_t n_tokens, const struct gi_program_table *programs)
 {
@@ -32,11 +49,11 @@ static void print_list(const struct gi_dispatch_table *list, const char *name, u
         gi_grid_count(&dispatch->grid, n_past, n_tokens, groups);
         const GLuint number = gi_program_name(programs, dispatch->program);
         glGetProgramiv(number, GL_COMPUTE_WORK_GROUP_SIZE, size);
-        printf("list\t%s\t%s\t%u\t%s\t%llu\t%d\t%llu\t%llu\n", name, dispatch->label, number,
+        printf("list\t%s\t%s\t%u\t%s\t%llu\t%d\t%llu\t%llu\t%u\n", name, dispatch->label, number,
                gi_program_label(programs, dispatch->program),
                (unsigned long long)groups[0] * groups[1] * groups[2], size[0] * size[1] * size[2],
                (unsigned long long)gi_span_flops(&span) / 2,
-               (unsigned long long)gi_span_bytes(&span));
+               (unsigned long long)gi_span_bytes(&span), count_ssq(list, i, number));
     }
 }
 
