@@ -27,8 +27,9 @@
 //                  With PIPELINED 1 groups are those of a uniform list, with subgroups
 //                  (gemv/gemv_pipeline.glsl); one without takes the plain form.
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
-//                  barrier; gemv/gemv_row.glsl. With DOT the dot products take the form that the compilers
-//                  of a family of small GPUs make least of (quant/dot.glsl).
+//                  barrier; gemv/gemv_row.glsl. With SLICES, for few rows, that many invocations share
+//                  these. With DOT the dot products take the form that the compilers of a family of
+//                  GPUs make least of (quant/dot.glsl).
 //   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
 //   PIECES 1       The dispatch may run in pieces (lib/first_group.glsl); not with LOOP.
 //   TEXELS 1       Source and weights are read through buffer textures, on llvmpipe three times as
@@ -105,12 +106,19 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #define BATCH 1
 #endif
 
+#ifndef SLICES
+#define SLICES 1
+#endif
+
 #if GEMV_SPLIT
 #define GEMV_OWNERS (8 * PAIRS * BATCH)
 #define N_SLICE (WG_SIZE / (8 * PAIRS))
+#elif SLICES > 1
+#define GEMV_OWNERS (WG_SIZE / SLICES * PAIRS)
 #else
 #define GEMV_OWNERS WG_SIZE
 #endif
+#define GROUP_PAIRS uint(WG_SIZE / 8 * PAIRS / SLICES) // of GEMV_SPLIT 0
 
 // Invocations of a reduction over owners: a power of two.
 #define GEMV_REDUCED uint(2 << findMSB(GEMV_OWNERS - 1))

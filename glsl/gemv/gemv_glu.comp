@@ -69,9 +69,13 @@ void main()
 {
     gemv_run();
 #if WRITE_SUMS
-    uint sums = sums_begin(params.n_ff) + params.ff_begin / SUM_SIZE;
-    for (uint i = gemv_sum_first(); i < gemv_sum_end(2u); i += uint(WG_SIZE)) {
-        act[sums + gemv_sum_index(i, 2u)] = gemv_sum(i, 2u);
+    group_barrier();
+    if (gemv_has_sum(2u)) {
+        uint pair = 2u * gl_LocalInvocationIndex;
+        bool has_next = GEMV_GROUP * GROUP_PAIRS + pair + 1u < params.n_pair;
+        float next = gemv_pair_sum(pair + 1u);
+        uint at = sums_begin(params.n_ff) + params.ff_begin / SUM_SIZE + gemv_sum_index(2u);
+        act[at] = gemv_pair_sum(pair) + (has_next ? next : 0.0);
     }
 #endif
 }

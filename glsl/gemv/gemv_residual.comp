@@ -86,26 +86,30 @@ void gemv_finish(uint pair, uint row, vec2 y)
 #endif
 }
 
+// Writes the group's part of the sum of squares.
+void write_ssq(float ssq)
+{
+    if (gl_LocalInvocationIndex == 0u) {
+        stream[params.ssq + GEMV_GROUP] = PUBLISH(ssq);
+    }
+}
+
 void main()
 {
     gemv_run();
-#if WRITE_SUMS
-    uint sums = params.norm + sums_begin(params.n_embd) + params.row_begin / SUM_SIZE;
-    for (uint i = gemv_sum_first(); i < gemv_sum_end(1u); i += uint(WG_SIZE)) {
-        stream[sums + gemv_sum_index(i, 1u)] = gemv_sum(i, 1u);
-    }
-#endif
 #if WG_SIZE == 8
     stream[params.ssq + gl_GlobalInvocationID.x] = PUBLISH(own_ssq);
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
-    own_ssq = sum_lanes(own_ssq, 1, GEMV_OWNERS);
-    if (gl_LocalInvocationIndex == 0u) {
-        stream[params.ssq + GEMV_GROUP] = PUBLISH(own_ssq);
-    }
+    write_ssq(sum_lanes(own_ssq, 1, GEMV_OWNERS));
+#elif DOT && GEMV_OWNERS <= 64
+    write_ssq(reduce_sum_by_eights(own_ssq, uint(GEMV_OWNERS)));
 #else
-    float ssq = reduce_sum(own_ssq, GEMV_REDUCED);
-    if (gl_LocalInvocationIndex == 0u) {
-        stream[params.ssq + GEMV_GROUP] = PUBLISH(ssq);
+    write_ssq(reduce_sum(own_ssq, GEMV_REDUCED));
+#endif
+#if WRITE_SUMS // behind the barriers of the reduction
+    if (gemv_has_sum(1u)) {
+        uint sums = params.norm + sums_begin(params.n_embd) + params.row_begin / SUM_SIZE;
+        stream[sums + gemv_sum_index(1u)] = gemv_pair_sum(gl_LocalInvocationIndex);
     }
 #endif
 }

@@ -1,4 +1,6 @@
-// gemv.glsl for GEMV_SPLIT 0: an invocation owns row r of PAIRS pairs of tiles and walks all of k.
+// gemv.glsl for GEMV_SPLIT 0: an invocation walks row r of PAIRS pairs of tiles, over all of k or,
+// with SLICES, over blocks s, s + SLICES, ... of it. The sums of slices then meet in shared memory,
+// and the first invocations of the group own the results, a pair each.
 //
 // With DOT and a type that gives its weights in parts, eight at a time, the rows of an invocation
 // take turns at each eight elements of x, so that few of those are alive; BLOCKS blocks a turn of
@@ -19,27 +21,25 @@ void gemv_add(uint block, uint pair, uint odd, QuantRow rows[N_ROW], inout float
 #if SUMS
     vec2 sum = gemv_sums(pair, odd);
 #else
-    vec4 quad_sum = vec4(0.0);
+    vec2 sum = vec2(0.0);
 #endif
     uint at = block * 8u;
     for (int k = 0; k < 4; k++) {
         vec4 a = gemv_x(at + 2u * uint(k)), b = gemv_x(at + 2u * uint(k) + 1u);
 #if !SUMS
-        quad_sum = dot_add_halves(quad_sum, k, a + b);
+        float part = dot(a + b, vec4(1.0));
+        sum += k < 2 ? vec2(part, 0.0) : vec2(0.0, part);
 #endif
         for (int i = 0; i < N_ROW; i++) {
             quant_part(w[i], k, a, b, s[i]);
         }
     }
-#if !SUMS
-    vec2 sum = quad_sum.xz + quad_sum.yw;
-#endif
     for (int i = 0; i < N_ROW; i++) {
         y[i] += quant_end(w[i], s[i], sum);
     }
 }
 
-void gemv_walk(uvec2 tiles[PAIRS], uint row, out vec2 y[PAIRS])
+void gemv_walk(uvec2 tiles[PAIRS], uint row, uint slice, out vec2 y[PAIRS])
 {
     QuantRow rows[N_ROW];
     float sums[N_ROW];
@@ -49,12 +49,12 @@ void gemv_walk(uvec2 tiles[PAIRS], uint row, out vec2 y[PAIRS])
         sums[2 * p] = sums[2 * p + 1] = 0.0;
     }
 #if BLOCKS == 2
-    for (uint pair = 0u; pair < params.n_block / 2u; pair++) {
+    for (uint pair = slice; pair < params.n_block / 2u; pair += uint(SLICES)) {
         gemv_add(2u * pair, pair, 0u, rows, sums);
         gemv_add(2u * pair + 1u, pair, 1u, rows, sums);
     }
 #else
-    for (uint block = 0u; block < params.n_block; block++) {
+    for (uint block = slice; block < params.n_block; block += uint(SLICES)) {
         gemv_add(block, block / 2u, block & 1u, rows, sums);
     }
 #endif
@@ -65,12 +65,12 @@ void gemv_walk(uvec2 tiles[PAIRS], uint row, out vec2 y[PAIRS])
 
 #else
 
-void gemv_walk(uvec2 tiles[PAIRS], uint row, out vec2 y[PAIRS])
+void gemv_walk(uvec2 tiles[PAIRS], uint row, uint slice, out vec2 y[PAIRS])
 {
     for (int p = 0; p < PAIRS; p++) {
         y[p] = vec2(0.0);
     }
-    for (uint block = 0u; block < params.n_block; block++) {
+    for (uint block = slice; block < params.n_block; block += uint(SLICES)) {
         vec4 x[8];
         vec2 sum = gemv_load(block, x);
         for (int p = 0; p < PAIRS; p++) {
@@ -96,22 +96,57 @@ float gemv_norm()
 #define gemv_norm() 1.0
 #endif
 
-void gemv_run()
+// Products of a slice of the pairs from `first` on.
+void gemv_products(uint first, uint slice, out vec2 y[PAIRS])
 {
-    uint lane = gl_LocalInvocationIndex, row = lane % 8u;
-    uint first = (GEMV_GROUP * uint(WG_SIZE / 8) + lane / 8u) * uint(PAIRS);
     uvec2 tiles[PAIRS];
-    vec2 y[PAIRS];
     for (int p = 0; p < PAIRS; p++) {
         tiles[p] = gemv_tiles(min(first + uint(p), params.n_pair - 1u));
     }
-    gemv_walk(tiles, row, y);
+    gemv_walk(tiles, gl_LocalInvocationIndex % 8u, slice, y);
+}
+
+void gemv_own(uint pair, uint row, vec2 y)
+{
+    gemv_fetch(pair, row);
+    gemv_prepare(pair, row);
+    gemv_finish(pair, row, y);
+}
+
+#if SLICES > 1
+shared vec2 gemv_partial[WG_SIZE * PAIRS]; // of a pair, a slice, a row
+
+void gemv_run()
+{
+    uint lane = gl_LocalInvocationIndex, row = lane % 8u, slice = lane / 8u % uint(SLICES);
+    uint begin = GEMV_GROUP * GROUP_PAIRS, pair = lane / uint(8 * SLICES) * uint(PAIRS);
+    vec2 y[PAIRS];
+    gemv_products(begin + pair, slice, y);
+    for (int p = 0; p < PAIRS; p++) {
+        gemv_partial[((pair + uint(p)) * uint(SLICES) + slice) * 8u + row] = y[p];
+    }
+    group_barrier();
+    pair = lane / 8u;
+    if (pair < GROUP_PAIRS && begin + pair < params.n_pair) {
+        vec2 sum = vec2(0.0);
+        for (int i = 0; i < SLICES; i++) {
+            sum += gemv_partial[(pair * uint(SLICES) + uint(i)) * 8u + row];
+        }
+        gemv_own(begin + pair, row, sum * gemv_norm());
+    }
+}
+#else
+void gemv_run()
+{
+    uint lane = gl_LocalInvocationIndex;
+    uint first = GEMV_GROUP * GROUP_PAIRS + lane / 8u * uint(PAIRS);
+    vec2 y[PAIRS];
+    gemv_products(first, 0u, y);
     float norm = gemv_norm();
     for (int p = 0; p < PAIRS; p++) {
         if (first + uint(p) < params.n_pair) {
-            gemv_fetch(first + uint(p), row);
-            gemv_prepare(first + uint(p), row);
-            gemv_finish(first + uint(p), row, y[p] * norm);
+            gemv_own(first + uint(p), lane % 8u, y[p] * norm);
         }
     }
 }
+#endif

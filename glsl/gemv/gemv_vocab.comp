@@ -81,6 +81,42 @@ void gemv_finish(uint pair, uint row, vec2 y)
     take_row(pair * 16u + row + 8u, y.y);
 }
 
+#if DOT && WG_SIZE > 8
+// The group's largest logit, as a number that grows with it, and its index. Atomics take fewer
+// instructions than a tree and a third of the barriers.
+shared uint group_best, group_index;
+
+uint order_of(float x)
+{
+    uint bits = floatBitsToUint(x == 0.0 ? 0.0 : x);
+    return bits ^ ((bits >> 31u) == 0u ? 0x80000000u : 0xFFFFFFFFu);
+}
+
+float value_of(uint order)
+{
+    return uintBitsToFloat(order ^ ((order >> 31u) == 0u ? 0xFFFFFFFFu : 0x80000000u));
+}
+
+// Leaves the best of the group in best and best_index.
+void find_best()
+{
+    if (gl_LocalInvocationIndex == 0u) {
+        group_best = 0u;
+        group_index = 0xFFFFFFFFu;
+    }
+    group_barrier();
+    uint own = order_of(best);
+    atomicMax(group_best, own);
+    group_barrier();
+    if (own == group_best) {
+        atomicMin(group_index, best_index);
+    }
+    group_barrier();
+    best = value_of(group_best);
+    best_index = group_index;
+}
+#endif
+
 void main()
 {
     gemv_run();
@@ -90,7 +126,7 @@ void main()
 #elif FINE
     reduce_max_to(best, best_index, GEMV_REDUCED, uint(FINE) + (params.n_pair >> 31u));
     uint lane = gl_LocalInvocationIndex;
-    uint at = params.partial + 2u * (gl_WorkGroupID.x * uint(FINE) + lane);
+    uint at = params.partial + 2u * (GEMV_GROUP * uint(FINE) + lane);
     best = reduce_values[lane % uint(FINE)];
     best_index = reduce_indices[lane % uint(FINE)];
     if (lane < uint(FINE))
@@ -106,7 +142,11 @@ void main()
     uint at = params.partial + 2u * GEMV_GROUP;
     if (gl_LocalInvocationIndex == 0u)
 #else
+#if DOT
+    find_best();
+#else
     reduce_max(best, best_index, GEMV_REDUCED, 1u + (params.n_pair >> 31u));
+#endif
     uint at = params.partial + 2u * GEMV_GROUP;
     if (gl_LocalInvocationIndex == 0u)
 #endif

@@ -18,6 +18,28 @@ float reduce_sum(float value, uint count)
     return reduce_values[0];
 }
 
+// The same of at most 64 invocations, a multiple of 8, in two steps without loops: fewer
+// instructions, and two barriers.
+float reduce_sum_by_eights(float value, uint count)
+{
+    uint lane = gl_LocalInvocationIndex;
+    reduce_values[lane] = value;
+    group_barrier();
+    if (lane < count / 8u) {
+        float sum = 0.0;
+        for (uint i = 0u; i < 8u; i++) {
+            sum += reduce_values[8u * lane + i];
+        }
+        reduce_values[8u * lane] = sum;
+    }
+    group_barrier();
+    float sum = 0.0;
+    for (uint i = 0u; i < count; i += 8u) {
+        sum += reduce_values[i];
+    }
+    return sum;
+}
+
 shared uint reduce_indices[WG_SIZE];
 
 // True if (value, index) comes before (other, other_index): the larger value, or of equal ones the

@@ -34,14 +34,28 @@ static const struct gi_gemv_row large_gemv[] = {
     {0                              },
 };
 
-// Groups of 64 fill a GPU of a few hundred lanes with wide matrices; the fewer the rows, the more
-// slices of k. Registers were counted with Mesa 22.3 and 25.0 (glsl/measurements.md).
+// Rows of a form: the fewer pairs there are, the more slices of k it takes for all lanes to work.
+// The instructions of both and of all below were counted with Mesa 22.3 and 25.0
+// (glsl/measurements.md).
+// clang-format off
+#define SLICED(form, pairs, one, two, four)                                                        \
+    {one,  0, {form, 64, pairs, 0}},                                                               \
+    {two,  0, {form, 64, pairs, 2}},                                                               \
+    {four, 0, {form, 64, pairs, 4}},                                                               \
+    {0,    0, {form, 64, pairs, 8}}
+// clang-format on
+
+// GPUs of up to a thousand lanes, and larger ones.
 static const struct gi_gemv_row counted_gemv[] = {
-    {2048,                             0, {GI_GEMV_FORM_EIGHTS, 64, 2, 0}},
-    {100, 0, {GI_GEMV_FORM_EIGHTS, 64, 1, 0}},
-    {0,                              40, {GI_GEMV_FORM_EIGHTS, 256, 1, 0}},
-    {0, 0, {GI_GEMV_FORM_EIGHTS, 128, 1, 0}},
-    {0                               },
+    SLICED(GI_GEMV_FORM_BYTES, 1, 128, 48, 0),
+    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0},
+};
+
+static const struct gi_gemv_row wide_gemv[] = {
+    SLICED(GI_GEMV_FORM_BYTES, 1, 1024, 256, 48),
+    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0},
 };
 
 static const struct gi_gemv_row row_gemv[] = {
@@ -58,10 +72,19 @@ static const struct gi_gemv_row v3d_gemv[] = {
     {0},
 };
 
+// Loads are what Mali G is short of: x is read once for four rows.
 static const struct gi_gemv_row mali_g_gemv[] = {
-    {0,                               0, {GI_GEMV_FORM_BYTES, 64, 1, 0}},
-    {0, 0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
-    {0                              },
+    {0,                               0, {GI_GEMV_FORM_BYTES, 64, 2, 0}},
+    {0, 0, {GI_GEMV_FORM_BYTES, 64, 1, 0}},
+    {0,                               0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0},
+};
+
+static const struct gi_gemv_row valhall_gemv[] = {
+    SLICED(GI_GEMV_FORM_BYTES, 2, 256, 128, 48),
+    SLICED(GI_GEMV_FORM_BYTES, 1, 128, 48, 0),
+    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0},
 };
 
 static const struct gi_gemv_row mali_t_gemv[] = {
@@ -70,14 +93,18 @@ static const struct gi_gemv_row mali_t_gemv[] = {
     {0                               },
 };
 
-// Constant registers hold a short x; a longer one is worth reading for four rows at once.
 static const struct gi_gemv_row adreno_gemv[] = {
-    {128,                               32, {GI_GEMV_FORM_TEXBITS, 64, 2, 0}},
-    {0, 0, {GI_GEMV_FORM_TEXBITS, 64, 1, 0}},
-    {128,                                 32, {GI_GEMV_FORM_BITS, 64, 2, 0}},
-    {0, 0, {GI_GEMV_FORM_BITS, 64, 1, 0}},
-    {0,                               0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
-    {0   },
+    SLICED(GI_GEMV_FORM_TEXBITS, 1, 128, 48, 0),
+    SLICED(GI_GEMV_FORM_BITS, 1, 128, 48, 0),
+    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0},
+};
+
+static const struct gi_gemv_row adreno_7_gemv[] = {
+    SLICED(GI_GEMV_FORM_TEXBITS, 1, 1024, 384, 128),
+    SLICED(GI_GEMV_FORM_BITS, 1, 1024, 384, 128),
+    {0,                             0, {GI_GEMV_FORM_ROW, 64, 1, 0}},
+    {0},
 };
 
 static const struct gi_gemv_row llvmpipe_gemv[] = {
@@ -106,9 +133,9 @@ static const struct gi_gemv_candidates large_candidates[] = {
 };
 
 static const struct gi_gemv_candidates counted_candidates[] = {
+    {GI_GEMV_FORM_BYTES,  16, 64, 128, 1, 2},
     {GI_GEMV_FORM_EIGHTS, 16, 64, 512, 1, 8},
     {GI_GEMV_FORM_SPLIT,  16, 64, 512, 1, 8},
-    {GI_GEMV_FORM_BYTES,  16, 64, 128, 1, 2},
 };
 
 static const struct gi_gemv_candidates small_candidates[] = {
@@ -162,7 +189,7 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 // of the same kinds with memory of their own.
 #define COUNTED                                                                                    \
     ANY, SHARING, .probe_groups = 256, .rate_bytes = 64u << 20, .burst_bytes = 1u << 18,           \
-                  .first_batch = 64, .gemv = counted_gemv, .gemv_batch = counted_gemv_batch,       \
+                  .first_batch = 64, .gemv_batch = counted_gemv_batch,                             \
                   CANDIDATES(counted_candidates), .indirect = GI_INDIRECT_YES
 
 // Groups of 1,024 need 32 lanes a thread, which spills on Skylake and Ice Lake.
@@ -197,16 +224,16 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", RATES(12000, 7500, 20), .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
               .large_pages_from = UINT64_C(1) << 30, .persistent.is_default = true},
-    intel = {INTEL, .name = "Intel gen 9", RATES(7000, 9000, 20), .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
-    intel_gen12 = {INTEL, .name = "Intel gen 11 and 12", RATES(10000, 9000, 20), .wave_groups = 24,
+    intel = {INTEL, .name = "Intel gen 9", .gemv = counted_gemv, RATES(7000, 9000, 20), .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
+    intel_gen12 = {INTEL, .name = "Intel gen 11 and 12", .gemv = counted_gemv, RATES(10000, 9000, 20), .wave_groups = 24,
                    .gemm_tile = GI_GEMM_TILE_THIN},
-    intel_xe2 = {INTEL, .name = "Intel Xe2", RATES(40000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_NARROW},
-    amd_gcn = {COUNTED, LARGE_SAMPLE, .name = "AMD GCN", RATES(20000, 12000, 20), .wave_groups = 32,
+    intel_xe2 = {INTEL, .name = "Intel Xe2", .gemv = wide_gemv, RATES(40000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_NARROW},
+    amd_gcn = {COUNTED, LARGE_SAMPLE, .name = "AMD GCN", .gemv = wide_gemv, RATES(20000, 12000, 20), .wave_groups = 32,
                .gemm_tile = GI_GEMM_TILE_THIN, .is_rolled = true},
-    amd_rdna = {COUNTED, LARGE_SAMPLE, .name = "AMD RDNA", RATES(40000, 20000, 20), .wave_groups = 32,
+    amd_rdna = {COUNTED, LARGE_SAMPLE, .name = "AMD RDNA", .gemv = wide_gemv, RATES(40000, 20000, 20), .wave_groups = 32,
                 .gemm_tile = GI_GEMM_TILE_NARROW, .is_rolled = true},
     amd_r600 = {LARGE, .name = "AMD r600", RATES(2000, 4000, 20), .indirect = GI_INDIRECT_NO},
-    apple = {COUNTED, LARGE_SAMPLE, .name = "Apple", RATES(60000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_THIN,
+    apple = {COUNTED, LARGE_SAMPLE, .name = "Apple", .gemv = wide_gemv, RATES(60000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_THIN,
              .is_rolled = true}, // no compiler to count with
     nouveau = {LARGE, .name = "nouveau", RATES(3000, 5000, 20), .indirect = GI_INDIRECT_YES},
     nouveau_nv50 = {LARGE, .name = "nouveau nv50", RATES(1000, 2000, 20), .indirect = GI_INDIRECT_NO},
@@ -219,10 +246,13 @@ static const struct gi_device_class
               .has_few_registers = true, .lane_tokens = 4, .is_rolled = true,
               .attention_keys = 64, // spills 3:36 registers then, 59:124 with 128 keys
               .attention = {32, 3, 1, 12}},
-    mali_g57 = {SMALL, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_g_gemv,
+    mali_g57 = {SMALL, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = valhall_gemv,
                 MALI_G_ATTENTION},
+    mali_valhall = {SMALL, .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION},
     mali_g = {SMALL, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION},
-    adreno = {SMALL, ADRENO_ATTENTION, .name = "Adreno 6 and 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
+    adreno = {SMALL, ADRENO_ATTENTION, .name = "Adreno 6", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
+    adreno_7 = {SMALL, ADRENO_ATTENTION, .name = "Adreno 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES,
+                .gemv = adreno_7_gemv},
     adreno_old = {SMALL, ADRENO_ATTENTION, .name = "Adreno 4 and 5", RATES(2000, 4000, 50), .merges_flushes = true, .gemv = adreno_gemv,
                   .indirect = GI_INDIRECT_NO}, // the driver flushes at every barrier
     adreno_qualcomm = {SMALL, ADRENO_ATTENTION, .name = "Adreno by Qualcomm", RATES(2000, 4000, 50), .gemv = adreno_gemv},
@@ -255,11 +285,15 @@ static const struct {
     {"V3D",         NULL,     &v3d            },
     {"Mali-T",      NULL,     &mali_t         },
     {"Mali-G57",    NULL,     &mali_g57       },
+    {"Mali-G310",   NULL,     &mali_valhall   },
+    {"Mali-G510",   NULL,     &mali_valhall   },
+    {"Mali-G61",    NULL,     &mali_valhall   },
+    {"Mali-G710",   NULL,     &mali_valhall   },
     {"Mali",        NULL,     &mali_g         },
     {"FD4",         "Mesa",   &adreno_old     },
     {"FD5",         "Mesa",   &adreno_old     },
     {"FD6",         "Mesa",   &adreno         },
-    {"FD7",         "Mesa",   &adreno         },
+    {"FD7",         "Mesa",   &adreno_7       },
     {"Adreno",      NULL,     &adreno_qualcomm},
     {"PowerVR",     NULL,     &powervr        },
     {"Apple",       NULL,     &apple          },

@@ -26,10 +26,12 @@ struct gi_gemv_shape {
     enum gi_gemv_form form;
     uint32_t wg_size;
     uint32_t pairs;      // of a group if split, else of an invocation and a power of two
-    uint32_t max_groups; // split: groups loop so that there are no more; 0: one pass each
+    uint32_t max_groups; // split: groups loop so that there are no more; 0: one pass each; else
+                         // slices: invocations that share the k of a row, a power of two; 0: one
 };
 
-// Reads form[:wg_size[:pairs[:max_groups]]]. Returns false if text is NULL or anything else.
+// Reads form[:wg_size[:pairs[:max_groups or slices]]]. Returns false if text is NULL or anything
+// else.
 bool gi_gemv_shape_parse(const char *text, struct gi_gemv_shape *shape);
 // Writes all four in the same words.
 void gi_gemv_shape_write(const struct gi_gemv_shape *shape, char *text, size_t size);

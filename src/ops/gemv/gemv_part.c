@@ -59,7 +59,7 @@ static bool has_one_turn(const struct gi_gemv_part *part)
 // meanwhile, of types that leave registers for it, if all that they meet of x is there at a time.
 static uint32_t choose_depth(const struct gi_gemv_part *part)
 {
-    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
+    const uint32_t n_slice = gi_gemv_slices(&part->shape);
     const uint32_t n_two = ((part->n_block + 1) / 2 + n_slice - 1) / n_slice;
     const bool is_small = part->shape.form == GI_GEMV_FORM_F16 &&
                           part->weight->quant->n_quad <= part->weight->quant->quad_blocks;
@@ -122,7 +122,7 @@ static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recor
 {
     const bool is_half = part->shape.form == GI_GEMV_FORM_F16;
     const bool is_pipelined = gi_gemv_is_pipelined(recorder) && !is_of_experts(kernel);
-    const uint32_t n_slice = part->shape.wg_size / (8 * part->shape.pairs);
+    const uint32_t n_slice = gi_gemv_slices(&part->shape);
     if (gi_gemv_is_looping(&part->shape, part->n_pair)) {
         gi_gemv_add_define(&part->key, "LOOP", 1);
     }
@@ -174,9 +174,12 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     gi_gemv_add_define(&part->key, "PAIRS", part->shape.pairs);
     if (gi_gemv_is_split(&part->shape)) {
         add_split(part, recorder, kernel, weight);
+    } else if (gi_gemv_slices(&part->shape) > 1) {
+        gi_gemv_add_define(&part->key, "SLICES", gi_gemv_slices(&part->shape));
     }
     if (gi_gemv_has_dot(&part->shape)) {
-        gi_gemv_add_define(&part->key, "BLOCKS", gi_gemv_blocks(&part->shape, part->n_block));
+        gi_gemv_add_define(&part->key, "BLOCKS",
+                           gi_gemv_blocks(&part->shape, weight_part->quant, part->n_block));
     }
     gi_gemv_add_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
 }
@@ -205,8 +208,10 @@ void gi_gemv_add_source(struct gi_gemv_part *part, const struct gi_recorder *rec
 
 bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct gi_gemv_part *part)
 {
-    bool is_writing =
-        gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 32 && !weight->is_split;
+    const uint32_t n_pair = gi_gemv_group_pairs(&part->shape);
+    bool is_writing = gi_gemv_has_dot(&part->shape) && part->shape.wg_size >= 16 &&
+                      n_pair % (rows / 16) == 0 && n_pair <= part->shape.wg_size &&
+                      !weight->is_split;
     for (uint32_t i = 0; i < weight->n_parts; i++) {
         is_writing = is_writing && weight->parts[i].row_begin % rows == 0;
     }

@@ -33,7 +33,8 @@ static bool is_power(uint32_t n)
 }
 
 // A group that splits k has as many slices for each of its pairs. Reductions are over powers of
-// two, of a subgroup's slices and of owners, rounded up.
+// two, of a subgroup's slices and of owners, rounded up. Slices of rows hand over their sums, of
+// which each takes at most one.
 static bool is_sound(const struct gi_gemv_shape *shape)
 {
     const uint32_t wg_size = shape->wg_size, pairs = shape->pairs;
@@ -41,9 +42,11 @@ static bool is_sound(const struct gi_gemv_shape *shape)
         return false;
     }
     if (!gi_gemv_is_split(shape)) {
-        return wg_size >= 8 && is_power(wg_size) && is_power(pairs);
+        const uint32_t slices = gi_gemv_slices(shape);
+        return is_power(wg_size) && is_power(pairs) && is_power(slices) && slices <= 64 &&
+               wg_size >= 8 * slices && (slices == 1 || pairs <= slices);
     }
-    const uint32_t n_slice = wg_size / (8 * pairs);
+    const uint32_t n_slice = gi_gemv_slices(shape);
     return wg_size == 8 * pairs * n_slice &&
            (is_power(n_slice) || (n_slice > 0 && n_slice % 4 == 0)) &&
            (is_power(pairs) || n_slice > 1);
@@ -61,11 +64,16 @@ static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_sha
     return shape->wg_size * (is_shuffled ? 12 : 20);
 }
 
-// Returns the bytes of glsl/gemv/gemv_sums.glsl, or of partial sums.
+static uint32_t rows_size(const struct gi_gemv_shape *shape)
+{
+    const uint32_t sums = gi_gemv_slices(shape) > 1 ? 8 * shape->pairs : 0;
+    return shape->wg_size * (sums + 8) + 8 * gi_gemv_group_pairs(shape) * 4;
+}
+
+// Returns the bytes of partial sums, and of glsl/gemv/gemv_sums.glsl and lib/reduce.glsl.
 static uint32_t shared_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape)
 {
-    return gi_gemv_is_split(shape) ? partials_size(gpu, shape)
-                                   : shape->wg_size * shape->pairs * (uint32_t)sizeof(float);
+    return gi_gemv_is_split(shape) ? partials_size(gpu, shape) : rows_size(shape);
 }
 
 static bool has_f16(const struct gi_recorder *recorder, const struct gi_weight_part *part)
@@ -88,6 +96,18 @@ static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_r
                gi_gpu_limits(recorder->gpu)->max_shared_size;
 }
 
+// True if an invocation of the form for Mali G has registers for the rows of several pairs: for
+// nibbles or bytes with scales of their own, but neither for gates and ups of slices nor for
+// experts.
+static bool has_room(const struct gi_gemv_shape *shape, enum gi_program_id first,
+                     const struct gi_quant *quant)
+{
+    const bool is_tight = first >= GI_PROGRAM_GEMV_EXPERT_GLU_SPLIT ||
+                          (first == GI_PROGRAM_GEMV_GLU_SPLIT && gi_gemv_slices(shape) > 1);
+    return shape->form != GI_GEMV_FORM_BYTES || shape->pairs == 1 ||
+           (quant->has_f16 && quant->quad_blocks == 1 && !is_tight);
+}
+
 static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
                         enum gi_program_id first, const struct gi_weight_part *part,
                         uint32_t n_block)
@@ -95,7 +115,8 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recor
     const struct gi_gpu *gpu = recorder->gpu;
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const uint32_t type = part->quant->type;
-    return is_sound(shape) && shape->wg_size <= limits->max_invocations &&
+    return is_sound(shape) && has_room(shape, first, part->quant) &&
+           shape->wg_size <= limits->max_invocations &&
            shared_size(gpu, shape) <= limits->max_shared_size &&
            !gi_quarantine_find(gpu, gi_gemv_program(gpu, first, shape, type), type) &&
            (shape->form != GI_GEMV_FORM_HALVES || !limits->flushes_half_denormals) &&
@@ -103,18 +124,23 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recor
            (!gi_gemv_has_texels(shape) || gi_weight_part_fits_texels(limits, part));
 }
 
-// Two share a scale word and the sums of x. V3D and Mali T have too few registers for two.
-uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block)
+// Two share a scale word and the sums of x. V3D and Mali T have too few registers for two, Mali G
+// for two of four rows. Slices are to be of one length.
+uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, const struct gi_quant *quant,
+                        uint32_t n_block)
 {
-    const bool is_wide = shape->form == GI_GEMV_FORM_BYTES || shape->form == GI_GEMV_FORM_BITS ||
-                         shape->form == GI_GEMV_FORM_TEXBITS;
-    return is_wide && n_block % 2 == 0 ? 2 : 1;
+    const bool is_wide = (shape->form == GI_GEMV_FORM_BYTES && shape->pairs == 1 &&
+                          (gi_gemv_slices(shape) == 1 || quant->has_f16)) ||
+                         shape->form == GI_GEMV_FORM_BITS || shape->form == GI_GEMV_FORM_TEXBITS;
+    const uint32_t slices = gi_gemv_slices(shape);
+    const bool is_even = n_block % (2 * slices) == 0 || n_block >= 8 * slices;
+    return is_wide && n_block % 2 == 0 && is_even ? 2 : 1;
 }
 
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair)
 {
     if (!gi_gemv_is_split(shape)) {
-        return gi_divide_up(n_pair, shape->pairs * (shape->wg_size / 8));
+        return gi_divide_up(n_pair, gi_gemv_group_pairs(shape));
     }
     uint32_t n_pass = gi_divide_up(n_pair, shape->pairs);
     return shape->max_groups ? gi_divide_up(n_pass, gi_divide_up(n_pass, shape->max_groups))
@@ -131,7 +157,7 @@ bool gi_gemv_is_looping(const struct gi_gemv_shape *shape, uint32_t n_pair)
 // loaded at once.
 uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, uint32_t n_block)
 {
-    const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
+    const uint32_t n_slice = gi_gemv_slices(shape);
     if (shape->form != GI_GEMV_FORM_F16 || n_block < 4 * n_slice ||
         gi_gemv_is_looping(shape, n_pair)) {
         return 0;
@@ -237,6 +263,9 @@ static struct gi_gemv_shape find_shape(const struct gi_recorder *recorder,
 
 //-- candidates ------------------------------------------------------------------------------------
 
+// Groups of rows that fill any GPU whose rows may be sliced.
+#define FULL_GROUPS 128
+
 // Shapes that differ from others in what the part's size makes of them.
 static bool is_worthwhile(const struct gi_gemv_candidates *row, const struct gi_gemv_shape *shape,
                           uint32_t n_pair, uint32_t n_block)
@@ -245,10 +274,11 @@ static bool is_worthwhile(const struct gi_gemv_candidates *row, const struct gi_
     if (n_group < row->min_groups && shape->pairs > row->min_pairs) {
         return false;
     }
+    const uint32_t n_slice = gi_gemv_slices(shape);
     if (!gi_gemv_is_split(shape)) {
-        return true;
+        return n_slice == 1 || (gi_gemv_has_dot(shape) && 2 * n_slice <= n_block &&
+                                n_group / n_slice < FULL_GROUPS);
     }
-    const uint32_t n_slice = shape->wg_size / (8 * shape->pairs);
     return n_slice < 2 * n_block && (gi_gemv_is_looping(shape, n_pair) || shape->max_groups == 0);
 }
 
@@ -269,12 +299,13 @@ static void offer_row(const struct gi_recorder *recorder, enum gi_program_id fir
                       const struct gi_weight_part *part, uint32_t n_block,
                       const struct gi_gemv_candidates *row, struct gi_tuning_site *site)
 {
+    static const uint32_t slices[3] = {0, 2, 4};
     const uint32_t *loops = gi_gpu_class(recorder->gpu)->loop_groups;
     const bool is_split = gi_gemv_is_split(&(struct gi_gemv_shape){.form = row->form});
     for (uint32_t wg_size = row->min_wg_size; wg_size <= row->max_wg_size; wg_size *= 2) {
         for (uint32_t pairs = row->min_pairs; pairs <= row->max_pairs; pairs *= 2) {
-            for (int i = 0; i < (is_split ? 3 : 1); i++) {
-                const uint32_t max_groups = i > 0 ? loops[i - 1] : 0;
+            for (int i = 0; i < 3; i++) {
+                const uint32_t max_groups = !is_split ? slices[i] : i > 0 ? loops[i - 1] : 0;
                 const struct gi_gemv_shape shape = {row->form, wg_size, pairs, max_groups};
                 offer(recorder, first, part, n_block, row, &shape, site);
             }

@@ -45,8 +45,22 @@ static inline bool gi_gemv_has_texels(const struct gi_gemv_shape *shape)
 {
     return shape->form == GI_GEMV_FORM_TEXEL || shape->form == GI_GEMV_FORM_TEXBITS;
 }
+// Invocations that share the k of a row.
+static inline uint32_t gi_gemv_slices(const struct gi_gemv_shape *shape)
+{
+    return gi_gemv_is_split(shape) ? shape->wg_size / (8 * shape->pairs)
+           : shape->max_groups > 0 ? shape->max_groups
+                                   : 1;
+}
+// Pairs of a group.
+static inline uint32_t gi_gemv_group_pairs(const struct gi_gemv_shape *shape)
+{
+    return gi_gemv_is_split(shape) ? shape->pairs
+                                   : shape->wg_size / 8 * shape->pairs / gi_gemv_slices(shape);
+}
 // Blocks that an invocation adds in a turn of its loop.
-uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, uint32_t n_block);
+uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, const struct gi_quant *quant,
+                        uint32_t n_block);
 // Groups of a part of n_pair pairs.
 uint32_t gi_gemv_groups(const struct gi_gemv_shape *shape, uint32_t n_pair);
 // True if a group takes pairs again and again: max_groups are too few for one pass.
