@@ -6,40 +6,36 @@
 // at most 16 KiB, column by column, so that a column takes QUADS + 1 loads of four numbers for
 // 16 QUADS multiply-adds, and little more than the sums is ever alive. Four tokens are turned in
 // registers; a weight is dequantised once per tile, in equal shares by all invocations. Nothing is
-// prefetched: the other groups of a core work meanwhile. Figures: glsl/measurements.md.
+// prefetched: the other groups of a core work meanwhile. With ROLLED 1 staging loops, for GPUs with
+// few registers beside the sums. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"
 #include "gemm/product.glsl"
 
-#if !defined(TILE_TOKENS) || !defined(QUADS)
-#error "TILE_TOKENS: 32 or 64; QUADS: of tokens of an invocation, TILE_TOKENS / QUADS is 32 or 64"
+#if !defined(TILE_TOKENS) || !defined(QUADS) || !defined(ROLLED)
+#error "TILE_TOKENS: 16 to 64; QUADS: of tokens of an invocation, TILE_TOKENS / QUADS is 16, 32 or 64; ROLLED"
 #endif
 
-#define TOKENS uint(TILE_TOKENS)
 #define ROWS 64u
 #define WG_SIZE uint(TILE_TOKENS / QUADS * 4)
-#define TOKEN_GROUPS uint(TILE_TOKENS / QUADS / 4)
+#define TOKEN_QUADS uint(TILE_TOKENS / 4)
+#define ROW_QUADS (ROWS / 4u)
+#define TOKEN_GROUPS (TOKEN_QUADS / uint(QUADS))
+// Gives n to a loop, with ROLLED 1 so that no compiler unrolls it.
+#define TURNS(n) ((n) + uint(ROLLED) * (params.n_block >> 31u))
 #define SHARE (8u * ROWS / WG_SIZE) // quads of a block of weights that an invocation unpacks
 
 #if TILE_TOKENS / QUADS == 64
 layout(local_size_x = 256) in;
-#else
+#elif TILE_TOKENS / QUADS == 32
 layout(local_size_x = 128) in;
+#else
+layout(local_size_x = 64) in;
 #endif
 
-#define W_TILE (32u * TOKENS)
+#define W_TILE (32u * TOKEN_QUADS)
 
-shared float tiles[32u * (TOKENS + ROWS)]; // (column, token), (column, row)
-
-#define LOAD_FOUR(i) vec4(tiles[i], tiles[i + 1u], tiles[i + 2u], tiles[i + 3u])
-
-void store_tokens(uint at, vec4 v)
-{
-    tiles[at] = v.x;
-    tiles[at + 1u] = v.y;
-    tiles[at + 2u] = v.z;
-    tiles[at + 3u] = v.w;
-}
+shared vec4 tiles[32u * (TOKEN_QUADS + ROW_QUADS)]; // (column, token), (column, row)
 
 vec4 load_token(uint token, uint quad)
 {
@@ -49,16 +45,25 @@ vec4 load_token(uint token, uint quad)
 // Stages four columns of four tokens.
 void stage_x(uint lane, uint token_begin, uint block)
 {
-    if (lane < 2u * TOKENS) {
-        uint token = lane % (TOKENS / 4u) * 4u, quad = lane / (TOKENS / 4u);
-        uint from = block * 8u + quad, to = quad * 4u * TOKENS + token;
-        token += token_begin;
+    if (lane < 8u * TOKEN_QUADS) {
+        uint token = lane % TOKEN_QUADS, quad = lane / TOKEN_QUADS;
+        uint from = block * 8u + quad, to = quad * 4u * TOKEN_QUADS + token;
+        token = token_begin + 4u * token;
+#if ROLLED
+        for (uint i = 0u; i < TURNS(4u); i += 2u) {
+            vec4 a = load_token(token + i, from), b = load_token(token + i + 1u, from);
+            for (uint k = 0u; k < 4u; k++) {
+                tiles[to + k * TOKEN_QUADS][i] = a[k];
+                tiles[to + k * TOKEN_QUADS][i + 1u] = b[k];
+            }
+        }
+#else
         vec4 a = load_token(token, from), b = load_token(token + 1u, from);
         vec4 c = load_token(token + 2u, from), d = load_token(token + 3u, from);
-        store_tokens(to, vec4(a.x, b.x, c.x, d.x));
-        store_tokens(to + TOKENS, vec4(a.y, b.y, c.y, d.y));
-        store_tokens(to + 2u * TOKENS, vec4(a.z, b.z, c.z, d.z));
-        store_tokens(to + 3u * TOKENS, vec4(a.w, b.w, c.w, d.w));
+        for (uint k = 0u; k < 4u; k++) {
+            tiles[to + k * TOKEN_QUADS] = vec4(a[k], b[k], c[k], d[k]);
+        }
+#endif
     }
 }
 
@@ -66,22 +71,21 @@ void stage_w(uint lane, uint row_begin, uint block)
 {
     uint row = min(row_begin + lane % ROWS, params.n_rows - 1u), first = lane / ROWS * SHARE;
     QuantBlock w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
-    for (uint i = 0u; i < SHARE; i++) {
+    for (uint i = 0u; i < TURNS(SHARE); i++) {
         vec4 v = quant_quad(w, int(first + i));
-        uint to = W_TILE + (first + i) * 4u * ROWS + lane % ROWS;
-        tiles[to] = v.x;
-        tiles[to + ROWS] = v.y;
-        tiles[to + 2u * ROWS] = v.z;
-        tiles[to + 3u * ROWS] = v.w;
+        uint to = W_TILE + (first + i) * 4u * ROW_QUADS + lane % ROWS / 4u;
+        for (uint k = 0u; k < 4u; k++) {
+            tiles[to + k * ROW_QUADS][lane % 4u] = v[k];
+        }
     }
 }
 
 // A column, with a constant for k: unrolled by hand, since not every compiler does.
 #define ADD_COLUMN(k)                                                                              \
     {                                                                                              \
-        vec4 w = LOAD_FOUR(w_at + uint(k) * ROWS);                                         \
+        vec4 w = tiles[W_TILE + w_at + uint(k) * ROW_QUADS];                                       \
         for (int i = 0; i < QUADS; i++) {                                                          \
-            vec4 a = LOAD_FOUR(x_at + uint(k) * TOKENS + uint(i) * 4u * TOKEN_GROUPS);     \
+            vec4 a = tiles[x_at + uint(k) * TOKEN_QUADS + uint(i) * TOKEN_GROUPS];                 \
             sum[4 * i] += a.x * w;                                                                 \
             sum[4 * i + 1] += a.y * w;                                                             \
             sum[4 * i + 2] += a.z * w;                                                             \
@@ -102,8 +106,9 @@ void write_results(uint token, uint row, vec4 sum)
 void main()
 {
     uint lane = gl_LocalInvocationID.x;
-    uint token_begin = gl_WorkGroupID.y * TOKENS, row_begin = (gl_WorkGroupID.x + first_group) * ROWS;
-    uint x_at = lane / 16u * 4u, row = lane % 16u * 4u, w_at = W_TILE + row;
+    uint token_begin = gl_WorkGroupID.y * 4u * TOKEN_QUADS;
+    uint row_begin = (gl_WorkGroupID.x + first_group) * ROWS;
+    uint x_at = lane / ROW_QUADS, w_at = lane % ROW_QUADS;
     vec4 sum[4 * QUADS];
     for (int i = 0; i < 4 * QUADS; i++) {
         sum[i] = vec4(0.0);
@@ -117,7 +122,7 @@ void main()
         barrier();
     }
     for (int i = 0; i < 4 * QUADS; i++) {
-        uint token = x_at + uint(i % 4) + uint(i / 4) * 4u * TOKEN_GROUPS;
-        write_results(token_begin + token, row_begin + row, sum[i]);
+        uint token = 4u * (x_at + uint(i / 4) * TOKEN_GROUPS) + uint(i % 4);
+        write_results(token_begin + token, row_begin + 4u * w_at, sum[i]);
     }
 }

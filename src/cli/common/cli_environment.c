@@ -25,7 +25,7 @@ const char cli_environment[] =
     "    GLINFER_GEMV=split|f16|row|texel|halves|bytes|places|bits|texbits\n"
     "                                      the form of the decode kernels, to compare them\n"
     "    GLINFER_BATCH=split|lane|row      the form of the prompt kernels, to compare them\n"
-    "    GLINFER_GEMM=64x64|64x64:2|64x64:3|32x64:2|128x64|narrow|few\n"
+    "    GLINFER_GEMM=64x64|64x64:2|64x64:3|32x64:2|128x64|narrow|rolled|thin|short|low|few\n"
     "                                      the prompt kernels of larger GPUs\n"
     "    GLINFER_HALF=yes|no               fast halves or none, without trying the device\n"
     "    GLINFER_PAGES=large|small         buffers in pages of 2 MiB or not, where NVIDIA's GL has "

@@ -199,12 +199,13 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 
 // A row an invocation, no shared memory, few registers.
 #define SMALLER                                                                                    \
-    COMMON, .probe_groups = 32, .rate_bytes = 32u << 20, .burst_bytes = 1u << 16,                  \
-            .copy_wg_size = 64, .copy_loads = 4, .first_batch = 64, CANDIDATES(small_candidates),  \
-            .batch_form = GI_BATCH_FORM_LANE, .is_batch_open = true,                               \
-            .sample = {.argmax_size = 256, .n_groups = 16, .size = 64}
+    ANY, .wave_groups = 8, .gemv_batch = common_gemv_batch, .probe_groups = 32,                    \
+         .rate_bytes = 32u << 20, .burst_bytes = 1u << 16, .copy_wg_size = 64, .copy_loads = 4,    \
+         .first_batch = 64, CANDIDATES(small_candidates), .batch_form = GI_BATCH_FORM_LANE,        \
+         .is_batch_open = true, .sample = {.argmax_size = 256, .n_groups = 16, .size = 64}
 
-#define SMALL SMALLER, MANY_REGISTERS
+#define SMALL      SMALLER, MANY_REGISTERS
+#define TILE(name) .gemm_tile = GI_GEMM_TILE_##name // also for batches in the lane form
 
 // Counted with Mesa 25.0 (glsl/measurements.md).
 #define MALI_G_ATTENTION .attention = {64, 3, 2, 12, true}
@@ -243,19 +244,19 @@ static const struct gi_device_class
     v3d = {SMALL, .name = "V3D", RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv,
            .attention = {64, 3, 1, 6, true}},
     mali_t = {SMALLER, .name = "Mali T", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
-              .has_few_registers = true, .lane_tokens = 4, .is_rolled = true,
+              .has_few_registers = true, .lane_tokens = 4, .is_rolled = true, TILE(LOW),
               .attention_keys = 64, // spills 3:36 registers then, 59:124 with 128 keys
               .attention = {32, 3, 1, 12}},
-    mali_g57 = {SMALL, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = valhall_gemv,
+    mali_g57 = {SMALL, TILE(ROLLED), .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = valhall_gemv,
                 MALI_G_ATTENTION},
-    mali_valhall = {SMALL, .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION},
-    mali_g = {SMALL, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION},
-    adreno = {SMALL, ADRENO_ATTENTION, .name = "Adreno 6", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
-    adreno_7 = {SMALL, ADRENO_ATTENTION, .name = "Adreno 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES,
+    mali_valhall = {SMALL, TILE(ROLLED), .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION},
+    mali_g = {SMALL, TILE(ROLLED), .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION},
+    adreno = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 6", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
+    adreno_7 = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES,
                 .gemv = adreno_7_gemv},
-    adreno_old = {SMALL, ADRENO_ATTENTION, .name = "Adreno 4 and 5", RATES(2000, 4000, 50), .merges_flushes = true, .gemv = adreno_gemv,
+    adreno_old = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 4 and 5", RATES(2000, 4000, 50), .merges_flushes = true, .gemv = adreno_gemv,
                   .indirect = GI_INDIRECT_NO}, // the driver flushes at every barrier
-    adreno_qualcomm = {SMALL, ADRENO_ATTENTION, .name = "Adreno by Qualcomm", RATES(2000, 4000, 50), .gemv = adreno_gemv},
+    adreno_qualcomm = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno by Qualcomm", RATES(2000, 4000, 50), .gemv = adreno_gemv},
     powervr = {SMALL, .name = "PowerVR", RATES(1000, 2000, 100), .gemv = row_gemv},
     softpipe = {SMALL, .name = "softpipe", RATES(10, 50, 100), .indirect = GI_INDIRECT_NO, .gemv = row_gemv},
     // Straight-line code on vectors of eight; ends all loops of a program after 65,535 turns

@@ -91,7 +91,8 @@ struct gi_device_class {
     enum gi_batch_form batch_form;
     const struct gi_gemv_batch_row *gemv_batch; // as gemv
     uint32_t lane_tokens;                       // of a group in GI_BATCH_FORM_LANE
-    enum gi_gemm_tile gemm_tile;                // where it fills the device; WHOLE: by size
+    enum gi_gemm_tile gemm_tile; // where it fills the device; WHOLE: by size, or none in
+                                 // GI_BATCH_FORM_LANE
     bool is_rolled;     // its compilers keep fewer values alive in loops than in straight-line code
     bool is_batch_open; // where the device can, tuning may find that it prefers GI_BATCH_FORM_SPLIT
 

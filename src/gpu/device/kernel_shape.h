@@ -61,8 +61,10 @@ enum gi_gemm_tile {
     GI_GEMM_TILE_SMALL,
     GI_GEMM_TILE_HALVED,
     GI_GEMM_TILE_NARROW, // glsl/gemm/gemm.comp
+    GI_GEMM_TILE_ROLLED, // with fewer registers while it stages
     GI_GEMM_TILE_THIN,   // half the results an invocation
     GI_GEMM_TILE_SHORT,  // and half the tokens
+    GI_GEMM_TILE_LOW,    // a quarter of the tokens, in groups of 64
     GI_GEMM_TILE_HALF,   // glsl/gemm/gemm_half.comp, of x in f16: from here on
     GI_GEMM_TILE_HALF_SLICED,
     GI_GEMM_TILE_HALF_TALL,

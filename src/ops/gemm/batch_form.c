@@ -20,6 +20,13 @@ enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu)
     return is_form_asked(gpu) ? gi_gpu_settings(gpu)->batch.form : gi_gpu_batch_form(gpu);
 }
 
+bool gi_batch_has_tiles(const struct gi_gpu *gpu)
+{
+    const enum gi_batch_form form = gi_batch_form(gpu);
+    return form == GI_BATCH_FORM_SPLIT || (form == GI_BATCH_FORM_LANE && !is_form_asked(gpu) &&
+                                           gi_gpu_class(gpu)->gemm_tile != GI_GEMM_TILE_WHOLE);
+}
+
 bool gi_batch_is_open(const struct gi_gpu *gpu)
 {
     return gi_gpu_class(gpu)->is_batch_open && !is_form_asked(gpu) &&

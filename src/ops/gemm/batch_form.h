@@ -9,6 +9,10 @@
 // (gi_gpu_batch_form).
 enum gi_batch_form gi_batch_form(const struct gi_gpu *gpu);
 
+// True if products go by tiles in shared memory: in the split form, and in the lane form of a class
+// that has a tile of its own, unless GLINFER_BATCH asks for the form.
+bool gi_batch_has_tiles(const struct gi_gpu *gpu);
+
 // True if measurement may choose the form by gi_gpu_set_batch_form: on small GPUs that have the
 // registers for the split form, without GLINFER_BATCH.
 bool gi_batch_is_open(const struct gi_gpu *gpu);

@@ -14,6 +14,8 @@ struct gemm_shape {
     uint32_t n_defines;
     uint32_t n_slices; // of glsl/gemm/gemm_wide.comp and gemm_half.comp; 0: another kernel
     uint32_t quads;    // of tokens of an invocation of glsl/gemm/gemm.comp; 0: another kernel
+    bool is_rolled;    // the same kernel with fewer registers while it stages
+    bool is_small;     // glsl/gemm/gemm_lane.comp where a group walks over all tokens
 };
 
 // TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program
@@ -23,16 +25,18 @@ struct gemm_shape {
 //-- tiles -----------------------------------------------------------------------------------------
 
 static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
-    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM,        64, 64,  4, 0, 2},
-    [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM,        64, 64,  4, 0, 1},
-    [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM,        64, 32,  4, 0, 1},
-    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 1, 0},
-    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 3, 0},
-    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE,   64, 32,  4, 2, 0},
-    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 2, 0},
-    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF,   64, 64,  3, 1, 0},
-    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF_2, 64, 64,  3, 2, 0},
-    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF,   64, 128, 3, 1, 0},
+    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 2, false, false},
+    [GI_GEMM_TILE_ROLLED] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 2, true,  false},
+    [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 1, false, false},
+    [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM,        64, 32,  5, 0, 1, false, false},
+    [GI_GEMM_TILE_LOW] = {GI_PROGRAM_GEMM_LOW,    64, 16,  2, 0, 1, false, false},
+    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 1, 0, false, false},
+    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 3, 0, false, false},
+    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE,   64, 32,  4, 2, 0, false, false},
+    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 2, 0, false, false},
+    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF,   64, 64,  3, 1, 0, false, false},
+    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF_2, 64, 64,  3, 2, 0, false, false},
+    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF,   64, 128, 3, 1, 0, false, false},
 };
 
 // True for a program that has its number of slices as a fixed define.
@@ -75,7 +79,9 @@ static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
     const uint32_t n_wave = gi_gpu_class(gpu)->wave_groups;
     const enum gi_gemm_tile own = gi_gpu_class(gpu)->gemm_tile;
     if (own != GI_GEMM_TILE_WHOLE && is_tile_possible(gpu, own)) {
-        return n_group < n_wave ? GI_GEMM_TILE_SHORT : own;
+        const enum gi_gemm_tile small = n_tokens <= 16 ? GI_GEMM_TILE_LOW : GI_GEMM_TILE_SHORT;
+        const bool is_small = n_tokens <= 16 || n_group < n_wave;
+        return is_small && is_tile_possible(gpu, small) ? small : own;
     }
     enum gi_gemm_tile tile = n_group >= 2 * n_wave  ? GI_GEMM_TILE_WHOLE
                              : n_group > n_wave / 2 ? GI_GEMM_TILE_SLICED
@@ -159,21 +165,21 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
                                  max_tokens > 4 ? 8 : 4,
                                  4,
                                  0,
-                                 0};
+                                 0,
+                                 false,
+                                 false};
     return gi_program_available(gpu, shape->program);
 }
 
-// Takes the kernel for few tokens where these are; each of the two can do the other's work.
 static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t max_tokens)
 {
-    const bool is_small = max_tokens <= gi_batch_small_tokens(gpu) &&
-                          gi_program_available(gpu, GI_PROGRAM_GEMM_LANE_SMALL);
-    return (struct gemm_shape){is_small ? GI_PROGRAM_GEMM_LANE_SMALL : GI_PROGRAM_GEMM_LANE,
-                               64,
-                               gi_gpu_class(gpu)->lane_tokens,
-                               3,
-                               0,
-                               0};
+    return (struct gemm_shape){
+        .program = GI_PROGRAM_GEMM_LANE,
+        .n_rows = 64,
+        .n_tokens = gi_gpu_class(gpu)->lane_tokens,
+        .n_defines = 4,
+        .is_small = max_tokens <= gi_batch_small_tokens(gpu),
+    };
 }
 
 static uint32_t max_tokens_of(const struct gi_rows *x)
@@ -198,8 +204,7 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
         return shape;
     }
     shape = choose_lane(gpu, max_tokens);
-    if (has_tile(gpu) &&
-        (form == GI_BATCH_FORM_SPLIT || !gi_program_available(gpu, shape.program))) {
+    if (has_tile(gpu) && (gi_batch_has_tiles(gpu) || !gi_program_available(gpu, shape.program))) {
         return choose_tile(recorder, part, n_cols, max_tokens, false, site);
     }
     return shape;
@@ -211,7 +216,9 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
     const bool is_half = is_half_program(shape->program), is_wide = shape->n_slices > 0;
     const struct gi_define n_tokens = {is_wide || shape->quads ? "TILE_TOKENS" : "TOKENS",
                                        (int32_t)shape->n_tokens};
-    const struct gi_define n_tiles = {"TILES", ROW_TILES};
+    const struct gi_define lane = {"SMALL", shape->is_small};
+    const struct gi_define row = {"TILES", ROW_TILES};
+    const struct gi_define unsliced = shape->program == GI_PROGRAM_GEMM_LANE ? lane : row;
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
     const struct gi_define n_quads = {"QUADS", (int32_t)shape->quads};
     const struct gi_define words = {"BY_WORDS", part->quant->has_words};
@@ -224,7 +231,8 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
                     n_tokens, is_wide        ? n_slices
                     : shape->quads ? n_quads
-                                   : n_tiles},
+                                   : unsliced,
+                    {"ROLLED", shape->is_rolled}},
     };
 }
 
@@ -240,8 +248,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
     struct gemm_shape shape =
         choose_shape(recorder, part, params->n_block * GI_QUANT_BLOCK, x, &site);
     struct gi_program_key key = make_key(&shape, part, is_added);
-    enum gi_grid_rule rule =
-        shape.program == GI_PROGRAM_GEMM_LANE_SMALL ? GI_GRID_FIXED : GI_GRID_TOKENS;
+    enum gi_grid_rule rule = shape.is_small ? GI_GRID_FIXED : GI_GRID_TOKENS;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range,  x->range,       part->quads, part->aux},

@@ -41,6 +41,8 @@ static const struct batch_shape {
     {"square", "split", "64x64:2"},
     {"thin",   "split", "thin"   },
     {"short",  "split", "short"  },
+    {"low",    "split", "low"    },
+    {"rolled", "split", "rolled" },
     {"wide",   "split", "32x64:2"},
     {"lane",   "lane",  "narrow" },
     {"row",    "row",   "narrow" },
