@@ -50,6 +50,12 @@
 #include "norm/sums.glsl"
 #endif
 
+#if BATCH || PIECES
+#include "lib/first_group.glsl"
+#else
+#define first_group 0u
+#endif
+
 #ifdef JOINT
 #include "attention/heads.glsl"
 #else
@@ -57,12 +63,6 @@
 #define TOGETHER (ROLLED == 0 ? N_VEC8 : N_VEC8 % 2 == 0 ? 2 : 1) // vec8s of a turn
 
 layout(local_size_x = KEYS) in;
-
-#if BATCH || PIECES
-#include "lib/first_group.glsl"
-#else
-#define first_group 0u
-#endif
 
 #if BATCH
 layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };

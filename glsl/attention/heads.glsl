@@ -16,6 +16,8 @@
 
 layout(local_size_x = WG_SIZE) in;
 
+#define KV_HEAD (gl_WorkGroupID.z + first_group)
+
 #define N_SLICE (WG_SIZE / N_VEC8)
 #define N_OWN (HEADS * HEAD_DIM / 4) // quads of a group's result
 #define N_SCORE (EACH * HEADS)       // of an invocation at a time
@@ -196,7 +198,7 @@ void sum_values()
 bool is_of_head(uint own)
 {
     return REP % HEADS == 0 ||
-           first_head + own / N_QUAD < (gl_WorkGroupID.z + 1u) * uint(REP);
+           first_head + own / N_QUAD < (KV_HEAD + 1u) * uint(REP);
 }
 
 // Writes quad `own` of the group's results, or of its range's partial ones.
@@ -263,8 +265,8 @@ void main()
     lane = gl_LocalInvocationIndex;
     k_data = params.k;
     v_data = params.v;
-    first_head = gl_WorkGroupID.z * uint(REP) + gl_WorkGroupID.y * uint(HEADS);
-    first_row = gl_WorkGroupID.z * params.n_ctx;
+    first_head = KV_HEAD * uint(REP) + gl_WorkGroupID.y * uint(HEADS);
+    first_row = KV_HEAD * params.n_ctx;
     n_key = min(state.n_past + 1u, params.n_ctx);
     n_seen = first_seen(n_key);
     n_tile = (n_key - n_seen - 1u) / TILE + 1u;

@@ -313,15 +313,15 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
     return params;
 }
 
-// Lets the plain kernel run in pieces along its heads where it may be long in a full context.
-static void add_pieces(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
-                       struct gi_program_key *key, struct gi_dispatch *dispatch)
+void gi_attention_add_pieces(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+                             uint32_t axis, struct gi_program_key *key,
+                             struct gi_dispatch *dispatch)
 {
-    if (key->id == GI_PROGRAM_ATTENTION && !gi_recorder_is_uniform(recorder) &&
+    if (!gi_recorder_is_uniform(recorder) &&
         gi_dispatch_wants_pieces(dispatch, gi_gpu_class(recorder->gpu), layer->n_ctx - 1, 1)) {
         key->defines[key->n_defines++] = (struct gi_define){"PIECES", 1};
         dispatch->grid.is_divisible = true;
-        dispatch->grid.divisible_axis = 1;
+        dispatch->grid.divisible_axis = axis;
     }
 }
 
@@ -354,7 +354,9 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .wg_size = shape.keys,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
-    add_pieces(recorder, layer, &key, &dispatch);
+    if (key.id == GI_PROGRAM_ATTENTION) {
+        gi_attention_add_pieces(recorder, layer, 1, &key, &dispatch);
+    }
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 

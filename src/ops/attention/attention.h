@@ -51,6 +51,12 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
                                                     const struct gi_attention_scratch *scratch,
                                                     uint32_t max_range);
 
+// Lets a step's dispatch run in pieces along an axis of heads where it may be long in a full
+// context.
+void gi_attention_add_pieces(const struct gi_recorder *recorder, const struct gi_kv_layer *layer,
+                             uint32_t axis, struct gi_program_key *key,
+                             struct gi_dispatch *dispatch);
+
 // Notes in a dispatch what attention reads and does for each key.
 void gi_attention_count_key(const struct gi_kv_layer *layer, uint32_t window,
                             struct gi_dispatch *dispatch);

@@ -107,7 +107,7 @@ bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
     assert(gi_attention_heads_suits(recorder, layer));
     const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
     const struct shape shape = choose_shape(recorder->gpu, layer);
-    const struct gi_program_key key = make_key(class, layer, rule, &shape, has_sums);
+    struct gi_program_key key = make_key(class, layer, rule, &shape, has_sums);
     const struct gi_attention_params params =
         gi_attention_step_params(layer, rule, scratch, shape.max_range);
     const struct gi_range q = {layer->range.buffer, layer->range.offset,
@@ -125,5 +125,6 @@ bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
         .wg_size = class->attention.wg_size,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
+    gi_attention_add_pieces(recorder, layer, 2, &key, &dispatch);
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

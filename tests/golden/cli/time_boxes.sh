@@ -74,4 +74,14 @@ for kernel in gemv_vocab attention; do
         "$(awk -v k=$kernel.comp '$5 > 1 && $6 == k' plan | grep -c PIECES=1 | sed 's/^[1-9][0-9]*$/some/')" some
 done
 
+# Heads that share a group run in pieces, too, in a context that may be long.
+export GLINFER_CLASS=V3D
+for ms in 60000 1; do
+    "$glinfer" run -m "$moe" -c 65536 --raw -p 'a b' -n 4 --temp 0 --max-batch-ms $ms >"text$ms" 2>errors || cat errors
+done
+check 'text of joint attention in pieces' "$(cat text1)" "$(cat text60000)"
+"$glinfer" profile -m "$moe" -n 1 -d 65000 --plan --max-batch-ms 1 >plan 2>errors || cat errors
+check 'joint attention of a step runs in pieces' \
+    "$(awk '$5 > 1 && $6 == "attention.comp" && / JOINT=1 /' plan | grep -c . | sed 's/^[1-9][0-9]*$/some/')" some
+
 [ "$failures" -eq 0 ]
