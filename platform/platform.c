@@ -73,9 +73,6 @@ bool gi_platform_is_own(const struct gi_platform *platform, struct glinfer_error
 bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *saved,
                        struct glinfer_error *err)
 {
-    if (!gi_platform_is_own(platform, err)) {
-        return false;
-    }
     *saved = (struct gi_platform_saved){
         .display = eglGetCurrentDisplay(),
         .context = eglGetCurrentContext(),
@@ -83,6 +80,9 @@ bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *s
         .read = eglGetCurrentSurface(EGL_READ),
         .api = eglQueryAPI(),
     };
+    if (!gi_platform_is_own(platform, err)) {
+        return false;
+    }
     eglBindAPI(EGL_OPENGL_ES_API);
     if (!eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, platform->context)) {
         report_current_failure(err);
@@ -97,7 +97,9 @@ bool gi_platform_enter_last(struct gi_platform *platform, struct gi_platform_sav
     if (gi_platform_enter(platform, saved, NULL)) {
         return true;
     }
-    eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    if (gi_platform_is_own(platform, NULL)) {
+        eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    }
     const EGLContext current = eglGetCurrentContext();
     return current == EGL_NO_CONTEXT || current == platform->context;
 }

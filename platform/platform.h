@@ -65,7 +65,7 @@ bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *s
                        struct glinfer_error *err);
 // Enters to destroy what the context holds. One that cannot be entered is taken for gone: then
 // nothing is current, and deleting by GL does nothing. False if the host's context cannot be put
-// away.
+// away, as in a process that was forked.
 bool gi_platform_enter_last(struct gi_platform *platform, struct gi_platform_saved *saved);
 // Puts back what gi_platform_enter saved.
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved);

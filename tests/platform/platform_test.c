@@ -6,6 +6,9 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <EGL/eglext.h>
 #include <GLES3/gl31.h>
@@ -123,6 +126,44 @@ static void enter_puts_back_no_context(void **state)
     eglBindAPI(EGL_OPENGL_ES_API);
     assert_ptr_equal(eglGetCurrentContext(), EGL_NO_CONTEXT);
     gi_platform_close(platform);
+}
+
+// Enters to destroy in a forked process. glvnd lets go of the host's context there; what is still
+// current stays so.
+static int end_in_a_child(struct gi_platform *platform)
+{
+    struct gi_platform_saved saved;
+    const EGLContext context = eglGetCurrentContext();
+    memset(&saved, 0xFF, sizeof(saved));
+    alarm(20);
+    const bool is_entered = gi_platform_enter_last(platform, &saved);
+    if (is_entered != (context == EGL_NO_CONTEXT) || saved.context != context) {
+        return 1;
+    }
+    if (is_entered) {
+        gi_platform_leave(platform, &saved);
+    }
+    gi_platform_close(platform);
+    return eglGetCurrentContext() == context ? 0 : 2;
+}
+
+static void a_forked_child_leaves_the_host_alone(void **state)
+{
+    (void)state;
+    struct host host;
+    int status = -1;
+    start_host(&host, EGL_OPENGL_ES_API);
+    struct gi_platform *platform = open_device(default_device);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(end_in_a_child(platform));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    gi_platform_close(platform);
+    assert_host_is_current(&host);
+    stop_host(&host);
 }
 
 static void enter_nests(void **state)
@@ -495,6 +536,7 @@ int main(void)
         TEST(enter_puts_back_an_es_context),
         TEST(enter_puts_back_a_desktop_context),
         TEST(enter_puts_back_no_context),
+        TEST(a_forked_child_leaves_the_host_alone),
         TEST(enter_nests),
         TEST(close_works_while_entered),
         TEST(a_context_that_is_gone_is_put_back_as_none),
