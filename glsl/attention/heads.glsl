@@ -25,15 +25,24 @@ layout(local_size_x = WG_SIZE) in;
 #define RANGE_KEYS 512 // keys that a group has room for: src/ops/attention/attention_heads.c
 #define TOGETHER (DOTS == 1 && EACH == 1 && N_VEC8 % 2 == 0 ? 2 : 1) // vec8s of a turn
 #define LOG2_E 1.4426950408889634
+// Types are written out, since the persistent executor reads these declarations as they stand.
 #if HEADS == 1
 #define PER_HEAD float
 #define OF_HEAD(value, h) value
+shared float weights[RANGE_KEYS]; // scores at first
+shared float weight_sums[N_SLICE];
 #elif HEADS == 2
 #define PER_HEAD vec2
+shared vec2 weights[RANGE_KEYS];
+shared vec2 weight_sums[N_SLICE];
 #elif HEADS == 3
 #define PER_HEAD vec3
+shared vec3 weights[RANGE_KEYS];
+shared vec3 weight_sums[N_SLICE];
 #else
 #define PER_HEAD vec4
+shared vec4 weights[RANGE_KEYS];
+shared vec4 weight_sums[N_SLICE];
 #endif
 #ifndef OF_HEAD
 #define OF_HEAD(value, h) value[h]
@@ -41,9 +50,7 @@ layout(local_size_x = WG_SIZE) in;
 
 layout(std140, binding = 2) uniform Query { vec4 query[Q_QUADS]; };
 
-shared PER_HEAD weights[RANGE_KEYS]; // scores at first
-shared int largest_bits[HEADS];      // of a score, as order_of gives it
-shared PER_HEAD weight_sums[N_SLICE];
+shared int largest_bits[HEADS]; // of a score, as order_of gives it
 shared vec4 sums[N_SLICE * N_OWN];
 
 // Returns an integer that is larger where x is; value_of is its inverse.
