@@ -25,7 +25,7 @@ layout(local_size_x = WG_SIZE) in;
 #define RANGE_KEYS 512 // keys that a group has room for: src/ops/attention/attention_heads.c
 #define TOGETHER (DOTS == 1 && EACH == 1 && N_VEC8 % 2 == 0 ? 2 : 1) // vec8s of a turn
 #define LOG2_E 1.4426950408889634
-// Types are written out, since the persistent executor reads these declarations as they stand.
+// Types are written out: what reads declarations for other executors knows no macros.
 #if HEADS == 1
 #define PER_HEAD float
 #define OF_HEAD(value, h) value

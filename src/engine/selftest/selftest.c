@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "engine/selftest/test_case.h"
+#include "gpu/device/fence.h"
 #include "gpu/device/settings.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "gpu/program/quarantine.h"
@@ -341,18 +342,22 @@ static bool keep(const struct run *run, struct kept *kept)
                                 sizeof(kept->state), run->err);
 }
 
-static bool restore(const struct run *run, struct kept *kept)
+// Puts it back, even where the tests were cancelled. Returns ok, or false with what failed.
+static bool restore(const struct run *run, struct kept *kept, bool ok)
 {
     const struct gi_tables *tables = run->tables;
     const struct gi_range *state = &tables->step_buffers.state;
-    bool ok = gi_buffer_write((struct gi_buffer *)state->buffer, gpu_of(run), state->offset,
-                              &kept->state, sizeof(kept->state), run->err);
-    for (uint32_t i = 0; ok && kept->caches && i < tables->graph.hparams->n_layer; i++) {
+    struct glinfer_error late = {0};
+    atomic_bool *watched = gi_gpu_watch(gpu_of(run), NULL);
+    bool is_back = gi_buffer_write((struct gi_buffer *)state->buffer, gpu_of(run), state->offset,
+                                   &kept->state, sizeof(kept->state), &late);
+    for (uint32_t i = 0; is_back && kept->caches && i < tables->graph.hparams->n_layer; i++) {
         const struct gi_range *range = &tables->graph.kv_cache[i].range;
-        ok = gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(run), range->offset,
-                             kept->caches + i * range->size, range->size, run->err);
+        is_back = gi_buffer_write((struct gi_buffer *)range->buffer, gpu_of(run), range->offset,
+                                  kept->caches + i * range->size, range->size, &late);
     }
-    return ok;
+    gi_gpu_watch(gpu_of(run), watched);
+    return ok && (is_back || gi_error_set(run->err, late.status, "%s", late.message));
 }
 
 //-- all lists -------------------------------------------------------------------------------------
@@ -361,7 +366,8 @@ static bool restore(const struct run *run, struct kept *kept)
 static bool test_lists(struct run *run, uint32_t open)
 {
     struct kept kept;
-    bool ok = keep(run, &kept);
+    const bool is_kept = keep(run, &kept);
+    bool ok = is_kept;
     for (uint32_t i = 0; ok && i < GI_LIST_COUNT && !*run->is_changed; i++) {
         if (open >> i & 1) {
             run->list = gi_multi_executor_list(run->tables->executors[i]);
@@ -369,7 +375,7 @@ static bool test_lists(struct run *run, uint32_t open)
             ok = write_inputs(run) && test_list(run);
         }
     }
-    ok = ok && restore(run, &kept);
+    ok = is_kept && restore(run, &kept, ok);
     free(kept.caches);
     return ok;
 }
@@ -395,10 +401,10 @@ bool gi_selftest_run_rows(struct gi_tables *tables, struct gi_dispatch_table *li
     }
     run.state = (struct gi_step_state){
         .n_tokens = least(n_rows, BATCH_TOKENS), .epoch = 1, .max_steps = 1000};
-    const bool ok = keep(&run, &kept) && write_inputs(&run) && test_list(&run);
-    const bool is_restored = ok && restore(&run, &kept);
+    const bool ok =
+        keep(&run, &kept) && restore(&run, &kept, write_inputs(&run) && test_list(&run));
     free(kept.caches);
-    return is_restored;
+    return ok;
 }
 
 bool gi_selftest_run(struct gi_tables *tables, uint32_t lists, bool *is_changed,

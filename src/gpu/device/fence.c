@@ -20,9 +20,11 @@ void gi_gpu_flush(struct gi_gpu *gpu)
     }
 }
 
-void gi_gpu_watch(struct gi_gpu *gpu, atomic_bool *flag)
+atomic_bool *gi_gpu_watch(struct gi_gpu *gpu, atomic_bool *flag)
 {
+    atomic_bool *before = gpu->cancel;
     gpu->cancel = flag;
+    return before;
 }
 
 bool gi_gpu_is_cancelled(struct gi_gpu *gpu, struct glinfer_error *err)

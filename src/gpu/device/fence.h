@@ -23,8 +23,8 @@ void gi_gpu_flush(struct gi_gpu *gpu);
 bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err);
 
 // From now on waits for fences and compiling fail with CANCELLED, once, when the flag is set; NULL:
-// no longer. flag is borrowed, any thread may set it.
-void gi_gpu_watch(struct gi_gpu *gpu, atomic_bool *flag);
+// no longer. flag is borrowed, any thread may set it. Returns what was watched before.
+atomic_bool *gi_gpu_watch(struct gi_gpu *gpu, atomic_bool *flag);
 // True, with CANCELLED, if the flag is set, which it then no longer is.
 bool gi_gpu_is_cancelled(struct gi_gpu *gpu, struct glinfer_error *err);
 
