@@ -173,7 +173,7 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
     .persistent.max_spins = 1u << 17, .persistent.large_from = 256u << 10,                         \
     .persistent.max_step_us = 5000, .attention_turning = 512u * 64u
 #define COMMON         ANY, .wave_groups = 128, .gemv_batch = common_gemv_batch
-#define MANY_REGISTERS .lane_tokens = 8, .attention_keys = 128
+#define MANY_REGISTERS .lane_tokens = 16, .attention_keys = 128
 
 // k split over lanes, shared memory.
 #define SHARING                                                                                    \

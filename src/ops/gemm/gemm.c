@@ -15,7 +15,6 @@ struct gemm_shape {
     uint32_t n_slices; // of glsl/gemm/gemm_wide.comp and gemm_half.comp; 0: another kernel
     uint32_t quads;    // of tokens of an invocation of glsl/gemm/gemm.comp; 0: another kernel
     bool is_rolled;    // the same kernel with fewer registers while it stages
-    bool is_small;     // glsl/gemm/gemm_lane.comp where a group walks over all tokens
 };
 
 // TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program
@@ -25,18 +24,18 @@ struct gemm_shape {
 //-- tiles -----------------------------------------------------------------------------------------
 
 static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
-    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 2, false, false},
-    [GI_GEMM_TILE_ROLLED] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 2, true,  false},
-    [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 1, false, false},
-    [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM,        64, 32,  5, 0, 1, false, false},
-    [GI_GEMM_TILE_LOW] = {GI_PROGRAM_GEMM_LOW,    64, 16,  2, 0, 1, false, false},
-    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 1, 0, false, false},
-    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 3, 0, false, false},
-    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE,   64, 32,  4, 2, 0, false, false},
-    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 2, 0, false, false},
-    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF,   64, 64,  3, 1, 0, false, false},
-    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF_2, 64, 64,  3, 2, 0, false, false},
-    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF,   64, 128, 3, 1, 0, false, false},
+    [GI_GEMM_TILE_NARROW] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 2, false},
+    [GI_GEMM_TILE_ROLLED] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 2, true },
+    [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 1, false},
+    [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM,        64, 32,  5, 0, 1, false},
+    [GI_GEMM_TILE_LOW] = {GI_PROGRAM_GEMM_LOW,    64, 16,  2, 0, 1, false},
+    [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 1, 0, false},
+    [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 3, 0, false},
+    [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE,   64, 32,  4, 2, 0, false},
+    [GI_GEMM_TILE_HALVED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 2, 0, false},
+    [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF,   64, 64,  3, 1, 0, false},
+    [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF_2, 64, 64,  3, 2, 0, false},
+    [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF,   64, 128, 3, 1, 0, false},
 };
 
 // True for a program that has its number of slices as a fixed define.
@@ -166,19 +165,18 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
                                  4,
                                  0,
                                  0,
-                                 false,
                                  false};
     return gi_program_available(gpu, shape->program);
 }
 
 static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t max_tokens)
 {
+    const uint32_t n_tokens = gi_gpu_class(gpu)->lane_tokens;
     return (struct gemm_shape){
         .program = GI_PROGRAM_GEMM_LANE,
         .n_rows = 64,
-        .n_tokens = gi_gpu_class(gpu)->lane_tokens,
+        .n_tokens = n_tokens < max_tokens ? n_tokens : max_tokens,
         .n_defines = 4,
-        .is_small = max_tokens <= gi_batch_small_tokens(gpu),
     };
 }
 
@@ -211,12 +209,13 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
 }
 
 static struct gi_program_key make_key(const struct gemm_shape *shape,
-                                      const struct gi_weight_part *part, bool is_added)
+                                      const struct gi_weight_part *part, const struct gi_rows *x,
+                                      bool is_added)
 {
     const bool is_half = is_half_program(shape->program), is_wide = shape->n_slices > 0;
     const struct gi_define n_tokens = {is_wide || shape->quads ? "TILE_TOKENS" : "TOKENS",
                                        (int32_t)shape->n_tokens};
-    const struct gi_define lane = {"SMALL", shape->is_small};
+    const struct gi_define lane = {"X_STRIDE", (int32_t)x->stride};
     const struct gi_define row = {"TILES", ROW_TILES};
     const struct gi_define unsliced = shape->program == GI_PROGRAM_GEMM_LANE ? lane : row;
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
@@ -247,8 +246,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
     uint32_t site;
     struct gemm_shape shape =
         choose_shape(recorder, part, params->n_block * GI_QUANT_BLOCK, x, &site);
-    struct gi_program_key key = make_key(&shape, part, is_added);
-    enum gi_grid_rule rule = shape.is_small ? GI_GRID_FIXED : GI_GRID_TOKENS;
+    struct gi_program_key key = make_key(&shape, part, x, is_added);
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {y->range,  x->range,       part->quads, part->aux},
@@ -256,7 +254,7 @@ static bool record_part(struct gi_recorder *recorder, const char *label,
         .params = params,
         .params_size = sizeof(*params),
         .grid = { .size = {(part->n_rows + shape.n_rows - 1) / shape.n_rows, 1, 1},
-                     .rule = rule,
+                     .rule = GI_GRID_TOKENS,
                      .axis = 1,
                      .divisor = shape.n_tokens,
                      .is_divisible = true,
