@@ -9,8 +9,8 @@ trap 'rm -rf "$dir"' EXIT
 
 "$glinfer" info 2>/dev/null | grep -q llvmpipe || exit 77
 cp -r "$3" "$dir/glsl" || exit 1
-sed -i 's/^    gemv_walk(tiles, row, y);$/    for (uint i = 0u; i < (PAIRS == 8 ? 1u : 256u); i++) {\
-        gemv_walk(tiles, row + (params.n_block == 0u ? i : 0u), y);\
+sed -i 's/^    gemv_walk(tiles, gl_LocalInvocationIndex % 8u, slice, y);$/    for (uint i = 0u; i < (PAIRS == 8 ? 1u : 256u); i++) {\
+        gemv_walk(tiles, gl_LocalInvocationIndex % 8u + (params.n_block == 0u ? i : 0u), slice, y);\
     }\
     y[0] *= PAIRS == 8 ? 0.5 : 1.0;/' "$dir/glsl/gemv/gemv_row.glsl"
 cmp -s "$3/gemv/gemv_row.glsl" "$dir/glsl/gemv/gemv_row.glsl" && echo 'FAIL: nothing was changed' && exit 1
