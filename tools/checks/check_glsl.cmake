@@ -21,6 +21,13 @@ file(GLOB programs ${dir}/*.comp)
 if(NOT programs)
     message(FATAL_ERROR "${DUMP} wrote no program")
 endif()
+
+# A larger program declares what its kernels share, before any of their macros: by types of GLSL.
+execute_process(COMMAND grep -hE "^shared " ${programs} COMMAND grep -vE "^shared ([iu]?vec[234]|float|int|uint) "
+    COMMAND sort -u OUTPUT_VARIABLE text)
+if(text)
+    message(FATAL_ERROR "shared memory of other types:\n${text}")
+endif()
 execute_process(COMMAND ${VALIDATOR} -S comp ${programs} RESULT_VARIABLE status OUTPUT_VARIABLE text)
 if(NOT status EQUAL 0)
     # The validator names each file, then its errors; those of the sound ones go.
