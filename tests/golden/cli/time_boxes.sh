@@ -55,10 +55,10 @@ check 'totals of a plan' "$(grep -c ' submissions, the longest of ' plan)" 2
 # that is a hundred times slower than the boards', small models are what large ones are there.
 models=$(dirname "$model")
 for name in tiny-q4_0 tiny-qwen3moe tiny-mixtral tiny-gemma3; do
-    GLINFER_CLASS=softpipe "$glinfer" profile -m "$models/$name.gguf" -p 128 -d 120 -n 1 --plan --max-batch-ms 12 \
+    GLINFER_CLASS=softpipe "$glinfer" profile -m "$models/$name.gguf" -p 128 -d 120 -n 1 --plan --max-batch-ms 20 \
         >plan 2>errors || cat errors
     check "dispatches of $name that are estimated over the budget" \
-        "$(awk '$2 ~ /^[0-9]+$/ && $4 > 12' plan | head -3)" ''
+        "$(awk '$2 ~ /^[0-9]+$/ && $4 > 20' plan | head -3)" ''
     check "dispatches of $name that are planned" "$(grep -c ' output .* gemv_vocab.comp' plan | sed 's/^[1-9][0-9]*$/some/')" some
 done
 
