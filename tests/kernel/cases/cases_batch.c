@@ -37,11 +37,12 @@ static void embed_name(size_t index, char *text, size_t size)
 }
 
 // Zeros with room for the vectors of a stream and a table of rotations up to n_past.
+// Whole vec4: a driver may give zeros for one that ends past the buffer, as softpipe does.
 static struct gi_vectors make_embed_vectors(struct kt_run *run, const struct embed_case *c,
                                             float **values)
 {
     uint32_t rope = kt_pad32(c->n_embd) + 4;
-    size_t n = rope + (size_t)(c->n_past + 1) * c->n_rot;
+    size_t n = (rope + (size_t)(c->n_past + 1) * c->n_rot + 3) / 4 * 4;
     *values = kt_alloc(n, sizeof(float));
     kt_fill(run, *values, n, -1, 1);
     return kt_vectors(run, *values, n, rope);
