@@ -22,11 +22,9 @@ QuantBlock load_at(uint index, uint aux_index, uint b)
     return w;
 }
 
-QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
-{
-    return load_at(quant_index(tile, block / 8u, n_block / 8u, 4u, row),
-                   quant_index(tile, block / 8u, n_block / 8u, 5u, row), block & 7u);
-}
+#define SUPER_QUADS 4u
+#define SUPER_WORDS 5u
+#include "quant/super_row.glsl"
 
 vec4 quant_fields(QuantBlock w, int k)
 {
@@ -46,22 +44,6 @@ vec4 quant_quad(QuantBlock w, int k)
 #if DOT
 #define QUANT_BITS 2
 #include "quant/plane_dot.glsl"
-
-struct QuantRow {
-    uint quads, aux;
-};
-
-QuantRow quant_row(uint tile, uint n_block, uint row)
-{
-    return QuantRow(quant_index(tile, 0u, n_block / 8u, 4u, row),
-                    quant_index(tile, 0u, n_block / 8u, 5u, row));
-}
-
-QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
-{
-    return load_at(row.quads + pair / 4u * (4u * TILE_ROWS),
-                   row.aux + pair / 4u * (5u * TILE_ROWS), 2u * (pair & 3u) + odd);
-}
 
 uvec2 quant_bytes(QuantBlock w, int k)
 {

@@ -17,17 +17,15 @@ QuantBlock load_at(uint index, uint aux_index, uint b)
     uvec4 header = quad_at(index);
     uvec4 pairs = quad_at(index + (1u + b / 2u) * TILE_ROWS);
     w.pairs = (b & 1u) == 0u ? pairs.xy : pairs.zw;
-    w.high = aux_at(aux_index);
+    w.high = aux_at(aux_index + b * TILE_ROWS);
     highp vec2 d = unpackHalf2x16(header.x);
     w.d = d.x * (k_scales(header, b) - 32.0);
     return w;
 }
 
-QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
-{
-    return load_at(quant_index(tile, block / 8u, n_block / 8u, 5u, row),
-                   quant_index(tile, block, n_block, 1u, row), block & 7u);
-}
+#define SUPER_QUADS 5u
+#define SUPER_WORDS 8u
+#include "quant/super_row.glsl"
 
 vec4 quant_fields(QuantBlock w, int k)
 {
@@ -48,22 +46,6 @@ vec4 quant_quad(QuantBlock w, int k)
 #if DOT
 #define QUANT_BITS 3
 #include "quant/plane_dot.glsl"
-
-struct QuantRow {
-    uint quads, aux;
-};
-
-QuantRow quant_row(uint tile, uint n_block, uint row)
-{
-    return QuantRow(quant_index(tile, 0u, n_block / 8u, 5u, row),
-                    quant_index(tile, 0u, n_block, 1u, row));
-}
-
-QuantBlock quant_at(QuantRow row, uint block, uint pair, uint odd)
-{
-    return load_at(row.quads + pair / 4u * (5u * TILE_ROWS), row.aux + block * TILE_ROWS,
-                   2u * (pair & 3u) + odd);
-}
 
 uvec2 quant_bytes(QuantBlock w, int k)
 {
