@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Calls what may fail, and undoes it. Returns false where it failed.
-typedef bool (*call_fn)(struct tiny_model *f, struct glinfer_error *err);
-
 enum {
     MAX_TRIES = 15, // of a function; they are spread evenly
     MAX_FENCES = 2, // a device keeps those of its staging buffers
@@ -35,7 +32,7 @@ static bool is_expected(enum glinfer_status status)
 
 // Calls once more without failures, and recovers the device if it says that it is lost: an error
 // that comes too late to touch an answer shows the next time. Returns true if it had to.
-static bool try_again(call_fn call, struct tiny_model *f, struct glinfer_error *err)
+static bool try_again(try_fn call, struct tiny_model *f, struct glinfer_error *err)
 {
     const bool is_lost = f->device && err->status == GLINFER_STATUS_GPU_LOST;
     if (is_lost && !glinfer_device_recover(f->device, NULL, NULL, err)) {
@@ -52,7 +49,7 @@ static bool try_again(call_fn call, struct tiny_model *f, struct glinfer_error *
 
 // Objects whose device cannot be entered when they are destroyed stay until it goes; a recovered
 // device makes some only when they are needed.
-static void try_call(call_fn call, struct tiny_model *f, void (*refuse)(long), long n)
+static void try_call(try_fn call, struct tiny_model *f, void (*refuse)(long), long n)
 {
     struct glinfer_error err = {GLINFER_STATUS_OK, ""};
     const long n_object = count_objects(), n_context = count_contexts();
@@ -75,7 +72,7 @@ static void try_call(call_fn call, struct tiny_model *f, void (*refuse)(long), l
 }
 
 // Refuses one call after the other, alone and with all that follow.
-static void survive(call_fn call, struct tiny_model *f)
+static void survive(try_fn call, struct tiny_model *f)
 {
     struct glinfer_error err;
     fail_calls_after(-1);
@@ -93,39 +90,16 @@ static void survive(call_fn call, struct tiny_model *f)
 
 //-- calls -----------------------------------------------------------------------------------------
 
-static bool open_device(struct tiny_model *f, struct glinfer_error *err)
-{
-    (void)f;
-    struct glinfer_device_params params;
-    glinfer_device_params_init(&params);
-    params.allow_software = true;
-    struct glinfer_device *device = glinfer_device_create(&params, err);
-    const bool ok = device != NULL;
-    glinfer_device_destroy(&device);
-    return ok;
-}
-
 static void opening_a_device_survives(void **state)
 {
     struct tiny_model none = {0};
     (void)state;
-    survive(open_device, &none);
-}
-
-static bool load(struct tiny_model *f, struct glinfer_error *err)
-{
-    struct glinfer_model_params params;
-    glinfer_model_params_init(&params);
-    params.path = test_data("data/models/tiny-chat.gguf");
-    struct glinfer_model *model = glinfer_model_load(f->device, &params, err);
-    const bool ok = model != NULL;
-    glinfer_model_destroy(&model);
-    return ok;
+    survive(try_open_device, &none);
 }
 
 static void loading_survives(void **state)
 {
-    survive(load, *state);
+    survive(try_load, *state);
 }
 
 // The answer, or a score, is what it is without a failure.

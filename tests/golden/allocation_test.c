@@ -8,12 +8,9 @@
 
 #include <stdlib.h>
 
-// Calls what may fail, and undoes it. Returns false where it failed.
-typedef bool (*call_fn)(struct tiny_model *f, struct glinfer_error *err);
-
 enum { MAX_TRIES = 150 }; // of a call; where it allocates more often, they are spread evenly
 
-static bool try_call(call_fn call, struct tiny_model *f, void (*refuse)(long), long n)
+static bool try_call(try_fn call, struct tiny_model *f, void (*refuse)(long), long n)
 {
     struct glinfer_error err = {GLINFER_STATUS_OK, ""};
     refuse(n);
@@ -26,7 +23,7 @@ static bool try_call(call_fn call, struct tiny_model *f, void (*refuse)(long), l
 }
 
 // Refuses one allocation after the other, alone and with all that follow.
-static void survive(call_fn call, struct tiny_model *f)
+static void survive(try_fn call, struct tiny_model *f)
 {
     struct glinfer_error err;
     fail_allocations_after(-1);
@@ -42,21 +39,9 @@ static void survive(call_fn call, struct tiny_model *f)
 
 //-- devices ---------------------------------------------------------------------------------------
 
-static bool open_device(struct tiny_model *f, struct glinfer_error *err)
-{
-    (void)f;
-    struct glinfer_device_params params;
-    glinfer_device_params_init(&params);
-    params.allow_software = true;
-    struct glinfer_device *device = glinfer_device_create(&params, err);
-    const bool ok = device != NULL;
-    glinfer_device_destroy(&device);
-    return ok;
-}
-
 static void opening_a_device_survives(void **state)
 {
-    survive(open_device, *state);
+    survive(try_open_device, *state);
 }
 
 //-- files -----------------------------------------------------------------------------------------
@@ -107,18 +92,9 @@ static void tokenizing_survives(void **state)
 
 //-- the GPU ---------------------------------------------------------------------------------------
 
-static bool load(struct tiny_model *f, struct glinfer_error *err)
-{
-    const struct glinfer_model_params params = file_params();
-    struct glinfer_model *model = glinfer_model_load(f->device, &params, err);
-    const bool ok = model != NULL;
-    glinfer_model_destroy(&model);
-    return ok;
-}
-
 static void loading_survives(void **state)
 {
-    survive(load, *state);
+    survive(try_load, *state);
 }
 
 static bool create_session(struct tiny_model *f, struct glinfer_error *err)
