@@ -313,13 +313,29 @@ static void stop_strings_end_the_answer(void **state)
 
 //-- others who use the GPU ------------------------------------------------------------------------
 
-// A quarter of the time leaves three: the answer takes long, and its tokens are the same.
-static void a_duty_leaves_time_to_others(void **state)
+// Returns how long the tokens of an answer took, in ms, at a duty in per cent.
+static double time_answer(struct glinfer_session *session, uint32_t duty, struct answer *answer)
 {
     enum { N = 40 };
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N, answer);
+    *answer = (struct answer){0};
+    glinfer_session_reset(session);
+    const struct glinfer_stats stats = must_generate(session, &params);
+    assert_true(stats.predicted_cpu_ms > 0);
+    assert_true(duty == 100 || stats.predicted_cpu_ms < stats.predicted_ms);
+    return stats.predicted_ms;
+}
+
+// A tenth of the time leaves nine: the answer takes long, and its tokens are the same. Other
+// programs may slow a run down as much, so that the fastest of several runs are compared.
+static void a_duty_leaves_time_to_others(void **state)
+{
+    enum { N_RUNS = 5 };
+    static const uint32_t duties[2] = {100, 10};
     struct tiny_model *f = *state;
     struct answer answers[2] = {0};
-    double ms[2];
+    struct glinfer_session *sessions[2] = {0};
+    double fastest[2] = {INFINITY, INFINITY};
     for (uint32_t i = 0; i < 2; i++) {
         struct glinfer_session_params own;
         struct glinfer_error err;
@@ -327,21 +343,21 @@ static void a_duty_leaves_time_to_others(void **state)
         own.n_ctx = 64;
         own.chain_length = 1;
         own.precision = GLINFER_PRECISION_F32;
-        own.gpu_duty = i == 0 ? 100 : 10;
-        struct glinfer_session *session = glinfer_session_create(f->model, &own, &err);
-        assert_non_null(session);
-        const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N, &answers[i]);
-        must_generate(session, &params);
-        glinfer_session_reset(session);
-        answers[i] = (struct answer){0};
-        const struct glinfer_stats stats = must_generate(session, &params);
-        ms[i] = stats.predicted_ms;
-        assert_true(stats.predicted_cpu_ms > 0);
-        assert_true(i == 0 || stats.predicted_cpu_ms < stats.predicted_ms);
-        glinfer_session_destroy(&session);
+        own.gpu_duty = duties[i];
+        sessions[i] = glinfer_session_create(f->model, &own, &err);
+        assert_non_null(sessions[i]);
+        time_answer(sessions[i], duties[i], &answers[i]);
     }
-    assert_same(&answers[0], &answers[1]);
-    assert_true(ms[1] > 2 * ms[0]);
+    for (uint32_t run = 0; run < N_RUNS; run++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            const double ms = time_answer(sessions[i], duties[i], &answers[i]);
+            fastest[i] = ms < fastest[i] ? ms : fastest[i];
+        }
+        assert_same(&answers[0], &answers[1]);
+    }
+    assert_true(fastest[1] > 2 * fastest[0]);
+    glinfer_session_destroy(&sessions[0]);
+    glinfer_session_destroy(&sessions[1]);
 }
 
 int main(void)
