@@ -57,8 +57,10 @@ long_prompt=$(run -p "$prompt" -n 20 -ub 8 --temp 0)
 check 'the text behind a context lost in the middle of a prompt' \
     "$(GLINFER_FAULT=lost:EMBED_BATCH:3 run -p "$prompt" -n 20 -ub 8 --temp 0)" "$long_prompt"
 check 'which is said' "$(grep -c 'recovering' "$dir/errors")" 1
-check 'the text behind a dispatch that was left out' \
-    "$(GLINFER_FAULT=skip:EMBED_TOKEN:20 run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
+if ! grep -q 'driver quirks.*no-count' "$dir/devices"; then # where dispatches are not counted
+    check 'the text behind a dispatch that was left out' \
+        "$(GLINFER_FAULT=skip:EMBED_TOKEN:20 run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
+fi
 GLINFER_FAULT=lost:EMBED_TOKEN run -p 'Once upon' -n 9 --temp 0 >/dev/null
 check 'lost twice' $? 1
 check 'is named' "$(grep -c 'recovered once and failed again' "$dir/errors")" 1
