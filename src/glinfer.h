@@ -177,12 +177,13 @@ GLINFER_API void glinfer_device_describe(const struct glinfer_device *device,
                                          struct glinfer_device_info *info);
 // Brings a device back after GLINFER_STATUS_GPU_LOST or GLINFER_STATUS_GPU_FAULT, with all its
 // models and sessions: opens a new context, takes the programs from the cache, loads the weights
-// from the models' files. Sessions keep their tokens; each computes its cache anew when it next
+// from the models' sources. Sessions keep their tokens; each computes its cache anew when it next
 // generates, in the batches and steps of before, so that its answers are those of a session to
 // which nothing happened (an answer that broke off goes on with glinfer_generate_params.resume).
 // progress may be NULL and is called with GLINFER_PHASE_LOAD. Fails with NO_DEVICE, NOT_FOUND, IO,
-// BAD_FILE (another file is in a model's place), NO_MEMORY, CANCELLED, DRIVER, GPU_LOST; the device
-// is then still lost, and may be recovered later.
+// BAD_FILE (another file is in a model's place), UNSUPPORTED (a model's source was transient; found
+// out first), NO_MEMORY, CANCELLED, DRIVER, GPU_LOST; the device is then still lost, and may be
+// recovered later.
 GLINFER_API bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn progress,
                                         void *user, struct glinfer_error *err);
 // Accepts NULL and a pointer to NULL; sets *device to NULL. A device with models ends with the last
@@ -201,6 +202,45 @@ enum glinfer_cache_type {
                         // elements
 };
 
+enum glinfer_source_kind {
+    GLINFER_SOURCE_PATH,
+    GLINFER_SOURCE_FD,
+    GLINFER_SOURCE_MEMORY,
+    GLINFER_SOURCE_READER,
+};
+
+// Reads [offset, offset + size), which lies within the length, into data; all of it or false.
+typedef bool (*glinfer_read_fn)(void *user, uint64_t offset, void *data, size_t size);
+
+// Says where the bytes of a GGUF file are: in a file or a part of one, in memory, or wherever
+// callbacks find them. They are read by the thread that calls, during glinfer_model_inspect,
+// glinfer_tokenizer_load_source, glinfer_model_load, and glinfer_device_recover, which reads a
+// model's weights again: memory and what the reader needs stay, unchanged, until the model has been
+// destroyed with its last session, unless is_transient is set. Bytes that change meanwhile, or a
+// reader that gives others, are errors where they can be told, and never read past the length.
+struct glinfer_source {
+    size_t struct_size;
+    enum glinfer_source_kind kind;
+    const char *name;     // what messages call it; NULL: the path, or the kind
+    const char *path;     // PATH; opened again to recover
+    int fd;               // FD, of a regular file: the library has a duplicate as long as the model
+                          // lives, and neither uses nor moves its position
+    uint64_t offset;      // PATH, FD: where the GGUF file begins, bytes
+    uint64_t length;      // bytes; 0 with PATH and FD: to the end of the file
+    const void *data;     // MEMORY
+    glinfer_read_fn read; // READER; a callback as others are
+    void *user;
+    bool is_transient; // MEMORY, READER: gone when the call returns. glinfer_device_recover then
+                       // fails with UNSUPPORTED
+};
+
+static inline void glinfer_source_init(struct glinfer_source *source)
+{
+    memset(source, 0, sizeof(*source));
+    source->struct_size = sizeof(*source);
+    source->fd = -1;
+}
+
 struct glinfer_model_params {
     size_t struct_size;
     const char *path; // a GGUF file
@@ -213,6 +253,7 @@ struct glinfer_model_params {
     void *progress_user;
     const char
         *chat_template; // a template by name, such as "chatml"; NULL: the one that the file has
+    const struct glinfer_source *source; // in place of path, which is NULL then
 };
 
 static inline void glinfer_model_params_init(struct glinfer_model_params *params)
@@ -245,8 +286,9 @@ struct glinfer_model_info {
     uint64_t largest_binding;            // the largest storage range a kernel sees
 };
 
-// Reads the directory of params->path and fills *info. A file that is sound but cannot be run is no
-// failure: is_supported is false. Fails with NOT_FOUND, IO, BAD_FILE, NO_MEMORY, INVALID_ARGUMENT.
+// Reads the directory of the model's file and fills *info. A file that is sound but cannot be run
+// is no failure: is_supported is false. Fails with NOT_FOUND, IO, BAD_FILE, NO_MEMORY,
+// INVALID_ARGUMENT.
 GLINFER_API bool glinfer_model_inspect(const struct glinfer_model_params *params,
                                        struct glinfer_model_info *info, struct glinfer_error *err);
 
@@ -270,6 +312,9 @@ GLINFER_API void glinfer_model_destroy(struct glinfer_model **model);
 // BAD_FILE, UNSUPPORTED (names the tokenizer and what is supported), NO_MEMORY.
 GLINFER_API struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path,
                                                              struct glinfer_error *err);
+// Does the same with what a source has.
+GLINFER_API struct glinfer_tokenizer *
+glinfer_tokenizer_load_source(const struct glinfer_source *source, struct glinfer_error *err);
 GLINFER_API void glinfer_tokenizer_destroy(struct glinfer_tokenizer **tokenizer);
 
 enum glinfer_tokenize_flags {

@@ -25,21 +25,47 @@ static bool check_kind(const struct stat *st, const char *path, struct glinfer_e
     return gi_error_set(err, GLINFER_STATUS_IO, "%s: is %s, expected a regular file", path, kind);
 }
 
-bool gi_file_open(struct gi_file *file, const char *path, struct glinfer_error *err)
+// Fills *file; the descriptor is still the caller's on failure.
+static bool take_descriptor(struct gi_file *file, int fd, const char *path,
+                            struct glinfer_error *err)
 {
     struct stat st;
+    if (fstat(fd, &st) != 0) {
+        return refuse(err, path, "read the size", errno);
+    }
+    if (!check_kind(&st, path, err)) {
+        return false;
+    }
+    *file = (struct gi_file){.size = (uint64_t)st.st_size, .handle = fd + 1};
+    return true;
+}
+
+bool gi_file_open(struct gi_file *file, const char *path, struct glinfer_error *err)
+{
     *file = (struct gi_file){0};
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe without a writer blocks
     if (fd < 0) {
         return refuse(err, path, "open", errno);
     }
-    const bool has_size = fstat(fd, &st) == 0 || refuse(err, path, "read the size", errno);
-    if (!has_size || !check_kind(&st, path, err)) {
+    if (!take_descriptor(file, fd, path, err)) {
         close(fd);
         return false;
     }
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    *file = (struct gi_file){.size = (uint64_t)st.st_size, .handle = fd + 1};
+    return true;
+}
+
+bool gi_file_share(struct gi_file *file, int fd, const char *name, struct glinfer_error *err)
+{
+    *file = (struct gi_file){0};
+    const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0) {
+        return refuse(err, name, "use the descriptor", errno);
+    }
+    if (!take_descriptor(file, own, name, err)) {
+        close(own);
+        return false;
+    }
     return true;
 }
 

@@ -15,6 +15,9 @@ struct gi_file {
 // Opens the regular file at path. Fails with NOT_FOUND, IO (the system's reason, a directory, a
 // pipe).
 bool gi_file_open(struct gi_file *file, const char *path, struct glinfer_error *err);
+// Opens the regular file of a descriptor, which stays the caller's with its position: the file has
+// a copy of it. name is for messages. Fails with IO.
+bool gi_file_share(struct gi_file *file, int fd, const char *name, struct glinfer_error *err);
 // Reads [offset, offset + size), which lies within the size, into out; path is for messages. Fails
 // with IO (the system's reason, or the file has become shorter).
 bool gi_file_read(const struct gi_file *file, uint64_t offset, size_t size, void *out,

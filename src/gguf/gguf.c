@@ -127,7 +127,7 @@ static bool read_pairs(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_
         }
         gguf->keys.entries[i] = (struct gi_name_entry){gguf->pairs[i].key, i};
     }
-    return sort_index(&gguf->keys, "metadata key", gguf->path, r->err);
+    return sort_index(&gguf->keys, "metadata key", gguf->source.name, r->err);
 }
 
 static bool read_alignment(const struct gi_gguf *gguf, uint32_t *alignment,
@@ -140,7 +140,7 @@ static bool read_alignment(const struct gi_gguf *gguf, uint32_t *alignment,
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: general.alignment is %" PRIu32
                             ", expected a power of two: the file is damaged",
-                            gguf->path, *alignment);
+                            gguf->source.name, *alignment);
     }
     return true;
 }
@@ -223,19 +223,19 @@ static bool read_tensor_type(struct gi_gguf_tensor *t, struct gi_gguf_reader *r)
 static bool place_tensor(const struct gi_gguf *gguf, struct gi_gguf_tensor *t, uint64_t data_start,
                          uint32_t alignment, struct glinfer_error *err)
 {
-    uint64_t room = gguf->size > data_start ? gguf->size - data_start : 0;
+    uint64_t room = gguf->source.size > data_start ? gguf->source.size - data_start : 0;
     if (t->file_offset % alignment != 0) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: tensor %.*s has offset %" PRIu64
                             ", expected a multiple of %" PRIu32 ": the file is damaged",
-                            gguf->path, GI_SHOW(t->name), t->file_offset, alignment);
+                            gguf->source.name, GI_SHOW(t->name), t->file_offset, alignment);
     }
     if (t->file_offset > room || t->size > room - t->file_offset) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: tensor %.*s takes %" PRIu64 " bytes at offset %" PRIu64
                             " of the data, which has %" PRIu64 " (from byte %" PRIu64
                             " to the end): the file is damaged or was not downloaded completely",
-                            gguf->path, GI_SHOW(t->name), t->size, t->file_offset, room,
+                            gguf->source.name, GI_SHOW(t->name), t->size, t->file_offset, room,
                             data_start);
     }
     t->file_offset += data_start;
@@ -277,7 +277,7 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t 
         }
         gguf->tensor_names.entries[i] = (struct gi_name_entry){t->name, i};
     }
-    return sort_index(&gguf->tensor_names, "tensor", gguf->path, r->err) &&
+    return sort_index(&gguf->tensor_names, "tensor", gguf->source.name, r->err) &&
            place_tensors(gguf, r->pos, r->err);
 }
 
@@ -285,11 +285,10 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t 
 
 static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
 {
-    struct gi_gguf_reader r = {.memory = gguf->memory,
-                               .file = &gguf->file,
+    struct gi_gguf_reader r = {.source = &gguf->source,
                                .blocks = &gguf->blocks,
-                               .size = gguf->size,
-                               .path = gguf->path,
+                               .size = gguf->source.size,
+                               .path = gguf->source.name,
                                .err = err};
     size_t n_tensors = 0, n_pairs = 0;
     return check_magic(&r) && check_version(&r) &&
@@ -298,37 +297,17 @@ static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
            read_pairs(gguf, &r, n_pairs) && read_tensors(gguf, &r, n_tensors);
 }
 
-// Opens bytes in memory or, with data NULL, the file that name is the path of.
-static struct gi_gguf *open_named(const char *name, const void *data, size_t size,
-                                  struct glinfer_error *err)
+struct gi_gguf *gi_gguf_open(const struct glinfer_source *source, struct glinfer_error *err)
 {
-    const size_t name_size = strlen(name) + 1;
     struct gi_gguf *gguf = gi_array_zeroed(1, sizeof(*gguf), "a GGUF file", err);
     if (!gguf) {
         return NULL;
     }
-    gguf->path = gi_array_zeroed(name_size, 1, "a GGUF file", err);
-    if (gguf->path && (data || gi_file_open(&gguf->file, name, err))) {
-        memcpy(gguf->path, name, name_size);
-        gguf->memory = data;
-        gguf->size = data ? size : gguf->file.size;
-        if (read_file(gguf, err)) {
-            return gguf;
-        }
+    if (!gi_source_open(&gguf->source, source, err) || !read_file(gguf, err)) {
+        gi_gguf_close(gguf);
+        return NULL;
     }
-    gi_gguf_close(gguf);
-    return NULL;
-}
-
-struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err)
-{
-    return open_named(path, NULL, 0, err);
-}
-
-struct gi_gguf *gi_gguf_open_memory(const void *data, size_t size, const char *name,
-                                    struct glinfer_error *err)
-{
-    return open_named(name, data ? data : "", size, err);
+    return gguf;
 }
 
 void gi_gguf_close(struct gi_gguf *gguf)
@@ -343,13 +322,12 @@ void gi_gguf_close(struct gi_gguf *gguf)
     gi_name_index_finish(&gguf->keys);
     free(gguf->tensors);
     gi_name_index_finish(&gguf->tensor_names);
-    gi_file_close(&gguf->file);
     while (gguf->blocks) {
         struct gi_gguf_block *block = gguf->blocks;
         gguf->blocks = block->next;
         free(block);
     }
-    free(gguf->path);
+    gi_source_close(&gguf->source);
     free(gguf);
 }
 
@@ -357,12 +335,12 @@ void gi_gguf_close(struct gi_gguf *gguf)
 
 const char *gi_gguf_path(const struct gi_gguf *gguf)
 {
-    return gguf->path;
+    return gguf->source.name;
 }
 
 uint64_t gi_gguf_file_size(const struct gi_gguf *gguf)
 {
-    return gguf->size;
+    return gguf->source.size;
 }
 
 size_t gi_gguf_tensor_count(const struct gi_gguf *gguf)
@@ -384,11 +362,6 @@ const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, con
 bool gi_gguf_tensor_read(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
                          uint64_t offset, size_t size, void *out, struct glinfer_error *err)
 {
-    const uint64_t begin = tensor->file_offset + offset;
     assert(offset <= tensor->size && size <= tensor->size - offset);
-    if (!gguf->memory) {
-        return gi_file_read(&gguf->file, begin, size, out, gguf->path, err);
-    }
-    memcpy(out, gguf->memory + begin, size);
-    return true;
+    return gi_source_read(&gguf->source, tensor->file_offset + offset, size, out, err);
 }

@@ -1,12 +1,12 @@
-// Reader of GGUF files, versions 2 and 3, little-endian: header, metadata, tensor directory. Maps
-// the file and checks every count, length, type and offset before use, so that what it hands out
-// may be used without further checks. Owns the mapping and the directory; strings and tensor data
-// point into the mapping. Knows the format and nothing of models.
+// Reader of GGUF files, versions 2 and 3, little-endian: header, metadata, tensor directory. Checks
+// every count, length, type and offset before use, so that what it hands out may be used without
+// further checks. Owns the directory, which strings point into. Knows the format and nothing of
+// models.
 //   https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #ifndef GI_GGUF_GGUF_H
 #define GI_GGUF_GGUF_H
 
-#include "base/error.h"
+#include "base/source.h"
 #include "gguf/ggml_type.h"
 
 #include <stdint.h>
@@ -45,17 +45,14 @@ struct gi_gguf_tensor {
     uint64_t file_offset; // of its data, from the start of the file
 };
 
-// Opens and checks path. Fails with NOT_FOUND, IO, BAD_FILE (what, where in the file, found and
-// expected), UNSUPPORTED (version, big-endian, a tensor type that is not in ggml_type.h),
-// NO_MEMORY.
-struct gi_gguf *gi_gguf_open(const char *path, struct glinfer_error *err);
-// Does the same for bytes in memory, which are borrowed until close; name stands for the path in
-// messages.
-struct gi_gguf *gi_gguf_open_memory(const void *data, size_t size, const char *name,
-                                    struct glinfer_error *err);
+// Opens and checks a source, which lives until close. Fails as gi_source_open does, and with IO,
+// BAD_FILE (what, where in the file, found and expected), UNSUPPORTED (version, big-endian, a
+// tensor type that is not in ggml_type.h), NO_MEMORY.
+struct gi_gguf *gi_gguf_open(const struct glinfer_source *source, struct glinfer_error *err);
 // Accepts NULL.
 void gi_gguf_close(struct gi_gguf *gguf);
 
+// Returns what stands for the file in messages.
 const char *gi_gguf_path(const struct gi_gguf *gguf);
 uint64_t gi_gguf_file_size(const struct gi_gguf *gguf);
 
@@ -63,8 +60,7 @@ size_t gi_gguf_tensor_count(const struct gi_gguf *gguf);
 const struct gi_gguf_tensor *gi_gguf_tensor_at(const struct gi_gguf *gguf, size_t index);
 // Returns NULL if there is no tensor of that name.
 const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, const char *name);
-// Reads bytes [offset, offset + size) of this tensor into out. Fails with IO: the file has become
-// shorter, or the system's reason.
+// Reads bytes [offset, offset + size) of this tensor into out. Fails as gi_source_read does.
 bool gi_gguf_tensor_read(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
                          uint64_t offset, size_t size, void *out, struct glinfer_error *err);
 

@@ -6,12 +6,9 @@
 #include "gguf/name_index.h"
 
 struct gi_gguf {
-    char *path;
-    struct gi_file file;          // all zero when the bytes are the caller's
-    struct gi_gguf_block *blocks; // of the file, what keys, strings and arrays point into
-    const uint8_t *memory;        // size bytes, borrowed from the caller; NULL: a file
-    uint64_t size;
-    struct gi_gguf_pair *pairs; // n_pairs, in file order
+    struct gi_source source;
+    struct gi_gguf_block *blocks; // what keys, strings and arrays point into; none of memory
+    struct gi_gguf_pair *pairs;   // n_pairs, in file order
     size_t n_pairs;
     struct gi_name_index keys;
     struct gi_gguf_tensor *tensors; // n_tensors, in file order

@@ -15,7 +15,7 @@ static bool refuse_kind(const struct gi_gguf *gguf, const struct gi_gguf_pair *p
                         const char *expected, struct glinfer_error *err)
 {
     return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "%s: metadata key %.*s is of kind %s, expected %s", gguf->path,
+                        "%s: metadata key %.*s is of kind %s, expected %s", gguf->source.name,
                         GI_SHOW(pair->key), gi_gguf_kind_name(pair->kind), expected);
 }
 
@@ -31,7 +31,7 @@ static bool refuse_value(const struct gi_gguf *gguf, const struct gi_gguf_pair *
         snprintf(text, sizeof(text), "%g", gi_load_f64(pair->data));
     }
     return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: metadata key %.*s is %s, expected %s",
-                        gguf->path, GI_SHOW(pair->key), text, expected);
+                        gguf->source.name, GI_SHOW(pair->key), text, expected);
 }
 
 bool gi_gguf_has(const struct gi_gguf *gguf, const char *key)
@@ -122,7 +122,7 @@ bool gi_gguf_get_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf
     if (found != kind && !(is_int32(found) && is_int32(kind))) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: metadata key %.*s is an array of %s, expected an array of %s",
-                            gguf->path, GI_SHOW(pair->key), gi_gguf_kind_name(found),
+                            gguf->source.name, GI_SHOW(pair->key), gi_gguf_kind_name(found),
                             gi_gguf_kind_name(kind));
     }
     *out = pair ? pair->array : *out;

@@ -15,7 +15,7 @@ static bool read_block(struct gi_gguf_reader *r, uint64_t n)
     if (!block) {
         return gi_error_no_memory(r->err, (size_t)size, "the head of a GGUF file");
     }
-    if (!gi_file_read(r->file, r->pos, (size_t)size, block->bytes, r->path, r->err)) {
+    if (!gi_source_read(r->source, r->pos, (size_t)size, block->bytes, r->err)) {
         free(block);
         return false;
     }
@@ -45,7 +45,7 @@ const uint8_t *gi_gguf_reader_bytes(struct gi_gguf_reader *r, uint64_t n, const 
                      r->path, what, r->pos, n, r->size);
         return NULL;
     }
-    const uint8_t *bytes = r->memory ? r->memory + r->pos : find_bytes(r, n);
+    const uint8_t *bytes = r->source->memory ? r->source->memory + r->pos : find_bytes(r, n);
     r->pos += bytes ? n : 0;
     return bytes;
 }

@@ -4,7 +4,7 @@
 #ifndef GI_GGUF_GGUF_READER_H
 #define GI_GGUF_GGUF_READER_H
 
-#include "base/file.h"
+#include "base/source.h"
 #include "gguf/gguf.h"
 
 // Bytes of a file in memory, as long as the gguf lives.
@@ -15,9 +15,8 @@ struct gi_gguf_block {
 };
 
 struct gi_gguf_reader {
-    const uint8_t *memory;         // size bytes; borrowed; NULL: they are a file's
-    const struct gi_file *file;    // borrowed
-    struct gi_gguf_block **blocks; // of the file, the last that was read first; owned by the gguf
+    const struct gi_source *source; // borrowed
+    struct gi_gguf_block **blocks;  // the last that was read first; owned by the gguf
     uint64_t size;
     uint64_t pos;              // <= size
     const char *path;          // for messages; borrowed

@@ -101,7 +101,7 @@ static void check_tensor(const struct gi_gguf *gguf, const struct gi_gguf_tensor
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct glinfer_error err = {0};
-    struct gi_gguf *gguf = gi_gguf_open_memory(data, size, "fuzz.gguf", &err);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(data, size, "fuzz.gguf"), &err);
     if (!gguf) {
         FUZZ_CHECK(err.status == GLINFER_STATUS_BAD_FILE ||
                    err.status == GLINFER_STATUS_UNSUPPORTED);

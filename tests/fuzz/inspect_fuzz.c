@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size = size < MAX_HEAD ? size : MAX_HEAD;
     memcpy(file, data, size);
     memset(file + size, 0, sizeof(file) - size);
-    struct gi_gguf *gguf = gi_gguf_open_memory(file, sizeof(file), "fuzz.gguf", NULL);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(file, sizeof(file), "fuzz.gguf"), NULL);
     if (gguf) {
         struct gi_tokenizer *tokenizer = read_tokenizer(gguf);
         if (tokenizer) {

@@ -140,6 +140,33 @@ static void a_model_destroyed_in_a_callback_ends_with_the_call(void **state)
     glinfer_session_destroy(&session);
 }
 
+static bool destroy_device_and_cancel(void *user, enum glinfer_phase phase, uint64_t done,
+                                      uint64_t total)
+{
+    (void)phase, (void)done, (void)total;
+    glinfer_device_destroy(user);
+    return false;
+}
+
+static void a_device_destroyed_in_a_load_that_fails_ends_with_the_call(void **state)
+{
+    struct glinfer_device_params device_params;
+    struct glinfer_model_params params;
+    struct glinfer_error err;
+    (void)state;
+    glinfer_device_params_init(&device_params);
+    device_params.allow_software = true;
+    struct glinfer_device *device = glinfer_device_create(&device_params, &err);
+    assert_non_null(device);
+    glinfer_model_params_init(&params);
+    params.path = test_data("data/models/tiny-q8_0.gguf");
+    params.progress = destroy_device_and_cancel;
+    params.progress_user = &device;
+    assert_null(glinfer_model_load(device, &params, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_null(device);
+}
+
 //-- a fork ----------------------------------------------------------------------------------------
 
 // Does what a child may, which ends at once; returns its status: the line that failed.
@@ -220,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_callback_does_not_call_back),
         cmocka_unit_test(progress_of_loading_does_not_call_back),
         cmocka_unit_test(a_model_destroyed_in_a_callback_ends_with_the_call),
+        cmocka_unit_test(a_device_destroyed_in_a_load_that_fails_ends_with_the_call),
         cmocka_unit_test(a_forked_child_is_refused_and_its_parent_goes_on),
         cmocka_unit_test(a_session_destroyed_in_a_callback_ends_with_the_call),
         cmocka_unit_test(parents_end_with_their_last_child),

@@ -8,7 +8,7 @@ cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
 set(folders src/base platform src/gguf src/quant src/jinja src/tokenizer glsl src/gpu src/persistent src/ops src/graph models
-    src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/faults tests/fuzz tests/install tests/shims tests/data tools)
+    src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools)
 set(any base platform gguf quant jinja tokenizer glsl gpu persistent ops graph models engine)
 
 set(may_src/base base)
@@ -31,6 +31,7 @@ set(may_tests/platform base platform tests)
 set(may_tests/kernel ${any} tests)
 set(may_tests/ref tests)
 set(may_tests/golden tests)
+set(may_tests/embed tests)
 set(may_tests/faults ${any} tests)
 set(may_tests/fuzz ${any} tests)
 set(may_tests/install)
@@ -40,7 +41,7 @@ set(may_tools base gguf quant)
 
 # Headers of the window-less context and of GL stay where GL is spoken.
 set(gl_header "^(EGL|GLES2|GLES3|KHR)/")
-set(gl_folders platform src/gpu src/persistent tests/platform tests/faults tests/shims)
+set(gl_folders platform src/gpu src/persistent tests/platform tests/embed tests/faults tests/shims)
 set(drm_header "^(gbm|xf86drm|xf86drmMode)\\.h$|^libdrm/")
 set(drm_folders platform)
 

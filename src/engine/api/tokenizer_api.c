@@ -21,9 +21,10 @@ struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfe
     return tokenizer;
 }
 
-struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path, struct glinfer_error *err)
+static struct glinfer_tokenizer *load_tokenizer(const struct glinfer_source *source,
+                                                struct glinfer_error *err)
 {
-    struct gi_gguf *gguf = GI_CHECK_SET(path, err) ? gi_gguf_open(path, err) : NULL;
+    struct gi_gguf *gguf = gi_gguf_open(source, err);
     if (!gguf) {
         return NULL;
     }
@@ -37,6 +38,19 @@ struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path, struct glinfe
         glinfer_tokenizer_destroy(&tokenizer);
     }
     return tokenizer;
+}
+
+struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path, struct glinfer_error *err)
+{
+    return GI_CHECK_SET(path, err) ? load_tokenizer(GI_SOURCE_PATH(path), err) : NULL;
+}
+
+struct glinfer_tokenizer *glinfer_tokenizer_load_source(const struct glinfer_source *source,
+                                                        struct glinfer_error *err)
+{
+    struct glinfer_source own = {.struct_size = sizeof(own)};
+    return GI_CHECK_SET(source, err) && GI_TAKE(&own, source, err) ? load_tokenizer(&own, err)
+                                                                   : NULL;
 }
 
 void glinfer_tokenizer_destroy(struct glinfer_tokenizer **tokenizer)

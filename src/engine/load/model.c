@@ -28,12 +28,23 @@ static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
     return tokenizer;
 }
 
-static bool take_params(struct glinfer_model_params *own, const struct glinfer_model_params *params,
-                        struct glinfer_error *err)
+// Copies what the caller knows of params, and of the source: *source is the path's if there is
+// none.
+static bool take_params(struct glinfer_model_params *own, struct glinfer_source *source,
+                        const struct glinfer_model_params *params, struct glinfer_error *err)
 {
-    return GI_TAKE(own, params, err) && GI_CHECK_SET(own->path, err) &&
-           GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q8_0, err) &&
-           GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q8_0, err);
+    if (!GI_TAKE(own, params, err) || !GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q8_0, err) ||
+        !GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q8_0, err)) {
+        return false;
+    }
+    if (!own->source) {
+        *source = *GI_SOURCE_PATH(own->path);
+        return GI_CHECK_SET(own->path, err);
+    }
+    *source = (struct glinfer_source){.struct_size = sizeof(*source)};
+    return (!own->path || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                       "a model has a path and a source: set one of them")) &&
+           GI_TAKE(source, own->source, err);
 }
 
 //-- inspect -------------------------------------------------------------------------------------
@@ -78,12 +89,14 @@ bool glinfer_model_inspect(const struct glinfer_model_params *params,
                            struct glinfer_model_info *info, struct glinfer_error *err)
 {
     struct glinfer_model_params own = {0};
+    struct glinfer_source source;
     struct glinfer_model_info full = {0};
     struct glinfer_error tokenizer_err = {0};
-    if (!GI_CHECK_SET(info, err) || !GI_CHECK_SIZED(info, err) || !take_params(&own, params, err)) {
+    if (!GI_CHECK_SET(info, err) || !GI_CHECK_SIZED(info, err) ||
+        !take_params(&own, &source, params, err)) {
         return false;
     }
-    struct gi_gguf *gguf = gi_gguf_open(own.path, err);
+    struct gi_gguf *gguf = gi_gguf_open(&source, err);
     if (!gguf) {
         return false;
     }
@@ -187,12 +200,12 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
 {
     struct gi_gpu *gpu = model->device->gpu;
     struct gi_platform_saved saved;
-    if (!gi_device_enter(model->device, &saved, err)) {
+    if (!gi_gpu_enter(gpu, &saved, err)) {
         return false;
     }
     const bool ok = gi_weight_store_load(&model->store, gpu, plan, params->progress,
                                          params->progress_user, err);
-    gi_device_leave(model->device, &saved);
+    gi_gpu_leave(gpu, &saved);
     if (ok) {
         const struct gi_weight *layers = model->store.weights;
         const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;
@@ -248,12 +261,27 @@ static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
     return ok;
 }
 
+// Reads the source, whose reader may not call back.
+static bool load_source(struct glinfer_model *model, const struct glinfer_source *source,
+                        const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    model->device->is_busy = true;
+    struct gi_gguf *gguf = gi_gguf_open(source, err);
+    const bool ok =
+        gguf && gi_source_keep(&model->source, source, err) && load_file(model, gguf, params, err);
+    gi_gguf_close(gguf);
+    model->device->is_busy = false;
+    return ok;
+}
+
 struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
                                          const struct glinfer_model_params *params,
                                          struct glinfer_error *err)
 {
     struct glinfer_model_params own = {0};
-    if (!GI_CHECK_SET(device, err) || !take_params(&own, params, err)) {
+    struct glinfer_source source;
+    if (!GI_CHECK_SET(device, err) || !take_params(&own, &source, params, err) ||
+        !gi_device_is_free(device, err)) {
         return NULL;
     }
     struct glinfer_model *model = gi_array_zeroed(1, sizeof(*model), "a model", err);
@@ -264,17 +292,10 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
     model->next = device->models;
     device->models = model;
     model->mem_budget = own.mem_budget;
-    struct gi_gguf *gguf = gi_gguf_open(own.path, err);
-    model->path = gguf ? strdup(own.path) : NULL;
-    if (gguf && !model->path) {
-        gi_error_no_memory(err, strlen(own.path) + 1, "a model");
-    }
-    if (!model->path || !load_file(model, gguf, &own, err)) {
-        glinfer_model_destroy(&model);
-    }
-    gi_gguf_close(gguf);
-    gi_device_end_call(device);
-    return model;
+    const bool ok = load_source(model, &source, &own, err);
+    model->is_doomed = !ok;
+    gi_device_end_call(device); // maybe with the device, which a callback has destroyed
+    return ok ? model : NULL;
 }
 
 //-- again ---------------------------------------------------------------------------------------
@@ -295,21 +316,32 @@ static bool check_same(const struct glinfer_model *model, const struct gi_gguf *
     return (info.file_size == model->info.file_size && info.n_params == model->info.n_params &&
             strcmp(info.types, model->info.types) == 0) ||
            gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "%s is not the file that the model was loaded from", model->path);
+                        "%s is not the file that the model was loaded from", gi_gguf_path(gguf));
+}
+
+bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_error *err)
+{
+    return !model->source.is_transient ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s was only there while the model was loaded (is_transient), so that its "
+                        "weights cannot be read again: destroy the model and load it anew",
+                        model->source.name);
 }
 
 bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
                       struct glinfer_error *err)
 {
     const struct glinfer_model_params params = {.progress = progress, .progress_user = user};
-    struct gi_gguf *gguf = gi_gguf_open(model->path, err);
     struct gi_model_plan plan;
+    model->device->is_busy = true;
+    struct gi_gguf *gguf = gi_gguf_open(&model->source, err);
     bool ok = gguf && check_same(model, gguf, err) && plan_file(model, gguf, &plan, err);
     if (ok) {
         ok = load_weights(model, &plan, &params, err);
         gi_model_plan_finish(&plan);
     }
     gi_gguf_close(gguf);
+    model->device->is_busy = false;
     return ok;
 }
 
@@ -347,7 +379,7 @@ void glinfer_model_destroy(struct glinfer_model **model)
     free(self->norms);
     free(self->rope_factors);
     free(self->long_rope_factors);
-    free(self->path);
+    gi_source_drop(&self->source);
     struct glinfer_model **place = &device->models;
     while (*place != self) {
         place = &(*place)->next;

@@ -17,7 +17,7 @@ struct glinfer_model {
     struct glinfer_model *next;       // of the device
     struct glinfer_session *sessions; // that live
     bool is_doomed;                   // destroyed: ends with the last session
-    char *path;                       // of the file
+    struct glinfer_source source;     // kept (gi_source_keep), to be read again
     const struct gi_model_family *family;
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
@@ -35,7 +35,9 @@ struct glinfer_model {
 
 // Destroys the weights on the GPU. The context is entered.
 void gi_model_release(struct glinfer_model *model);
-// Loads them anew from the file. Fails as glinfer_model_load does, and with BAD_FILE if it is
+// True if the weights can be read again, else false with UNSUPPORTED.
+bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_error *err);
+// Loads them anew from the source. Fails as glinfer_model_load does, and with BAD_FILE if it is
 // another file now.
 bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
                       struct glinfer_error *err);

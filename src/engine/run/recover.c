@@ -34,6 +34,11 @@ bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn p
     if (!GI_CHECK_SET(device, err) || !gi_device_is_free(device, err)) {
         return false;
     }
+    for (const struct glinfer_model *model = device->models; model; model = model->next) {
+        if (!gi_model_can_restore(model, err)) {
+            return false;
+        }
+    }
     bool ok = gi_device_reopen(device, release_children, err);
     for (struct glinfer_model *model = device->models; ok && model; model = model->next) {
         ok = gi_model_restore(model, progress, user, err) && restore_sessions(model, err);

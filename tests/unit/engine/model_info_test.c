@@ -31,7 +31,7 @@ static void expect_description(enum gi_ggml_type type, uint32_t kind, uint32_t n
     gguf_pad(&b, 32);
     gguf_bytes(&b, zeros, matrix_size);
     free(zeros);
-    struct gi_gguf *gguf = gi_gguf_open_memory(b.data, b.size, "test.gguf", &err);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), &err);
     if (!gguf || !gi_model_info_file(&info, gguf, NULL, &err)) {
         fail_msg("%s", err.message);
     }

@@ -108,7 +108,7 @@ static struct gi_gguf *build(struct gguf_builder *b, const struct wrong *wrong)
     for (uint64_t i = 0; i < size; i += 4) {
         gguf_f32(b, (float)i);
     }
-    struct gi_gguf *gguf = gi_gguf_open_memory(b->data, b->size, "test.gguf", &err);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b->data, b->size, "test.gguf"), &err);
     if (!gguf) {
         fail_msg("%s", err.message);
     }

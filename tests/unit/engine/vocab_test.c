@@ -31,7 +31,7 @@ static void build(struct gguf_builder *b, uint32_t n_types, const char *key, uin
 static struct gi_gguf *open_built(struct gguf_builder *b)
 {
     struct glinfer_error err;
-    struct gi_gguf *gguf = gi_gguf_open_memory(b->data, b->size, "test.gguf", &err);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b->data, b->size, "test.gguf"), &err);
     if (!gguf) {
         fail_msg("%s", err.message);
     }

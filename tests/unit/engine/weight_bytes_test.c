@@ -233,7 +233,7 @@ static void check_bytes(const struct shape *shape, const struct mixture *mixture
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(map, MAP_FAILED);
     memcpy(map, header.data, header.size);
-    struct gi_gguf *gguf = gi_gguf_open_memory(map, size, "test.gguf", &err);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(map, size, "test.gguf"), &err);
     if (!gguf || !gi_model_plan_init(&plan, gguf, &limits, &err)) {
         fail_msg("%s, %s: %s", shape->label, mixture->label, err.message);
     }

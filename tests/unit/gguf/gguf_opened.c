@@ -12,7 +12,7 @@ struct opened open_bytes(const struct gguf_builder *b, size_t size)
     uint8_t *start = o.bytes + 1; // odd, so that unaligned reads show
     memcpy(start, b->data, size);
     // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the bytes leave with the struct
-    o.gguf = gi_gguf_open_memory(start, size, "test.gguf", &o.err);
+    o.gguf = gi_gguf_open(GI_SOURCE_MEMORY(start, size, "test.gguf"), &o.err);
     return o;
 }
 

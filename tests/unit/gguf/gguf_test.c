@@ -257,7 +257,7 @@ static void gguf_opens_a_path(void **state)
     (void)state;
     char path[64];
     write_sound_file(path);
-    struct gi_gguf *gguf = gi_gguf_open(path, NULL);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
     unlink(path);
     assert_non_null(gguf);
     assert_string_equal(gi_gguf_path(gguf), path);
@@ -283,7 +283,7 @@ static void gguf_of_a_path_has_what_memory_has(void **state)
         gguf_string(&b, word);
     }
     write_file(path, &b);
-    struct gi_gguf *gguf = gi_gguf_open(path, NULL);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
     unlink(path);
     assert_non_null(gguf);
     assert_true(gi_gguf_get_array(gguf, "words", GI_GGUF_KIND_STRING, &array, NULL));
@@ -304,7 +304,7 @@ static void gguf_tells_a_file_that_has_shrunk(void **state)
     uint8_t bytes[72];
     struct glinfer_error err = {0};
     write_sound_file(path);
-    struct gi_gguf *gguf = gi_gguf_open(path, NULL);
+    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
     assert_non_null(gguf);
     assert_int_equal(truncate(path, (off_t)gi_gguf_file_size(gguf) - 1), 0);
     unlink(path);
@@ -319,11 +319,11 @@ static void gguf_refuses_paths_that_are_no_file(void **state)
 {
     (void)state;
     struct glinfer_error err;
-    assert_null(gi_gguf_open("/nonexistent.gguf", &err));
+    assert_null(gi_gguf_open(GI_SOURCE_PATH("/nonexistent.gguf"), &err));
     assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
-    assert_null(gi_gguf_open("/tmp", &err));
+    assert_null(gi_gguf_open(GI_SOURCE_PATH("/tmp"), &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
-    assert_null(gi_gguf_open("/dev/null", &err));
+    assert_null(gi_gguf_open(GI_SOURCE_PATH("/dev/null"), &err));
     assert_int_equal(err.status, GLINFER_STATUS_IO);
 }
 
@@ -337,7 +337,7 @@ static void gguf_survives_every_failed_allocation(void **state)
     for (; !gguf && n_failed < 100; n_failed++) {
         struct glinfer_error err;
         fail_allocations_after(n_failed);
-        gguf = gi_gguf_open(path, &err);
+        gguf = gi_gguf_open(GI_SOURCE_PATH(path), &err);
         fail_allocations_after(-1);
         assert_true(gguf || err.status == GLINFER_STATUS_NO_MEMORY);
     }

@@ -1,0 +1,350 @@
+// Models from a part of a file, a descriptor, memory and callbacks answer as one from a path, come
+// back after a loss, and are errors where the bytes are not what was said. Runs on a tiny model;
+// exits 77 without a device.
+#include "tests/data/test_data.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { OFFSET = 12345, BEHIND = 678, N_PREDICT = 6 };
+
+struct fixture {
+    struct tiny_model tiny;
+    struct answer wanted;
+    char path[32]; // of a larger file: OFFSET bytes, the model, BEHIND bytes
+    uint8_t *data; // the model
+    size_t size;
+};
+
+static struct fixture fixture;
+
+//-- fixture ---------------------------------------------------------------------------------------
+
+static uint8_t *read_model(size_t *size)
+{
+    FILE *file = fopen(test_data("data/models/tiny-q4_0.gguf"), "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    uint8_t *data = malloc(*size);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, *size, file), *size);
+    fclose(file);
+    return data;
+}
+
+static void write_larger_file(struct fixture *f)
+{
+    static const uint8_t around[OFFSET] = {'G', 'G', 'U', 'F', 9};
+    strcpy(f->path, "/tmp/glinfer-source-XXXXXX");
+    const int fd = mkstemp(f->path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, around, OFFSET), OFFSET);
+    assert_int_equal(write(fd, f->data, f->size), f->size);
+    assert_int_equal(write(fd, around, BEHIND), BEHIND);
+    close(fd);
+}
+
+static int open_fixture(void **state)
+{
+    struct fixture *f = &fixture;
+    if (!tiny_model_open(&f->tiny, test_data("data/models/tiny-q4_0.gguf"), NULL)) {
+        return -1;
+    }
+    f->data = read_model(&f->size);
+    write_larger_file(f);
+    struct glinfer_session *session = open_session(&f->tiny, 1, 64, 0);
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_PREDICT, &f->wanted);
+    must_generate(session, &params);
+    glinfer_session_destroy(&session);
+    *state = f;
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    tiny_model_close(&fixture.tiny);
+    unlink(fixture.path);
+    free(fixture.data);
+    return 0;
+}
+
+static struct glinfer_source make(enum glinfer_source_kind kind)
+{
+    struct glinfer_source source;
+    glinfer_source_init(&source);
+    source.kind = kind;
+    if (kind == GLINFER_SOURCE_PATH || kind == GLINFER_SOURCE_FD) {
+        source.path = kind == GLINFER_SOURCE_PATH ? fixture.path : NULL;
+        source.fd = kind == GLINFER_SOURCE_FD ? open(fixture.path, O_RDONLY) : -1;
+        source.offset = OFFSET;
+    }
+    source.length = fixture.size;
+    source.data = kind == GLINFER_SOURCE_MEMORY ? fixture.data : NULL;
+    return source;
+}
+
+static struct glinfer_model *load(const struct glinfer_source *source, struct glinfer_error *err)
+{
+    struct glinfer_model_params params;
+    glinfer_model_params_init(&params);
+    params.source = source;
+    return glinfer_model_load(fixture.tiny.device, &params, err);
+}
+
+static void assert_answers(struct glinfer_session *session)
+{
+    struct answer found = {0};
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_PREDICT, &found);
+    glinfer_session_reset(session);
+    must_generate(session, &params);
+    assert_same(&fixture.wanted, &found);
+}
+
+//-- readers ---------------------------------------------------------------------------------------
+
+// Reads the model; fails from read fail_at on, 0: never.
+struct reader {
+    uint32_t n, fail_at;
+    bool calls_back;
+};
+
+static bool read_model_at(void *user, uint64_t offset, void *data, size_t size)
+{
+    struct reader *reader = user;
+    struct glinfer_error err = {0};
+    reader->n++;
+    if (reader->calls_back) {
+        assert_false(glinfer_device_recover(fixture.tiny.device, NULL, NULL, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    }
+    if ((reader->fail_at && reader->n >= reader->fail_at) || offset > fixture.size ||
+        size > fixture.size - offset) {
+        return false;
+    }
+    memcpy(data, fixture.data + offset, size);
+    return true;
+}
+
+static struct glinfer_source make_reader(struct reader *reader)
+{
+    struct glinfer_source source = make(GLINFER_SOURCE_READER);
+    source.read = read_model_at;
+    source.user = reader;
+    return source;
+}
+
+//-- tests -----------------------------------------------------------------------------------------
+
+// Loads, answers, recovers and answers again; descriptors are closed in between.
+static void check_source(struct glinfer_source source)
+{
+    struct tiny_model other = {.device = fixture.tiny.device};
+    struct glinfer_error err;
+    other.model = load(&source, &err);
+    if (!other.model) {
+        fail_msg("%s", err.message);
+    }
+    if (source.fd >= 0) {
+        close(source.fd);
+    }
+    struct glinfer_session *session = open_session(&other, 1, 64, 0);
+    assert_answers(session);
+    if (!glinfer_device_recover(other.device, NULL, NULL, &err)) {
+        fail_msg("%s", err.message);
+    }
+    assert_answers(session);
+    glinfer_session_destroy(&session);
+    glinfer_model_destroy(&other.model);
+}
+
+static void a_part_of_a_file_is_a_model(void **state)
+{
+    (void)state;
+    check_source(make(GLINFER_SOURCE_PATH));
+}
+
+static void a_descriptor_is_a_model(void **state)
+{
+    (void)state;
+    check_source(make(GLINFER_SOURCE_FD));
+}
+
+static void memory_is_a_model(void **state)
+{
+    (void)state;
+    check_source(make(GLINFER_SOURCE_MEMORY));
+}
+
+static void callbacks_are_a_model_and_do_not_call_back(void **state)
+{
+    (void)state;
+    struct reader reader = {.calls_back = true};
+    check_source(make_reader(&reader));
+    assert_true(reader.n > 10);
+}
+
+static void sources_are_inspected_and_tokenize(void **state)
+{
+    (void)state;
+    struct reader reader = {0};
+    struct glinfer_source sources[] = {make(GLINFER_SOURCE_PATH), make(GLINFER_SOURCE_FD),
+                                       make(GLINFER_SOURCE_MEMORY), make_reader(&reader)};
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        struct glinfer_model_info info = {.struct_size = sizeof(info)};
+        struct glinfer_model_params params;
+        int32_t ids[8];
+        size_t n = 0;
+        glinfer_model_params_init(&params);
+        params.source = &sources[i];
+        assert_true(glinfer_model_inspect(&params, &info, NULL));
+        assert_true(info.is_supported);
+        assert_int_equal(info.file_size, fixture.size);
+        struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load_source(&sources[i], NULL);
+        assert_non_null(tokenizer);
+        assert_true(glinfer_tokenize(tokenizer, "a", 1, 0, ids, 8, &n, NULL));
+        assert_true(n > 0);
+        glinfer_tokenizer_destroy(&tokenizer);
+    }
+    close(sources[1].fd);
+}
+
+static void a_transient_source_is_not_read_again(void **state)
+{
+    (void)state;
+    struct glinfer_error err;
+    uint8_t *copy = malloc(fixture.size);
+    assert_non_null(copy);
+    memcpy(copy, fixture.data, fixture.size);
+    struct glinfer_source source = make(GLINFER_SOURCE_MEMORY);
+    source.data = copy;
+    source.is_transient = true;
+    struct tiny_model other = {fixture.tiny.device, load(&source, &err)};
+    free(copy);
+    assert_non_null(other.model);
+    struct glinfer_session *session = open_session(&other, 1, 64, 0);
+    assert_answers(session);
+    assert_false(glinfer_device_recover(other.device, NULL, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "the model in memory was only there while"));
+    assert_answers(session);
+    glinfer_session_destroy(&session);
+    glinfer_model_destroy(&other.model);
+    assert_true(glinfer_device_recover(fixture.tiny.device, NULL, NULL, &err));
+}
+
+static void a_reader_that_fails_is_an_error(void **state)
+{
+    (void)state;
+    struct reader whole = {0};
+    struct glinfer_error err;
+    struct glinfer_source source = make_reader(&whole);
+    struct glinfer_model *model = load(&source, &err);
+    assert_non_null(model);
+    glinfer_model_destroy(&model);
+    for (uint32_t i = 1; i <= whole.n; i += i < 8 ? 1 : 5) {
+        struct reader reader = {.fail_at = i};
+        source = make_reader(&reader);
+        assert_null(load(&source, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_IO);
+        assert_non_null(strstr(err.message, "the model's reader: cannot read"));
+    }
+}
+
+static void a_size_that_is_a_lie_is_an_error(void **state)
+{
+    (void)state;
+    struct reader reader = {0};
+    struct glinfer_error err;
+    struct glinfer_source source = make_reader(&reader);
+    source.length = fixture.size - 1;
+    assert_null(load(&source, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    source.length = UINT64_MAX;
+    assert_null(load(&source, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    source = make(GLINFER_SOURCE_MEMORY);
+    source.length = fixture.size - 1;
+    assert_null(load(&source, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    source.length = 0;
+    assert_null(load(&source, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+    source = make(GLINFER_SOURCE_PATH);
+    source.length = fixture.size + BEHIND + 1;
+    assert_null(load(&source, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+}
+
+static bool cut_file(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
+{
+    (void)user, (void)phase, (void)done, (void)total;
+    return truncate(fixture.path, OFFSET + 5000) == 0;
+}
+
+static void a_file_that_shrinks_meanwhile_is_an_error(void **state)
+{
+    (void)state;
+    const enum glinfer_source_kind kinds[] = {GLINFER_SOURCE_PATH, GLINFER_SOURCE_FD};
+    for (int i = 0; i < 2; i++) {
+        struct glinfer_source source = make(kinds[i]);
+        struct glinfer_model_params params;
+        struct glinfer_error err;
+        glinfer_model_params_init(&params);
+        params.source = &source;
+        params.progress = cut_file;
+        assert_null(glinfer_model_load(fixture.tiny.device, &params, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_IO);
+        assert_non_null(strstr(err.message, "was changed while it was read"));
+        if (source.fd >= 0) {
+            close(source.fd);
+        }
+        unlink(fixture.path);
+        write_larger_file(&fixture);
+    }
+}
+
+static void a_path_beside_a_source_is_refused(void **state)
+{
+    (void)state;
+    struct glinfer_source source = make(GLINFER_SOURCE_MEMORY);
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    struct glinfer_model_params params;
+    struct glinfer_error err;
+    glinfer_model_params_init(&params);
+    params.path = fixture.path;
+    params.source = &source;
+    assert_false(glinfer_model_inspect(&params, &info, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    params.path = NULL;
+    source.struct_size = 0;
+    assert_false(glinfer_model_inspect(&params, &info, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_null(glinfer_tokenizer_load_source(&source, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_null(glinfer_tokenizer_load_source(NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_of_a_file_is_a_model),
+        cmocka_unit_test(a_descriptor_is_a_model),
+        cmocka_unit_test(memory_is_a_model),
+        cmocka_unit_test(callbacks_are_a_model_and_do_not_call_back),
+        cmocka_unit_test(sources_are_inspected_and_tokenize),
+        cmocka_unit_test(a_transient_source_is_not_read_again),
+        cmocka_unit_test(a_reader_that_fails_is_an_error),
+        cmocka_unit_test(a_size_that_is_a_lie_is_an_error),
+        cmocka_unit_test(a_file_that_shrinks_meanwhile_is_an_error),
+        cmocka_unit_test(a_path_beside_a_source_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}
