@@ -1,0 +1,19 @@
+// The breakers of DRY, found by their first token. A set never changes, so that copies share it.
+#ifndef GI_SAMPLER_BREAKER_SET_H
+#define GI_SAMPLER_BREAKER_SET_H
+
+#include "sampler/repetition.h"
+
+// Copies n breakers. Fails with NO_MEMORY.
+struct gi_breaker_set *gi_breaker_set_create(const struct gi_breaker *breakers, uint32_t n,
+                                             struct glinfer_error *err);
+// Returns the same set for one more owner; accepts NULL. Owners are of one thread.
+struct gi_breaker_set *gi_breaker_set_share(struct gi_breaker_set *set);
+// Ends one owner's share; accepts NULL.
+void gi_breaker_set_destroy(struct gi_breaker_set *set);
+
+// Returns the *n breakers that begin with a token; any pointer if there are none.
+const struct gi_breaker *gi_breaker_set_find(const struct gi_breaker_set *set, uint32_t first,
+                                             uint32_t *n);
+
+#endif
