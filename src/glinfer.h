@@ -529,6 +529,33 @@ GLINFER_API void glinfer_session_reset(struct glinfer_session *session);
 // A conversation goes on by encoding the whole of it anew, rewinding to where those ids begin to
 // differ from the ones that the session holds, and generating from the rest.
 GLINFER_API size_t glinfer_session_rewind(struct glinfer_session *session, size_t n);
+// Returns how many of ids[0..n) are, from the first on, the tokens that the session holds, as
+// glinfer_session_rewind counts them: the rest is what a prompt of these ids still has to pay for.
+GLINFER_API size_t glinfer_session_match(const struct glinfer_session *session, const int32_t *ids,
+                                         size_t n);
+// Makes `to` hold the first n tokens that `from` holds, all of them if they are fewer, with their
+// keys and values, in place of what it held. Both are sessions of one model with the same cache
+// types; the copy is made on the GPU. Fails with INVALID_ARGUMENT, CONTEXT_FULL (the context of
+// `to` is shorter than n), DRIVER, GPU_LOST.
+GLINFER_API bool glinfer_session_copy(struct glinfer_session *to, struct glinfer_session *from,
+                                      size_t n, struct glinfer_error *err);
+// Writes what the session holds, tokens, keys and values, to a file that is there whole or not at
+// all. A session that loads it goes on as this one would: with the same settings, device and driver
+// its answers are the same. An answer that broke off cannot be resumed there. Fails with IO,
+// NO_MEMORY, DRIVER, GPU_LOST.
+GLINFER_API bool glinfer_session_save(struct glinfer_session *session, const char *path,
+                                      struct glinfer_error *err);
+// Takes what was saved in place of what the session holds. Fails with BAD_FILE (no saved session,
+// truncated, damaged), UNSUPPORTED (another version of the format), INVALID_ARGUMENT (another
+// model, other cache types), CONTEXT_FULL, NOT_FOUND, IO, NO_MEMORY, DRIVER, GPU_LOST.
+GLINFER_API bool glinfer_session_load(struct glinfer_session *session, const char *path,
+                                      struct glinfer_error *err);
+// The same in memory: sets *size to the bytes that there are and writes them to data[0..cap); with
+// a cap of 0 it only measures. Fails also with INVALID_ARGUMENT if they do not fit.
+GLINFER_API bool glinfer_session_save_memory(struct glinfer_session *session, void *data,
+                                             size_t cap, size_t *size, struct glinfer_error *err);
+GLINFER_API bool glinfer_session_load_memory(struct glinfer_session *session, const void *data,
+                                             size_t size, struct glinfer_error *err);
 // Makes the glinfer_generate that runs now, or the next one, fail with CANCELLED soon. Any thread,
 // also from a signal handler.
 GLINFER_API void glinfer_session_cancel(struct glinfer_session *session);

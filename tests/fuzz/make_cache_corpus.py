@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Writes corpus/verdict, corpus/settings and corpus/program_cache: lines of verdicts, settings, and
-files of the program cache in this machine's byte order, for the targets of these names."""
+"""Writes corpus/verdict, corpus/settings, corpus/program_cache and corpus/state: lines of verdicts,
+settings, files of the program cache in this machine's byte order, and saved sequences, whose hashes the
+target makes, for the targets of these names."""
+import struct
 from pathlib import Path
 
 KEY = "00000000000000010000000000000002"  # of verdict_fuzz.c
@@ -47,9 +49,37 @@ PROGRAMS = {
 }
 
 
+STATE_ROW_SIZE = 24
+
+
+def state(tokens, origins, pending=-1, has_rows=True, types=(0, 2), version=1, cut=0):
+    head = b"glistate" + struct.pack("<II", version, has_rows) + bytes(range(16))
+    head += struct.pack("<IIIi", *types, len(tokens), pending) + bytes(16)
+    body = struct.pack(f"<{len(tokens)}I", *tokens) + bytes(origins) + bytes(-len(origins) % 4)
+    if has_rows:
+        body += bytes(i * 7 % 256 for i in range(STATE_ROW_SIZE * len(tokens)))
+    whole = head + body + bytes(16)
+    return whole[:len(whole) - cut]
+
+
+STATES = {
+    "empty": state([], []),
+    "steps": state([1, 2, 3], [1, 2, 2], pending=299),
+    "batches": state(list(range(30)), [1] + [0] * 20 + [1] + [0] * 8),
+    "full": state([7] * 40, [0] * 40, pending=0),
+    "no_rows": state([5, 299], [1, 0], has_rows=False),
+    "too_many": state([1] * 41, [1] * 41),
+    "wrong_token": state([1, 300], [1, 0]),
+    "wrong_origin": state([1, 2], [1, 3]),
+    "wrong_type": state([1], [1], types=(9, 2)),
+    "wrong_version": state([1], [1], version=2),
+    "cut": state([1, 2, 3], [1, 0, 0], cut=5),
+}
+
+
 def main():
     corpus = Path(__file__).parent / "corpus"
-    for folder in ("verdict", "settings", "program_cache"):
+    for folder in ("verdict", "settings", "program_cache", "state"):
         (corpus / folder).mkdir(parents=True, exist_ok=True)
     for name, text in VERDICTS.items():
         (corpus / "verdict" / f"{name}.txt").write_text(text)
@@ -59,6 +89,8 @@ def main():
         (corpus / "settings" / f"{name}.txt").write_text("".join(lines))
     for name, data in PROGRAMS.items():
         (corpus / "program_cache" / f"{name}.bin").write_bytes(data)
+    for name, data in STATES.items():
+        (corpus / "state" / f"{name}.bin").write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -180,6 +180,21 @@ REFUSED(prepare_unfilled, struct glinfer_prepared prepared = {0};
 REFUSED(score_no_session, float result[4]; return !glinfer_score(NULL, prompt, 4, result, err))
 REFUSED(score_no_ids, float result[4]; return !glinfer_score(f->session, NULL, 4, result, err))
 REFUSED(score_no_result, return !glinfer_score(f->session, prompt, 4, NULL, err))
+REFUSED(copy_no_target, return !glinfer_session_copy(NULL, f->session, 1, err))
+REFUSED(copy_no_source, return !glinfer_session_copy(f->session, NULL, 1, err))
+REFUSED(save_no_session, return !glinfer_session_save(NULL, "/dev/null", err))
+REFUSED(save_no_path, return !glinfer_session_save(f->session, NULL, err))
+REFUSED(load_no_session, return !glinfer_session_load(NULL, "/dev/null", err))
+REFUSED(load_no_file, return !glinfer_session_load(f->session, NULL, err))
+REFUSED(save_memory_no_session, size_t size;
+        return !glinfer_session_save_memory(NULL, NULL, 0, &size, err))
+REFUSED(save_memory_no_data, size_t size;
+        return !glinfer_session_save_memory(f->session, NULL, 5, &size, err))
+REFUSED(save_memory_no_size, return !glinfer_session_save_memory(f->session, NULL, 0, NULL, err))
+REFUSED(save_memory_no_room, size_t size; char data[5];
+        return !glinfer_session_save_memory(f->session, data, 5, &size, err))
+REFUSED(load_memory_no_session, return !glinfer_session_load_memory(NULL, "", 0, err))
+REFUSED(load_memory_no_data, return !glinfer_session_load_memory(f->session, NULL, 5, err))
 REFUSED(selftest_no_session, return !glinfer_selftest(NULL, ignore_tested, NULL, err))
 REFUSED(selftest_no_each, return !glinfer_selftest(f->session, NULL, NULL, err))
 REFUSED(profile_no_session, struct glinfer_profile_stats stats = {.struct_size = sizeof(stats)};
@@ -192,6 +207,8 @@ REFUSED(tune_cut, WITH(glinfer_tune_params, params, params.struct_size = 4);
 
 IGNORED(reset_no_session, glinfer_session_reset(NULL); return true)
 IGNORED(rewind_no_session, return glinfer_session_rewind(NULL, 4) == 0)
+IGNORED(match_no_session, return glinfer_session_match(NULL, prompt, 4) == 0)
+IGNORED(match_no_ids, return glinfer_session_match(f->session, NULL, 4) == 0)
 IGNORED(cancel_no_session, glinfer_session_cancel(NULL); return true)
 IGNORED(destroy_session, glinfer_session_destroy(NULL); struct glinfer_session *none = NULL;
         glinfer_session_destroy(&none); return !none)
@@ -255,6 +272,18 @@ static const struct {
     {"glinfer_score",                 "session is NULL",      score_no_session       },
     {"glinfer_score",                 "ids is NULL",          score_no_ids           },
     {"glinfer_score",                 "logprobs is NULL",     score_no_result        },
+    {"glinfer_session_copy",          "to is NULL",           copy_no_target         },
+    {"glinfer_session_copy",          "from is NULL",         copy_no_source         },
+    {"glinfer_session_save",          "session is NULL",      save_no_session        },
+    {"glinfer_session_save",          "path is NULL",         save_no_path           },
+    {"glinfer_session_load",          "session is NULL",      load_no_session        },
+    {"glinfer_session_load",          "path is NULL",         load_no_file           },
+    {"glinfer_session_save_memory",   "session is NULL",      save_memory_no_session },
+    {"glinfer_session_save_memory",   "data is NULL",         save_memory_no_data    },
+    {"glinfer_session_save_memory",   "size is NULL",         save_memory_no_size    },
+    {"glinfer_session_save_memory",   "room for 5",           save_memory_no_room    },
+    {"glinfer_session_load_memory",   "session is NULL",      load_memory_no_session },
+    {"glinfer_session_load_memory",   "data is NULL",         load_memory_no_data    },
     {"glinfer_profile",               "session is NULL",      profile_no_session     },
     {"glinfer_selftest",              "session is NULL",      selftest_no_session    },
     {"glinfer_selftest",              "each is NULL",         selftest_no_each       },
@@ -284,6 +313,8 @@ static const struct {
     {"glinfer_tokenizer_destroy", destroy_tokenizer          },
     {"glinfer_session_reset",     reset_no_session           },
     {"glinfer_session_rewind",    rewind_no_session          },
+    {"glinfer_session_match",     match_no_session           },
+    {"glinfer_session_match",     match_no_ids               },
     {"glinfer_session_cancel",    cancel_no_session          },
     {"glinfer_session_destroy",   destroy_session            },
     {"glinfer_status_text",       unknown_status             },

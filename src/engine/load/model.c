@@ -254,7 +254,7 @@ static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
         return false;
     }
     model->tokenizer.core = read_tokenizer(gguf, params, err);
-    const bool ok = model->tokenizer.core &&
+    const bool ok = model->tokenizer.core && gi_gguf_identify(gguf, &model->identity, err) &&
                     gi_model_info_file(&model->info, gguf, model->tokenizer.core, err) &&
                     load_planned(model, &plan, params, err);
     gi_model_plan_finish(&plan);

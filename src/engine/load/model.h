@@ -4,6 +4,7 @@
 
 #include "engine/api/device.h"
 #include "engine/load/weight_store.h"
+#include "gguf/identity.h"
 #include "tokenizer/tokenizer.h"
 
 struct glinfer_tokenizer {
@@ -18,6 +19,7 @@ struct glinfer_model {
     struct glinfer_session *sessions; // that live
     bool is_doomed;                   // destroyed: ends with the last session
     struct glinfer_source source;     // kept (gi_source_keep), to be read again
+    struct gi_hash identity;          // of what the file holds
     const struct gi_model_family *family;
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;

@@ -67,6 +67,17 @@ uint32_t gi_sequence_batch_at(const struct gi_sequence *sequence, uint32_t at)
     return n;
 }
 
+void gi_sequence_limit_batches(struct gi_sequence *sequence, uint32_t n_batch)
+{
+    for (uint32_t i = 0, n = 0; i < sequence->n_past; i++) {
+        const bool is_next = sequence->origins[i] == GI_ORIGIN_BATCH && n > 0 && n < n_batch;
+        if (sequence->origins[i] == GI_ORIGIN_BATCH && !is_next) {
+            sequence->origins[i] = GI_ORIGIN_BEGIN;
+        }
+        n = sequence->origins[i] == GI_ORIGIN_STEP ? 0 : is_next ? n + 1 : 1;
+    }
+}
+
 size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n)
 {
     if (n > sequence->n_past) {

@@ -44,6 +44,9 @@ size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n);
 void gi_sequence_note_batch(struct gi_sequence *sequence, uint32_t at, const uint32_t *tokens,
                             uint32_t n);
 void gi_sequence_note_step(struct gi_sequence *sequence, uint32_t at, uint32_t token);
+// Notes that no more than n_batch of its tokens were computed together, so that a session whose
+// batches have as many can compute them anew.
+void gi_sequence_limit_batches(struct gi_sequence *sequence, uint32_t n_batch);
 // Returns how many of the tokens in the cache were computed together from `at` on.
 uint32_t gi_sequence_batch_at(const struct gi_sequence *sequence, uint32_t at);
 

@@ -197,6 +197,18 @@ bool gi_buffer_write(struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offs
     return gi_gpu_check(gpu, "writing a buffer", err);
 }
 
+void gi_buffer_copy(struct gi_buffer *to, uint64_t to_offset, const struct gi_buffer *from,
+                    uint64_t from_offset, uint64_t size)
+{
+    assert(to_offset <= to->size && size <= to->size - to_offset);
+    assert(from_offset <= from->size && size <= from->size - from_offset);
+    glMemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
+    glBindBuffer(GL_COPY_READ_BUFFER, from->name);
+    glBindBuffer(GL_COPY_WRITE_BUFFER, to->name);
+    glCopyBufferSubData(GL_COPY_READ_BUFFER, GL_COPY_WRITE_BUFFER, (GLintptr)from_offset,
+                        (GLintptr)to_offset, (GLsizeiptr)size);
+}
+
 bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset, void *data,
                     uint64_t size, struct glinfer_error *err)
 {

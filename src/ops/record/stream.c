@@ -59,6 +59,32 @@ uint32_t gi_cache_row_size(enum gi_cache_type type, uint32_t head_dim)
            (uint32_t)sizeof(uint32_t);
 }
 
+const char *gi_cache_type_name(enum gi_cache_type type)
+{
+    static const char *const names[GI_CACHE_TYPE_COUNT] = {
+        [GI_CACHE_F16] = "f16", [GI_CACHE_F32] = "f32", [GI_CACHE_Q8_0] = "q8_0"};
+    return names[type];
+}
+
+static struct gi_cache_plane make_plane(const struct gi_kv_layer *layer, uint32_t offset,
+                                        uint32_t words)
+{
+    const uint64_t word = sizeof(uint32_t);
+    return (struct gi_cache_plane){.offset = offset * word,
+                                   .head_stride = words * word * layer->n_ctx,
+                                   .row_size = words * (uint32_t)word};
+}
+
+void gi_kv_layer_planes(const struct gi_kv_layer *layer,
+                        struct gi_cache_plane planes[GI_CACHE_PLANES])
+{
+    const uint32_t n = layer->head_dim;
+    planes[0] = make_plane(layer, layer->k, row_words(layer->type_k, n));
+    planes[1] = make_plane(layer, layer->k_scale, row_scale_words(layer->type_k, n));
+    planes[2] = make_plane(layer, layer->v, row_words(layer->type_v, n));
+    planes[3] = make_plane(layer, layer->v_scale, row_scale_words(layer->type_v, n));
+}
+
 // Places rows and their scales from *end on.
 static void place_rows(uint64_t *end, enum gi_cache_type type, uint64_t n_row, uint32_t head_dim,
                        uint32_t *data, uint32_t *scale)

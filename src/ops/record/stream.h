@@ -34,7 +34,10 @@ enum gi_cache_type {
     GI_CACHE_F16, // pairs
     GI_CACHE_F32,
     GI_CACHE_Q8_0, // a byte an element, and for 32 of a row an f16 scale, apart
+    GI_CACHE_TYPE_COUNT,
 };
+// Returns "f16" and so on.
+const char *gi_cache_type_name(enum gi_cache_type type);
 
 // One layer's cache with the query of the current decode step in front. One storage range of uints:
 //   q  (n_head, head_dim)            f32, pair order
@@ -51,6 +54,17 @@ struct gi_kv_layer {
 
 // Bytes that a row of head_dim elements takes, its scales included.
 uint32_t gi_cache_row_size(enum gi_cache_type type, uint32_t head_dim);
+
+// Rows of n_kv_head heads that lie one behind the other in a layer's range: head h has its row of
+// position 0 at offset + h * head_stride. All in bytes; row_size may be 0.
+struct gi_cache_plane {
+    uint64_t offset, head_stride;
+    uint32_t row_size;
+};
+enum { GI_CACHE_PLANES = 4 };
+// Fills those of keys, their scales, values, their scales.
+void gi_kv_layer_planes(const struct gi_kv_layer *layer,
+                        struct gi_cache_plane planes[GI_CACHE_PLANES]);
 
 // Sets the offsets; returns the bytes that the range must have. The offsets hold if a device can
 // bind as many.

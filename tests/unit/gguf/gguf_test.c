@@ -1,4 +1,5 @@
 // Tests sound files, from memory or from a path; gguf_refusal_test.c has those that are refused.
+#include "gguf/identity.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"
 #include "tests/unit/gguf/gguf_opened.h"
@@ -297,6 +298,33 @@ static void gguf_of_a_path_has_what_memory_has(void **state)
     gguf_finish(&b);
 }
 
+// A changed vocabulary or weight is another model; the same bytes elsewhere are the same one.
+static void gguf_identity_is_that_of_the_content(void **state)
+{
+    (void)state;
+    char path[64];
+    struct gguf_builder b = {0};
+    struct gi_hash hashes[4];
+    gguf_sound_file(&b);
+    write_sound_file(path);
+    for (int i = 0; i < 4; i++) {
+        uint8_t *changed = i == 2 ? b.data + b.size - 1 : i == 3 ? b.data + 40 : NULL;
+        if (changed) {
+            *changed ^= 1;
+        }
+        struct gi_gguf *gguf = gi_gguf_open(
+            i == 0 ? GI_SOURCE_PATH(path) : GI_SOURCE_MEMORY(b.data, b.size, "memory"), NULL);
+        assert_non_null(gguf);
+        assert_true(gi_gguf_identify(gguf, &hashes[i], NULL));
+        gi_gguf_close(gguf);
+    }
+    unlink(path);
+    assert_memory_equal(&hashes[0], &hashes[1], sizeof(hashes[0]));
+    assert_memory_not_equal(&hashes[1], &hashes[2], sizeof(hashes[0]));
+    assert_memory_not_equal(&hashes[2], &hashes[3], sizeof(hashes[0]));
+    gguf_finish(&b);
+}
+
 static void gguf_tells_a_file_that_has_shrunk(void **state)
 {
     (void)state;
@@ -373,6 +401,7 @@ int main(void)
         cmocka_unit_test(gguf_obeys_the_alignment_key),
         cmocka_unit_test(gguf_opens_a_path),
         cmocka_unit_test(gguf_of_a_path_has_what_memory_has),
+        cmocka_unit_test(gguf_identity_is_that_of_the_content),
         cmocka_unit_test(gguf_tells_a_file_that_has_shrunk),
         cmocka_unit_test(gguf_refuses_paths_that_are_no_file),
         cmocka_unit_test(gguf_survives_every_failed_allocation),

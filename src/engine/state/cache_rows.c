@@ -1,0 +1,143 @@
+#include "engine/state/cache_rows.h"
+
+#include "base/array.h"
+#include "gpu/memory/readback.h"
+
+#include <stdlib.h>
+
+#define CHUNK_SIZE (1u << 20) // bytes that are on their way at once
+
+uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, uint32_t n_layer)
+{
+    const struct gi_kv_layer *layer = &sequence->cache[0];
+    return n_layer * layer->n_kv_head *
+           (gi_cache_row_size(layer->type_k, layer->head_dim) +
+            gi_cache_row_size(layer->type_v, layer->head_dim));
+}
+
+// Walks over the runs of bytes that the first n tokens have: one for each plane of each head.
+struct run_walk {
+    const struct gi_sequence *sequence;
+    uint32_t n_layer, n;
+    uint32_t layer, plane, head; // the next run's
+};
+
+struct row_run {
+    struct gi_buffer *buffer;
+    uint64_t offset, size; // bytes
+};
+
+static bool next_run(struct run_walk *walk, struct row_run *run)
+{
+    struct gi_cache_plane planes[GI_CACHE_PLANES];
+    while (walk->layer < walk->n_layer) {
+        const struct gi_kv_layer *layer = &walk->sequence->cache[walk->layer];
+        gi_kv_layer_planes(layer, planes);
+        const struct gi_cache_plane *plane = &planes[walk->plane];
+        *run = (struct row_run){
+            .buffer = (struct gi_buffer *)layer->range.buffer,
+            .offset = layer->range.offset + plane->offset + walk->head * plane->head_stride,
+            .size = (uint64_t)walk->n * plane->row_size,
+        };
+        walk->head++;
+        if (walk->head == layer->n_kv_head) {
+            walk->head = 0;
+            walk->plane = (walk->plane + 1) % GI_CACHE_PLANES;
+            walk->layer += walk->plane == 0;
+        }
+        if (run->size > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from, uint32_t n_layer,
+                        uint32_t n, struct gi_gpu *gpu, struct glinfer_error *err)
+{
+    struct run_walk target = {.sequence = to, .n_layer = n_layer, .n = n};
+    struct run_walk source = {.sequence = from, .n_layer = n_layer, .n = n};
+    struct row_run a, b;
+    while (next_run(&target, &a) && next_run(&source, &b)) {
+        gi_buffer_copy(a.buffer, a.offset, b.buffer, b.offset, a.size);
+    }
+    return gi_gpu_check(gpu, "copying a session", err);
+}
+
+//-- save ------------------------------------------------------------------------------------------
+
+static bool drain(struct gi_readback *readback, struct gi_gpu *gpu, struct gi_state_writer *writer,
+                  struct glinfer_error *err)
+{
+    const void *rows =
+        gi_readback_end(readback, gpu, err) ? gi_readback_wait(readback, gpu, err) : NULL;
+    const bool ok = rows && gi_state_write(writer, rows, readback->size, err);
+    gi_readback_begin(readback);
+    return ok;
+}
+
+// Fetches a run, as much of it at a time as the readback has room for.
+static bool save_run(const struct row_run *run, struct gi_readback *readback, struct gi_gpu *gpu,
+                     struct gi_state_writer *writer, struct glinfer_error *err)
+{
+    for (uint64_t done = 0, n; done < run->size; done += n) {
+        const uint64_t room = readback->capacity - readback->size, left = run->size - done;
+        n = left < room ? left : room;
+        gi_readback_add(readback, gpu, run->buffer, run->offset + done, n);
+        if (readback->size == readback->capacity && !drain(readback, gpu, writer, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_cache_rows_save(const struct gi_sequence *sequence, uint32_t n_layer, struct gi_gpu *gpu,
+                        struct gi_state_writer *writer, struct glinfer_error *err)
+{
+    struct run_walk walk = {.sequence = sequence, .n_layer = n_layer, .n = sequence->n_past};
+    struct gi_readback readback;
+    struct row_run run;
+    if (!gi_readback_init(&readback, gpu, CHUNK_SIZE, err)) {
+        return false;
+    }
+    gi_readback_begin(&readback);
+    bool ok = true;
+    while (ok && next_run(&walk, &run)) {
+        ok = save_run(&run, &readback, gpu, writer, err);
+    }
+    ok = ok && (readback.size == 0 || drain(&readback, gpu, writer, err));
+    gi_readback_finish(&readback, gpu);
+    return ok;
+}
+
+//-- load ------------------------------------------------------------------------------------------
+
+// Reads a run that lies at an offset of the source's rows, in chunks.
+static bool load_run(const struct row_run *run, uint64_t at, struct gi_gpu *gpu,
+                     const struct gi_source *source, const struct gi_state_head *head, void *chunk,
+                     struct glinfer_error *err)
+{
+    for (uint64_t done = 0, n; done < run->size; done += n) {
+        n = run->size - done < CHUNK_SIZE ? run->size - done : CHUNK_SIZE;
+        if (!gi_state_read_rows(source, head, at + done, n, chunk, err) ||
+            !gi_buffer_write(run->buffer, gpu, run->offset + done, chunk, n, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gi_cache_rows_load(struct gi_sequence *sequence, uint32_t n_layer, struct gi_gpu *gpu,
+                        const struct gi_source *source, const struct gi_state_head *head,
+                        struct glinfer_error *err)
+{
+    struct run_walk walk = {.sequence = sequence, .n_layer = n_layer, .n = head->n_tokens};
+    struct row_run run;
+    void *chunk = gi_array_zeroed(CHUNK_SIZE, 1, "rows of a saved session", err);
+    bool ok = chunk != NULL;
+    for (uint64_t at = 0; ok && next_run(&walk, &run); at += run.size) {
+        ok = load_run(&run, at, gpu, source, head, chunk, err);
+    }
+    free(chunk);
+    return ok;
+}

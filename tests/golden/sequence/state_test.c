@@ -1,0 +1,369 @@
+// Sequences on their way between sessions: what was saved, or copied, goes on bit by bit as the one
+// that it came from; what cannot be taken is refused, and nothing is lost. Runs on tiny models;
+// exits 77 without a device.
+#include "tests/data/test_data.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_MORE = 20, N_PROBS = 3 };
+
+static char folder[] = "/tmp/glinfer-state-XXXXXX";
+static char path[sizeof(folder) + 8];
+
+//-- helpers ---------------------------------------------------------------------------------------
+
+struct trace {
+    int32_t ids[N_MORE];
+    float logprobs[N_MORE][N_PROBS];
+    int n;
+};
+
+static bool on_token(void *user, const struct glinfer_token *token)
+{
+    struct trace *trace = user;
+    if (token->id >= 0) {
+        trace->ids[trace->n] = token->id;
+        for (uint32_t i = 0; i < token->n_probs; i++) {
+            trace->logprobs[trace->n][i] = token->probs[i].logprob;
+        }
+        trace->n++;
+    }
+    return true;
+}
+
+// Says more words and notes the answer, by chance and with log-probabilities.
+static void go_on(struct glinfer_session *session, struct trace *trace)
+{
+    static const int32_t words[] = {32, 97, 110, 100, 32};
+    memset(trace, 0, sizeof(*trace));
+    struct glinfer_generate_params params = ask(words, 5, N_MORE, NULL);
+    params.on_token = on_token;
+    params.token_user = trace;
+    params.n_probs = N_PROBS;
+    params.temperature = 0.9f;
+    params.top_k = 20;
+    params.seed = 11;
+    must_generate(session, &params);
+}
+
+static void expect_same(const struct trace *a, const struct trace *b)
+{
+    assert_int_equal(a->n, N_MORE);
+    assert_memory_equal(a, b, sizeof(*a));
+}
+
+static struct glinfer_session *open_typed(const struct glinfer_model *model,
+                                          enum glinfer_cache_type type_k,
+                                          enum glinfer_cache_type type_v, uint32_t n_ctx)
+{
+    struct glinfer_session_params params;
+    struct glinfer_error err;
+    glinfer_session_params_init(&params);
+    params.type_k = type_k;
+    params.type_v = type_v;
+    params.n_ctx = n_ctx;
+    params.precision = GLINFER_PRECISION_F32;
+    struct glinfer_session *session =
+        glinfer_session_create((struct glinfer_model *)model, &params, &err);
+    if (!session) {
+        fail_msg("%s", err.message);
+    }
+    return session;
+}
+
+// Answers the prompt, so that a token is pending.
+static void begin(struct glinfer_session *session)
+{
+    struct answer answer = {0};
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 9, &answer);
+    must_generate(session, &params);
+}
+
+static void must(bool ok, const struct glinfer_error *err)
+{
+    if (!ok) {
+        fail_msg("%s", err->message);
+    }
+}
+
+static void *save_to_memory(struct glinfer_session *session, size_t *size)
+{
+    struct glinfer_error err;
+    must(glinfer_session_save_memory(session, NULL, 0, size, &err), &err);
+    void *data = malloc(*size);
+    assert_non_null(data);
+    must(glinfer_session_save_memory(session, data, *size, size, &err), &err);
+    return data;
+}
+
+static void expect_refusal(struct glinfer_session *session, const void *data, size_t size,
+                           enum glinfer_status status, const char *says)
+{
+    struct glinfer_error err = {0};
+    assert_false(glinfer_session_load_memory(session, data, size, &err));
+    assert_int_equal(err.status, status);
+    if (!strstr(err.message, says)) {
+        fail_msg("%s", err.message);
+    }
+}
+
+//-- saving ----------------------------------------------------------------------------------------
+
+static void a_saved_session_goes_on_bit_by_bit(void **state)
+{
+    static const enum glinfer_cache_type types[][2] = {
+        {GLINFER_CACHE_F16,  GLINFER_CACHE_F16 },
+        {GLINFER_CACHE_F32,  GLINFER_CACHE_F16 },
+        {GLINFER_CACHE_Q8_0, GLINFER_CACHE_Q8_0},
+    };
+    const struct tiny_model *f = *state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct glinfer_session *a = open_typed(f->model, types[i][0], types[i][1], 64);
+        struct glinfer_session *b = open_typed(f->model, types[i][0], types[i][1], 100);
+        struct glinfer_error err;
+        struct trace first, second, third;
+        size_t size;
+        begin(a);
+        void *data = save_to_memory(a, &size);
+        must(glinfer_session_save(a, path, &err), &err);
+        go_on(a, &first);
+        must(glinfer_session_load(b, path, &err), &err);
+        assert_int_equal(glinfer_session_rewind(b, SIZE_MAX), N_PROMPT + 9);
+        go_on(b, &second);
+        expect_same(&first, &second);
+        must(glinfer_session_load_memory(a, data, size, &err), &err);
+        go_on(a, &third);
+        expect_same(&first, &third);
+        free(data);
+        glinfer_session_destroy(&a);
+        glinfer_session_destroy(&b);
+    }
+}
+
+static void a_session_without_tokens_is_saved_too(void **state)
+{
+    const struct tiny_model *f = *state;
+    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    struct glinfer_error err;
+    size_t size;
+    void *data = save_to_memory(session, &size);
+    begin(session);
+    must(glinfer_session_load_memory(session, data, size, &err), &err);
+    assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), 0);
+    begin(session);
+    free(data);
+    glinfer_session_destroy(&session);
+}
+
+// A context that was lost takes the cache with it; what is saved then are the tokens alone.
+static void a_session_is_saved_whose_cache_was_lost(void **state)
+{
+    const struct tiny_model *f = *state;
+    struct glinfer_session *a = open_typed(f->model, 0, 0, 64), *b = open_typed(f->model, 0, 0, 64);
+    struct glinfer_session *c = open_session(*state, 0, 64, 4);
+    struct glinfer_error err;
+    struct trace first, second, third;
+    size_t whole, size;
+    begin(a);
+    free(save_to_memory(a, &whole));
+    go_on(a, &first);
+    assert_int_equal(glinfer_session_rewind(a, N_PROMPT + 8), N_PROMPT + 8);
+    must(glinfer_device_recover(f->device, NULL, NULL, &err), &err);
+    void *data = save_to_memory(a, &size);
+    assert_true(size < whole);
+    must(glinfer_session_load_memory(b, data, size, &err), &err);
+    must(glinfer_session_copy(c, b, SIZE_MAX, &err), &err); // whose batches are smaller
+    go_on(a, &first);
+    go_on(b, &second);
+    expect_same(&first, &second);
+    go_on(c, &third);
+    assert_int_equal(third.n, N_MORE);
+    free(data);
+    glinfer_session_destroy(&a);
+    glinfer_session_destroy(&b);
+    glinfer_session_destroy(&c);
+}
+
+//-- refusals --------------------------------------------------------------------------------------
+
+static void what_another_session_saved_is_refused(void **state)
+{
+    const struct tiny_model *f = *state;
+    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    struct glinfer_session *other = open_typed(f->model, 0, GLINFER_CACHE_Q8_0, 64);
+    struct glinfer_session *small = open_typed(f->model, 0, 0, 16);
+    struct glinfer_model_params params;
+    struct glinfer_error err;
+    size_t size;
+    begin(session);
+    char *data = save_to_memory(session, &size);
+    expect_refusal(other, data, size, GLINFER_STATUS_INVALID_ARGUMENT,
+                   "keys in f16 and values in f16, the session has f16 and q8_0");
+    expect_refusal(small, data, size, GLINFER_STATUS_CONTEXT_FULL, "holds 22 tokens");
+    glinfer_model_params_init(&params);
+    params.path = test_data("data/models/tiny-q8_0.gguf");
+    struct glinfer_model *model = glinfer_model_load(f->device, &params, &err);
+    assert_non_null(model);
+    struct glinfer_session *stranger = open_typed(model, 0, 0, 64);
+    expect_refusal(stranger, data, size, GLINFER_STATUS_INVALID_ARGUMENT, "another model");
+    data[8] = 9;
+    expect_refusal(session, data, size, GLINFER_STATUS_UNSUPPORTED, "version 9");
+    free(data);
+    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&other);
+    glinfer_session_destroy(&small);
+    glinfer_session_destroy(&stranger);
+    glinfer_model_destroy(&model);
+}
+
+static void damage_is_refused_and_nothing_is_lost(void **state)
+{
+    const struct tiny_model *f = *state;
+    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    struct glinfer_error err;
+    struct trace first, second;
+    size_t size;
+    begin(session);
+    char *data = save_to_memory(session, &size), *cut = malloc(size + 1);
+    assert_non_null(cut);
+    for (size_t n = 0; n < size; n += 1 + n / 50) {
+        expect_refusal(session, data, n, GLINFER_STATUS_BAD_FILE,
+                       n < 64 ? "not enough" : "truncated");
+        memcpy(cut, data, size);
+        cut[n] ^= 4;
+        assert_false(glinfer_session_load_memory(session, cut, size, &err));
+    }
+    memcpy(cut, data, size);
+    cut[size] = 0;
+    expect_refusal(session, cut, size + 1, GLINFER_STATUS_BAD_FILE, "damaged");
+    expect_refusal(session, "some text that is as long as the head of one that was saved, or more",
+                   66, GLINFER_STATUS_BAD_FILE, "no saved session");
+    go_on(session, &first);
+    must(glinfer_session_load_memory(session, data, size, &err), &err);
+    go_on(session, &second);
+    expect_same(&first, &second);
+    free(data);
+    free(cut);
+    glinfer_session_destroy(&session);
+}
+
+static void files_that_cannot_be_are_refused(void **state)
+{
+    const struct tiny_model *f = *state;
+    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    struct glinfer_error err = {0};
+    assert_false(glinfer_session_load(session, "/no such file", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
+    assert_false(glinfer_session_save(session, "/no such folder/file", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    assert_false(glinfer_session_save(session, "/dev/null", &err));
+    assert_int_equal(err.status, GLINFER_STATUS_IO);
+    glinfer_session_destroy(&session);
+}
+
+//-- copies ----------------------------------------------------------------------------------------
+
+static void a_copied_prefix_goes_on_bit_by_bit(void **state)
+{
+    const struct tiny_model *f = *state;
+    struct glinfer_session *a = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 64);
+    struct glinfer_session *b = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 90);
+    const size_t lengths[] = {SIZE_MAX, N_PROMPT + 8, N_PROMPT, 3, 0};
+    struct glinfer_error err;
+    struct trace first, second;
+    begin(a);
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        const size_t n = glinfer_session_rewind(a, lengths[i]);
+        begin(b);
+        glinfer_session_rewind(b, 7);
+        must(glinfer_session_copy(b, a, lengths[i], &err), &err);
+        assert_int_equal(glinfer_session_rewind(b, SIZE_MAX), n);
+        go_on(b, &first);
+        must(glinfer_session_copy(b, a, n, &err), &err);
+        go_on(a, &second);
+        expect_same(&first, &second);
+        must(glinfer_session_copy(a, b, SIZE_MAX, &err), &err);
+    }
+    glinfer_session_destroy(&a);
+    glinfer_session_destroy(&b);
+}
+
+static void a_match_counts_the_tokens_in_common(void **state)
+{
+    const struct tiny_model *f = *state;
+    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    struct answer answer = {0};
+    int32_t ids[N_PROMPT + 4];
+    assert_int_equal(glinfer_session_match(session, prompt, N_PROMPT), 0);
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, &answer);
+    must_generate(session, &params);
+    memcpy(ids, prompt, sizeof(prompt));
+    memcpy(ids + N_PROMPT, answer.ids, 3 * sizeof(ids[0]));
+    ids[N_PROMPT + 3] = 5;
+    assert_int_equal(glinfer_session_match(session, ids, N_PROMPT + 4), N_PROMPT + 3);
+    assert_int_equal(glinfer_session_match(session, ids, 4), 4);
+    ids[N_PROMPT + 2]++; // the pending one
+    assert_int_equal(glinfer_session_match(session, ids, N_PROMPT + 4), N_PROMPT + 2);
+    ids[2]++;
+    assert_int_equal(glinfer_session_match(session, ids, N_PROMPT + 4), 2);
+    glinfer_session_destroy(&session);
+}
+
+static void copies_that_cannot_be_are_refused(void **state)
+{
+    const struct tiny_model *f = *state;
+    struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
+    struct glinfer_session *other = open_typed(f->model, 0, GLINFER_CACHE_F32, 64);
+    struct glinfer_session *small = open_typed(f->model, 0, 0, 16);
+    struct glinfer_error err = {0};
+    begin(session);
+    assert_false(glinfer_session_copy(session, session, 1, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_false(glinfer_session_copy(other, session, 1, &err));
+    assert_non_null(strstr(err.message, "values in f16"));
+    assert_false(glinfer_session_copy(small, session, 17, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    must(glinfer_session_copy(small, session, 16, &err), &err);
+    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&other);
+    glinfer_session_destroy(&small);
+}
+
+//-- the program -----------------------------------------------------------------------------------
+
+static int open_all(void **state)
+{
+    if (!mkdtemp(folder)) {
+        return -1;
+    }
+    snprintf(path, sizeof(path), "%s/file", folder);
+    return open_tiny_model(state);
+}
+
+static int close_all(void **state)
+{
+    unlink(path);
+    rmdir(folder);
+    return close_tiny_model(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_saved_session_goes_on_bit_by_bit),
+        cmocka_unit_test(a_session_without_tokens_is_saved_too),
+        cmocka_unit_test(a_session_is_saved_whose_cache_was_lost),
+        cmocka_unit_test(what_another_session_saved_is_refused),
+        cmocka_unit_test(damage_is_refused_and_nothing_is_lost),
+        cmocka_unit_test(files_that_cannot_be_are_refused),
+        cmocka_unit_test(a_copied_prefix_goes_on_bit_by_bit),
+        cmocka_unit_test(a_match_counts_the_tokens_in_common),
+        cmocka_unit_test(copies_that_cannot_be_are_refused),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

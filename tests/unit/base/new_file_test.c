@@ -1,0 +1,152 @@
+#include "base/new_file.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/glinfer-new-XXXXXX";
+static char path[sizeof(directory) + 8];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory)) {
+        return -1;
+    }
+    snprintf(path, sizeof(path), "%s/file", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    return rmdir(directory);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static int count_files(void)
+{
+    DIR *dir = opendir(directory);
+    int n = 0;
+    assert_non_null(dir);
+    for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        n += entry->d_name[0] != '.';
+    }
+    closedir(dir);
+    return n;
+}
+
+static void expect_content(const char *text)
+{
+    char found[64] = {0};
+    FILE *stream = fopen(path, "rb");
+    assert_non_null(stream);
+    fread(found, 1, sizeof(found) - 1, stream);
+    fclose(stream);
+    assert_string_equal(found, text);
+}
+
+static void write_whole(const char *text)
+{
+    struct gi_new_file file;
+    assert_true(gi_new_file_open(&file, path, NULL));
+    assert_true(gi_new_file_write(&file, text, strlen(text), NULL));
+    assert_true(gi_new_file_commit(&file, NULL));
+    gi_new_file_close(&file);
+}
+
+static void new_file_replaces_another_when_it_is_whole(void **state)
+{
+    (void)state;
+    struct gi_new_file file;
+    write_whole("old");
+    assert_true(gi_new_file_open(&file, path, NULL));
+    assert_true(gi_new_file_write(&file, "ne", 2, NULL));
+    expect_content("old");
+    assert_true(gi_new_file_write(&file, "w", 1, NULL));
+    assert_true(gi_new_file_commit(&file, NULL));
+    gi_new_file_close(&file);
+    expect_content("new");
+    assert_int_equal(count_files(), 1);
+}
+
+static void new_file_that_is_closed_early_leaves_the_old_one(void **state)
+{
+    (void)state;
+    struct gi_new_file file;
+    write_whole("old");
+    assert_true(gi_new_file_open(&file, path, NULL));
+    assert_true(gi_new_file_write(&file, "new", 3, NULL));
+    gi_new_file_close(&file);
+    expect_content("old");
+    assert_int_equal(count_files(), 1);
+}
+
+static void remove_leftovers(void)
+{
+    char name[sizeof(directory) + 256];
+    DIR *dir = opendir(directory);
+    assert_non_null(dir);
+    for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        snprintf(name, sizeof(name), "%s/%s", directory, entry->d_name);
+        if (strstr(name, ".part-")) {
+            unlink(name);
+        }
+    }
+    closedir(dir);
+}
+
+static void new_file_of_a_killed_process_leaves_the_old_one(void **state)
+{
+    (void)state;
+    write_whole("old");
+    const pid_t child = fork();
+    if (child == 0) {
+        struct gi_new_file file;
+        gi_new_file_open(&file, path, NULL);
+        gi_new_file_write(&file, "new", 3, NULL);
+        raise(SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    expect_content("old");
+    remove_leftovers();
+}
+
+static void new_file_refuses_what_is_no_regular_file(void **state)
+{
+    (void)state;
+    struct gi_new_file file;
+    struct glinfer_error err;
+    const char *const names[] = {directory, "/dev/null", "/no such folder/file"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_false(gi_new_file_open(&file, names[i], &err));
+        assert_int_equal(err.status, GLINFER_STATUS_IO);
+        assert_non_null(strstr(err.message, names[i]));
+        gi_new_file_close(&file);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(new_file_replaces_another_when_it_is_whole, remove_file),
+        cmocka_unit_test_teardown(new_file_that_is_closed_early_leaves_the_old_one, remove_file),
+        cmocka_unit_test_teardown(new_file_of_a_killed_process_leaves_the_old_one, remove_file),
+        cmocka_unit_test(new_file_refuses_what_is_no_regular_file),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
