@@ -14,7 +14,7 @@ TEXTS = {
 
 
 def main():
-    folder = Path(__file__).parent / "corpus" / "tuning"
+    folder = Path(__file__).parent.parent / "corpus" / "tuning"
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in TEXTS.items():
         (folder / f"{name}.txt").write_text(text)

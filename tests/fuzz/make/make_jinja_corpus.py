@@ -31,7 +31,7 @@ TEMPLATES = {
 
 
 def main():
-    folder = Path(__file__).parent / "corpus" / "jinja"
+    folder = Path(__file__).parent.parent / "corpus" / "jinja"
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in TEMPLATES.items():
         (folder / f"{name}.jinja").write_text(text)

@@ -78,7 +78,7 @@ STATES = {
 
 
 def main():
-    corpus = Path(__file__).parent / "corpus"
+    corpus = Path(__file__).parent.parent / "corpus"
     for folder in ("verdict", "settings", "program_cache", "state"):
         (corpus / folder).mkdir(parents=True, exist_ok=True)
     for name, text in VERDICTS.items():

@@ -67,7 +67,7 @@ def files():
 
 
 def main():
-    here = pathlib.Path(__file__).parent
+    here = pathlib.Path(__file__).parent.parent
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here / "corpus" / "tokenizer"
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files():

@@ -1,0 +1,52 @@
+// A grammar as a graph, which the matcher walks: nodes, and characters as automata over bytes.
+// Inner to src/grammar.
+#ifndef GI_GRAMMAR_GBNF_GRAMMAR_NODE_H
+#define GI_GRAMMAR_GBNF_GRAMMAR_NODE_H
+
+#include "grammar/gbnf/char_automaton.h"
+#include "grammar/gbnf/grammar_syntax.h"
+
+enum gi_node_kind {
+    GI_NODE_END,       // the rule is complete; node 0 is the only one
+    GI_NODE_CHAR,      // a: state of the automata before the character
+    GI_NODE_SPLIT,     // goes on at next and at a
+    GI_NODE_CALL,      // a: rule, next: where it returns to
+    GI_NODE_TOKEN,     // a: id
+    GI_NODE_NOT_TOKEN, // a: id
+};
+
+struct gi_node {
+    enum gi_node_kind kind;
+    uint32_t a, next;
+};
+
+#define GI_NODE_ROOT_RULE 0
+
+struct gi_grammar {
+    struct {
+        struct gi_node *data;
+        size_t count, capacity;
+    } nodes;
+    struct {
+        uint32_t *data; // the first node of each rule; those of repeated groups stand at the end
+        size_t count, capacity;
+    } rules;
+    struct gi_char_automata automata;
+    uint32_t root;         // the rule `root`
+    uint8_t class_of[256]; // bytes of one class are alike to every character of the grammar
+    uint8_t bytes_of[256]; // one byte of each class
+    uint32_t n_classes;    // 1 to 256
+    bool has_tokens;
+};
+
+// Fills the nodes, rules and automata of *grammar, which is zero-initialised. Fails with
+// INVALID_ARGUMENT (more than 2^20 nodes) and NO_MEMORY.
+bool gi_grammar_compile(struct gi_grammar *grammar, const struct gi_syntax *syntax,
+                        struct glinfer_error *err);
+
+// Sets *rule to one that begins with itself, to GI_SYNTAX_NONE if there is none. Fails with
+// NO_MEMORY.
+bool gi_grammar_find_left_recursion(const struct gi_grammar *grammar, uint32_t *rule,
+                                    struct glinfer_error *err);
+
+#endif

@@ -1,0 +1,101 @@
+// The states that texts lead to, as a graph that grows as it is walked. A state is the set of all
+// places in the grammar where a text may be: a node, how far its character is, and the stack of
+// rules around it. Equal sets are one state, and each keeps where its bytes lead, so that walking
+// costs a look-up per byte. Inner to src/grammar.
+#ifndef GI_GRAMMAR_MATCH_MATCH_GRAPH_H
+#define GI_GRAMMAR_MATCH_MATCH_GRAPH_H
+
+#include "grammar/gbnf/grammar_node.h"
+#include "grammar/match/match_frames.h"
+
+enum {
+    GI_MATCH_UNKNOWN, // not computed yet
+    GI_MATCH_DEAD,    // the state that no text leads on from
+    GI_MATCH_FIRST,   // the lowest number of other states
+};
+
+// A place. Node 0 with the empty stack: the text may end.
+struct gi_place {
+    uint32_t node, progress, frame; // progress: a state of the grammar's automata
+};
+
+struct gi_match_state {
+    size_t n_places;
+    struct gi_place *places; // sorted, no two are equal; behind next
+    uint32_t hash;
+    uint32_t n_uses; // by texts; a state without may be forgotten between calls
+    bool may_end, has_tokens;
+    uint32_t *mask;  // what gi_grammar_mask has found, or NULL; owned
+    uint32_t next[]; // (n_classes) states
+};
+
+struct gi_match_graph {
+    const struct gi_grammar *grammar; // borrowed
+    size_t memory;                    // bytes that may be used
+    size_t used;                      // by states and masks; frames come on top
+    uint64_t work;                    // places looked at since gi_match_begin
+    struct gi_match_frames frames;
+    struct {
+        struct gi_match_state **data;
+        size_t count, capacity;
+    } states;
+    struct {
+        uint32_t *data; // numbers of states that were forgotten
+        size_t count, capacity;
+    } unused;
+    uint32_t *slots; // hash table of states, 0: free
+    size_t n_slots;
+    // The set that is being made.
+    struct {
+        struct gi_place *data;
+        size_t count, capacity;
+    } set;
+    struct {
+        struct gi_frame *data; // node and stack to look at
+        size_t count, capacity;
+    } todo;
+    struct {
+        struct gi_frame *data; // hash table of those that were looked at, valid if stamps agree
+        uint32_t *stamps;
+        size_t n_slots, count;
+        uint32_t stamp;
+    } seen;
+};
+
+// Zero-initialised before.
+bool gi_match_graph_init(struct gi_match_graph *graph, const struct gi_grammar *grammar,
+                         size_t memory, struct glinfer_error *err);
+void gi_match_graph_finish(struct gi_match_graph *graph);
+
+// Begins a call of the API: forgets what no text uses if half of the memory is used.
+bool gi_match_begin(struct gi_match_graph *graph, struct glinfer_error *err);
+
+// Makes a set and finds its state: begin, add, end. Adding a node adds all the places that it leads
+// to without text. Each fails with UNSUPPORTED if more memory or work is needed than there is.
+void gi_match_set_begin(struct gi_match_graph *graph);
+bool gi_match_set_add(struct gi_match_graph *graph, uint32_t node, uint32_t frame,
+                      struct glinfer_error *err);
+bool gi_match_set_add_state(struct gi_match_graph *graph, uint32_t state,
+                            struct glinfer_error *err);
+bool gi_match_set_end(struct gi_match_graph *graph, uint32_t *state, struct glinfer_error *err);
+
+// Computes where a state goes by the bytes of a class; see gi_match_step.
+bool gi_match_find_next(struct gi_match_graph *graph, uint32_t state, uint8_t byte_class,
+                        struct glinfer_error *err);
+
+// Sets *next to where a state goes by a byte, GI_MATCH_DEAD if nowhere.
+static inline bool gi_match_step(struct gi_match_graph *graph, uint32_t state, uint8_t byte,
+                                 uint32_t *next, struct glinfer_error *err)
+{
+    const uint8_t byte_class = graph->grammar->class_of[byte];
+    *next = graph->states.data[state]->next[byte_class];
+    if (*next == GI_MATCH_UNKNOWN) {
+        if (!gi_match_find_next(graph, state, byte_class, err)) {
+            return false;
+        }
+        *next = graph->states.data[state]->next[byte_class];
+    }
+    return true;
+}
+
+#endif
