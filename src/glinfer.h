@@ -434,6 +434,84 @@ struct glinfer_token {
 // generation with GLINFER_STOP_CALLBACK.
 typedef bool (*glinfer_token_fn)(void *user, const struct glinfer_token *token);
 
+// Added to the logit of a token before anything else; -INFINITY bans it.
+struct glinfer_logit_bias {
+    int32_t id;
+    float bias;
+};
+
+// Samplers beyond temperature, top_k, top_p and min_p of struct glinfer_generate_params, with the
+// names, formulas, order and defaults of llama.cpp's. In the formulas l is a token's logit, p its
+// share of exp(l) among the tokens that the samplers before have left. Values that do nothing cost
+// nothing; where one does something, each token is chosen by the host, which waits for the logits.
+struct glinfer_samplers {
+    size_t struct_size;
+    // The samplers in order: names with a semicolon between them, or their letters. What is not in
+    // it does nothing. NULL: "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature",
+    // "edskypmxt".
+    const char *order;
+    uint32_t min_keep; // tokens that typ_p, top_p, min_p and xtc leave at least
+    // penalties: for tokens that are n > 0 times among the last repeat_last_n of prompt and answer,
+    // l / repeat_penalty where l > 0, else l * repeat_penalty (Keskar et al. 2019); then
+    // l - n * frequency_penalty - presence_penalty.
+    int32_t repeat_last_n;   // default 64; 0: off; < 0: the context
+    float repeat_penalty;    // > 0; default 1: off
+    float presence_penalty;  // default 0: off
+    float frequency_penalty; // default 0: off
+    // dry: if the last n tokens were there before, n >= dry_allowed_length, the token that followed
+    // them then has l - dry_multiplier * dry_base^(n - dry_allowed_length). Nothing is repeated
+    // beyond a breaker, a text of which at most 40 bytes count.
+    float dry_multiplier;        // default 0: off
+    float dry_base;              // default 1.75; < 1: off
+    uint32_t dry_allowed_length; // default 2
+    int32_t dry_penalty_last_n;  // tokens that are looked at; default 64; 0: off; < 0: the context
+    const char *const *dry_breakers; // n_dry_breakers, at most 64; NULL: "\n", ":", "\"", "*"
+    size_t n_dry_breakers;
+    // top_n_sigma: keeps l >= max l - top_n_sigma * standard deviation of l (Tang et al. 2024).
+    float top_n_sigma; // default -1; <= 0: off
+    // typ_p: keeps the tokens with the smallest |-ln p - H|, H the entropy, until their p add up to
+    // more than typical_p (Meister et al. 2022).
+    float typical_p; // default 1; >= 1: off
+    // xtc: with xtc_probability, drops all tokens with p >= xtc_threshold but the least likely.
+    float xtc_probability; // default 0: off
+    float xtc_threshold;   // default 0.1; > 0.5: off
+    // temperature: l / T; with a range T = a + (b - a) * (H / ln n)^dynatemp_exponent, a and b
+    // being temperature -+ dynatemp_range, a at least 0, n the number of tokens left.
+    float dynatemp_range;    // default 0: off
+    float dynatemp_exponent; // default 1
+    // Temperature, then mirostat of version 1 or 2, in place of all in `order`: keeps the text's
+    // surprise, -log2 p a token, near mirostat_tau; mirostat_eta is the rate (Basu et al. 2021).
+    uint32_t mirostat;  // default 0: off
+    float mirostat_tau; // default 5
+    float mirostat_eta; // default 0.1
+    // adaptive_p, behind all others: l = 5 - 10 d^2 / (1 + d), d = |p - t| / 0.3,
+    // t = 2 * adaptive_target less the mean p of the tokens chosen before, weighted by
+    // adaptive_decay a token. The letter is a; the target alone turns it on.
+    float adaptive_target; // default -1; < 0: off
+    float adaptive_decay;  // 0 to 0.99; default 0.9
+    const struct glinfer_logit_bias *logit_bias;
+    size_t n_logit_bias;
+};
+
+static inline void glinfer_samplers_init(struct glinfer_samplers *samplers)
+{
+    memset(samplers, 0, sizeof(*samplers));
+    samplers->struct_size = sizeof(*samplers);
+    samplers->repeat_last_n = 64;
+    samplers->repeat_penalty = 1.0f;
+    samplers->dry_base = 1.75f;
+    samplers->dry_allowed_length = 2;
+    samplers->dry_penalty_last_n = 64;
+    samplers->top_n_sigma = -1.0f;
+    samplers->typical_p = 1.0f;
+    samplers->xtc_threshold = 0.1f;
+    samplers->dynatemp_exponent = 1.0f;
+    samplers->mirostat_tau = 5.0f;
+    samplers->mirostat_eta = 0.1f;
+    samplers->adaptive_target = -1.0f;
+    samplers->adaptive_decay = 0.9f;
+}
+
 struct glinfer_generate_params {
     size_t struct_size;
     const int32_t *prompt; // ids, appended to what the session already holds
@@ -457,6 +535,7 @@ struct glinfer_generate_params {
     // counts them. Fails with INVALID_ARGUMENT if there is none, or the session was reset or
     // rewound.
     bool resume;
+    const struct glinfer_samplers *samplers; // NULL: none but those above
 };
 
 static inline void glinfer_generate_params_init(struct glinfer_generate_params *params)

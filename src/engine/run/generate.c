@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/api/arguments.h"
+#include "engine/api/samplers.h"
 #include "engine/run/step_executors.h"
 #include "gpu/device/fence.h"
 
@@ -152,7 +153,7 @@ static bool take_chain(struct gi_generation *run)
     }
     learn_time(run, &landing);
     const uint32_t n_live = count_live(run, &landing);
-    if (!check_chain(run, &landing, n_live)) {
+    if (!check_chain(run, &landing, n_live) || !gi_host_sample_choose(run, &landing)) {
         return false;
     }
     session->sequence.is_stale = false;
@@ -183,6 +184,9 @@ static bool check_params(const struct glinfer_session *session,
     if (isnan(params->temperature) || isnan(params->top_p) || isnan(params->min_p)) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "temperature, top_p or min_p is not a number");
+    }
+    if (!gi_samplers_check(params, (uint32_t)n_vocab, err)) {
+        return false;
     }
     if (!GI_CHECK_ARRAY(params->stop, params->n_stop, err)) {
         return false;
@@ -246,11 +250,12 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
 }
 
 // Submits a chain or takes one: whichever comes next. A software renderer computes while we submit,
-// so a second chain would only hold the first one back; behind one that rests the GPU is idle.
+// so a second chain would only hold the first one back; behind one that rests the GPU is idle, and
+// where the host chooses tokens there is nothing to submit.
 static bool advance(struct gi_generation *run)
 {
-    const bool is_alone =
-        gi_gpu_platform(gi_session_gpu(run->session))->is_software || run->session->gpu_duty < 100;
+    const bool is_alone = gi_gpu_platform(gi_session_gpu(run->session))->is_software ||
+                          run->session->gpu_duty < 100 || gi_host_sample_is_on(run);
     const bool is_full = run->session->runner.n_flights == (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
     return is_full || run->n_submitted == run->max_steps ? take_chain(run)
                                                          : gi_generation_submit_chain(run);
@@ -376,13 +381,14 @@ static bool generate(struct gi_generation *run, const uint32_t *tokens)
     }
     const uint64_t waits = gi_gpu_wait_count(gi_session_gpu(run->session));
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-    bool ok = prepare(run);
+    bool ok = prepare(run) && gi_host_sample_begin(run, tokens);
     if (!tokens) {
         take_up(run);
     }
     ok = ok && gi_runner_begin(&session->runner, run->err);
     ok = ok && run_to_end(run, tokens);
     gi_gpu_watch(gi_session_gpu(session), NULL);
+    gi_host_sample_end(run, ok);
     fill_stats(run, waits);
     if (ok) {
         gi_step_executors_request(session, run->end);

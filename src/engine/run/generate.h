@@ -4,6 +4,7 @@
 #define GI_ENGINE_GENERATE_H
 
 #include "engine/api/text_stream.h"
+#include "engine/run/host_sample.h"
 #include "engine/run/session.h"
 
 struct gi_generation {
@@ -12,6 +13,7 @@ struct gi_generation {
     struct glinfer_error *err;
     struct glinfer_stats *stats;
     struct gi_text_stream text;
+    struct gi_host_sample host;
     enum gi_step_end end;
     uint32_t n_prompt;        // tokens to process, a pending one included
     uint32_t base;            // n_past after the prompt

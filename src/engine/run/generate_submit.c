@@ -58,7 +58,7 @@ static bool submit(struct gi_generation *run, struct gi_executor *executor, uint
     if (n_steps > run->stats->chain_length) {
         run->stats->chain_length = n_steps;
     }
-    return true;
+    return gi_host_sample_request(run);
 }
 
 // Steps that the next chain takes: as asked for, or as many as fit the time budget; the first
@@ -67,7 +67,7 @@ static uint32_t choose_length(const struct gi_generation *run)
 {
     enum { LONGEST = 64 };
     const struct glinfer_session *session = run->session;
-    uint64_t length = session->chain_length;
+    uint64_t length = gi_host_sample_is_on(run) ? 1 : session->chain_length;
     if (length == 0) {
         const struct gi_runner *runner = &session->runner;
         length = runner->step_ns ? runner->budget_ns / runner->step_ns : 1;
@@ -86,7 +86,8 @@ bool gi_generation_submit_chain(struct gi_generation *run)
     }
     const struct gi_runner *runner = &run->session->runner;
     const bool is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
-    return submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run), is_boxed);
+    return gi_host_sample_write(run) &&
+           submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run), is_boxed);
 }
 
 void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns)

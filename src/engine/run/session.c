@@ -7,6 +7,7 @@
 #include "engine/run/step_executors.h"
 #include "gpu/memory/unbind.h"
 #include "ops/gemm/batch_form.h"
+#include "sampler/sampler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -344,6 +345,7 @@ void glinfer_session_destroy(struct glinfer_session **session)
         gi_gpu_unbind(gpu);
         gi_gpu_leave(gpu, &saved);
     }
+    gi_sampler_chain_destroy(self->sampler);
     gi_sequence_finish(&self->sequence);
     struct glinfer_session **place = &model->sessions;
     while (*place != self) {

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+struct gi_sampler_chain;
 struct gi_scorer;
 struct gi_step_executors;
 
@@ -36,7 +37,8 @@ struct glinfer_session {
     int32_t stop_ids[GI_MAX_STOP_IDS];
     uint32_t n_stop_ids;
     struct gi_broken_answer broken;
-    bool has_batch; // of a prompt, that was submitted
+    struct gi_sampler_chain *sampler; // of an answer that samples on the host, or that broke off
+    bool has_batch;                   // of a prompt, that was submitted
     atomic_bool is_cancelled;
     bool is_doomed; // destroyed in a callback: ends with the call
 };

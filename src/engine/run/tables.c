@@ -1,5 +1,6 @@
 #include "engine/run/tables.h"
 
+#include "engine/api/samplers.h"
 #include "engine/selftest/selftest.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
@@ -179,8 +180,9 @@ static struct gi_dispatch_table *record_list(struct gi_tables *tables, uint32_t 
 
 enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params)
 {
+    const bool is_greedy = !(params->temperature > 0.0f) || gi_samplers_need_host(params);
     return params->n_probs > 0                                ? GI_STEP_END_PROBS
-           : !(params->temperature > 0.0f)                    ? GI_STEP_END_GREEDY
+           : is_greedy                                        ? GI_STEP_END_GREEDY
            : params->top_k > 0 && params->top_k <= GI_SMALL_K ? GI_STEP_END_SMALL_K
                                                               : GI_STEP_END_FULL;
 }

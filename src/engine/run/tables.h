@@ -53,7 +53,7 @@ void gi_tables_init(struct gi_tables *tables, const struct gi_sequence *sequence
 // Accepts all-zero.
 void gi_tables_finish(struct gi_tables *tables);
 
-// Returns how the steps of a generation end.
+// Returns how the steps of a generation end: greedily too, where the host chooses another token.
 enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params);
 // Returns the set of the lists that a generation begins with: of n_prompt tokens (0: any number)
 // behind those in the cache, which end in a token, with more steps behind it or not.

@@ -1,0 +1,117 @@
+#include "engine/run/host_sample.h"
+
+#include "engine/api/samplers.h"
+#include "engine/run/generate.h"
+
+#include <math.h>
+
+bool gi_host_sample_is_on(const struct gi_generation *run)
+{
+    return run->host.chain != NULL;
+}
+
+static uint32_t count_logits(const struct gi_generation *run)
+{
+    return run->session->tables.graph.logits.n_vocab;
+}
+
+// Creates the chain and tells it the text so far.
+static bool create_chain(struct gi_generation *run, const uint32_t *tokens)
+{
+    struct glinfer_session *session = run->session;
+    const struct gi_sequence *sequence = &session->sequence;
+    gi_sampler_chain_destroy(session->sampler);
+    session->sampler = gi_samplers_create_chain(run->params, session->model->tokenizer.core,
+                                                count_logits(run), sequence->n_ctx, run->err);
+    for (uint32_t i = 0; session->sampler && i < sequence->n_past; i++) {
+        gi_sampler_chain_accept(session->sampler, sequence->tokens[i]);
+    }
+    for (uint32_t i = 0; session->sampler && i < run->n_prompt; i++) {
+        gi_sampler_chain_accept(session->sampler, tokens[i]);
+    }
+    return session->sampler != NULL;
+}
+
+bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens)
+{
+    struct glinfer_session *session = run->session;
+    const bool goes_on = !tokens && session->sampler;
+    if (!gi_samplers_need_host(run->params) || run->params->n_predict == 0) {
+        return true;
+    }
+    if (!goes_on && !create_chain(run, tokens)) {
+        return false;
+    }
+    run->host.chain = session->sampler;
+    return gi_readback_init(&run->host.readback, gi_session_gpu(session),
+                            count_logits(run) * sizeof(float), run->err);
+}
+
+void gi_host_sample_end(struct gi_generation *run, bool is_done)
+{
+    struct glinfer_session *session = run->session;
+    if (run->host.readback.capacity > 0) {
+        gi_readback_finish(&run->host.readback, gi_session_gpu(session));
+    }
+    if (is_done) {
+        gi_sampler_chain_destroy(session->sampler);
+        session->sampler = NULL;
+    }
+    run->host.chain = NULL;
+}
+
+bool gi_host_sample_write(const struct gi_generation *run)
+{
+    return !gi_host_sample_is_on(run) ||
+           gi_generation_write_state(run, (uint32_t)run->session->sequence.pending,
+                                     run->base + run->n_submitted - 1, 1);
+}
+
+bool gi_host_sample_request(struct gi_generation *run)
+{
+    struct gi_gpu *gpu = gi_session_gpu(run->session);
+    const struct gi_range *logits = &run->session->tables.graph.logits.range;
+    if (!gi_host_sample_is_on(run)) {
+        return true;
+    }
+    gi_readback_begin(&run->host.readback);
+    gi_readback_add(&run->host.readback, gpu, logits->buffer, logits->offset,
+                    run->host.readback.capacity);
+    return gi_readback_end(&run->host.readback, gpu, run->err);
+}
+
+// Returns the logits, without those that are never chosen; NULL if they cannot be read.
+static float *fetch_logits(struct gi_generation *run)
+{
+    const struct glinfer_session *session = run->session;
+    if (!gi_readback_wait(&run->host.readback, gi_session_gpu(session), run->err)) {
+        return NULL;
+    }
+    float *logits = run->host.readback.data;
+    for (uint32_t i = 0; run->params->ignore_eos && i < session->n_stop_ids; i++) {
+        logits[session->stop_ids[i]] = -INFINITY;
+    }
+    return logits;
+}
+
+bool gi_host_sample_choose(struct gi_generation *run, struct gi_landing *landing)
+{
+    if (!gi_host_sample_is_on(run)) {
+        return true;
+    }
+    float *logits = fetch_logits(run);
+    if (!logits) {
+        return false;
+    }
+    const uint32_t token =
+        gi_sampler_chain_apply(run->host.chain, logits, NULL, run->base + landing->first);
+    if (token == GI_SAMPLER_NO_TOKEN) {
+        return gi_error_set(run->err, GLINFER_STATUS_UNSUPPORTED,
+                            "every token of the vocabulary is banned");
+    }
+    gi_sampler_chain_accept(run->host.chain, token);
+    run->host.entry = landing->entries[0];
+    run->host.entry.token = token;
+    landing->entries = &run->host.entry;
+    return true;
+}

@@ -1,0 +1,37 @@
+// Tokens that a chain of samplers chooses on the host: behind each step its logits are read back,
+// and the next step begins with what the chain chooses. The GPU's own choice, the likeliest token,
+// costs next to nothing and tells whether the logits are sound; it is replaced. Private to
+// generate.c and generate_submit.c.
+#ifndef GI_ENGINE_HOST_SAMPLE_H
+#define GI_ENGINE_HOST_SAMPLE_H
+
+#include "engine/run/session.h"
+#include "gpu/memory/readback.h"
+
+struct gi_generation;
+
+// Zero: no token is chosen on the host.
+struct gi_host_sample {
+    struct gi_sampler_chain *chain; // the session's, borrowed
+    struct gi_readback readback;    // of a step's logits
+    struct gi_ring_entry entry;     // of the step that was taken last
+};
+
+// Begins to choose on the host if the parameters of a generation ask for it: from the prompt
+// tokens[0..run->n_prompt) behind what the session holds, or, tokens being NULL, where the broken
+// answer left off. The context is entered. Fails with NO_MEMORY, DRIVER.
+bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens);
+// Ends it; an answer that is_done is never resumed. The context is entered.
+void gi_host_sample_end(struct gi_generation *run, bool is_done);
+
+// True if tokens are chosen on the host: chains then have one step, and wait for each other.
+bool gi_host_sample_is_on(const struct gi_generation *run);
+// Writes what the next step begins with. True without doing anything if nothing is chosen here.
+bool gi_host_sample_write(const struct gi_generation *run);
+// Asks for the logits of the step that was submitted last. Likewise.
+bool gi_host_sample_request(struct gi_generation *run);
+// Chooses the token of a step that has run, and makes landing->entries tell it. Likewise. Fails
+// with GPU_LOST, DRIVER, and UNSUPPORTED if every token is banned.
+bool gi_host_sample_choose(struct gi_generation *run, struct gi_landing *landing);
+
+#endif
