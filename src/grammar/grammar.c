@@ -1,7 +1,8 @@
 #include "grammar/grammar.h"
 
 #include "base/array.h"
-#include "grammar/gbnf/grammar_node.h"
+#include "grammar/gbnf/grammar_compile.h"
+#include "grammar/gbnf/grammar_recursion.h"
 
 #include <stdlib.h>
 

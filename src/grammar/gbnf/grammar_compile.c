@@ -1,5 +1,6 @@
+#include "grammar/gbnf/grammar_compile.h"
+
 #include "base/array.h"
-#include "grammar/gbnf/grammar_node.h"
 
 #include <stdlib.h>
 #include <string.h>

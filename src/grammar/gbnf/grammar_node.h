@@ -4,7 +4,6 @@
 #define GI_GRAMMAR_GBNF_GRAMMAR_NODE_H
 
 #include "grammar/gbnf/char_automaton.h"
-#include "grammar/gbnf/grammar_syntax.h"
 
 enum gi_node_kind {
     GI_NODE_END,       // the rule is complete; node 0 is the only one
@@ -19,8 +18,6 @@ struct gi_node {
     enum gi_node_kind kind;
     uint32_t a, next;
 };
-
-#define GI_NODE_ROOT_RULE 0
 
 struct gi_grammar {
     struct {
@@ -38,15 +35,5 @@ struct gi_grammar {
     uint32_t n_classes;    // 1 to 256
     bool has_tokens;
 };
-
-// Fills the nodes, rules and automata of *grammar, which is zero-initialised. Fails with
-// INVALID_ARGUMENT (more than 2^20 nodes) and NO_MEMORY.
-bool gi_grammar_compile(struct gi_grammar *grammar, const struct gi_syntax *syntax,
-                        struct glinfer_error *err);
-
-// Sets *rule to one that begins with itself, to GI_SYNTAX_NONE if there is none. Fails with
-// NO_MEMORY.
-bool gi_grammar_find_left_recursion(const struct gi_grammar *grammar, uint32_t *rule,
-                                    struct glinfer_error *err);
 
 #endif

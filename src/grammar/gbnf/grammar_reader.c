@@ -79,7 +79,7 @@ void gi_reader_skip_space(struct gi_reader *reader, bool may_end)
     }
 }
 
-static bool take_utf8(struct gi_reader *reader, uint32_t *code)
+bool gi_reader_take_utf8(struct gi_reader *reader, uint32_t *code)
 {
     const uint8_t lead = (uint8_t)reader->text[reader->at];
     const size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -145,7 +145,8 @@ static bool take_escape(struct gi_reader *reader, uint32_t *code)
 
 bool gi_reader_take_char(struct gi_reader *reader, uint32_t *code)
 {
-    return gi_reader_peek(reader) == '\\' ? take_escape(reader, code) : take_utf8(reader, code);
+    return gi_reader_peek(reader) == '\\' ? take_escape(reader, code)
+                                          : gi_reader_take_utf8(reader, code);
 }
 
 //-- numbers

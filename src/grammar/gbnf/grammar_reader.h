@@ -32,6 +32,8 @@ void gi_reader_skip_space(struct gi_reader *reader, bool may_end);
 size_t gi_reader_take_name(struct gi_reader *reader);
 // True for the bytes of names.
 bool gi_reader_is_name_byte(int byte);
+// Reads a character of the text, which does not end here. Fails where the bytes are not UTF-8.
+bool gi_reader_take_utf8(struct gi_reader *reader, uint32_t *code);
 // Reads a character or an escape. Fails where it is none.
 bool gi_reader_take_char(struct gi_reader *reader, uint32_t *code);
 // Reads a decimal number of at most `most`; fails with `what`.

@@ -1,5 +1,7 @@
+#include "grammar/gbnf/grammar_recursion.h"
+
 #include "base/array.h"
-#include "grammar/gbnf/grammar_node.h"
+#include "grammar/gbnf/grammar_syntax.h"
 
 #include <stdlib.h>
 #include <string.h>

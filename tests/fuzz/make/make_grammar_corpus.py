@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes corpus/grammar: small grammars that use all of the language."""
+"""Writes corpus/grammar and corpus/schema: small grammars and JSON schemas that use all of the languages."""
+import json
 from pathlib import Path
 
 GRAMMARS = {
@@ -16,7 +17,27 @@ pair ::= "\\"" [a-z]* "\\"" ":" (root | [0-9]+ | "[" root "]")
     "left": 'root ::= a "x" | ""\na ::= b* c\nb ::= "" | "b"\nc ::= b root\n',
 }
 
-folder = Path(__file__).parent.parent / "corpus" / "grammar"
-folder.mkdir(parents=True, exist_ok=True)
-for name, text in GRAMMARS.items():
-    (folder / f"{name}.gbnf").write_text(text, encoding="utf-8")
+SCHEMAS = {
+    "object": {"type": "object", "properties": {"a": {"type": "integer", "minimum": -12, "exclusiveMaximum": 345}, "b\"": True},
+               "required": ["a", "c"], "additionalProperties": {"type": ["null", "string"], "maxLength": 9}},
+    "list": {"type": "array", "items": {"enum": ["x", 1.5, None, {"k": []}]}, "minItems": 1, "maxItems": 3},
+    "tuple": {"prefixItems": [{"const": "\u00e9"}, {"type": "number"}], "items": {"format": "date-time"}, "uniqueItems": False},
+    "pattern": {"pattern": "^(?:[a-f\\d\\]-]{2,3}|\\W+?.\\u00e9)*\\/\\x41$", "title": "note"},
+    "references": {"$ref": "#/$defs/n", "$defs": {"n": {"properties": {"next": {"$ref": "#/$defs/n"}, "all": {"$ref": "#"}}}}},
+    "several": {"allOf": [{"properties": {"a": {"minLength": 1}}}, {"properties": {"a": {"type": "string"}}, "required": ["a"]}],
+                "anyOf": [{"required": ["a"]}, {"oneOf": [{"properties": {"q": {}}}]}]},
+}
+
+
+def main():
+    corpus = Path(__file__).parent.parent / "corpus"
+    for folder in ("grammar", "schema"):
+        (corpus / folder).mkdir(parents=True, exist_ok=True)
+    for name, text in GRAMMARS.items():
+        (corpus / "grammar" / f"{name}.gbnf").write_text(text, encoding="utf-8")
+    for name, schema in SCHEMAS.items():
+        (corpus / "schema" / f"{name}.json").write_text(json.dumps(schema), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

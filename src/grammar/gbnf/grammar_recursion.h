@@ -1,0 +1,12 @@
+// Finds rules that begin with themselves, which no matcher gets out of. Inner to src/grammar.
+#ifndef GI_GRAMMAR_GBNF_GRAMMAR_RECURSION_H
+#define GI_GRAMMAR_GBNF_GRAMMAR_RECURSION_H
+
+#include "grammar/gbnf/grammar_node.h"
+
+// Sets *rule to one that begins with itself, to GI_SYNTAX_NONE if there is none. Fails with
+// NO_MEMORY.
+bool gi_grammar_find_left_recursion(const struct gi_grammar *grammar, uint32_t *rule,
+                                    struct glinfer_error *err);
+
+#endif

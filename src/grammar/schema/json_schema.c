@@ -1,0 +1,84 @@
+#include "grammar/schema/json_schema.h"
+
+#include "base/array.h"
+#include "grammar/gbnf/grammar_reader.h"
+#include "grammar/schema/schema_scalar.h"
+#include "grammar/schema/schema_visit.h"
+
+#include <string.h>
+
+enum { MAX_SIZE = 1 << 20 };
+
+static bool fail_text(struct glinfer_error *err, size_t at, const char *what)
+{
+    return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "JSON schema, byte %zu: %s", at,
+                        what);
+}
+
+// Refuses what the reader of JSON would cut or pass on.
+static bool check_text(const char *text, size_t size, struct glinfer_error *err)
+{
+    struct gi_reader reader = {.text = text, .size = size};
+    if (size > MAX_SIZE) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "the JSON schema has %zu bytes, more than %d", size, MAX_SIZE);
+    }
+    while (reader.at < size) {
+        uint32_t code;
+        if (gi_reader_take(&reader, "\\u0000")) {
+            return fail_text(err, reader.at, "the character \\u0000 is not supported");
+        }
+        if (gi_reader_peek(&reader) == 0 || !gi_reader_take_utf8(&reader, &code)) {
+            return fail_text(err, reader.at, "these bytes are not UTF-8 text");
+        }
+    }
+    return true;
+}
+
+static cJSON *parse(const char *text, size_t size, struct glinfer_error *err)
+{
+    const char *end = text;
+    if (!check_text(text, size, err)) {
+        return NULL;
+    }
+    cJSON *root = cJSON_ParseWithLengthOpts(text, size, &end, false);
+    if (!root) {
+        fail_text(err, (size_t)(end - text), "this is not JSON");
+        return NULL;
+    }
+    for (; end < text + size; end++) {
+        if (!strchr(" \t\r\n", *end)) {
+            fail_text(err, (size_t)(end - text), "something follows the schema");
+            cJSON_Delete(root);
+            return NULL;
+        }
+    }
+    return root;
+}
+
+bool gi_json_schema_grammar(const char *text, size_t size, struct gi_schema_grammar *grammar,
+                            struct glinfer_error *err)
+{
+    cJSON *root = parse(text, size, err);
+    if (!root) {
+        return false;
+    }
+    struct gi_schema_writer writer = {.root = root, .err = err};
+    gi_schema_write(&writer, "root ::= v1\n");
+    gi_schema_write_shared(&writer);
+    // A $ref to the whole leads to v1.
+    if (!GI_ARRAY_PUSH(&writer.targets, "a schema", err, (struct gi_schema_target){root, 1})) {
+        writer.has_failed = true;
+    } else {
+        gi_schema_visit(&writer, root);
+    }
+    const bool is_ok = !writer.has_failed;
+    if (is_ok) {
+        grammar->data = writer.text.data;
+        grammar->size = writer.text.count;
+        writer.text.data = NULL;
+    }
+    gi_schema_writer_finish(&writer);
+    cJSON_Delete(root);
+    return is_ok;
+}
