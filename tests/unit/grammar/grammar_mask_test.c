@@ -90,7 +90,7 @@ static bool accepts(const struct gi_grammar_state *state, int32_t token)
 
 static void expect_mask_of_state(struct fixture *fixture)
 {
-    uint32_t bits[(N_TOKENS + 31) / 32];
+    uint32_t bits[(N_TOKENS + 31) / 32] = {0};
     const bool has_some = gi_grammar_mask(&fixture->state, bits, NULL);
     for (int32_t i = 0; i < N_TOKENS; i++) {
         const bool is_ok = accepts(&fixture->state, i);
