@@ -124,7 +124,7 @@ static void add_text(struct gi_grammar_vocab *vocab, const struct text *text, ui
 static bool build_tree(struct gi_grammar_vocab *vocab, const struct text *texts, size_t n,
                        struct glinfer_error *err)
 {
-    uint32_t path[GI_GRAMMAR_MAX_TOKEN_SIZE], n_path = 0;
+    uint32_t path[GI_GRAMMAR_MAX_TOKEN_SIZE] = {0}, n_path = 0;
     size_t n_nodes = 0;
     for (size_t i = 0; i < n; i++) {
         n_nodes += texts[i].size - (i > 0 ? shared_prefix(&texts[i - 1], &texts[i]) : 0);

@@ -79,8 +79,9 @@ static bool compile_choice(struct compiler *c, const struct gi_syntax_node *node
                            uint32_t *first)
 {
     bool is_first = true;
+    *first = next;
     for (uint32_t i = node->child; i != GI_SYNTAX_NONE; i = c->syntax->nodes.data[i].next) {
-        uint32_t other;
+        uint32_t other = next;
         if (!compile(c, i, next, &other) ||
             (!is_first && !add_node(c, GI_NODE_SPLIT, other, *first, &other))) {
             return false;
@@ -210,7 +211,7 @@ bool gi_grammar_compile(struct gi_grammar *grammar, const struct gi_syntax *synt
 {
     struct compiler c = {grammar, syntax, err};
     const size_t n_rules = syntax->rules.count;
-    uint32_t first;
+    uint32_t first = 0;
     if (!add_node(&c, GI_NODE_END, 0, 0, &first) ||
         !GI_ARRAY_RESERVE(&grammar->rules, n_rules, purpose, err)) {
         return false;

@@ -191,7 +191,7 @@ static void write_constants(struct gi_schema_writer *writer, const cJSON *schema
                              constant ? "const" : "enum");
         }
     }
-    if (list && (constant || !cJSON_IsArray(list))) {
+    if (constant ? list != NULL : !cJSON_IsArray(list)) {
         gi_schema_refuse(writer, constant ? "'enum' beside 'const' is not supported"
                                           : "'enum' is not an array");
         return;

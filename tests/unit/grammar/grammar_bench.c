@@ -79,10 +79,11 @@ static bool time_text(const struct gi_grammar *grammar, const struct gi_grammar_
     for (size_t i = 0; i < n_tokens; i++) {
         n += bits[i / 32] >> i % 32 & 1;
     }
+    const size_t middle = N_RUNS / 2;
     qsort(fresh, N_RUNS, sizeof(*fresh), compare_times);
     qsort(kept, N_RUNS, sizeof(*kept), compare_times);
     printf("%-28s %7zu of %7zu tokens  fresh %9.1f us  kept %6.2f us\n", name, n, n_tokens,
-           (double)fresh[N_RUNS / 2] / 1e3, (double)kept[N_RUNS / 2] / 1e3);
+           (double)fresh[middle] / 1e3, (double)kept[middle] / 1e3);
     return true;
 }
 

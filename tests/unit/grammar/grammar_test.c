@@ -201,7 +201,7 @@ static void nesting_is_bounded(void **state)
     memset(text + 9, '(', 300);
     assert_null(gi_grammar_create(text, 309, NULL, &err));
     assert_non_null(strstr(err.message, "column 110: groups are nested deeper than 100"));
-    memcpy(text + 9, "\"a\"", 3);
+    sprintf(text + 9, "\"a\"");
     memset(text + 12, '*', 300);
     assert_null(gi_grammar_create(text, 312, NULL, &err));
     assert_non_null(strstr(err.message, "repetitions are nested deeper than 100"));
@@ -229,7 +229,7 @@ static void a_grammar_that_explodes_is_an_error(void **state)
     for (int i = 0; i < 24; i++) {
         size += (size_t)sprintf(text + size, "r%d ::= r%d \"x\" | r%d \"y\"\n", i, i + 1, i + 1);
     }
-    size += (size_t)sprintf(text + size, "r24 ::= \"z\"\n");
+    sprintf(text + size, "r24 ::= \"z\"\n");
     struct gi_grammar *grammar = read_grammar(text);
     const struct gi_grammar_matcher_params params = {.grammar = grammar, .memory = 4 << 20};
     struct glinfer_error err = {0};

@@ -142,7 +142,7 @@ static void integers_have_bounds(void **state)
         char schema[128], text[16];
         snprintf(schema, sizeof(schema),
                  "{\"type\":\"integer\",\"minimum\":%d,\"exclusiveMaximum\":%d.5}", bounds[i][0],
-                 bounds[i][1] < 0 ? bounds[i][1] : bounds[i][1]);
+                 bounds[i][1]);
         const int most = bounds[i][1] < 0 ? bounds[i][1] - 1 : bounds[i][1];
         struct gi_grammar *grammar = grammar_of(schema);
         for (int n = -1200; n <= 1200; n++) {
