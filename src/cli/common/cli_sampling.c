@@ -31,4 +31,5 @@ void cli_sampling_fill(const struct cli_sampling *sampling, uint64_t seed,
     params->top_p = sampling->top_p > 0 ? sampling->top_p : 1e-9F; // 0 means off to the library
     params->min_p = sampling->min_p;
     params->seed = seed;
+    params->samplers = &sampling->samplers.values;
 }

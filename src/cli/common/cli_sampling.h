@@ -2,29 +2,30 @@
 #ifndef CLI_SAMPLING_H
 #define CLI_SAMPLING_H
 
-#include "cli/common/cli_args.h"
-#include "glinfer.h"
+#include "cli/common/cli_samplers.h"
 
 struct cli_sampling {
     int64_t seed; // -1: random
     float temperature, top_p, min_p;
     int64_t top_k;
+    struct cli_samplers samplers;
 };
 
 #define CLI_SAMPLING_AT(temperature_)                                                              \
     {                                                                                              \
-        .seed = -1, .temperature = (temperature_), .top_k = 40, .top_p = 0.95F, .min_p = 0.05F     \
+        .seed = -1, .temperature = (temperature_), .top_k = 40, .top_p = 0.95F, .min_p = 0.05F,    \
+        .samplers = CLI_SAMPLERS_DEFAULTS                                                          \
     }
 #define CLI_SAMPLING_DEFAULTS CLI_SAMPLING_AT(0.8F)
 
 // Rows of a flag table for settings with a field `sampling` of the type above.
 #define CLI_SAMPLING_FLAGS                                                                         \
-    CLI_HEADING("Sampling (top-k, top-p, min-p, temperature in this order)"),                      \
+    CLI_HEADING("Sampling"),                                                                       \
         CLI_INT(sampling.seed, -1, 4294967295, "-s, --seed", "N",                                  \
                 "the same seed gives the same answer; -1 (default): random, printed by -v"),       \
         CLI_FLOAT(sampling.temperature, 0, 1000, "--temp, --temperature", "T",                     \
                   "temperature, default 0.8; 0: always the likeliest token"),                      \
-        CLI_FILTER_FLAGS
+        CLI_FILTER_FLAGS, CLI_SAMPLER_FLAGS
 #define CLI_FILTER_FLAGS                                                                           \
     CLI_INT(sampling.top_k, 0, 1 << 24, "--top-k", "N",                                            \
             "only the N likeliest tokens, default 40; 0: off"),                                    \
@@ -35,7 +36,6 @@ struct cli_sampling {
             "only tokens with P times the likeliest one's probability, default 0.05; 0: off")
 
 // llama-cli's flags that have no effect on run and chat.
-#define CLI_NO_SAMPLER "this sampler is not there; its neutral value is what is in effect"
 #define CLI_IGNORED_FLAGS                                                                          \
     CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),     \
         CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),                \
@@ -45,15 +45,6 @@ struct cli_sampling {
         CLI_IGNORED_VALUE("-np, --parallel", "there is one sequence"),                             \
         CLI_IGNORED_VALUE("-sm, --split-mode", "there is one device"),                             \
         CLI_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),                           \
-        CLI_IGNORED_VALUE("--repeat-penalty", CLI_NO_SAMPLER),                                     \
-        CLI_IGNORED_VALUE("--repeat-last-n", CLI_NO_SAMPLER),                                      \
-        CLI_IGNORED_VALUE("--presence-penalty", CLI_NO_SAMPLER),                                   \
-        CLI_IGNORED_VALUE("--frequency-penalty", CLI_NO_SAMPLER),                                  \
-        CLI_IGNORED_VALUE("--typical, --typical-p", CLI_NO_SAMPLER),                               \
-        CLI_IGNORED_VALUE("--top-nsigma, --top-n-sigma", CLI_NO_SAMPLER),                          \
-        CLI_IGNORED_VALUE("--xtc-probability", CLI_NO_SAMPLER),                                    \
-        CLI_IGNORED_VALUE("--xtc-threshold", CLI_NO_SAMPLER),                                      \
-        CLI_IGNORED_VALUE("--mirostat", CLI_NO_SAMPLER),                                           \
         CLI_IGNORED_VALUE("-lv, --verbosity", "-v prints all there is"),                           \
         CLI_IGNORED_VALUE("--log-file", "notes go to stderr"),                                     \
         CLI_IGNORED_VALUE("-co, --color", "the answer is plain text"),                             \

@@ -52,6 +52,26 @@ for place in EMBED_BATCH:1 EMBED_TOKEN:20 EMBED_TOKEN:37; do # in the prompt, in
         "$(GLINFER_FAULT="lost:$place" run -p 'Once upon' -n 40 -s 5 --temp 1.5 --chain 4)" "$long"
     check "the recovery is said ($place)" "$(grep -c 'recovering' "$dir/errors")" 1
 done
+penalties='--temp 0.8 --seed 7 --repeat-penalty 1.3 --mirostat 2 --mirostat-ent 3'
+penalised=$(run -p 'Once upon' -n 40 $penalties --chain 1)
+check 'penalties in chains of 32' "$(run -p 'Once upon' -n 40 $penalties --chain 32)" "$penalised"
+check 'penalties behind a lost context' \
+    "$(GLINFER_FAULT=lost:EMBED_TOKEN:20 run -p 'Once upon' -n 40 $penalties)" "$penalised"
+check 'greedy penalties' "$(run -p 'Once upon' -n 20 --temp 0 --presence-penalty 2 --chain 32)" \
+    "$(run -p 'Once upon' -n 20 --temp 0 --presence-penalty 2 --chain 1)"
+all='--samplers penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature;adaptive_p --dry-multiplier 0.8'
+all="$all --dry-base 2 --dry-allowed-length 1 --dry-penalty-last-n -1 --dry-sequence-breaker none --top-nsigma 2"
+all="$all --dry-sequence-breaker \\n --typical 0.9 --xtc-probability 0.5 --xtc-threshold 0.05 --dynatemp-range 0.3"
+all="$all --dynatemp-exp 1.2 --repeat-last-n 32 --frequency-penalty 0.1 --adaptive-target 0.4 --adaptive-decay 0.8 -l 5+1"
+run -p 'Once upon' -n 20 -s 3 $all >/dev/null
+check 'all samplers together' $? 0
+check 'an order by letters' "$(run -p 'Once upon' -n 20 -s 3 --sampler-seq kpmt)" \
+    "$(run -p 'Once upon' -n 20 -s 3 --samplers 'top_k;top_p;min_p;temperature')"
+run -p 'Once upon' -n 1 --samplers 'top_k;tfs_z' >/dev/null
+check 'an unknown sampler' $? 1
+check 'an unknown sampler is named' "$(grep -c "'tfs_z' is no sampler" "$dir/errors")" 1
+run -p 'Once upon' -n 1 -l 5 >/dev/null
+check 'a logit bias without a number' $? 2
 prompt='Once upon a time there was a long prompt in many batches'
 long_prompt=$(run -p "$prompt" -n 20 -ub 8 --temp 0)
 check 'the text behind a context lost in the middle of a prompt' \
