@@ -579,6 +579,55 @@ struct glinfer_stats {
 GLINFER_API bool glinfer_generate(struct glinfer_session *session,
                                   const struct glinfer_generate_params *params,
                                   struct glinfer_stats *stats, struct glinfer_error *err);
+
+//-- answers in steps ------------------------------------------------------------------------------
+
+// An answer may also come bit by bit, beside what else a program does in its loop:
+// glinfer_begin starts it, each glinfer_step of the device takes the answers that were begun as far
+// as a budget of time allows and tells one thing that happened, and glinfer_device_fd says when it
+// is worth calling again. Several sessions of a device may have answers under way: they take turns.
+
+enum glinfer_event_kind {
+    GLINFER_EVENT_NONE,   // nothing to tell yet
+    GLINFER_EVENT_PROMPT, // more of a prompt was submitted
+    GLINFER_EVENT_TOKEN,
+    GLINFER_EVENT_END, // the answer is over: the session may begin another
+};
+
+struct glinfer_event {
+    size_t struct_size;
+    enum glinfer_event_kind kind;
+    struct glinfer_session *session; // whose answer it is; NULL: none's
+    // What they point to lives until the next call with the session or its device.
+    const struct glinfer_token *token; // TOKEN
+    uint32_t done, total;              // PROMPT: tokens
+    const struct glinfer_stats *stats; // END
+};
+
+// Begins an answer, compiling what it needs as glinfer_generate does (glinfer_session_params
+// .expected has that done ahead). All of params is copied; its callbacks, if there are any, are
+// called by glinfer_step. While the answer is under way the session's other functions but
+// glinfer_session_cancel and glinfer_session_destroy fail with INVALID_ARGUMENT, or end it where
+// they cannot fail. Fails as glinfer_generate does before its first token.
+GLINFER_API bool glinfer_begin(struct glinfer_session *session,
+                               const struct glinfer_generate_params *params,
+                               struct glinfer_error *err);
+// Takes the answers on that were begun with sessions of the device and fills *event. Returns soon
+// after budget_us microseconds, at the end of what it was about, which is estimated at no more than
+// 8 ms; earlier if there is an event, or if the GPU has to be waited for. The GPU works on
+// meanwhile. Event NONE says to call again, at the latest when glinfer_device_fd is readable.
+// Fails as glinfer_generate does for the answer of event->session, which has then ended as one that
+// broke off; with INVALID_ARGUMENT and no session if no answer was begun.
+GLINFER_API bool glinfer_step(struct glinfer_device *device, uint32_t budget_us,
+                              struct glinfer_event *event, struct glinfer_error *err);
+// Ends the answer that the session has under way, if any, without waiting for the GPU; the session
+// holds the tokens that were delivered.
+GLINFER_API void glinfer_end(struct glinfer_session *session);
+// Returns a descriptor for poll, select and epoll that is readable when glinfer_step has something
+// to do; it stays the device's, and is neither read nor closed by the caller. Where a GPU does not
+// say when it is done, that is an estimate. Fails with -1 and IO, UNSUPPORTED.
+GLINFER_API int glinfer_device_fd(struct glinfer_device *device, struct glinfer_error *err);
+
 // How steps are submitted after glinfer_session_prepare.
 struct glinfer_prepared {
     size_t struct_size;

@@ -23,6 +23,8 @@ struct glinfer_device {
     struct glinfer_model *models; // that live
     bool is_busy;                 // a call is running, whose callbacks may not call back
     bool is_doomed;               // destroyed: ends with the last model
+    int wake_fd;                  // a timer of glinfer_step; -1: nobody asked for it
+    const struct glinfer_session *last_turn; // in glinfer_step; compared alone
 };
 
 // True unless the call comes from a callback of a call that runs, or from a process that was

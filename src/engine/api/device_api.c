@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool gi_device_is_free(const struct glinfer_device *device, struct glinfer_error *err)
 {
@@ -170,6 +171,9 @@ static void close_device(struct glinfer_device *device)
     free(device->verdict_folder);
     gi_gpu_destroy(device->gpu);
     gi_platform_close(device->platform);
+    if (device->wake_fd >= 0) {
+        close(device->wake_fd);
+    }
 }
 
 struct glinfer_device *gi_device_create(const struct glinfer_device_params *params,
@@ -182,6 +186,7 @@ struct glinfer_device *gi_device_create(const struct glinfer_device_params *para
         return NULL;
     }
     device->settings = *settings;
+    device->wake_fd = -1;
     if (!open_device(device, params, err) || !create_programs(device, err)) {
         glinfer_device_destroy(&device);
     }
@@ -329,7 +334,7 @@ static bool try_candidate(const struct glinfer_device_params *params,
                           const struct gi_settings *settings, const char *name,
                           struct glinfer_device_info *info)
 {
-    struct glinfer_device device = {.settings = *settings};
+    struct glinfer_device device = {.settings = *settings, .wake_fd = -1};
     struct glinfer_device_params own = *params;
     struct glinfer_error err;
     own.device = name;

@@ -1,32 +1,87 @@
-// A generation as generate.c and generate_submit.c see it: what is submitted there is waited for
-// and delivered here. Private to the two.
+// A generation: an answer on its way, from its parameters to its last token. What is submitted in
+// generate_submit.c is waited for and delivered in generate.c, one thing at a time, so that a
+// blocking call and one with a budget run the same; generation.c begins and ends it.
 #ifndef GI_ENGINE_GENERATE_H
 #define GI_ENGINE_GENERATE_H
 
 #include "engine/api/text_stream.h"
 #include "engine/run/host_sample.h"
 #include "engine/run/session.h"
+#include "gpu/dispatch/dispatch_replay.h"
+
+// A batch of the prompt or a chain that is being submitted, whole in one call or in several.
+struct gi_open_chain {
+    struct gi_executor *executor; // NULL: there is none
+    uint32_t n_past, n_tokens, n_steps;
+    bool is_batch, is_boxed;
+    uint64_t begin_ns; // time of the clock
+    struct gi_replay_cursor cursor;
+};
 
 struct gi_generation {
     struct glinfer_session *session;
-    const struct glinfer_generate_params *params;
-    struct glinfer_error *err;
-    struct glinfer_stats *stats;
+    struct glinfer_generate_params params; // a copy; the prompt and the stop strings are not ours
+    char **stop;                           // (params.n_stop) copies, owned
+    struct glinfer_error *err;             // of the call that runs
+    struct glinfer_stats stats;
     struct gi_text_stream text;
     struct gi_host_sample host;
     enum gi_step_end end;
+    uint32_t *tokens;         // (n_prompt) owned; NULL: a broken answer goes on
     uint32_t n_prompt;        // tokens to process, a pending one included
+    uint32_t n_processed;     // of them, that were submitted
     uint32_t base;            // n_past after the prompt
     uint32_t max_steps;       // tokens at most
     uint32_t n_submitted;     // steps
     uint32_t n_delivered;     // tokens
     struct gi_executor *step; // of decode steps, borrowed; NULL: not asked for yet
+    struct gi_open_chain open;
+    struct gi_landing landing; // entries [next, n_live) of which are to be delivered
+    uint32_t n_live, next;
     // Times of the clock: the call, the first token, the latest chain's end.
     uint64_t start_ns, first_ns, last_ns;
     uint64_t start_cpu_ns, first_cpu_ns, last_cpu_ns; // likewise, of the CPU
     uint64_t rested_ns;                               // since the latest chain's end
-    bool is_finished;
+    uint64_t waits;                                   // of the GPU before the call
+    bool is_finished;                                 // no more tokens come
+    bool is_over;                                     // nor anything else
+    bool is_rebuilding;                               // a cache that was lost
+    // In steps with a budget (engine/run/step.c) nothing waits or sleeps:
+    bool is_stepped;
+    bool is_waiting;     // for the GPU or for the end of a rest; set by gi_generation_advance
+    uint64_t polled_ns;  // when the GPU was last seen at work
+    uint64_t rest_until; // time of the clock
+    // What the latest advance delivered.
+    struct glinfer_event event;
+    struct glinfer_token token;
+    struct glinfer_prob probs[GI_MAX_PROBS];
 };
+
+//-- its life (generation.c) -----------------------------------------------------------------------
+
+// Creates the generation of params, which are copied. NULL with what glinfer_generate fails with
+// before it touches the GPU.
+struct gi_generation *gi_generation_create(struct glinfer_session *session,
+                                           const struct glinfer_generate_params *params,
+                                           struct glinfer_error *err);
+// Compiles what it needs, begins a run and computes a cache anew that was lost. The GPU is entered.
+bool gi_generation_start(struct gi_generation *run);
+// Fills the figures of the stats that are known at the end.
+void gi_generation_fill_stats(struct gi_generation *run);
+// Notes whether the answer broke off, and frees the generation, which may be NULL.
+void gi_generation_destroy(struct gi_generation *run, bool is_whole);
+
+//-- its way (generate.c) --------------------------------------------------------------------------
+
+// Goes on behind the last token that was delivered: finds the executor and writes step_state.
+bool gi_generation_go_on(struct gi_generation *run);
+// Returns the bytes of a token's text, none of a control token.
+struct gi_text gi_generation_bytes(const struct gi_generation *run, int32_t id);
+// Does the next thing: submits, or waits for a chain, or delivers a token. Stepped, it sets
+// is_waiting in place of waiting, and submits until the runner's box pauses.
+bool gi_generation_advance(struct gi_generation *run);
+
+//-- what it submits (generate_submit.c) -----------------------------------------------------------
 
 // Computes the cache anew if it was lost, in the batches and steps that its tokens were computed
 // in, so that it has the same bits.
@@ -34,13 +89,16 @@ bool gi_generation_rebuild(struct gi_generation *run);
 // Writes step_state for a step of n_tokens at n_past, token being what it begins with.
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens);
-// Submits the batches of the prompt, and the first chain: the token that the prompt itself gives.
-bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens);
-// Sleeps for the share of the time that the session leaves the GPU to others, after busy_ns of
-// work; ends early when the session is cancelled.
-void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns);
+// Submits the next batch of the prompt or, behind the last, the first chain: the token that the
+// prompt itself gives.
+bool gi_generation_submit_prompt(struct gi_generation *run);
 // Submits the next chain of decode steps.
 bool gi_generation_submit_chain(struct gi_generation *run);
+// Goes on with what is open.
+bool gi_generation_submit_open(struct gi_generation *run);
+// Leaves the GPU to others for their share of the time, after busy_ns of work: sleeps, until the
+// session is cancelled, or notes until when.
+void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns);
 
 // Returns the tokens of the next batch of a prompt, of n_left behind n_past: few of the first on a
 // slow device, and at any time so many that no dispatch that cannot run in pieces outlasts the box.

@@ -11,7 +11,7 @@
 bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, uint32_t n_past,
                                uint32_t n_tokens)
 {
-    const struct glinfer_generate_params *params = run->params;
+    const struct glinfer_generate_params *params = &run->params;
     const struct glinfer_session *session = run->session;
     struct gi_step_state state = {
         .token = token,
@@ -43,22 +43,18 @@ static bool reserve_box(const struct gi_generation *run)
                                run->err);
 }
 
-// Submits n_steps from n_past on, the first of which is the next of the answer. Steps that are
-// known to keep to the budget are submitted without looking at the time of each dispatch.
+// Begins to submit n_steps from n_past on, the first of which is the next of the answer. Steps that
+// are known to keep to the budget are submitted without looking at the time of each dispatch.
 static bool submit(struct gi_generation *run, struct gi_executor *executor, uint32_t n_past,
                    uint32_t n_steps, bool is_boxed)
 {
-    struct gi_time_box *box = is_boxed ? &run->session->runner.box : NULL;
-    const struct gi_chain chain = {.n_past = n_past, .n_tokens = 1, .n_steps = n_steps, .box = box};
-    if (!executor || (is_boxed && !reserve_box(run)) ||
-        !gi_runner_submit(&run->session->runner, executor, &chain, run->n_submitted, run->err)) {
-        return false;
-    }
-    run->n_submitted += n_steps;
-    if (n_steps > run->stats->chain_length) {
-        run->stats->chain_length = n_steps;
-    }
-    return gi_host_sample_request(run);
+    run->open = (struct gi_open_chain){.executor = executor,
+                                       .n_past = n_past,
+                                       .n_tokens = 1,
+                                       .n_steps = n_steps,
+                                       .is_boxed = is_boxed,
+                                       .begin_ns = gi_clock_ns()};
+    return executor && gi_generation_submit_open(run);
 }
 
 // Steps that the next chain takes: as asked for, or as many as fit the time budget; the first
@@ -85,7 +81,8 @@ bool gi_generation_submit_chain(struct gi_generation *run)
         run->step = gi_step_executors_find(run->session, run->end, run->err);
     }
     const struct gi_runner *runner = &run->session->runner;
-    const bool is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
+    const bool is_boxed =
+        runner->step_ns == 0 || runner->step_ns > runner->budget_ns || run->session->has_company;
     return gi_host_sample_write(run) &&
            submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run), is_boxed);
 }
@@ -96,6 +93,10 @@ void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns)
     struct glinfer_session *session = run->session;
     uint64_t left = busy_ns / session->gpu_duty * (100 - session->gpu_duty);
     const uint64_t begin = gi_clock_ns();
+    if (run->is_stepped) {
+        run->rest_until = begin + left;
+        return;
+    }
     while (left > 0 && !atomic_load(&session->is_cancelled)) {
         const uint64_t slice = left < SLICE_NS ? left : SLICE_NS;
         gi_clock_sleep(slice);
@@ -121,9 +122,12 @@ uint32_t gi_session_choose_batch(const struct glinfer_session *session,
     return n_left < most ? n_left : most;
 }
 
-static bool report_prompt(const struct gi_generation *run, uint32_t done, uint32_t total)
+static bool report_prompt(struct gi_generation *run, uint32_t done, uint32_t total)
 {
-    const struct glinfer_generate_params *params = run->params;
+    const struct glinfer_generate_params *params = &run->params;
+    run->event.kind = GLINFER_EVENT_PROMPT;
+    run->event.done = done;
+    run->event.total = total;
     if (params->progress &&
         !params->progress(params->progress_user, GLINFER_PHASE_PROMPT, done, total)) {
         return gi_error_set(run->err, GLINFER_STATUS_CANCELLED, "the generation was cancelled");
@@ -131,58 +135,74 @@ static bool report_prompt(const struct gi_generation *run, uint32_t done, uint32
     return gi_session_check_cancel(run->session, "the generation", run->err);
 }
 
+// Begins to submit a batch of tokens. What its chain leaves open in the box is flushed at once
+// where nobody has to come back for it.
 static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint32_t n_past,
                          uint32_t count)
 {
     struct glinfer_session *session = run->session;
-    struct gi_executor *executor = gi_tables_prompt(&session->tables, count, run->err);
-    const struct gi_chain chain = {
-        .n_past = n_past, .n_tokens = count, .n_steps = 1, .box = &session->runner.box};
-    return executor && reserve_box(run) &&
+    run->open =
+        (struct gi_open_chain){.executor = gi_tables_prompt(&session->tables, count, run->err),
+                               .n_past = n_past,
+                               .n_tokens = count,
+                               .n_steps = 1,
+                               .is_batch = true,
+                               .is_boxed = true,
+                               .begin_ns = gi_clock_ns()};
+    return run->open.executor &&
            gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
                           count * sizeof(tokens[0]), run->err) &&
-           gi_generation_write_state(run, 0, chain.n_past, count) &&
-           gi_runner_run(&session->runner, executor, &chain, run->err) &&
-           gi_time_box_close(&session->runner.box, run->err);
+           gi_generation_write_state(run, 0, n_past, count) && gi_generation_submit_open(run);
 }
 
-// Waits for a batch that was submitted at a time, and rests.
-static bool rest_after_batch(struct gi_generation *run, uint64_t since)
-{
-    if (!gi_runner_wait(&run->session->runner, run->err)) {
-        return false;
-    }
-    gi_generation_rest(run, gi_clock_ns() - since);
-    return true;
-}
-
-static bool submit_batches(struct gi_generation *run, const uint32_t *tokens)
+// Ends a batch of the prompt that was submitted: notes its tokens, and rests.
+static bool end_batch(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
-    const bool is_resting = session->gpu_duty < 100;
-    uint32_t count = 0;
-    for (uint32_t done = 0; done < run->n_prompt; done += count) {
-        const uint64_t since = gi_clock_ns();
-        const uint32_t n_past = session->sequence.n_past + done, n_left = run->n_prompt - done;
-        const struct gi_executor *executor = gi_tables_prompt(&session->tables, n_left, run->err);
-        if (!executor || !reserve_box(run)) {
-            return false;
-        }
-        count = gi_session_choose_batch(session, gi_multi_executor_list(executor),
-                                        &session->runner.box, n_past, n_left, !session->has_batch);
-        if (!submit_batch(run, tokens + done, n_past, count)) {
-            return false;
-        }
-        gi_sequence_note_batch(&session->sequence, n_past, tokens + done, count);
-        session->has_batch = true;
-        if (is_resting && !rest_after_batch(run, since)) {
-            return false;
-        }
-        if (!report_prompt(run, done + count, run->n_prompt)) {
-            return false;
-        }
+    const uint32_t done = run->n_processed, count = run->open.n_tokens;
+    if (run->is_rebuilding) {
+        return true; // its tokens are known
     }
-    return true;
+    gi_sequence_note_batch(&session->sequence, run->open.n_past, run->tokens + done, count);
+    session->has_batch = true;
+    run->n_processed += count;
+    if (session->gpu_duty < 100) {
+        if (!gi_runner_wait(&session->runner, run->err)) {
+            return false;
+        }
+        gi_generation_rest(run, gi_clock_ns() - run->open.begin_ns);
+    }
+    return report_prompt(run, run->n_processed, run->n_prompt);
+}
+
+bool gi_generation_submit_open(struct gi_generation *run)
+{
+    struct gi_open_chain *open = &run->open;
+    struct gi_runner *runner = &run->session->runner;
+    const struct gi_chain chain = {.n_past = open->n_past,
+                                   .n_tokens = open->n_tokens,
+                                   .n_steps = open->n_steps,
+                                   .box = open->is_boxed ? &runner->box : NULL,
+                                   .cursor = &open->cursor};
+    if ((open->is_boxed && !reserve_box(run)) ||
+        !(open->is_batch
+              ? gi_runner_run(runner, open->executor, &chain, run->err)
+              : gi_runner_submit(runner, open->executor, &chain, run->n_submitted, run->err))) {
+        return false;
+    }
+    if (open->cursor.is_paused) {
+        run->is_waiting = true;
+        return true;
+    }
+    open->executor = NULL;
+    if (open->is_batch) {
+        return (run->is_stepped || gi_time_box_close(&runner->box, run->err)) && end_batch(run);
+    }
+    run->n_submitted += open->n_steps;
+    if (open->n_steps > run->stats.chain_length) {
+        run->stats.chain_length = open->n_steps;
+    }
+    return gi_host_sample_request(run);
 }
 
 //-- a cache that was lost -------------------------------------------------------------------------
@@ -210,27 +230,46 @@ bool gi_generation_rebuild(struct gi_generation *run)
     struct glinfer_session *session = run->session;
     const struct gi_sequence *sequence = &session->sequence;
     bool ok = true;
+    run->is_rebuilding = true;
     for (uint32_t done = 0, count; ok && sequence->is_stale && done < sequence->n_past;
          done += count) {
         count = gi_sequence_batch_at(sequence, done);
         ok = repeat(run, done, count) && gi_runner_wait(&session->runner, run->err) &&
              report_prompt(run, done + count, sequence->n_past);
     }
+    run->is_rebuilding = false;
     return ok;
 }
 
 //-- the whole of a prompt -------------------------------------------------------------------------
 
-// The last row of the prompt's last batch gives the first token. One token is a decode step.
-bool gi_generation_submit_prompt(struct gi_generation *run, const uint32_t *tokens)
+static bool submit_next_batch(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
+    const uint32_t done = run->n_processed, n_left = run->n_prompt - done;
+    const uint32_t n_past = session->sequence.n_past + done;
+    const struct gi_executor *executor = gi_tables_prompt(&session->tables, n_left, run->err);
+    if (!executor || !reserve_box(run)) {
+        return false;
+    }
+    const uint32_t count =
+        gi_session_choose_batch(session, gi_multi_executor_list(executor), &session->runner.box,
+                                n_past, n_left, !session->has_batch);
+    return submit_batch(run, run->tokens + done, n_past, count);
+}
+
+// The last row of the prompt's last batch gives the first token. One token is a decode step.
+bool gi_generation_submit_prompt(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    struct gi_tables *tables = &session->tables;
     const uint32_t n_past = session->sequence.n_past;
     if (run->n_prompt == 1) {
-        gi_sequence_note_step(&session->sequence, n_past, tokens[0]);
-        return gi_generation_write_state(run, tokens[0], n_past, 1) &&
-               submit(run, gi_tables_step(&session->tables, run->end, run->err), n_past, 1, true);
+        gi_sequence_note_step(&session->sequence, n_past, run->tokens[0]);
+        return gi_generation_write_state(run, run->tokens[0], n_past, 1) &&
+               submit(run, gi_tables_step(tables, run->end, run->err), n_past, 1, true);
     }
-    return submit_batches(run, tokens) &&
-           submit(run, gi_tables_prompt_end(&session->tables, run->end, run->err), n_past, 1, true);
+    return run->n_processed < run->n_prompt
+               ? submit_next_batch(run)
+               : submit(run, gi_tables_prompt_end(tables, run->end, run->err), n_past, 1, true);
 }

@@ -21,7 +21,7 @@ static bool create_chain(struct gi_generation *run, const uint32_t *tokens)
     struct glinfer_session *session = run->session;
     const struct gi_sequence *sequence = &session->sequence;
     gi_sampler_chain_destroy(session->sampler);
-    session->sampler = gi_samplers_create_chain(run->params, session->model->tokenizer.core,
+    session->sampler = gi_samplers_create_chain(&run->params, session->model->tokenizer.core,
                                                 count_logits(run), sequence->n_ctx, run->err);
     for (uint32_t i = 0; session->sampler && i < sequence->n_past; i++) {
         gi_sampler_chain_accept(session->sampler, sequence->tokens[i]);
@@ -36,7 +36,7 @@ bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
     const bool goes_on = !tokens && session->sampler;
-    if (!gi_samplers_need_host(run->params) || run->params->n_predict == 0) {
+    if (!gi_samplers_need_host(&run->params) || run->params.n_predict == 0) {
         return true;
     }
     if (!goes_on && !create_chain(run, tokens)) {
@@ -88,7 +88,7 @@ static float *fetch_logits(struct gi_generation *run)
         return NULL;
     }
     float *logits = run->host.readback.data;
-    for (uint32_t i = 0; run->params->ignore_eos && i < session->n_stop_ids; i++) {
+    for (uint32_t i = 0; run->params.ignore_eos && i < session->n_stop_ids; i++) {
         logits[session->stop_ids[i]] = -INFINITY;
     }
     return logits;

@@ -286,6 +286,14 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     return session;
 }
 
+static bool check_idle(const struct glinfer_session *session, struct glinfer_error *err)
+{
+    return !session->generation ||
+           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                        "the session has an answer under way: glinfer_step takes it to its end, "
+                        "glinfer_end ends it");
+}
+
 bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,
                       struct glinfer_error *err)
 {
@@ -293,7 +301,7 @@ bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved 
     if (!gi_device_enter(device, saved, err)) {
         return false;
     }
-    const bool ok = gi_gpu_check(device->gpu, "beginning", err) &&
+    const bool ok = check_idle(session, err) && gi_gpu_check(device->gpu, "beginning", err) &&
                     gi_step_executors_settle(session, false, err);
     if (!ok) {
         gi_device_leave(device, saved);
@@ -309,6 +317,7 @@ void gi_session_leave(struct glinfer_session *session, const struct gi_platform_
 void gi_session_release(struct glinfer_session *session)
 {
     struct gi_gpu *gpu = gi_session_gpu(session);
+    gi_session_end_answer(session);
     gi_step_executors_close(session);
     gi_scorer_destroy(session->scorer, gpu);
     session->scorer = NULL;
@@ -338,6 +347,7 @@ void glinfer_session_destroy(struct glinfer_session **session)
         glinfer_session_cancel(self);
         return;
     }
+    gi_session_end_answer(self);
     struct gi_platform_saved saved;
     struct gi_gpu *gpu = gi_session_gpu(self);
     if (gi_gpu_enter_last(gpu, &saved)) {
@@ -367,6 +377,7 @@ void gi_session_reset(struct glinfer_session *session)
 void glinfer_session_reset(struct glinfer_session *session)
 {
     if (session && !session->model->device->is_busy) {
+        gi_session_end_answer(session);
         gi_session_reset(session);
     }
 }
@@ -376,6 +387,7 @@ size_t glinfer_session_rewind(struct glinfer_session *session, size_t n)
     if (!session || session->model->device->is_busy) {
         return session ? gi_sequence_rewind(&session->sequence, SIZE_MAX) : 0;
     }
+    gi_session_end_answer(session);
     session->broken.is_there = false;
     return gi_sequence_rewind(&session->sequence, n);
 }

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+struct gi_generation;
 struct gi_sampler_chain;
 struct gi_scorer;
 struct gi_step_executors;
@@ -37,6 +38,9 @@ struct glinfer_session {
     int32_t stop_ids[GI_MAX_STOP_IDS];
     uint32_t n_stop_ids;
     struct gi_broken_answer broken;
+    struct glinfer_stats stats;       // of the last answer in steps that ended
+    struct gi_generation *generation; // that glinfer_begin began; NULL: none
+    bool has_company;                 // other sessions of the device have one, too
     struct gi_sampler_chain *sampler; // of an answer that samples on the host, or that broke off
     bool has_batch;                   // of a prompt, that was submitted
     atomic_bool is_cancelled;
@@ -60,6 +64,8 @@ void gi_session_release(struct glinfer_session *session);
 // Makes that anew, but for the cache, which the next answer computes from the tokens. Fails as
 // glinfer_session_create does.
 bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *err);
+// Ends the answer that glinfer_begin began, if there is one, as one that broke off.
+void gi_session_end_answer(struct glinfer_session *session);
 // False with CANCELLED, once, if that was asked for; what names the call.
 bool gi_session_check_cancel(struct glinfer_session *session, const char *what,
                              struct glinfer_error *err);

@@ -104,6 +104,18 @@ bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_
            wait_slices(gpu, fence, timeout_ns ? timeout_ns : default_timeout(gpu, fence), err);
 }
 
+bool gi_fence_poll(struct gi_gpu *gpu, const struct gi_fence *fence, uint64_t since_ns,
+                   bool *is_done, struct glinfer_error *err)
+{
+    *is_done = !gpu->is_lost && gi_fence_is_done(gpu, fence);
+    if (*is_done) {
+        return true;
+    }
+    return gi_gpu_check(gpu, "looking at a fence", err) &&
+           (gi_clock_ns() - since_ns < default_timeout(gpu, fence) ||
+            gi_gpu_lose(gpu, "looking at a fence", "the GPU did not finish in time", err));
+}
+
 void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence)
 {
     (void)gpu;

@@ -16,6 +16,10 @@ bool gi_fence_is_done(struct gi_gpu *gpu, const struct gi_fence *fence);
 // more than many times what is expected) or a reset, with CANCELLED as gi_gpu_watch says.
 bool gi_fence_wait(struct gi_gpu *gpu, struct gi_fence *fence, uint64_t timeout_ns,
                    struct glinfer_error *err);
+// Sets *is_done without waiting. Fails with GPU_LOST after a reset, or once the point, inserted at
+// since_ns of the clock, was not reached in the time that gi_fence_wait gives it.
+bool gi_fence_poll(struct gi_gpu *gpu, const struct gi_fence *fence, uint64_t since_ns,
+                   bool *is_done, struct glinfer_error *err);
 void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence);
 
 void gi_gpu_flush(struct gi_gpu *gpu);

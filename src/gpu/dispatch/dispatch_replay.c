@@ -239,15 +239,21 @@ static void dispatch_piece(const struct gi_dispatch_table *table, struct bound *
     }
 }
 
-// Submits the pieces of an entry that is bound, each as long as the box then says.
+// Submits the pieces of an entry that are left, each as long as the box then says.
 static bool replay_pieces(struct gi_dispatch_table *table, struct bound *bound,
                           const struct boxed *boxed, struct gi_time_box *box,
-                          struct glinfer_error *err)
+                          struct gi_replay_cursor *cursor, struct glinfer_error *err)
 {
     const struct gi_dispatch_entry *entry = &table->entries[boxed->index];
     const uint32_t n = boxed->n ? *boxed->n : 1;
-    for (uint32_t first = 0, taken; first < n; first += taken) {
-        const uint32_t left = n - first;
+    for (uint32_t taken; cursor->group < n; cursor->group += taken) {
+        const uint32_t first = cursor->group, left = n - first;
+        if (!gi_time_box_pause(box, &cursor->is_paused, err)) {
+            return false;
+        }
+        if (cursor->is_paused) {
+            return true;
+        }
         const double left_ns = boxed->class_ns * left / n;
         const uint32_t n_pieces = gi_time_box_pieces(box, boxed->program, left_ns, left);
         taken = (left + n_pieces - 1) / n_pieces;
@@ -277,7 +283,7 @@ static bool replay_pieces(struct gi_dispatch_table *table, struct bound *bound,
 
 bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_past,
                                     uint32_t n_tokens, struct gi_time_box *box,
-                                    struct glinfer_error *err)
+                                    struct gi_replay_cursor *cursor, struct glinfer_error *err)
 {
     struct bound bound = {0};
     struct boxed boxed;
@@ -285,12 +291,16 @@ bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_
     if (!box->plan) {
         bind_common(table);
     }
-    for (uint32_t i = 0; i < table->n_entries; i++) {
-        describe_entry(table, i, n_past, n_tokens, &boxed);
-        if (!replay_pieces(table, &bound, &boxed, box, err)) {
+    for (; cursor->entry < table->n_entries; cursor->entry++, cursor->group = 0) {
+        describe_entry(table, cursor->entry, n_past, n_tokens, &boxed);
+        if (!replay_pieces(table, &bound, &boxed, box, cursor, err)) {
             return false;
         }
+        if (cursor->is_paused) {
+            return true;
+        }
     }
+    cursor->entry = 0;
     if (!box->plan) {
         glMemoryBarrier(gi_dispatch_table_barrier(table, table->n_entries));
     }

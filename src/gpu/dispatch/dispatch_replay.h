@@ -15,6 +15,13 @@ struct gi_selection {
     struct gi_timer *timer; // each entry becomes a range of it, in order; NULL: none
 };
 
+// A place in a chain that is submitted in several calls. All-zero: its beginning.
+struct gi_replay_cursor {
+    uint32_t step, entry;
+    uint32_t group; // of the entry, along the axis that it may be divided by
+    bool is_paused; // there is more to submit
+};
+
 struct gi_replay {
     uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
     uint32_t flush_interval;   // dispatches between flushes; 0: none
@@ -28,10 +35,11 @@ struct gi_replay {
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
 // Submits the table once likewise, every grid directly, in pieces and with flushes as the time box
 // says, which may be planning: the table need not be sealed then. What it leaves open is not
-// flushed. Fails with GPU_LOST, CANCELLED.
+// flushed. Begins where the cursor points to; with is_paused set in it, the box paused, and the
+// next call goes on. Fails with GPU_LOST, CANCELLED.
 bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_past,
                                     uint32_t n_tokens, struct gi_time_box *box,
-                                    struct glinfer_error *err);
+                                    struct gi_replay_cursor *cursor, struct glinfer_error *err);
 // Returns the longest estimate of an entry that cannot run in pieces, or of one of the most pieces
 // of another, in nanoseconds.
 double gi_dispatch_table_longest(const struct gi_dispatch_table *table, uint32_t n_past,

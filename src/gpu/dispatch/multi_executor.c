@@ -7,6 +7,24 @@
 
 #include <stdlib.h>
 
+static bool submit_boxed(struct gi_dispatch_table *list, const struct gi_chain *chain,
+                         struct glinfer_error *err)
+{
+    struct gi_replay_cursor whole = {0};
+    struct gi_replay_cursor *cursor = chain->cursor ? chain->cursor : &whole;
+    for (; cursor->step < chain->n_steps; cursor->step++) {
+        const uint32_t n_past = chain->n_past + cursor->step * chain->n_tokens;
+        if (!gi_dispatch_table_replay_boxed(list, n_past, chain->n_tokens, chain->box, cursor,
+                                            err)) {
+            return false;
+        }
+        if (cursor->is_paused) {
+            return true;
+        }
+    }
+    return true;
+}
+
 // Counts of grids in the indirect mode go on from where the last step of the same list left them.
 static bool submit(struct gi_executor *self, const struct gi_chain *chain,
                    struct glinfer_error *err)
@@ -16,14 +34,8 @@ static bool submit(struct gi_executor *self, const struct gi_chain *chain,
         !gi_dispatch_table_prime(list, chain->n_past, chain->n_tokens, err)) {
         return false;
     }
-    for (uint32_t i = 0; chain->box && i < chain->n_steps; i++) {
-        if (!gi_dispatch_table_replay_boxed(list, chain->n_past + i * chain->n_tokens,
-                                            chain->n_tokens, chain->box, err)) {
-            return false;
-        }
-    }
     if (chain->box) {
-        return true;
+        return submit_boxed(list, chain, err);
     }
     struct gi_replay replay = {.n_past = chain->n_past,
                                .n_tokens = chain->n_tokens,

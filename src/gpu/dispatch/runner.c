@@ -1,5 +1,7 @@
 #include "gpu/dispatch/runner.h"
 
+#include "base/clock.h"
+#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/run_count.h"
 
 #include <assert.h>
@@ -13,7 +15,7 @@ bool gi_runner_init(struct gi_runner *runner, struct gi_gpu *gpu, struct gi_rang
 {
     *runner = (struct gi_runner){.gpu = gpu, .state = state, .ring = ring};
     gi_time_box_init(&runner->box, gpu, 0);
-    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+    for (int i = 0; i < GI_RUNNER_SLOTS; i++) {
         if (!gi_readback_init(&runner->readbacks[i], gpu, READBACK_SIZE, err)) {
             return false;
         }
@@ -29,7 +31,7 @@ void gi_runner_set_budget(struct gi_runner *runner, uint64_t ns)
 
 void gi_runner_finish(struct gi_runner *runner)
 {
-    for (int i = 0; runner->gpu && i < GI_CHAINS_IN_FLIGHT; i++) {
+    for (int i = 0; runner->gpu && i < GI_RUNNER_SLOTS; i++) {
         gi_readback_finish(&runner->readbacks[i], runner->gpu);
     }
     gi_time_box_finish(&runner->box);
@@ -40,7 +42,7 @@ void gi_runner_finish(struct gi_runner *runner)
 
 bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err)
 {
-    for (int i = 0; i < GI_CHAINS_IN_FLIGHT; i++) {
+    for (int i = 0; i < GI_RUNNER_SLOTS; i++) {
         gi_fence_finish(runner->gpu, &runner->readbacks[i].fence);
     }
     gi_time_box_forget(&runner->box);
@@ -102,10 +104,14 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     struct gi_readback *readback = &runner->readbacks[runner->next_flight];
     const struct gi_range fault = gi_executor_fault(executor);
     const struct gi_run_total before = gi_run_count_submitted(runner->gpu);
-    struct gi_flight flight = {first, chain->n_steps, fault.buffer != NULL, 0, 0};
+    struct gi_flight flight = {
+        .first = first, .n_steps = chain->n_steps, .has_fault = fault.buffer != NULL};
     assert(runner->n_flights < GI_CHAINS_IN_FLIGHT && chain->n_steps <= GI_MAX_CHAIN);
     if (!gi_runner_run(runner, executor, chain, err)) {
         return false;
+    }
+    if (chain->cursor && chain->cursor->is_paused) {
+        return true;
     }
     const struct gi_run_total after = gi_run_count_submitted(runner->gpu);
     flight.n_submitted = after.n;
@@ -117,13 +123,18 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
         gi_readback_add(readback, runner->gpu, fault.buffer, fault.offset, fault.size);
     }
     const uint64_t box_ns = gi_time_box_expected(&runner->box);
-    if (!gi_readback_end(readback, runner->gpu, err)) {
+    const bool keeps_box = runner->box.pause_ns > 0; // whose flights are not waited for
+    if ((keeps_box && !gi_time_box_close(&runner->box, err)) ||
+        !gi_readback_end(readback, runner->gpu, err)) {
         return false;
     }
+    flight.submitted_ns = gi_clock_ns();
     readback->fence.expected_ns = box_ns + chain->n_steps * runner->step_ns;
-    gi_time_box_forget(&runner->box);
+    if (!keeps_box) {
+        gi_time_box_forget(&runner->box);
+    }
     runner->flights[runner->next_flight] = flight;
-    runner->next_flight = (runner->next_flight + 1) % GI_CHAINS_IN_FLIGHT;
+    runner->next_flight = (runner->next_flight + 1) % GI_RUNNER_SLOTS;
     runner->n_flights++;
     return true;
 }
@@ -155,7 +166,21 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
 
 static uint32_t find_oldest(const struct gi_runner *runner)
 {
-    return (runner->next_flight + GI_CHAINS_IN_FLIGHT - runner->n_flights) % GI_CHAINS_IN_FLIGHT;
+    return (runner->next_flight + GI_RUNNER_SLOTS - runner->n_flights) % GI_RUNNER_SLOTS;
+}
+
+bool gi_runner_poll(const struct gi_runner *runner, bool *is_ready, struct glinfer_error *err)
+{
+    const uint32_t index = find_oldest(runner);
+    assert(runner->n_flights > 0);
+    return gi_fence_poll(runner->gpu, &runner->readbacks[index].fence,
+                         runner->flights[index].submitted_ns, is_ready, err);
+}
+
+uint64_t gi_runner_expected(const struct gi_runner *runner)
+{
+    const uint32_t index = find_oldest(runner);
+    return runner->flights[index].submitted_ns + runner->readbacks[index].fence.expected_ns;
 }
 
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct glinfer_error *err)
@@ -177,7 +202,8 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
                                    .is_faulty = tail[1] != 0,
                                    .n_submitted = flight.n_submitted,
                                    .n_ran = tail[0],
-                                   .n_indirect = flight.n_indirect};
+                                   .n_indirect = flight.n_indirect,
+                                   .submitted_ns = flight.submitted_ns};
     return true;
 }
 

@@ -13,6 +13,7 @@
 
 #define GI_MAX_CHAIN        256 // steps
 #define GI_CHAINS_IN_FLIGHT 2
+#define GI_RUNNER_SLOTS     (GI_CHAINS_IN_FLIGHT + 1) // and one whose entries are looked at
 #define GI_RUNNER_READ_SIZE (GI_MAX_CHAIN * sizeof(struct gi_ring_entry))
 
 // A chain that was submitted and is not taken yet.
@@ -21,6 +22,7 @@ struct gi_flight {
     bool has_fault;          // its executor may have given up
     uint32_t n_submitted;    // dispatches since the epoch began (gpu/dispatch/run_count.h)
     uint32_t n_indirect;     // of a step, with grids from the GPU
+    uint64_t submitted_ns;   // time of the clock when all of it was
 };
 
 struct gi_runner {
@@ -30,8 +32,8 @@ struct gi_runner {
     struct gi_time_box box;      // of what is submitted in a chain's box; has the same budget
     uint64_t step_ns;            // measured time of a decode step; 0: not known
     uint32_t epoch;              // of step_state, the first half of the sentinel
-    struct gi_readback readbacks[GI_CHAINS_IN_FLIGHT];
-    struct gi_flight flights[GI_CHAINS_IN_FLIGHT];
+    struct gi_readback readbacks[GI_RUNNER_SLOTS];
+    struct gi_flight flights[GI_RUNNER_SLOTS];
     uint32_t n_flights, next_flight;
     const struct gi_executor *last; // that ran last since the state was written; NULL: none
 };
@@ -39,10 +41,11 @@ struct gi_runner {
 // The results of a chain, as gi_runner_take finds them.
 struct gi_landing {
     uint32_t first, n_steps;
-    const struct gi_ring_entry *entries; // n_steps; valid until the next chain but one is submitted
+    const struct gi_ring_entry *entries; // n_steps; valid until another landing is taken
     bool is_faulty;                      // the executor gave up: entries hold nothing
     uint32_t n_submitted, n_ran;         // dispatches since the epoch began
     uint32_t n_indirect;                 // of a step, with grids from the GPU
+    uint64_t submitted_ns;               // time of the clock when all of it was
 };
 
 // Fails with NO_MEMORY, DRIVER.
@@ -69,7 +72,8 @@ bool gi_runner_fill(struct gi_runner *runner, const struct gi_range *range, cons
 bool gi_runner_run(struct gi_runner *runner, struct gi_executor *executor,
                    const struct gi_chain *chain, struct glinfer_error *err);
 // The same, and asks for the ring's entries of its steps, of which `first` is the first since the
-// epoch began; fewer than GI_CHAINS_IN_FLIGHT are in flight.
+// epoch began; fewer than GI_CHAINS_IN_FLIGHT are in flight. A chain whose cursor says is_paused
+// behind that is in flight once the same call, repeated, has submitted the rest.
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err);
 // Waits for all that was submitted. Fails with GPU_LOST, CANCELLED, DRIVER.
@@ -78,6 +82,11 @@ bool gi_runner_wait(struct gi_runner *runner, struct glinfer_error *err);
 // chain is in flight. Fails also with GPU_LOST if a dispatch since the epoch began did not run.
 bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void *data,
                     uint64_t size, struct glinfer_error *err);
+// Sets *is_ready if taking the oldest chain in flight would not wait; a chain is in flight. Fails
+// with GPU_LOST.
+bool gi_runner_poll(const struct gi_runner *runner, bool *is_ready, struct glinfer_error *err);
+// Returns the time of the clock at which that chain is expected to be done.
+uint64_t gi_runner_expected(const struct gi_runner *runner);
 // Waits for the oldest chain in flight. Fails with GPU_LOST.
 bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
                     struct glinfer_error *err);

@@ -139,6 +139,13 @@ static void learn(struct gi_time_box *box, const struct gi_box_flight *flight)
 
 //-- submissions -----------------------------------------------------------------------------------
 
+static void forget_oldest(struct gi_time_box *box)
+{
+    gi_fence_finish(box->gpu, &box->flights[0].fence);
+    box->n_flights--;
+    memmove(box->flights, box->flights + 1, box->n_flights * sizeof(box->flights[0]));
+}
+
 static bool take_flight(struct gi_time_box *box, struct glinfer_error *err)
 {
     struct gi_box_flight *flight = &box->flights[0];
@@ -146,10 +153,8 @@ static bool take_flight(struct gi_time_box *box, struct glinfer_error *err)
     if (!gi_fence_wait(box->gpu, &flight->fence, 0, err)) {
         return false;
     }
-    gi_fence_finish(box->gpu, &flight->fence);
     learn(box, flight);
-    box->n_flights--;
-    memmove(box->flights, box->flights + 1, box->n_flights * sizeof(*flight));
+    forget_oldest(box);
     return true;
 }
 
@@ -183,6 +188,27 @@ bool gi_time_box_close(struct gi_time_box *box, struct glinfer_error *err)
     return !gi_gpu_platform(box->gpu)->is_software || take_flights(box, 0, err);
 }
 
+bool gi_time_box_pause(struct gi_time_box *box, bool *pauses, struct glinfer_error *err)
+{
+    *pauses = false;
+    if (box->pause_ns == 0) {
+        return true;
+    }
+    for (bool is_done = true; is_done && box->n_flights > 0;) {
+        const struct gi_box_flight *flight = &box->flights[0];
+        if (!gi_fence_poll(box->gpu, &flight->fence, flight->begin_ns, &is_done, err)) {
+            return false;
+        }
+        if (is_done) {
+            forget_oldest(box); // it may have been over for long: what it took is not known
+            box->done_ns = gi_clock_ns();
+        }
+    }
+    const bool is_full = box->n_flights == GI_BOX_FLIGHTS;
+    *pauses = is_full || (box->has_begun && gi_clock_ns() >= box->pause_ns);
+    return !*pauses || is_full || gi_time_box_close(box, err);
+}
+
 bool gi_time_box_enter(struct gi_time_box *box, uint32_t program, double class_ns,
                        struct glinfer_error *err)
 {
@@ -196,6 +222,7 @@ bool gi_time_box_enter(struct gi_time_box *box, uint32_t program, double class_n
         ((is_alone && !take_flights(box, 0, err)) || gi_gpu_is_cancelled(box->gpu, err))) {
         return false;
     }
+    box->has_begun = true;
     if (box->open.n_pieces == 0) {
         box->open.begin_ns = gi_clock_ns();
         box->open.program = program;

@@ -3,7 +3,8 @@
 // flushed, and in how many pieces a long dispatch runs. It estimates from the rates of the device's
 // class (gpu/dispatch/dispatch_estimate.h) until it has timed a program, alone and with a fence, on
 // its first dispatches. At most two submissions are in flight, so a cancelled call returns within
-// about one budget (gi_gpu_watch). One thread, with the context current.
+// about one budget (gi_gpu_watch). A caller that has no time to wait gives it a time to pause at.
+// One thread, with the context current.
 #ifndef GI_GPU_TIME_BOX_H
 #define GI_GPU_TIME_BOX_H
 
@@ -45,6 +46,10 @@ struct gi_time_box {
     struct gi_box_flight flights[GI_BOX_FLIGHTS];
     uint32_t n_flights;
     uint64_t done_ns; // when the last flight was seen to be over
+    // Time of the clock from which on gi_time_box_pause says so, once a piece was submitted since
+    // has_begun was reset; 0: never, and waits are waited for.
+    uint64_t pause_ns;
+    bool has_begun;
     // If set, nothing is submitted, and each is told of.
     void (*plan)(void *user, const struct gi_box_event *event);
     void *user;
@@ -63,6 +68,10 @@ double gi_time_box_estimate(const struct gi_time_box *box, uint32_t program, dou
 uint32_t gi_time_box_pieces(const struct gi_time_box *box, uint32_t program, double class_ns,
                             uint32_t most);
 
+// Returns true, in *pauses, if no more is to be submitted now: pause_ns has passed, or two
+// submissions are in flight. What is open is flushed as far as that needs no wait. Fails as
+// gi_time_box_close.
+bool gi_time_box_pause(struct gi_time_box *box, bool *pauses, struct glinfer_error *err);
 // Called before a piece is submitted: ends the submission before it if the piece does not fit, and
 // waits for an older one. Fails with GPU_LOST, CANCELLED.
 bool gi_time_box_enter(struct gi_time_box *box, uint32_t program, double class_ns,

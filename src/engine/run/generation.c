@@ -1,0 +1,255 @@
+// A generation's life: its parameters are checked and copied, what it needs is compiled, and in the
+// end its figures are filled.
+#include "base/array.h"
+#include "base/clock.h"
+#include "engine/api/arguments.h"
+#include "engine/api/samplers.h"
+#include "engine/run/generate.h"
+#include "engine/run/step_executors.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+//-- parameters ------------------------------------------------------------------------------------
+
+static bool check_params(const struct glinfer_session *session,
+                         const struct glinfer_generate_params *params, struct glinfer_error *err)
+{
+    const size_t n_vocab = session->model->hparams.n_vocab;
+    if (params->n_prompt == 0 || !params->prompt) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "the prompt has no tokens");
+    }
+    if (params->n_probs > GI_MAX_PROBS) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%u log-probabilities a token are too many: %u are the most",
+                            params->n_probs, GI_MAX_PROBS);
+    }
+    if (isnan(params->temperature) || isnan(params->top_p) || isnan(params->min_p)) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "temperature, top_p or min_p is not a number");
+    }
+    if (!gi_samplers_check(params, (uint32_t)n_vocab, err)) {
+        return false;
+    }
+    if (!GI_CHECK_ARRAY(params->stop, params->n_stop, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < params->n_stop; i++) {
+        if (!GI_CHECK_SET(params->stop[i], err)) {
+            return false;
+        }
+    }
+    if (params->resume && !session->broken.is_there) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "the session has no answer that broke off");
+    }
+    for (size_t i = 0; i < params->n_prompt; i++) {
+        if (params->prompt[i] < 0 || (size_t)params->prompt[i] >= n_vocab) {
+            return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                "prompt token %zu is %d, the vocabulary has %zu", i,
+                                params->prompt[i], n_vocab);
+        }
+    }
+    return true;
+}
+
+static bool check_fit(const struct glinfer_session *session, size_t n_prompt,
+                      struct glinfer_error *err)
+{
+    const size_t room = session->sequence.n_ctx - session->sequence.n_past;
+    if (n_prompt <= room) {
+        return true;
+    }
+    return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                        "the prompt has %zu tokens, the context of %u has room for %zu: shorten "
+                        "it or ask for a larger context",
+                        n_prompt, session->sequence.n_ctx, room);
+}
+
+// The prompt with the token that is pending in front; freed by the caller.
+static uint32_t *gather_prompt(const struct glinfer_session *session,
+                               const struct glinfer_generate_params *params, uint32_t *n,
+                               struct glinfer_error *err)
+{
+    const size_t n_pending = session->sequence.pending != GI_NO_TOKEN;
+    const size_t total = params->n_prompt + n_pending;
+    if (!check_fit(session, total, err)) {
+        return NULL;
+    }
+    assert(total > 0);
+    uint32_t *tokens = malloc(total * sizeof(tokens[0]));
+    if (!tokens) {
+        gi_error_no_memory(err, total * sizeof(tokens[0]), "the prompt");
+        return NULL;
+    }
+    if (n_pending) {
+        tokens[0] = (uint32_t)session->sequence.pending;
+    }
+    for (size_t i = 0; i < params->n_prompt; i++) {
+        tokens[n_pending + i] = (uint32_t)params->prompt[i];
+    }
+    *n = (uint32_t)total;
+    return tokens;
+}
+
+static void free_stop(struct gi_generation *run)
+{
+    for (size_t i = 0; run->stop && i < run->params.n_stop; i++) {
+        free(run->stop[i]);
+    }
+    free(run->stop);
+}
+
+static bool copy_stop(struct gi_generation *run)
+{
+    const struct glinfer_generate_params *params = &run->params;
+    run->stop = gi_array_zeroed(params->n_stop + 1, sizeof(*run->stop), "stop strings", run->err);
+    for (size_t i = 0; run->stop && i < params->n_stop; i++) {
+        run->stop[i] = strdup(params->stop[i]);
+        if (!run->stop[i]) {
+            return gi_error_no_memory(run->err, strlen(params->stop[i]), "stop strings");
+        }
+    }
+    return run->stop != NULL;
+}
+
+static bool read_params(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    const struct glinfer_generate_params *params = &run->params;
+    const struct gi_broken_answer *broken = &session->broken;
+    const bool goes_on = params->resume && broken->n_delivered > 0;
+    if (goes_on) {
+        run->n_prompt = run->n_processed = broken->n_prompt;
+        run->base = broken->base;
+        run->stats.predicted_n = broken->n_delivered;
+    } else {
+        run->tokens = gather_prompt(session, params, &run->n_prompt, run->err);
+        run->base = session->sequence.n_past + run->n_prompt;
+    }
+    const uint32_t room = session->sequence.n_ctx - run->base + 1; // the last token needs no place
+    const uint32_t wanted = (uint32_t)params->n_predict;           // below 0: all that there is
+    run->max_steps = wanted > room ? room : wanted;
+    run->end = gi_tables_choose_end(params);
+    return (goes_on || run->tokens) && copy_stop(run) &&
+           gi_text_stream_init(&run->text, (const char *const *)run->stop, params->n_stop,
+                               session->max_token_size, run->err);
+}
+
+struct gi_generation *gi_generation_create(struct glinfer_session *session,
+                                           const struct glinfer_generate_params *params,
+                                           struct glinfer_error *err)
+{
+    struct glinfer_generate_params own = {0};
+    if (!GI_TAKE(&own, params, err) || !check_params(session, &own, err)) {
+        return NULL;
+    }
+    struct gi_generation *run = gi_array_zeroed(1, sizeof(*run), "an answer", err);
+    if (!run) {
+        return NULL;
+    }
+    run->session = session;
+    run->params = own;
+    run->err = err;
+    run->start_ns = gi_clock_ns();
+    run->start_cpu_ns = gi_clock_cpu_ns();
+    if (!read_params(run)) {
+        gi_text_stream_finish(&run->text);
+        free_stop(run);
+        free(run->tokens);
+        free(run);
+        return NULL;
+    }
+    return run;
+}
+
+//-- the beginning ---------------------------------------------------------------------------------
+
+// Compiles what no generation needed before.
+static bool prepare(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    struct gi_tables *tables = &session->tables;
+    const bool has_steps = run->max_steps > 1;
+    const uint32_t lists = gi_tables_choose(tables, run->end, run->n_prompt, has_steps);
+    const bool is_new_kind = tables->ready != 0 && (lists & ~tables->ready) != 0;
+    return gi_tables_prepare(tables, lists, run->params.progress, run->params.progress_user,
+                             run->err) &&
+           gi_tables_list(tables, GI_LIST_STEP + run->end, run->err) &&
+           (!is_new_kind || gi_tables_prepare_rest(tables, run->err)) &&
+           (!has_steps || gi_step_executors_prepare(session, run->end, false, run->params.progress,
+                                                    run->params.progress_user, run->err));
+}
+
+// Takes a broken answer up again: what it delivered is known and not delivered anew.
+static void take_up(struct gi_generation *run)
+{
+    const struct glinfer_session *session = run->session;
+    const uint32_t n = session->broken.n_delivered;
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t id = (int32_t)session->sequence.tokens[run->base + i];
+        gi_text_stream_push(&run->text, gi_generation_bytes(run, id));
+    }
+    run->n_submitted = run->n_delivered = n;
+    run->first_ns = run->last_ns = gi_clock_ns();
+}
+
+bool gi_generation_start(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    run->waits = gi_gpu_wait_count(gi_session_gpu(session));
+    const bool ok = prepare(run) && gi_host_sample_begin(run, run->tokens);
+    run->params.samplers = NULL; // they live during the call that begins
+    if (!ok) {
+        return false;
+    }
+    if (!run->tokens) {
+        take_up(run);
+    }
+    return gi_runner_begin(&session->runner, run->err) &&
+           gi_session_check_cancel(session, "the generation", run->err) &&
+           gi_generation_rebuild(run) && (run->tokens || gi_generation_go_on(run));
+}
+
+//-- the end ---------------------------------------------------------------------------------------
+
+void gi_generation_fill_stats(struct gi_generation *run)
+{
+    struct glinfer_stats *stats = &run->stats;
+    const struct gi_dispatch_table *step =
+        gi_tables_list(&run->session->tables, GI_LIST_STEP + run->end, NULL);
+    const uint64_t first = run->first_ns ? run->first_ns : gi_clock_ns();
+    stats->prompt_n = run->n_prompt;
+    stats->prompt_ms = (double)(first - run->start_ns) / 1e6;
+    stats->prompt_cpu_ms =
+        (double)((run->first_ns ? run->first_cpu_ns : gi_clock_cpu_ns()) - run->start_cpu_ns) / 1e6;
+    stats->predicted_cpu_ms = (double)(run->last_cpu_ns - run->first_cpu_ns) / 1e6;
+    stats->predicted_ms = run->first_ns ? (double)(run->last_ns - run->first_ns) / 1e6 : 0.0;
+    stats->gpu_waits = (uint32_t)(gi_gpu_wait_count(gi_session_gpu(run->session)) - run->waits);
+    stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
+    stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
+    stats->n_past = run->session->sequence.n_past;
+    stats->dispatch = run->step                                     ? run->step->class->dispatch
+                      : step && gi_dispatch_table_is_indirect(step) ? GLINFER_DISPATCH_INDIRECT
+                                                                    : GLINFER_DISPATCH_DIRECT;
+    struct rusage usage;
+    stats->peak_memory = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+void gi_generation_destroy(struct gi_generation *run, bool is_whole)
+{
+    if (!run) {
+        return;
+    }
+    run->session->broken = (struct gi_broken_answer){.is_there = !is_whole,
+                                                     .n_prompt = run->n_prompt,
+                                                     .base = run->base,
+                                                     .n_delivered = run->stats.predicted_n};
+    gi_text_stream_finish(&run->text);
+    free_stop(run);
+    free(run->tokens);
+    free(run);
+}

@@ -1,0 +1,290 @@
+// The calls that answer: glinfer_generate takes an answer to its end, glinfer_step those that were
+// begun as far as its budget allows.
+#include "base/clock.h"
+#include "engine/api/arguments.h"
+#include "engine/run/generate.h"
+#include "engine/run/step_executors.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/timerfd.h>
+
+#define STEP_BOX_NS (8 * UINT64_C(1000000)) // GPU time of a submission, in steps
+#define POLL_NS     (UINT64_C(500000))      // between two looks at a GPU that does not say when
+
+//-- to the end ------------------------------------------------------------------------------------
+
+bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,
+                      struct glinfer_stats *stats, struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SIZED(stats, err)) {
+        return false;
+    }
+    struct gi_generation *run = gi_generation_create(session, params, err);
+    if (!run) {
+        return false;
+    }
+    bool ok = gi_session_enter(session, &saved, err);
+    if (ok) {
+        gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
+        ok = gi_generation_start(run);
+        while (ok && !run->is_over) {
+            ok = gi_generation_advance(run);
+        }
+        gi_gpu_watch(gi_session_gpu(session), NULL);
+        gi_host_sample_end(run, ok);
+        gi_generation_fill_stats(run);
+        if (ok) {
+            gi_step_executors_request(session, run->end);
+        }
+        gi_session_leave(session, &saved);
+    }
+    if (stats) {
+        gi_sized_give(stats, &run->stats, sizeof(run->stats));
+    }
+    gi_generation_destroy(run, ok);
+    gi_device_end_call(session->model->device);
+    return ok;
+}
+
+//-- in steps --------------------------------------------------------------------------------------
+
+// Sets the GPU time of a session's submissions: while it answers in steps or as it was asked for.
+static void set_budget(struct glinfer_session *session, bool is_stepped)
+{
+    const uint32_t ms = session->params.max_batch_ms ? session->params.max_batch_ms : 100;
+    const uint64_t ns = ms * UINT64_C(1000000);
+    gi_runner_set_budget(&session->runner, is_stepped && ns > STEP_BOX_NS ? STEP_BOX_NS : ns);
+    session->runner.box.pause_ns = 0;
+}
+
+static void end_answer(struct glinfer_session *session, bool is_whole)
+{
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    struct gi_platform_saved saved;
+    if (gi_gpu_enter_last(gpu, &saved)) {
+        gi_host_sample_end(session->generation, is_whole);
+        gi_gpu_leave(gpu, &saved);
+    }
+    gi_generation_destroy(session->generation, is_whole);
+    session->generation = NULL;
+    set_budget(session, false);
+}
+
+void gi_session_end_answer(struct glinfer_session *session)
+{
+    if (session->generation) {
+        end_answer(session, false);
+    }
+}
+
+void glinfer_end(struct glinfer_session *session)
+{
+    if (session && session->model->device->is_busy) {
+        glinfer_session_cancel(session); // the answer is ours until the call returns
+    } else if (session) {
+        gi_session_end_answer(session);
+    }
+}
+
+//-- turns -----------------------------------------------------------------------------------------
+
+// Returns the session whose turn comes behind last's among those that have an answer under way;
+// NULL: there are none.
+static struct glinfer_session *find_next(const struct glinfer_device *device,
+                                         const struct glinfer_session *last)
+{
+    struct glinfer_session *first = NULL;
+    bool is_behind = false;
+    for (struct glinfer_model *model = device->models; model; model = model->next) {
+        for (struct glinfer_session *s = model->sessions; s; s = s->next) {
+            if (s->generation && is_behind) {
+                return s;
+            }
+            first = s->generation && !first ? s : first;
+            is_behind = is_behind || s == last;
+        }
+    }
+    return first;
+}
+
+static uint32_t count_answers(const struct glinfer_device *device)
+{
+    uint32_t n = 0;
+    for (const struct glinfer_model *model = device->models; model; model = model->next) {
+        for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
+            n += s->generation != NULL;
+        }
+    }
+    return n;
+}
+
+// Takes an answer on until there is something to tell, until it has to wait or until a time of the
+// clock.
+static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct glinfer_error *err)
+{
+    struct gi_generation *run = session->generation;
+    bool ok = true;
+    run->err = err;
+    run->event.kind = GLINFER_EVENT_NONE;
+    if (run->is_over) {
+        gi_generation_fill_stats(run);
+        gi_step_executors_request(session, run->end);
+        session->stats = run->stats;
+        run->event.kind = GLINFER_EVENT_END;
+        run->event.stats = &session->stats;
+        return true;
+    }
+    session->runner.box.pause_ns = until_ns;
+    session->runner.box.has_begun = false;
+    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
+    do {
+        ok = gi_generation_advance(run);
+    } while (ok && !run->is_over && run->event.kind == GLINFER_EVENT_NONE && !run->is_waiting &&
+             gi_clock_ns() < until_ns);
+    gi_gpu_watch(gi_session_gpu(session), NULL);
+    session->runner.box.pause_ns = 0;
+    return ok;
+}
+
+// Gives turns until there is something to tell in *event, until all wait or until a time.
+static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
+                       struct glinfer_event *event, struct glinfer_error *err)
+{
+    const uint32_t n = count_answers(device);
+    uint32_t n_waiting = 0;
+    bool ok = true;
+    do {
+        struct glinfer_session *session = find_next(device, device->last_turn);
+        const uint64_t box_ns = gi_clock_ns() + STEP_BOX_NS;
+        device->last_turn = session;
+        session->has_company = n > 1;
+        ok = take_turn(session, n > 1 && box_ns < until_ns ? box_ns : until_ns, err);
+        const struct gi_generation *run = session->generation;
+        n_waiting = run->is_waiting ? n_waiting + 1 : 0;
+        *event = run->event;
+        event->session = !ok || event->kind != GLINFER_EVENT_NONE ? session : NULL;
+        if (!ok || event->kind == GLINFER_EVENT_END) {
+            end_answer(session, ok);
+        }
+    } while (ok && event->kind == GLINFER_EVENT_NONE && n_waiting < n && gi_clock_ns() < until_ns);
+    return ok;
+}
+
+//-- waking up -------------------------------------------------------------------------------------
+
+// Returns the time of the clock at which an answer can go on; 0: now.
+static uint64_t find_wake(const struct glinfer_session *session)
+{
+    const struct gi_generation *run = session->generation;
+    const uint64_t now = gi_clock_ns();
+    if (!run->is_waiting) {
+        return 0;
+    }
+    if (now < run->rest_until) {
+        return run->rest_until;
+    }
+    if (session->runner.n_flights == 0 || run->open.executor) {
+        return gi_gpu_platform(gi_session_gpu(session))->is_software ? 0 : now + POLL_NS;
+    }
+    const uint64_t expected = gi_runner_expected(&session->runner);
+    return expected > now + POLL_NS ? expected : now + POLL_NS;
+}
+
+// Sets the timer to when the first answer can go on; stops it if there is none.
+static void set_timer(const struct glinfer_device *device)
+{
+    uint64_t first = UINT64_MAX;
+    if (device->wake_fd < 0) {
+        return;
+    }
+    for (const struct glinfer_model *model = device->models; model; model = model->next) {
+        for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
+            const uint64_t wake = s->generation ? find_wake(s) : UINT64_MAX;
+            first = wake < first ? wake : first;
+        }
+    }
+    const uint64_t now = gi_clock_ns();
+    const uint64_t left = first == UINT64_MAX ? 0 : first > now ? first - now : 1;
+    const struct itimerspec timer = {
+        .it_value = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)}
+    };
+    timerfd_settime(device->wake_fd, 0, &timer, NULL);
+}
+
+int glinfer_device_fd(struct glinfer_device *device, struct glinfer_error *err)
+{
+    if (!GI_CHECK_SET(device, err)) {
+        return -1;
+    }
+    if (device->wake_fd < 0) {
+        device->wake_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (device->wake_fd < 0) {
+            gi_error_set(err, GLINFER_STATUS_IO, "no timer can be had: %s", strerror(errno));
+        }
+        set_timer(device);
+    }
+    return device->wake_fd;
+}
+
+//-- the calls -------------------------------------------------------------------------------------
+
+bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generate_params *params,
+                   struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    if (!GI_CHECK_SET(session, err)) {
+        return false;
+    }
+    struct gi_generation *run = gi_generation_create(session, params, err);
+    if (!run) {
+        return false;
+    }
+    bool ok = gi_session_enter(session, &saved, err);
+    if (ok) {
+        set_budget(session, true);
+        gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
+        ok = gi_generation_start(run);
+        gi_gpu_watch(gi_session_gpu(session), NULL);
+        if (!ok) {
+            gi_host_sample_end(run, false);
+        }
+        gi_session_leave(session, &saved);
+    }
+    if (ok) {
+        run->is_stepped = true;
+        session->generation = run;
+        set_timer(session->model->device);
+    } else {
+        gi_generation_destroy(run, false);
+    }
+    gi_device_end_call(session->model->device);
+    return ok;
+}
+
+bool glinfer_step(struct glinfer_device *device, uint32_t budget_us, struct glinfer_event *event,
+                  struct glinfer_error *err)
+{
+    struct glinfer_event full = {0};
+    struct gi_platform_saved saved;
+    const uint64_t until_ns = gi_clock_ns() + budget_us * UINT64_C(1000);
+    if (!GI_CHECK_SET(device, err) || !GI_CHECK_SET(event, err) || !GI_CHECK_SIZED(event, err)) {
+        return false;
+    }
+    gi_sized_give(event, &full, sizeof(full));
+    if (count_answers(device) == 0) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "no session of the device has an answer under way: glinfer_begin "
+                            "begins one");
+    }
+    if (!gi_device_enter(device, &saved, err)) {
+        return false;
+    }
+    const bool ok = take_turns(device, until_ns, &full, err);
+    gi_device_leave(device, &saved);
+    gi_sized_give(event, &full, sizeof(full));
+    set_timer(device);
+    gi_device_end_call(device);
+    return ok;
+}

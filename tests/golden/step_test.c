@@ -1,0 +1,262 @@
+// Answers in steps: glinfer_begin, glinfer_step, glinfer_device_fd. Their tokens are those of
+// glinfer_generate, whatever the budget and whoever else answers beside them.
+#include "tests/data/test_data.h"
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { N_ANSWER = 40, N_SESSIONS = 4, MAX_STEPS = 100000 };
+
+// Adds an event's token to the answer.
+static void note(struct answer *answer, const struct glinfer_token *token)
+{
+    if (token->id >= 0) {
+        assert_true(answer->n < MAX_TOKENS);
+        answer->ids[answer->n++] = token->id;
+    }
+    assert_true(answer->text_size + token->text_size <= sizeof(answer->text));
+    memcpy(answer->text + answer->text_size, token->text, token->text_size);
+    answer->text_size += token->text_size;
+}
+
+static void must_begin(struct glinfer_session *session, struct glinfer_generate_params params)
+{
+    struct glinfer_error err = {0};
+    params.on_token = NULL;
+    if (!glinfer_begin(session, &params, &err)) {
+        fail_msg("%s", err.message);
+    }
+}
+
+static struct glinfer_event must_step(struct tiny_model *f, uint32_t budget_us)
+{
+    struct glinfer_event event = {.struct_size = sizeof(event)};
+    struct glinfer_error err = {0};
+    if (!glinfer_step(f->device, budget_us, &event, &err)) {
+        fail_msg("%s", err.message);
+    }
+    assert_true(event.kind == GLINFER_EVENT_NONE || event.session);
+    return event;
+}
+
+// Steps until n answers, those of sessions, are over.
+static void step_to_end(struct tiny_model *f, uint32_t budget_us, uint32_t n,
+                        struct glinfer_session *const *sessions, struct answer *answers)
+{
+    const struct timespec pause = {.tv_nsec = 100000};
+    uint32_t n_over = 0;
+    for (uint32_t i = 0; n_over < n; i++) {
+        const struct glinfer_event event = must_step(f, budget_us);
+        uint32_t k = 0;
+        assert_true(i < MAX_STEPS);
+        while (event.session && k < n && sessions[k] != event.session) {
+            k++;
+        }
+        assert_true(k < n);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answers[k], event.token);
+        } else if (event.kind == GLINFER_EVENT_END) {
+            assert_int_equal(event.stats->predicted_n, N_ANSWER);
+            n_over++;
+        } else if (event.kind == GLINFER_EVENT_NONE) {
+            nanosleep(&pause, NULL);
+        }
+    }
+}
+
+static void steps_give_the_same_answer(void **state)
+{
+    static const uint32_t budgets[] = {0, 300, 4000, 1000000};
+    struct tiny_model *f = *state;
+    for (uint32_t chain = 0; chain <= 7; chain += 7) {
+        struct answer whole = {0};
+        struct glinfer_session *session = open_session(f, chain, 256, 8);
+        struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
+        params.temperature = chain ? 1.0F : 0.0F;
+        params.seed = 7;
+        must_generate(session, &params);
+        for (uint32_t i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++) {
+            struct answer answer = {0};
+            glinfer_session_reset(session);
+            must_begin(session, params);
+            step_to_end(f, budgets[i], 1, &session, &answer);
+            assert_same(&answer, &whole);
+        }
+        glinfer_session_destroy(&session);
+    }
+}
+
+static void answers_beside_each_other_are_those_alone(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *sessions[N_SESSIONS];
+    struct answer alone[N_SESSIONS] = {0}, together[N_SESSIONS] = {0};
+    for (uint32_t i = 0; i < N_SESSIONS; i++) {
+        sessions[i] = open_session(f, 0, 256, 8);
+        struct glinfer_generate_params params = ask(prompt, N_PROMPT - i, N_ANSWER, &alone[i]);
+        params.temperature = i == 1 ? 1.0F : 0.0F;
+        params.seed = 7;
+        must_generate(sessions[i], &params);
+        glinfer_session_reset(sessions[i]);
+    }
+    for (uint32_t i = 0; i < N_SESSIONS; i++) {
+        struct glinfer_generate_params params = ask(prompt, N_PROMPT - i, N_ANSWER, NULL);
+        params.temperature = i == 1 ? 1.0F : 0.0F;
+        params.seed = 7;
+        must_begin(sessions[i], params);
+    }
+    step_to_end(f, 2000, N_SESSIONS, sessions, together);
+    for (uint32_t i = 0; i < N_SESSIONS; i++) {
+        assert_same(&together[i], &alone[i]);
+        glinfer_session_destroy(&sessions[i]);
+    }
+}
+
+static void one_joins_while_others_answer(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *sessions[2] = {open_session(f, 0, 256, 8), open_session(f, 0, 256, 8)};
+    struct answer answers[2] = {0}, alone = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &alone);
+    must_generate(sessions[1], &params);
+    glinfer_session_reset(sessions[1]);
+    must_begin(sessions[0], params);
+    while (answers[0].n < 5) {
+        const struct glinfer_event event = must_step(f, 1000);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answers[0], event.token);
+        }
+    }
+    must_begin(sessions[1], params);
+    step_to_end(f, 1000, 2, sessions, answers);
+    assert_same(&answers[0], &alone);
+    assert_same(&answers[1], &alone);
+    // Blocking calls of another session do not disturb one that is under way.
+    answers[0] = answers[1] = alone = (struct answer){0};
+    glinfer_session_reset(sessions[0]);
+    glinfer_session_reset(sessions[1]);
+    must_begin(sessions[0], params);
+    for (int i = 0; i < 3; i++) {
+        const struct glinfer_event event = must_step(f, 1000);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answers[0], event.token);
+        }
+    }
+    params = ask(prompt, N_PROMPT, N_ANSWER, &answers[1]);
+    must_generate(sessions[1], &params);
+    step_to_end(f, 1000, 1, sessions, answers);
+    assert_same(&answers[0], &answers[1]);
+    glinfer_session_destroy(&sessions[0]);
+    glinfer_session_destroy(&sessions[1]);
+}
+
+static void the_descriptor_says_when(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    struct answer whole = {0}, answer = {0};
+    struct glinfer_error err = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    struct pollfd fd = {.fd = glinfer_device_fd(f->device, &err), .events = POLLIN};
+    assert_true(fd.fd >= 0);
+    assert_int_equal(poll(&fd, 1, 0), 0); // nothing was begun
+    must_begin(session, params);
+    for (struct glinfer_event event = {0}; event.kind != GLINFER_EVENT_END;) {
+        assert_int_equal(poll(&fd, 1, 60000), 1);
+        event = must_step(f, 500);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answer, event.token);
+        }
+    }
+    assert_same(&answer, &whole);
+    glinfer_session_reset(session); // which ends the answer
+    assert_int_equal(glinfer_device_fd(f->device, &err), fd.fd);
+    glinfer_session_destroy(&session);
+}
+
+static void an_answer_is_cancelled_or_ended_and_resumed(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    struct glinfer_event event = {.struct_size = sizeof(event)};
+    struct glinfer_error err = {0};
+    struct answer whole = {0}, answer = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
+    must_generate(session, &params);
+    glinfer_session_reset(session);
+    must_begin(session, params);
+    while (answer.n < 5) {
+        event = must_step(f, 1000);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answer, event.token);
+        }
+    }
+    glinfer_session_cancel(session);
+    assert_false(glinfer_step(f->device, 1000, &event, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_ptr_equal(event.session, session);
+    params.resume = true;
+    must_begin(session, params);
+    while (answer.n < 10) {
+        event = must_step(f, 1000);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answer, event.token);
+        }
+    }
+    glinfer_end(session);
+    glinfer_end(session); // does nothing
+    must_begin(session, params);
+    step_to_end(f, 1000, 1, &session, &answer);
+    assert_same(&answer, &whole);
+    glinfer_session_destroy(&session);
+}
+
+static void misuse_is_refused(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 0, 256, 8);
+    struct glinfer_event event = {.struct_size = sizeof(event)}, bad = {0};
+    struct glinfer_error err = {0};
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
+    float logprobs[N_PROMPT];
+    assert_false(glinfer_step(f->device, 1000, &event, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_null(event.session);
+    assert_false(glinfer_begin(NULL, &params, &err));
+    assert_false(glinfer_step(NULL, 1000, &event, &err));
+    assert_false(glinfer_step(f->device, 1000, NULL, &err));
+    assert_false(glinfer_step(f->device, 1000, &bad, &err));
+    assert_int_equal(glinfer_device_fd(NULL, &err), -1);
+    glinfer_end(NULL);
+    glinfer_end(session);
+    must_begin(session, params);
+    assert_false(glinfer_begin(session, &params, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_false(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    must_step(f, 1000);
+    glinfer_session_destroy(&session); // in the middle of its answer
+    assert_false(glinfer_step(f->device, 1000, &event, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_give_the_same_answer),
+        cmocka_unit_test(answers_beside_each_other_are_those_alone),
+        cmocka_unit_test(one_joins_while_others_answer),
+        cmocka_unit_test(the_descriptor_says_when),
+        cmocka_unit_test(an_answer_is_cancelled_or_ended_and_resumed),
+        cmocka_unit_test(misuse_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
+}
