@@ -598,15 +598,15 @@ struct glinfer_event {
     size_t struct_size;
     enum glinfer_event_kind kind;
     struct glinfer_session *session; // whose answer it is; NULL: none's
-    // What they point to lives until the next call with the session or its device.
+    // Valid until the next call with the session or its device:
     const struct glinfer_token *token; // TOKEN
     uint32_t done, total;              // PROMPT: tokens
     const struct glinfer_stats *stats; // END
 };
 
 // Begins an answer, compiling what it needs as glinfer_generate does (glinfer_session_params
-// .expected has that done ahead). All of params is copied; its callbacks, if there are any, are
-// called by glinfer_step. While the answer is under way the session's other functions but
+// .expected has that done in advance). All of params is copied; its callbacks, if there are any,
+// are called by glinfer_step. While the answer is under way the session's other functions but
 // glinfer_session_cancel and glinfer_session_destroy fail with INVALID_ARGUMENT, or end it where
 // they cannot fail. Fails as glinfer_generate does before its first token.
 GLINFER_API bool glinfer_begin(struct glinfer_session *session,

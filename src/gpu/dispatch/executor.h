@@ -23,8 +23,8 @@ struct gi_chain {
     uint64_t budget_ns;      // of a submission at most, where an executor can divide a chain
     struct gi_time_box
         *box; // what flushes, where an executor has many dispatches; NULL: flush_interval
-    // Where a boxed chain begins and, if the box pauses, is to go on; NULL: it is submitted whole.
-    // Executors that do not use the box submit all.
+    // The place at which a boxed chain begins and, if the box pauses, is to go on; NULL: it is
+    // submitted whole. Executors that do not use the box submit all.
     struct gi_replay_cursor *cursor;
     const struct gi_selection *selection; // of executors of many dispatches; NULL: all, untimed
     bool is_continued; // nothing else wrote what steps hand on since this executor's last chain
