@@ -1,7 +1,7 @@
-#include "engine/run/host_sample.h"
+#include "engine/generate/host_sample.h"
 
 #include "engine/api/samplers.h"
-#include "engine/run/generate.h"
+#include "engine/generate/generate.h"
 
 #include <math.h>
 

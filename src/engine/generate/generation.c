@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "engine/api/arguments.h"
 #include "engine/api/samplers.h"
-#include "engine/run/generate.h"
+#include "engine/generate/generate.h"
 #include "engine/run/step_executors.h"
 
 #include <assert.h>

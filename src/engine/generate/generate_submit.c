@@ -1,7 +1,7 @@
 // Submits what a generation takes: batches of the prompt, then chains of decode steps
-// (engine/run/generate.h).
+// (engine/generate/generate.h).
 #include "base/clock.h"
-#include "engine/run/generate.h"
+#include "engine/generate/generate.h"
 #include "engine/run/step_executors.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"

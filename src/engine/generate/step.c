@@ -2,7 +2,7 @@
 // begun as far as its budget allows.
 #include "base/clock.h"
 #include "engine/api/arguments.h"
-#include "engine/run/generate.h"
+#include "engine/generate/generate.h"
 #include "engine/run/step_executors.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // The way of an answer: batches of the prompt, then chains of decode steps, two in flight. A chain
 // is read while the next one runs; the first "chain" is the token that the prompt itself gives.
-#include "engine/run/generate.h"
+#include "engine/generate/generate.h"
 
 #include "base/clock.h"
 #include "engine/api/arguments.h"

@@ -5,7 +5,7 @@
 #define GI_ENGINE_GENERATE_H
 
 #include "engine/api/text_stream.h"
-#include "engine/run/host_sample.h"
+#include "engine/generate/host_sample.h"
 #include "engine/run/session.h"
 #include "gpu/dispatch/dispatch_replay.h"
 
@@ -46,12 +46,12 @@ struct gi_generation {
     bool is_finished;                                 // no more tokens come
     bool is_over;                                     // nor anything else
     bool is_rebuilding;                               // a cache that was lost
-    // In steps with a budget (engine/run/step.c) nothing waits or sleeps:
+    // In steps with a budget (engine/generate/step.c) nothing waits or sleeps:
     bool is_stepped;
     bool is_waiting;     // for the GPU or for the end of a rest; set by gi_generation_advance
     uint64_t polled_ns;  // when the GPU was last seen at work
     uint64_t rest_until; // time of the clock
-    // What the latest advance delivered.
+    // Set by the latest advance, as far as it delivered something:
     struct glinfer_event event;
     struct glinfer_token token;
     struct glinfer_prob probs[GI_MAX_PROBS];
