@@ -63,7 +63,7 @@ void gi_filter_typical(struct gi_candidates *list, float typical_p, uint32_t min
             gi_candidates_grow(list, &n_sorted);
             gi_candidates_sort_by_weight(list, kept, n_sorted);
         }
-        sum += exp(list->data[kept++].logit - largest) / total;
+        sum += exp((double)list->data[kept++].logit - largest) / total;
         if (sum > typical_p && kept >= min_keep) {
             break;
         }

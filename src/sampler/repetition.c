@@ -208,7 +208,8 @@ static bool is_breaker(const struct gi_history *history, uint32_t id)
 static void punish(const struct gi_history *history, struct gi_candidates *list)
 {
     const struct gi_dry *dry = &history->dry;
-    const double most = dry->base > 1.000001f ? floor(log(FLT_MAX) / log(dry->base)) : 0;
+    const double most =
+        dry->base > 1.000001f ? floor(log((double)FLT_MAX) / log((double)dry->base)) : 0;
     for (uint32_t i = 0; i < list->count; i++) {
         struct gi_candidate *candidate = &list->data[i];
         const uint32_t length = history->lengths[candidate->id];

@@ -26,8 +26,11 @@ static bool create_chain(struct gi_generation *run, const uint32_t *tokens)
     for (uint32_t i = 0; session->sampler && i < sequence->n_past; i++) {
         gi_sampler_chain_accept(session->sampler, sequence->tokens[i]);
     }
-    for (uint32_t i = 0; session->sampler && i < run->n_prompt; i++) {
+    for (uint32_t i = 0; session->sampler && tokens && i < run->n_prompt; i++) {
         gi_sampler_chain_accept(session->sampler, tokens[i]);
+    }
+    if (session->sampler && !tokens && sequence->pending != GI_NO_TOKEN) {
+        gi_sampler_chain_accept(session->sampler, (uint32_t)sequence->pending);
     }
     return session->sampler != NULL;
 }

@@ -240,6 +240,29 @@ static void an_answer_that_broke_off_goes_on(void **state)
     }
 }
 
+// The rest of an answer that the GPU began takes what was delivered for the text so far.
+static void samplers_may_come_with_the_rest(void **state)
+{
+    struct glinfer_samplers samplers = defaults();
+    struct answer answer = {0};
+    struct glinfer_error err = {0};
+    struct glinfer_session *session = open_session(*state, 1, 128, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_TOKENS, &answer);
+    answer.cancel = session;
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    assert_int_equal(answer.n, 2);
+    answer.cancel = NULL;
+    samplers.presence_penalty = 1e6f;
+    params.samplers = &samplers;
+    params.resume = true;
+    must_generate(session, &params);
+    assert_int_equal(answer.n, N_TOKENS);
+    for (int i = 2; i < answer.n; i++) {
+        assert_false(is_among(answer.ids[i], answer.ids, i));
+    }
+    glinfer_session_destroy(&session);
+}
+
 // Every sampler of the order gives an answer, the same one each time.
 static void every_sampler_runs(void **state)
 {
@@ -327,6 +350,7 @@ int main(void)
         cmocka_unit_test(log_probabilities_are_those_of_the_model),
         cmocka_unit_test(end_tokens_end_or_are_ignored),
         cmocka_unit_test(an_answer_that_broke_off_goes_on),
+        cmocka_unit_test(samplers_may_come_with_the_rest),
         cmocka_unit_test(every_sampler_runs),
         cmocka_unit_test(impossible_settings_are_refused),
     };
