@@ -512,6 +512,27 @@ static inline void glinfer_samplers_init(struct glinfer_samplers *samplers)
     samplers->adaptive_decay = 0.9f;
 }
 
+// A grammar that an answer keeps to, in GBNF (src/grammar/grammar.h of the source has its rules) or
+// as a JSON schema: only tokens that it allows are sampled, and the answer ends where it does, or
+// cut off at n_predict. Steps then wait for the host, as with samplers.
+struct glinfer_grammar {
+    size_t struct_size;
+    const char *gbnf;        // or NULL
+    const char *json_schema; // or NULL; "{}": any JSON
+    // A lazy grammar: the text is free until one of these words or tokens comes, and follows the
+    // grammar from there on, which describes the word or the token too.
+    const char *const *trigger_words; // n_trigger_words, of 1 to 256 bytes
+    size_t n_trigger_words;
+    const int32_t *trigger_tokens; // n_trigger_tokens ids
+    size_t n_trigger_tokens;
+};
+
+static inline void glinfer_grammar_init(struct glinfer_grammar *grammar)
+{
+    memset(grammar, 0, sizeof(*grammar));
+    grammar->struct_size = sizeof(*grammar);
+}
+
 struct glinfer_generate_params {
     size_t struct_size;
     const int32_t *prompt; // ids, appended to what the session already holds
@@ -536,6 +557,7 @@ struct glinfer_generate_params {
     // rewound.
     bool resume;
     const struct glinfer_samplers *samplers; // NULL: none but those above
+    const struct glinfer_grammar *grammar;   // NULL: any text
 };
 
 static inline void glinfer_generate_params_init(struct glinfer_generate_params *params)

@@ -4,8 +4,8 @@
 
 #include "cli/bench/cli_bench_print.h"
 #include "cli/bench/cli_list.h"
-#include "cli/common/cli_sampling.h"
 #include "cli/common/cli_session.h"
+#include "cli/sampling/cli_sampling.h"
 
 struct cli_bench_settings {
     struct cli_session_flags session; // gets model, n_batch and types from the lists in turn

@@ -4,8 +4,8 @@
 #define CLI_CHAT_TURN_H
 
 #include "cli/chat/cli_conversation.h"
-#include "cli/common/cli_sampling.h"
 #include "cli/common/cli_session.h"
+#include "cli/sampling/cli_sampling.h"
 
 struct cli_turns {
     // Set by the owner:

@@ -1,9 +1,9 @@
 // `glinfer run`: one prompt, one answer.
 #include "cli/cli_commands.h"
 #include "cli/common/cli_json.h"
-#include "cli/common/cli_sampling.h"
 #include "cli/common/cli_session.h"
 #include "cli/run/cli_escapes.h"
+#include "cli/sampling/cli_sampling.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -183,6 +183,9 @@ bool gi_samplers_need_host(const struct glinfer_generate_params *params)
 {
     struct glinfer_samplers own;
     struct gi_sampler_order order;
+    if (params->grammar) {
+        return true;
+    }
     if (!params->samplers || !take(&own, params->samplers, NULL) ||
         !read_order(&order, &own, NULL)) {
         return false;

@@ -254,8 +254,9 @@ bool gi_generation_advance(struct gi_generation *run)
     if (run->is_finished) {
         return end(run);
     }
-    if (!gi_session_check_cancel(run->session, "the generation", run->err)) {
-        return false;
+    const bool is_chosen = gi_host_sample_is_on(run) && run->next < run->n_live;
+    if (!is_chosen && !gi_session_check_cancel(run->session, "the generation", run->err)) {
+        return false; // what the host chose is known to its chain, and has to be delivered
     }
     if (run->open.executor) {
         return gi_generation_submit_open(run);

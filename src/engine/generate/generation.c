@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "engine/api/arguments.h"
 #include "engine/api/samplers.h"
+#include "engine/generate/constraint.h"
 #include "engine/generate/generate.h"
 #include "engine/run/step_executors.h"
 
@@ -31,7 +32,7 @@ static bool check_params(const struct glinfer_session *session,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "temperature, top_p or min_p is not a number");
     }
-    if (!gi_samplers_check(params, (uint32_t)n_vocab, err)) {
+    if (!gi_samplers_check(params, (uint32_t)n_vocab, err) || !gi_constraint_check(params, err)) {
         return false;
     }
     if (!GI_CHECK_ARRAY(params->stop, params->n_stop, err)) {
@@ -202,7 +203,8 @@ bool gi_generation_start(struct gi_generation *run)
     struct glinfer_session *session = run->session;
     run->waits = gi_gpu_wait_count(gi_session_gpu(session));
     const bool ok = prepare(run) && gi_host_sample_begin(run, run->tokens);
-    run->params.samplers = NULL; // they live during the call that begins
+    run->params.samplers = NULL; // these live during the call that begins
+    run->params.grammar = NULL;
     if (!ok) {
         return false;
     }

@@ -1,6 +1,7 @@
 #include "engine/generate/host_sample.h"
 
 #include "engine/api/samplers.h"
+#include "engine/generate/constraint.h"
 #include "engine/generate/generate.h"
 
 #include <math.h>
@@ -42,6 +43,11 @@ bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens)
     if (!gi_samplers_need_host(&run->params) || run->params.n_predict == 0) {
         return true;
     }
+    run->host.has_constraint = run->params.grammar != NULL;
+    if (run->host.has_constraint && (!goes_on || !session->constraint) &&
+        !gi_constraint_begin(&session->constraint, session->model, run->params.grammar, run->err)) {
+        return false;
+    }
     if (!goes_on && !create_chain(run, tokens)) {
         return false;
     }
@@ -80,7 +86,13 @@ bool gi_host_sample_request(struct gi_generation *run)
     gi_readback_begin(&run->host.readback);
     gi_readback_add(&run->host.readback, gpu, logits->buffer, logits->offset,
                     run->host.readback.capacity);
-    return gi_readback_end(&run->host.readback, gpu, run->err);
+    if (!gi_readback_end(&run->host.readback, gpu, run->err)) {
+        return false;
+    }
+    // While the GPU works.
+    run->host.mask =
+        run->host.has_constraint ? gi_constraint_mask(run->session->constraint, run->err) : NULL;
+    return run->host.mask || !run->host.has_constraint;
 }
 
 // Returns the logits, without those that are never chosen; NULL if they cannot be read.
@@ -107,10 +119,14 @@ bool gi_host_sample_choose(struct gi_generation *run, struct gi_landing *landing
         return false;
     }
     const uint32_t token =
-        gi_sampler_chain_apply(run->host.chain, logits, NULL, run->base + landing->first);
+        gi_sampler_chain_apply(run->host.chain, logits, run->host.mask, run->base + landing->first);
     if (token == GI_SAMPLER_NO_TOKEN) {
         return gi_error_set(run->err, GLINFER_STATUS_UNSUPPORTED,
                             "every token of the vocabulary is banned");
+    }
+    if (run->host.has_constraint &&
+        !gi_constraint_accept(run->session->constraint, token, run->err)) {
+        return false;
     }
     gi_sampler_chain_accept(run->host.chain, token);
     run->host.entry = landing->entries[0];

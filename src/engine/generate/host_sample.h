@@ -13,6 +13,8 @@ struct gi_generation;
 // Zero: no token is chosen on the host.
 struct gi_host_sample {
     struct gi_sampler_chain *chain; // the session's, borrowed
+    bool has_constraint;            // the session's
+    const uint32_t *mask;           // of the step that was submitted last; NULL: all may come
     struct gi_readback readback;    // of a step's logits
     struct gi_ring_entry entry;     // of the step that was taken last
 };

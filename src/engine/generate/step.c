@@ -142,7 +142,7 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct
     do {
         ok = gi_generation_advance(run);
     } while (ok && !run->is_over && run->event.kind == GLINFER_EVENT_NONE && !run->is_waiting &&
-             gi_clock_ns() < until_ns);
+             (gi_clock_ns() < until_ns || run->next < run->n_live));
     gi_gpu_watch(gi_session_gpu(session), NULL);
     session->runner.box.pause_ns = 0;
     return ok;

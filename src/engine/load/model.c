@@ -4,6 +4,7 @@
 #include "engine/api/arguments.h"
 #include "engine/load/model_info.h"
 #include "gpu/memory/unbind.h"
+#include "grammar/grammar_vocab.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -375,6 +376,7 @@ void glinfer_model_destroy(struct glinfer_model **model)
         gi_gpu_unbind(self->device->gpu);
         gi_gpu_leave(self->device->gpu, &saved);
     }
+    gi_grammar_vocab_destroy(self->grammar_vocab);
     gi_tokenizer_destroy(self->tokenizer.core);
     free(self->norms);
     free(self->rope_factors);

@@ -11,6 +11,7 @@ struct glinfer_tokenizer {
     struct gi_tokenizer *core;
 };
 
+struct gi_grammar_vocab;
 struct glinfer_session;
 
 struct glinfer_model {
@@ -31,8 +32,9 @@ struct glinfer_model {
     float *long_rope_factors;        // likewise, of a context longer than hparams.rope.n_ctx_orig
     struct glinfer_tokenizer tokenizer;
     struct glinfer_model_info info;
-    uint64_t mem_budget; // bytes, 0: none
-    uint64_t used;       // bytes of the budget: weights and sessions
+    struct gi_grammar_vocab *grammar_vocab; // made when an answer first needs it
+    uint64_t mem_budget;                    // bytes, 0: none
+    uint64_t used;                          // bytes of the budget: weights and sessions
 };
 
 // Destroys the weights on the GPU. The context is entered.

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "engine/api/arguments.h"
+#include "engine/generate/constraint.h"
 #include "engine/load/model_info.h"
 #include "engine/run/score.h"
 #include "engine/run/step_executors.h"
@@ -356,6 +357,7 @@ void glinfer_session_destroy(struct glinfer_session **session)
         gi_gpu_leave(gpu, &saved);
     }
     gi_sampler_chain_destroy(self->sampler);
+    gi_constraint_destroy(self->constraint);
     gi_sequence_finish(&self->sequence);
     struct glinfer_session **place = &model->sessions;
     while (*place != self) {

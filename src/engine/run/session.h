@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+struct gi_constraint;
 struct gi_generation;
 struct gi_sampler_chain;
 struct gi_scorer;
@@ -41,6 +42,7 @@ struct glinfer_session {
     struct glinfer_stats stats;       // of the last answer in steps that ended
     struct gi_generation *generation; // that glinfer_begin began; NULL: none
     bool has_company;                 // other sessions of the device have one, too
+    struct gi_constraint *constraint; // of the last answer that kept to a grammar; NULL: none
     struct gi_sampler_chain *sampler; // of an answer that samples on the host, or that broke off
     bool has_batch;                   // of a prompt, that was submitted
     atomic_bool is_cancelled;

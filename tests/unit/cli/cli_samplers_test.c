@@ -1,5 +1,5 @@
 // Tests the flags of samplers: their defaults are the library's, and what is wrong is refused.
-#include "cli/common/cli_sampling.h"
+#include "cli/sampling/cli_sampling.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <math.h>

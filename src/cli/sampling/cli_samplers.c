@@ -1,4 +1,4 @@
-#include "cli/common/cli_samplers.h"
+#include "cli/sampling/cli_samplers.h"
 
 #include "cli/run/cli_escapes.h"
 

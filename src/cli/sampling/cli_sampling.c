@@ -1,4 +1,4 @@
-#include "cli/common/cli_sampling.h"
+#include "cli/sampling/cli_sampling.h"
 
 #include <sys/random.h>
 #include <time.h>
@@ -32,4 +32,6 @@ void cli_sampling_fill(const struct cli_sampling *sampling, uint64_t seed,
     params->min_p = sampling->min_p;
     params->seed = seed;
     params->samplers = &sampling->samplers.values;
+    const bool is_bound = sampling->grammar.gbnf || sampling->grammar.json_schema;
+    params->grammar = is_bound ? &sampling->grammar : NULL;
 }

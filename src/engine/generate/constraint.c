@@ -1,0 +1,222 @@
+#include "engine/generate/constraint.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "engine/api/arguments.h"
+#include "grammar/grammar_matcher.h"
+#include "grammar/schema/json_schema.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gi_constraint {
+    struct gi_hash key; // of what it was made from
+    struct gi_grammar *grammar;
+    struct gi_grammar_matcher *matcher;
+    struct gi_grammar_state state;
+    uint32_t *mask; // (n_words)
+};
+
+//-- what is asked for -----------------------------------------------------------------------------
+
+bool gi_constraint_check(const struct glinfer_generate_params *params, struct glinfer_error *err)
+{
+    struct glinfer_grammar own = {0};
+    if (!params->grammar) {
+        return true;
+    }
+    if (!GI_TAKE(&own, params->grammar, err) ||
+        !GI_CHECK_ARRAY(own.trigger_words, own.n_trigger_words, err) ||
+        !GI_CHECK_ARRAY(own.trigger_tokens, own.n_trigger_tokens, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < own.n_trigger_words; i++) {
+        if (!GI_CHECK_SET(own.trigger_words[i], err)) {
+            return false;
+        }
+    }
+    if (!own.gbnf == !own.json_schema) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a grammar is either in GBNF or a JSON schema: %s given",
+                            own.gbnf ? "both were" : "neither was");
+    }
+    if (params->ignore_eos) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "an answer that keeps to a grammar ends with it: ignore_eos cannot be "
+                            "asked for as well");
+    }
+    return true;
+}
+
+static struct gi_hash hash_text(const struct glinfer_grammar *grammar)
+{
+    const char *text = grammar->gbnf ? grammar->gbnf : grammar->json_schema;
+    const uint32_t is_gbnf = grammar->gbnf != NULL;
+    struct gi_hash hash;
+    gi_hash_init(&hash);
+    gi_hash_add(&hash, &is_gbnf, sizeof(is_gbnf));
+    gi_hash_add(&hash, text, strlen(text));
+    for (size_t i = 0; i < grammar->n_trigger_words; i++) {
+        gi_hash_add(&hash, grammar->trigger_words[i], strlen(grammar->trigger_words[i]));
+    }
+    gi_hash_add(&hash, grammar->n_trigger_tokens ? (const void *)grammar->trigger_tokens : "",
+                grammar->n_trigger_tokens * sizeof(grammar->trigger_tokens[0]));
+    return hash;
+}
+
+//-- the vocabulary --------------------------------------------------------------------------------
+
+static enum gi_grammar_token_kind find_kind(const struct gi_tokenizer *tokenizer, int32_t id,
+                                            const int32_t *stop_ids, size_t n_stop)
+{
+    for (size_t i = 0; i < n_stop; i++) {
+        if (stop_ids[i] == id) {
+            return GI_GRAMMAR_TOKEN_END;
+        }
+    }
+    return gi_tokenizer_is_control(tokenizer, id) ? GI_GRAMMAR_TOKEN_CONTROL
+                                                  : GI_GRAMMAR_TOKEN_TEXT;
+}
+
+// Makes the model's vocabulary for grammars if there is none yet. Rows of the output that no token
+// of the tokenizer has are never allowed.
+static bool make_vocab(struct glinfer_model *model, struct glinfer_error *err)
+{
+    const struct gi_tokenizer *tokenizer = model->tokenizer.core;
+    const size_t n_named = gi_tokenizer_size(tokenizer);
+    const size_t n = model->hparams.n_vocab;
+    int32_t stop_ids[GI_MAX_STOP_IDS];
+    const size_t n_stop = gi_tokenizer_stop_ids(tokenizer, stop_ids);
+    if (model->grammar_vocab) {
+        return true;
+    }
+    struct gi_grammar_token *tokens = gi_array_zeroed(n, sizeof(*tokens), "a vocabulary", err);
+    for (size_t i = 0; tokens && i < n; i++) {
+        const bool is_named = i < n_named;
+        const struct gi_text text =
+            is_named ? gi_tokenizer_bytes(tokenizer, (int32_t)i) : (struct gi_text){"", 0};
+        tokens[i] = (struct gi_grammar_token){
+            .bytes = text.data,
+            .size = text.size,
+            .kind = is_named ? find_kind(tokenizer, (int32_t)i, stop_ids, n_stop)
+                             : GI_GRAMMAR_TOKEN_CONTROL,
+        };
+    }
+    model->grammar_vocab = tokens ? gi_grammar_vocab_create(tokens, n, err) : NULL;
+    free(tokens);
+    return model->grammar_vocab != NULL;
+}
+
+// Returns the one token whose bytes, or name, text is; -1 if there is none or there are several.
+static int32_t find_token(void *user, const char *text, size_t size)
+{
+    const struct gi_tokenizer *tokenizer = user;
+    const size_t n = gi_tokenizer_size(tokenizer);
+    int32_t found = -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct gi_text bytes = gi_tokenizer_bytes(tokenizer, (int32_t)i);
+        if (bytes.size == size && memcmp(bytes.data, text, size) == 0) {
+            if (found >= 0) {
+                return -1;
+            }
+            found = (int32_t)i;
+        }
+    }
+    return found;
+}
+
+//-- the constraint --------------------------------------------------------------------------------
+
+static bool read_grammar(struct gi_constraint *constraint, const struct glinfer_model *model,
+                         const struct glinfer_grammar *grammar, struct glinfer_error *err)
+{
+    const struct gi_grammar_names names = {.find = find_token,
+                                           .user = model->tokenizer.core,
+                                           .n_tokens = (int32_t)model->hparams.n_vocab};
+    struct gi_schema_grammar schema = {0};
+    if (grammar->json_schema &&
+        !gi_json_schema_grammar(grammar->json_schema, strlen(grammar->json_schema), &schema, err)) {
+        return false;
+    }
+    const char *text = grammar->gbnf ? grammar->gbnf : schema.data;
+    const size_t size = grammar->gbnf ? strlen(text) : schema.size;
+    constraint->grammar = gi_grammar_create(text, size, &names, err);
+    free(schema.data);
+    return constraint->grammar != NULL;
+}
+
+static struct gi_constraint *create(struct glinfer_model *model,
+                                    const struct glinfer_grammar *grammar,
+                                    struct glinfer_error *err)
+{
+    const size_t n_words = (model->hparams.n_vocab + 31) / 32;
+    struct gi_constraint *constraint = gi_array_zeroed(1, sizeof(*constraint), "a grammar", err);
+    if (!constraint) {
+        return NULL;
+    }
+    constraint->mask = gi_array_zeroed(n_words, sizeof(uint32_t), "a mask of tokens", err);
+    if (constraint->mask && make_vocab(model, err) &&
+        read_grammar(constraint, model, grammar, err)) {
+        const struct gi_grammar_matcher_params params = {
+            .grammar = constraint->grammar,
+            .vocab = model->grammar_vocab,
+            .trigger_words = grammar->trigger_words,
+            .n_trigger_words = grammar->n_trigger_words,
+            .trigger_tokens = grammar->trigger_tokens,
+            .n_trigger_tokens = grammar->n_trigger_tokens,
+        };
+        constraint->matcher = gi_grammar_matcher_create(&params, err);
+    }
+    if (!constraint->matcher) {
+        gi_constraint_destroy(constraint);
+        return NULL;
+    }
+    return constraint;
+}
+
+bool gi_constraint_begin(struct gi_constraint **constraint, struct glinfer_model *model,
+                         const struct glinfer_grammar *grammar, struct glinfer_error *err)
+{
+    struct glinfer_grammar own = {0};
+    if (!GI_TAKE(&own, grammar, err)) {
+        return false;
+    }
+    const struct gi_hash key = hash_text(&own);
+    if (*constraint && ((*constraint)->key.lo != key.lo || (*constraint)->key.hi != key.hi)) {
+        gi_constraint_destroy(*constraint);
+        *constraint = NULL;
+    }
+    if (!*constraint) {
+        *constraint = create(model, &own, err);
+    }
+    if (!*constraint) {
+        return false;
+    }
+    (*constraint)->key = key;
+    gi_grammar_state_finish(&(*constraint)->state);
+    gi_grammar_state_init(&(*constraint)->state, (*constraint)->matcher);
+    return true;
+}
+
+void gi_constraint_destroy(struct gi_constraint *constraint)
+{
+    if (!constraint) {
+        return;
+    }
+    gi_grammar_state_finish(&constraint->state);
+    gi_grammar_matcher_destroy(constraint->matcher);
+    gi_grammar_destroy(constraint->grammar);
+    free(constraint->mask);
+    free(constraint);
+}
+
+const uint32_t *gi_constraint_mask(struct gi_constraint *constraint, struct glinfer_error *err)
+{
+    return gi_grammar_mask(&constraint->state, constraint->mask, err) ? constraint->mask : NULL;
+}
+
+bool gi_constraint_accept(struct gi_constraint *constraint, uint32_t token,
+                          struct glinfer_error *err)
+{
+    return gi_grammar_accept(&constraint->state, (int32_t)token, err);
+}
