@@ -143,6 +143,7 @@ enum { MAX_ATTRIBS = 16 };
 struct context_request {
     EGLDisplay display;
     EGLConfig config;
+    EGLContext share;
     const char *extensions;
     bool has_versions; // the minor version can be asked for
     bool is_1_5;
@@ -177,7 +178,7 @@ static EGLContext try_context(const struct context_request *request, EGLint majo
     if (features->is_low_priority) {
         add_attrib(attribs, &n, EGL_CONTEXT_PRIORITY_LEVEL_IMG, EGL_CONTEXT_PRIORITY_LOW_IMG);
     }
-    return eglCreateContext(request->display, request->config, EGL_NO_CONTEXT, attribs);
+    return eglCreateContext(request->display, request->config, request->share, attribs);
 }
 
 static bool prepare_request(struct context_request *request, const struct gi_egl_display *display,
@@ -247,7 +248,7 @@ static EGLContext try_features(const struct context_request *request,
     return EGL_NO_CONTEXT;
 }
 
-EGLContext gi_egl_context_create(const struct gi_egl_display *display,
+EGLContext gi_egl_context_create(const struct gi_egl_display *display, EGLContext share,
                                  const struct gi_egl_context_features *wanted,
                                  struct gi_egl_context_features *got, struct glinfer_error *err)
 {
@@ -255,6 +256,7 @@ EGLContext gi_egl_context_create(const struct gi_egl_display *display,
     if (!prepare_request(&request, display, err)) {
         return EGL_NO_CONTEXT;
     }
+    request.share = share;
     const struct gi_egl_context_features known = known_features(&request, wanted);
     EGLContext context = try_features(&request, &known, got);
     EGLint code = eglGetError();

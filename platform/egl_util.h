@@ -55,11 +55,11 @@ struct gi_egl_context_features {
     bool is_low_priority;
 };
 
-// Creates a GLES context without surface or config, 3.2 or else 3.1, with as many of the wanted
-// features as the driver takes, and sets *got to those. A driver without 3.1 gives its 3.0 or 2.0
-// context: the caller reads the version. The bound API must be EGL_OPENGL_ES_API. Returns
-// EGL_NO_CONTEXT with NO_DEVICE.
-EGLContext gi_egl_context_create(const struct gi_egl_display *display,
+// Creates a GLES context without surface or config, 3.2 or else 3.1, that shares objects with share
+// (EGL_NO_CONTEXT: with none), with as many of the wanted features as the driver takes, and sets
+// *got to those. A driver without 3.1 gives its 3.0 or 2.0 context: the caller reads the version.
+// The bound API must be EGL_OPENGL_ES_API. Returns EGL_NO_CONTEXT with NO_DEVICE.
+EGLContext gi_egl_context_create(const struct gi_egl_display *display, EGLContext share,
                                  const struct gi_egl_context_features *wanted,
                                  struct gi_egl_context_features *got, struct glinfer_error *err);
 

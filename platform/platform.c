@@ -1,7 +1,8 @@
 #include "platform/platform.h"
 
 #include "base/array.h"
-#include "platform/egl_util.h"
+#include "platform/context_info.h"
+#include "platform/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +11,13 @@
 
 #include <GLES3/gl31.h>
 
-#ifndef GL_RESET_NOTIFICATION_STRATEGY
-#define GL_RESET_NOTIFICATION_STRATEGY 0x8256
-#define GL_LOSE_CONTEXT_ON_RESET       0x8252
-#endif
-
 struct gi_platform {
     const struct gi_backend *backend;
     struct gi_egl_display display;
     EGLContext context;
-    pid_t owner;        // the process that opened it
-    bool is_born_reset; // the context reported a reset as soon as it was made
+    struct gi_host host; // all zero without one
+    pid_t owner;         // the process that opened it
+    bool is_born_reset;  // the context reported a reset as soon as it was made
     struct gi_platform_info info;
 };
 
@@ -70,13 +67,44 @@ bool gi_platform_is_own(const struct gi_platform *platform, struct glinfer_error
                         (int)platform->owner);
 }
 
+static bool make_current(struct gi_platform *platform, struct glinfer_error *err)
+{
+    if (platform->host.has_context) {
+        return gi_host_enter(&platform->host, err);
+    }
+    return eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE,
+                          platform->context) ||
+           report_current_failure(err);
+}
+
+// Makes a saved context current again, or none if it cannot be.
+static void restore_current(const struct gi_platform *platform,
+                            const struct gi_platform_saved *saved)
+{
+    if (saved->context == EGL_NO_CONTEXT ||
+        !eglMakeCurrent(saved->display, saved->surface, saved->read, saved->context)) {
+        eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    }
+}
+
+// Puts back what the host's callbacks have left otherwise.
+static void restore_changed(const struct gi_platform *platform,
+                            const struct gi_platform_saved *saved)
+{
+    if (eglGetCurrentContext() != saved->context ||
+        eglGetCurrentSurface(EGL_DRAW) != saved->surface ||
+        eglGetCurrentSurface(EGL_READ) != saved->read) {
+        restore_current(platform, saved);
+    }
+}
+
 bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *saved,
                        struct glinfer_error *err)
 {
     *saved = (struct gi_platform_saved){
         .display = eglGetCurrentDisplay(),
         .context = eglGetCurrentContext(),
-        .draw = eglGetCurrentSurface(EGL_DRAW),
+        .surface = eglGetCurrentSurface(EGL_DRAW),
         .read = eglGetCurrentSurface(EGL_READ),
         .api = eglQueryAPI(),
     };
@@ -84,9 +112,11 @@ bool gi_platform_enter(struct gi_platform *platform, struct gi_platform_saved *s
         return false;
     }
     eglBindAPI(EGL_OPENGL_ES_API);
-    if (!eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, platform->context)) {
-        report_current_failure(err);
+    if (!make_current(platform, err)) {
         eglBindAPI(saved->api);
+        if (platform->host.has_context) {
+            restore_changed(platform, saved);
+        }
         return false;
     }
     return true;
@@ -104,14 +134,21 @@ bool gi_platform_enter_last(struct gi_platform *platform, struct gi_platform_sav
     return current == EGL_NO_CONTEXT || current == platform->context;
 }
 
-// Leaves nothing current if the saved context cannot be made current again.
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved)
 {
-    if (saved->context == EGL_NO_CONTEXT ||
-        !eglMakeCurrent(saved->display, saved->draw, saved->read, saved->context)) {
-        eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    if (platform->host.depth == 0) { // our own context, or none
+        restore_current(platform, saved);
+        eglBindAPI(saved->api);
+        return;
     }
+    gi_host_leave(&platform->host);
     eglBindAPI(saved->api);
+    restore_changed(platform, saved);
+}
+
+void gi_platform_abandon(struct gi_platform *platform)
+{
+    platform->host.is_gone = platform->host.has_context;
 }
 
 void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(void)
@@ -140,87 +177,6 @@ bool gi_platform_submit(struct gi_platform *platform)
     return true;
 }
 
-//-- what a context is -------------------------------------------------------------------------
-
-static void copy_string(char *out, size_t size, GLenum name)
-{
-    const char *text = (const char *)glGetString(name);
-    snprintf(out, size, "%s", text != NULL ? text : "");
-}
-
-// True too if a hardware driver's name stands around it: "zink (llvmpipe)", "virgl (LLVMPIPE)".
-static bool is_software_renderer(const char *renderer)
-{
-    static const char *const names[] = {
-        "llvmpipe",
-        "softpipe",
-        "swrast",
-        "software rasterizer",
-        "swiftshader",
-        "lavapipe",
-        "Basic Render Driver",
-    };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcasestr(renderer, names[i]) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// True if resets are reported: a driver may take the attribute and still not do so.
-static bool reports_resets(const struct gi_platform_info *info)
-{
-    const char *extensions = (const char *)glGetString(GL_EXTENSIONS);
-    GLint strategy = 0;
-    if (info->gles_minor < 2 && !gi_egl_has(extensions, "GL_KHR_robustness") &&
-        !gi_egl_has(extensions, "GL_EXT_robustness")) {
-        return false;
-    }
-    glGetIntegerv(GL_RESET_NOTIFICATION_STRATEGY, &strategy);
-    return glGetError() == GL_NO_ERROR && strategy == GL_LOSE_CONTEXT_ON_RESET;
-}
-
-// True if the current context, which reports resets, reports one.
-static bool has_reset(void)
-{
-    const char *extensions = (const char *)glGetString(GL_EXTENSIONS);
-    const char *name = "glGetGraphicsResetStatus";
-    if (gi_egl_has(extensions, "GL_KHR_robustness")) {
-        name = "glGetGraphicsResetStatusKHR";
-    } else if (gi_egl_has(extensions, "GL_EXT_robustness")) {
-        name = "glGetGraphicsResetStatusEXT";
-    }
-    GLenum(GL_APIENTRY * get)(void) = (GLenum(GL_APIENTRY *)(void))eglGetProcAddress(name);
-    return get != NULL && get() != GL_NO_ERROR;
-}
-
-static bool read_info(struct gi_platform *platform, const struct gi_egl_context_features *got,
-                      struct glinfer_error *err)
-{
-    struct gi_platform_info *info = &platform->info;
-    copy_string(info->renderer, sizeof(info->renderer), GL_RENDERER);
-    copy_string(info->vendor, sizeof(info->vendor), GL_VENDOR);
-    copy_string(info->version, sizeof(info->version), GL_VERSION);
-    glGetIntegerv(GL_MAJOR_VERSION, &info->gles_major); // unknown to ES 2
-    glGetIntegerv(GL_MINOR_VERSION, &info->gles_minor);
-    if (glGetError() != GL_NO_ERROR) {
-        info->gles_major = 2;
-        info->gles_minor = 0;
-    }
-    info->egl_major = platform->display.major;
-    info->egl_minor = platform->display.minor;
-    info->is_software = is_software_renderer(info->renderer);
-    info->is_debug = got->is_debug;
-    if (info->gles_major < 3 || (info->gles_major == 3 && info->gles_minor < 1)) {
-        return gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
-                            "%s has OpenGL ES %d.%d only: compute shaders need 3.1", info->renderer,
-                            info->gles_major, info->gles_minor);
-    }
-    info->is_robust = got->is_robust && reports_resets(info);
-    return true;
-}
-
 //-- one candidate -----------------------------------------------------------------------------
 
 // Makes a context with the wanted features and describes it.
@@ -233,13 +189,14 @@ static bool create_context(struct gi_platform *platform,
     if (!eglBindAPI(EGL_OPENGL_ES_API)) {
         return gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "EGL has no OpenGL ES");
     }
-    platform->context = gi_egl_context_create(&platform->display, wanted, &got, err);
+    platform->context = gi_egl_context_create(&platform->display, platform->host.gl.share_context,
+                                              wanted, &got, err);
     eglBindAPI(api);
     if (platform->context == EGL_NO_CONTEXT || !gi_platform_enter(platform, &saved, err)) {
         return false;
     }
-    bool is_good = read_info(platform, &got, err);
-    platform->is_born_reset = is_good && platform->info.is_robust && has_reset();
+    bool is_good = gi_context_read_info(&platform->info, &platform->display, &got, err);
+    platform->is_born_reset = is_good && platform->info.is_robust && gi_context_has_reset();
     gi_platform_leave(platform, &saved);
     return is_good;
 }
@@ -269,17 +226,26 @@ static bool create_sound_context(struct gi_platform *platform,
     return create_context(platform, &wanted, err);
 }
 
+static struct gi_platform *create_platform(const struct gi_backend *backend, const char *device,
+                                           struct glinfer_error *err)
+{
+    struct gi_platform *platform = gi_array_zeroed(1, sizeof(*platform), "an EGL context", err);
+    if (platform != NULL) {
+        platform->backend = backend;
+        platform->owner = getpid();
+        snprintf(platform->info.device, sizeof(platform->info.device), "%s", device);
+    }
+    return platform;
+}
+
 static struct gi_platform *open_candidate(const struct gi_platform_params *params,
                                           const struct gi_backend *backend, const char *device,
                                           struct glinfer_error *err)
 {
-    struct gi_platform *platform = gi_array_zeroed(1, sizeof(*platform), "an EGL context", err);
+    struct gi_platform *platform = create_platform(backend, device, err);
     if (platform == NULL) {
         return NULL;
     }
-    platform->backend = backend;
-    platform->owner = getpid();
-    snprintf(platform->info.device, sizeof(platform->info.device), "%s", device);
     const char *colon = strchr(device, ':');
     if (!backend->open(&platform->display, colon != NULL ? colon + 1 : "", err) ||
         !create_sound_context(platform, params, err)) {
@@ -294,12 +260,60 @@ fail:
     return NULL;
 }
 
+// Takes the host's context as it is.
+static bool adopt_context(struct gi_platform *platform, struct glinfer_error *err)
+{
+    const struct gi_egl_context_features got = {.is_robust = true};
+    struct gi_platform_saved saved;
+    platform->context = platform->host.gl.context;
+    platform->info.is_host_context = true;
+    if (!gi_context_check_api(&platform->display, platform->context, err) ||
+        !gi_platform_enter(platform, &saved, err)) {
+        return false;
+    }
+    bool is_good = gi_context_read_info(&platform->info, &platform->display, &got, err);
+    if (is_good && platform->info.is_robust && gi_context_has_reset()) {
+        is_good = gi_error_set(err, GLINFER_STATUS_GPU_LOST,
+                               "the host's context was lost by a reset of the GPU: make a new one");
+    }
+    gi_platform_leave(platform, &saved);
+    return is_good;
+}
+
+static bool check_software(const struct gi_platform_params *params, const char *renderer,
+                           bool is_software, struct glinfer_error *err)
+{
+    return !is_software || params->allow_software ||
+           gi_error_set(err, GLINFER_STATUS_NO_DEVICE,
+                        "%s runs on the CPU, and software renderers are not allowed", renderer);
+}
+
+static const struct gi_backend host_backend = {.name = "host", .close = gi_egl_display_finish};
+
+static struct gi_platform *open_host(const struct gi_platform_params *params,
+                                     struct glinfer_error *err)
+{
+    struct gi_platform *platform = create_platform(&host_backend, "host", err);
+    if (platform == NULL) {
+        return NULL;
+    }
+    const struct gi_platform_info *info = &platform->info;
+    if (!gi_host_open(&platform->host, &platform->display, params->host, err) ||
+        !(platform->host.has_context ? adopt_context(platform, err)
+                                     : create_sound_context(platform, params, err)) ||
+        !check_software(params, info->renderer, info->is_software, err)) {
+        gi_platform_close(platform);
+        return NULL;
+    }
+    return platform;
+}
+
 void gi_platform_close(struct gi_platform *platform)
 {
     if (platform == NULL || !gi_platform_is_own(platform, NULL)) {
         return;
     }
-    if (platform->context != EGL_NO_CONTEXT) {
+    if (platform->context != EGL_NO_CONTEXT && !platform->host.has_context) {
         if (eglGetCurrentContext() == platform->context) {
             eglMakeCurrent(platform->display.egl, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
         }
@@ -340,15 +354,11 @@ static void judge_software(struct choice *choice, struct gi_platform *platform)
 {
     struct glinfer_error err = {0};
     choice->has_seen_software = true;
-    if (choice->params->allow_software && choice->software == NULL) {
+    if (!check_software(choice->params, platform->info.renderer, true, &err)) {
+        add_refusal(choice, platform->info.device, err.message);
+    } else if (choice->software == NULL) {
         choice->software = platform;
         return;
-    }
-    if (!choice->params->allow_software) {
-        gi_error_set(&err, GLINFER_STATUS_NO_DEVICE,
-                     "%s runs on the CPU, and software renderers are not allowed",
-                     platform->info.renderer);
-        add_refusal(choice, platform->info.device, err.message);
     }
     gi_platform_close(platform);
 }
@@ -441,6 +451,9 @@ struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
 {
     struct choice choice = {.params = params};
     const char *device = params->device;
+    if (params->host != NULL) {
+        return open_host(params, err);
+    }
     if (device == NULL || device[0] == '\0' || strcmp(device, "auto") == 0) {
         judge_all(&choice);
     } else if (!check_device_name(device, err)) {

@@ -1,7 +1,8 @@
 // A current GLES 3.1 context without a window: on a DRM render node through GBM, on an EGL device,
-// or on Mesa's surfaceless platform. Knows EGL, GBM and DRM and nothing of language models. The
-// display and the context belong to the gi_platform; the caller's current context is saved and put
-// back. One thread at a time per gi_platform.
+// on Mesa's surfaceless platform, or what the host program brings. Knows EGL, GBM and DRM and
+// nothing of language models. The display and the context belong to the gi_platform, where they are
+// not the host's; the caller's current context is saved and put back, and so is the state of a
+// host's context. One thread at a time per gi_platform.
 #ifndef GI_PLATFORM_PLATFORM_H
 #define GI_PLATFORM_PLATFORM_H
 
@@ -13,16 +14,17 @@
 struct gi_platform;
 
 struct gi_platform_params {
-    const char *device;       // as glinfer_device_params.device
-    bool allow_software;      // accept a renderer that runs on the CPU
-    bool debug;               // ask for a debug context
-    bool low_priority;        // EGL_IMG_context_priority LOW where there is one
-    const struct gi_log *log; // borrowed, may be NULL
+    const char *device;                 // as glinfer_device_params.device
+    bool allow_software;                // accept a renderer that runs on the CPU
+    bool debug;                         // ask for a debug context
+    bool low_priority;                  // EGL_IMG_context_priority LOW where there is one
+    const struct gi_log *log;           // borrowed, may be NULL
+    const struct glinfer_host_gl *host; // a whole struct, in place of device; NULL: none
 };
 
 struct gi_platform_info {
     char device[128];   // what selects this device again: "gbm:/dev/dri/renderD128", "egl:0",
-                        // "surfaceless"
+                        // "surfaceless"; "host"
     char renderer[128]; // GL_RENDERER
     char vendor[128];   // GL_VENDOR
     char version[128];  // GL_VERSION
@@ -31,6 +33,7 @@ struct gi_platform_info {
     bool is_software;
     bool is_robust; // resets are reported by glGetGraphicsResetStatus, and none was from the start
     bool is_debug;
+    bool is_host_context; // the host draws with the context, too
 };
 
 // A device that could be tried.
@@ -44,17 +47,21 @@ size_t gi_platform_candidates(struct gi_platform_candidate *out, size_t cap);
 // Opens params->device; "auto" takes the first hardware renderer that works, then, if allowed, the
 // first software one; "gbm" and "egl" do so among their own candidates. What is current in this
 // thread stays current. Fails with NO_DEVICE and each candidate's refusal in
-// one message, INVALID_ARGUMENT for a device name that is not understood, NO_MEMORY.
+// one message, INVALID_ARGUMENT for a device name that is not understood, NO_MEMORY. On a host's GL
+// as gi_host_open and gi_host_enter say (platform/host.h), and with GPU_LOST.
 struct gi_platform *gi_platform_open(const struct gi_platform_params *params,
                                      struct glinfer_error *err);
 // Accepts NULL. Leaves nothing current if the context still was, and the displays of others alone;
 // all of it in a process that was forked from the one that opened it.
 void gi_platform_close(struct gi_platform *platform);
+// Tells that the host has given another context in place of its own one, of which nothing may be
+// touched any more; no effect on a context of ours.
+void gi_platform_abandon(struct gi_platform *platform);
 const struct gi_platform_info *gi_platform_describe(const struct gi_platform *platform);
 
 // The context that was current in this thread, to be put back; opaque to the caller.
 struct gi_platform_saved {
-    void *display, *context, *draw, *read;
+    void *display, *context, *surface, *read;
     uint32_t api;
 };
 // True if this process opened the platform, else false with INVALID_ARGUMENT.

@@ -2,7 +2,8 @@
 //
 // This is the whole public interface. Objects form a tree, device > model > session: a child is
 // destroyed before its parent. Nothing is printed, no signal handler is set, no global state is
-// kept; the caller's current EGL context is put back before each function returns.
+// kept; the caller's current EGL context is put back before each function returns, and a callback
+// that makes another one current does the same.
 //
 // Threads: distinct devices may be used from distinct threads. One device and all that belongs to
 // it are used by one thread at a time; glinfer_session_cancel alone may be called from any thread
@@ -109,6 +110,38 @@ typedef bool (*glinfer_progress_fn)(void *user, enum glinfer_phase phase, uint64
 
 struct glinfer_device; // an EGL context with its programs; owns no model
 
+// Names the EGL of a program that draws itself, as void * so that this header needs none. It
+// stays as it is until the device has been destroyed with its last model; the device ends neither
+// the display nor the context. An EGL display that is not counted (EGL_TRACK_REFERENCES_KHR) ends
+// for all with the first eglTerminate: the program destroys the device before that.
+//
+// With context NULL the device makes a context of its own on the display, and touches nothing of
+// the program's: the way to choose. With a context the device computes in it. Each call then saves
+// what it changes there (the program, buffer bindings, buffer textures), takes pending GL errors
+// away, and puts all back before it returns, the errors too (all but GL_OUT_OF_MEMORY); the state
+// is the device's in callbacks, where the program does not use GL. A program that was deleted while
+// it was in use is gone afterwards.
+struct glinfer_host_gl {
+    size_t struct_size;
+    void *display;       // EGLDisplay, initialised
+    void *share_context; // EGLContext of the display that the device's own one shares objects with,
+                         // or NULL
+    void *context;       // EGLContext of OpenGL ES 3.1 or newer, or NULL
+    // Make the context current in the thread that calls, and undo that: called around each use of
+    // it, with locks if the program has any for it; false: it cannot be. They do not call the
+    // library. What was current before is current again afterwards. Both NULL: the context is
+    // current, in every thread that calls.
+    bool (*make_current)(void *user);
+    void (*release_current)(void *user);
+    void *user;
+};
+
+static inline void glinfer_host_gl_init(struct glinfer_host_gl *host)
+{
+    memset(host, 0, sizeof(*host));
+    host->struct_size = sizeof(*host);
+}
+
 struct glinfer_device_params {
     size_t struct_size;
     const char
@@ -126,6 +159,9 @@ struct glinfer_device_params {
     // Asks for a context whose work waits for that of others (EGL_IMG_context_priority), which some
     // drivers have; without effect elsewhere.
     bool low_priority;
+    // The caller's own EGL, in place of device, debug and low_priority; NULL: none. Nothing is
+    // compiled in the background then.
+    const struct glinfer_host_gl *host;
 };
 
 static inline void glinfer_device_params_init(struct glinfer_device_params *params)
@@ -136,7 +172,7 @@ static inline void glinfer_device_params_init(struct glinfer_device_params *para
 
 struct glinfer_device_info {
     size_t struct_size;
-    char device[128];   // what to pass as glinfer_device_params.device to get this one
+    char device[128];   // what to pass as glinfer_device_params.device to get this one; "host"
     char refusal[1024]; // why it cannot be used; empty: usable, and the fields below hold
     char renderer[128]; // GL_RENDERER
     char vendor[128];   // GL_VENDOR
@@ -163,13 +199,16 @@ struct glinfer_device_info {
 
 // Calls each once for every device that could be opened or was refused, best first. Opens and
 // closes a context for each. Returns the number of usable ones. params may be NULL; its device
-// field selects.
+// field selects, its host is left alone.
 GLINFER_API size_t glinfer_device_list(const struct glinfer_device_params *params,
                                        void (*each)(void *user,
                                                     const struct glinfer_device_info *info),
                                        void *user);
 
-// Opens a device. Fails with NO_DEVICE and every candidate's refusal, INVALID_ARGUMENT, NO_MEMORY.
+// Opens a device. Fails with NO_DEVICE and every candidate's refusal, INVALID_ARGUMENT, NO_MEMORY;
+// on a host's GL also with INVALID_ARGUMENT if its context is not current where it should be,
+// DRIVER if it cannot be made so, GPU_LOST if a reset has ended it. Every call that needs the
+// device fails so.
 GLINFER_API struct glinfer_device *glinfer_device_create(const struct glinfer_device_params *params,
                                                          struct glinfer_error *err);
 // Fills *info; info->struct_size says how much of it the caller knows.
@@ -186,8 +225,15 @@ GLINFER_API void glinfer_device_describe(const struct glinfer_device *device,
 // recovered later.
 GLINFER_API bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn progress,
                                         void *user, struct glinfer_error *err);
+// Gives a device that was created with a host's GL another one in place of that, as a program must
+// that has lost its own context: the device is lost then, what it had in a context of the program's
+// is left to end with that context, and glinfer_device_recover goes on with the new one. Fails with
+// INVALID_ARGUMENT.
+GLINFER_API bool glinfer_device_set_host(struct glinfer_device *device,
+                                         const struct glinfer_host_gl *host,
+                                         struct glinfer_error *err);
 // Accepts NULL and a pointer to NULL; sets *device to NULL. A device with models ends with the last
-// of them.
+// of them. Where a host's context can be made current no more, its objects there are left to it.
 GLINFER_API void glinfer_device_destroy(struct glinfer_device **device);
 
 //-- model -------------------------------------------------------------------------------------

@@ -55,6 +55,8 @@ REFUSED(recover_no_device, return !glinfer_device_recover(NULL, NULL, NULL, err)
 REFUSED(measure_no_rates, return !glinfer_device_measure(f->tiny.device, NULL, err))
 REFUSED(measure_unfilled, struct glinfer_device_rates rates = {0};
         return !glinfer_device_measure(f->tiny.device, &rates, err))
+REFUSED(set_host_no_device, return !glinfer_device_set_host(NULL, NULL, err))
+REFUSED(set_host_no_host, return !glinfer_device_set_host(f->tiny.device, NULL, err))
 REFUSED(reset_tuning, return !glinfer_device_reset_tuning(NULL, err))
 
 IGNORED(list_cut, WITH(glinfer_device_params, params, params.struct_size = 9);
@@ -237,6 +239,8 @@ static const struct {
 } refused[] = {
     {"glinfer_device_create",         "struct_size",          create_cut             },
     {"glinfer_device_create",         "struct_size",          create_unfilled        },
+    {"glinfer_device_set_host",       "device is NULL",       set_host_no_device     },
+    {"glinfer_device_set_host",       "host is NULL",         set_host_no_host       },
     {"glinfer_device_recover",        "device is NULL",       recover_no_device      },
     {"glinfer_device_measure",        "device is NULL",       measure_no_device      },
     {"glinfer_device_measure",        "rates is NULL",        measure_no_rates       },

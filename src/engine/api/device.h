@@ -20,6 +20,7 @@ struct glinfer_device {
     char *verdict_folder;         // on executors of steps; owned; NULL: none is kept
     char *cache_dir;              // as glinfer_device_params.cache_dir; owned; NULL: the default
     bool may_compile;             // programs in the background
+    struct glinfer_host_gl host;  // of the caller; display NULL: none
     struct glinfer_model *models; // that live
     bool is_busy;                 // a call is running, whose callbacks may not call back
     bool is_doomed;               // destroyed: ends with the last model

@@ -122,11 +122,34 @@ static bool load_tuning(struct glinfer_device *device, const char *cache_dir,
     return true;
 }
 
+static const struct glinfer_host_gl *find_host(const struct glinfer_device *device)
+{
+    return device->host.display ? &device->host : NULL;
+}
+
+static bool take_host(struct glinfer_device *device, const struct glinfer_device_params *params,
+                      struct glinfer_error *err)
+{
+    const struct glinfer_host_gl *host = params->host;
+    if (!host) {
+        return true;
+    }
+    if (params->device && strcmp(params->device, "auto") != 0) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a device has a name and a host: set one of them");
+    }
+    device->host.struct_size = sizeof(device->host);
+    return GI_TAKE(&device->host, host, err) && GI_CHECK_SET(host->display, err);
+}
+
 static bool open_device(struct glinfer_device *device, const struct glinfer_device_params *params,
                         struct glinfer_error *err)
 {
     device->log = (struct gi_log){params->log, params->log_user};
-    device->may_compile = params->compile_in_background;
+    if (!take_host(device, params, err)) {
+        return false;
+    }
+    device->may_compile = params->compile_in_background && !params->host;
     if (params->cache_dir) {
         device->cache_dir = strdup(params->cache_dir);
         if (!device->cache_dir) {
@@ -137,7 +160,8 @@ static bool open_device(struct glinfer_device *device, const struct glinfer_devi
                                                 .allow_software = params->allow_software,
                                                 .debug = params->debug,
                                                 .low_priority = params->low_priority,
-                                                .log = &device->log};
+                                                .log = &device->log,
+                                                .host = find_host(device)};
     const struct gi_gpu_params gpu = {
         .cache_dir = params->cache_dir, .log = &device->log, .settings = &device->settings};
     if (!gi_address_check(gi_room_to_open(), "opening a device", err)) {
@@ -222,23 +246,20 @@ void glinfer_device_destroy(struct glinfer_device **device)
 
 //-- again -----------------------------------------------------------------------------------------
 
-static bool release_all(struct glinfer_device *device, struct gi_platform *platform,
+static bool release_all(struct glinfer_device *device,
                         void (*release)(struct glinfer_device *device), struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    // A lost context may not be entered any more: its names mean nothing in the new one.
-    struct gi_platform *entered = device->platform;
-    if (!gi_platform_enter(entered, &saved, NULL)) {
-        entered = platform;
-        if (!gi_platform_enter(entered, &saved, err)) {
-            return false;
-        }
+    // Nothing is current where a lost context cannot be entered any more: its names mean nothing in
+    // the new one, or are the host's there.
+    if (!gi_platform_enter_last(device->platform, &saved)) {
+        return gi_error_set(err, GLINFER_STATUS_DRIVER, "the current context cannot be exchanged");
     }
     release(device);
     gi_program_table_destroy(device->programs);
     device->programs = NULL;
     gi_gpu_release(device->gpu);
-    gi_platform_leave(entered, &saved);
+    gi_platform_leave(device->platform, &saved);
     return true;
 }
 
@@ -249,9 +270,10 @@ bool gi_device_reopen(struct glinfer_device *device, void (*release)(struct glin
     const struct gi_platform_params params = {.device = info->device,
                                               .allow_software = info->is_software,
                                               .debug = info->is_debug,
-                                              .log = &device->log};
+                                              .log = &device->log,
+                                              .host = find_host(device)};
     struct gi_platform *platform = gi_platform_open(&params, err);
-    if (!platform || !release_all(device, platform, release, err)) {
+    if (!platform || !release_all(device, release, err)) {
         gi_platform_close(platform);
         return false;
     }
@@ -262,6 +284,24 @@ bool gi_device_reopen(struct glinfer_device *device, void (*release)(struct glin
     }
     apply_tuning(device);
     return create_programs(device, err);
+}
+
+bool glinfer_device_set_host(struct glinfer_device *device, const struct glinfer_host_gl *host,
+                             struct glinfer_error *err)
+{
+    struct glinfer_host_gl own = {.struct_size = sizeof(own)};
+    if (!GI_CHECK_SET(device, err) || !GI_CHECK_SET(host, err) || !gi_device_is_free(device, err) ||
+        !GI_TAKE(&own, host, err) || !GI_CHECK_SET(host->display, err)) {
+        return false;
+    }
+    if (!device->host.display) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "the device was not created with a host's GL");
+    }
+    device->host = own;
+    gi_platform_abandon(device->platform);
+    gi_gpu_abandon(device->gpu);
+    return true;
 }
 
 //-- description ---------------------------------------------------------------------------------
@@ -339,6 +379,7 @@ static bool try_candidate(const struct glinfer_device_params *params,
     struct glinfer_error err;
     own.device = name;
     own.allow_software = true;
+    own.host = NULL;
     memset(info, 0, sizeof(*info));
     info->struct_size = sizeof(*info);
     copy_text(info->device, sizeof(info->device), name);

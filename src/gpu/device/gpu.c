@@ -229,7 +229,7 @@ static bool init_gpu(struct gi_gpu *gpu, struct glinfer_error *err)
     if (gpu->settings->limits.is_es31) {
         cut_to_es31(&gpu->limits, &gpu->ext);
     }
-    if (gpu->ext.compiler_threads) {
+    if (gpu->ext.compiler_threads && !info->is_host_context) {
         gpu->ext.compiler_threads(0xffffffff); // as many as the driver likes
     }
     gpu->counts_runs = !(gpu->quirks & GI_QUIRK_NO_COUNT);
@@ -281,7 +281,7 @@ void gi_gpu_release(struct gi_gpu *gpu)
     gi_staging_finish(gpu);
     glDeleteProgram(gpu->unbinder);
     gpu->unbinder = 0;
-    if (gpu->ext.debug_callback) {
+    if (gpu->ext.debug_callback && !gi_gpu_platform(gpu)->is_host_context) {
         gpu->ext.debug_callback(NULL, NULL);
     }
 }
