@@ -579,6 +579,17 @@ static inline void glinfer_grammar_init(struct glinfer_grammar *grammar)
     grammar->struct_size = sizeof(*grammar);
 }
 
+// Says what an answer does when its context is full before n_predict tokens are there.
+enum glinfer_context_full {
+    GLINFER_CONTEXT_FULL_STOP,  // it ends with GLINFER_STOP_CONTEXT
+    GLINFER_CONTEXT_FULL_ERROR, // glinfer_generate fails with CONTEXT_FULL
+    // Half of the tokens behind the first n_keep are dropped, and the others processed again, which
+    // pauses the answer as a prompt of as many would (progress is called likewise). An answer that
+    // broke off behind that cannot be resumed. It ends with GLINFER_STOP_CONTEXT if there is
+    // nothing to drop.
+    GLINFER_CONTEXT_FULL_SHIFT,
+};
+
 struct glinfer_generate_params {
     size_t struct_size;
     const int32_t *prompt; // ids, appended to what the session already holds
@@ -604,6 +615,10 @@ struct glinfer_generate_params {
     bool resume;
     const struct glinfer_samplers *samplers; // NULL: none but those above
     const struct glinfer_grammar *grammar;   // NULL: any text
+
+    enum glinfer_context_full context_full; // what comes then; a prompt that does not fit fails
+    int32_t n_keep; // tokens at the beginning of the session that a shift keeps; < 0: all up to the
+                    // answer
 };
 
 static inline void glinfer_generate_params_init(struct glinfer_generate_params *params)
@@ -614,10 +629,11 @@ static inline void glinfer_generate_params_init(struct glinfer_generate_params *
 }
 
 enum glinfer_stop {
-    GLINFER_STOP_LIMIT,    // n_predict reached, or the context is full
+    GLINFER_STOP_LIMIT,    // n_predict reached
     GLINFER_STOP_EOS,      // an end-of-text or end-of-turn token
     GLINFER_STOP_WORD,     // one of the stop strings
     GLINFER_STOP_CALLBACK, // on_token returned false
+    GLINFER_STOP_CONTEXT,  // the context is full
 };
 
 struct glinfer_stats {

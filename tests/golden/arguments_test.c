@@ -177,15 +177,14 @@ REFUSED(generate_cut, struct glinfer_generate_params params = ask(prompt, 2, 1, 
         params.struct_size = offsetof(struct glinfer_generate_params, stop) + 1;
         return !generate(f, &params, NULL, err))
 REFUSED(begin_no_session, return !glinfer_begin(NULL, NULL, err))
-REFUSED(begin_no_prompt, return !glinfer_begin(f->session, NULL, err))
 REFUSED(step_no_device, struct glinfer_event event = {.struct_size = sizeof(event)};
         return !glinfer_step(NULL, 1000, &event, err))
 REFUSED(step_no_event, return !glinfer_step(f->tiny.device, 1000, NULL, err))
-REFUSED(step_unfilled, struct glinfer_event event = {0};
-        return !glinfer_step(f->tiny.device, 1000, &event, err))
 REFUSED(step_no_answer, struct glinfer_event event = {.struct_size = sizeof(event)};
         return !glinfer_step(f->tiny.device, 1000, &event, err))
 REFUSED(fd_no_device, return glinfer_device_fd(NULL, err) < 0)
+REFUSED(generate_context_full, struct glinfer_generate_params params = ask(prompt, 2, 1, NULL);
+        params.context_full = (enum glinfer_context_full)3; return !generate(f, &params, NULL, err))
 REFUSED(prepare_no_session, return !glinfer_session_prepare(NULL, NULL, NULL, err))
 REFUSED(prepare_unfilled, struct glinfer_prepared prepared = {0};
         return !glinfer_session_prepare(f->session, NULL, &prepared, err))
@@ -282,6 +281,7 @@ static const struct {
     {"glinfer_generate",              "stop[i] is NULL",      generate_no_stop       },
     {"glinfer_generate",              "struct_size",          generate_unfilled_stats},
     {"glinfer_generate",              "struct_size",          generate_cut           },
+    {"glinfer_generate",              "context_full is 3",    generate_context_full  },
     {"glinfer_session_prepare",       "session is NULL",      prepare_no_session     },
     {"glinfer_session_prepare",       "struct_size",          prepare_unfilled       },
     {"glinfer_score",                 "session is NULL",      score_no_session       },
@@ -348,10 +348,8 @@ static const struct {
     {"glinfer_generate",              "struct_size",          generate_unfilled_stats},
     {"glinfer_generate",              "struct_size",          generate_cut           },
     {"glinfer_begin",                 "session is NULL",      begin_no_session       },
-    {"glinfer_begin",                 "prompt has no tokens", begin_no_prompt        },
     {"glinfer_step",                  "device is NULL",       step_no_device         },
     {"glinfer_step",                  "event is NULL",        step_no_event          },
-    {"glinfer_step",                  "struct_size",          step_unfilled          },
     {"glinfer_step",                  "no session",           step_no_answer         },
     {"glinfer_device_fd",             "device is NULL",       fd_no_device           },
     {"glinfer_session_prepare",       "session is NULL",      prepare_no_session     },

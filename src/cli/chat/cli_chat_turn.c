@@ -129,7 +129,7 @@ static void keep_answer(struct cli_turns *turns)
     cli_ids_append(&turns->held, turns->answer_ids.items, turns->answer_ids.count);
     cli_conversation_add(&turns->conversation, "assistant", turns->answer.data, turns->answer.size);
     turns->n_turns++;
-    if (stats->stop == GLINFER_STOP_LIMIT && stats->n_past == n_ctx) {
+    if (stats->stop == GLINFER_STOP_CONTEXT) {
         cli_say("note: the context of %u tokens is full: the answer ends here", n_ctx);
     }
 }

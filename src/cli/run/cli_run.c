@@ -3,6 +3,7 @@
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
 #include "cli/run/cli_escapes.h"
+#include "cli/run/cli_prompt_cache.h"
 #include "cli/sampling/cli_sampling.h"
 
 #include <stdlib.h>
@@ -15,6 +16,9 @@ struct settings {
     int64_t n_predict;
     struct cli_texts stop;
     bool ignores_eos;
+    bool shifts, stops_when_full;
+    int64_t n_keep;
+    struct cli_prompt_cache cache;
     struct cli_sampling sampling;
     bool is_json, is_timed, is_untimed;
     int64_t n_probs;
@@ -39,17 +43,29 @@ static const struct cli_flag flags[] = {
     CLI_TEMPLATE_FLAG,
     CLI_SWITCH(is_raw, "--raw, -no-cnv, --no-conversation",
                "continue the prompt as it stands: no chat template"),
+    CLI_TEXT(cache.path, "--prompt-cache", "FILE",
+             "keep what the prompt cost in this file, and pay only for what differs from the "
+             "prompt that it was written by"),
+    CLI_SWITCH(cache.has_answers, "--prompt-cache-all", "keep the answer there too"),
+    CLI_SWITCH(cache.is_read_only, "--prompt-cache-ro", "never write it"),
     CLI_HEADING("Answer"),
     CLI_INT(n_predict, -2, 1 << 24, "-n, --predict, --n-predict", "N",
             "tokens at most; -1 (default): to the end of the context"),
     CLI_TEXTS(stop, "-r, --reverse-prompt, --stop", "TEXT",
               "end the answer before this text; may be given many times"),
     CLI_SWITCH(ignores_eos, "--ignore-eos", "go on past end-of-text tokens, to -n"),
+    CLI_SWITCH(shifts, "--context-shift",
+               "when the context is full, drop half of the tokens behind those that --keep says "
+               "and go on"),
+    CLI_SWITCH(stops_when_full, "--no-context-shift", "end the answer then, as without either"),
+    CLI_INT(n_keep, -1, 1 << 24, "--keep", "N",
+            "tokens of the prompt that --context-shift keeps, beside the one that begins a text; "
+            "-1: all; 0 (default): none"),
     CLI_SAMPLING_FLAGS,
     CLI_HEADING("Output"),
     CLI_SWITCH(is_json, "--json",
                "one JSON object on standard output in place of the text: device, prompt_tokens, "
-               "tokens, text, stop (eos, limit, word), probs, timings"),
+               "tokens, text, stop (eos, limit, word, context), probs, timings"),
     CLI_INT(n_probs, 0, 64, "--n-probs", "K",
             "with --json: the K likeliest tokens of every step with their log-probabilities over "
             "the whole vocabulary before any filter, at most 64"),
@@ -59,8 +75,6 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Speed"),
     CLI_SPEED_FLAGS,
     CLI_IGNORED_FLAGS,
-    CLI_IGNORED_VALUE("--keep", "a full context ends the answer"),
-    CLI_IGNORED("--no-context-shift", "a full context ends the answer"),
     CLI_IGNORED("--no-escape", "escapes are read with -e only"),
     CLI_IGNORED("-st, --single-turn", "there is one turn"),
     CLI_IGNORED("-cnv, --conversation", "there is one turn; `glinfer chat` has more"),
@@ -74,6 +88,7 @@ struct run {
     bool is_chat;
     struct cli_session session;
     struct cli_ids prompt_ids;
+    struct cli_prompt_cache cache;
     uint64_t seed;
     bool is_line_open; // text was printed and its last character ends no line
     // For JSON:
@@ -212,6 +227,19 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     return cli_write(token->text, token->text_size);
 }
 
+// Returns the tokens that a shift keeps: those that were asked for, and the one that the vocabulary
+// sets in front of a text.
+static int32_t count_kept(const struct run *run)
+{
+    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(run->session.model);
+    const int64_t n_keep = run->settings->n_keep;
+    int32_t first;
+    size_t n = 0;
+    const bool has_first = glinfer_tokenize(tokenizer, "", 0, 0, &first, 1, &n, NULL) && n > 0 &&
+                           first == run->prompt_ids.items[0];
+    return (int32_t)(n_keep < 0 ? n_keep : n_keep + has_first);
+}
+
 static void fill_params(struct run *run, struct glinfer_generate_params *params)
 {
     const struct settings *settings = run->settings;
@@ -223,6 +251,10 @@ static void fill_params(struct run *run, struct glinfer_generate_params *params)
     params->n_probs = settings->is_json ? (uint32_t)settings->n_probs : 0;
     params->stop = run->stop;
     params->n_stop = settings->stop.count;
+    params->context_full = settings->shifts && !settings->stops_when_full
+                               ? GLINFER_CONTEXT_FULL_SHIFT
+                               : GLINFER_CONTEXT_FULL_STOP;
+    params->n_keep = count_kept(run);
     params->on_token = receive_token;
     params->token_user = run;
     cli_sampling_fill(&settings->sampling, run->seed, params);
@@ -246,7 +278,7 @@ static void add_timings(cJSON *object, const struct run *run)
     const struct glinfer_stats *stats = &run->stats;
     cJSON *timings = cJSON_AddObjectToObject(object, "timings");
     cJSON_AddNumberToObject(timings, "compile_ms", run->session.compile_ms);
-    cJSON_AddNumberToObject(timings, "cache_n", 0);
+    cJSON_AddNumberToObject(timings, "cache_n", (double)run->cache.n_reused);
     add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
     add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
              stats->predicted_ms);
@@ -262,10 +294,9 @@ static void add_timings(cJSON *object, const struct run *run)
 static bool print_json(struct run *run)
 {
     static const char *const stops[] = {
-        [GLINFER_STOP_LIMIT] = "limit",
-        [GLINFER_STOP_EOS] = "eos",
-        [GLINFER_STOP_WORD] = "word",
-        [GLINFER_STOP_CALLBACK] = "callback",
+        [GLINFER_STOP_LIMIT] = "limit",     [GLINFER_STOP_EOS] = "eos",
+        [GLINFER_STOP_WORD] = "word",       [GLINFER_STOP_CALLBACK] = "callback",
+        [GLINFER_STOP_CONTEXT] = "context",
     };
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "device", run->session.device_info.renderer);
@@ -316,7 +347,7 @@ static bool finish_answer(struct run *run, bool is_done, const struct glinfer_er
         cli_close_output();
         return false;
     }
-    if (run->stats.stop == GLINFER_STOP_LIMIT && run->stats.n_past >= info->n_ctx) {
+    if (run->stats.stop == GLINFER_STOP_CONTEXT) {
         cli_say("note: the context of %u tokens is full%s", info->n_ctx,
                 info->n_ctx < info->n_ctx_train ? "; -c gives more" : "");
     }
@@ -345,8 +376,15 @@ static bool answer(struct run *run)
     run->seed = cli_sampling_seed(&settings->sampling, settings->session.device.is_verbose);
     params.seed = run->seed;
     run->probs = settings->is_json && settings->n_probs > 0 ? cJSON_CreateArray() : NULL;
+    run->cache = settings->cache;
+    if (!cli_prompt_cache_load(&run->cache, run->session.session, &run->prompt_ids)) {
+        return false;
+    }
+    params.prompt += run->cache.n_reused;
+    params.n_prompt -= run->cache.n_reused;
     const bool is_done = cli_generate(&run->session, &params, &run->stats, &err);
-    return finish_answer(run, is_done, &err);
+    return finish_answer(run, is_done, &err) &&
+           cli_prompt_cache_save(&run->cache, run->session.session, &run->prompt_ids);
 }
 
 static void finish_run(struct run *run)
@@ -376,7 +414,11 @@ static const char *check_settings(const struct settings *settings)
            : settings->is_raw && settings->system        ? "--raw and -sys exclude each other"
            : settings->prompt && !settings->prompt[0]    ? "the prompt is empty"
            : settings->n_probs > 0 && !settings->is_json ? "--n-probs needs --json"
-                                                         : NULL;
+           : !settings->cache.path && (settings->cache.has_answers || settings->cache.is_read_only)
+               ? "--prompt-cache-all and --prompt-cache-ro need --prompt-cache"
+           : settings->cache.has_answers && settings->cache.is_read_only
+               ? "--prompt-cache-all and --prompt-cache-ro exclude each other"
+               : NULL;
 }
 
 static bool run_command(void *user)

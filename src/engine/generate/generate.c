@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/api/arguments.h"
 #include "engine/run/step_executors.h"
+#include "engine/state/context_full.h"
 #include "gpu/device/fence.h"
 
 //-- delivery ------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     if (run->text.is_stopped) {
         finish(run, GLINFER_STOP_WORD);
     } else if (!run->is_finished && run->stats.predicted_n == run->max_steps) {
-        finish(run, GLINFER_STOP_LIMIT);
+        gi_generation_reach_limit(run);
     }
 }
 
@@ -265,5 +266,5 @@ bool gi_generation_advance(struct gi_generation *run)
         deliver_next(run);
         return true;
     }
-    return submit_or_take(run);
+    return run->is_full ? gi_generation_make_room(run) : submit_or_take(run);
 }

@@ -45,7 +45,9 @@ struct gi_generation {
     uint64_t waits;                                   // of the GPU before the call
     bool is_finished;                                 // no more tokens come
     bool is_over;                                     // nor anything else
-    bool is_rebuilding;                               // a cache that was lost
+    bool is_full;              // the context, before the answer's end (engine/state/context_full.h)
+    uint32_t n_keep, n_shifts; // tokens that shifts keep; shifts so far
+    bool is_rebuilding;        // a cache that was lost
     // In steps with a budget (engine/generate/step.c) nothing waits or sleeps:
     bool is_stepped;
     bool is_waiting;     // for the GPU or for the end of a rest; set by gi_generation_advance

@@ -231,8 +231,8 @@ bool gi_generation_rebuild(struct gi_generation *run)
     const struct gi_sequence *sequence = &session->sequence;
     bool ok = true;
     run->is_rebuilding = true;
-    for (uint32_t done = 0, count; ok && sequence->is_stale && done < sequence->n_past;
-         done += count) {
+    for (uint32_t done = sequence->n_sound, count;
+         ok && sequence->is_stale && done < sequence->n_past; done += count) {
         count = gi_sequence_batch_at(sequence, done);
         ok = repeat(run, done, count) && gi_runner_wait(&session->runner, run->err) &&
              report_prompt(run, done + count, sequence->n_past);

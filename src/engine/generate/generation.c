@@ -7,6 +7,7 @@
 #include "engine/generate/constraint.h"
 #include "engine/generate/generate.h"
 #include "engine/run/step_executors.h"
+#include "engine/state/context_full.h"
 
 #include <assert.h>
 #include <math.h>
@@ -35,7 +36,8 @@ static bool check_params(const struct glinfer_session *session,
     if (!gi_samplers_check(params, (uint32_t)n_vocab, err) || !gi_constraint_check(params, err)) {
         return false;
     }
-    if (!GI_CHECK_ARRAY(params->stop, params->n_stop, err)) {
+    if (!GI_CHECK_ARRAY(params->stop, params->n_stop, err) ||
+        !GI_CHECK_ENUM(params->context_full, GLINFER_CONTEXT_FULL_SHIFT, err)) {
         return false;
     }
     for (size_t i = 0; i < params->n_stop; i++) {
@@ -175,7 +177,8 @@ static bool prepare(struct gi_generation *run)
     struct glinfer_session *session = run->session;
     struct gi_tables *tables = &session->tables;
     const bool has_steps = run->max_steps > 1;
-    const uint32_t lists = gi_tables_choose(tables, run->end, run->n_prompt, has_steps);
+    const uint32_t lists =
+        gi_tables_choose(tables, run->end, gi_generation_prompt_size(run), has_steps);
     const bool is_new_kind = tables->ready != 0 && (lists & ~tables->ready) != 0;
     return gi_tables_prepare(tables, lists, run->params.progress, run->params.progress_user,
                              run->err) &&
@@ -246,7 +249,7 @@ void gi_generation_destroy(struct gi_generation *run, bool is_whole)
     if (!run) {
         return;
     }
-    run->session->broken = (struct gi_broken_answer){.is_there = !is_whole,
+    run->session->broken = (struct gi_broken_answer){.is_there = !is_whole && run->n_shifts == 0,
                                                      .n_prompt = run->n_prompt,
                                                      .base = run->base,
                                                      .n_delivered = run->stats.predicted_n};

@@ -41,6 +41,36 @@ void gi_sequence_reset(struct gi_sequence *sequence)
     sequence->is_stale = false;
 }
 
+void gi_sequence_lose(struct gi_sequence *sequence, uint32_t n_sound)
+{
+    // Rows that were lost before are still lost.
+    const uint32_t most = sequence->is_stale ? sequence->n_sound : sequence->n_past;
+    sequence->n_sound = n_sound < most ? n_sound : most;
+    sequence->is_stale = sequence->n_past > 0;
+}
+
+void gi_sequence_shift(struct gi_sequence *sequence, uint32_t n_keep, uint32_t n_drop)
+{
+    assert(n_keep + n_drop <= sequence->n_past);
+    const uint32_t from = n_keep + n_drop, n = sequence->n_past - from;
+    gi_sequence_lose(sequence, n_keep);
+    memmove(sequence->tokens + n_keep, sequence->tokens + from, n * sizeof(sequence->tokens[0]));
+    sequence->n_past -= n_drop;
+    if (n > 0) {
+        gi_sequence_join_batch(sequence, n_keep, n);
+    }
+    if (sequence->pending != GI_NO_TOKEN) {
+        gi_sequence_note_step(sequence, sequence->n_past, (uint32_t)sequence->pending);
+    }
+}
+
+void gi_sequence_join_batch(struct gi_sequence *sequence, uint32_t at, uint32_t n)
+{
+    assert(n > 0 && at + n <= sequence->n_past);
+    memset(sequence->origins + at, GI_ORIGIN_BATCH, n);
+    sequence->origins[at] = GI_ORIGIN_BEGIN;
+}
+
 void gi_sequence_note_batch(struct gi_sequence *sequence, uint32_t at, const uint32_t *tokens,
                             uint32_t n)
 {
@@ -84,6 +114,7 @@ size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n)
         return sequence->n_past + (size_t)(sequence->pending != GI_NO_TOKEN);
     }
     sequence->n_past = (uint32_t)n;
+    sequence->n_sound = sequence->n_sound < n ? sequence->n_sound : (uint32_t)n;
     sequence->pending = GI_NO_TOKEN;
     return n;
 }

@@ -23,6 +23,7 @@ struct gi_sequence {
     uint32_t *tokens;          // (n_ctx), of which n_past are in the cache
     uint8_t *origins;          // (n_ctx) enum gi_origin
     bool is_stale;             // the cache was lost, and is to be computed anew from the tokens
+    uint32_t n_sound;          // the first tokens whose cache was not
 };
 
 // Begins a sequence without tokens. Fails with NO_MEMORY.
@@ -36,6 +37,11 @@ void gi_sequence_finish(struct gi_sequence *sequence);
 
 // Forgets all tokens.
 void gi_sequence_reset(struct gi_sequence *sequence);
+// Notes that the cache is lost but for that of the first n_sound tokens.
+void gi_sequence_lose(struct gi_sequence *sequence, uint32_t n_sound);
+// Forgets n_drop tokens of the cache behind the first n_keep; those behind, whose cache is lost,
+// move there. It has more than both together.
+void gi_sequence_shift(struct gi_sequence *sequence, uint32_t n_keep, uint32_t n_drop);
 // Forgets all tokens behind the first n; returns how many there are now, the pending one included.
 size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n);
 
@@ -44,6 +50,8 @@ size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n);
 void gi_sequence_note_batch(struct gi_sequence *sequence, uint32_t at, const uint32_t *tokens,
                             uint32_t n);
 void gi_sequence_note_step(struct gi_sequence *sequence, uint32_t at, uint32_t token);
+// Notes that n tokens that the cache has from `at` on are to be computed together.
+void gi_sequence_join_batch(struct gi_sequence *sequence, uint32_t at, uint32_t n);
 // Notes that no more than n_batch of its tokens were computed together, so that a session whose
 // batches have as many can compute them anew.
 void gi_sequence_limit_batches(struct gi_sequence *sequence, uint32_t n_batch);

@@ -331,7 +331,7 @@ void gi_session_release(struct glinfer_session *session)
 
 bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *err)
 {
-    session->sequence.is_stale = session->sequence.n_past > 0;
+    gi_sequence_lose(&session->sequence, 0);
     return build(session, &session->params, err);
 }
 

@@ -35,6 +35,7 @@ static void adopt(struct glinfer_session *session, uint32_t n, int32_t pending, 
     sequence->n_past = n;
     sequence->pending = pending;
     sequence->is_stale = is_stale && n > 0;
+    sequence->n_sound = 0;
     session->broken.is_there = false;
     gi_sequence_limit_batches(sequence, session->tables.n_batch);
 }
@@ -87,7 +88,7 @@ static bool copy(struct glinfer_session *to, struct glinfer_session *from, uint3
     }
     if (!source->is_stale &&
         !gi_cache_rows_copy(target, source, layer_count(to), n, gi_session_gpu(to), err)) {
-        target->is_stale = target->n_past > 0;
+        gi_sequence_lose(target, 0);
         return false;
     }
     memcpy(target->tokens, source->tokens, n * sizeof(target->tokens[0]));
@@ -222,7 +223,9 @@ static bool read_state(struct glinfer_session *session, const struct gi_source *
     if (ok && head.has_rows) {
         ok = gi_cache_rows_load(sequence, layer_count(session), gi_session_gpu(session), source,
                                 &head, err);
-        sequence->is_stale = !ok && sequence->n_past > 0;
+        if (!ok) {
+            gi_sequence_lose(sequence, 0);
+        }
     }
     if (ok) {
         memcpy(sequence->tokens, notes.tokens, head.n_tokens * sizeof(notes.tokens[0]));

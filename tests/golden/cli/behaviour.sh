@@ -29,6 +29,27 @@ done
 check 'json stops at the limit' "$(grep -c '"stop":"limit"' "$dir/json")" 1
 check 'json has three probs a token' "$(grep -o '"logprob"' "$dir/json" | wc -l | tr -d ' ')" 27
 
+run -p 'Once upon' -n 90 -c 32 --temp 0 --json >"$dir/json"
+check 'json stops at the end of the context' "$(grep -c '"stop":"context"' "$dir/json")" 1
+run -p 'Once upon' -n 90 -c 32 --temp 0 --json --context-shift --keep 2 >"$dir/json"
+check 'a shift goes on to the limit' "$(grep -c '"predicted_n":90' "$dir/json")" 1
+
+for i in 1 2; do
+    check "prompt cache, time $i" "$(run -p 'Once upon' -n 9 --temp 0 --prompt-cache "$dir/cache")" "$text"
+done
+run -p 'Once upon' -n 9 --temp 0 --prompt-cache "$dir/cache" --json >"$dir/json"
+check 'the cache has all but the last token' "$(grep -cE '"cache_n":[1-9].*"prompt_n":1,' "$dir/json")" 1
+size=$(wc -c <"$dir/cache")
+run -p 'Once upon a time' -n 9 --prompt-cache "$dir/cache" --prompt-cache-ro >/dev/null
+check 'a cache that is only read' "$(wc -c <"$dir/cache")" "$size"
+run -p 'Once upon' -n 9 --prompt-cache "$dir/cache" --prompt-cache-all >/dev/null
+check 'a cache with the answer' "$([ "$(wc -c <"$dir/cache")" -gt "$size" ] && echo larger)" larger
+run -p 'Once upon' -n 9 --prompt-cache "$dir/cache" -ctk f32 >/dev/null
+check 'a cache of another type' "$?$(grep -c 'was saved with keys in f16' "$dir/errors")" 11
+run -p 'Once upon' -n 9 --prompt-cache "$dir/prompt" >/dev/null
+check 'a cache that is none' "$?$(grep -cE 'not enough for a saved|is no saved session' "$dir/errors")" 11
+check 'a file that is no cache is left alone' "$(cat "$dir/prompt")" 'Once upon'
+
 run -p 'Once upon' -n 1 --show-timings >/dev/null
 check 'compiling has a time of its own' "$(grep -cE '^compile  *[0-9.]+ ms$' "$dir/errors")" 1
 check 'one token has no speed of its own' "$(grep -c '^answer  *1 token, which came' "$dir/errors")" 1

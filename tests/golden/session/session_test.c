@@ -310,7 +310,7 @@ static void a_full_context_ends_the_answer(void **state)
     struct glinfer_session *session = open_session(*state, 8, 32, 0);
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, &answer);
     const struct glinfer_stats stats = must_generate(session, &params);
-    assert_int_equal(stats.stop, GLINFER_STOP_LIMIT);
+    assert_int_equal(stats.stop, GLINFER_STOP_CONTEXT);
     assert_int_equal(answer.n, 32 - N_PROMPT + 1); // the last one needs no place
     assert_int_equal(stats.n_past, 32);
     glinfer_session_destroy(&session);
@@ -392,7 +392,7 @@ static void a_prompt_that_fills_the_context_gives_one_token(void **state)
     struct glinfer_session *session = open_session(*state, 8, N_PROMPT, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, -1, &filled);
     struct glinfer_stats stats = must_generate(session, &params);
-    assert_int_equal(stats.stop, GLINFER_STOP_LIMIT);
+    assert_int_equal(stats.stop, GLINFER_STOP_CONTEXT);
     assert_int_equal(stats.n_past, N_PROMPT);
     struct glinfer_error err = {0};
     params = ask(prompt, 1, 1, &none);

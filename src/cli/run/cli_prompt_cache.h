@@ -1,0 +1,24 @@
+// A file that keeps what a prompt cost: the session that read it, for the next prompt that begins
+// with the same tokens.
+#ifndef CLI_PROMPT_CACHE_H
+#define CLI_PROMPT_CACHE_H
+
+#include "cli/common/cli_session.h"
+
+struct cli_prompt_cache {
+    const char *path; // NULL: none
+    bool is_read_only;
+    bool has_answers; // the answer is kept too
+    size_t n_reused;  // tokens of the prompt that the file had
+};
+
+// Loads the file, if there is one, and sets n_reused; the rest of ids, at least one, is for the
+// caller to process. False, with the reason printed, if it cannot be taken.
+bool cli_prompt_cache_load(struct cli_prompt_cache *cache, struct glinfer_session *session,
+                           const struct cli_ids *ids);
+// Saves what of ids the session still holds, or all with the answer, unless the file has it. False
+// with the reason printed.
+bool cli_prompt_cache_save(const struct cli_prompt_cache *cache, struct glinfer_session *session,
+                           const struct cli_ids *ids);
+
+#endif

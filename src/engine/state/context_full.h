@@ -1,0 +1,19 @@
+// Decides what an answer does when its context is full: it ends, fails, or goes on behind a shift,
+// which keeps the first tokens and drops half of the others. Keys were turned to their positions
+// and values depend on all tokens in front, so that the rows of tokens that move are computed anew
+// from their ids: as if the prompt had been these. A token that is generated pays for one that is
+// processed again at the most, and those are several times cheaper.
+#ifndef GI_ENGINE_CONTEXT_FULL_H
+#define GI_ENGINE_CONTEXT_FULL_H
+
+#include "engine/generate/generate.h"
+
+// Returns the tokens of the prompts that an answer may process, as gi_tables_choose takes them.
+size_t gi_generation_prompt_size(const struct gi_generation *run);
+// Ends the answer behind its last token, or notes that the context is full.
+void gi_generation_reach_limit(struct gi_generation *run);
+// Makes room in a context that is full, for the next chain to go on in; no chain is in flight.
+// Fails with CONTEXT_FULL if that was asked for, else as a prompt does.
+bool gi_generation_make_room(struct gi_generation *run);
+
+#endif

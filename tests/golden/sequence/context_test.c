@@ -1,0 +1,187 @@
+// Shows what an answer does when its context is full: it stops, fails or shifts. Behind a shift it
+// goes on as a new session does that is given the tokens which were kept. Runs on a tiny model;
+// exits 77 without a device.
+#include "tests/golden/fixture/session_fixture.h"
+#include "tests/unit/cmocka_test.h"
+
+enum { N_CTX = 32, N_ROOM = N_CTX - N_PROMPT + 1, N_LONG = 70 };
+
+static struct glinfer_generate_params ask_full(enum glinfer_context_full what, int32_t n_keep,
+                                               struct answer *answer)
+{
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_LONG, answer);
+    memset(answer, 0, sizeof(*answer));
+    params.context_full = what;
+    params.n_keep = n_keep;
+    return params;
+}
+
+static void a_full_context_ends_the_answer(void **state)
+{
+    struct answer answer;
+    struct glinfer_session *session = open_session(*state, 0, N_CTX, 0);
+    struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_STOP, 0, &answer);
+    assert_int_equal(must_generate(session, &params).stop, GLINFER_STOP_CONTEXT);
+    assert_int_equal(answer.n, N_ROOM);
+    glinfer_session_reset(session);
+    params.n_predict = -1;
+    assert_int_equal(must_generate(session, &params).stop, GLINFER_STOP_CONTEXT);
+    glinfer_session_reset(session);
+    params.n_predict = N_ROOM; // that many were asked for
+    assert_int_equal(must_generate(session, &params).stop, GLINFER_STOP_LIMIT);
+    glinfer_session_destroy(&session);
+}
+
+static void a_full_context_is_an_error_if_asked_for(void **state)
+{
+    struct answer answer;
+    struct glinfer_error err = {0};
+    struct glinfer_session *session = open_session(*state, 0, N_CTX, 0);
+    const struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_ERROR, 0, &answer);
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    assert_non_null(strstr(err.message, "context of 32 tokens is full behind 19 of the answer"));
+    assert_int_equal(answer.n, N_ROOM);
+    assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), N_CTX + 1);
+    glinfer_session_destroy(&session);
+}
+
+// Does by hand what a shift does: the answer's tokens so far, from a session that stops.
+static void answer_by_hand(struct glinfer_session *session, int n_keep, struct answer *whole)
+{
+    int32_t ids[N_CTX + 1];
+    struct answer part;
+    struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_STOP, 0, &part);
+    must_generate(session, &params);
+    memcpy(ids, prompt, sizeof(prompt));
+    memset(whole, 0, sizeof(*whole));
+    int n = N_PROMPT;
+    for (;;) {
+        for (int i = 0; i < part.n; i++) {
+            whole->ids[whole->n++] = ids[n++] = part.ids[i];
+        }
+        if (whole->n == N_LONG) {
+            return;
+        }
+        assert_int_equal(n, N_CTX + 1);
+        const int n_drop = (N_CTX - n_keep) / 2;
+        n -= n_drop;
+        memmove(ids + n_keep, ids + n_keep + n_drop, (size_t)(n - n_keep) * sizeof(ids[0]));
+        glinfer_session_reset(session);
+        memset(&part, 0, sizeof(part));
+        params = ask(ids, (size_t)n - 1, 0, &part);
+        must_generate(session, &params);
+        params = ask(ids + n - 1, 1, N_LONG - whole->n, &part); // the pending one, in a step
+        must_generate(session, &params);
+    }
+}
+
+static void behind_a_shift_an_answer_goes_on_as_if_begun_with_what_was_kept(void **state)
+{
+    static const int keeps[] = {0, 1, 5, N_PROMPT, 29};
+    struct glinfer_session *session = open_session(*state, 4, N_CTX, 8);
+    struct glinfer_session *other = open_session(*state, 1, N_CTX, 8);
+    struct answer answer, expected;
+    for (size_t i = 0; i < sizeof(keeps) / sizeof(keeps[0]); i++) {
+        const int32_t n_keep = keeps[i] == N_PROMPT ? -1 : keeps[i];
+        const struct glinfer_generate_params params =
+            ask_full(GLINFER_CONTEXT_FULL_SHIFT, n_keep, &answer);
+        glinfer_session_reset(session);
+        glinfer_session_reset(other);
+        const struct glinfer_stats stats = must_generate(session, &params);
+        assert_int_equal(stats.stop, GLINFER_STOP_LIMIT);
+        assert_int_equal(stats.predicted_n, N_LONG);
+        answer_by_hand(other, keeps[i], &expected);
+        assert_int_equal(answer.n, N_LONG);
+        assert_memory_equal(answer.ids, expected.ids, N_LONG * sizeof(answer.ids[0]));
+    }
+    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&other);
+}
+
+static void shifted_answers_do_not_depend_on_chains(void **state)
+{
+    static const uint32_t chains[] = {0, 1, 5};
+    struct answer answers[3];
+    for (size_t i = 0; i < 3; i++) {
+        struct glinfer_session *session = open_session(*state, chains[i], N_CTX, 0);
+        struct glinfer_generate_params params =
+            ask_full(GLINFER_CONTEXT_FULL_SHIFT, 3, &answers[i]);
+        params.temperature = 0.8f;
+        params.seed = 5;
+        must_generate(session, &params);
+        assert_int_equal(answers[i].n, N_LONG);
+        assert_same(&answers[0], &answers[i]);
+        glinfer_session_destroy(&session);
+    }
+}
+
+static void a_shift_with_nothing_to_drop_ends_the_answer(void **state)
+{
+    static const int32_t keeps[] = {N_CTX - 1, N_CTX, 1000};
+    struct glinfer_session *session = open_session(*state, 0, N_CTX, 0);
+    struct answer answer;
+    for (size_t i = 0; i < 3; i++) {
+        const struct glinfer_generate_params params =
+            ask_full(GLINFER_CONTEXT_FULL_SHIFT, keeps[i], &answer);
+        glinfer_session_reset(session);
+        assert_int_equal(must_generate(session, &params).stop, GLINFER_STOP_CONTEXT);
+        assert_int_equal(answer.n, N_ROOM);
+    }
+    glinfer_session_destroy(&session);
+}
+
+struct shift_watch {
+    int n_calls, last;
+};
+
+static bool cancel_second_prompt(void *user, enum glinfer_phase phase, uint64_t done,
+                                 uint64_t total)
+{
+    struct shift_watch *watch = user;
+    watch->n_calls += phase == GLINFER_PHASE_PROMPT;
+    watch->last = (int)done;
+    return total == N_PROMPT || phase != GLINFER_PHASE_PROMPT;
+}
+
+// The tokens that were kept are there, and their cache is computed by the next answer.
+static void a_cancelled_shift_leaves_a_session_that_goes_on(void **state)
+{
+    static const int32_t more[] = {50, 51};
+    struct glinfer_session *session = open_session(*state, 0, N_CTX, 4);
+    struct glinfer_session *other = open_session(*state, 0, N_CTX, 4);
+    struct shift_watch watch = {0};
+    struct glinfer_error err = {0};
+    struct answer answer, after = {0}, expected = {0};
+    int32_t ids[N_CTX];
+    struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_SHIFT, 6, &answer);
+    params.progress = cancel_second_prompt;
+    params.progress_user = &watch;
+    assert_false(glinfer_generate(session, &params, NULL, &err));
+    assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+    assert_int_equal(answer.n, N_ROOM);
+    assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), 6 + 13 + 1);
+    params = ask(more, 2, 8, &after);
+    must_generate(session, &params);
+    memcpy(ids, prompt, 6 * sizeof(ids[0]));
+    memcpy(ids + 6, answer.ids + 19 - 14, 14 * sizeof(ids[0]));
+    memcpy(ids + 20, more, sizeof(more));
+    params = ask(ids, 22, 8, &expected);
+    must_generate(other, &params);
+    assert_same(&after, &expected);
+    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_context_ends_the_answer),
+        cmocka_unit_test(a_full_context_is_an_error_if_asked_for),
+        cmocka_unit_test(behind_a_shift_an_answer_goes_on_as_if_begun_with_what_was_kept),
+        cmocka_unit_test(shifted_answers_do_not_depend_on_chains),
+        cmocka_unit_test(a_shift_with_nothing_to_drop_ends_the_answer),
+        cmocka_unit_test(a_cancelled_shift_leaves_a_session_that_goes_on),
+    };
+    return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
+}
