@@ -7,13 +7,19 @@
 // 16 QUADS multiply-adds, and little more than the sums is ever alive. Four tokens are turned in
 // registers; a weight is dequantised once per tile, in equal shares by all invocations. Nothing is
 // prefetched: the other groups of a core work meanwhile. With ROLLED 1 staging loops, for GPUs with
-// few registers beside the sums. Figures: glsl/measurements.md.
+// few registers beside the sums. With PACKED x are rows of gemm/packed_rows.glsl, and two blocks of
+// both operands are staged as halves, so that loads of four words take two columns: for GPUs that
+// wait for loads. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"
 #include "gemm/product.glsl"
 
 #if !defined(TILE_TOKENS) || !defined(QUADS) || !defined(ROLLED)
 #error "TILE_TOKENS: 16 to 64; QUADS: of tokens of an invocation, TILE_TOKENS / QUADS is 16, 32 or 64; ROLLED"
+#endif
+
+#ifndef PACKED
+#define PACKED 0 // 1: x are in f16; 32 QUADS tokens then, and ROLLED
 #endif
 
 #define ROWS 64u
@@ -23,7 +29,6 @@
 #define TOKEN_GROUPS (TOKEN_QUADS / uint(QUADS))
 // Gives n to a loop, with ROLLED 1 so that no compiler unrolls it.
 #define TURNS(n) ((n) + uint(ROLLED) * (params.n_block >> 31u))
-#define SHARE (8u * ROWS / WG_SIZE) // quads of a block of weights that an invocation unpacks
 
 #if TILE_TOKENS / QUADS == 64
 layout(local_size_x = 256) in;
@@ -33,66 +38,11 @@ layout(local_size_x = 128) in;
 layout(local_size_x = 64) in;
 #endif
 
-#define W_TILE (32u * TOKEN_QUADS)
-
-shared vec4 tiles[32u * (TOKEN_QUADS + ROW_QUADS)]; // (column, token), (column, row)
-
-vec4 load_token(uint token, uint quad)
-{
-    return x[min(token, state.n_tokens - 1u) * (params.x_stride / 4u) + quad];
-}
-
-// Stages four columns of four tokens.
-void stage_x(uint lane, uint token_begin, uint block)
-{
-    if (lane < 8u * TOKEN_QUADS) {
-        uint token = lane % TOKEN_QUADS, quad = lane / TOKEN_QUADS;
-        uint from = block * 8u + quad, to = quad * 4u * TOKEN_QUADS + token;
-        token = token_begin + 4u * token;
-#if ROLLED
-        for (uint i = 0u; i < TURNS(4u); i += 2u) {
-            vec4 a = load_token(token + i, from), b = load_token(token + i + 1u, from);
-            for (uint k = 0u; k < 4u; k++) {
-                tiles[to + k * TOKEN_QUADS][i] = a[k];
-                tiles[to + k * TOKEN_QUADS][i + 1u] = b[k];
-            }
-        }
+#if PACKED
+#include "gemm/tile_halves.glsl"
 #else
-        vec4 a = load_token(token, from), b = load_token(token + 1u, from);
-        vec4 c = load_token(token + 2u, from), d = load_token(token + 3u, from);
-        for (uint k = 0u; k < 4u; k++) {
-            tiles[to + k * TOKEN_QUADS] = vec4(a[k], b[k], c[k], d[k]);
-        }
+#include "gemm/tile_floats.glsl"
 #endif
-    }
-}
-
-void stage_w(uint lane, uint row_begin, uint block)
-{
-    uint row = min(row_begin + lane % ROWS, params.n_rows - 1u), first = lane / ROWS * SHARE;
-    QuantBlock w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
-    for (uint i = 0u; i < TURNS(SHARE); i++) {
-        vec4 v = quant_quad(w, int(first + i));
-        uint to = W_TILE + (first + i) * 4u * ROW_QUADS + lane % ROWS / 4u;
-        for (uint k = 0u; k < 4u; k++) {
-            tiles[to + k * ROW_QUADS][lane % 4u] = v[k];
-        }
-    }
-}
-
-// A column, with a constant for k: unrolled by hand, since not every compiler does.
-#define ADD_COLUMN(k)                                                                              \
-    {                                                                                              \
-        vec4 w = tiles[W_TILE + w_at + uint(k) * ROW_QUADS];                                       \
-        for (int i = 0; i < QUADS; i++) {                                                          \
-            vec4 a = tiles[x_at + uint(k) * TOKEN_QUADS + uint(i) * TOKEN_GROUPS];                 \
-            sum[4 * i] += a.x * w;                                                                 \
-            sum[4 * i + 1] += a.y * w;                                                             \
-            sum[4 * i + 2] += a.z * w;                                                             \
-            sum[4 * i + 3] += a.w * w;                                                             \
-        }                                                                                          \
-    }
-#define ADD_FOUR(k) ADD_COLUMN(k) ADD_COLUMN(k + 1) ADD_COLUMN(k + 2) ADD_COLUMN(k + 3)
 
 void write_results(uint token, uint row, vec4 sum)
 {
@@ -113,16 +63,16 @@ void main()
     for (int i = 0; i < 4 * QUADS; i++) {
         sum[i] = vec4(0.0);
     }
-    for (uint block = 0u; block < params.n_block; block++) {
+    for (uint block = 0u; block < params.n_block; block += STEP_BLOCKS) {
         stage_w(lane, row_begin, block);
         stage_x(lane, token_begin, block);
         barrier();
-        ADD_FOUR(0) ADD_FOUR(4) ADD_FOUR(8) ADD_FOUR(12)
-        ADD_FOUR(16) ADD_FOUR(20) ADD_FOUR(24) ADD_FOUR(28)
+        ADD_STEP
         barrier();
     }
     for (int i = 0; i < 4 * QUADS; i++) {
         uint token = 4u * (x_at + uint(i / 4) * TOKEN_GROUPS) + uint(i % 4);
-        write_results(token_begin + token, row_begin + 4u * w_at, sum[i]);
+        token += token_begin;
+        write_results(token, row_begin + 4u * w_at, token_scale(token) * sum[i]);
     }
 }

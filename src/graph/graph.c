@@ -1,5 +1,7 @@
 #include "graph/graph.h"
 
+#include "base/round.h"
+
 static const struct gi_weight *layer_weight(const struct gi_graph *graph, uint32_t layer,
                                             enum gi_slot slot)
 {
@@ -42,12 +44,15 @@ static bool norm_step(struct gi_graph *graph, const char *label, uint32_t layer,
 
 // Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
 static bool input_rows(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
-                       struct gi_rows *rows, struct glinfer_error *err)
+                       const struct gi_weight *weight, struct gi_rows *rows,
+                       struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     *rows = gi_half_rows(recorder, &graph->norm);
     if (norm != GI_NORM_NONE) {
-        return gi_graph_norm_rows(graph, recorder, label, layer, norm, rows, err);
+        return gi_graph_norm_rows(graph, recorder, label, layer, norm, rows, err) &&
+               (rows->is_half ||
+                gi_op_pack_rows(recorder, "pack_rows", rows, graph->hparams->n_embd, weight, err));
     }
     if (rows->is_half) {
         return gi_op_half_rows(recorder, label, &graph->x, graph->hparams->n_embd, rows, err);
@@ -97,7 +102,7 @@ static bool qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
     struct gi_rows input;
     if (graph->is_batch) {
-        return input_rows(graph, "attn_norm", layer, before, &input, err) &&
+        return input_rows(graph, "attn_norm", layer, before, weight, &input, err) &&
                gi_op_gemm(recorder, "attn_qkv", weight, &input, false, 1.0f, &graph->qkv, err);
     }
     if (before == GI_NORM_NONE) {
@@ -173,13 +178,16 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
 
 // Leaves what the projection after it reads in attn_input.
 static bool attention_batch(struct gi_graph *graph, const struct gi_kv_layer *kv,
-                            const struct gi_score_rule *rule, struct glinfer_error *err)
+                            const struct gi_weight *out, const struct gi_score_rule *rule,
+                            struct glinfer_error *err)
 {
     struct gi_recorder *recorder = &graph->recorder;
     struct gi_rows *input = &graph->attn_input;
     *input = gi_half_rows(recorder, &graph->attn);
     if (!input->is_half || gi_attention_has_halves(recorder, kv)) {
-        return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, input, err);
+        return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, input, err) &&
+               (input->is_half ||
+                gi_op_pack_rows(recorder, "pack_rows", input, kv->n_head * kv->head_dim, out, err));
     }
     *input = gi_half_rows(recorder, &graph->q);
     return gi_op_attention_batch(recorder, "attention", kv, rule, &graph->q, &graph->attn, err) &&
@@ -197,7 +205,7 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
         .window = gi_has_window(hparams, layer) ? hparams->window : 0,
     };
     if (graph->is_batch) {
-        return attention_batch(graph, kv, &rule, err);
+        return attention_batch(graph, kv, layer_weight(graph, layer, GI_SLOT_OUT), &rule, err);
     }
     if (graph->has_attention_input) {
         return gi_op_attention_qkv(&graph->recorder, "attention", kv, &rule,
@@ -249,11 +257,15 @@ bool gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     }
     graph->ffn_input = gi_glu_has_halves(gate_up) ? gi_half_rows(recorder, &graph->ffn_act_rows)
                                                   : graph->ffn_act_rows;
-    return input_rows(graph, "ffn_norm", layer, before, &input, err) &&
+    return input_rows(graph, "ffn_norm", layer, before, gate_up, &input, err) &&
            gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up,
                       err) &&
            gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, activation,
-                     &graph->ffn_input, err);
+                     &graph->ffn_input, err) &&
+           (graph->ffn_input.is_half ||
+            gi_op_pack_rows(recorder, "pack_rows", &graph->ffn_input,
+                            (uint32_t)gi_round_up(n_ff, 4),
+                            layer_weight(graph, layer, GI_SLOT_DOWN), err));
 }
 
 bool gi_graph_ffn_down_norm(struct gi_graph *graph, uint32_t layer, struct glinfer_error *err)

@@ -10,6 +10,7 @@
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
+#include "ops/gemm/pack_rows.h"
 #include "ops/gemv/gemv.h"
 #include "ops/record/recorder.h"
 #include "ops/sample/sample.h"

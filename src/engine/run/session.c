@@ -233,6 +233,8 @@ static void init_tables(struct glinfer_session *session)
         .programs = model->device->programs,
         .tuning = model->device->tuning,
         .is_half = takes_halves(model, session->params.precision),
+        .packs_rows = session->params.precision != GLINFER_PRECISION_F32 &&
+                      gi_gpu_class(model->device->gpu)->packs_rows,
     };
     tables->n_batch = session->params.n_batch ? session->params.n_batch : GI_DEFAULT_BATCH;
     tables->n_small = gi_batch_small_tokens(model->device->gpu);

@@ -319,10 +319,16 @@ void gi_check_gemm(struct gi_test *test)
     const uint32_t tokens[] = {0, test->n_tokens - 1};
     const uint32_t n_tile = (test->sample->n_cols + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
     const float *x[2], *before[2];
+    const bool is_packed = gi_test_is_packed(test->key);
+    if (is_packed) {
+        gi_test_fill_rows(test, 1, true, params->x_stride, test->sample->n_cols);
+    }
     for (uint32_t i = 0; i < 2; i++) {
         const uint64_t at = (uint64_t)tokens[i] * params->y_stride + params->y_begin;
-        x[i] = gi_test_row(test, 1, is_half_gemm(test), tokens[i], params->x_stride,
-                           test->sample->n_cols, n_tile);
+        x[i] = is_packed
+                   ? gi_test_packed_row(test, 1, tokens[i], params->x_stride, test->sample->n_cols)
+                   : gi_test_row(test, 1, is_half_gemm(test), tokens[i], params->x_stride,
+                                 test->sample->n_cols, n_tile);
         before[i] = gi_test_floats(test, 0, at, params->n_rows);
     }
     gi_test_run(test);
@@ -332,6 +338,9 @@ void gi_check_gemm(struct gi_test *test)
         if (y) {
             check_token(test, tokens[i], x[i], before[i], y);
         }
+    }
+    if (is_packed) {
+        gi_test_fill_rows(test, 1, false, params->x_stride, test->sample->n_cols);
     }
 }
 

@@ -241,6 +241,23 @@ void gi_check_half_rows(struct gi_test *test)
     }
 }
 
+void gi_check_pack_rows(struct gi_test *test)
+{
+    const struct gi_pack_rows_params *params = (const void *)test->params;
+    const uint32_t token = test->n_tokens - 1, n = params->width;
+    const float *x = gi_test_floats(test, 0, (uint64_t)token * params->x_stride, n);
+    double *expected = gi_test_memory(test, n, sizeof(*expected));
+    for (uint32_t i = 0; x && expected && i < n; i++) {
+        expected[i] = x[i];
+    }
+    gi_test_run(test);
+    const float *y = gi_test_packed_row(test, 0, token, params->x_stride, n);
+    if (y) {
+        expect_row(test, expected, expected, y, n, true);
+    }
+    gi_test_fill_rows(test, 0, false, params->x_stride, n);
+}
+
 void gi_check_glu(struct gi_test *test)
 {
     const struct gi_glu_params *params = (const void *)test->params;

@@ -56,7 +56,8 @@ static void report(const struct gi_tables *tables, uint32_t program,
 static bool is_half(const struct gi_program_key *key)
 {
     bool is_half = key->id == GI_PROGRAM_GEMM_HALF || key->id == GI_PROGRAM_GEMM_HALF_2 ||
-                   key->id == GI_PROGRAM_ATTENTION_HALF || key->id == GI_PROGRAM_HALF_ROWS;
+                   key->id == GI_PROGRAM_ATTENTION_HALF || key->id == GI_PROGRAM_HALF_ROWS ||
+                   gi_test_is_packed(key);
     for (uint32_t i = 0; i < key->n_defines; i++) {
         is_half =
             is_half || (strcmp(key->defines[i].name, "HALF") == 0 && key->defines[i].value != 0);
@@ -64,12 +65,17 @@ static bool is_half(const struct gi_program_key *key)
     return is_half;
 }
 
-// Has lists do without a program: products in f16 are all left, others pass over it.
+// Has lists do without a program: products in f16, or of packed rows, are all left, others pass
+// over it.
 static void leave_out(struct gi_tables *tables, const struct gi_program_key *key,
                       const char *reason)
 {
     struct gi_recorder *recorder = &tables->recorder;
     enum gi_program_id id = key->id;
+    if (recorder->packs_rows && gi_test_is_packed(key)) {
+        recorder->packs_rows = false;
+        return;
+    }
     if (recorder->is_half && is_half(key)) {
         recorder->is_half = false;
         return;

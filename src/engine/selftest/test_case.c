@@ -1,6 +1,7 @@
 #include "engine/selftest/test_case.h"
 
 #include "base/array.h"
+#include "base/round.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 
@@ -164,6 +165,58 @@ float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_
                    : gi_test_floats(test, binding, (uint64_t)token * stride, width);
 }
 
+// Rows of glsl/gemm/packed_rows.glsl: half a block's words, and one with the scale.
+bool gi_test_is_packed(const struct gi_program_key *key)
+{
+    bool is_packed = key->id == GI_PROGRAM_PACK_ROWS;
+    for (uint32_t i = 0; i < key->n_defines; i++) {
+        is_packed = is_packed || strcmp(key->defines[i].name, "PACKED") == 0;
+    }
+    return is_packed;
+}
+
+float *gi_test_packed_row(struct gi_test *test, uint32_t binding, uint32_t token, uint32_t stride,
+                          uint32_t width)
+{
+    const uint32_t n_word = (uint32_t)gi_round_up(width, GI_QUANT_BLOCK) / 2;
+    float *row = gi_test_memory(test, width, sizeof(*row)), scale;
+    const uint32_t *words = gi_test_words(test, binding, (uint64_t)token * stride, n_word + 1);
+    if (!words) {
+        return NULL;
+    }
+    memcpy(&scale, words + n_word, sizeof(scale));
+    for (uint32_t i = 0; i < width; i++) {
+        row[i] = scale * gi_half_to_float((uint16_t)(words[i / 2] >> i % 2 * 16));
+    }
+    return row;
+}
+
+void gi_test_fill_rows(struct gi_test *test, uint32_t binding, bool is_packed, uint32_t stride,
+                       uint32_t width)
+{
+    const struct gi_range *range = &test->dispatch->bindings[binding];
+    const uint32_t n_column = (uint32_t)gi_round_up(width, GI_QUANT_BLOCK);
+    const uint32_t n_word = is_packed ? n_column / 2 + 1 : n_column;
+    const uint32_t n_memory = test->n_memory;
+    const float scale = 0x1p-14f;
+    uint32_t *words = gi_test_memory(test, n_word, sizeof(*words));
+    for (uint32_t token = 0; !test->has_failed && token < test->n_tokens; token++) {
+        for (uint32_t i = 0; i < n_word; i++) {
+            const uint32_t bits = (token * n_word + i + 1) * 2654435761u;
+            words[i] = is_packed ? (bits & 0xDBFFDBFFu) | 0x20002000u  // +-(2^-7 to 2^16), twice
+                                 : (bits & 0x80FFFFFFu) | 0x3F000000u; // +-(0.5 to 2)
+        }
+        if (is_packed) {
+            memcpy(words + n_word - 1, &scale, sizeof(scale));
+        }
+        test->has_failed =
+            !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu,
+                             range->offset + (uint64_t)token * stride * sizeof(*words), words,
+                             n_word * sizeof(*words), test->err);
+    }
+    gi_test_rewind(test, n_memory);
+}
+
 //-- checks ----------------------------------------------------------------------------------------
 
 #define FORMS(id, check)                                                                           \
@@ -205,6 +258,7 @@ static const struct {
     {GI_PROGRAM_ATTENTION_BATCH, GI_PROGRAM_ATTENTION_BATCH_ROW, gi_check_attention_batch},
     ONE(GLU, gi_check_glu),
     ONE(HALF_ROWS, gi_check_half_rows),
+    ONE(PACK_ROWS, gi_check_pack_rows),
     ONE(LAST_ROW, gi_check_last_row),
     ONE(LOGPROB, gi_check_logprob),
     SIZES(ARGMAX, gi_check_sampled),

@@ -86,6 +86,17 @@ void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer,
 float *gi_test_row(struct gi_test *test, uint32_t binding, bool is_half, uint32_t token,
                    uint32_t stride, uint32_t width, uint32_t n_tile);
 
+// True for the program that packs rows (ops/gemm/pack_rows.h) and for those that read them.
+bool gi_test_is_packed(const struct gi_program_key *key);
+// Reads columns [0, width) of a token's packed row. NULL with has_failed.
+float *gi_test_packed_row(struct gi_test *test, uint32_t binding, uint32_t token, uint32_t stride,
+                          uint32_t width);
+// Writes rows of all tokens, packed or f32. An entry's own may not have been packed, since only the
+// first entry of each program runs; packed rows that stay behind may be infinite to one that reads
+// f32.
+void gi_test_fill_rows(struct gi_test *test, uint32_t binding, bool is_packed, uint32_t stride,
+                       uint32_t width);
+
 //-- checks ----------------------------------------------------------------------------------------
 
 typedef void (*gi_test_check)(struct gi_test *test);
@@ -107,6 +118,7 @@ void gi_check_rmsnorm(struct gi_test *test);
 void gi_check_layernorm(struct gi_test *test);
 void gi_check_post_norm(struct gi_test *test);
 void gi_check_half_rows(struct gi_test *test);
+void gi_check_pack_rows(struct gi_test *test);
 void gi_check_glu(struct gi_test *test);
 void gi_check_route(struct gi_test *test);
 void gi_check_add_experts(struct gi_test *test);

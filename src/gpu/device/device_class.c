@@ -208,6 +208,7 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 #define TILE(name) .gemm_tile = GI_GEMM_TILE_##name // also for batches in the lane form
 
 // Counted with Mesa 25.0 (glsl/measurements.md).
+#define MALI_G_PROMPT    TILE(ROLLED), .packs_rows = true
 #define MALI_G_ATTENTION .attention = {64, 3, 2, 12, true}
 #define ADRENO_ATTENTION .attention = {64, 4, 1, 24}
 
@@ -242,15 +243,16 @@ static const struct gi_device_class
     zink = {LARGE, .name = "zink", RATES(1000, 2000, 50), .indirect = GI_INDIRECT_YES},
     unknown = {LARGE, .name = "unknown"},
     v3d = {SMALL, .name = "V3D", RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv,
-           .attention = {64, 3, 1, 6, true}},
+           .attention = {64, 3, 1, 6, true}, .packs_rows = true},
     mali_t = {SMALLER, .name = "Mali T", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
               .has_few_registers = true, .lane_tokens = 4, .is_rolled = true, TILE(LOW),
               .attention_keys = 64, // spills 3:36 registers then, 59:124 with 128 keys
               .attention = {32, 3, 1, 12}},
-    mali_g57 = {SMALL, TILE(ROLLED), .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = valhall_gemv,
+    mali_g57 = {SMALL, MALI_G_PROMPT, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = valhall_gemv,
                 MALI_G_ATTENTION},
-    mali_valhall = {SMALL, TILE(ROLLED), .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION},
-    mali_g = {SMALL, TILE(ROLLED), .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION},
+    mali_valhall = {SMALL, MALI_G_PROMPT, .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION},
+    mali_g = {SMALL, MALI_G_PROMPT, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION},
+    mali_g31 = {SMALL, TILE(ROLLED), .name = "Mali G31", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION}, // short of arithmetic
     adreno = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 6", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
     adreno_7 = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES,
                 .gemv = adreno_7_gemv},
@@ -287,6 +289,7 @@ static const struct {
     {"Mali-T",      NULL,     &mali_t         },
     {"Mali-G57",    NULL,     &mali_g57       },
     {"Mali-G310",   NULL,     &mali_valhall   },
+    {"Mali-G31",    NULL,     &mali_g31       },
     {"Mali-G510",   NULL,     &mali_valhall   },
     {"Mali-G61",    NULL,     &mali_valhall   },
     {"Mali-G710",   NULL,     &mali_valhall   },

@@ -94,6 +94,8 @@ struct gi_device_class {
     enum gi_gemm_tile gemm_tile; // where it fills the device; WHOLE: by size, or none in
                                  // GI_BATCH_FORM_LANE
     bool is_rolled;     // its compilers keep fewer values alive in loops than in straight-line code
+    bool packs_rows;    // inputs of its products, in f16 (src/ops/gemm/pack_rows.h): it waits for
+                        // loads, or unpacks halves for nothing
     bool is_batch_open; // where the device can, tuning may find that it prefers GI_BATCH_FORM_SPLIT
 
     // Sampling: invocations of groups, as far as there are programs for them.

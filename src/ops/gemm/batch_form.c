@@ -39,7 +39,7 @@ uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu)
     case GI_BATCH_FORM_SPLIT:
         return 32;
     case GI_BATCH_FORM_LANE:
-        return 16;
+        return gi_batch_has_tiles(gpu) ? 16 : 8; // half of glsl/gemm/gemm_lane.comp's tokens
     default:
         return 4;
     }

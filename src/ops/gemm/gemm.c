@@ -2,6 +2,7 @@
 #include "gpu/device/settings.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
+#include "ops/gemm/pack_rows.h"
 #include "ops/gemv/gemv_batch.h"
 #include "ops/record/params.h"
 
@@ -180,6 +181,17 @@ static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t max_toke
     };
 }
 
+// The tile where the device has one or GLINFER_GEMM names it.
+static struct gemm_shape choose_packed(const struct gi_gpu *gpu, uint32_t max_tokens)
+{
+    enum gi_gemm_tile tile;
+    const bool is_asked =
+        parse_tile(gpu, gi_gpu_settings(gpu)->gemm, false, &tile) && tile == GI_GEMM_TILE_ROLLED;
+    const bool is_tile =
+        is_asked || (gi_batch_has_tiles(gpu) && is_tile_possible(gpu, GI_GEMM_TILE_ROLLED));
+    return is_tile ? tiles[GI_GEMM_TILE_ROLLED] : choose_lane(gpu, max_tokens);
+}
+
 static uint32_t max_tokens_of(const struct gi_rows *x)
 {
     return (uint32_t)(x->range.size / (x->stride * sizeof(float)));
@@ -193,6 +205,9 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
     const struct gi_gpu *gpu = recorder->gpu;
     *site = 0;
     uint32_t max_tokens = max_tokens_of(x);
+    if (gi_rows_are_packed(gpu, x)) {
+        return choose_packed(gpu, max_tokens);
+    }
     if (x->is_half) {
         return choose_tile(recorder, part, n_cols, max_tokens, true, site);
     }
@@ -219,19 +234,22 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
     const struct gi_define row = {"TILES", ROW_TILES};
     const struct gi_define unsliced = shape->program == GI_PROGRAM_GEMM_LANE ? lane : row;
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
+    const struct gi_define rolled = {"ROLLED", shape->is_rolled};
     const struct gi_define n_quads = {"QUADS", (int32_t)shape->quads};
     const struct gi_define words = {"BY_WORDS", part->quant->has_words};
-    const struct gi_define adds = {"ADD", is_added};
+    const struct gi_define adds = {"ADD", is_added}, packed = {"PACKED", 1};
+    const bool is_packed = x->is_half && !is_half;
     return (struct gi_program_key){
         .id = shape->program,
         .quant = part->quant->type,
-        .n_defines = shape->n_defines,
+        .n_defines = shape->n_defines + is_packed,
         .defines = {is_half ? words : adds,
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
                     n_tokens, is_wide        ? n_slices
                     : shape->quads ? n_quads
                                    : unsliced,
-                    {"ROLLED", shape->is_rolled}},
+                    shape->quads ? rolled : packed,
+                    packed},
     };
 }
 

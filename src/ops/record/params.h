@@ -40,6 +40,7 @@
     X(ROPE_KV, rope_kv)                                                                            \
     X(GLU, glu)                                                                                    \
     X(HALF_ROWS, half_rows)                                                                        \
+    X(PACK_ROWS, pack_rows)                                                                        \
     X(ATTENTION, attention)                                                                        \
     X(ATTENTION_SUBGROUP, attention_subgroup)                                                      \
     X(ATTENTION_VEC8, attention_vec8)                                                              \
@@ -272,6 +273,8 @@
 #define GI_PARAMS_HALF_ROWS(X)                                                                     \
     X(uint32_t, x_stride)                                                                          \
     X(uint32_t, width)
+
+#define GI_PARAMS_PACK_ROWS(X) GI_PARAMS_HALF_ROWS(X)
 
 #define GI_PARAMS_GLU(X)                                                                           \
     X(uint32_t, gate_up_stride)                                                                    \

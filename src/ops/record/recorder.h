@@ -15,6 +15,7 @@ struct gi_recorder {
     const struct gi_tuning *tuning;    // borrowed; NULL: ops choose shapes by class alone
     struct gi_tuning_sites *sites; // borrowed; collects where shapes are chosen; NULL: nobody asks
     bool is_half;                  // products in f16, where an op has them and they are faster
+    bool packs_rows;               // inputs of products in f16: ops/gemm/pack_rows.h
     struct gi_list_form form;      // that the list's executor asks for
     // Places that depend on the size of the context: what lies from this range on in its
     // buffer, and all in the n_later buffers behind that one.
@@ -69,7 +70,7 @@ static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi
 struct gi_rows {
     struct gi_range range;
     uint32_t stride; // floats, a multiple of 32; what lies past a row's width is finite
-    bool is_half;    // as products in f16 read them instead: ops/gemm/half_rows.h
+    bool is_half;    // in f16 instead: ops/gemm/half_rows.h or ops/gemm/pack_rows.h
 };
 
 #endif

@@ -47,6 +47,11 @@ check 'nothing is tested' "$(GLINFER_SELFTEST=off answer 'wrong:EMBED_TOKEN' | t
 check 'status of a report' "$?" 0
 check 'programs of a report' "$(grep -c '^ok .*\.comp' "$dir/report" | sed 's/^[2-9][0-9]$/many/')" many
 check 'the report names the driver' "$(grep -c 'llvmpipe\|Mesa' "$dir/report" | sed 's/^[1-9]$/yes/')" yes
+for class in V3D Mali-G52; do # weights that read packed rows, and others in the same layer
+    GLINFER_CLASS=$class "$glinfer" selftest -m "$(dirname "$model")/tiny-qwen3.gguf" >"$dir/report" 2>"$dir/log"
+    check "status of a report of mixed types as on $class" "$?" 0
+    check "packed rows as on $class" "$(grep -c '^ok .*PACKED=1' "$dir/report" | sed 's/^[1-9][0-9]*$/yes/')" yes
+done
 GLINFER_FAULT=wrong:ARGMAX_256 "$glinfer" selftest --json -m "$model" >"$dir/report" 2>"$dir/log"
 check 'status of a report with a wrong kernel' "$?" 1
 check 'a wrong kernel in a report' \

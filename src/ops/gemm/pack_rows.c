@@ -1,0 +1,59 @@
+#include "ops/gemm/pack_rows.h"
+
+#include "ops/gemm/batch_form.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+#define WG_SIZE 64
+
+bool gi_rows_are_packed(const struct gi_gpu *gpu, const struct gi_rows *rows)
+{
+    return rows->is_half && gi_batch_form(gpu) == GI_BATCH_FORM_LANE;
+}
+
+static bool is_wanted(const struct gi_recorder *recorder, const struct gi_rows *rows)
+{
+    const uint64_t n_tokens = rows->range.size / (rows->stride * sizeof(float));
+    return recorder->packs_rows && gi_batch_form(recorder->gpu) == GI_BATCH_FORM_LANE &&
+           n_tokens > gi_batch_small_tokens(recorder->gpu) &&
+           gi_program_available(recorder->gpu, GI_PROGRAM_PACK_ROWS);
+}
+
+static bool is_small_type(const struct gi_weight *weight)
+{
+    const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
+    bool is_small = true;
+    for (; part < end; part++) {
+        const uint32_t type = part->quant->type;
+        is_small = is_small && (type == GI_GGML_TYPE_Q4_0 || type == GI_GGML_TYPE_Q4_1 ||
+                                type == GI_GGML_TYPE_Q4_K);
+    }
+    return is_small;
+}
+
+bool gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_rows *rows,
+                     uint32_t width, const struct gi_weight *weight, struct glinfer_error *err)
+{
+    assert(!rows->is_half && width % 4 == 0 && rows->stride >= width && rows->stride % 32 == 0);
+    if (!is_wanted(recorder, rows) || !is_small_type(weight)) {
+        return true;
+    }
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_PACK_ROWS,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 1,
+        .defines = {{"WG_SIZE", WG_SIZE}},
+    };
+    const struct gi_pack_rows_params params = {.x_stride = rows->stride, .width = width};
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {rows->range  },
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = { .size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
+    };
+    rows->is_half = true;
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
