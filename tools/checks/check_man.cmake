@@ -1,7 +1,24 @@
-# cmake -D SOURCE=<top> -D MANDOC=<mandoc> -D GROFF=<groff> -P check_man.cmake
+# cmake -D SOURCE=<top> -D PAGE=<glinfer.3> -D MANDOC=<mandoc> -D GROFF=<groff> -P check_man.cmake
 #
-# The man pages render without a warning, by mandoc or by groff.
+# The man pages render without a warning, by mandoc or by groff. glinfer(3) has all functions, types and constants that
+# glinfer.h has.
 cmake_minimum_required(VERSION 3.22)
+
+file(READ ${SOURCE}/src/glinfer.h header)
+string(REGEX REPLACE "//[^\n]*" "" header "${header}")
+string(REGEX REPLACE "#define GLINFER_(API|H|STATUS_MAP|STATUS_ENUM)[^\n]*" "" header "${header}")
+string(REGEX REPLACE " X\\(([A-Z_]+)" "GLINFER_STATUS_\\1" header "${header}")
+string(REGEX MATCHALL "(GLINFER|glinfer)_[A-Za-z0-9_]+" names "${header}")
+list(REMOVE_DUPLICATES names)
+list(FILTER names EXCLUDE REGEX "^GLINFER_(API|H|STATIC|STATUS_MAP|STATUS_ENUM|STATUS_)$")
+file(READ ${PAGE} page)
+foreach(name IN LISTS names)
+    if(NOT page MATCHES "[^A-Za-z0-9_]${name}[^A-Za-z0-9_]")
+        message(SEND_ERROR "glinfer(3) lacks ${name}")
+    endif()
+endforeach()
+list(LENGTH names count)
+message(STATUS "glinfer(3) has ${count} names")
 
 if(MANDOC)
     set(command ${MANDOC} -T lint -W warning)
@@ -12,6 +29,7 @@ else()
     return()
 endif()
 file(GLOB pages ${SOURCE}/src/cli/man/*.1)
+list(APPEND pages ${PAGE})
 foreach(page IN LISTS pages)
     execute_process(COMMAND ${command} ${page}
         OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)

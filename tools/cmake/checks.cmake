@@ -1,4 +1,4 @@
-# Tests of the tree itself: who includes whom, headers, format, flags, man pages, names in READMEs, words.
+# Tests of the tree itself: who includes whom, headers, exports, format, flags, man pages, names in READMEs, words.
 
 # glinfer_check(<name> <variables of tools/checks/check_<name>.cmake>)
 function(glinfer_check name)
@@ -33,7 +33,8 @@ glinfer_check(headers "CC=${CMAKE_C_COMPILER}" "CXX=${cxx}" "INCLUDES=${package_
 glinfer_check(format "CLANG_FORMAT=${GLINFER_CLANG_FORMAT}")
 glinfer_check(docs)
 glinfer_check(words)
-glinfer_check(man "MANDOC=${GLINFER_MANDOC}" "GROFF=${GLINFER_GROFF}")
+glinfer_check(symbols "LIBRARY=$<TARGET_FILE:glinfer>" "NM=${CMAKE_NM}")
+glinfer_check(man "PAGE=${PROJECT_BINARY_DIR}/glinfer.3" "MANDOC=${GLINFER_MANDOC}" "GROFF=${GLINFER_GROFF}")
 if(TARGET program_dump)
     glinfer_check(glsl "DUMP=$<TARGET_FILE:program_dump>" "VALIDATOR=${GLINFER_GLSLANG}")
 endif()
