@@ -23,7 +23,7 @@ struct glinfer_device {
     struct glinfer_host_gl host;  // of the caller; display NULL: none
     struct glinfer_model *models; // that live
     bool is_busy;                 // a call is running, whose callbacks may not call back
-    bool is_doomed;               // destroyed: ends with the last model
+    bool is_doomed;               // destroyed: ends with the last model, or with the call that runs
     int wake_fd;                  // a timer of glinfer_step; -1: nobody asked for it
     const struct glinfer_session *last_turn; // in glinfer_step; compared alone
 };
@@ -38,7 +38,7 @@ bool gi_device_enter(struct glinfer_device *device, struct gi_platform_saved *sa
 void gi_device_leave(struct glinfer_device *device, const struct gi_platform_saved *saved);
 
 // Destroys the sessions and models that a callback of the call has destroyed, maybe the device with
-// them; the last thing that a call does.
+// them; the last thing that a call does. Does nothing inside a callback.
 void gi_device_end_call(struct glinfer_device *device);
 
 // Opens the same device again, with a new context, in place of the one that was lost; release

@@ -236,7 +236,7 @@ void glinfer_device_destroy(struct glinfer_device **device)
         return;
     }
     *device = NULL;
-    if (self->models) {
+    if (self->models || self->is_busy) {
         self->is_doomed = true;
         return;
     }

@@ -334,7 +334,6 @@ bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress,
 {
     const struct glinfer_model_params params = {.progress = progress, .progress_user = user};
     struct gi_model_plan plan;
-    model->device->is_busy = true;
     struct gi_gguf *gguf = gi_gguf_open(&model->source, err);
     bool ok = gguf && check_same(model, gguf, err) && plan_file(model, gguf, &plan, err);
     if (ok) {
@@ -342,7 +341,6 @@ bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress,
         gi_model_plan_finish(&plan);
     }
     gi_gguf_close(gguf);
-    model->device->is_busy = false;
     return ok;
 }
 

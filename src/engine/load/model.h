@@ -42,7 +42,7 @@ void gi_model_release(struct glinfer_model *model);
 // True if the weights can be read again, else false with UNSUPPORTED.
 bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_error *err);
 // Loads them anew from the source. Fails as glinfer_model_load does, and with BAD_FILE if it is
-// another file now.
+// another file now. The device is busy.
 bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
                       struct glinfer_error *err);
 

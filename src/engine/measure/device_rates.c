@@ -172,5 +172,6 @@ bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device
     if (ok) {
         gi_sized_give(rates, &full, sizeof(full));
     }
+    gi_device_end_call(device);
     return ok;
 }

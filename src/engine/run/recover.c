@@ -39,6 +39,7 @@ bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn p
             return false;
         }
     }
+    device->is_busy = true;
     bool ok = gi_device_reopen(device, release_children, err);
     for (struct glinfer_model *model = device->models; ok && model; model = model->next) {
         ok = gi_model_restore(model, progress, user, err) && restore_sessions(model, err);
@@ -46,6 +47,7 @@ bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn p
     if (!ok) {
         gi_gpu_abandon(device->gpu);
     }
+    device->is_busy = false;
     gi_device_end_call(device);
     return ok;
 }

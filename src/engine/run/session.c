@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool check_params(const struct glinfer_model *model,
-                         const struct glinfer_session_params *params, struct glinfer_error *err)
+static bool check_params(const struct glinfer_session_params *params, struct glinfer_error *err)
 {
     if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q8_0, err) ||
         !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q8_0, err) ||
@@ -30,12 +29,16 @@ static bool check_params(const struct glinfer_model *model,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "a GPU duty of %u %% is too much: 100 is the most", params->gpu_duty);
     }
-    if (params->n_ctx > model->hparams.n_ctx_train) {
-        gi_log_write(&model->device->log, GLINFER_LOG_WARN,
-                     "a context of %u is more than the %u that the model was trained with",
-                     params->n_ctx, model->hparams.n_ctx_train);
-    }
     return true;
+}
+
+static void warn_of_context(const struct glinfer_model *model, uint32_t n_ctx)
+{
+    if (n_ctx > model->hparams.n_ctx_train) {
+        gi_log_write(&model->device->log, GLINFER_LOG_WARN,
+                     "a context of %u is more than the %u that the model was trained with", n_ctx,
+                     model->hparams.n_ctx_train);
+    }
 }
 
 static bool takes_halves(const struct glinfer_model *model, enum glinfer_precision precision)
@@ -257,8 +260,7 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
 {
     struct glinfer_session_params own = {0};
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
-        !check_params(model, &own, err)) {
+    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) || !check_params(&own, err)) {
         return NULL;
     }
     struct glinfer_session *session = calloc(1, sizeof(*session));
@@ -278,14 +280,15 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     bool ok = gi_sequence_init(&session->sequence, n_ctx, err) &&
               gi_device_enter(model->device, &saved, err);
     if (ok) {
+        warn_of_context(model, own.n_ctx);
         ok = build(session, &own, err);
         gi_device_leave(model->device, &saved);
     }
-    struct glinfer_device *device = model->device;
     if (!ok) {
-        glinfer_session_destroy(&session);
+        session->is_doomed = true;
+        session = NULL;
     }
-    gi_device_end_call(device);
+    gi_device_end_call(model->device);
     return session;
 }
 

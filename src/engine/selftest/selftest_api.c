@@ -23,5 +23,6 @@ bool glinfer_selftest(struct glinfer_session *session,
     gi_program_table_doubt(tables->recorder.programs, false);
     tables->on_tested = NULL;
     gi_session_leave(session, &saved);
+    gi_device_end_call(session->model->device);
     return ok;
 }

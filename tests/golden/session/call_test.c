@@ -225,6 +225,114 @@ static void a_session_destroyed_in_a_callback_ends_with_the_call(void **state)
     assert_null(called);
 }
 
+//-- lines whose callback destroys -----------------------------------------------------------------
+
+static struct glinfer_device *destroyed;
+
+static void destroy_device(void *user, enum glinfer_log_level level, const char *message)
+{
+    (void)user, (void)level, (void)message;
+    glinfer_device_destroy(&destroyed);
+}
+
+static struct glinfer_device *open_device(glinfer_log_fn log)
+{
+    struct glinfer_device_params params;
+    glinfer_device_params_init(&params);
+    params.allow_software = true;
+    params.cache_dir = "";
+    params.log = log;
+    struct glinfer_device *device = glinfer_device_create(&params, NULL);
+    assert_non_null(device);
+    return device;
+}
+
+// Compiling the programs that measure writes lines.
+static void a_device_destroyed_while_it_is_measured_ends_with_the_call(void **state)
+{
+    struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
+    struct glinfer_error err = {0};
+    (void)state;
+    struct glinfer_device *device = open_device(destroy_device);
+    destroyed = device;
+    assert_true(glinfer_device_measure(device, &rates, &err));
+    assert_null(destroyed);
+    assert_true(rates.copy_gb_per_s > 0);
+}
+
+// A device without models, which writes lines when it is opened.
+static void a_device_destroyed_while_it_recovers_ends_with_the_call(void **state)
+{
+    struct glinfer_error err = {0};
+    (void)state;
+    struct glinfer_device *device = open_device(destroy_device);
+    destroyed = device;
+    assert_true(glinfer_device_recover(device, NULL, NULL, &err));
+    assert_null(destroyed);
+}
+
+static struct glinfer_model *owner;
+
+static void destroy_model_from_log(void *user, enum glinfer_log_level level, const char *message)
+{
+    (void)user, (void)level, (void)message;
+    glinfer_model_destroy(&owner);
+    glinfer_session_destroy(&called);
+    glinfer_device_destroy(&destroyed);
+}
+
+// A session that cannot be created, whose warning ends all that it would stand on.
+static void a_model_destroyed_while_a_session_is_created_ends_with_the_call(void **state)
+{
+    struct tiny_model own = {0};
+    struct glinfer_session_params params;
+    struct glinfer_error err = {0};
+    (void)state;
+    assert_true(tiny_model_open_on(&own, open_device(destroy_model_from_log),
+                                   test_data("data/models/tiny-q4_0.gguf"), NULL));
+    glinfer_session_params_init(&params);
+    params.n_ctx = 1u << 24;
+    owner = own.model;
+    destroyed = own.device;
+    assert_null(glinfer_session_create(own.model, &params, &err));
+    assert_null(owner);
+    assert_null(destroyed);
+}
+
+// Lines come while sessions are put back, too.
+static void what_is_destroyed_while_a_device_recovers_ends_with_the_call(void **state)
+{
+    struct tiny_model own = {0};
+    struct glinfer_error err = {0};
+    (void)state;
+    assert_true(tiny_model_open_on(&own, open_device(destroy_model_from_log),
+                                   test_data("data/models/tiny-q4_0.gguf"), NULL));
+    called = open_session(&own, 1, 64, 0);
+    owner = own.model;
+    destroyed = own.device;
+    assert_true(glinfer_device_recover(own.device, NULL, NULL, &err));
+    assert_true(!owner && !called && !destroyed);
+}
+
+static void destroy_tested(void *user, const struct glinfer_tested *tested)
+{
+    (void)user, (void)tested;
+    glinfer_session_destroy(&called);
+}
+
+static void a_session_destroyed_by_its_self_test_ends_with_the_call(void **state)
+{
+    struct tiny_model own = {0};
+    struct glinfer_error err = {0};
+    (void)state;
+    assert_true(tiny_model_open(&own, test_data("data/models/tiny-q4_0.gguf"), NULL));
+    struct glinfer_session *session = open_session(&own, 1, 64, 0);
+    called = session;
+    glinfer_selftest(session, destroy_tested, NULL, &err);
+    assert_null(called);
+    tiny_model_close(&own);
+}
+
 static void parents_end_with_their_last_child(void **state)
 {
     struct tiny_model own = {0};
@@ -250,6 +358,11 @@ int main(void)
         cmocka_unit_test(a_device_destroyed_in_a_load_that_fails_ends_with_the_call),
         cmocka_unit_test(a_forked_child_is_refused_and_its_parent_goes_on),
         cmocka_unit_test(a_session_destroyed_in_a_callback_ends_with_the_call),
+        cmocka_unit_test(a_device_destroyed_while_it_is_measured_ends_with_the_call),
+        cmocka_unit_test(a_device_destroyed_while_it_recovers_ends_with_the_call),
+        cmocka_unit_test(a_model_destroyed_while_a_session_is_created_ends_with_the_call),
+        cmocka_unit_test(what_is_destroyed_while_a_device_recovers_ends_with_the_call),
+        cmocka_unit_test(a_session_destroyed_by_its_self_test_ends_with_the_call),
         cmocka_unit_test(parents_end_with_their_last_child),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
