@@ -127,7 +127,7 @@ static bool check_budget(const struct glinfer_model *model, struct glinfer_error
     }
     const double mib = 1048576.0;
     // Some of the scratch grows with the context too, so that a little more than this would fit.
-    const uint64_t fixed = info->weights + info->scratch;
+    const uint64_t fixed = info->weights + info->scratch + budget.kept;
     const uint64_t per_token = info->kv_cache / info->n_ctx;
     if (fixed + 256 * per_token > budget.left) {
         return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,

@@ -207,6 +207,9 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->peak_host = GI_HOST_BYTES + TOKEN_BYTES * (uint64_t)n_tokens;
 }
 
+// Keeps an offer true: reading weights leaves heap and stacks behind (SmolLM2, two threads: 5 MiB).
+#define KEPT_BYTES (UINT64_C(8) << 20)
+
 struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_software, uint64_t host)
 {
     const char *limit = NULL;
@@ -214,5 +217,6 @@ struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_soft
     const uint64_t taken = host + GI_ROOM_TO_COMPILE;
     const uint64_t room = hard == UINT64_MAX ? hard : hard > taken ? hard - taken : 0;
     const uint64_t own = mem_budget == 0 ? UINT64_MAX : mem_budget > used ? mem_budget - used : 0;
-    return own <= room ? (struct gi_budget){own, "the budget"} : (struct gi_budget){room, limit};
+    return own <= room ? (struct gi_budget){own, "the budget", 0}
+                       : (struct gi_budget){room, limit, KEPT_BYTES};
 }

@@ -18,6 +18,7 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
 struct gi_budget {
     uint64_t left;     // bytes; UINT64_MAX: any number
     const char *whose; // for messages
+    uint64_t kept;     // bytes of what is left that loading holds on to: heap, stacks of threads
 };
 // Returns the least of what a budget of so many bytes (0: none) leaves beyond used, and of what
 // hard limits leave where the GPU's memory is the process's. host is what is needed beside it.
