@@ -2,7 +2,7 @@
 # install_test.sh BUILD SOURCE SCRATCH
 #
 # Installs BUILD into SCRATCH, checks its soname and man pages, builds answer.c as an outside program by
-# pkg-config and by find_package, and runs both with the model of GLINFER_TEST_MODEL or of
+# pkg-config, as C11, C99 and C++20, and by find_package, and runs all with the model of GLINFER_TEST_MODEL or of
 # tools/fetch-model.
 set -euo pipefail
 build=$1 source=$2 scratch=$3
@@ -26,9 +26,18 @@ done
 [ -s "$prefix/share/man/man3/glinfer.3" ] || die "glinfer.3 is not installed"
 
 export PKG_CONFIG_PATH=${library%/*}/pkgconfig
-# shellcheck disable=SC2046
-"$compiler" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source/tests/install/answer.c" \
-    -o "$scratch/answer" $(pkg-config --cflags --libs glinfer) -Wl,-rpath,"${library%/*}"
+build_answer() { # program compiler flags...: answer.c as an outside program has it compiled
+    # shellcheck disable=SC2046
+    "${@:2}" -Wall -Wextra -Werror "$source/tests/install/answer.c" -o "$scratch/$1" \
+        $(pkg-config --cflags --libs glinfer) -Wl,-rpath,"${library%/*}"
+}
+programs=("$scratch/answer" "$scratch/answer-c99" "$scratch/consumer/build/answer")
+build_answer answer "$compiler" -std=c11 -Wpedantic
+build_answer answer-c99 "$compiler" -std=c99 -pedantic
+if [ -n "${CXX:-}" ] && [[ $CXX != *NOTFOUND ]]; then
+    build_answer answer-c++ "$CXX" -x c++ -std=c++20 -pedantic -Wno-missing-field-initializers
+    programs+=("$scratch/answer-c++")
+fi
 
 cp "$source/tests/install/answer.c" "$scratch/consumer/"
 cp "$source/tests/install/consumer.cmake" "$scratch/consumer/CMakeLists.txt"
@@ -42,7 +51,7 @@ if [ ! -f "$model" ]; then
     echo "SKIPPED: no model to run; tools/fetch-model fetches one"
     exit 0
 fi
-for program in "$scratch/answer" "$scratch/consumer/build/answer"; do
+for program in "${programs[@]}"; do
     "$program" "$model" | tee "$scratch/answer.txt"
     grep -qx '8 tokens' "$scratch/answer.txt" || die "$program did not print 8 tokens"
 done

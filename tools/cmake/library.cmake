@@ -26,7 +26,7 @@ if(GLINFER_STATIC)
         LINKER_LANGUAGE C
         OUTPUT_NAME glinfer
         ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-    install(TARGETS glinfer_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS glinfer_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 endif()
 
 include(CMakePackageConfigHelpers)
@@ -41,11 +41,12 @@ file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_IN
 string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
 configure_file(tools/cmake/glinfer.pc.in glinfer.pc @ONLY)
 
-install(TARGETS glinfer EXPORT glinfer LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT glinfer NAMESPACE glinfer:: FILE glinferConfig.cmake DESTINATION ${package_dir})
-install(FILES ${PROJECT_BINARY_DIR}/glinferConfigVersion.cmake DESTINATION ${package_dir})
-install(FILES ${PROJECT_BINARY_DIR}/glinfer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(FILES src/glinfer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS glinfer EXPORT glinfer
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev)
+install(EXPORT glinfer NAMESPACE glinfer:: FILE glinferConfig.cmake DESTINATION ${package_dir} COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/glinferConfigVersion.cmake DESTINATION ${package_dir} COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/glinfer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+install(FILES src/glinfer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
 # glinfer(3), of the date that glinfer(1) has.
 set(man3 awk -f ${PROJECT_SOURCE_DIR}/tools/man3.awk ${PROJECT_SOURCE_DIR}/src/cli/man/glinfer.1
@@ -53,4 +54,4 @@ set(man3 awk -f ${PROJECT_SOURCE_DIR}/tools/man3.awk ${PROJECT_SOURCE_DIR}/src/c
 add_custom_command(OUTPUT glinfer.3 COMMAND ${man3} > glinfer.3 VERBATIM
     DEPENDS src/glinfer.h src/cli/man/glinfer.1 tools/man3.awk)
 add_custom_target(glinfer_man ALL DEPENDS glinfer.3)
-install(FILES ${PROJECT_BINARY_DIR}/glinfer.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+install(FILES ${PROJECT_BINARY_DIR}/glinfer.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev)

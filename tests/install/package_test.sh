@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# package_test.sh BUILD SCRATCH
+#
+# Makes the Debian packages of BUILD, checks what they depend on and that they have together what an installation has,
+# and runs the command from a folder into which they were unpacked.
+set -euo pipefail
+build=$1 scratch=$2
+
+die() { printf 'package: %s\n' "$*" >&2; exit 1; }
+
+for tool in cpack dpkg-deb dpkg-shlibdeps; do
+    command -v "$tool" >/dev/null || { echo "SKIPPED: $tool is not here"; exit 0; }
+done
+rm -rf "$scratch"
+mkdir -p "$scratch/root"
+(cd "$build" && cpack -G DEB -B "$scratch" >/dev/null)
+
+version=$("$build/glinfer" --version)
+version=${version#glinfer }
+library=libglinfer${version%.*}
+depends() { dpkg-deb -f "$scratch/$1"_*.deb Depends; }
+for package in libc6 libegl1 libgles2 libgbm1 libdrm2 libpcre2-8-0; do
+    grep -qE "(^|, )$package( |,|$)" <<<"$(depends "$library")" || die "$library does not depend on $package"
+done
+for package in glinfer libglinfer-dev; do
+    grep -qF "$library (= $version)" <<<"$(depends "$package")" || die "$package does not depend on $library"
+done
+grep -q ldconfig <<<"$(dpkg-deb -I "$scratch/$library"_*.deb postinst)" || die "$library does not run ldconfig"
+
+for package in "$scratch"/*.deb; do
+    dpkg-deb -x "$package" "$scratch/root"
+    [ -s "$scratch/root/usr/share/doc/$(dpkg-deb -f "$package" Package)/copyright" ] || die "$package has no licence"
+done
+cmake --install "$build" --prefix "$scratch/prefix" >/dev/null
+files() { find "$1" -not -type d -not -path '*/share/doc/*' -printf '%P\n' | sort; }
+diff <(files "$scratch/prefix") <(files "$scratch/root/usr") || die "packages have not what an installation has"
+
+linked=$(ldd "$scratch/root/usr/bin/glinfer")
+! grep 'not found' <<<"$linked" || die "a library is missing"
+grep -qF "$scratch/root/usr/" <<<"$linked" || die "the command has another libglinfer: $linked"
+[ "$("$scratch/root/usr/bin/glinfer" --version)" = "glinfer $version" ] || die "the command does not run"

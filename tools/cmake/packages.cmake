@@ -1,0 +1,49 @@
+# Debian packages: `cpack -G DEB` in the build folder. A program that has the library inside needs libglinfer<soname> alone.
+set(library_package libglinfer${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(same_version "${library_package} (= ${PROJECT_VERSION})")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "glinfer contributors" CACHE STRING "Maintainer of packages: name <address>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL command library dev)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME glinfer)
+set(CPACK_COMPONENT_COMMAND_DESCRIPTION "The command: answers, chats and measures with GGUF files.")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${same_version}")
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The library, and the process by which it compiles in the background.")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS libgl1-mesa-dri)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON) # and runs ldconfig
+
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libglinfer-dev)
+set(CPACK_COMPONENT_DEV_DESCRIPTION "The header with its man page, for pkg-config and CMake.")
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${same_version}")
+if(GLINFER_STATIC)
+    string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
+        ", libegl-dev, libgles-dev, libgbm-dev, libdrm-dev, libpcre2-dev, libcjson-dev")
+endif()
+
+# What the files themselves link is found by dpkg-shlibdeps, the library of the build among it.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+    set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+    set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/cpack_environment.cmake)
+    file(WRITE ${CPACK_PROJECT_CONFIG_FILE} "set(ENV{DEB_HOST_ARCH} arm64)\n")
+endif()
+
+# The licence goes into each package, and into no other installation.
+foreach(component command library dev)
+    string(TOUPPER ${component} name)
+    install(FILES LICENSE DESTINATION share/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME} RENAME copyright
+        COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
+include(CPack)
