@@ -8,7 +8,7 @@ cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
 set(folders src/base platform src/gguf src/quant src/sampler src/jinja src/grammar src/tokenizer glsl src/gpu src/persistent src/ops src/graph models
-    src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools)
+    src/engine src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools/examples)
 set(any base platform gguf quant sampler jinja grammar tokenizer glsl gpu persistent ops graph models engine)
 
 set(may_src/base base)
@@ -39,11 +39,11 @@ set(may_tests/fuzz ${any} tests)
 set(may_tests/install)
 set(may_tests/shims ${any})
 set(may_tests/data tests)
-set(may_tools base gguf quant)
+set(may_tools/examples)
 
 # Headers of the window-less context and of GL stay where GL is spoken.
 set(gl_header "^(EGL|GLES2|GLES3|KHR)/")
-set(gl_folders platform src/gpu src/persistent tests/platform tests/embed tests/faults tests/shims)
+set(gl_folders platform src/gpu src/persistent tests/platform tests/embed tests/faults tests/shims tools/examples)
 set(drm_header "^(gbm|xf86drm|xf86drmMode)\\.h$|^libdrm/")
 set(drm_folders platform)
 
@@ -69,6 +69,7 @@ function(owner_of header result)
 endfunction()
 
 function(check_quoted folder file header)
+    get_filename_component(beside ${file} DIRECTORY)
     if(header STREQUAL "glinfer.h" OR "${file}: ${header}" IN_LIST exceptions)
         return()
     endif()
@@ -77,6 +78,8 @@ function(check_quoted folder file header)
     elseif(folder MATCHES "^tests/" AND
            (EXISTS ${SOURCE}/${folder}/${header} OR EXISTS ${SOURCE}/tests/${header}))
         # What a test shares with others lies beside it or in tests/, such as "ref/ref_gemv.h".
+    elseif(folder STREQUAL "tools/examples" AND EXISTS ${SOURCE}/${beside}/${header})
+        # An example's own headers lie beside it.
     elseif(NOT header MATCHES "/")
         fail(${file} ${header} "name its folder too, such as \"gpu/memory/buffer.h\"")
     elseif(NOT EXISTS ${SOURCE}/src/${header} AND NOT EXISTS ${SOURCE}/${header})
@@ -98,7 +101,7 @@ function(check_angled folder file header)
         fail(${file} ${header} "only ${gl_folders} may include GL and EGL headers")
     elseif(header MATCHES "${drm_header}" AND NOT folder IN_LIST drm_folders)
         fail(${file} ${header} "only ${drm_folders} may include GBM and DRM headers")
-    elseif(header STREQUAL "glinfer.h" AND NOT folder STREQUAL "tests/install")
+    elseif(header STREQUAL "glinfer.h" AND NOT folder MATCHES "^(tests/install|tools/examples)$")
         fail(${file} ${header} "write \"glinfer.h\"")
     endif()
     set(failures "${failures}" PARENT_SCOPE)

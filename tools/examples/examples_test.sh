@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# examples_test.sh BUILD MODEL
+#
+# Runs the examples of the folder BUILD with a tiny model, and looks at what they print and draw.
+set -euo pipefail
+build=$1 model=$2
+scratch=$build/examples_test
+mkdir -p "$scratch"
+rm -f "$scratch"/*
+
+die() { printf 'examples: %s\n' "$*" >&2; exit 1; }
+
+run() { # a program and its arguments; what it prints goes to out.txt
+    local status=0
+    "$build/$1" "${@:2}" >"$scratch/out.txt" 2>"$scratch/err.txt" </dev/null || status=$?
+    ! grep -q 'no usable device\|EGL has no' "$scratch/err.txt" || exit 77
+    [ "$status" = 0 ] || die "$1 ended with $status: $(cat "$scratch/err.txt")"
+    [ ! -s "$scratch/err.txt" ] || ! grep "^$1:" "$scratch/err.txt" || die "$1 printed an error"
+}
+
+run ask "$model" Hello
+[ "$(wc -c <"$scratch/out.txt")" -gt 20 ] || die "ask printed no answer"
+
+run poll "$model" 5
+grep -qa '^\[5 tokens, cancelled\]$' "$scratch/out.txt" || die "poll did not cancel at 5 tokens"
+grep -qa '^\[60 tokens, to the end\]$' "$scratch/out.txt" || die "poll did not recover"
+
+run json "$model" Paris
+grep -qa '^country: .' "$scratch/out.txt" || die "json filled in no country"
+grep -qaE '^population: [0-9]+$' "$scratch/out.txt" || die "json filled in no population"
+grep -qaE '^capital: (yes|no)$' "$scratch/out.txt" || die "json filled in no boolean"
+
+run kiosk -m "$model" --seconds 2 --png "$scratch"
+for line in '^intervals of frames: [0-9]+; median [0-9.]+ ms' '^frames missed: [0-9]+ of 120 at 60 Hz$' \
+    '^glinfer_step: [0-9.]+ % within 12\.0 ms' '^durations of glinfer_step: [0-9]+; median' \
+    '^  <= +[0-9.inf]+ ms +[0-9]+ +[0-9.]+ %' '^tokens: [1-9][0-9]*, [0-9.]+ tokens/s$'; do
+    grep -qE "$line" "$scratch/out.txt" || die "kiosk printed no line like $line"
+done
+for picture in "$scratch"/kiosk-{0,1,2,3}.png; do
+    [ "$(head -c 8 "$picture" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || die "$picture is no PNG"
+done
+cmp -s "$scratch/kiosk-0.png" "$scratch/kiosk-3.png" && die "the sign does not move"
+cat "$scratch/out.txt"

@@ -1,0 +1,326 @@
+// kiosk -m MODEL: draws a sign that moves, off-screen, while a model answers beside it in the same
+// thread: each frame is rendered first, then glinfer_step has a budget of its time. See README.md.
+#include "png.h"
+#include "sign.h"
+#include "timing.h"
+
+#include <glinfer.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    N_PICTURES = 4,
+    MAX_PROMPT = 256,
+    MAX_TEXT = 4096,
+    N_PREDICT = 160,
+    N_WARM = 24, // tokens of the answer before the sign starts
+    MAX_LATE = 12,
+    BOX_US = 8000, // what glinfer_step may take beyond its budget
+};
+
+static const char usage[] = "usage: kiosk -m MODEL [--seconds N] [--fps N] [--budget-us N] "
+                            "[--png DIR]\n";
+static const char title[] = "Ask the kiosk";
+static const char *const questions[] = {
+    "What can be seen in a museum of science?",
+    "Tell me about the history of the railway.",
+    "Why is the sky blue?",
+    "How is bread made?",
+};
+
+struct kiosk {
+    // Flags:
+    const char *model_path, *png_dir;
+    uint32_t seconds, fps, budget_us;
+
+    struct sign sign;
+    struct glinfer_device *device;
+    struct glinfer_model *model;
+    struct glinfer_session *session;
+    int fd; // of the device
+    char text[MAX_TEXT];
+    size_t text_size;
+    uint32_t n_begun, n_tokens;
+    bool is_answering;
+    double slowest; // seconds that a call has taken lately
+    double begin_seconds;
+    struct durations intervals, renders, calls;
+    struct {
+        double time, seconds; // since the start; how long
+    } late[MAX_LATE];         // the first calls that took longer than budget and box
+    uint32_t n_late;
+    double start, warm_seconds;
+    uint32_t n_missed;
+    uint8_t *pictures[N_PICTURES];
+};
+
+//-- the model -------------------------------------------------------------------------------------
+
+static bool open_model(struct kiosk *kiosk, struct glinfer_error *err)
+{
+    struct glinfer_generate_params expected;
+    glinfer_generate_params_init(&expected);
+    expected.n_predict = N_PREDICT;
+
+    // The device has a context of its own on the sign's display.
+    struct glinfer_host_gl host;
+    glinfer_host_gl_init(&host);
+    host.display = kiosk->sign.display;
+    struct glinfer_device_params device_params;
+    glinfer_device_params_init(&device_params);
+    device_params.host = &host;
+    device_params.allow_software = true;
+    kiosk->device = glinfer_device_create(&device_params, err);
+
+    struct glinfer_model_params model_params;
+    glinfer_model_params_init(&model_params);
+    model_params.path = kiosk->model_path;
+    kiosk->model = kiosk->device ? glinfer_model_load(kiosk->device, &model_params, err) : NULL;
+
+    struct glinfer_session_params session_params;
+    glinfer_session_params_init(&session_params);
+    session_params.n_ctx = 512;
+    session_params.expected = &expected; // compiled now, not between frames
+    kiosk->session =
+        kiosk->model ? glinfer_session_create(kiosk->model, &session_params, err) : NULL;
+    kiosk->fd = kiosk->session ? glinfer_device_fd(kiosk->device, err) : -1;
+    return kiosk->fd >= 0;
+}
+
+// Asks the next question.
+static bool begin(struct kiosk *kiosk, struct glinfer_error *err)
+{
+    const size_t n_questions = sizeof(questions) / sizeof(questions[0]);
+    const char *question = questions[kiosk->n_begun % n_questions];
+    const struct glinfer_message message = {.role = "user", .content = question};
+    const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(kiosk->model);
+    int32_t prompt[MAX_PROMPT];
+    struct glinfer_generate_params params;
+    const double start = timing_now();
+    glinfer_generate_params_init(&params);
+    params.prompt = prompt;
+    params.n_predict = N_PREDICT;
+    glinfer_session_reset(kiosk->session);
+    const bool ok = (glinfer_chat_available(tokenizer)
+                         ? glinfer_chat_tokenize(tokenizer, &message, 1, prompt, MAX_PROMPT,
+                                                 &params.n_prompt, err)
+                         : glinfer_tokenize(tokenizer, question, strlen(question), 0, prompt,
+                                            MAX_PROMPT, &params.n_prompt, err)) &&
+                    glinfer_begin(kiosk->session, &params, err);
+    const double seconds = timing_now() - start;
+    kiosk->begin_seconds = seconds > kiosk->begin_seconds ? seconds : kiosk->begin_seconds;
+    kiosk->text_size = (size_t)snprintf(kiosk->text, MAX_TEXT, "> %s\n\n", question);
+    kiosk->n_begun++;
+    kiosk->is_answering = ok;
+    return ok;
+}
+
+// Calls glinfer_step once and shows what it tells.
+static bool step(struct kiosk *kiosk, struct glinfer_error *err)
+{
+    struct glinfer_event event = {.struct_size = sizeof(event)};
+    const double start = timing_now(), limit = 1e-6 * (kiosk->budget_us + BOX_US);
+    const bool ok = glinfer_step(kiosk->device, kiosk->budget_us, &event, err);
+    const double seconds = timing_now() - start;
+    durations_add(&kiosk->calls, seconds);
+    kiosk->slowest = seconds > kiosk->slowest ? seconds : 0.98 * kiosk->slowest;
+    kiosk->slowest = kiosk->slowest < limit ? kiosk->slowest : limit;
+    if (seconds > limit && kiosk->n_late < MAX_LATE) {
+        kiosk->late[kiosk->n_late].time = start - kiosk->start;
+        kiosk->late[kiosk->n_late++].seconds = seconds;
+    }
+    if (!ok || event.kind == GLINFER_EVENT_END) {
+        kiosk->is_answering = false;
+    } else if (event.kind == GLINFER_EVENT_TOKEN) {
+        kiosk->n_tokens++;
+        if (event.token->text_size < MAX_TEXT - kiosk->text_size) {
+            memcpy(kiosk->text + kiosk->text_size, event.token->text, event.token->text_size);
+            kiosk->text_size += event.token->text_size;
+            kiosk->text[kiosk->text_size] = 0;
+        }
+    }
+    return ok;
+}
+
+// Has the beginning of an answer before the sign starts: drivers compile much of a program only
+// when it first runs, and the library learns how long its parts take.
+static bool warm_up(struct kiosk *kiosk, struct glinfer_error *err)
+{
+    const double start = timing_now();
+    bool ok = begin(kiosk, err);
+    while (ok && kiosk->is_answering && kiosk->n_tokens < N_WARM) {
+        ok = step(kiosk, err);
+        timing_wait(timing_now() + 0.01, kiosk->fd);
+    }
+    glinfer_end(kiosk->session);
+    durations_finish(&kiosk->calls);
+    kiosk->is_answering = false;
+    kiosk->n_tokens = kiosk->n_begun = kiosk->n_late = 0;
+    kiosk->begin_seconds = 0.0;
+    kiosk->warm_seconds = timing_now() - start;
+    return ok;
+}
+
+// Gives the model its part of a frame: one call, and more while there is something to do and a call
+// as long as the slowest of late would end before the next frame.
+static bool answer(struct kiosk *kiosk, double next, struct glinfer_error *err)
+{
+    if (!kiosk->is_answering && !begin(kiosk, err)) {
+        return false;
+    }
+    do {
+        if (!step(kiosk, err)) {
+            return false;
+        }
+    } while (kiosk->is_answering && timing_wait(next - kiosk->slowest, kiosk->fd));
+    return true;
+}
+
+//-- frames ----------------------------------------------------------------------------------------
+
+// Keeps the picture of some frames, spread over the time; they are written at the end.
+static void keep_picture(struct kiosk *kiosk, uint32_t frame, uint32_t n_frames)
+{
+    for (uint32_t i = 0; kiosk->png_dir && i < N_PICTURES; i++) {
+        if (!kiosk->pictures[i] && frame + 1 >= n_frames * (i + 1) / N_PICTURES) {
+            kiosk->pictures[i] = malloc((size_t)SIGN_WIDTH * SIGN_HEIGHT * 4);
+            if (kiosk->pictures[i]) {
+                sign_read(&kiosk->sign, kiosk->pictures[i]);
+            }
+            return;
+        }
+    }
+}
+
+static bool write_pictures(struct kiosk *kiosk)
+{
+    char path[4096];
+    bool ok = true;
+    for (uint32_t i = 0; i < N_PICTURES; i++) {
+        snprintf(path, sizeof(path), "%s/kiosk-%u.png", kiosk->png_dir ? kiosk->png_dir : "", i);
+        if (kiosk->pictures[i] && !png_write(path, kiosk->pictures[i], SIGN_WIDTH, SIGN_HEIGHT)) {
+            perror(path);
+            ok = false;
+        }
+        free(kiosk->pictures[i]);
+    }
+    return ok;
+}
+
+// Draws a frame at each tick of 1 / fps seconds. A frame that begins after the next tick has missed
+// it; the frames after it keep to the ticks.
+static bool run(struct kiosk *kiosk, struct glinfer_error *err)
+{
+    const double period = 1.0 / kiosk->fps;
+    const uint32_t n_frames = kiosk->seconds * kiosk->fps;
+    bool ok = true;
+    sign_render(&kiosk->sign, 0.0, title, kiosk->text); // drivers compile when they first draw
+    sign_wait(&kiosk->sign);
+    const double start = kiosk->start = timing_now();
+    double last = start;
+    for (uint32_t frame = 0; frame < n_frames; frame++) {
+        timing_wait(start + frame * period, -1);
+        sign_wait(&kiosk->sign);
+        const double now = timing_now();
+        if (frame > 0) {
+            durations_add(&kiosk->intervals, now - last);
+        }
+        last = now;
+        while (now >= start + (frame + 1) * period && frame + 1 < n_frames) {
+            kiosk->n_missed++;
+            frame++;
+        }
+        sign_render(&kiosk->sign, now - start, title, kiosk->text);
+        durations_add(&kiosk->renders, timing_now() - now);
+        keep_picture(kiosk, frame, n_frames);
+        if (ok && !answer(kiosk, start + (frame + 1) * period, err)) {
+            ok = false; // the sign goes on, and says why there are no answers
+            snprintf(kiosk->text, MAX_TEXT, "%s", err->message);
+        }
+    }
+    return ok;
+}
+
+static void report(struct kiosk *kiosk)
+{
+    const double limit = 1e-3 * (kiosk->budget_us + BOX_US);
+    const uint32_t n_frames = kiosk->seconds * kiosk->fps;
+    durations_print(&kiosk->intervals, "intervals of frames");
+    printf("frames missed: %u of %u at %u Hz\n", kiosk->n_missed, n_frames, kiosk->fps);
+    durations_print(&kiosk->renders, "times of rendering");
+    printf("glinfer_step: %.2f %% within %.1f ms, %u us of budget and %u us\n",
+           durations_share(&kiosk->calls, limit), limit, kiosk->budget_us, BOX_US);
+    durations_print(&kiosk->calls, "durations of glinfer_step");
+    for (uint32_t i = 0; i < kiosk->n_late; i++) {
+        printf("  late: %.2f ms at %.2f s\n", 1e3 * kiosk->late[i].seconds, kiosk->late[i].time);
+    }
+    printf("glinfer_begin: %u, longest %.2f ms\n", kiosk->n_begun, 1e3 * kiosk->begin_seconds);
+    printf("tokens: %u, %.1f tokens/s\n", kiosk->n_tokens,
+           (double)kiosk->n_tokens / kiosk->seconds);
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static bool take_number(const char *text, uint32_t most, uint32_t *value)
+{
+    char *end = NULL;
+    const unsigned long number = strtoul(text, &end, 10);
+    *value = (uint32_t)number;
+    return *text >= '0' && *text <= '9' && !*end && number <= most;
+}
+
+static bool take_flags(struct kiosk *kiosk, int argc, char **argv)
+{
+    bool ok = argc % 2 == 1;
+    for (int i = 1; ok && i + 1 < argc; i += 2) {
+        const char *flag = argv[i], *value = argv[i + 1];
+        if (strcmp(flag, "-m") == 0) {
+            kiosk->model_path = value;
+        } else if (strcmp(flag, "--png") == 0) {
+            kiosk->png_dir = value;
+        } else if (strcmp(flag, "--seconds") == 0) {
+            ok = take_number(value, 86400, &kiosk->seconds);
+        } else if (strcmp(flag, "--fps") == 0) {
+            ok = take_number(value, 1000, &kiosk->fps);
+        } else {
+            ok = strcmp(flag, "--budget-us") == 0 && take_number(value, 1000000, &kiosk->budget_us);
+        }
+    }
+    return ok && kiosk->model_path && kiosk->seconds > 0 && kiosk->fps > 0;
+}
+
+static void close_kiosk(struct kiosk *kiosk)
+{
+    glinfer_session_destroy(&kiosk->session);
+    glinfer_model_destroy(&kiosk->model);
+    glinfer_device_destroy(&kiosk->device);
+    sign_close(&kiosk->sign); // ends the display: the device was there before
+    durations_finish(&kiosk->intervals);
+    durations_finish(&kiosk->renders);
+    durations_finish(&kiosk->calls);
+}
+
+int main(int argc, char **argv)
+{
+    static struct kiosk kiosk = {.seconds = 20, .fps = 60, .budget_us = 4000, .fd = -1};
+    struct glinfer_error err = {0};
+    if (!take_flags(&kiosk, argc, argv)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    const char *failure = sign_open(&kiosk.sign);
+    bool ok = !failure && open_model(&kiosk, &err) && warm_up(&kiosk, &err);
+    if (ok) {
+        printf("sign: %ux%u on %s\n", SIGN_WIDTH, SIGN_HEIGHT,
+               (const char *)glGetString(GL_RENDERER));
+        printf("warming up: %.2f s\n", kiosk.warm_seconds);
+        ok = run(&kiosk, &err);
+        report(&kiosk);
+        ok = write_pictures(&kiosk) && ok;
+    }
+    if (!ok) {
+        fprintf(stderr, "kiosk: %s\n", failure ? failure : err.message);
+    }
+    close_kiosk(&kiosk);
+    return ok ? 0 : 1;
+}

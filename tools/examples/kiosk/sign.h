@@ -1,0 +1,35 @@
+// The sign: a picture that moves, with text on it, rendered without a window into a texture. It
+// owns an EGL display and a context of OpenGL ES 3.0, and leaves the context current in the thread
+// that opened it; all functions are called by that thread.
+#ifndef KIOSK_SIGN_H
+#define KIOSK_SIGN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <EGL/egl.h>
+#include <GLES3/gl3.h>
+
+enum { SIGN_WIDTH = 480, SIGN_HEIGHT = 270 };
+
+struct sign {
+    EGLDisplay display;
+    EGLContext context;
+    EGLSurface surface; // of one pixel, for EGL that wants one
+    GLuint texture, framebuffer, program, atlas, buffer, array;
+    GLsync fence; // of the last sign_render
+};
+
+// Opens the first of EGL's devices that can draw, or else Mesa's surfaceless platform. Returns
+// NULL, or what failed; sign_close is called in either case.
+const char *sign_open(struct sign *sign);
+// Submits the picture at a time in seconds; title and text are shown in capitals, of the text as
+// many of its last lines as there is room for.
+void sign_render(struct sign *sign, double time, const char *title, const char *text);
+// Waits until the GPU has rendered what was submitted.
+void sign_wait(struct sign *sign);
+// Reads the picture back: (SIGN_HEIGHT, SIGN_WIDTH, 4) bytes, the lowest row first.
+void sign_read(struct sign *sign, uint8_t *rgba);
+void sign_close(struct sign *sign);
+
+#endif
