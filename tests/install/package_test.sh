@@ -25,6 +25,8 @@ done
 for package in glinfer libglinfer-dev; do
     grep -qF "$library (= $version)" <<<"$(depends "$package")" || die "$package does not depend on $library"
 done
+grep -qxF "libglinfer ${version%.*} $library (>= $version)" <<<"$(dpkg-deb -I "$scratch/$library"_*.deb shlibs)" ||
+    die "$library has no shlibs file"
 grep -q ldconfig <<<"$(dpkg-deb -I "$scratch/$library"_*.deb postinst)" || die "$library does not run ldconfig"
 
 for package in "$scratch"/*.deb; do

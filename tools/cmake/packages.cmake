@@ -20,7 +20,6 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The library, and the process by which it compiles in the background.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS libgl1-mesa-dri)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON) # and runs ldconfig
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libglinfer-dev)
 set(CPACK_COMPONENT_DEV_DESCRIPTION "The header with its man page, for pkg-config and CMake.")
@@ -34,6 +33,9 @@ endif()
 # What the files themselves link is found by dpkg-shlibdeps, the library of the build among it.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+# Packages of programs that link the library find it likewise, by its shlibs file.
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
     set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
     set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/cpack_environment.cmake)
