@@ -8,7 +8,7 @@ build=$1 scratch=$2
 
 die() { printf 'package: %s\n' "$*" >&2; exit 1; }
 
-for tool in cpack dpkg-deb dpkg-shlibdeps; do
+for tool in cpack dpkg-deb dpkg-shlibdeps file readelf; do
     command -v "$tool" >/dev/null || { echo "SKIPPED: $tool is not here"; exit 0; }
 done
 rm -rf "$scratch"
