@@ -72,18 +72,19 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     }
 }
 
-// Takes the time of a chain as that of its steps; stepped, where it may have been over for long,
-// only if it was seen at work shortly before or it took less than is known.
+// Takes the time of a chain as that of its steps. Stepped, a chain may have been submitted by
+// several calls, and may have been over for long when it is taken: it then took no longer than
+// since its submission began, which counts if it is less than is known.
 static void learn_step(struct gi_generation *run, const struct gi_landing *landing, uint64_t now)
 {
     struct gi_runner *runner = &run->session->runner;
     const uint64_t last = run->last_ns + run->rested_ns;
-    const uint64_t begin =
-        run->is_stepped && landing->submitted_ns > last ? landing->submitted_ns : last;
+    const bool is_behind = !run->is_stepped || (run->is_end_seen && last > landing->begin_ns);
+    const uint64_t begin = is_behind ? last : landing->begin_ns;
     const uint64_t ns = now > begin ? now - begin : 1;
-    const bool is_exact = !run->is_stepped || (now - run->polled_ns) * 4 < ns;
     const uint64_t step_ns = ns / landing->n_steps;
-    if (is_exact || runner->step_ns == 0 || step_ns < runner->step_ns) {
+    run->is_end_seen = !run->is_stepped || (now - run->polled_ns) * 4 < ns;
+    if (run->is_end_seen || runner->step_ns == 0 || step_ns < runner->step_ns) {
         runner->step_ns = step_ns;
     }
 }

@@ -51,6 +51,7 @@ struct gi_generation {
     // In steps with a budget (engine/generate/step.c) nothing waits or sleeps:
     bool is_stepped;
     bool is_waiting;     // for the GPU or for the end of a rest; set by gi_generation_advance
+    bool is_end_seen;    // the latest chain was taken soon after its end
     uint64_t polled_ns;  // when the GPU was last seen at work
     uint64_t rest_until; // time of the clock
     // Set by the latest advance, as far as it delivered something:

@@ -182,6 +182,7 @@ bool gi_generation_submit_open(struct gi_generation *run)
     const struct gi_chain chain = {.n_past = open->n_past,
                                    .n_tokens = open->n_tokens,
                                    .n_steps = open->n_steps,
+                                   .begin_ns = open->begin_ns,
                                    .box = open->is_boxed ? &runner->box : NULL,
                                    .cursor = &open->cursor};
     if ((open->is_boxed && !reserve_box(run)) ||

@@ -20,6 +20,7 @@ struct gi_chain {
                              // submitted but what the first step needs beside step_state
     uint32_t flush_interval; // dispatches between flushes; 0: none
     uint64_t step_ns;        // GPU time of a step, 0: not known
+    uint64_t begin_ns;       // time of the clock when its submission began, 0: with this call
     uint64_t budget_ns;      // of a submission at most, where an executor can divide a chain
     struct gi_time_box
         *box; // what flushes, where an executor has many dispatches; NULL: flush_interval

@@ -104,8 +104,10 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     struct gi_readback *readback = &runner->readbacks[runner->next_flight];
     const struct gi_range fault = gi_executor_fault(executor);
     const struct gi_run_total before = gi_run_count_submitted(runner->gpu);
-    struct gi_flight flight = {
-        .first = first, .n_steps = chain->n_steps, .has_fault = fault.buffer != NULL};
+    struct gi_flight flight = {.first = first,
+                               .n_steps = chain->n_steps,
+                               .has_fault = fault.buffer != NULL,
+                               .begin_ns = chain->begin_ns ? chain->begin_ns : gi_clock_ns()};
     assert(runner->n_flights < GI_CHAINS_IN_FLIGHT && chain->n_steps <= GI_MAX_CHAIN);
     if (!gi_runner_run(runner, executor, chain, err)) {
         return false;
@@ -203,7 +205,7 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
                                    .n_submitted = flight.n_submitted,
                                    .n_ran = tail[0],
                                    .n_indirect = flight.n_indirect,
-                                   .submitted_ns = flight.submitted_ns};
+                                   .begin_ns = flight.begin_ns};
     return true;
 }
 

@@ -22,7 +22,8 @@ struct gi_flight {
     bool has_fault;          // its executor may have given up
     uint32_t n_submitted;    // dispatches since the epoch began (gpu/dispatch/run_count.h)
     uint32_t n_indirect;     // of a step, with grids from the GPU
-    uint64_t submitted_ns;   // time of the clock when all of it was
+    uint64_t begin_ns;       // time of the clock when its submission began
+    uint64_t submitted_ns;   // likewise, when all of it was submitted
 };
 
 struct gi_runner {
@@ -45,7 +46,7 @@ struct gi_landing {
     bool is_faulty;                      // the executor gave up: entries hold nothing
     uint32_t n_submitted, n_ran;         // dispatches since the epoch began
     uint32_t n_indirect;                 // of a step, with grids from the GPU
-    uint64_t submitted_ns;               // time of the clock when all of it was
+    uint64_t begin_ns;                   // time of the clock when its submission began
 };
 
 // Fails with NO_MEMORY, DRIVER.

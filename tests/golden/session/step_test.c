@@ -218,6 +218,30 @@ static void an_answer_is_cancelled_or_ended_and_resumed(void **state)
     glinfer_session_destroy(&session);
 }
 
+// A chain is as long as fits a time box by the time that steps were seen to take. A program that
+// comes back late finds chains that have been over for long, which says nothing of their time.
+static void late_calls_do_not_make_chains_long(void **state)
+{
+    const struct timespec pause = {.tv_nsec = 3000000};
+    struct tiny_model *f = *state;
+    struct glinfer_error err = {0};
+    struct glinfer_session_params params;
+    struct glinfer_event event = {0};
+    glinfer_session_params_init(&params);
+    params.n_ctx = 256;
+    params.max_batch_ms = 1;
+    struct glinfer_session *session = glinfer_session_create(f->model, &params, &err);
+    assert_non_null(session);
+    must_begin(session, ask(prompt, N_PROMPT, 150, NULL));
+    while (event.kind != GLINFER_EVENT_END) {
+        event = must_step(f, 200);
+        nanosleep(&pause, NULL);
+    }
+    // A step of the tiny model takes llvmpipe no less than a tenth of a millisecond.
+    assert_in_range(event.stats->chain_length, 1, 10);
+    glinfer_session_destroy(&session);
+}
+
 static void misuse_is_refused(void **state)
 {
     struct tiny_model *f = *state;
@@ -256,6 +280,7 @@ int main(void)
         cmocka_unit_test(one_joins_while_others_answer),
         cmocka_unit_test(the_descriptor_says_when),
         cmocka_unit_test(an_answer_is_cancelled_or_ended_and_resumed),
+        cmocka_unit_test(late_calls_do_not_make_chains_long),
         cmocka_unit_test(misuse_is_refused),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
