@@ -4,6 +4,7 @@
 #include "engine/api/arguments.h"
 #include "engine/generate/generate.h"
 #include "engine/run/step_executors.h"
+#include "gpu/dispatch/run_count.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,166 +12,6 @@
 
 #define STEP_BOX_NS (8 * UINT64_C(1000000)) // GPU time of a submission, in steps
 #define POLL_NS     (UINT64_C(500000))      // between two looks at a GPU that does not say when
-
-//-- to the end ------------------------------------------------------------------------------------
-
-bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,
-                      struct glinfer_stats *stats, struct glinfer_error *err)
-{
-    struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SIZED(stats, err)) {
-        return false;
-    }
-    struct gi_generation *run = gi_generation_create(session, params, err);
-    if (!run) {
-        return false;
-    }
-    bool ok = gi_session_enter(session, &saved, err);
-    if (ok) {
-        gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-        ok = gi_generation_start(run);
-        while (ok && !run->is_over) {
-            ok = gi_generation_advance(run);
-        }
-        gi_gpu_watch(gi_session_gpu(session), NULL);
-        gi_host_sample_end(run, ok);
-        gi_generation_fill_stats(run);
-        if (ok) {
-            gi_step_executors_request(session, run->end);
-        }
-        gi_session_leave(session, &saved);
-    }
-    if (stats) {
-        gi_sized_give(stats, &run->stats, sizeof(run->stats));
-    }
-    gi_generation_destroy(run, ok);
-    gi_device_end_call(session->model->device);
-    return ok;
-}
-
-//-- in steps --------------------------------------------------------------------------------------
-
-// Sets the GPU time of a session's submissions: while it answers in steps or as it was asked for.
-static void set_budget(struct glinfer_session *session, bool is_stepped)
-{
-    const uint32_t ms = session->params.max_batch_ms ? session->params.max_batch_ms : 100;
-    const uint64_t ns = ms * UINT64_C(1000000);
-    gi_runner_set_budget(&session->runner, is_stepped && ns > STEP_BOX_NS ? STEP_BOX_NS : ns);
-    session->runner.box.pause_ns = 0;
-}
-
-static void end_answer(struct glinfer_session *session, bool is_whole)
-{
-    struct gi_gpu *gpu = gi_session_gpu(session);
-    struct gi_platform_saved saved;
-    if (gi_gpu_enter_last(gpu, &saved)) {
-        gi_host_sample_end(session->generation, is_whole);
-        gi_gpu_leave(gpu, &saved);
-    }
-    gi_generation_destroy(session->generation, is_whole);
-    session->generation = NULL;
-    set_budget(session, false);
-}
-
-void gi_session_end_answer(struct glinfer_session *session)
-{
-    if (session->generation) {
-        end_answer(session, false);
-    }
-}
-
-void glinfer_end(struct glinfer_session *session)
-{
-    if (session && session->model->device->is_busy) {
-        glinfer_session_cancel(session); // the answer is ours until the call returns
-    } else if (session) {
-        gi_session_end_answer(session);
-    }
-}
-
-//-- turns -----------------------------------------------------------------------------------------
-
-// Returns the session whose turn comes behind last's among those that have an answer under way;
-// NULL: there are none.
-static struct glinfer_session *find_next(const struct glinfer_device *device,
-                                         const struct glinfer_session *last)
-{
-    struct glinfer_session *first = NULL;
-    bool is_behind = false;
-    for (struct glinfer_model *model = device->models; model; model = model->next) {
-        for (struct glinfer_session *s = model->sessions; s; s = s->next) {
-            if (s->generation && is_behind) {
-                return s;
-            }
-            first = s->generation && !first ? s : first;
-            is_behind = is_behind || s == last;
-        }
-    }
-    return first;
-}
-
-static uint32_t count_answers(const struct glinfer_device *device)
-{
-    uint32_t n = 0;
-    for (const struct glinfer_model *model = device->models; model; model = model->next) {
-        for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
-            n += s->generation != NULL;
-        }
-    }
-    return n;
-}
-
-// Takes an answer on until there is something to tell, until it has to wait or until a time of the
-// clock.
-static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct glinfer_error *err)
-{
-    struct gi_generation *run = session->generation;
-    bool ok = true;
-    run->err = err;
-    run->event.kind = GLINFER_EVENT_NONE;
-    if (run->is_over) {
-        gi_generation_fill_stats(run);
-        gi_step_executors_request(session, run->end);
-        session->stats = run->stats;
-        run->event.kind = GLINFER_EVENT_END;
-        run->event.stats = &session->stats;
-        return true;
-    }
-    session->runner.box.pause_ns = until_ns;
-    session->runner.box.has_begun = false;
-    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
-    do {
-        ok = gi_generation_advance(run);
-    } while (ok && !run->is_over && run->event.kind == GLINFER_EVENT_NONE && !run->is_waiting &&
-             (gi_clock_ns() < until_ns || run->next < run->n_live));
-    gi_gpu_watch(gi_session_gpu(session), NULL);
-    session->runner.box.pause_ns = 0;
-    return ok;
-}
-
-// Gives turns until there is something to tell in *event, until all wait or until a time.
-static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
-                       struct glinfer_event *event, struct glinfer_error *err)
-{
-    const uint32_t n = count_answers(device);
-    uint32_t n_waiting = 0;
-    bool ok = true;
-    do {
-        struct glinfer_session *session = find_next(device, device->last_turn);
-        const uint64_t box_ns = gi_clock_ns() + STEP_BOX_NS;
-        device->last_turn = session;
-        session->has_company = n > 1;
-        ok = take_turn(session, n > 1 && box_ns < until_ns ? box_ns : until_ns, err);
-        const struct gi_generation *run = session->generation;
-        n_waiting = run->is_waiting ? n_waiting + 1 : 0;
-        *event = run->event;
-        event->session = !ok || event->kind != GLINFER_EVENT_NONE ? session : NULL;
-        if (!ok || event->kind == GLINFER_EVENT_END) {
-            end_answer(session, ok);
-        }
-    } while (ok && event->kind == GLINFER_EVENT_NONE && n_waiting < n && gi_clock_ns() < until_ns);
-    return ok;
-}
 
 //-- waking up -------------------------------------------------------------------------------------
 
@@ -212,6 +53,185 @@ static void set_timer(const struct glinfer_device *device)
     };
     timerfd_settime(device->wake_fd, 0, &timer, NULL);
 }
+
+//-- to the end ------------------------------------------------------------------------------------
+
+static uint32_t count_answers(const struct glinfer_device *device)
+{
+    uint32_t n = 0;
+    for (const struct glinfer_model *model = device->models; model; model = model->next) {
+        for (const struct glinfer_session *s = model->sessions; s; s = s->next) {
+            n += s->generation != NULL;
+        }
+    }
+    return n;
+}
+
+// Begins the counts of dispatches anew behind an answer if others are under way: the GPU leaves out
+// steps behind an answer's last, which the others would miss. A failure is theirs to find.
+static void end_count(const struct glinfer_device *device, uint32_t n_others)
+{
+    if (n_others > 0) {
+        (void)gi_run_count_begin(device->gpu, NULL);
+    }
+}
+
+bool glinfer_generate(struct glinfer_session *session, const struct glinfer_generate_params *params,
+                      struct glinfer_stats *stats, struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SIZED(stats, err)) {
+        return false;
+    }
+    struct gi_generation *run = gi_generation_create(session, params, err);
+    if (!run) {
+        return false;
+    }
+    bool ok = gi_session_enter(session, &saved, err);
+    if (ok) {
+        gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
+        ok = gi_generation_start(run);
+        while (ok && !run->is_over) {
+            ok = gi_generation_advance(run);
+        }
+        gi_gpu_watch(gi_session_gpu(session), NULL);
+        gi_host_sample_end(run, ok);
+        end_count(session->model->device, count_answers(session->model->device));
+        gi_generation_fill_stats(run);
+        if (ok) {
+            gi_step_executors_request(session, run->end);
+        }
+        gi_session_leave(session, &saved);
+    }
+    if (stats) {
+        gi_sized_give(stats, &run->stats, sizeof(run->stats));
+    }
+    gi_generation_destroy(run, ok);
+    gi_device_end_call(session->model->device);
+    return ok;
+}
+
+//-- in steps --------------------------------------------------------------------------------------
+
+// Sets the GPU time of a session's submissions: while it answers in steps or as it was asked for.
+static void set_budget(struct glinfer_session *session, bool is_stepped)
+{
+    const uint32_t ms = session->params.max_batch_ms ? session->params.max_batch_ms : 100;
+    const uint64_t ns = ms * UINT64_C(1000000);
+    gi_runner_set_budget(&session->runner, is_stepped && ns > STEP_BOX_NS ? STEP_BOX_NS : ns);
+    session->runner.box.pause_ns = 0;
+}
+
+static void end_answer(struct glinfer_session *session, bool is_whole)
+{
+    const struct glinfer_device *device = session->model->device;
+    struct gi_gpu *gpu = gi_session_gpu(session);
+    struct gi_platform_saved saved;
+    if (gi_gpu_enter_last(gpu, &saved)) {
+        gi_host_sample_end(session->generation, is_whole);
+        end_count(device, count_answers(device) - 1);
+        gi_gpu_leave(gpu, &saved);
+    }
+    gi_generation_destroy(session->generation, is_whole);
+    session->generation = NULL;
+    set_budget(session, false);
+    set_timer(device);
+}
+
+void gi_session_end_answer(struct glinfer_session *session)
+{
+    if (session->generation) {
+        end_answer(session, false);
+    }
+}
+
+void glinfer_end(struct glinfer_session *session)
+{
+    if (session && session->model->device->is_busy) {
+        glinfer_session_cancel(session); // the answer is ours until the call returns
+    } else if (session) {
+        gi_session_end_answer(session);
+    }
+}
+
+//-- turns -----------------------------------------------------------------------------------------
+
+// Returns the session whose turn comes behind last's among those that have an answer under way;
+// NULL: there are none.
+static struct glinfer_session *find_next(const struct glinfer_device *device,
+                                         const struct glinfer_session *last)
+{
+    struct glinfer_session *first = NULL;
+    bool is_behind = false;
+    for (struct glinfer_model *model = device->models; model; model = model->next) {
+        for (struct glinfer_session *s = model->sessions; s; s = s->next) {
+            if (s->generation && is_behind) {
+                return s;
+            }
+            first = s->generation && !first ? s : first;
+            is_behind = is_behind || s == last;
+        }
+    }
+    return first;
+}
+
+// Takes an answer on until there is something to tell, until it has to wait or until a time of the
+// clock.
+static bool take_turn(struct glinfer_session *session, uint64_t until_ns, struct glinfer_error *err)
+{
+    struct gi_generation *run = session->generation;
+    bool ok = true;
+    run->err = err;
+    run->event.kind = GLINFER_EVENT_NONE;
+    if (run->is_over) {
+        gi_generation_fill_stats(run);
+        gi_step_executors_request(session, run->end);
+        session->stats = run->stats;
+        run->event.kind = GLINFER_EVENT_END;
+        run->event.stats = &session->stats;
+        return true;
+    }
+    session->runner.box.pause_ns = until_ns;
+    session->runner.box.has_begun = false;
+    gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
+    do {
+        ok = gi_generation_advance(run);
+    } while (ok && !run->is_over && run->event.kind == GLINFER_EVENT_NONE && !run->is_waiting &&
+             (gi_clock_ns() < until_ns || run->next < run->n_live));
+    gi_gpu_watch(gi_session_gpu(session), NULL);
+    session->runner.box.pause_ns = 0;
+    return ok;
+}
+
+// Gives turns until there is something to tell in *event, until all wait or until a time.
+static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
+                       struct glinfer_event *event, struct glinfer_error *err)
+{
+    const uint32_t n = count_answers(device);
+    uint32_t n_waiting = 0;
+    bool ok = true, is_over = false;
+    do {
+        struct glinfer_session *session = find_next(device, device->last_turn);
+        const uint64_t box_ns = gi_clock_ns() + STEP_BOX_NS;
+        device->last_turn = session;
+        session->has_company = n > 1;
+        ok = take_turn(session, n > 1 && box_ns < until_ns ? box_ns : until_ns, err);
+        const struct gi_generation *run = session->generation;
+        n_waiting = run->is_waiting ? n_waiting + 1 : 0;
+        is_over = !ok || session->is_doomed || run->event.kind == GLINFER_EVENT_END;
+        // A token ends with its answer, a session that its callback has destroyed with the call.
+        *event = ok && !session->is_doomed ? run->event : (struct glinfer_event){0};
+        event->session =
+            (!ok && !session->is_doomed) || event->kind != GLINFER_EVENT_NONE ? session : NULL;
+        if (is_over) {
+            end_answer(session, ok);
+        }
+    } while (!is_over && event->kind == GLINFER_EVENT_NONE && n_waiting < n &&
+             gi_clock_ns() < until_ns);
+    return ok;
+}
+
+//-- the descriptor --------------------------------------------------------------------------------
 
 int glinfer_device_fd(struct glinfer_device *device, struct glinfer_error *err)
 {

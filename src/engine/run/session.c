@@ -292,7 +292,7 @@ struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
     return session;
 }
 
-static bool check_idle(const struct glinfer_session *session, struct glinfer_error *err)
+bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err)
 {
     return !session->generation ||
            gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
@@ -307,7 +307,8 @@ bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved 
     if (!gi_device_enter(device, saved, err)) {
         return false;
     }
-    const bool ok = check_idle(session, err) && gi_gpu_check(device->gpu, "beginning", err) &&
+    const bool ok = gi_session_check_idle(session, err) &&
+                    gi_gpu_check(device->gpu, "beginning", err) &&
                     gi_step_executors_settle(session, false, err);
     if (!ok) {
         gi_device_leave(device, saved);

@@ -54,6 +54,8 @@ static inline struct gi_gpu *gi_session_gpu(const struct glinfer_session *sessio
     return session->model->device->gpu;
 }
 
+// Fails with INVALID_ARGUMENT if the session has an answer under way.
+bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err);
 // Enters the session's GPU (gi_gpu_enter) and settles the chains that an answer left in flight.
 // Fails with GPU_LOST, and with INVALID_ARGUMENT inside a callback, not entered.
 bool gi_session_enter(struct glinfer_session *session, struct gi_platform_saved *saved,

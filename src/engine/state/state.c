@@ -83,7 +83,7 @@ static bool copy(struct glinfer_session *to, struct glinfer_session *from, uint3
 {
     struct gi_sequence *target = &to->sequence;
     const struct gi_sequence *source = &from->sequence;
-    if (!gi_step_executors_settle(from, false, err)) {
+    if (!gi_session_check_idle(from, err) || !gi_step_executors_settle(from, false, err)) {
         return false;
     }
     if (!source->is_stale &&

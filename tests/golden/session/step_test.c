@@ -272,6 +272,117 @@ static void misuse_is_refused(void **state)
     assert_false(glinfer_step(f->device, 1000, &event, &err));
 }
 
+// A blocking answer that ends inside a chain, whose last steps the GPU leaves out, does not disturb
+// one that is under way beside it.
+static void an_answer_that_ends_early_does_not_disturb(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *sessions[2] = {open_session(f, 7, 256, 8), open_session(f, 16, 256, 8)};
+    struct answer alone = {0}, answer = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &alone);
+    must_generate(sessions[0], &params);
+    glinfer_session_reset(sessions[0]);
+    must_begin(sessions[0], params);
+    while (answer.n < 5) {
+        const struct glinfer_event event = must_step(f, 1000);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answer, event.token);
+        }
+    }
+    struct glinfer_stats stats = {0};
+    for (uint64_t seed = 0; stats.stop != GLINFER_STOP_EOS; seed++) {
+        struct answer other = {0};
+        struct glinfer_generate_params short_one = ask(prompt, N_PROMPT, 200, &other);
+        short_one.ignore_eos = false;
+        short_one.temperature = 20.0F;
+        short_one.seed = seed;
+        assert_true(seed < 100);
+        glinfer_session_reset(sessions[1]);
+        stats = must_generate(sessions[1], &short_one);
+    }
+    step_to_end(f, 1000, 1, sessions, &answer);
+    assert_same(&answer, &alone);
+    glinfer_session_destroy(&sessions[0]);
+    glinfer_session_destroy(&sessions[1]);
+}
+
+// A copy of a session whose chains are in flight is refused, and its answer goes on.
+static void a_session_is_not_copied_while_it_answers(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *from = open_session(f, 4, 256, 8), *to = open_session(f, 4, 256, 8);
+    struct glinfer_error err = {0};
+    struct answer whole = {0}, answer = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
+    must_generate(from, &params);
+    glinfer_session_reset(from);
+    must_begin(from, params);
+    while (answer.n < 5) {
+        const struct glinfer_event event = must_step(f, 1000);
+        if (event.kind == GLINFER_EVENT_TOKEN) {
+            note(&answer, event.token);
+        }
+        assert_false(glinfer_session_copy(to, from, SIZE_MAX, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    }
+    step_to_end(f, 1000, 1, &from, &answer);
+    assert_same(&answer, &whole);
+    glinfer_session_destroy(&from);
+    glinfer_session_destroy(&to);
+}
+
+static bool destroy_session(void *user, const struct glinfer_token *token)
+{
+    (void)token;
+    glinfer_session_destroy(user);
+    return true;
+}
+
+// The event does not tell of a session that its own callback has destroyed.
+static void a_callback_destroys_its_session(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_session *session = open_session(f, 4, 256, 8);
+    struct glinfer_event event = {.struct_size = sizeof(event)};
+    struct glinfer_error err = {0};
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
+    params.on_token = destroy_session;
+    params.token_user = &session;
+    assert_true(glinfer_begin(session, &params, &err));
+    while (session) {
+        event = must_step(f, 1000);
+    }
+    assert_null(event.session);
+    assert_int_equal(event.kind, GLINFER_EVENT_NONE);
+    assert_false(glinfer_step(f->device, 1000, &event, &err));
+}
+
+// A descriptor has nothing to say once nothing is under way.
+static void the_descriptor_rests_behind_an_end(void **state)
+{
+    struct tiny_model *f = *state;
+    struct glinfer_error err = {0};
+    struct pollfd fd = {.fd = glinfer_device_fd(f->device, &err), .events = POLLIN};
+    const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
+    for (int way = 0; way < 4; way++) {
+        struct glinfer_session *session = open_session(f, 0, 256, 8);
+        must_begin(session, params);
+        must_step(f, 300);
+        assert_int_equal(poll(&fd, 1, 60000), 1);
+        if (way == 0) {
+            glinfer_end(session);
+        } else if (way == 1) {
+            glinfer_session_reset(session);
+        } else if (way == 2) {
+            glinfer_session_rewind(session, 1);
+        } else {
+            glinfer_session_destroy(&session);
+        }
+        assert_int_equal(poll(&fd, 1, 20), 0);
+        glinfer_session_destroy(&session);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +393,10 @@ int main(void)
         cmocka_unit_test(an_answer_is_cancelled_or_ended_and_resumed),
         cmocka_unit_test(late_calls_do_not_make_chains_long),
         cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(an_answer_that_ends_early_does_not_disturb),
+        cmocka_unit_test(a_session_is_not_copied_while_it_answers),
+        cmocka_unit_test(a_callback_destroys_its_session),
+        cmocka_unit_test(the_descriptor_rests_behind_an_end),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
 }
