@@ -6,12 +6,13 @@
 // at most 16 KiB, column by column, so that a column takes QUADS + 1 loads of four numbers for
 // 16 QUADS multiply-adds, and little more than the sums is ever alive. Four tokens are turned in
 // registers; a weight is dequantised once per tile, in equal shares by all invocations. Nothing is
-// prefetched: the other groups of a core work meanwhile. With ROLLED 1 staging loops, for GPUs with
-// few registers beside the sums. With PACKED x are rows of gemm/packed_rows.glsl, and two blocks of
-// both operands are staged as halves, so that loads of four words take two columns: for GPUs that
-// wait for loads. Figures: glsl/measurements.md.
+// prefetched: the other groups of a core work meanwhile. With ROLLED 1 staging loops, that of small
+// tiles over weights only, for GPUs with few registers beside the sums. With PACKED x are rows of
+// gemm/packed_rows.glsl, and two blocks of both operands are staged as halves, so that loads of four
+// words take two columns: for GPUs that wait for loads. Figures: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"
+#define LATE 1 // of quant/quant.glsl
 #include "gemm/product.glsl"
 
 #if !defined(TILE_TOKENS) || !defined(QUADS) || !defined(ROLLED)

@@ -3,6 +3,15 @@
 #define W_TILE (32u * TOKEN_QUADS)
 #define SHARE (8u * ROWS / WG_SIZE) // quads of a block of weights that an invocation unpacks
 
+// Finds the weights of an invocation: groups of 64 have one for each row.
+#if TILE_TOKENS / QUADS == 16
+#define TILE_ROW(lane) (lane)
+#define FIRST_QUAD(lane) 0u
+#else
+#define TILE_ROW(lane) ((lane) % ROWS)
+#define FIRST_QUAD(lane) ((lane) / ROWS * SHARE)
+#endif
+
 shared vec4 tiles[32u * (TOKEN_QUADS + ROW_QUADS)]; // (column, token), (column, row)
 
 vec4 load_token(uint token, uint quad)
@@ -17,7 +26,7 @@ void stage_x(uint lane, uint token_begin, uint block)
         uint token = lane % TOKEN_QUADS, quad = lane / TOKEN_QUADS;
         uint from = block * 8u + quad, to = quad * 4u * TOKEN_QUADS + token;
         token = token_begin + 4u * token;
-#if ROLLED
+#if ROLLED && TILE_TOKENS > 16
         for (uint i = 0u; i < TURNS(4u); i += 2u) {
             vec4 a = load_token(token + i, from), b = load_token(token + i + 1u, from);
             for (uint k = 0u; k < 4u; k++) {
@@ -37,11 +46,11 @@ void stage_x(uint lane, uint token_begin, uint block)
 
 void stage_w(uint lane, uint row_begin, uint block)
 {
-    uint row = min(row_begin + lane % ROWS, params.n_rows - 1u), first = lane / ROWS * SHARE;
+    uint row = min(row_begin + TILE_ROW(lane), params.n_rows - 1u), first = FIRST_QUAD(lane);
     QuantBlock w = quant_load(row / TILE_ROWS, block, params.n_block, row % TILE_ROWS);
     for (uint i = 0u; i < TURNS(SHARE); i++) {
         vec4 v = quant_quad(w, int(first + i));
-        uint to = W_TILE + (first + i) * 4u * ROW_QUADS + lane % ROWS / 4u;
+        uint to = W_TILE + (first + i) * 4u * ROW_QUADS + TILE_ROW(lane) / 4u;
         for (uint k = 0u; k < 4u; k++) {
             tiles[to + k * ROW_QUADS][lane % 4u] = v[k];
         }

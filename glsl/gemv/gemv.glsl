@@ -29,7 +29,7 @@
 //   GEMV_SPLIT 0   An invocation owns row r of PAIRS pairs and walks all of k: no shared memory, no
 //                  barrier; gemv/gemv_row.glsl. With SLICES, for few rows, that many invocations share
 //                  these. With DOT the dot products take the form that the compilers of a family of
-//                  GPUs make least of (quant/dot.glsl).
+//                  GPUs make least of (quant/dot.glsl). With SERIAL its rows come one after the other.
 //   X_QUADS n      x is read as a uniform block of n vec4, binding 2, that begins with it.
 //   PIECES 1       The dispatch may run in pieces (lib/first_group.glsl); not with LOOP.
 //   TEXELS 1       Source and weights are read through buffer textures, on llvmpipe three times as

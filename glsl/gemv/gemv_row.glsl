@@ -5,7 +5,76 @@
 // With DOT and a type that gives its weights in parts, eight at a time, the rows of an invocation
 // take turns at each eight elements of x, so that few of those are alive; BLOCKS blocks a turn of
 // the loop, whose number then is a multiple of BLOCKS.
+//
+// With SERIAL the rows of one pair come one after the other, each over all of its blocks, and a block
+// goes by quads if its type has no parts: half the registers, but x is read for each row. Where x is
+// no uniform block its loads would be collected in front, so that the parts of a block loop, too, and
+// quads loop wherever DOT is not that of Mali T: V3D's compiler may unroll them and spill.
+#if SERIAL && PAIRS != 1
+#error "SERIAL: for a pair an invocation"
+#endif
+#if SERIAL
+#define UNKNOWN(n) (n + (params.n_block >> 31u)) // to compilers, which would unroll a loop of n
+#if X_QUADS
+#define QUADS_OF(n) n
+#else
+#define QUADS_OF(n) UNKNOWN(n)
+#endif
+
 #if DOT && QUANT_SPLIT
+float gemv_dot(QuantRow at, uint block)
+{
+    QuantBlock w = quant_at(at, block, block / 2u, block & 1u);
+    DotSum s = dot_zero();
+#if SUMS
+    vec2 sum = gemv_sums(block / 2u, block & 1u);
+#else
+    vec2 sum = vec2(0.0);
+#endif
+    for (uint k = 0u; k < QUADS_OF(4u); k++) {
+        uint i = block * 8u + 2u * k;
+        vec4 a = gemv_x(i), b = gemv_x(i + 1u);
+#if !SUMS
+        float part = dot(a + b, vec4(1.0));
+        sum += k < 2u ? vec2(part, 0.0) : vec2(0.0, part);
+#endif
+        quant_part(w, int(k), a, b, s);
+    }
+    return dot_scale * quant_end(w, s, sum);
+}
+#else
+#define QuantRow uint
+#define quant_row(tile, n_block, row) (tile)
+
+float gemv_dot(uint tile, uint block)
+{
+    QuantBlock w = quant_load(tile, block, params.n_block, gl_LocalInvocationIndex % 8u);
+    vec4 p = vec4(0.0);
+#if DOT == 3 // DOT_PLACES
+    uint n_quad = QUADS_OF(8u);
+#else
+    uint n_quad = UNKNOWN(8u);
+#endif
+    for (uint k = 0u; k < n_quad; k++) {
+        p += quant_quad(w, int(k)) * gemv_x(block * 8u + k);
+    }
+    return (p.x + p.y) + (p.z + p.w);
+}
+#endif
+
+void gemv_walk(uvec2 tiles[PAIRS], uint row, uint slice, out vec2 y[PAIRS])
+{
+    for (uint i = 0u; i < UNKNOWN(2u); i++) {
+        QuantRow at = quant_row(i == 0u ? tiles[0].x : tiles[0].y, params.n_block, row);
+        float sum = 0.0;
+        for (uint block = slice; block < params.n_block; block += uint(SLICES)) {
+            sum += gemv_dot(at, block);
+        }
+        y[0] = i == 0u ? vec2(sum, 0.0) : vec2(y[0].x, sum);
+    }
+}
+
+#elif DOT && QUANT_SPLIT
 
 #define N_ROW (2 * PAIRS)
 

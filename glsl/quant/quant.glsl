@@ -26,6 +26,8 @@
 //   void quant_half_words(QuantWords w, out uvec4 p[4])
 //                               pairs (0, 4) (1, 5) (2, 6) (3, 7) of the four rows, the first half low
 //
+// With LATE 1 types without scales load each quad where it is asked for, so that few are alive.
+//
 // A kernel that includes this file declares binding 2, the quads, and binding 3, aux, through it:
 // as storage blocks, with WORDS 1 of single words and of quads, or with TEXELS 1 as buffer
 // textures, which llvmpipe reads several times as fast.
@@ -44,6 +46,12 @@
 #endif
 #ifndef HALF
 #define HALF 0
+#endif
+#ifndef SERIAL
+#define SERIAL 0
+#endif
+#ifndef LATE
+#define LATE SERIAL
 #endif
 #if HALF
 #include "quant/half_dot.glsl"

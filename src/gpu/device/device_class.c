@@ -222,6 +222,9 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 // that for a G31. Adreno: 4.3 GB/s of an A643. Intel: a UHD 600 of 144 Gflop/s. AMD: a Vega 3.
 // NVIDIA: a Jetson Nano of 236 Gflop/s. Where the GPU is not known: less than any of these.
 #define RATES(mmac, mb, us) .rates = {mmac, mb, us}
+#define V3D                                                                                        \
+    SMALL, RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv,                   \
+                                   .attention = {64, 3, 1, 6, true}, .packs_rows = true
 // clang-format off
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", RATES(12000, 7500, 20), .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
@@ -242,10 +245,11 @@ static const struct gi_device_class
     virgl = {LARGE, .name = "virgl", RATES(1000, 2000, 100), .indirect = GI_INDIRECT_NO},
     zink = {LARGE, .name = "zink", RATES(1000, 2000, 50), .indirect = GI_INDIRECT_YES},
     unknown = {LARGE, .name = "unknown"},
-    v3d = {SMALL, .name = "V3D", RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv,
-           .attention = {64, 3, 1, 6, true}, .packs_rows = true},
+    v3d = {V3D, .name = "V3D 4", .serial = GI_SERIAL_CODES},
+    v3d_7 = {V3D, .name = "V3D 7", .serial = GI_SERIAL_MOST},
     mali_t = {SMALLER, .name = "Mali T", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = mali_t_gemv,
               .has_few_registers = true, .lane_tokens = 4, .is_rolled = true, TILE(LOW),
+              .serial = GI_SERIAL_MOST,
               .attention_keys = 64, // spills 3:36 registers then, 59:124 with 128 keys
               .attention = {32, 3, 1, 12}},
     mali_g57 = {SMALL, MALI_G_PROMPT, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = valhall_gemv,
@@ -285,6 +289,7 @@ static const struct {
     {"softpipe",    NULL,     &softpipe       },
     {"swiftshader", NULL,     &softpipe       },
     {"zink",        NULL,     &zink           },
+    {"V3D 7",       NULL,     &v3d_7          },
     {"V3D",         NULL,     &v3d            },
     {"Mali-T",      NULL,     &mali_t         },
     {"Mali-G57",    NULL,     &mali_g57       },

@@ -46,6 +46,14 @@ struct gi_attention_shape {
     bool has_dots;     // products of a key are added up one by one: registers are scarce
 };
 
+// The weight types of which an invocation takes the two rows of a pair one after the other in a
+// step, since it has no registers for both (SERIAL of glsl/gemv/gemv_row.glsl).
+enum gi_serial {
+    GI_SERIAL_NONE,
+    GI_SERIAL_CODES, // those with scales whose unpackers give only whole blocks
+    GI_SERIAL_MOST,  // all but bytes and nibbles
+};
+
 struct gi_device_class {
     const char *name;
     // True if it has many cores, fast shared memory, and a cache that may hold a small model's
@@ -86,6 +94,7 @@ struct gi_device_class {
     uint32_t attention_turning;
     uint32_t attention_keys; // of a range, where a step's attention has no form of its own
     struct gi_attention_shape attention;
+    enum gi_serial serial;
 
     // The prompt.
     enum gi_batch_form batch_form;

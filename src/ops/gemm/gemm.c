@@ -29,7 +29,7 @@ static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
     [GI_GEMM_TILE_ROLLED] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 2, true },
     [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM,        64, 64,  5, 0, 1, false},
     [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM,        64, 32,  5, 0, 1, false},
-    [GI_GEMM_TILE_LOW] = {GI_PROGRAM_GEMM_LOW,    64, 16,  2, 0, 1, false},
+    [GI_GEMM_TILE_LOW] = {GI_PROGRAM_GEMM_LOW,    64, 16,  3, 0, 1, false},
     [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 1, 0, false},
     [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE,   64, 64,  4, 3, 0, false},
     [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE,   64, 32,  4, 2, 0, false},
@@ -146,7 +146,10 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
                        : class_tile(recorder->gpu, n_tokens, part->n_rows);
     }
     *site = recorder->sites ? note_site(recorder, &key, is_half, tile) : 0;
-    return tiles[tile];
+    struct gemm_shape shape = tiles[tile];
+    shape.is_rolled = shape.is_rolled || (tile == GI_GEMM_TILE_LOW && part->quant->is_wide &&
+                                          gi_gpu_class(recorder->gpu)->has_few_registers);
+    return shape;
 }
 
 //-- all forms -------------------------------------------------------------------------------------
@@ -228,13 +231,13 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
                                       bool is_added)
 {
     const bool is_half = is_half_program(shape->program), is_wide = shape->n_slices > 0;
+    const struct gi_define rolled = {"ROLLED", shape->is_rolled};
     const struct gi_define n_tokens = {is_wide || shape->quads ? "TILE_TOKENS" : "TOKENS",
                                        (int32_t)shape->n_tokens};
     const struct gi_define lane = {"X_STRIDE", (int32_t)x->stride};
     const struct gi_define row = {"TILES", ROW_TILES};
     const struct gi_define unsliced = shape->program == GI_PROGRAM_GEMM_LANE ? lane : row;
     const struct gi_define n_slices = {"SLICES", (int32_t)shape->n_slices};
-    const struct gi_define rolled = {"ROLLED", shape->is_rolled};
     const struct gi_define n_quads = {"QUADS", (int32_t)shape->quads};
     const struct gi_define words = {"BY_WORDS", part->quant->has_words};
     const struct gi_define adds = {"ADD", is_added}, packed = {"PACKED", 1};
@@ -245,7 +248,8 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
         .n_defines = shape->n_defines + is_packed,
         .defines = {is_half ? words : adds,
                     {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                    n_tokens, is_wide        ? n_slices
+                    shape->program == GI_PROGRAM_GEMM_LOW ? rolled : n_tokens,
+                    is_wide        ? n_slices
                     : shape->quads ? n_quads
                                    : unsliced,
                     shape->quads ? rolled : packed,

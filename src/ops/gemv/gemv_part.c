@@ -146,6 +146,34 @@ static void add_split(struct gi_gemv_part *part, const struct gi_recorder *recor
     }
 }
 
+// True if an invocation has no registers for two rows of the type. Mali T has none for two of an
+// expert at all, whose weights lie where the dispatch before says.
+static bool is_serial(const struct gi_recorder *recorder, enum gi_gemv_kernel kernel,
+                      const struct gi_gemv_part *part)
+{
+    const struct gi_device_class *class = gi_gpu_class(recorder->gpu);
+    const struct gi_quant *quant = part->weight->quant;
+    if (part->shape.pairs > 1 || gi_gemv_has_texels(&part->shape)) {
+        return false;
+    }
+    if (quant->has_f16) {
+        return class->has_few_registers && is_of_experts(kernel);
+    }
+    return class->serial == GI_SERIAL_MOST ||
+           (class->serial == GI_SERIAL_CODES && !quant->has_eights && quant->scale_blocks > 0);
+}
+
+static void add_row_form(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                         enum gi_gemv_kernel kernel)
+{
+    if (gi_gemv_slices(&part->shape) > 1) {
+        gi_gemv_add_define(&part->key, "SLICES", gi_gemv_slices(&part->shape));
+    }
+    if (is_serial(recorder, kernel, part)) {
+        gi_gemv_add_define(&part->key, "SERIAL", 1);
+    }
+}
+
 void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                         enum gi_gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
 {
@@ -174,8 +202,8 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
     gi_gemv_add_define(&part->key, "PAIRS", part->shape.pairs);
     if (gi_gemv_is_split(&part->shape)) {
         add_split(part, recorder, kernel, weight);
-    } else if (gi_gemv_slices(&part->shape) > 1) {
-        gi_gemv_add_define(&part->key, "SLICES", gi_gemv_slices(&part->shape));
+    } else {
+        add_row_form(part, recorder, kernel);
     }
     if (gi_gemv_has_dot(&part->shape)) {
         gi_gemv_add_define(&part->key, "BLOCKS",

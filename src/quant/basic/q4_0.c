@@ -16,4 +16,4 @@ static void dequantize(const uint8_t *block, size_t part, float *dst)
 }
 
 GI_QUANT(Q4_0, q4_0, gi_repack_half_and_nibbles, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 2,
-         .scale_words = 1, .has_f16 = true, .has_words = true);
+         .scale_words = 1, .has_f16 = true, .has_eights = true, .has_words = true);

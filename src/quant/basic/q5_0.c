@@ -34,4 +34,4 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
 }
 
 GI_QUANT(Q5_0, q5_0, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 2,
-         .scale_words = 3);
+         .scale_words = 3, .has_eights = true);

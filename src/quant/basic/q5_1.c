@@ -31,4 +31,4 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
 }
 
 GI_QUANT(Q5_1, q5_1, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 1,
-         .scale_words = 2);
+         .scale_words = 2, .has_eights = true);

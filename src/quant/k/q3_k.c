@@ -61,4 +61,4 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
 }
 
 GI_QUANT(Q3_K, q3_k, repack_group, .quad_blocks = 8, .n_quad = 5, .scale_blocks = 8,
-         .scale_words = 8);
+         .scale_words = 8, .has_eights = true, .is_wide = true);

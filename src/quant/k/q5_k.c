@@ -41,4 +41,4 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
 }
 
 GI_QUANT(Q5_K, q5_k, repack_group, .quad_blocks = 8, .n_quad = 9, .scale_blocks = 8,
-         .scale_words = 8);
+         .scale_words = 8, .has_eights = true);

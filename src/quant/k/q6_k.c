@@ -47,4 +47,4 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
 }
 
 GI_QUANT(Q6_K, q6_k, repack_group, .quad_blocks = 8, .n_quad = 12, .scale_blocks = 8,
-         .scale_words = 5);
+         .scale_words = 5, .has_eights = true, .is_wide = true);
