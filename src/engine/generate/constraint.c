@@ -174,6 +174,16 @@ static struct gi_constraint *create(struct glinfer_model *model,
     return constraint;
 }
 
+bool gi_constraint_is(const struct gi_constraint *constraint, const struct glinfer_grammar *grammar)
+{
+    struct glinfer_grammar own = {0};
+    if (!constraint || !GI_TAKE(&own, grammar, NULL)) {
+        return false;
+    }
+    const struct gi_hash key = hash_text(&own);
+    return constraint->key.lo == key.lo && constraint->key.hi == key.hi;
+}
+
 bool gi_constraint_begin(struct gi_constraint **constraint, struct glinfer_model *model,
                          const struct glinfer_grammar *grammar, struct glinfer_error *err)
 {
@@ -181,8 +191,7 @@ bool gi_constraint_begin(struct gi_constraint **constraint, struct glinfer_model
     if (!GI_TAKE(&own, grammar, err)) {
         return false;
     }
-    const struct gi_hash key = hash_text(&own);
-    if (*constraint && ((*constraint)->key.lo != key.lo || (*constraint)->key.hi != key.hi)) {
+    if (!gi_constraint_is(*constraint, grammar)) {
         gi_constraint_destroy(*constraint);
         *constraint = NULL;
     }
@@ -192,7 +201,7 @@ bool gi_constraint_begin(struct gi_constraint **constraint, struct glinfer_model
     if (!*constraint) {
         return false;
     }
-    (*constraint)->key = key;
+    (*constraint)->key = hash_text(&own);
     gi_grammar_state_finish(&(*constraint)->state);
     gi_grammar_state_init(&(*constraint)->state, (*constraint)->matcher);
     return true;

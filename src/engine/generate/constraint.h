@@ -15,6 +15,9 @@ bool gi_constraint_check(const struct glinfer_generate_params *params, struct gl
 // NO_MEMORY.
 bool gi_constraint_begin(struct gi_constraint **constraint, struct glinfer_model *model,
                          const struct glinfer_grammar *grammar, struct glinfer_error *err);
+// True if the constraint, which may be NULL, was made from that grammar.
+bool gi_constraint_is(const struct gi_constraint *constraint,
+                      const struct glinfer_grammar *grammar);
 // Accepts NULL.
 void gi_constraint_destroy(struct gi_constraint *constraint);
 

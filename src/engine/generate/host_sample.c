@@ -21,7 +21,6 @@ static bool create_chain(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
     const struct gi_sequence *sequence = &session->sequence;
-    gi_sampler_chain_destroy(session->sampler);
     session->sampler = gi_samplers_create_chain(&run->params, session->model->tokenizer.core,
                                                 count_logits(run), sequence->n_ctx, run->err);
     for (uint32_t i = 0; session->sampler && i < sequence->n_past; i++) {
@@ -36,19 +35,30 @@ static bool create_chain(struct gi_generation *run, const uint32_t *tokens)
     return session->sampler != NULL;
 }
 
+// Begins a text of the grammar, unless the broken answer kept to the same and goes on.
+static bool begin_constraint(struct gi_generation *run, bool goes_on)
+{
+    struct glinfer_session *session = run->session;
+    const struct glinfer_grammar *grammar = run->params.grammar;
+    const bool was_constrained = session->is_constrained;
+    run->host.has_constraint = session->is_constrained = grammar != NULL;
+    return !grammar ||
+           (goes_on && was_constrained && gi_constraint_is(session->constraint, grammar)) ||
+           gi_constraint_begin(&session->constraint, session->model, grammar, run->err);
+}
+
 bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens)
 {
     struct glinfer_session *session = run->session;
     const bool goes_on = !tokens && session->sampler;
+    if (!goes_on) {
+        gi_sampler_chain_destroy(session->sampler); // of an answer that nobody goes on with
+        session->sampler = NULL;
+    }
     if (!gi_samplers_need_host(&run->params) || run->params.n_predict == 0) {
         return true;
     }
-    run->host.has_constraint = run->params.grammar != NULL;
-    if (run->host.has_constraint && (!goes_on || !session->constraint) &&
-        !gi_constraint_begin(&session->constraint, session->model, run->params.grammar, run->err)) {
-        return false;
-    }
-    if (!goes_on && !create_chain(run, tokens)) {
+    if (!begin_constraint(run, goes_on) || (!goes_on && !create_chain(run, tokens))) {
         return false;
     }
     run->host.chain = session->sampler;

@@ -43,6 +43,7 @@ struct glinfer_session {
     struct gi_generation *generation; // that glinfer_begin began; NULL: none
     bool has_company;                 // other sessions of the device have one, too
     struct gi_constraint *constraint; // of the last answer that kept to a grammar; NULL: none
+    bool is_constrained;              // so was the last one
     struct gi_sampler_chain *sampler; // of an answer that samples on the host, or that broke off
     bool has_batch;                   // of a prompt, that was submitted
     atomic_bool is_cancelled;

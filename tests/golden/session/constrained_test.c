@@ -149,6 +149,39 @@ static void it_goes_on_and_comes_in_steps(void **state)
     glinfer_session_destroy(&session);
 }
 
+// An answer that was free, or kept to another grammar, goes on with one from its beginning.
+static void another_grammar_begins_anew(void **state)
+{
+    const struct glinfer_grammar digits = grammar_of("root ::= [0-9]{5}", NULL);
+    const struct glinfer_grammar word = grammar_of("root ::= \"end\"", NULL);
+    struct glinfer_session *session = open_session(*state, 8, 256, 16);
+    struct glinfer_samplers samplers;
+    struct glinfer_error err = {0};
+    struct answer answer;
+    glinfer_samplers_init(&samplers);
+    samplers.repeat_penalty = 1.1F;
+    struct glinfer_generate_params params = bound(&digits, 1, &answer);
+    must_generate(session, &params);
+    for (int i = 0; i < 2; i++) {
+        glinfer_session_reset(session);
+        params = bound(i == 0 ? NULL : &digits, 1, &answer);
+        params.samplers = &samplers;
+        params.ignore_eos = i == 0;
+        answer.cancel = session;
+        assert_false(glinfer_generate(session, &params, NULL, &err));
+        assert_int_equal(err.status, GLINFER_STATUS_CANCELLED);
+        answer.cancel = NULL;
+        answer.text_size = 0;
+        params.resume = true;
+        params.ignore_eos = false;
+        params.grammar = &word;
+        must_generate(session, &params);
+        assert_true(answer.text_size >= 3);
+        assert_memory_equal(answer.text + answer.text_size - 3, "end", 3);
+    }
+    glinfer_session_destroy(&session);
+}
+
 static void what_is_no_grammar_is_refused(void **state)
 {
     static const struct {
@@ -190,6 +223,7 @@ int main(void)
         cmocka_unit_test(greedy_answers_keep_to_it_too),
         cmocka_unit_test(a_lazy_grammar_waits_for_its_token),
         cmocka_unit_test(it_goes_on_and_comes_in_steps),
+        cmocka_unit_test(another_grammar_begins_anew),
         cmocka_unit_test(what_is_no_grammar_is_refused),
     };
     return cmocka_run_group_tests(tests, open_tiny_model, close_tiny_model);
