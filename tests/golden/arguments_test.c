@@ -177,9 +177,12 @@ REFUSED(generate_cut, struct glinfer_generate_params params = ask(prompt, 2, 1, 
         params.struct_size = offsetof(struct glinfer_generate_params, stop) + 1;
         return !generate(f, &params, NULL, err))
 REFUSED(begin_no_session, return !glinfer_begin(NULL, NULL, err))
+REFUSED(begin_no_prompt, return !glinfer_begin(f->session, NULL, err))
 REFUSED(step_no_device, struct glinfer_event event = {.struct_size = sizeof(event)};
         return !glinfer_step(NULL, 1000, &event, err))
 REFUSED(step_no_event, return !glinfer_step(f->tiny.device, 1000, NULL, err))
+REFUSED(step_unfilled, struct glinfer_event event = {0};
+        return !glinfer_step(f->tiny.device, 1000, &event, err))
 REFUSED(step_no_answer, struct glinfer_event event = {.struct_size = sizeof(event)};
         return !glinfer_step(f->tiny.device, 1000, &event, err))
 REFUSED(fd_no_device, return glinfer_device_fd(NULL, err) < 0)
@@ -305,64 +308,13 @@ static const struct {
     {"glinfer_profile",               "struct_size",          profile_unfilled       },
     {"glinfer_tune",                  "session is NULL",      tune_no_session        },
     {"glinfer_tune",                  "struct_size",          tune_cut               },
-    {"glinfer_device_create",         "struct_size",          create_cut             },
-    {"glinfer_device_create",         "struct_size",          create_unfilled        },
-    {"glinfer_device_recover",        "device is NULL",       recover_no_device      },
-    {"glinfer_device_measure",        "device is NULL",       measure_no_device      },
-    {"glinfer_device_measure",        "rates is NULL",        measure_no_rates       },
-    {"glinfer_device_measure",        "struct_size",          measure_unfilled       },
-    {"glinfer_device_reset_tuning",   "device is NULL",       reset_tuning           },
-    {"glinfer_model_inspect",         "path is NULL",         inspect_no_path        },
-    {"glinfer_model_inspect",         "path is NULL",         inspect_no_params      },
-    {"glinfer_model_inspect",         "info is NULL",         inspect_no_info        },
-    {"glinfer_model_inspect",         "type_k is 26",         inspect_type           },
-    {"glinfer_model_load",            "device is NULL",       load_no_device         },
-    {"glinfer_model_load",            "path is NULL",         load_no_path           },
-    {"glinfer_model_load",            "path is NULL",         load_no_params         },
-    {"glinfer_model_load",            "struct_size",          load_cut               },
-    {"glinfer_model_load",            "type_v is ",           load_type              },
-    {"glinfer_tokenizer_load",        "path is NULL",         tokenizer_no_path      },
-    {"glinfer_tokenize",              "tokenizer is NULL",    tokenize_no_tokenizer  },
-    {"glinfer_tokenize",              "text is NULL",         tokenize_no_text       },
-    {"glinfer_tokenize",              "ids is NULL",          tokenize_no_ids        },
-    {"glinfer_tokenize",              "n is NULL",            tokenize_no_n          },
-    {"glinfer_tokenize",              "flags is 64",          tokenize_flags         },
-    {"glinfer_chat_tokenize",         "tokenizer is NULL",    chat_no_tokenizer      },
-    {"glinfer_chat_tokenize",         "messages is NULL",     chat_no_messages       },
-    {"glinfer_chat_tokenize",         "role is NULL",         chat_no_role           },
-    {"glinfer_chat_tokenize",         "content is NULL",      chat_no_content        },
-    {"glinfer_chat_tokenize",         "ids is NULL",          chat_no_ids            },
-    {"glinfer_chat_tokenize",         "n is NULL",            chat_no_n              },
-    {"glinfer_session_create",        "model is NULL",        session_no_model       },
-    {"glinfer_session_create",        "struct_size",          session_cut            },
-    {"glinfer_session_create",        "type_k is 53",         session_type_k         },
-    {"glinfer_session_create",        "type_v is ",           session_type_v         },
-    {"glinfer_session_create",        "precision is 3",       session_precision      },
-    {"glinfer_session_create",        "struct_size",          session_expected       },
-    {"glinfer_session_create",        "batch of 513",         session_batch          },
-    {"glinfer_generate",              "session is NULL",      generate_no_session    },
-    {"glinfer_generate",              "prompt has no tokens", generate_no_params     },
-    {"glinfer_generate",              "prompt has no tokens", generate_no_prompt     },
-    {"glinfer_generate",              "stop is NULL",         generate_no_stops      },
-    {"glinfer_generate",              "stop[i] is NULL",      generate_no_stop       },
-    {"glinfer_generate",              "struct_size",          generate_unfilled_stats},
-    {"glinfer_generate",              "struct_size",          generate_cut           },
     {"glinfer_begin",                 "session is NULL",      begin_no_session       },
+    {"glinfer_begin",                 "prompt has no tokens", begin_no_prompt        },
+    {"glinfer_step",                  "struct_size",          step_unfilled          },
     {"glinfer_step",                  "device is NULL",       step_no_device         },
     {"glinfer_step",                  "event is NULL",        step_no_event          },
     {"glinfer_step",                  "no session",           step_no_answer         },
     {"glinfer_device_fd",             "device is NULL",       fd_no_device           },
-    {"glinfer_session_prepare",       "session is NULL",      prepare_no_session     },
-    {"glinfer_session_prepare",       "struct_size",          prepare_unfilled       },
-    {"glinfer_score",                 "session is NULL",      score_no_session       },
-    {"glinfer_score",                 "ids is NULL",          score_no_ids           },
-    {"glinfer_score",                 "logprobs is NULL",     score_no_result        },
-    {"glinfer_profile",               "session is NULL",      profile_no_session     },
-    {"glinfer_selftest",              "session is NULL",      selftest_no_session    },
-    {"glinfer_selftest",              "each is NULL",         selftest_no_each       },
-    {"glinfer_profile",               "struct_size",          profile_unfilled       },
-    {"glinfer_tune",                  "session is NULL",      tune_no_session        },
-    {"glinfer_tune",                  "struct_size",          tune_cut               },
 };
 
 static const struct {

@@ -402,8 +402,7 @@ static void barriers_after_step_state_reach_uniforms_and_commands(void **state)
     check_state_barriers("indirect", STORAGE | UNIFORM | COMMAND);
 }
 
-//-- timer
-//-------------------------------------------------------------------------------------------
+//-- timer -----------------------------------------------------------------------------------------
 
 static void timer_times_each_dispatch(void **state)
 {

@@ -225,8 +225,7 @@ static void half_probe_does_as_it_is_told(void **state)
     close_fixture(&f);
 }
 
-//-- pages
-//------------------------------------------------------------------------------------------
+//-- pages -----------------------------------------------------------------------------------------
 
 // Buffers hold the same with large pages as without.
 static void large_pages_hold_what_is_written(void **state)

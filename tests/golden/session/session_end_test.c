@@ -79,8 +79,7 @@ static void a_context_that_fits_no_storage_block_is_refused(void **state)
     }
 }
 
-//-- a file that changes
-//----------------------------------------------------------------------------
+//-- a file that changes ---------------------------------------------------------------------------
 
 struct shrinking {
     char path[64];

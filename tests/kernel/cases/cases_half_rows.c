@@ -55,8 +55,7 @@ static void half_name(size_t index, char *text, size_t size)
              (double)c->softcap);
 }
 
-//-- the layout, as glsl/gemm/half_rows.glsl has it
-//---------------------------------------------------
+//-- the layout, as glsl/gemm/half_rows.glsl has it ------------------------------------------------
 
 #define TILE_WORDS (1056 * 4) // of four bytes
 
@@ -123,8 +122,7 @@ static bool compare(struct kt_run *run, const struct half_case *c, const struct 
     return is_good;
 }
 
-//-- the kernels
-//-------------------------------------------------------------------------------------
+//-- the kernels -----------------------------------------------------------------------------------
 
 static struct gi_rows random_rows(struct kt_run *run, uint32_t n_tokens, uint32_t stride,
                                   float size)

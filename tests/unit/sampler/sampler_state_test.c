@@ -35,8 +35,7 @@ static uint32_t apply(struct gi_sampler_chain *chain, uint32_t position)
     return gi_sampler_chain_apply(chain, own, NULL, position);
 }
 
-//-- order and state
-//--------------------------------------------------------------------------------
+//-- order and state -------------------------------------------------------------------------------
 
 static void assert_order(const char *text, const char *letters)
 {

@@ -137,8 +137,7 @@ static const char *start_any(struct sign *sign)
     return failure;
 }
 
-//-- what is rendered with
-//----------------------------------------------------------------------------
+//-- what is rendered with -------------------------------------------------------------------------
 
 static GLuint compile(GLenum kind, const char *text)
 {
