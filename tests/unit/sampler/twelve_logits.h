@@ -1,0 +1,18 @@
+// A vocabulary of twelve tokens with logits that tests of samplers choose from.
+#ifndef TESTS_TWELVE_LOGITS_H
+#define TESTS_TWELVE_LOGITS_H
+
+#include "sampler/sampler.h"
+
+enum { N = 12 }; // tokens
+
+extern const float logits[N];
+
+// Returns the parameters of a chain that changes nothing, with a seed.
+struct gi_sampler_params plain(void);
+// A failure fails the test.
+struct gi_sampler_chain *create(const struct gi_sampler_params *params);
+// Returns what the chain chooses of the logits at a position.
+uint32_t apply(struct gi_sampler_chain *chain, uint32_t position);
+
+#endif
