@@ -252,6 +252,49 @@ static void slots_are_shared_and_run_out(void **state)
     close_fixture(&f);
 }
 
+// Adds n_past of the step_state that is bound.
+static const char past_kernel[] =
+    "layout(local_size_x = WG_SIZE) in;\n"
+    "layout(std140, binding = 1) uniform StepState { uint token, n_past; } state;\n"
+    "layout(std430, binding = 0) buffer Dst { uint sum; };\n"
+    "void main() { if (gl_LocalInvocationIndex == 0u) { sum += state.n_past; } }\n";
+
+static void dispatch_reads_the_step_state_it_names(void **state)
+{
+    struct fixture *f = *state;
+    enum { STRIDE = GI_STEP_STATE_STRIDE };
+    uint32_t program, found, states[3 * STRIDE / 4] = {[1] = 1, [STRIDE / 4 + 1] = 10};
+    states[2 * STRIDE / 4 + 1] = 100;
+    struct gi_buffer sum = make_buffer(f, 16, "sum"), all = make_buffer(f, 3 * STRIDE, "states");
+    const struct gi_range own[] = {
+        {0      },
+        { &all, 0, STRIDE},
+        { &all, STRIDE, STRIDE}
+    };
+    const struct gi_dispatch_table_params params = {
+        {&all,    (size_t)2 * STRIDE, STRIDE},
+        {0}
+    };
+    struct gi_program_table *programs = make_program(f, past_kernel, &program);
+    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    struct gi_dispatch dispatch = {.label = "past", .program = program, .writes = 1};
+    dispatch.bindings[0] = (struct gi_range){&sum, 0, 16};
+    memcpy(dispatch.grid.size, (const uint32_t[3]){1, 1, 1}, sizeof(dispatch.grid.size));
+    for (uint32_t i = 0; i < 3; i++) {
+        dispatch.state = own[i];
+        check(gi_dispatch_table_record(table, &dispatch, &f->err), &f->err);
+    }
+    check(gi_buffer_write(&all, f->gpu, 0, states, sizeof(states), &f->err), &f->err);
+    check(gi_dispatch_table_seal(table, &f->err), &f->err);
+    gi_dispatch_table_replay(table, &(struct gi_replay){.n_tokens = 1});
+    check(gi_buffer_read(&sum, f->gpu, 0, &found, sizeof(found), &f->err), &f->err);
+    assert_int_equal(found, 111);
+    gi_dispatch_table_destroy(table);
+    gi_program_table_destroy(programs);
+    gi_buffer_finish(&sum, f->gpu);
+    gi_buffer_finish(&all, f->gpu);
+}
+
 // Whatever lies behind them in memory.
 static void equal_parameters_share_a_block(void **state)
 {
@@ -443,6 +486,7 @@ int main(void)
         cmocka_unit_test(grids_follow_their_rules_when_indirect),
         cmocka_unit_test(indirect_chain_stops_when_done),
         cmocka_unit_test(slots_are_shared_and_run_out),
+        cmocka_unit_test(dispatch_reads_the_step_state_it_names),
         cmocka_unit_test(equal_parameters_share_a_block),
         cmocka_unit_test(record_refuses_what_the_device_cannot_do),
         cmocka_unit_test(barriers_stand_where_ranges_overlap),

@@ -13,7 +13,7 @@ struct bound {
     struct bound_range {
         GLuint buffer;
         uint64_t offset, size;
-    } storage[GI_MAX_BINDINGS], uniform, params;
+    } storage[GI_MAX_BINDINGS], uniform, params, state;
     GLuint textures[GI_MAX_BINDINGS];
 };
 
@@ -58,6 +58,8 @@ static void bind_entry(const struct gi_dispatch_table *table, struct bound *boun
     bind_storage(bound, &entry->dispatch);
     bind_textures(bound, entry);
     bind_range(&bound->uniform, GL_UNIFORM_BUFFER, 2, &entry->dispatch.uniform);
+    bind_range(&bound->state, GL_UNIFORM_BUFFER, 1,
+               entry->dispatch.state.buffer ? &entry->dispatch.state : &table->params.state);
     if (entry->dispatch.params_size > 0) {
         const struct gi_range params = {&table->uniforms, entry->params_offset,
                                         entry->dispatch.params_size};
@@ -134,10 +136,8 @@ static void submit_entry(const struct gi_dispatch_table *table, struct bound *bo
 
 static void bind_common(const struct gi_dispatch_table *table)
 {
-    struct bound_range nothing = {0};
     table->gpu->has_work = true;
     glBindBufferBase(GL_ATOMIC_COUNTER_BUFFER, 0, table->gpu->run_count.name);
-    bind_range(&nothing, GL_UNIFORM_BUFFER, 1, &table->params.state);
     if (table->n_slots > 0) {
         glBindBuffer(GL_DISPATCH_INDIRECT_BUFFER, table->params.counts.buffer->name);
     }

@@ -195,6 +195,7 @@ static bool check_ranges(const struct gi_dispatch_table *table, const struct gi_
         }
     }
     const struct gi_range *uniform = &dispatch->uniform, *whole = &dispatch->bindings[1];
+    assert(!dispatch->state.buffer || dispatch->state.offset % limits->uniform_alignment == 0);
     assert(!uniform->buffer ||
            (uniform->buffer == whole->buffer && uniform->offset >= whole->offset &&
             uniform->offset + uniform->size <= whole->offset + whole->size &&

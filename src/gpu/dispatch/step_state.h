@@ -10,6 +10,11 @@
 #define GI_MAX_PROBS    64
 #define GI_RING_SLOTS   512
 #define GI_MAX_BATCH    512 // tokens of a prompt batch
+#define GI_MAX_ROWS     16  // sequences that a joint step serves
+
+// Bytes from one slot's step_state to the next's in the array of a joint list: a uniform block may
+// begin at each. The twin is glsl/lib/step_state.glsl, which pads to it.
+#define GI_STEP_STATE_STRIDE 256
 
 struct gi_step_state {
     uint32_t token;    // that the next step embeds
