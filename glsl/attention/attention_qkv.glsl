@@ -17,8 +17,8 @@
 #ifndef CONSUMES
 #define CONSUMES 0
 #endif
-#if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
-#error "a block of q8_0 is more than a vec8"
+#if HAS_CACHE_BLOCKS(K_TYPE) || HAS_CACHE_BLOCKS(V_TYPE)
+#error "a block of q8_0 or q4_0 is more than a vec8"
 #endif
 
 layout(std430, binding = 1) restrict readonly buffer Qkv { vec4 qkv[]; };

@@ -5,6 +5,8 @@
 //   f32   two words a vec8
 //   q8_0  bytes, two vec8s a word; scales elsewhere, an f16 for 32 elements, two in a uint, as many uints a
 //         row as take it. An element is its byte times its scale.
+//   q4_0  a uint a vec8, four to a word; scales as q8_0 has them. Nibble 2 i is element i, nibble
+//         2 i + 1 element i + 4. An element is its nibble less 8, times its scale.
 #include "attention/cache_type.glsl"
 #include "lib/unpack.glsl"
 
@@ -28,18 +30,18 @@ uvec4 cache_word(uint i)
 }
 #endif
 
-// Returns the scale of a vec8, times 2^-24; begin counts uints.
+// Returns the scale of a vec8; begin counts uints.
 float cache_scale(uint begin, uint row, uint vec8)
 {
     uint i = begin + row * uint((HEAD_DIM + 63) / 64) + vec8 / 8u;
     highp vec2 scales = unpackHalf2x16(cache_word(i / 4u)[i & 3u]);
-    return (vec8 & 4u) == 0u ? scales.x * (1.0 / 16777216.0) : scales.y * (1.0 / 16777216.0);
+    return (vec8 & 4u) == 0u ? scales.x : scales.y;
 }
 
 // Fetches a vec8 as the cache has it, so that many loads can be issued before the first is waited
-// for: f16 in first, f32 in both, q8_0 with its bytes in first.xy and their scale in first.z. Vec8
-// `vec8` of row `row`; data counts words of 16 bytes. No struct: NVIDIA's compiler keeps an array
-// of those in memory.
+// for: f16 in first, f32 in both, q8_0 with its bytes in first.xy and their scale in first.z, q4_0
+// with its nibbles in first.x. Vec8 `vec8` of row `row`; data counts words of 16 bytes. No struct:
+// NVIDIA's compiler keeps an array of those in memory.
 void fetch_vec8(int type, uint data, uint scales, uint row, uint vec8, out uvec4 first,
                 out uvec4 second)
 {
@@ -47,7 +49,12 @@ void fetch_vec8(int type, uint data, uint scales, uint row, uint vec8, out uvec4
     if (type == CACHE_Q8_0) {
         uvec4 word = cache_word(data + row * uint((HEAD_DIM + 15) / 16) + vec8 / 2u);
         first.xy = (vec8 & 1u) == 0u ? word.xy : word.zw;
-        first.zw = uvec2(floatBitsToUint(cache_scale(scales, row, vec8)), 0u);
+        float scale = cache_scale(scales, row, vec8) * (1.0 / 16777216.0); // bytes_at_top
+        first.zw = uvec2(floatBitsToUint(scale), 0u);
+    } else if (type == CACHE_Q4_0) {
+        uvec4 word = cache_word(data + row * uint((HEAD_DIM + 31) / 32) + vec8 / 4u);
+        float scale = cache_scale(scales, row, vec8);
+        first = uvec4(word[vec8 & 3u], 0u, floatBitsToUint(scale), 0u);
     } else if (type == CACHE_F32) {
         uint at = data + 2u * (row * uint(HEAD_DIM / 8) + vec8);
         first = cache_word(at);
@@ -63,6 +70,10 @@ void unpack_vec8(int type, uvec4 first, uvec4 second, out vec4 low, out vec4 hig
         float scale = uintBitsToFloat(first.z);
         low = scale * bytes_at_top(first.x);
         high = scale * bytes_at_top(first.y);
+    } else if (type == CACHE_Q4_0) {
+        float scale = uintBitsToFloat(first.z);
+        low = scale * bytes_of(first.x & 0x0F0F0F0Fu) - 8.0 * scale;
+        high = scale * bytes_of((first.x >> 4u) & 0x0F0F0F0Fu) - 8.0 * scale;
     } else if (type == CACHE_F32) {
         low = uintBitsToFloat(first);
         high = uintBitsToFloat(second);

@@ -6,7 +6,7 @@
 //   vectors  table of rotations (n_ctx, n_rot), cos and sin of each pair
 //   cache    a layer's k and v, (n_kv_head, n_ctx, head_dim) each, written at n_past + m
 //
-// An invocation owns one pair of one token, or a uint of a q8_0 cache. Bound by memory.
+// An invocation owns one pair of one token, or a uint of a q8_0 or q4_0 cache. Bound by memory.
 #include "lib/common.glsl"
 #include "lib/half.glsl"
 #include "lib/step_state.glsl"

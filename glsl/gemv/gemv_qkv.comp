@@ -15,8 +15,8 @@
 #error "HEAD_DIM: elements of a head, even; HAS_BIAS: 1 if aux holds a bias"
 #endif
 #include "attention/cache_type.glsl"
-#if K_TYPE == CACHE_Q8_0 || V_TYPE == CACHE_Q8_0
-#error "a block of q8_0 takes more than a group has: gemv_plain.comp, then rope_kv.comp"
+#if HAS_CACHE_BLOCKS(K_TYPE) || HAS_CACHE_BLOCKS(V_TYPE)
+#error "a block of q8_0 or q4_0 takes more than a group has: gemv_plain.comp, then rope_kv.comp"
 #endif
 
 layout(std140, binding = 0) uniform Params

@@ -14,3 +14,8 @@ vec4 bytes_at_top(uint w)
     return vec4(ivec4(uvec4(w << 24u, (w << 16u) & 0xFF000000u, (w << 8u) & 0xFF000000u,
                             w & 0xFF000000u)));
 }
+
+vec4 bytes_of(uint w)
+{
+    return vec4(w & 0xFFu, (w >> 8u) & 0xFFu, (w >> 16u) & 0xFFu, w >> 24u);
+}

@@ -11,7 +11,7 @@ enum { N_CTX = 40, ROW_SIZE = 24, HEAD_HASHED = 48 };
 
 static const struct gi_state_shape shape = {
     .model = {.lo = 0x0706050403020100, .hi = 0x0F0E0D0C0B0A0908},
-    .type_k = GI_CACHE_F16,
+    .type_k = GI_CACHE_Q4_0,
     .type_v = GI_CACHE_Q8_0,
     .row_size = ROW_SIZE,
     .n_vocab = 300,

@@ -1,6 +1,6 @@
 #include "cli/common/cli_device.h"
 
-const char *const cli_cache_types[] = {"f16", "f32", "q8_0", NULL};
+const char *const cli_cache_types[] = {"f16", "f32", "q8_0", "q4_0", NULL};
 const char *const cli_precisions[] = {"auto", "f32", "f16", NULL};
 
 void cli_device_params(const struct cli_device_flags *flags, struct glinfer_device_params *params)

@@ -21,7 +21,7 @@ struct cli_device_flags {
         CLI_SWITCH(session.device.is_verbose, "-v, --verbose",                                     \
                    "say on stderr what is going on, the seed among it")
 
-extern const char *const cli_cache_types[]; // f16, f32, q8_0: enum glinfer_cache_type
+extern const char *const cli_cache_types[]; // f16, f32, q8_0, q4_0: enum glinfer_cache_type
 extern const char *const cli_precisions[];  // auto, f32, f16: enum glinfer_precision
 
 #define CLI_PRECISION_HELP                                                                         \

@@ -19,7 +19,7 @@ struct cli_session_flags {
     int64_t gpu_duty; // percent; 0: all
 };
 
-#define CLI_CACHE_HELP "f16 (default), f32 or q8_0"
+#define CLI_CACHE_HELP "f16 (default), f32, q8_0 or q4_0"
 
 // Rows of a flag table for settings with a field `session` of the type above.
 #define CLI_MODEL_FLAGS CLI_ANY_MODEL_FLAGS("a GGUF file (required)")

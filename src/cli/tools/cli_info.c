@@ -24,9 +24,9 @@ static const struct cli_flag flags[] = {
             "context that the memory is reckoned with; 0 (default): the smaller of the model's and "
             "4096"),
     CLI_CHOICE(session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",
-               "f16 (default), f32 or q8_0"),
+               "f16 (default), f32, q8_0 or q4_0"),
     CLI_CHOICE(session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
-               "f16 (default), f32 or q8_0"),
+               "f16 (default), f32, q8_0 or q4_0"),
     CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE", "fail if the estimate is over it"),
 };
 

@@ -34,8 +34,8 @@ static struct gi_tokenizer *read_tokenizer(const struct gi_gguf *gguf,
 static bool take_params(struct glinfer_model_params *own, struct glinfer_source *source,
                         const struct glinfer_model_params *params, struct glinfer_error *err)
 {
-    if (!GI_TAKE(own, params, err) || !GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q8_0, err) ||
-        !GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q8_0, err)) {
+    if (!GI_TAKE(own, params, err) || !GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q4_0, err) ||
+        !GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q4_0, err)) {
         return false;
     }
     if (!own->source) {

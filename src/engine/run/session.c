@@ -15,8 +15,8 @@
 
 static bool check_params(const struct glinfer_session_params *params, struct glinfer_error *err)
 {
-    if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q8_0, err) ||
-        !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q8_0, err) ||
+    if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q4_0, err) ||
+        !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q4_0, err) ||
         !GI_CHECK_ENUM(params->precision, GLINFER_PRECISION_F16, err)) {
         return false;
     }

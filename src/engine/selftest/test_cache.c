@@ -30,13 +30,14 @@ static struct rows find_rows(const struct gi_kv_layer *layer, bool is_key, uint3
 {
     const uint64_t row = (uint64_t)head * layer->n_ctx + first;
     const enum gi_cache_type type = is_key ? layer->type_k : layer->type_v;
-    const bool is_q8 = type == GI_CACHE_Q8_0;
+    const bool has_blocks = gi_cache_has_blocks(type);
     struct rows rows = {
         .type = type,
-        .row_words = is_q8                  ? (layer->head_dim + 15) / 16 * 4
-                     : type == GI_CACHE_F32 ? layer->head_dim
-                                            : layer->head_dim / 2,
-        .scale_words = is_q8 ? (layer->head_dim + 63) / 64 : 0,
+        .row_words = type == GI_CACHE_Q8_0   ? (layer->head_dim + 15) / 16 * 4
+                     : type == GI_CACHE_Q4_0 ? (layer->head_dim + 31) / 32 * 4
+                     : type == GI_CACHE_F32  ? layer->head_dim
+                                             : layer->head_dim / 2,
+        .scale_words = has_blocks ? (layer->head_dim + 63) / 64 : 0,
     };
     rows.data = (is_key ? layer->k : layer->v) + row * rows.row_words;
     rows.scales = (is_key ? layer->k_scale : layer->v_scale) + row * rows.scale_words;
@@ -54,6 +55,10 @@ static float decode(enum gi_cache_type type, const uint32_t *words, const uint32
     float value;
     if (type == GI_CACHE_Q8_0) {
         return half_of(scales, i / 32) * (float)(int8_t)(words[i / 4] >> (i % 4 * 8));
+    }
+    if (type == GI_CACHE_Q4_0) {
+        const uint32_t nibble = words[i / 8] >> (i % 4 * 8 + i % 8 / 4 * 4) & 15;
+        return half_of(scales, i / 32) * ((float)nibble - 8);
     }
     if (type == GI_CACHE_F16) {
         return half_of(words, i);
@@ -97,7 +102,7 @@ static uint32_t next_random(uint32_t *random)
     return *random;
 }
 
-// Returns bits of values between 1/32 and 1, of either sign; bytes are any.
+// Returns bits of values between 1/32 and 1, of either sign; blocks are any.
 static uint32_t random_word(enum gi_cache_type type, uint32_t *random)
 {
     const uint32_t word = next_random(random);
@@ -144,9 +149,10 @@ void gi_test_expect_cache(struct gi_test *test, const struct gi_kv_layer *layer,
         largest = fmax(largest, fabs(expected[i].value));
     }
     for (uint32_t i = 0; got && i < layer->head_dim; i++) {
-        const double rounding = type == GI_CACHE_Q8_0  ? largest / 127
-                                : type == GI_CACHE_F16 ? fabs(expected[i].value) / 1024 + 1e-7
-                                                       : 0;
+        const double rounding = type == GI_CACHE_Q8_0   ? largest / 127
+                                : type == GI_CACHE_Q4_0 ? largest / 7.9
+                                : type == GI_CACHE_F16  ? fabs(expected[i].value) / 1024 + 1e-7
+                                                        : 0;
         gi_test_expect(test, is_key ? "k" : "v", i, expected[i].value,
                        expected[i].magnitude + rounding / test->tolerance, got[i]);
     }

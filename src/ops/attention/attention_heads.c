@@ -24,10 +24,11 @@ static struct shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_la
         .rep = layer->n_head / layer->n_kv_head,
         .tile = class->attention.wg_size * class->attention.keys,
     };
-    // To unpack q8_0 takes registers, of which devices of less than 4 heads have none left.
-    const bool is_q8_0 = layer->type_k == GI_CACHE_Q8_0 || layer->type_v == GI_CACHE_Q8_0;
+    // To unpack blocks takes registers, of which devices of less than 4 heads have none left.
+    const bool has_blocks =
+        gi_cache_has_blocks(layer->type_k) || gi_cache_has_blocks(layer->type_v);
     const uint32_t heads = class->attention.heads;
-    shape.n_run = gi_divide_up(shape.rep, is_q8_0 && heads == 3 ? 2 : heads);
+    shape.n_run = gi_divide_up(shape.rep, has_blocks && heads == 3 ? 2 : heads);
     shape.heads = gi_divide_up(shape.rep, shape.n_run);
     const uint32_t most = RANGE_KEYS / shape.tile, n_group = layer->n_kv_head * shape.n_run;
     shape.n_tile = 1; // a power of two, so that there are n_groups at RANGE_KEYS keys

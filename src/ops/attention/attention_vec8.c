@@ -117,8 +117,8 @@ bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_
            is_possible(recorder, layer) &&
            find_wg_size(recorder) * layer->head_dim <=
                gi_gpu_class(recorder->gpu)->attention_turning &&
-           is_by_head(&input->norm, layer->head_dim) && layer->type_k != GI_CACHE_Q8_0 &&
-           layer->type_v != GI_CACHE_Q8_0 && input->rope.n_rot % 8 == 0 &&
+           is_by_head(&input->norm, layer->head_dim) && !gi_cache_has_blocks(layer->type_k) &&
+           !gi_cache_has_blocks(layer->type_v) && input->rope.n_rot % 8 == 0 &&
            input->rope.table % 4 == 0;
 }
 

@@ -16,7 +16,7 @@
 bool gi_gemv_qkv_suits(const struct gi_recorder *recorder, const struct gi_weight *weight,
                        const struct gi_kv_layer *layer)
 {
-    bool is_suited = layer->type_k != GI_CACHE_Q8_0 && layer->type_v != GI_CACHE_Q8_0;
+    bool is_suited = !gi_cache_has_blocks(layer->type_k) && !gi_cache_has_blocks(layer->type_v);
     const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
     for (; part < end; part++) {
         const uint32_t type = part->quant->type;

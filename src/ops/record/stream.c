@@ -35,6 +35,11 @@ uint64_t gi_stream_layout(struct gi_stream *stream, uint32_t n_embd, uint32_t n_
     return (stream->rope + (uint64_t)pad_part(n_rot)) * sizeof(float);
 }
 
+bool gi_cache_has_blocks(enum gi_cache_type type)
+{
+    return type == GI_CACHE_Q8_0 || type == GI_CACHE_Q4_0;
+}
+
 // Uints of a row, without its scales.
 static uint32_t row_words(enum gi_cache_type type, uint32_t head_dim)
 {
@@ -43,6 +48,8 @@ static uint32_t row_words(enum gi_cache_type type, uint32_t head_dim)
         return head_dim;
     case GI_CACHE_Q8_0:
         return (uint32_t)gi_round_up(head_dim, 16) / 4;
+    case GI_CACHE_Q4_0:
+        return (uint32_t)gi_round_up(head_dim, 32) / 8;
     default:
         return head_dim / 2;
     }
@@ -50,7 +57,7 @@ static uint32_t row_words(enum gi_cache_type type, uint32_t head_dim)
 
 static uint32_t row_scale_words(enum gi_cache_type type, uint32_t head_dim)
 {
-    return type == GI_CACHE_Q8_0 ? (uint32_t)gi_round_up(head_dim, 64) / 64 : 0;
+    return gi_cache_has_blocks(type) ? (uint32_t)gi_round_up(head_dim, 64) / 64 : 0;
 }
 
 uint32_t gi_cache_row_size(enum gi_cache_type type, uint32_t head_dim)
@@ -62,7 +69,11 @@ uint32_t gi_cache_row_size(enum gi_cache_type type, uint32_t head_dim)
 const char *gi_cache_type_name(enum gi_cache_type type)
 {
     static const char *const names[GI_CACHE_TYPE_COUNT] = {
-        [GI_CACHE_F16] = "f16", [GI_CACHE_F32] = "f32", [GI_CACHE_Q8_0] = "q8_0"};
+        [GI_CACHE_F16] = "f16",
+        [GI_CACHE_F32] = "f32",
+        [GI_CACHE_Q8_0] = "q8_0",
+        [GI_CACHE_Q4_0] = "q4_0",
+    };
     return names[type];
 }
 

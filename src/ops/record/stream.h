@@ -34,21 +34,24 @@ enum gi_cache_type {
     GI_CACHE_F16, // pairs
     GI_CACHE_F32,
     GI_CACHE_Q8_0, // a byte an element, and for 32 of a row an f16 scale, apart
+    GI_CACHE_Q4_0, // a nibble an element, scales likewise
     GI_CACHE_TYPE_COUNT,
 };
 // Returns "f16" and so on.
 const char *gi_cache_type_name(enum gi_cache_type type);
+// True for q8_0 and q4_0, which have a scale for every 32 elements of a row.
+bool gi_cache_has_blocks(enum gi_cache_type type);
 
 // One layer's cache with the query of the current decode step in front. One storage range of uints:
 //   q  (n_head, head_dim)            f32, pair order
-//   k  (n_kv_head, n_ctx, head_dim)  pair order, after RoPE; q8_0: rows padded to 16 bytes
-//      (n_kv_head, n_ctx, head_dim / 32)  scales of q8_0, rows padded to a uint
+//   k  (n_kv_head, n_ctx, head_dim)  pair order, after RoPE; blocks: rows padded to 16 bytes
+//      (n_kv_head, n_ctx, head_dim / 32)  scales of blocks, rows padded to a uint
 //   v  likewise
 struct gi_kv_layer {
     struct gi_range range;
     uint32_t n_head, n_kv_head, head_dim, n_ctx; // head_dim is a multiple of 8
     uint32_t k, v;                               // offsets in uints, multiples of 4; q is at 0
-    uint32_t k_scale, v_scale;                   // likewise, of q8_0
+    uint32_t k_scale, v_scale;                   // likewise, of blocks
     enum gi_cache_type type_k, type_v;
 };
 

@@ -120,6 +120,7 @@ static void a_saved_session_goes_on_bit_by_bit(void **state)
         {GLINFER_CACHE_F16,  GLINFER_CACHE_F16 },
         {GLINFER_CACHE_F32,  GLINFER_CACHE_F16 },
         {GLINFER_CACHE_Q8_0, GLINFER_CACHE_Q8_0},
+        {GLINFER_CACHE_Q4_0, GLINFER_CACHE_Q4_0},
     };
     const struct tiny_model *f = *state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
