@@ -15,4 +15,6 @@ layout(std140, binding = 1) uniform StepState
     float temperature, top_p, min_p;
     uint ban_stop;
     uvec4 stop[4];
+    uint adjust, n_window, window_skip;
+    float repeat_penalty, presence_penalty, frequency_penalty;
 } state;

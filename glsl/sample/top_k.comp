@@ -34,6 +34,7 @@
 #define N_FOLD uint(WG_SIZE > LIST_ROOM ? WG_SIZE : LIST_ROOM)
 #define SKEW 37u // odd
 #define INFINITE 0xFF800000u // a key: of a partial result with a NaN or an infinity
+#define BANNED 0x007FFFFFu   // likewise: of -infinity, as sample/adjust.comp leaves
 
 // Arrays of slots, then of the list; for slots the second array holds counters.
 shared uint slot_key[LIST_ROOM]; // then ranks
@@ -105,8 +106,9 @@ void fold_partials(uint n_slot)
     barrier();
 }
 
-// Returns the key of a threshold that at least n logits reach; 0 if the partial results are too few
-// to say. It is that of the least slot with fewer than n larger ones.
+// Returns the key of a threshold that at least n logits reach, or all that are not banned; the
+// least if the partial results are too few to say. It is that of the least slot with fewer than n
+// larger ones.
 uint find_threshold(uint n)
 {
     uint bits = min(count_bits(2u * n), LOG_LIST_ROOM), n_slot = 1u << bits;
@@ -126,7 +128,7 @@ uint find_threshold(uint n)
         }
     }
     barrier();
-    return threshold_found;
+    return max(threshold_found, BANNED + 1u);
 }
 
 //-- the list --------------------------------------------------------------------------------------
@@ -293,7 +295,7 @@ uint sample_list(uint n_listed)
 {
     uint n = rank_list(n_listed), score = 0u, token = NO_ID;
     for (uint i = gl_LocalInvocationIndex; i < n; i += uint(WG_SIZE)) {
-        if (slot_key[i] + 1u == top_k) {
+        if (slot_key[i] + 1u == min(top_k, n)) {
             uvec2 sum = add_mass(mass_before(i), mass_of(list_key[i]));
             sum_lo = sum.x;
             sum_hi = sum.y;

@@ -20,6 +20,16 @@ void ref_sample_sort(const float *logits, uint32_t n_vocab, struct ref_candidate
     qsort(sorted, n_vocab, sizeof(*sorted), compare_candidates);
 }
 
+double ref_adjust_logit(double logit, uint32_t count, const struct ref_adjust *adjust)
+{
+    logit += adjust->bias;
+    if (count == 0) {
+        return logit;
+    }
+    logit = logit > 0 ? logit / adjust->repeat : logit * adjust->repeat;
+    return logit - count * adjust->frequency - adjust->presence;
+}
+
 double ref_sample_logsumexp(const struct ref_candidate *sorted, uint32_t n)
 {
     double sum = 0;

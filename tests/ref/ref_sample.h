@@ -13,6 +13,14 @@ struct ref_candidate {
 // The vocabulary in order: largest logit first, lower id first on ties.
 void ref_sample_sort(const float *logits, uint32_t n_vocab, struct ref_candidate *sorted);
 
+// How a logit is adjusted for a token that is `count` times among the last of a text: the bias
+// added, then divided by repeat if it is over 0, else multiplied, less count * frequency +
+// presence, these if count is not 0.
+struct ref_adjust {
+    double bias, repeat, presence, frequency;
+};
+double ref_adjust_logit(double logit, uint32_t count, const struct ref_adjust *adjust);
+
 // ln(sum(exp(logit))) over the first n candidates.
 double ref_sample_logsumexp(const struct ref_candidate *sorted, uint32_t n);
 

@@ -33,6 +33,19 @@ struct gi_step_state {
     float min_p;                    // 0: off
     uint32_t ban_stop;              // 1: ids in stop are never chosen, and do not end the answer
     uint32_t stop[GI_MAX_STOP_IDS]; // in GLSL uvec4[4]
+    // Settings of glsl/sample/adjust.comp, which changes the logits before a token is chosen:
+    uint32_t adjust;      // bits of enum gi_adjust_bit; 0: nothing
+    uint32_t n_window;    // tokens of the text that penalties look at
+    uint32_t window_skip; // added to a position: its index in the window
+    float repeat_penalty; // > 0
+    float presence_penalty, frequency_penalty;
+    uint32_t padding[2]; // to whole vec4
+};
+
+enum gi_adjust_bit {
+    GI_ADJUST_PENALTIES = 1,
+    GI_ADJUST_BIAS = 2,
+    GI_ADJUST_MASK = 4,
 };
 
 enum gi_ring_status {

@@ -20,6 +20,7 @@
     X(ADD_EXPERTS, add_experts)                                                                    \
     X(NORM_ROPE_KV, norm_rope_kv)                                                                  \
     X(POST_NORM, post_norm)                                                                        \
+    X(ADJUST, adjust)                                                                              \
     X(ARGMAX, argmax)                                                                              \
     X(TOP_K, top_k)                                                                                \
     X(FULL_BINS, full_bins)                                                                        \
@@ -146,6 +147,15 @@
     X(uint32_t, norm)                                                                              \
     X(uint32_t, ssq)                                                                               \
     X(float, scale)
+
+#define GI_PARAMS_ADJUST(X)                                                                        \
+    X(uint32_t, n_vocab)                                                                           \
+    X(uint32_t, partial) /* in uints */                                                            \
+    X(uint32_t, n_part)                                                                            \
+    X(uint32_t, bias) /* in uints of the table, as the two behind it */                            \
+    X(uint32_t, mask)                                                                              \
+    X(uint32_t, window)                                                                            \
+    X(uint32_t, n_slot)
 
 #define GI_PARAMS_ARGMAX(X)                                                                        \
     X(uint32_t, n_vocab)                                                                           \

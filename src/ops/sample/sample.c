@@ -1,5 +1,6 @@
 #include "ops/sample/sample.h"
 
+#include "base/round.h"
 #include "ops/record/params.h"
 
 #include <assert.h>
@@ -86,6 +87,63 @@ static bool record(struct gi_recorder *recorder, const struct gi_logits *logits,
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }
 
+//-- logits that are adjusted before ---------------------------------------------------------------
+
+uint64_t gi_adjust_layout(struct gi_adjust *adjust, uint32_t n_vocab, uint32_t n_ctx)
+{
+    adjust->bias = (uint32_t)gi_round_up(n_vocab, 64);
+    adjust->mask = 2 * adjust->bias;
+    adjust->window = adjust->mask + (uint32_t)gi_round_up(gi_divide_up(n_vocab, 32), 64);
+    adjust->n_slot = n_ctx + 1;
+    return ((uint64_t)adjust->window + adjust->n_slot) * sizeof(uint32_t);
+}
+
+// Partial results that a small top_k is found by, of all groups together.
+#define N_PARTIAL 1024
+
+static uint32_t choose_n_part(const struct gi_logits *logits, uint32_t n_groups, uint32_t size)
+{
+    const uint32_t most = logits->max_partial < N_PARTIAL ? logits->max_partial : N_PARTIAL;
+    uint32_t n = 1;
+    while (2 * n * n_groups <= most && 2 * n <= size) {
+        n *= 2;
+    }
+    return n;
+}
+
+bool gi_op_adjust(struct gi_recorder *recorder, const struct gi_adjust *adjust,
+                  struct gi_logits *logits, struct glinfer_error *err)
+{
+    struct shape shape = {.label = "adjust", .first = GI_PROGRAM_ADJUST_64};
+    if (!choose_groups(recorder, logits, &shape, err)) {
+        return false;
+    }
+    const uint32_t size = choose_size(recorder->gpu, shape.first, shape.size);
+    const uint32_t n_part = choose_n_part(logits, shape.n_groups, sizes[size]);
+    const struct gi_program_key key = {.id = shape.first + size, .quant = GI_QUANT_NONE};
+    const struct gi_adjust_params params = {.n_vocab = logits->n_vocab,
+                                            .partial = logits->partial,
+                                            .n_part = n_part,
+                                            .bias = adjust->bias,
+                                            .mask = adjust->mask,
+                                            .window = adjust->window,
+                                            .n_slot = adjust->n_slot};
+    struct gi_dispatch dispatch = {
+        .label = shape.label,
+        .bindings = {adjust->range,                  logits->range        },
+        .writes = 0x3,
+        .wg_size = sizes[size],
+        .params = &params,
+        .params_size = sizeof(params),
+        .runtime_params = GI_PARAM_BIT(struct gi_adjust_params, n_slot),
+        .grid = {.size = {shape.n_groups, 1, 1}, .rule = GI_GRID_FIXED},
+    };
+    logits->n_partial = shape.n_groups * n_part;
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}
+
+//-- the ends of a step ----------------------------------------------------------------------------
+
 bool gi_op_argmax(struct gi_recorder *recorder, const struct gi_logits *logits,
                   const struct gi_step_buffers *step, struct glinfer_error *err)
 {
@@ -120,12 +178,18 @@ bool gi_op_sample_full(struct gi_recorder *recorder, const struct gi_logits *log
            record(recorder, logits, step, &sample, err);
 }
 
-bool gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
-                        const struct gi_step_buffers *step, struct glinfer_error *err)
+bool gi_op_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
+                 const struct gi_step_buffers *step, struct glinfer_error *err)
 {
     struct shape probs = {
         .label = "top_k", .first = GI_PROGRAM_TOP_K_64, .writes = 0x3, .has_probs = true};
     return choose_groups(recorder, logits, &probs, err) &&
-           record(recorder, logits, step, &probs, err) &&
+           record(recorder, logits, step, &probs, err);
+}
+
+bool gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
+                        const struct gi_step_buffers *step, struct glinfer_error *err)
+{
+    return gi_op_probs(recorder, logits, step, err) &&
            gi_op_sample_full(recorder, logits, step, err);
 }
