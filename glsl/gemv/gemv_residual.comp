@@ -97,7 +97,9 @@ void write_ssq(float ssq)
 void main()
 {
     gemv_run();
-#if WG_SIZE == 8
+#if WG_SIZE == 8 && PIECES
+    stream[params.ssq + GEMV_GROUP * 8u + gl_LocalInvocationIndex] = PUBLISH(own_ssq);
+#elif WG_SIZE == 8
     stream[params.ssq + gl_GlobalInvocationID.x] = PUBLISH(own_ssq);
 #elif GEMV_SPLIT && SUBGROUP >= GEMV_OWNERS
     write_ssq(sum_lanes(own_ssq, 1, GEMV_OWNERS));

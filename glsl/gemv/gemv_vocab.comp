@@ -121,7 +121,9 @@ void main()
 {
     gemv_run();
     // n_pair is never 0 and below 2^31: bounds of loops that compilers cannot know.
-#if WG_SIZE == 8
+#if WG_SIZE == 8 && PIECES
+    uint at = params.partial + 2u * (GEMV_GROUP * 8u + gl_LocalInvocationIndex);
+#elif WG_SIZE == 8
     uint at = params.partial + 2u * gl_GlobalInvocationID.x;
 #elif FINE
     reduce_max_to(best, best_index, GEMV_REDUCED, uint(FINE) + (params.n_pair >> 31u));

@@ -56,6 +56,5 @@ bool gi_dispatch_wants_pieces(const struct gi_dispatch *dispatch,
 {
     enum { FAST_MMAC = 5000 };
     const double least_ns = class->rates.mmac_per_s > FAST_MMAC ? 100e6 : 2.5e6;
-    return !class->is_llvmpipe &&
-           gi_dispatch_estimate(dispatch, class, n_past, n_tokens) > least_ns;
+    return gi_dispatch_estimate(dispatch, class, n_past, n_tokens) > least_ns;
 }

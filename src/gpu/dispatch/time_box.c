@@ -16,6 +16,8 @@ enum {
     FIRST_PIECES = 8, // of its first dispatch, at least, unless that is
     SMALL = 64,       // times smaller than the budget
     FILL_TENTHS = 7,  // of the budget that estimates may fill: they are rough, and clocks change
+    HURRY_TENTHS = 3, // likewise, of a software renderer whose caller has no time to wait: it
+                      // computes while we submit, on cores that others take from it
 };
 
 void gi_time_box_init(struct gi_time_box *box, struct gi_gpu *gpu, uint64_t budget_ns)
@@ -77,7 +79,10 @@ double gi_time_box_estimate(const struct gi_time_box *box, uint32_t program, dou
 static double room_for(const struct gi_time_box *box, uint32_t program)
 {
     const double budget = (double)box->budget_ns;
-    return find_rate(box, program)->n_timed == 0 ? budget / CAUTION : budget * FILL_TENTHS / 10;
+    const bool hurries = box->pause_ns > 0 && gi_gpu_platform(box->gpu)->is_software;
+    return find_rate(box, program)->n_timed == 0
+               ? budget / CAUTION
+               : budget * (hurries ? HURRY_TENTHS : FILL_TENTHS) / 10;
 }
 
 uint32_t gi_time_box_pieces(const struct gi_time_box *box, uint32_t program, double class_ns,

@@ -247,15 +247,13 @@ bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct g
     return is_writing;
 }
 
-// Lets the dispatch run in pieces along its groups where it may be long. Groups of 8 go by the
-// number of their invocations.
+// Lets the dispatch run in pieces along its groups where it may be long.
 static void add_pieces(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                        struct gi_dispatch *dispatch)
 {
     enum { LEAST_BATCH = 8 };
     const uint32_t n_tokens = dispatch->grid.rule == GI_GRID_TOKENS ? LEAST_BATCH : 1;
-    if (!gi_recorder_is_uniform(recorder) && part->shape.wg_size > 8 &&
-        !gi_gemv_is_looping(&part->shape, part->n_pair) &&
+    if (!gi_recorder_is_uniform(recorder) && !gi_gemv_is_looping(&part->shape, part->n_pair) &&
         gi_dispatch_wants_pieces(dispatch, gi_gpu_class(recorder->gpu), 0, n_tokens)) {
         gi_gemv_add_define(&part->key, "PIECES", 1);
         dispatch->grid.is_divisible = true;

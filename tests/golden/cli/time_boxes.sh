@@ -74,6 +74,16 @@ for kernel in gemv_vocab attention; do
         "$(awk -v k=$kernel.comp '$5 > 1 && $6 == k' plan | grep -c PIECES=1 | sed 's/^[1-9][0-9]*$/some/')" some
 done
 
+# So do groups of 8, whose partial results are their invocations'.
+echo 'gemv_vocab 8 320 64 0 row:8:1' >eights.tuning
+export GLINFER_TUNING=eights.tuning
+"$glinfer" run -m "$moe" --raw -p 'a b' -n 8 --temp 0 --max-batch-ms 1 >found 2>errors || cat errors
+check 'text of steps in pieces of groups of 8' "$(cat found)" "$(cat wanted)"
+"$glinfer" profile -m "$moe" -n 1 -d 120 --plan --max-batch-ms 1 >plan 2>errors || cat errors
+check 'groups of 8 run in pieces' \
+    "$(awk '$5 > 1 && $6 == "gemv_vocab.comp" && / WG_SIZE=8 /' plan | grep -c PIECES=1 | sed 's/^[1-9][0-9]*$/some/')" some
+unset GLINFER_TUNING
+
 # Heads that share a group run in pieces, too, in a context that may be long.
 export GLINFER_CLASS=V3D
 for ms in 60000 1; do
