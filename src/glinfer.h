@@ -448,6 +448,13 @@ static inline void glinfer_session_params_init(struct glinfer_session_params *pa
 GLINFER_API struct glinfer_session *
 glinfer_session_create(struct glinfer_model *model, const struct glinfer_session_params *params,
                        struct glinfer_error *err);
+// Creates n sessions, 1 to 16, into sessions[0..n): each is whole, and is destroyed by itself, but
+// their answers decode together in glinfer_step, so that each weight is read once for all of them.
+// The memory of all is freed with the last one. Fails likewise; sessions then holds NULL.
+GLINFER_API bool glinfer_sessions_create(struct glinfer_model *model,
+                                         const struct glinfer_session_params *params, uint32_t n,
+                                         struct glinfer_session **sessions,
+                                         struct glinfer_error *err);
 // Accepts NULL and a pointer to NULL; sets *session to NULL. In a callback the session is
 // cancelled, and ends with the call.
 GLINFER_API void glinfer_session_destroy(struct glinfer_session **session);

@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include "base/round.h"
+#include "graph/joint_rows.h"
 
 static const struct gi_weight *layer_weight(const struct gi_graph *graph, uint32_t layer,
                                             enum gi_slot slot)
@@ -149,6 +150,10 @@ bool gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot, struct
                gi_op_gemv_qkv(recorder, "attn_qkv", weight, &graph->qkv_layout, n_rot,
                               &graph->stream, kv, err);
     }
+    if (graph->joint) {
+        return qkv_rows(graph, layer, GI_NORM_ATTN, err) &&
+               gi_joint_rope_kv(graph, layer, &rope, NULL, err);
+    }
     return qkv_rows(graph, layer, GI_NORM_ATTN, err) &&
            gi_op_rope_kv(recorder, "rope_kv", &graph->qkv_layout,
                          graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, n_rot, kv,
@@ -168,6 +173,10 @@ bool gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm befo
         .eps = hparams->norm_eps,
     };
     const struct gi_rows q = {kv->range, hparams->n_head * hparams->head_dim, false};
+    if (graph->joint) {
+        return qkv_rows(graph, layer, before, err) &&
+               gi_joint_rope_kv(graph, layer, rope, &norm, err);
+    }
     const bool is_left = leave_to_attention(graph, layer, rope, &norm);
     return qkv_rows(graph, layer, before, err) &&
            (is_left ||
@@ -204,6 +213,9 @@ bool gi_graph_attention(struct gi_graph *graph, uint32_t layer, struct glinfer_e
         .softcap = hparams->attention_softcap,
         .window = gi_has_window(hparams, layer) ? hparams->window : 0,
     };
+    if (graph->joint) {
+        return gi_joint_attention(graph, layer, &rule, err);
+    }
     if (graph->is_batch) {
         return attention_batch(graph, kv, layer_weight(graph, layer, GI_SLOT_OUT), &rule, err);
     }
@@ -333,6 +345,9 @@ bool gi_graph_experts_block(struct gi_graph *graph, uint32_t layer, struct glinf
 bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = graph->hparams;
+    if (graph->joint) {
+        return gi_joint_embed(graph, err);
+    }
     if (graph->is_batch) {
         return gi_op_embed_batch(&graph->recorder, graph->weights.embed, graph->tokens,
                                  hparams->embed_scale, &graph->x, err);
@@ -349,6 +364,9 @@ bool gi_graph_embed(struct gi_graph *graph, struct glinfer_error *err)
 bool gi_graph_output(struct gi_graph *graph, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = graph->hparams;
+    if (graph->joint) {
+        return gi_joint_output(graph, err);
+    }
     if (graph->is_batch && !gi_op_last_row(&graph->recorder, &graph->x, &graph->vectors,
                                            norm_offset(graph, hparams->n_layer - 1, GI_NORM_NEXT),
                                            &graph->stream, err)) {

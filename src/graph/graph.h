@@ -13,6 +13,7 @@
 #include "ops/gemm/pack_rows.h"
 #include "ops/gemv/gemv.h"
 #include "ops/record/recorder.h"
+#include "ops/record/slot_array.h"
 #include "ops/sample/sample.h"
 
 // The matrices of a model on the GPU.
@@ -20,6 +21,18 @@ struct gi_model_weights {
     const struct gi_weight *layers; // (n_layer, GI_SLOT_COUNT)
     const struct gi_weight *embed;  // (n_vocab, n_embd)
     const struct gi_weight *output; // (n_vocab, n_embd); the same as embed where they are tied
+};
+
+// Holds what the sequences of a joint step have, an element a slot; layouts are the graph's. Slot
+// n_slots of state is the list's own.
+struct gi_joint {
+    uint32_t n_slots;
+    struct gi_slot_array state;     // struct gi_step_state
+    struct gi_slot_array ring;      // GI_RING_SLOTS struct gi_ring_entry
+    struct gi_slot_array stream;    // struct gi_stream: rows of x
+    struct gi_slot_array attention; // struct gi_attention_scratch, which begins with rows of attn
+    struct gi_slot_array logits;    // struct gi_logits
+    const struct gi_slot_array *kv; // (n_layer) struct gi_kv_layer
 };
 
 struct gi_graph {
@@ -33,6 +46,7 @@ struct gi_graph {
     const struct gi_kv_layer *kv_cache; // n_layer
     struct gi_experts experts;          // of a mixture
     bool is_batch;
+    const struct gi_joint *joint; // of a joint step, a batch of its own kind; NULL: of one sequence
 
     // A decode step's intermediates.
     struct gi_stream stream;

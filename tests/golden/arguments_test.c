@@ -152,6 +152,13 @@ REFUSED(session_precision, WITH(glinfer_session_params, params, );
 REFUSED(session_expected, struct glinfer_generate_params expected = {0};
         WITH(glinfer_session_params, params, params.expected = &expected);
         return !glinfer_session_create(f->tiny.model, &params, err))
+REFUSED(sessions_no_model, struct glinfer_session *sessions[2];
+        return !glinfer_sessions_create(NULL, NULL, 2, sessions, err))
+REFUSED(sessions_no_place, return !glinfer_sessions_create(f->tiny.model, NULL, 2, NULL, err))
+REFUSED(sessions_none, struct glinfer_session *sessions[1];
+        return !glinfer_sessions_create(f->tiny.model, NULL, 0, sessions, err))
+REFUSED(sessions_seventeen, struct glinfer_session *sessions[17];
+        return !glinfer_sessions_create(f->tiny.model, NULL, 17, sessions, err))
 REFUSED(session_batch, WITH(glinfer_session_params, params, params.n_batch = 513);
         return !glinfer_session_create(f->tiny.model, &params, err))
 
@@ -277,6 +284,10 @@ static const struct {
     {"glinfer_session_create",        "precision is 3",       session_precision      },
     {"glinfer_session_create",        "struct_size",          session_expected       },
     {"glinfer_session_create",        "batch of 513",         session_batch          },
+    {"glinfer_sessions_create",       "model is NULL",        sessions_no_model      },
+    {"glinfer_sessions_create",       "sessions is NULL",     sessions_no_place      },
+    {"glinfer_sessions_create",       "0 sessions",           sessions_none          },
+    {"glinfer_sessions_create",       "17 sessions",          sessions_seventeen     },
     {"glinfer_generate",              "session is NULL",      generate_no_session    },
     {"glinfer_generate",              "prompt has no tokens", generate_no_params     },
     {"glinfer_generate",              "prompt has no tokens", generate_no_prompt     },

@@ -35,9 +35,10 @@ static bool walk(struct plan *plan, uint32_t index, uint32_t n_past, uint32_t n_
     struct gi_dispatch_table *list = gi_tables_list(&session->tables, index, plan->err);
     plan->list = list;
     plan->n_tokens = n_tokens;
+    const struct gi_replay replay = {.n_past = n_past, .n_tokens = n_tokens};
     return list && gi_time_box_reserve(&plan->box, programs, plan->err) &&
-           gi_dispatch_table_replay_boxed(list, n_past, n_tokens, &plan->box,
-                                          &(struct gi_replay_cursor){0}, plan->err);
+           gi_dispatch_table_replay_boxed(list, &replay, &plan->box, &(struct gi_replay_cursor){0},
+                                          plan->err);
 }
 
 static bool walk_prompt(struct plan *plan)

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "engine/api/arguments.h"
 #include "engine/generate/constraint.h"
-#include "engine/load/model_info.h"
 #include "engine/run/score.h"
 #include "engine/run/step_executors.h"
 #include "gpu/memory/unbind.h"
@@ -56,103 +55,16 @@ static bool takes_halves(const struct glinfer_model *model, enum glinfer_precisi
 
 //-- buffers -------------------------------------------------------------------------------------
 
-static bool reserve(struct glinfer_session *session, uint64_t size, struct glinfer_error *err)
-{
-    struct glinfer_model *model = session->model;
-    const struct gi_budget budget =
-        gi_budget_find(model->mem_budget, model->used,
-                       gi_gpu_platform(model->device->gpu)->is_software, GI_HOST_BYTES);
-    if (size > budget.left) {
-        const double mib = 1048576.0;
-        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
-                            "a session with a context of %u needs %.1f MiB, %s leaves %.1f MiB: "
-                            "take a shorter context",
-                            session->sequence.n_ctx, (double)size / mib, budget.whose,
-                            (double)budget.left / mib);
-    }
-    session->reserved = size;
-    model->used += size;
-    return true;
-}
-
-// Refuses a context whose ranges, which are bound whole, are too large.
-static bool check_context(const struct glinfer_session *session, uint64_t kv_size,
-                          const uint64_t sizes[GI_SESSION_RANGE_COUNT], struct glinfer_error *err)
-{
-    const uint64_t room = gi_arena_max_range(gi_gpu_limits(session->model->device->gpu));
-    const uint64_t others[] = {sizes[GI_SESSION_ATTENTION], sizes[GI_SESSION_VECTORS]};
-    uint64_t largest = kv_size;
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        largest = others[i] > largest ? others[i] : largest;
-    }
-    if (largest <= room) {
-        return true;
-    }
-    const double mib = 1048576.0;
-    return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                        "a context of %u needs %.0f MiB in one piece, and this device binds %.0f "
-                        "MiB: take a shorter context, of about %.0f",
-                        session->sequence.n_ctx, (double)largest / mib, (double)room / mib,
-                        (double)session->sequence.n_ctx * ((double)room / (double)largest));
-}
-
-// Allocates the ranges of the tables and, behind them, those of the cache, kv_size bytes a layer.
-// All lie in one buffer where few are wanted and the device binds it whole.
-static bool place_ranges(struct glinfer_session *session, const struct gi_kv_layer *kv,
-                         uint64_t kv_size, const uint64_t sizes[GI_SESSION_RANGE_COUNT],
-                         struct glinfer_error *err)
-{
-    enum { N_OWN = GI_SESSION_RANGE_COUNT };
-    struct gi_gpu *gpu = gi_session_gpu(session);
-    struct gi_recorder *recorder = &session->tables.recorder;
-    const uint32_t n_layer = session->model->hparams.n_layer, n = N_OWN + n_layer;
-    uint64_t *all = gi_array_zeroed(n, sizeof(*all), "a session", err);
-    struct gi_range *ranges = gi_array_zeroed(n, sizeof(*ranges), "a session", err);
-    const struct gi_arena_request request = {
-        .sizes = all, .n = n, .n_wanted = 1, .label = "session"};
-    for (uint32_t i = 0; all && i < n; i++) {
-        all[i] = i < N_OWN ? sizes[i] : kv_size;
-    }
-    const bool ok = all && ranges && reserve(session, gi_arena_total(&request, gpu), err) &&
-                    gi_arena_place(&session->memory, gpu, &request, ranges, err) &&
-                    gi_sequence_place(&session->sequence, n_layer, kv, ranges + N_OWN, err);
-    if (ok) {
-        gi_tables_init(&session->tables, &session->sequence, ranges);
-        recorder->movable = ranges[GI_SESSION_VECTORS];
-        recorder->n_later = (uint32_t)(session->memory.buffers + session->memory.n_buffers - 1 -
-                                       recorder->movable.buffer);
-    }
-    free(all);
-    free(ranges);
-    return ok;
-}
-
 static bool create_buffers(struct glinfer_session *session, struct glinfer_error *err)
 {
-    const struct glinfer_session_params *params = &session->params;
-    const struct glinfer_model *model = session->model;
-    struct gi_tables *tables = &session->tables;
-    const struct gi_session_shape shape = {
-        .n_ctx = session->sequence.n_ctx,
-        .n_batch = tables->n_batch,
-        .type_k = (enum gi_cache_type)params->type_k,
-        .type_v = (enum gi_cache_type)params->type_v,
-    };
-    struct gi_kv_layer kv;
-    uint64_t kv_size = 0, sizes[GI_SESSION_RANGE_COUNT];
-    tables->graph.hparams = &model->hparams;
-    tables->graph.weights = model->weights;
-    tables->graph.qkv_layout = model->qkv_layout;
-    tables->graph.norm_layout = model->norm_layout;
-    gi_session_layout(&tables->graph, &shape, &kv, &kv_size, sizes);
-    if (!check_context(session, kv_size, sizes, err) ||
-        !place_ranges(session, &kv, kv_size, sizes, err) ||
-        !gi_runner_init(&session->runner, model->device->gpu, tables->step_buffers.state,
-                        tables->step_buffers.ring, err)) {
+    const struct gi_step_buffers *buffers = &session->tables.step_buffers;
+    const uint32_t ms = session->params.max_batch_ms ? session->params.max_batch_ms : 100;
+    if (!gi_session_group_place(session->group, session, err) ||
+        !gi_runner_init(&session->runner, gi_session_gpu(session), buffers->state, buffers->ring,
+                        err)) {
         return false;
     }
-    gi_runner_set_budget(&session->runner,
-                         (params->max_batch_ms ? params->max_batch_ms : 100) * 1000000ull);
+    gi_runner_set_budget(&session->runner, ms * UINT64_C(1000000));
     return true;
 }
 
@@ -254,42 +166,96 @@ static bool build(struct glinfer_session *session, const struct glinfer_session_
            gi_gpu_check(gi_session_gpu(session), "creating a session", err);
 }
 
+// Adds a session without memory to the model and to a slot of the group.
+static struct glinfer_session *add(struct gi_session_group *group, uint32_t slot,
+                                   const struct glinfer_session_params *params,
+                                   struct glinfer_error *err)
+{
+    struct glinfer_model *model = group->model;
+    struct glinfer_session *session = gi_array_zeroed(1, sizeof(*session), "a session", err);
+    if (!session) {
+        return NULL;
+    }
+    session->model = model;
+    session->group = group;
+    session->slot = slot;
+    session->params = *params;
+    session->params.expected = NULL; // it lives during the call
+    session->next = model->sessions;
+    model->sessions = session;
+    group->sessions[slot] = session;
+    session->chain_length = params->chain_length;
+    session->gpu_duty = params->gpu_duty ? params->gpu_duty : 100;
+    measure_tokens(session);
+    return session;
+}
+
+// Makes the sessions of a group. What is not whole then ends with the call.
+static bool fill(struct gi_session_group *group, const struct glinfer_session_params *params,
+                 struct glinfer_session **sessions, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = group->model;
+    const uint32_t n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(&model->hparams);
+    struct gi_platform_saved saved;
+    const uint32_t n = group->n_slots; // the group may be gone where this fails
+    uint32_t n_made = 0;
+    bool ok = true;
+    for (; ok && n_made < n; n_made += sessions[n_made] != NULL) {
+        sessions[n_made] = add(group, n_made, params, err);
+        ok = sessions[n_made] && gi_sequence_init(&sessions[n_made]->sequence, n_ctx, err);
+    }
+    if (n_made == 0) {
+        free(group);
+    }
+    ok = ok && gi_device_enter(model->device, &saved, err);
+    if (ok) {
+        warn_of_context(model, params->n_ctx);
+        for (uint32_t i = 0; ok && i < n; i++) {
+            ok = build(sessions[i], params, err);
+        }
+        gi_device_leave(model->device, &saved);
+    }
+    for (uint32_t i = 0; !ok && i < n_made; i++) {
+        sessions[i]->is_doomed = true;
+        sessions[i] = NULL;
+    }
+    return ok;
+}
+
+static bool create(struct glinfer_model *model, const struct glinfer_session_params *params,
+                   uint32_t n, struct glinfer_session **sessions, struct glinfer_error *err)
+{
+    struct glinfer_session_params own = {0};
+    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) || !check_params(&own, err)) {
+        return false;
+    }
+    struct gi_session_group *group = gi_session_group_create(model, n, err);
+    const bool ok = group && fill(group, &own, sessions, err);
+    gi_device_end_call(model->device);
+    return ok;
+}
+
 struct glinfer_session *glinfer_session_create(struct glinfer_model *model,
                                                const struct glinfer_session_params *params,
                                                struct glinfer_error *err)
 {
-    struct glinfer_session_params own = {0};
-    struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) || !check_params(&own, err)) {
-        return NULL;
+    struct glinfer_session *session = NULL;
+    return create(model, params, 1, &session, err) ? session : NULL;
+}
+
+bool glinfer_sessions_create(struct glinfer_model *model,
+                             const struct glinfer_session_params *params, uint32_t n,
+                             struct glinfer_session **sessions, struct glinfer_error *err)
+{
+    if (!GI_CHECK_SET(sessions, err)) {
+        return false;
     }
-    struct glinfer_session *session = calloc(1, sizeof(*session));
-    if (!session) {
-        gi_error_no_memory(err, sizeof(*session), "a session");
-        return NULL;
+    if (n == 0 || n > GI_MAX_ROWS) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%u sessions cannot be created together: 1 to %d can", n, GI_MAX_ROWS);
     }
-    session->model = model;
-    session->params = own;
-    session->params.expected = NULL; // it lives during the call
-    session->next = model->sessions;
-    model->sessions = session;
-    session->chain_length = own.chain_length;
-    session->gpu_duty = own.gpu_duty ? own.gpu_duty : 100;
-    measure_tokens(session);
-    const uint32_t n_ctx = own.n_ctx ? own.n_ctx : gi_default_context(&model->hparams);
-    bool ok = gi_sequence_init(&session->sequence, n_ctx, err) &&
-              gi_device_enter(model->device, &saved, err);
-    if (ok) {
-        warn_of_context(model, own.n_ctx);
-        ok = build(session, &own, err);
-        gi_device_leave(model->device, &saved);
-    }
-    if (!ok) {
-        session->is_doomed = true;
-        session = NULL;
-    }
-    gi_device_end_call(model->device);
-    return session;
+    memset(sessions, 0, n * sizeof(sessions[0]));
+    return create(model, params, n, sessions, err);
 }
 
 bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err)
@@ -330,9 +296,7 @@ void gi_session_release(struct glinfer_session *session)
     session->scorer = NULL;
     gi_runner_finish(&session->runner);
     gi_tables_finish(&session->tables);
-    gi_arena_finish(&session->memory, gpu);
-    session->model->used -= session->reserved;
-    session->reserved = 0;
+    gi_session_group_release(session->group, session);
 }
 
 bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *err)
@@ -370,6 +334,7 @@ void glinfer_session_destroy(struct glinfer_session **session)
         place = &(*place)->next;
     }
     *place = self->next;
+    gi_session_group_leave(self->group, self);
     free(self);
     if (!model->sessions && model->is_doomed) {
         glinfer_model_destroy(&model);

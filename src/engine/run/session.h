@@ -3,8 +3,7 @@
 #ifndef GI_ENGINE_SESSION_H
 #define GI_ENGINE_SESSION_H
 
-#include "engine/load/arena.h"
-#include "engine/run/tables.h"
+#include "engine/run/session_group.h"
 #include "gpu/dispatch/runner.h"
 
 #include <stdatomic.h>
@@ -26,7 +25,8 @@ struct glinfer_session {
     struct glinfer_model *model;  // borrowed; counts this session
     struct glinfer_session *next; // of the model
     struct glinfer_session_params params;
-    struct gi_arena memory; // the ranges of the tables, then the sequence's cache
+    struct gi_session_group *group; // owns the memory of the tables and the sequence's cache
+    uint32_t slot;                  // of the group
     struct gi_sequence sequence;
     struct gi_tables tables;
     struct gi_runner runner;
@@ -34,7 +34,6 @@ struct glinfer_session {
     struct gi_scorer *scorer;                 // NULL until glinfer_score is called
     uint32_t chain_length;                    // steps; 0: by the runner's budget
     uint32_t gpu_duty;                        // percent, 1..100
-    uint64_t reserved;                        // bytes of the model's budget
     size_t max_token_size;                    // bytes of the longest token
     int32_t stop_ids[GI_MAX_STOP_IDS];
     uint32_t n_stop_ids;

@@ -77,9 +77,9 @@ static bool record_layers(struct gi_tables *tables, struct glinfer_error *err)
     return true;
 }
 
-// Records what chooses a token from the logits of a step.
-static bool record_choice(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
-                          struct glinfer_error *err)
+bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+                             enum gi_step_end end, const struct gi_step_buffers *buffers,
+                             struct glinfer_error *err)
 {
     static bool (*const ops[GI_STEP_END_COUNT])(struct gi_recorder *, const struct gi_logits *,
                                                 const struct gi_step_buffers *,
@@ -89,7 +89,14 @@ static bool record_choice(struct gi_tables *tables, int end, const struct gi_ste
         [GI_STEP_END_FULL] = gi_op_sample_full,
         [GI_STEP_END_PROBS] = gi_op_sample_probs,
     };
-    return ops[end](&tables->graph.recorder, &tables->graph.logits, buffers, err);
+    return ops[end](recorder, logits, buffers, err);
+}
+
+static bool record_choice(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
+                          struct glinfer_error *err)
+{
+    return gi_tables_record_choice(&tables->graph.recorder, &tables->graph.logits,
+                                   (enum gi_step_end)end, buffers, err);
 }
 
 static bool record_end(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,

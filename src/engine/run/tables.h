@@ -97,6 +97,10 @@ struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum g
 // ends it, up to its logits.
 bool gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
                            struct gi_recorder recorder, struct glinfer_error *err);
+// Records what chooses a token from the logits of a step.
+bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+                             enum gi_step_end end, const struct gi_step_buffers *buffers,
+                             struct glinfer_error *err);
 // Creates the executor of a list that ends a step behind its logits, after that was recorded.
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err);

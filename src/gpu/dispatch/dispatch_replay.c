@@ -116,13 +116,36 @@ static void dispatch_groups(const struct gi_dispatch_table *table, struct bound 
     }
 }
 
+// True if the dispatch is of a slot that takes no part.
+static bool is_left_out(const struct gi_dispatch *dispatch, const struct gi_replay *replay)
+{
+    return dispatch->slot > 0 && replay->joint &&
+           !(replay->joint->live >> (dispatch->slot - 1) & 1);
+}
+
+// Returns the keys that are in the cache, or caches, of a dispatch.
+static uint32_t find_past(const struct gi_dispatch *dispatch, const struct gi_replay *replay)
+{
+    return dispatch->slot > 0 && replay->joint
+               ? replay->joint->n_past[dispatch->slot - 1] + replay->joint_step
+               : replay->n_past;
+}
+
+// Counts the groups of a dispatch; one of a slot has one token.
+static void count_groups(const struct gi_dispatch *dispatch, const struct gi_replay *replay,
+                         uint32_t count[3])
+{
+    gi_grid_count(&dispatch->grid, find_past(dispatch, replay),
+                  dispatch->slot > 0 ? 1 : replay->n_tokens, count);
+}
+
 static void submit_entry(const struct gi_dispatch_table *table, struct bound *bound,
                          const struct gi_dispatch_entry *entry, const struct gi_replay *replay)
 {
     struct gi_run_total *submitted = &table->gpu->submitted;
     uint32_t count[3];
     if (entry->slot == GI_NO_SLOT) {
-        gi_grid_count(&entry->dispatch.grid, replay->n_past, replay->n_tokens, count);
+        count_groups(&entry->dispatch, replay, count);
         dispatch_groups(table, bound, entry, count);
         return;
     }
@@ -152,8 +175,10 @@ static void replay_entry(const struct gi_dispatch_table *table, struct bound *bo
     if (entry->barrier) {
         glMemoryBarrier(entry->barrier);
     }
-    bind_entry(table, bound, entry);
-    submit_entry(table, bound, entry, replay);
+    if (!is_left_out(&entry->dispatch, replay)) {
+        bind_entry(table, bound, entry);
+        submit_entry(table, bound, entry, replay);
+    }
     if (replay->selection.timer) {
         gi_timer_end(replay->selection.timer);
     }
@@ -210,11 +235,13 @@ struct boxed {
     double class_ns; // estimated for the class, all pieces together
 };
 
-static void describe_entry(const struct gi_dispatch_table *table, uint32_t index, uint32_t n_past,
-                           uint32_t n_tokens, struct boxed *boxed)
+static void describe_entry(const struct gi_dispatch_table *table, uint32_t index,
+                           const struct gi_replay *replay, struct boxed *boxed)
 {
     const struct gi_dispatch *dispatch = &table->entries[index].dispatch;
     const struct gi_grid *grid = &dispatch->grid;
+    const uint32_t n_past = find_past(dispatch, replay);
+    const uint32_t n_tokens = dispatch->slot > 0 ? 1 : replay->n_tokens;
     boxed->index = index;
     boxed->program = dispatch->program;
     boxed->class_ns = gi_dispatch_estimate(dispatch, table->gpu->class, n_past, n_tokens);
@@ -281,9 +308,17 @@ static bool replay_pieces(struct gi_dispatch_table *table, struct bound *bound,
     return true;
 }
 
-bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_past,
-                                    uint32_t n_tokens, struct gi_time_box *box,
-                                    struct gi_replay_cursor *cursor, struct glinfer_error *err)
+// Leaves an entry out, but for the barrier in front of it, which later ones rely on.
+static void pass_over(const struct gi_dispatch_entry *entry, const struct gi_time_box *box)
+{
+    if (entry->barrier && !box->plan) {
+        glMemoryBarrier(entry->barrier);
+    }
+}
+
+bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, const struct gi_replay *replay,
+                                    struct gi_time_box *box, struct gi_replay_cursor *cursor,
+                                    struct glinfer_error *err)
 {
     struct bound bound = {0};
     struct boxed boxed;
@@ -292,7 +327,12 @@ bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_
         bind_common(table);
     }
     for (; cursor->entry < table->n_entries; cursor->entry++, cursor->group = 0) {
-        describe_entry(table, cursor->entry, n_past, n_tokens, &boxed);
+        const struct gi_dispatch_entry *entry = &table->entries[cursor->entry];
+        if (is_left_out(&entry->dispatch, replay)) {
+            pass_over(entry, box);
+            continue;
+        }
+        describe_entry(table, cursor->entry, replay, &boxed);
         if (!replay_pieces(table, &bound, &boxed, box, cursor, err)) {
             return false;
         }
@@ -310,10 +350,11 @@ bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_
 double gi_dispatch_table_longest(const struct gi_dispatch_table *table, uint32_t n_past,
                                  uint32_t n_tokens, const struct gi_time_box *box)
 {
+    const struct gi_replay replay = {.n_past = n_past, .n_tokens = n_tokens};
     struct boxed boxed;
     double longest = 0;
     for (uint32_t i = 0; i < table->n_entries; i++) {
-        describe_entry(table, i, n_past, n_tokens, &boxed);
+        describe_entry(table, i, &replay, &boxed);
         double ns = gi_time_box_estimate(box, boxed.program, boxed.class_ns);
         ns = boxed.n ? ns / *boxed.n : ns;
         longest = ns > longest ? ns : longest;

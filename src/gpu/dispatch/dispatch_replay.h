@@ -4,6 +4,7 @@
 #define GI_GPU_DISPATCH_REPLAY_H
 
 #include "gpu/dispatch/dispatch_table.h"
+#include "gpu/dispatch/joint.h"
 #include "gpu/dispatch/time_box.h"
 #include "gpu/dispatch/timer.h"
 
@@ -23,8 +24,10 @@ struct gi_replay_cursor {
 };
 
 struct gi_replay {
-    uint32_t n_past, n_tokens; // what the host knows step_state to hold, for direct grids
-    uint32_t flush_interval;   // dispatches between flushes; 0: none
+    uint32_t n_past, n_tokens;          // what the host knows step_state to hold, for direct grids
+    const struct gi_joint_place *joint; // of a joint list, n_past being the most; NULL: of another
+    uint32_t joint_step;                // steps since that place
+    uint32_t flush_interval;            // dispatches between flushes; 0: none
     struct gi_selection selection;
 };
 // Submits the table once and ends it with a barrier, so that tables may follow each other. GL
@@ -33,13 +36,13 @@ struct gi_replay {
 // directly, which takes half the host time: it runs past the end of a chain too, and is discarded.
 // GLINFER_DISPATCH=indirect makes every grid indirect.
 void gi_dispatch_table_replay(struct gi_dispatch_table *table, const struct gi_replay *replay);
-// Submits the table once likewise, every grid directly, in pieces and with flushes as the time box
-// says, which may be planning: the table need not be sealed then. What it leaves open is not
-// flushed. Begins where the cursor points to; with is_paused set in it, the box paused, and the
-// next call goes on. Fails with GPU_LOST, CANCELLED.
-bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, uint32_t n_past,
-                                    uint32_t n_tokens, struct gi_time_box *box,
-                                    struct gi_replay_cursor *cursor, struct glinfer_error *err);
+// Submits the table once likewise, without a selection, every grid directly, in pieces and with
+// flushes as the time box says, which may be planning: the table need not be sealed then. What it
+// leaves open is not flushed. Begins where the cursor points to; with is_paused set in it, the box
+// paused, and the next call goes on. Fails with GPU_LOST, CANCELLED.
+bool gi_dispatch_table_replay_boxed(struct gi_dispatch_table *table, const struct gi_replay *replay,
+                                    struct gi_time_box *box, struct gi_replay_cursor *cursor,
+                                    struct glinfer_error *err);
 // Returns the longest estimate of an entry that cannot run in pieces, or of one of the most pieces
 // of another, in nanoseconds.
 double gi_dispatch_table_longest(const struct gi_dispatch_table *table, uint32_t n_past,

@@ -73,8 +73,9 @@ struct gi_dispatch {
     enum gi_texel texels[GI_MAX_BINDINGS];
     struct gi_range uniform; // a part of binding 1, bound as UBO 2 too; buffer NULL: none
     struct gi_range state;   // bound as UBO 1 in place of the table's; buffer NULL: the table's
-    uint32_t writes;         // bit i: binding i is written
-    bool writes_state;    // step_state, and the counts of an indirect table, are written (sampling)
+    uint32_t slot;     // of a joint list: whose keys a grid counts, from 1; 0: gpu/dispatch/joint.h
+    uint32_t writes;   // bit i: binding i is written
+    bool writes_state; // step_state, and the counts of an indirect table, are written (sampling)
     const void *params;   // copied, and padded with zeros to a multiple of 16 bytes
     uint32_t params_size; // at most 256
     struct gi_grid grid;

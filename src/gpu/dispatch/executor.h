@@ -7,6 +7,7 @@
 
 #include "gpu/dispatch/dispatch_table.h"
 
+struct gi_joint_place;
 struct gi_replay_cursor;
 struct gi_selection;
 struct gi_time_box;
@@ -28,6 +29,7 @@ struct gi_chain {
     // submitted whole. Executors that do not use the box submit all.
     struct gi_replay_cursor *cursor;
     const struct gi_selection *selection; // of executors of many dispatches; NULL: all, untimed
+    const struct gi_joint_place *joint; // of a joint list, n_past being the most; NULL: of another
     bool is_continued; // nothing else wrote what steps hand on since this executor's last chain
 };
 

@@ -7,15 +7,24 @@
 
 #include <stdlib.h>
 
+// Returns by how many tokens a step takes each sequence on.
+static uint32_t tokens_of_step(const struct gi_chain *chain)
+{
+    return chain->joint ? 1 : chain->n_tokens;
+}
+
 static bool submit_boxed(struct gi_dispatch_table *list, const struct gi_chain *chain,
                          struct glinfer_error *err)
 {
     struct gi_replay_cursor whole = {0};
     struct gi_replay_cursor *cursor = chain->cursor ? chain->cursor : &whole;
+    const uint32_t n_each = tokens_of_step(chain);
     for (; cursor->step < chain->n_steps; cursor->step++) {
-        const uint32_t n_past = chain->n_past + cursor->step * chain->n_tokens;
-        if (!gi_dispatch_table_replay_boxed(list, n_past, chain->n_tokens, chain->box, cursor,
-                                            err)) {
+        const struct gi_replay replay = {.n_past = chain->n_past + cursor->step * n_each,
+                                         .n_tokens = chain->n_tokens,
+                                         .joint = chain->joint,
+                                         .joint_step = cursor->step};
+        if (!gi_dispatch_table_replay_boxed(list, &replay, chain->box, cursor, err)) {
             return false;
         }
         if (cursor->is_paused) {
@@ -39,11 +48,13 @@ static bool submit(struct gi_executor *self, const struct gi_chain *chain,
     }
     struct gi_replay replay = {.n_past = chain->n_past,
                                .n_tokens = chain->n_tokens,
+                               .joint = chain->joint,
                                .flush_interval = chain->flush_interval};
     replay.selection = chain->selection ? *chain->selection : replay.selection;
     for (uint32_t i = 0; i < chain->n_steps; i++) {
         gi_dispatch_table_replay(list, &replay);
-        replay.n_past += chain->n_tokens;
+        replay.n_past += tokens_of_step(chain);
+        replay.joint_step++;
     }
     return true;
 }

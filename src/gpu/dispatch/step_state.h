@@ -48,6 +48,8 @@ enum gi_adjust_bit {
     GI_ADJUST_MASK = 4,
 };
 
+_Static_assert(sizeof(struct gi_step_state) <= GI_STEP_STATE_STRIDE, "a state has its stride");
+
 enum gi_ring_status {
     GI_RING_STATUS_OK = 1,
     GI_RING_STATUS_NAN = 2, // a logit is infinite or not a number

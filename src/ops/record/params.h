@@ -28,6 +28,7 @@
     X(EMBED_TOKEN, embed_token)                                                                    \
     X(EMBED_BATCH, embed_batch)                                                                    \
     X(LAST_ROW, last_row)                                                                          \
+    X(LOGIT_ROWS, logit_rows)                                                                      \
     X(LOGPROB, logprob)                                                                            \
     X(RMSNORM, rmsnorm)                                                                            \
     X(LAYERNORM, layernorm)                                                                        \
@@ -195,6 +196,13 @@
     X(uint32_t, norm)                                                                              \
     X(uint32_t, ssq)                                                                               \
     X(uint32_t, residual)
+
+#define GI_PARAMS_LOGIT_ROWS(X)                                                                    \
+    X(uint32_t, stride)                                                                            \
+    X(uint32_t, n_vocab)                                                                           \
+    X(uint32_t, partial)                                                                           \
+    X(float, scale)                                                                                \
+    X(float, softcap)
 
 #define GI_PARAMS_LOGPROB(X)                                                                       \
     X(uint32_t, stride)                                                                            \

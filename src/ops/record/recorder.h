@@ -21,6 +21,9 @@ struct gi_recorder {
     // buffer, and all in the n_later buffers behind that one.
     struct gi_range movable;
     uint32_t n_later;
+    // Are set while one sequence of a joint step is recorded; zero: all of them, or the only one.
+    struct gi_range state;
+    uint32_t slot; // from 1
 };
 
 // True if all entries of the list have groups of one size, and hand results on by tags where their
@@ -62,6 +65,8 @@ static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi
         dispatch->runtime_begins |=
             (uint32_t)gi_recorder_is_movable(recorder, &dispatch->bindings[i]) << i;
     }
+    dispatch->state = recorder->state;
+    dispatch->slot = recorder->slot;
     return gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
            gi_dispatch_table_record(recorder->table, dispatch, err);
 }

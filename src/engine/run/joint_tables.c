@@ -1,0 +1,156 @@
+#include "engine/run/joint_tables.h"
+
+#include "gpu/dispatch/multi_executor.h"
+#include "graph/joint_rows.h"
+
+#include <assert.h>
+#include <string.h>
+
+//-- memory ----------------------------------------------------------------------------------------
+
+// A row of a batch's activations, which may be bound by itself.
+static uint64_t row_stride(const struct gi_rows *rows)
+{
+    return gi_slot_stride(rows->stride * sizeof(float));
+}
+
+void gi_joint_layout(const struct gi_graph *graph,
+                     const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
+                     uint64_t sizes[GI_JOINT_RANGE_COUNT])
+{
+    sizes[GI_JOINT_STREAM] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_STREAM]);
+    sizes[GI_JOINT_ATTENTION] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_ATTENTION]);
+    sizes[GI_JOINT_LOGITS] = n_slots * gi_slot_stride(session_sizes[GI_SESSION_LOGITS]);
+    sizes[GI_JOINT_NORM] = n_slots * row_stride(&graph->norm);
+    sizes[GI_JOINT_QKV] = n_slots * row_stride(&graph->qkv);
+    sizes[GI_JOINT_FFN_GATE_UP] = n_slots * row_stride(&graph->ffn_gate_up);
+    sizes[GI_JOINT_FFN_ACT] = n_slots * row_stride(&graph->ffn_act_rows);
+}
+
+static struct gi_slot_array make_array(struct gi_range range, uint32_t n_slots, uint64_t size)
+{
+    return (struct gi_slot_array){range, range.size / n_slots, size};
+}
+
+static struct gi_rows make_rows(struct gi_range range, uint32_t n_slots)
+{
+    return (struct gi_rows){range, (uint32_t)(range.size / n_slots / sizeof(float)), false};
+}
+
+static void lay_out_graph(struct gi_joint_tables *tables, const struct gi_range *ranges)
+{
+    struct gi_graph *graph = &tables->graph;
+    const uint32_t n = tables->joint.n_slots;
+    graph->is_batch = true;
+    graph->joint = &tables->joint;
+    graph->x = make_rows(ranges[GI_JOINT_STREAM], n);
+    graph->norm = make_rows(ranges[GI_JOINT_NORM], n);
+    graph->qkv = make_rows(ranges[GI_JOINT_QKV], n);
+    graph->ffn_gate_up = make_rows(ranges[GI_JOINT_FFN_GATE_UP], n);
+    graph->ffn_act_rows = make_rows(ranges[GI_JOINT_FFN_ACT], n);
+    graph->attn = make_rows(ranges[GI_JOINT_ATTENTION], n);
+}
+
+void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
+                          uint32_t n_slots, const struct gi_slot_array *state,
+                          const struct gi_slot_array *ring, const struct gi_slot_array *kv,
+                          const struct gi_range ranges[GI_JOINT_RANGE_COUNT])
+{
+    const struct gi_graph *graph = &slot->graph;
+    assert(n_slots > 1 && n_slots <= GI_MAX_ROWS && state->stride == GI_STEP_STATE_STRIDE);
+    *tables =
+        (struct gi_joint_tables){.model = slot->model, .graph = *graph, .recorder = slot->recorder};
+    tables->recorder.packs_rows = false; // for many rows
+    tables->recorder.table = NULL;
+    tables->joint = (struct gi_joint){
+        .n_slots = n_slots,
+        .state = *state,
+        .ring = *ring,
+        .stream = make_array(ranges[GI_JOINT_STREAM], n_slots, graph->stream.range.size),
+        .attention = make_array(ranges[GI_JOINT_ATTENTION], n_slots, graph->attention.range.size),
+        .logits = make_array(ranges[GI_JOINT_LOGITS], n_slots, graph->logits.range.size),
+        .kv = kv,
+    };
+    lay_out_graph(tables, ranges);
+}
+
+void gi_joint_tables_finish(struct gi_joint_tables *tables)
+{
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        gi_executor_destroy(tables->executors[end]);
+    }
+    memset(tables, 0, sizeof(*tables));
+}
+
+struct gi_range gi_joint_tables_logits(const struct gi_joint_tables *tables, uint32_t slot)
+{
+    return gi_slot_range(&tables->joint.logits, slot);
+}
+
+struct gi_range gi_joint_tables_state(const struct gi_joint_tables *tables)
+{
+    return gi_slot_range(&tables->joint.state, tables->joint.n_slots);
+}
+
+//-- recording -------------------------------------------------------------------------------------
+
+static bool record_layers(struct gi_joint_tables *tables, struct glinfer_error *err)
+{
+    bool ok = gi_graph_embed(&tables->graph, err);
+    for (uint32_t layer = 0; ok && layer < tables->model->hparams.n_layer; layer++) {
+        ok = tables->model->family->record_layer(&tables->graph, layer, err);
+    }
+    return ok && gi_graph_output(&tables->graph, err);
+}
+
+// Records the choice of each slot's token; no grid of a joint step is the GPU's.
+static bool record_choices(struct gi_joint_tables *tables, enum gi_step_end end,
+                           struct glinfer_error *err)
+{
+    struct gi_graph *graph = &tables->graph;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < tables->joint.n_slots; i++) {
+        const struct gi_logits logits = gi_joint_slot_logits(graph, i);
+        const struct gi_step_buffers buffers = {
+            .state = gi_slot_range(&tables->joint.state, i),
+            .ring = gi_slot_range(&tables->joint.ring, i),
+        };
+        gi_joint_begin_slot(graph, i);
+        ok = gi_tables_record_choice(&graph->recorder, &logits, end, &buffers, err);
+    }
+    gi_joint_end_slot(graph);
+    return ok;
+}
+
+struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
+                                                 enum gi_step_end end, struct glinfer_error *err)
+{
+    const struct gi_dispatch_table_params params = {.state = gi_joint_tables_state(tables)};
+    struct gi_graph *graph = &tables->graph;
+    graph->recorder = tables->recorder;
+    graph->recorder.table =
+        gi_dispatch_table_create(tables->recorder.gpu, tables->recorder.programs, &params, err);
+    graph->logits.is_fine = end == GI_STEP_END_SMALL_K;
+    if (!graph->recorder.table || !record_layers(tables, err) ||
+        !record_choices(tables, end, err)) {
+        gi_dispatch_table_destroy(graph->recorder.table);
+        return NULL;
+    }
+    return graph->recorder.table;
+}
+
+struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err)
+{
+    if (tables->executors[end]) {
+        return tables->executors[end];
+    }
+    struct gi_dispatch_table *list = gi_joint_tables_record(tables, end, err);
+    if (!list || !gi_program_table_build(tables->recorder.programs, NULL, NULL, err) ||
+        !gi_dispatch_table_seal(list, err)) {
+        gi_dispatch_table_destroy(list);
+        return NULL;
+    }
+    tables->executors[end] = gi_multi_executor_create(list, err);
+    return tables->executors[end];
+}

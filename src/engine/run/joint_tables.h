@@ -1,0 +1,56 @@
+// The lists of joint steps: one token of each of several sequences (gpu/dispatch/joint.h), recorded
+// by the same functions of a family as a batch, with what belongs to one sequence from
+// graph/joint_rows.h. A list is recorded, and its programs built, when it is first needed.
+#ifndef GI_ENGINE_JOINT_TABLES_H
+#define GI_ENGINE_JOINT_TABLES_H
+
+#include "engine/run/tables.h"
+#include "gpu/dispatch/joint.h"
+
+// Ranges of a joint step that sessions alone do not have.
+enum gi_joint_range {
+    GI_JOINT_STREAM, // (n_slots, its stride), as the next two
+    GI_JOINT_ATTENTION,
+    GI_JOINT_LOGITS,
+    GI_JOINT_NORM, // from here on rows of a batch of n_slots tokens
+    GI_JOINT_QKV,
+    GI_JOINT_FFN_GATE_UP,
+    GI_JOINT_FFN_ACT,
+    GI_JOINT_RANGE_COUNT,
+};
+
+struct gi_joint_tables {
+    const struct glinfer_model *model; // borrowed; NULL: there are none
+    struct gi_joint joint;
+    struct gi_graph graph;
+    struct gi_recorder recorder;                      // but for the list
+    struct gi_executor *executors[GI_STEP_END_COUNT]; // NULL: not ready yet
+};
+
+// Sets the bytes that n_slots sequences take, whose graph is laid out.
+void gi_joint_layout(const struct gi_graph *graph,
+                     const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
+                     uint64_t sizes[GI_JOINT_RANGE_COUNT]);
+// Begins without lists. `slot` is the tables of one of the sequences, whose vectors all share;
+// state and ring are of all slots, state with one more for the list's own; kv has n_layer.
+void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
+                          uint32_t n_slots, const struct gi_slot_array *state,
+                          const struct gi_slot_array *ring, const struct gi_slot_array *kv,
+                          const struct gi_range ranges[GI_JOINT_RANGE_COUNT]);
+// Accepts all-zero.
+void gi_joint_tables_finish(struct gi_joint_tables *tables);
+
+// Records a list; the caller builds its programs, seals and destroys it. NULL with what ops fail
+// with.
+struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
+                                                 enum gi_step_end end, struct glinfer_error *err);
+// Returns the executor of joint steps that end so, made ready if it is not. NULL with what that
+// fails with.
+struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, enum gi_step_end end,
+                                         struct glinfer_error *err);
+// Returns the logits of a slot behind a joint step.
+struct gi_range gi_joint_tables_logits(const struct gi_joint_tables *tables, uint32_t slot);
+// Returns the list's own step_state.
+struct gi_range gi_joint_tables_state(const struct gi_joint_tables *tables);
+
+#endif

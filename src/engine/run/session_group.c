@@ -1,0 +1,248 @@
+#include "engine/run/session_group.h"
+
+#include "base/array.h"
+#include "base/round.h"
+#include "engine/load/model_info.h"
+#include "engine/run/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+//-- sizes -----------------------------------------------------------------------------------------
+
+// The bytes of all ranges of a group.
+struct sizes {
+    uint64_t session[GI_SESSION_RANGE_COUNT]; // of a session
+    uint64_t joint[GI_JOINT_RANGE_COUNT];     // 0 in a group of one
+    uint64_t kv;                              // of a layer of one session
+};
+
+// Returns the bytes of a range of all slots. One alone has no padding; the states have one more for
+// the list of joint steps.
+static uint64_t array_size(const struct gi_session_group *group, uint32_t range, uint64_t size)
+{
+    if (group->n_slots == 1 || range == GI_SESSION_VECTORS) {
+        return size;
+    }
+    return (group->n_slots + (range == GI_SESSION_STATE)) * gi_slot_stride(size);
+}
+
+static bool reserve(struct gi_session_group *group, uint32_t n_ctx, uint64_t size,
+                    struct glinfer_error *err)
+{
+    struct glinfer_model *model = group->model;
+    const struct gi_budget budget =
+        gi_budget_find(model->mem_budget, model->used,
+                       gi_gpu_platform(model->device->gpu)->is_software, GI_HOST_BYTES);
+    if (size > budget.left) {
+        const double mib = 1048576.0;
+        char who[32] = "a session";
+        if (group->n_slots > 1) {
+            snprintf(who, sizeof(who), "%u sessions", group->n_slots);
+        }
+        return gi_error_set(err, GLINFER_STATUS_OVER_BUDGET,
+                            "%s with a context of %u needs %.1f MiB, %s leaves %.1f MiB: take a "
+                            "shorter context",
+                            who, n_ctx, (double)size / mib, budget.whose,
+                            (double)budget.left / mib);
+    }
+    group->reserved = size;
+    model->used += size;
+    return true;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+// Refuses a context whose ranges, which are bound whole, are too large.
+static bool check_context(const struct gi_session_group *group, uint32_t n_ctx,
+                          const struct sizes *sizes, struct glinfer_error *err)
+{
+    const uint64_t room = gi_arena_max_range(gi_gpu_limits(group->model->device->gpu));
+    uint64_t largest = group->n_slots > 1 ? group->n_slots * gi_slot_stride(sizes->kv) : sizes->kv;
+    largest = larger(largest, sizes->session[GI_SESSION_ATTENTION]);
+    largest = larger(largest, sizes->joint[GI_JOINT_ATTENTION]);
+    largest = larger(largest, sizes->session[GI_SESSION_VECTORS]);
+    if (largest <= room) {
+        return true;
+    }
+    const double mib = 1048576.0;
+    return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                        "a context of %u needs %.0f MiB in one piece, and this device binds %.0f "
+                        "MiB: take a shorter context, of about %.0f",
+                        n_ctx, (double)largest / mib, (double)room / mib,
+                        (double)n_ctx * ((double)room / (double)largest));
+}
+
+//-- memory ----------------------------------------------------------------------------------------
+
+// Lists the sizes of all ranges in their order: those of sessions, of joint steps, of the cache.
+static uint32_t list_sizes(const struct gi_session_group *group, const struct sizes *sizes,
+                           uint64_t *all)
+{
+    const uint32_t n_layer = group->model->hparams.n_layer;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
+        all[n++] = array_size(group, i, sizes->session[i]);
+    }
+    for (uint32_t i = 0; group->n_slots > 1 && i < GI_JOINT_RANGE_COUNT; i++) {
+        all[n++] = sizes->joint[i];
+    }
+    for (uint32_t i = 0; i < n_layer; i++) {
+        all[n++] = array_size(group, GI_SESSION_RANGE_COUNT, sizes->kv);
+    }
+    return n;
+}
+
+static struct gi_slot_array make_array(struct gi_range range, uint64_t size)
+{
+    return (struct gi_slot_array){range, gi_slot_stride(size), size};
+}
+
+static void hand_out(struct gi_session_group *group, const struct sizes *sizes,
+                     const struct gi_range *ranges)
+{
+    for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
+        group->arrays[i] = make_array(*ranges++, sizes->session[i]);
+        group->arrays[i].stride = i == GI_SESSION_VECTORS ? 0 : group->arrays[i].stride;
+    }
+    for (uint32_t i = 0; group->n_slots > 1 && i < GI_JOINT_RANGE_COUNT; i++) {
+        group->joint_ranges[i] = *ranges++;
+    }
+    for (uint32_t i = 0; i < group->model->hparams.n_layer; i++) {
+        group->kv[i] = make_array(*ranges++, sizes->kv);
+    }
+}
+
+// Allocates the ranges of all slots and, behind them, those of their caches. All lie in one buffer
+// where few are wanted and the device binds it whole.
+static bool allocate(struct gi_session_group *group, uint32_t n_ctx, const struct sizes *sizes,
+                     struct glinfer_error *err)
+{
+    struct gi_gpu *gpu = group->model->device->gpu;
+    const uint32_t n_layer = group->model->hparams.n_layer;
+    const uint32_t most = GI_SESSION_RANGE_COUNT + GI_JOINT_RANGE_COUNT + n_layer;
+    uint64_t *all = gi_array_zeroed(most, sizeof(*all), "a session", err);
+    struct gi_range *ranges = gi_array_zeroed(most, sizeof(*ranges), "a session", err);
+    struct gi_arena_request request = {.sizes = all, .n_wanted = 1, .label = "session"};
+    free(group->kv);
+    group->kv = gi_array_zeroed(n_layer, sizeof(*group->kv), "a session", err);
+    bool ok = all && ranges && group->kv;
+    if (ok) {
+        request.n = list_sizes(group, sizes, all);
+        ok = reserve(group, n_ctx, gi_arena_total(&request, gpu), err) &&
+             gi_arena_place(&group->memory, gpu, &request, ranges, err);
+    }
+    if (ok) {
+        hand_out(group, sizes, ranges);
+    }
+    free(all);
+    free(ranges);
+    return ok;
+}
+
+// Points the session's sequence and tables at its slots.
+static bool give_slots(struct gi_session_group *group, struct glinfer_session *session,
+                       const struct gi_kv_layer *kv, struct glinfer_error *err)
+{
+    const uint32_t n_layer = group->model->hparams.n_layer, slot = session->slot;
+    struct gi_recorder *recorder = &session->tables.recorder;
+    struct gi_range ranges[GI_SESSION_RANGE_COUNT];
+    struct gi_range *caches = gi_array_zeroed(n_layer, sizeof(*caches), "a session", err);
+    for (uint32_t i = 0; caches && i < n_layer; i++) {
+        caches[i] = gi_slot_range(&group->kv[i], slot);
+    }
+    for (uint32_t i = 0; i < GI_SESSION_RANGE_COUNT; i++) {
+        ranges[i] = gi_slot_range(&group->arrays[i], slot);
+    }
+    const bool ok = caches && gi_sequence_place(&session->sequence, n_layer, kv, caches, err);
+    free(caches);
+    if (ok) {
+        gi_tables_init(&session->tables, &session->sequence, ranges);
+        recorder->movable = ranges[GI_SESSION_VECTORS];
+        recorder->n_later = (uint32_t)(group->memory.buffers + group->memory.n_buffers - 1 -
+                                       recorder->movable.buffer);
+    }
+    return ok;
+}
+
+bool gi_session_group_place(struct gi_session_group *group, struct glinfer_session *session,
+                            struct glinfer_error *err)
+{
+    const struct glinfer_model *model = group->model;
+    struct gi_tables *tables = &session->tables;
+    const struct gi_session_shape shape = {
+        .n_ctx = session->sequence.n_ctx,
+        .n_batch = tables->n_batch,
+        .type_k = (enum gi_cache_type)session->params.type_k,
+        .type_v = (enum gi_cache_type)session->params.type_v,
+    };
+    const bool is_first = group->placed == 0;
+    struct gi_kv_layer kv;
+    struct sizes sizes = {0};
+    tables->graph.hparams = &model->hparams;
+    tables->graph.weights = model->weights;
+    tables->graph.qkv_layout = model->qkv_layout;
+    tables->graph.norm_layout = model->norm_layout;
+    gi_session_layout(&tables->graph, &shape, &kv, &sizes.kv, sizes.session);
+    if (group->n_slots > 1) {
+        gi_joint_layout(&tables->graph, sizes.session, group->n_slots, sizes.joint);
+    }
+    if (!check_context(group, shape.n_ctx, &sizes, err)) {
+        return false;
+    }
+    group->placed |= 1u << session->slot;
+    if ((is_first && !allocate(group, shape.n_ctx, &sizes, err)) ||
+        !give_slots(group, session, &kv, err)) {
+        return false;
+    }
+    if (is_first && group->n_slots > 1) {
+        gi_joint_tables_init(&group->joint, tables, group->n_slots,
+                             &group->arrays[GI_SESSION_STATE], &group->arrays[GI_SESSION_RING],
+                             group->kv, group->joint_ranges);
+    }
+    return true;
+}
+
+void gi_session_group_release(struct gi_session_group *group, const struct glinfer_session *session)
+{
+    const uint32_t bit = 1u << session->slot;
+    if (!(group->placed & bit)) {
+        return;
+    }
+    group->placed &= ~bit;
+    if (group->placed == 0) {
+        gi_joint_tables_finish(&group->joint);
+        gi_arena_finish(&group->memory, group->model->device->gpu);
+        group->model->used -= group->reserved;
+        group->reserved = 0;
+    }
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+struct gi_session_group *gi_session_group_create(struct glinfer_model *model, uint32_t n_slots,
+                                                 struct glinfer_error *err)
+{
+    struct gi_session_group *group = gi_array_zeroed(1, sizeof(*group), "a session", err);
+    if (group) {
+        group->model = model;
+        group->n_slots = n_slots;
+    }
+    return group;
+}
+
+void gi_session_group_leave(struct gi_session_group *group, const struct glinfer_session *session)
+{
+    bool has_others = false;
+    group->sessions[session->slot] = NULL;
+    for (uint32_t i = 0; i < group->n_slots; i++) {
+        has_others = has_others || group->sessions[i];
+    }
+    if (!has_others) {
+        free(group->kv);
+        free(group);
+    }
+}

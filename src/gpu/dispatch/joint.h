@@ -1,0 +1,15 @@
+// A joint step decodes one token of each of several sequences, each in a slot of its own: its list
+// has dispatches that work on a row a slot, and dispatches of one slot (gi_dispatch.slot), which
+// read that sequence's step_state. The table's own step_state has n_tokens rows and nothing else.
+#ifndef GI_GPU_JOINT_H
+#define GI_GPU_JOINT_H
+
+#include "gpu/dispatch/step_state.h"
+
+// Tells where the sequences of a joint chain are.
+struct gi_joint_place {
+    uint32_t live;                // bit i: slot i takes part; dispatches of others are left out
+    uint32_t n_past[GI_MAX_ROWS]; // keys of each in the cache before the first step
+};
+
+#endif

@@ -1,0 +1,41 @@
+#include "ops/sample/logit_rows.h"
+
+#include "base/round.h"
+#include "ops/record/params.h"
+
+#include <assert.h>
+
+// Invocations of a group, and logits of each: glsl/sample/logit_rows.comp.
+#define WG_SIZE  64
+#define N_LOGITS 32
+
+bool gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *rows,
+                      float scale, float softcap, struct gi_logits *layout,
+                      struct glinfer_error *err)
+{
+    const struct gi_program_key key = {
+        .id = GI_PROGRAM_LOGIT_ROWS,
+        .quant = GI_QUANT_NONE,
+        .n_defines = 3,
+        .defines = {{"WG_SIZE", WG_SIZE}, {"N_LOGITS", N_LOGITS}, {"SOFTCAP", softcap > 0}},
+    };
+    const struct gi_logit_rows_params params = {
+        .stride = rows->stride,
+        .n_vocab = layout->n_vocab,
+        .partial = layout->partial,
+        .scale = scale,
+        .softcap = softcap,
+    };
+    const uint32_t n_group = (uint32_t)gi_divide_up(layout->n_vocab, WG_SIZE * N_LOGITS);
+    struct gi_dispatch dispatch = {
+        .label = label,
+        .bindings = {rows->range  },
+        .writes = 1u << 0,
+        .params = &params,
+        .params_size = sizeof(params),
+        .grid = { .size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1, .divisor = 1},
+    };
+    layout->n_partial = n_group * WG_SIZE;
+    assert(layout->n_partial <= layout->max_partial && rows->stride > layout->scratch);
+    return gi_recorder_add(recorder, &key, &dispatch, err);
+}

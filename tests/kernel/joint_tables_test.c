@@ -1,0 +1,180 @@
+// Joint steps, by their lists alone: every sequence gets the tokens that it gets by itself, and
+// which others take part changes no bit. Exit status 77 where there is no device.
+#include "engine/run/session.h"
+#include "gpu/dispatch/executor.h"
+#include "tests/data/test_data.h"
+#include "tests/golden/fixture/tiny_model.h"
+#include "tests/unit/cmocka_test.h"
+
+#include <string.h>
+
+enum { N_SLOTS = 5, N_STEPS = 12, N_CTX = 64 };
+
+struct fixture {
+    struct tiny_model tiny;
+    struct glinfer_session *sessions[N_SLOTS];
+    struct gi_session_group *group;
+};
+
+// The entries of a sequence's steps.
+struct tokens {
+    struct gi_ring_entry entries[N_STEPS];
+};
+
+static void must(bool ok, const struct glinfer_error *err)
+{
+    if (!ok) {
+        fail_msg("%s", err->message);
+    }
+}
+
+static void open_model(struct fixture *f, const char *path)
+{
+    struct glinfer_session_params params;
+    struct glinfer_error err = {0};
+    assert_true(tiny_model_open(&f->tiny, test_data(path), NULL));
+    glinfer_session_params_init(&params);
+    params.n_ctx = N_CTX;
+    params.precision = GLINFER_PRECISION_F32;
+    must(glinfer_sessions_create(f->tiny.model, &params, N_SLOTS, f->sessions, &err), &err);
+    f->group = f->sessions[0]->group;
+}
+
+static void close_model(struct fixture *f)
+{
+    for (int i = 0; i < N_SLOTS; i++) {
+        glinfer_session_destroy(&f->sessions[i]);
+    }
+    tiny_model_close(&f->tiny);
+}
+
+// Begins the sequence of a slot with a token of its own.
+static void begin(struct fixture *f, uint32_t slot)
+{
+    const struct gi_step_state state = {
+        .token = 65 + 3 * slot,
+        .n_tokens = 1,
+        .max_steps = N_STEPS,
+        .seed_lo = slot,
+        .top_k = 20,
+        .temperature = 0.9F,
+        .top_p = 1,
+    };
+    struct glinfer_error err = {0};
+    must(gi_runner_begin(&f->sessions[slot]->runner, &err) &&
+             gi_runner_write(&f->sessions[slot]->runner, &state, &err),
+         &err);
+}
+
+static void read_tokens(struct fixture *f, uint32_t slot, struct tokens *tokens)
+{
+    const struct gi_range *ring = &f->sessions[slot]->tables.step_buffers.ring;
+    struct glinfer_error err = {0};
+    memset(tokens, 0, sizeof(*tokens));
+    must(gi_buffer_read(ring->buffer, gi_session_gpu(f->sessions[slot]), ring->offset, tokens,
+                        sizeof(*tokens), &err),
+         &err);
+    for (int i = 0; i < N_STEPS; i++) {
+        memset(tokens->entries[i].probs, 0, sizeof(tokens->entries[i].probs));
+        tokens->entries[i].epoch = 0; // differs from run to run
+    }
+}
+
+static void decode_alone(struct fixture *f, uint32_t slot, enum gi_step_end end,
+                         struct tokens *tokens)
+{
+    const struct gi_chain chain = {.n_tokens = 1, .n_steps = N_STEPS};
+    struct glinfer_error err = {0};
+    struct gi_executor *step = gi_tables_step(&f->sessions[slot]->tables, end, &err);
+    must(step != NULL, &err);
+    begin(f, slot);
+    must(gi_executor_submit(step, &chain, &err), &err);
+    read_tokens(f, slot, tokens);
+}
+
+// Decodes the sequences of a set together, in chains of n steps, with rows for n_rows slots.
+static void decode_jointly(struct fixture *f, uint32_t live, uint32_t n_rows, uint32_t n,
+                           enum gi_step_end end, struct tokens *tokens)
+{
+    const struct gi_range state = gi_joint_tables_state(&f->group->joint);
+    const struct gi_step_state own = {.n_tokens = n_rows};
+    struct gi_joint_place place = {.live = live};
+    struct glinfer_error err = {0};
+    struct gi_executor *step = gi_joint_tables_step(&f->group->joint, end, &err);
+    must(step != NULL, &err);
+    for (uint32_t i = 0; i < N_SLOTS; i++) {
+        begin(f, i);
+    }
+    must(gi_runner_fill(&f->sessions[0]->runner, &state, &own, sizeof(own), &err), &err);
+    for (uint32_t done = 0; done < N_STEPS; done += n) {
+        const struct gi_chain chain = {
+            .n_past = done, .n_tokens = n_rows, .n_steps = n, .joint = &place};
+        for (uint32_t i = 0; i < N_SLOTS; i++) {
+            place.n_past[i] = done;
+        }
+        must(gi_executor_submit(step, &chain, &err), &err);
+    }
+    for (uint32_t i = 0; i < N_SLOTS; i++) {
+        read_tokens(f, i, &tokens[i]);
+    }
+}
+
+static void compare_model(const char *path, enum gi_step_end end)
+{
+    struct fixture f = {0};
+    struct gi_platform_saved saved;
+    struct glinfer_error err = {0};
+    struct tokens alone[N_SLOTS], joint[N_SLOTS], again[N_SLOTS];
+    open_model(&f, path);
+    must(gi_gpu_enter(gi_session_gpu(f.sessions[0]), &saved, &err), &err);
+    for (uint32_t i = 0; i < N_SLOTS; i++) {
+        decode_alone(&f, i, end, &alone[i]);
+    }
+    decode_jointly(&f, (1u << N_SLOTS) - 1, N_SLOTS, 4, end, joint);
+    for (uint32_t i = 0; i < N_SLOTS; i++) {
+        for (uint32_t k = 0; k < N_STEPS; k++) {
+            assert_int_equal(joint[i].entries[k].status, GI_RING_STATUS_OK);
+            assert_int_equal(joint[i].entries[k].step, k);
+            assert_int_equal(joint[i].entries[k].token, alone[i].entries[k].token);
+        }
+    }
+    decode_jointly(&f, 1u << 1 | 1u << 2, 3, 1, end, again);
+    for (uint32_t i = 1; i <= 2; i++) {
+        assert_memory_equal(&again[i], &joint[i], sizeof(again[i]));
+    }
+    must(gi_gpu_check(gi_session_gpu(f.sessions[0]), "decoding", &err), &err);
+    gi_gpu_leave(gi_session_gpu(f.sessions[0]), &saved);
+    close_model(&f);
+}
+
+static void sequences_get_the_tokens_that_they_get_alone(void **state)
+{
+    static const char *const paths[] = {
+        "data/models/tiny-q4_0.gguf",    "data/models/tiny-qwen3.gguf",
+        "data/models/tiny-gemma3.gguf",  "data/models/tiny-gemma2.gguf",
+        "data/models/tiny-mixtral.gguf", "data/models/tiny-stablelm.gguf",
+        "data/models/tiny-olmo2.gguf",   "data/models/tiny-granite.gguf",
+        "data/models/tiny-exaone4.gguf", "data/models/tiny-glm4.gguf",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        compare_model(paths[i], GI_STEP_END_GREEDY);
+    }
+}
+
+static void sampled_sequences_do_likewise(void **state)
+{
+    (void)state;
+    compare_model("data/models/tiny-q4_0.gguf", GI_STEP_END_SMALL_K);
+    compare_model("data/models/tiny-q4_0.gguf", GI_STEP_END_FULL);
+    compare_model("data/models/tiny-q4_0.gguf", GI_STEP_END_PROBS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sequences_get_the_tokens_that_they_get_alone),
+        cmocka_unit_test(sampled_sequences_do_likewise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
