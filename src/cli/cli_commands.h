@@ -12,6 +12,7 @@
     X(perplexity)                                                                                  \
     X(profile)                                                                                     \
     X(selftest)                                                                                    \
+    X(serve)                                                                                       \
     X(tokenize)                                                                                    \
     X(tune)
 

@@ -9,6 +9,8 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
 # Line editing of the command alone; without it chat reads plain lines.
 pkg_check_modules(LIBEDIT IMPORTED_TARGET libedit)
+# The server of the command alone; without it `glinfer serve` says so.
+pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.70)
 if(GLINFER_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()

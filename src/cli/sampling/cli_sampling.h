@@ -39,12 +39,14 @@ struct cli_sampling {
 
 // llama-cli's flags that have no effect on run and chat.
 #define CLI_IGNORED_FLAGS                                                                          \
+    CLI_IGNORED_VALUE("-np, --parallel", "there is one sequence"), CLI_IGNORED_MODEL_FLAGS
+// Those of llama-server too.
+#define CLI_IGNORED_MODEL_FLAGS                                                                    \
     CLI_IGNORED_VALUE("-ngl, --gpu-layers, --n-gpu-layers", "every layer runs on the device"),     \
         CLI_IGNORED_VALUE("-t, --threads", "threads are the GL driver's business"),                \
         CLI_IGNORED_VALUE("-tb, --threads-batch", "threads are the GL driver's business"),         \
         CLI_IGNORED_VALUE("-b, --batch-size", "-ub says how many prompt tokens go together"),      \
         CLI_IGNORED_VALUE("-fa, --flash-attn", "attention is always fused"),                       \
-        CLI_IGNORED_VALUE("-np, --parallel", "there is one sequence"),                             \
         CLI_IGNORED_VALUE("-sm, --split-mode", "there is one device"),                             \
         CLI_IGNORED_VALUE("-mg, --main-gpu", "-dev chooses the device"),                           \
         CLI_IGNORED_VALUE("-lv, --verbosity", "-v prints all there is"),                           \

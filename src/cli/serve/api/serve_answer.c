@@ -1,0 +1,290 @@
+#include "cli/serve/api/serve_answer.h"
+
+#include "cli/common/cli_json.h"
+#include "cli/serve/api/serve_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+//-- create ----------------------------------------------------------------------------------------
+
+static void make_id(struct serve_answer *answer)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+    unsigned char random[24] = {0};
+    const size_t n = strlen(answer->format->id_prefix);
+    if (getrandom(random, sizeof(random), GRND_NONBLOCK) < 0) {
+        memcpy(random, &answer, sizeof(answer)); // an id need only differ from others
+    }
+    memcpy(answer->id, answer->format->id_prefix, n);
+    for (size_t i = 0; i < sizeof(random); i++) {
+        answer->id[n + i] = letters[random[i] % 32];
+    }
+}
+
+struct serve_answer *serve_answer_create(struct serve_scheduler *scheduler,
+                                         const struct serve_format *format, struct serve_task *task)
+{
+    struct serve_answer *answer = cli_alloc(1, sizeof(*answer));
+    answer->scheduler = scheduler;
+    answer->format = format;
+    answer->task = task;
+    answer->choices = cli_alloc(task->n_jobs, sizeof(*answer->choices));
+    answer->created = (int64_t)time(NULL);
+    make_id(answer);
+    return answer;
+}
+
+void serve_answer_destroy(struct serve_answer *answer)
+{
+    if (!answer) {
+        return;
+    }
+    serve_mailbox_leave(&answer->task->mailbox);
+    if (answer->n_over < answer->task->n_jobs) {
+        serve_scheduler_cancel(answer->scheduler, answer->task);
+    }
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        struct serve_choice *choice = &answer->choices[i];
+        cli_bytes_finish(&choice->text);
+        cli_bytes_finish(&choice->bytes);
+        free(choice->ids.items);
+        cJSON_Delete(choice->probs);
+    }
+    free(answer->choices);
+    cli_bytes_finish(&answer->body);
+    serve_task_unref(answer->task);
+    free(answer);
+}
+
+//-- advance ---------------------------------------------------------------------------------------
+
+// Appends an event of a stream and deletes it. Accepts NULL.
+static void emit(struct serve_answer *answer, cJSON *json)
+{
+    if (json && answer->is_stream) {
+        cli_bytes_append(&answer->body, "data: ", 6);
+        serve_append_json(&answer->body, json);
+        cli_bytes_append(&answer->body, "\n\n", 2);
+    }
+    cJSON_Delete(json);
+}
+
+static void begin(struct serve_answer *answer, const struct serve_event *event)
+{
+    struct serve_choice *choice = &answer->choices[event->choice];
+    choice->has_begun = true;
+    choice->n_cached = event->n_cached;
+    choice->slot = event->slot;
+    answer->has_begun = true;
+    emit(answer, answer->format->begin(answer, event->choice));
+}
+
+static void report_progress(struct serve_answer *answer, const struct serve_event *event)
+{
+    const struct serve_choice *choice = &answer->choices[event->choice];
+    cJSON *json = cJSON_CreateObject();
+    cJSON *progress = cJSON_AddObjectToObject(json, "prompt_progress");
+    cJSON_AddNumberToObject(progress, "total", event->total + choice->n_cached);
+    cJSON_AddNumberToObject(progress, "cache", choice->n_cached);
+    cJSON_AddNumberToObject(progress, "processed", event->done + choice->n_cached);
+    cJSON_AddNumberToObject(progress, "time_ms", event->ms);
+    cJSON_AddArrayToObject(json, "choices");
+    emit(answer, json);
+}
+
+static void take_token(struct serve_answer *answer, const struct serve_event *event,
+                       const struct serve_events *events)
+{
+    struct serve_choice *choice = &answer->choices[event->choice];
+    const char *text = events->texts.data + event->text;
+    cJSON *probs = NULL;
+    cli_bytes_append(&choice->text, text, event->text_size);
+    if (event->id >= 0) {
+        const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(answer->scheduler);
+        size_t size = 0;
+        const char *bytes = glinfer_token_bytes(tokenizer, event->id, &size);
+        cli_bytes_append(&choice->bytes, bytes, bytes ? size : 0);
+        cli_ids_append(&choice->ids, &event->id, 1);
+        if (event->n_probs > 0) {
+            probs =
+                answer->format->probs(answer, choice, event, events->probs.items + event->probs);
+        }
+    }
+    if (!answer->is_stream) {
+        choice->probs = choice->probs || !probs ? choice->probs : cJSON_CreateArray();
+        cJSON_AddItemToArray(choice->probs, probs);
+    } else if (event->text_size > 0 || probs || answer->has_ids) {
+        emit(answer, answer->format->token(answer, event->choice, text, event->text_size, probs));
+    } else {
+        cJSON_Delete(probs);
+    }
+}
+
+static void end_choice(struct serve_answer *answer, const struct serve_event *event)
+{
+    struct serve_choice *choice = &answer->choices[event->choice];
+    choice->is_over = true;
+    choice->stats = event->stats;
+    answer->n_over++;
+    emit(answer, answer->format->finish(answer, event->choice));
+    if (answer->n_over < answer->task->n_jobs) {
+        return;
+    }
+    answer->is_over = true;
+    if (answer->is_stream) {
+        emit(answer, answer->format->close(answer));
+        cli_bytes_append(&answer->body, answer->format->end, strlen(answer->format->end));
+    } else {
+        cJSON *json = answer->format->whole(answer);
+        serve_append_json(&answer->body, json);
+        cJSON_Delete(json);
+    }
+}
+
+static unsigned status_of(enum glinfer_status status)
+{
+    switch (status) {
+    case GLINFER_STATUS_INVALID_ARGUMENT:
+    case GLINFER_STATUS_CONTEXT_FULL:
+    case GLINFER_STATUS_UNSUPPORTED:
+        return 400;
+    case GLINFER_STATUS_CANCELLED:
+    case GLINFER_STATUS_NO_MEMORY:
+    case GLINFER_STATUS_OVER_BUDGET:
+        return 503;
+    default:
+        return 500;
+    }
+}
+
+// One answer that fails ends all of the request.
+static void fail(struct serve_answer *answer, const struct serve_event *event,
+                 const struct serve_events *events)
+{
+    char message[1024];
+    snprintf(message, sizeof(message), "%.*s", (int)event->text_size,
+             events->texts.data + event->text);
+    answer->failure = status_of(event->status);
+    answer->is_over = true;
+    answer->choices[event->choice].is_over = true;
+    answer->n_over++;
+    cJSON *json = serve_error_json(answer->failure, message);
+    if (answer->is_stream && answer->has_begun) {
+        emit(answer, json);
+        return;
+    }
+    answer->body.size = 0;
+    serve_append_json(&answer->body, json);
+    cJSON_Delete(json);
+}
+
+bool serve_answer_advance(struct serve_answer *answer)
+{
+    struct serve_events events = {0};
+    if (!serve_mailbox_take(&answer->task->mailbox, &events)) {
+        return false;
+    }
+    for (size_t i = 0; i < events.count && !answer->is_over; i++) {
+        const struct serve_event *event = &events.items[i];
+        switch (event->kind) {
+        case SERVE_EVENT_START:
+            begin(answer, event);
+            break;
+        case SERVE_EVENT_PROGRESS:
+            report_progress(answer, event);
+            break;
+        case SERVE_EVENT_TOKEN:
+            take_token(answer, event, &events);
+            break;
+        case SERVE_EVENT_END:
+            end_choice(answer, event);
+            break;
+        case SERVE_EVENT_FAIL:
+            fail(answer, event, &events);
+        }
+    }
+    serve_events_finish(&events);
+    return true;
+}
+
+//-- for formats -----------------------------------------------------------------------------------
+
+cJSON *serve_token_text(const struct serve_answer *answer, int32_t id)
+{
+    size_t size = 0;
+    struct cli_bytes text = {0};
+    const char *bytes =
+        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
+    for (size_t i = 0; bytes && i < size;) {
+        const size_t n = serve_measure_character(bytes + i, size - i);
+        cli_bytes_append(&text, n > 0 ? bytes + i : "\xEF\xBF\xBD", n > 0 ? n : 3);
+        i += n > 0 ? n : 1;
+    }
+    cJSON *json = cli_json_text(text.data, text.size);
+    cli_bytes_finish(&text);
+    return json;
+}
+
+cJSON *serve_token_bytes(const struct serve_answer *answer, int32_t id)
+{
+    size_t size = 0;
+    const char *bytes =
+        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), id, &size);
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; bytes && i < size; i++) {
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((unsigned char)bytes[i]));
+    }
+    return list;
+}
+
+float serve_token_logprob(const struct serve_event *event, const struct glinfer_prob *probs)
+{
+    for (size_t i = 0; i < event->n_probs; i++) {
+        if (probs[i].id == event->id) {
+            return probs[i].logprob;
+        }
+    }
+    return -9999.0F;
+}
+
+const char *serve_stopping_word(const struct serve_answer *answer, uint32_t index)
+{
+    const struct serve_choice *choice = &answer->choices[index];
+    const struct glinfer_generate_params *params = &answer->task->params;
+    if (!choice->is_over || choice->stats.stop != GLINFER_STOP_WORD) {
+        return "";
+    }
+    for (size_t i = 0; i < params->n_stop; i++) {
+        const size_t n = strlen(params->stop[i]), at = choice->text.size;
+        if (at + n <= choice->bytes.size &&
+            memcmp(choice->bytes.data + at, params->stop[i], n) == 0) {
+            return params->stop[i];
+        }
+    }
+    return params->n_stop == 1 ? params->stop[0] : "";
+}
+
+static void add_rate(cJSON *timings, const char *what, uint32_t n, uint32_t n_timed, double ms)
+{
+    const double values[] = {n, ms, n_timed > 0 ? ms / n_timed : 0, cli_per_second(n_timed, ms)};
+    static const char *const names[] = {"n", "ms", "per_token_ms", "per_second"};
+    char name[64];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof(name), "%s_%s", what, names[i]);
+        cJSON_AddNumberToObject(timings, name, values[i]);
+    }
+}
+
+void serve_add_timings(cJSON *object, const struct serve_answer *answer, uint32_t index)
+{
+    const struct serve_choice *choice = &answer->choices[index];
+    const struct glinfer_stats *stats = &choice->stats;
+    cJSON *timings = cJSON_AddObjectToObject(object, "timings");
+    cJSON_AddNumberToObject(timings, "cache_n", choice->n_cached);
+    add_rate(timings, "prompt", stats->prompt_n, stats->prompt_n, stats->prompt_ms);
+    add_rate(timings, "predicted", stats->predicted_n, cli_timed_tokens(stats),
+             stats->predicted_ms);
+}

@@ -1,0 +1,113 @@
+#include "cli/serve/api/serve_api.h"
+
+#include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_text.h"
+#include "cli/serve/page/serve_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct route {
+    const char *path;
+    void (*get)(const struct serve_api *api, struct serve_reply *reply);
+    void (*post)(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+    bool is_open;    // without a key
+    bool is_early;   // while the model is loaded
+    size_t optional; // offset of the bool in struct serve_api that turns it on; 0: it is there
+};
+
+#define OPTION(name) offsetof(struct serve_api, name)
+static const struct route routes[] = {
+    {"/health",              serve_handle_health,  NULL,                     true,  true,  0                  },
+    {"/v1/health",           serve_handle_health,  NULL,                     true,  true,  0                  },
+    {"/v1/models",           serve_handle_models,  NULL,                     false, false, 0                  },
+    {"/models",              serve_handle_models,  NULL,                     false, false, 0                  },
+    {"/props",               serve_handle_props,   NULL,                     false, false, 0                  },
+    {"/slots",               serve_handle_slots,   NULL,                     false, false, OPTION(has_slots)  },
+    {"/metrics",             serve_handle_metrics, NULL,                     false, false, OPTION(has_metrics)},
+    {"/tokenize",            NULL,                 serve_handle_tokenize,    false, false, 0                  },
+    {"/detokenize",          NULL,                 serve_handle_detokenize,  false, false, 0                  },
+    {"/apply-template",      NULL,                 serve_handle_template,    false, false, 0                  },
+    {"/completion",          NULL,                 serve_handle_completion,  false, false, 0                  },
+    {"/completions",         NULL,                 serve_handle_completion,  false, false, 0                  },
+    {"/v1/completions",      NULL,                 serve_handle_completions, false, false, 0                  },
+    {"/chat/completions",    NULL,                 serve_handle_chat,        false, false, 0                  },
+    {"/v1/chat/completions", NULL,                 serve_handle_chat,        false, false, 0                  },
+    {"/embedding",           NULL,                 serve_handle_embeddings,  false, false, 0                  },
+    {"/embeddings",          NULL,                 serve_handle_embeddings,  false, false, 0                  },
+    {"/v1/embeddings",       NULL,                 serve_handle_embeddings,  false, false, 0                  },
+};
+
+static const struct route *find_route(const char *path)
+{
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        if (strcmp(routes[i].path, path) == 0) {
+            return &routes[i];
+        }
+    }
+    return NULL;
+}
+
+bool serve_api_is_open(const struct serve_call *call)
+{
+    const struct route *route = find_route(call->path);
+    return route ? route->is_open : serve_find_page(call->path) != NULL;
+}
+
+static bool is_on(const struct serve_api *api, const struct route *route)
+{
+    return route->optional == 0 || *(const bool *)((const char *)api + route->optional);
+}
+
+static void handle_json(const struct serve_api *api, const struct route *route,
+                        const struct serve_call *call, struct serve_reply *reply)
+{
+    const char *end = NULL;
+    const char *fault = serve_find_fault(call->body, call->body_size);
+    if (fault) {
+        serve_reply_error(reply, 400, "the request's body cannot be read: %s", fault);
+        return;
+    }
+    cJSON *body = cJSON_ParseWithLengthOpts(call->body, call->body_size, &end, false);
+    if (!body) {
+        serve_reply_error(reply, 400, "the request's body is no JSON: it goes wrong at byte %zu",
+                          end ? (size_t)(end - call->body) : 0);
+    } else if (!cJSON_IsObject(body)) {
+        cJSON_Delete(body);
+        serve_reply_error(reply, 400, "the request's body is not a JSON object");
+    } else {
+        route->post(api, body, reply);
+    }
+}
+
+static void handle_route(const struct serve_api *api, const struct route *route,
+                         const struct serve_call *call, struct serve_reply *reply)
+{
+    const enum serve_state state = serve_scheduler_state(api->scheduler);
+    if (call->method == SERVE_OTHER ||
+        !(call->method == SERVE_GET ? route->get != NULL : route->post != NULL)) {
+        serve_reply_error(reply, 405, "%s takes %s", route->path, route->get ? "GET" : "POST");
+    } else if (!is_on(api, route)) {
+        serve_reply_error(reply, 501, "%s is turned off in this server", route->path);
+    } else if (!route->is_early && state != SERVE_READY && state != SERVE_DRAINING) {
+        serve_reply_error(reply, 503, state == SERVE_LOADING ? "Loading model" : "the server ends");
+    } else if (route->get) {
+        route->get(api, reply);
+    } else {
+        handle_json(api, route, call, reply);
+    }
+}
+
+void serve_api_handle(const struct serve_api *api, const struct serve_call *call,
+                      struct serve_reply *reply)
+{
+    const struct route *route = find_route(call->path);
+    const struct serve_page *page = serve_find_page(call->path);
+    if (route) {
+        handle_route(api, route, call, reply);
+    } else if (page && call->method == SERVE_GET) {
+        serve_reply_text(reply, page->type, page->data, page->size);
+    } else {
+        serve_reply_error(reply, 404, "there is no %s here", call->path);
+    }
+}

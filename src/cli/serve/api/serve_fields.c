@@ -1,0 +1,83 @@
+#include "cli/serve/api/serve_fields.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+bool serve_fields_refuse(struct serve_fields *fields, unsigned status, const char *format, ...)
+{
+    if (!fields->is_wrong) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(fields->message, sizeof(fields->message), format, args);
+        va_end(args);
+        fields->status = status;
+        fields->is_wrong = true;
+    }
+    return false;
+}
+
+const cJSON *serve_fields_get(const struct serve_fields *fields, const char *name)
+{
+    const cJSON *field = cJSON_GetObjectItemCaseSensitive(fields->object, name);
+    return field && !cJSON_IsNull(field) ? field : NULL;
+}
+
+bool serve_fields_bool(struct serve_fields *fields, const char *name, bool *value)
+{
+    const cJSON *field = serve_fields_get(fields, name);
+    if (!field || fields->is_wrong) {
+        return false;
+    }
+    if (!cJSON_IsBool(field)) {
+        return serve_fields_refuse(fields, 400, "\"%s\" is true or false", name);
+    }
+    *value = cJSON_IsTrue(field);
+    return true;
+}
+
+bool serve_fields_float(struct serve_fields *fields, const char *name, double low, double high,
+                        float *value)
+{
+    const cJSON *field = serve_fields_get(fields, name);
+    if (!field || fields->is_wrong) {
+        return false;
+    }
+    if (!cJSON_IsNumber(field) || !(field->valuedouble >= low && field->valuedouble <= high)) {
+        return serve_fields_refuse(fields, 400, "\"%s\" is a number from %g to %g", name, low,
+                                   high);
+    }
+    *value = (float)field->valuedouble;
+    return true;
+}
+
+bool serve_fields_int(struct serve_fields *fields, const char *name, int64_t low, int64_t high,
+                      int64_t *value)
+{
+    const cJSON *field = serve_fields_get(fields, name);
+    if (!field || fields->is_wrong) {
+        return false;
+    }
+    const double number = field->valuedouble;
+    if (!cJSON_IsNumber(field) || !(number >= (double)low && number <= (double)high) ||
+        number != floor(number)) {
+        return serve_fields_refuse(
+            fields, 400, "\"%s\" is a whole number from %" PRId64 " to %" PRId64, name, low, high);
+    }
+    *value = (int64_t)number;
+    return true;
+}
+
+bool serve_fields_text(struct serve_fields *fields, const char *name, const char **value)
+{
+    const cJSON *field = serve_fields_get(fields, name);
+    if (!field || fields->is_wrong) {
+        return false;
+    }
+    if (!cJSON_IsString(field)) {
+        return serve_fields_refuse(fields, 400, "\"%s\" is a text", name);
+    }
+    *value = field->valuestring;
+    return true;
+}

@@ -1,0 +1,33 @@
+// Reads fields of a request's JSON. The first that is wrong is kept, with a sentence that says what
+// it has to be; readers after that do nothing. A field that is null counts as not there.
+#ifndef SERVE_FIELDS_H
+#define SERVE_FIELDS_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct serve_fields {
+    const cJSON *object; // borrowed
+    bool is_wrong;
+    unsigned status; // of HTTP, if it is wrong
+    char message[512];
+};
+
+// Notes that the request is wrong. Returns false.
+bool serve_fields_refuse(struct serve_fields *fields, unsigned status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Returns a field, NULL if it is not there.
+const cJSON *serve_fields_get(const struct serve_fields *fields, const char *name);
+// Each reads a field if it is there, and leaves *value alone if not; false then, and if it is
+// wrong.
+bool serve_fields_bool(struct serve_fields *fields, const char *name, bool *value);
+bool serve_fields_float(struct serve_fields *fields, const char *name, double low, double high,
+                        float *value);
+bool serve_fields_int(struct serve_fields *fields, const char *name, int64_t low, int64_t high,
+                      int64_t *value);
+bool serve_fields_text(struct serve_fields *fields, const char *name, const char **value);
+
+#endif

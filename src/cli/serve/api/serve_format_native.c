@@ -1,0 +1,144 @@
+// The shapes of llama-server's /completion.
+#include "cli/common/cli_json.h"
+#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/api/serve_sampling.h"
+
+static cJSON *native_probs(struct serve_answer *answer, struct serve_choice *choice,
+                           const struct serve_event *event, const struct glinfer_prob *probs)
+{
+    (void)choice;
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddNumberToObject(json, "id", event->id);
+    cJSON_AddItemToObject(json, "token", serve_token_text(answer, event->id));
+    cJSON_AddItemToObject(json, "bytes", serve_token_bytes(answer, event->id));
+    cli_json_add_float(json, "logprob", serve_token_logprob(event, probs));
+    cJSON *top = cJSON_AddArrayToObject(json, "top_logprobs");
+    for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
+        cJSON *item = cli_json_append(top);
+        cJSON_AddNumberToObject(item, "id", probs[i].id);
+        cJSON_AddItemToObject(item, "token", serve_token_text(answer, probs[i].id));
+        cJSON_AddItemToObject(item, "bytes", serve_token_bytes(answer, probs[i].id));
+        cli_json_add_float(item, "logprob", probs[i].logprob);
+    }
+    return json;
+}
+
+static void add_ids(cJSON *json, const struct serve_answer *answer,
+                    const struct serve_choice *choice, size_t first)
+{
+    const size_t n = answer->has_ids && choice->ids.count > first ? choice->ids.count - first : 0;
+    cJSON_AddItemToObject(json, "tokens",
+                          n > 0 ? cJSON_CreateIntArray(choice->ids.items + first, (int)n)
+                                : cJSON_CreateArray());
+}
+
+static void add_counts(cJSON *json, const struct serve_answer *answer, uint32_t index)
+{
+    const struct serve_choice *choice = &answer->choices[index];
+    cJSON_AddNumberToObject(json, "index", index);
+    cJSON_AddNumberToObject(json, "id_slot", choice->slot);
+    cJSON_AddNumberToObject(json, "tokens_predicted", (double)choice->ids.count);
+    cJSON_AddNumberToObject(json, "tokens_evaluated",
+                            (double)answer->task->jobs[index].prompt.count);
+}
+
+static const char *stop_type(const struct glinfer_stats *stats)
+{
+    return stats->stop == GLINFER_STOP_EOS    ? "eos"
+           : stats->stop == GLINFER_STOP_WORD ? "word"
+                                              : "limit";
+}
+
+static void add_settings(cJSON *json, const struct serve_answer *answer, uint32_t index)
+{
+    const struct serve_task *task = answer->task;
+    cJSON *settings = cJSON_AddObjectToObject(json, "generation_settings");
+    cJSON_AddNumberToObject(settings, "seed", (double)task->jobs[index].seed);
+    cJSON_AddNumberToObject(settings, "n_predict", task->params.n_predict);
+    cJSON_AddNumberToObject(settings, "n_probs", answer->n_top);
+    cJSON_AddBoolToObject(settings, "stream", answer->is_stream);
+    serve_sampling_describe(settings, &task->params);
+}
+
+// Returns the object that ends an answer.
+static cJSON *last(const struct serve_answer *answer, uint32_t index, bool is_whole)
+{
+    const struct serve_choice *choice = &answer->choices[index];
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddItemToObject(json, "content",
+                          is_whole ? cli_json_text(choice->text.data, choice->text.size)
+                                   : cJSON_CreateString(""));
+    add_ids(json, answer, choice, is_whole ? 0 : choice->ids.count);
+    add_counts(json, answer, index);
+    cJSON_AddBoolToObject(json, "stop", true);
+    cJSON_AddStringToObject(json, "model", answer->model);
+    add_settings(json, answer, index);
+    cJSON_AddBoolToObject(json, "has_new_line",
+                          choice->text.data && strchr(choice->text.data, '\n'));
+    cJSON_AddBoolToObject(json, "truncated", choice->stats.stop == GLINFER_STOP_CONTEXT);
+    cJSON_AddStringToObject(json, "stop_type", stop_type(&choice->stats));
+    cJSON_AddStringToObject(json, "stopping_word", serve_stopping_word(answer, index));
+    cJSON_AddNumberToObject(json, "tokens_cached", choice->stats.n_past);
+    serve_add_timings(json, answer, index);
+    if (choice->probs) {
+        cJSON_AddItemToObject(json, "completion_probabilities", cJSON_Duplicate(choice->probs, 1));
+    }
+    return json;
+}
+
+static cJSON *native_whole(const struct serve_answer *answer)
+{
+    if (answer->task->n_jobs == 1) {
+        return last(answer, 0, true);
+    }
+    cJSON *list = cJSON_CreateArray();
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        cJSON_AddItemToArray(list, last(answer, i, true));
+    }
+    return list;
+}
+
+static cJSON *native_begin(const struct serve_answer *answer, uint32_t index)
+{
+    (void)answer;
+    (void)index;
+    return NULL;
+}
+
+static cJSON *native_token(struct serve_answer *answer, uint32_t index, const char *text,
+                           size_t size, cJSON *probs)
+{
+    const struct serve_choice *choice = &answer->choices[index];
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddItemToObject(json, "content", cli_json_text(text, size));
+    add_ids(json, answer, choice, choice->ids.count > 0 ? choice->ids.count - 1 : 0);
+    cJSON_AddBoolToObject(json, "stop", false);
+    add_counts(json, answer, index);
+    if (probs) {
+        cJSON *list = cJSON_AddArrayToObject(json, "completion_probabilities");
+        cJSON_AddItemToArray(list, probs);
+    }
+    return json;
+}
+
+static cJSON *native_finish(const struct serve_answer *answer, uint32_t index)
+{
+    return answer->is_stream ? last(answer, index, false) : NULL;
+}
+
+static cJSON *native_close(const struct serve_answer *answer)
+{
+    (void)answer;
+    return NULL;
+}
+
+const struct serve_format serve_format_native = {
+    .id_prefix = "cmpl-",
+    .end = "",
+    .whole = native_whole,
+    .begin = native_begin,
+    .token = native_token,
+    .finish = native_finish,
+    .close = native_close,
+    .probs = native_probs,
+};

@@ -1,0 +1,270 @@
+// The shapes of OpenAI's /v1/chat/completions and /v1/completions.
+#include "cli/common/cli_json.h"
+#include "cli/serve/api/serve_answer.h"
+
+//-- shared ----------------------------------------------------------------------------------------
+
+static bool is_chat(const struct serve_answer *answer)
+{
+    return answer->format == &serve_format_chat;
+}
+
+// Returns an object with all but its choices.
+static cJSON *envelope(const struct serve_answer *answer)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "id", answer->id);
+    cJSON_AddStringToObject(json, "object",
+                            !is_chat(answer)    ? "text_completion"
+                            : answer->is_stream ? "chat.completion.chunk"
+                                                : "chat.completion");
+    cJSON_AddNumberToObject(json, "created", (double)answer->created);
+    cJSON_AddStringToObject(json, "model", answer->model);
+    cJSON_AddStringToObject(json, "system_fingerprint", glinfer_version());
+    return json;
+}
+
+static cJSON *add_choice(cJSON *list, uint32_t index, const char *finish_reason)
+{
+    cJSON *choice = cli_json_append(list);
+    cJSON_AddNumberToObject(choice, "index", index);
+    cJSON_AddItemToObject(choice, "finish_reason",
+                          finish_reason ? cJSON_CreateString(finish_reason) : cJSON_CreateNull());
+    return choice;
+}
+
+static const char *finish_reason(const struct serve_choice *choice)
+{
+    const enum glinfer_stop stop = choice->stats.stop;
+    return stop == GLINFER_STOP_EOS || stop == GLINFER_STOP_WORD ? "stop" : "length";
+}
+
+static void add_usage(cJSON *json, const struct serve_answer *answer)
+{
+    double n_prompt = 0, n_answer = 0, n_cached = 0;
+    const struct serve_task *task = answer->task;
+    for (uint32_t i = 0; i < task->n_jobs; i++) {
+        n_answer += answer->choices[i].stats.predicted_n;
+        // The answers of one prompt pay for it once.
+        if (i == 0 || task->jobs[i].prompt.items[0] != task->jobs[0].prompt.items[0] ||
+            task->jobs[i].prompt.count != task->jobs[0].prompt.count) {
+            n_prompt += (double)task->jobs[i].prompt.count;
+            n_cached += answer->choices[i].n_cached;
+        }
+    }
+    cJSON *usage = cJSON_AddObjectToObject(json, "usage");
+    cJSON_AddNumberToObject(usage, "prompt_tokens", n_prompt);
+    cJSON_AddNumberToObject(usage, "completion_tokens", n_answer);
+    cJSON_AddNumberToObject(usage, "total_tokens", n_prompt + n_answer);
+    cJSON *details = cJSON_AddObjectToObject(usage, "prompt_tokens_details");
+    cJSON_AddNumberToObject(details, "cached_tokens", n_cached);
+}
+
+// Returns the object behind the last token of a stream: usage, if it was asked for.
+static cJSON *openai_close(const struct serve_answer *answer)
+{
+    if (!answer->has_usage) {
+        return NULL;
+    }
+    cJSON *json = envelope(answer);
+    cJSON_AddArrayToObject(json, "choices");
+    add_usage(json, answer);
+    serve_add_timings(json, answer, 0);
+    return json;
+}
+
+//-- chat ------------------------------------------------------------------------------------------
+
+static void fill_prob(const struct serve_answer *answer, cJSON *json, int32_t id, float logprob)
+{
+    cJSON_AddNumberToObject(json, "id", id);
+    cJSON_AddItemToObject(json, "token", serve_token_text(answer, id));
+    cJSON_AddItemToObject(json, "bytes", serve_token_bytes(answer, id));
+    cli_json_add_float(json, "logprob", logprob);
+}
+
+static cJSON *chat_probs(struct serve_answer *answer, struct serve_choice *choice,
+                         const struct serve_event *event, const struct glinfer_prob *probs)
+{
+    (void)choice;
+    cJSON *json = cJSON_CreateObject();
+    fill_prob(answer, json, event->id, serve_token_logprob(event, probs));
+    cJSON *top = cJSON_AddArrayToObject(json, "top_logprobs");
+    for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
+        fill_prob(answer, cli_json_append(top), probs[i].id, probs[i].logprob);
+    }
+    return json;
+}
+
+static cJSON *chat_whole(const struct serve_answer *answer)
+{
+    cJSON *json = envelope(answer);
+    cJSON *list = cJSON_AddArrayToObject(json, "choices");
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        const struct serve_choice *own = &answer->choices[i];
+        cJSON *choice = add_choice(list, i, finish_reason(own));
+        cJSON *message = cJSON_AddObjectToObject(choice, "message");
+        cJSON_AddStringToObject(message, "role", "assistant");
+        cJSON_AddItemToObject(message, "content", cli_json_text(own->text.data, own->text.size));
+        if (own->probs) {
+            cJSON *logprobs = cJSON_AddObjectToObject(choice, "logprobs");
+            cJSON_AddItemToObject(logprobs, "content", cJSON_Duplicate(own->probs, 1));
+        }
+    }
+    add_usage(json, answer);
+    serve_add_timings(json, answer, 0);
+    return json;
+}
+
+static cJSON *chat_begin(const struct serve_answer *answer, uint32_t index)
+{
+    cJSON *json = envelope(answer);
+    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index, NULL);
+    cJSON *delta = cJSON_AddObjectToObject(choice, "delta");
+    cJSON_AddStringToObject(delta, "role", "assistant");
+    cJSON_AddNullToObject(delta, "content");
+    return json;
+}
+
+static cJSON *chat_token(struct serve_answer *answer, uint32_t index, const char *text, size_t size,
+                         cJSON *probs)
+{
+    cJSON *json = envelope(answer);
+    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index, NULL);
+    cJSON *delta = cJSON_AddObjectToObject(choice, "delta");
+    cJSON_AddItemToObject(delta, "content", cli_json_text(text, size));
+    if (probs) {
+        cJSON *logprobs = cJSON_AddObjectToObject(choice, "logprobs");
+        cJSON *list = cJSON_AddArrayToObject(logprobs, "content");
+        cJSON_AddItemToArray(list, probs);
+    }
+    return json;
+}
+
+static cJSON *chat_finish(const struct serve_answer *answer, uint32_t index)
+{
+    cJSON *json = envelope(answer);
+    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index,
+                               finish_reason(&answer->choices[index]));
+    cJSON_AddObjectToObject(choice, "delta");
+    if (!answer->has_usage) {
+        serve_add_timings(json, answer, index);
+    }
+    return json;
+}
+
+const struct serve_format serve_format_chat = {
+    .id_prefix = "chatcmpl-",
+    .end = "data: [DONE]\n\n",
+    .whole = chat_whole,
+    .begin = chat_begin,
+    .token = chat_token,
+    .finish = chat_finish,
+    .close = openai_close,
+    .probs = chat_probs,
+};
+
+//-- completions -----------------------------------------------------------------------------------
+
+// Returns what a token adds to the four lists of a completion's "logprobs".
+static cJSON *completion_probs(struct serve_answer *answer, struct serve_choice *choice,
+                               const struct serve_event *event, const struct glinfer_prob *probs)
+{
+    size_t size = 0;
+    const char *bytes =
+        glinfer_token_bytes(serve_scheduler_tokenizer(answer->scheduler), event->id, &size);
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddItemToObject(json, "token", serve_token_text(answer, event->id));
+    cli_json_add_float(json, "logprob", serve_token_logprob(event, probs));
+    cJSON_AddNumberToObject(json, "offset", (double)choice->text_offset);
+    for (size_t i = 0; bytes && i < size; i++) {
+        choice->text_offset += (bytes[i] & 0xC0) != 0x80;
+    }
+    cJSON *top = cJSON_AddObjectToObject(json, "top");
+    for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
+        cJSON *text = serve_token_text(answer, probs[i].id);
+        cJSON *name = cJSON_Parse(text->valuestring);
+        cli_json_add_float(top, name ? name->valuestring : "", probs[i].logprob);
+        cJSON_Delete(name);
+        cJSON_Delete(text);
+    }
+    return json;
+}
+
+static void add_logprobs(cJSON *choice, const cJSON *probs)
+{
+    static const char *const from[] = {"token", "logprob", "top", "offset"};
+    static const char *const to[] = {"tokens", "token_logprobs", "top_logprobs", "text_offset"};
+    const cJSON *item;
+    if (!probs) {
+        cJSON_AddNullToObject(choice, "logprobs");
+        return;
+    }
+    cJSON *logprobs = cJSON_AddObjectToObject(choice, "logprobs");
+    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+        cJSON *list = cJSON_AddArrayToObject(logprobs, to[i]);
+        cJSON_ArrayForEach(item, probs)
+        {
+            cJSON_AddItemToArray(list, cJSON_Duplicate(cJSON_GetObjectItem(item, from[i]), 1));
+        }
+    }
+}
+
+static cJSON *completion_whole(const struct serve_answer *answer)
+{
+    cJSON *json = envelope(answer);
+    cJSON *list = cJSON_AddArrayToObject(json, "choices");
+    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+        const struct serve_choice *own = &answer->choices[i];
+        cJSON *choice = add_choice(list, i, finish_reason(own));
+        cJSON_AddItemToObject(choice, "text", cli_json_text(own->text.data, own->text.size));
+        add_logprobs(choice, own->probs);
+    }
+    add_usage(json, answer);
+    serve_add_timings(json, answer, 0);
+    return json;
+}
+
+static cJSON *completion_begin(const struct serve_answer *answer, uint32_t index)
+{
+    (void)answer;
+    (void)index;
+    return NULL;
+}
+
+static cJSON *completion_token(struct serve_answer *answer, uint32_t index, const char *text,
+                               size_t size, cJSON *probs)
+{
+    cJSON *json = envelope(answer);
+    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index, NULL);
+    cJSON_AddItemToObject(choice, "text", cli_json_text(text, size));
+    cJSON *list = probs ? cJSON_CreateArray() : NULL;
+    cJSON_AddItemToArray(list, probs);
+    add_logprobs(choice, list);
+    cJSON_Delete(list);
+    return json;
+}
+
+static cJSON *completion_finish(const struct serve_answer *answer, uint32_t index)
+{
+    cJSON *json = envelope(answer);
+    cJSON *choice = add_choice(cJSON_AddArrayToObject(json, "choices"), index,
+                               finish_reason(&answer->choices[index]));
+    cJSON_AddStringToObject(choice, "text", "");
+    cJSON_AddNullToObject(choice, "logprobs");
+    if (!answer->has_usage) {
+        serve_add_timings(json, answer, index);
+    }
+    return json;
+}
+
+const struct serve_format serve_format_completion = {
+    .id_prefix = "cmpl-",
+    .end = "data: [DONE]\n\n",
+    .whole = completion_whole,
+    .begin = completion_begin,
+    .token = completion_token,
+    .finish = completion_finish,
+    .close = openai_close,
+    .probs = completion_probs,
+};

@@ -1,0 +1,25 @@
+// The handlers of the API's paths. Those of POST get the request's JSON and take it over.
+#ifndef SERVE_HANDLERS_H
+#define SERVE_HANDLERS_H
+
+#include "cli/serve/api/serve_api.h"
+
+// Tell of the server: serve_status.c.
+void serve_handle_health(const struct serve_api *api, struct serve_reply *reply);
+void serve_handle_models(const struct serve_api *api, struct serve_reply *reply);
+void serve_handle_props(const struct serve_api *api, struct serve_reply *reply);
+void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
+void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply);
+
+// Need the vocabulary alone: serve_tokens.c.
+void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_template(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+
+// Ask the model: serve_requests.c.
+void serve_handle_completion(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_completions(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+
+#endif

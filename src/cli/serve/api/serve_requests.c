@@ -1,0 +1,330 @@
+// Requests for answers: their JSON becomes a task, which the scheduler takes in.
+#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_sampling.h"
+#include "cli/serve/api/serve_tokens.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TOP = 64 };
+
+// A request while it is read.
+struct request {
+    const struct serve_api *api;
+    const struct glinfer_tokenizer *tokenizer;
+    const struct serve_format *format;
+    struct serve_fields fields;
+    struct serve_task *task;
+    uint64_t seed;
+    int64_t n_choices;
+    int64_t n_top;
+    bool has_probs, is_stream, has_usage, has_ids;
+};
+
+static void open_request(struct request *request, const struct serve_api *api, cJSON *body,
+                         const struct serve_format *format)
+{
+    *request = (struct request){.api = api, .format = format, .n_choices = 1};
+    request->fields.object = body;
+    request->tokenizer = serve_scheduler_tokenizer(api->scheduler);
+    request->task = serve_task_create(body);
+}
+
+//-- what all have ---------------------------------------------------------------------------------
+
+static void read_length(struct request *request)
+{
+    static const char *const names[] = {"n_predict", "max_tokens", "max_completion_tokens"};
+    int64_t n = request->api->n_predict;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        serve_fields_int(&request->fields, names[i], -1, 1 << 24, &n);
+    }
+    request->task->params.n_predict = (int32_t)n;
+}
+
+static void read_stream(struct request *request)
+{
+    struct serve_fields *fields = &request->fields;
+    bool is_timed = false;
+    serve_fields_bool(fields, "stream", &request->is_stream);
+    serve_fields_bool(fields, "return_progress", &request->task->has_progress);
+    serve_fields_bool(fields, "timings_per_token", &is_timed);
+    const cJSON *options = serve_fields_get(fields, "stream_options");
+    request->has_usage = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(options, "include_usage"));
+    request->task->has_progress = request->task->has_progress && request->is_stream;
+}
+
+static void read_slot(struct request *request)
+{
+    bool keeps_cache = true;
+    int64_t slot = -1, n_keep = 0;
+    struct serve_snapshot seen;
+    serve_scheduler_look(request->api->scheduler, &seen);
+    serve_fields_bool(&request->fields, "cache_prompt", &keeps_cache);
+    serve_fields_int(&request->fields, "id_slot", -1, seen.n_slots - 1, &slot);
+    serve_fields_int(&request->fields, "n_keep", -1, 1 << 24, &n_keep);
+    request->task->is_fresh = !keeps_cache;
+    request->task->slot = (int32_t)slot;
+    request->task->params.n_keep = (int32_t)n_keep;
+}
+
+static void read_probs(struct request *request)
+{
+    struct serve_fields *fields = &request->fields;
+    const cJSON *logprobs = serve_fields_get(fields, "logprobs");
+    if (serve_fields_int(fields, "n_probs", 0, MAX_TOP, &request->n_top)) {
+        request->has_probs = request->n_top > 0;
+    }
+    if (cJSON_IsBool(logprobs)) {
+        request->has_probs = cJSON_IsTrue(logprobs);
+        serve_fields_int(fields, "top_logprobs", 0, 20, &request->n_top);
+    } else if (serve_fields_int(fields, "logprobs", 0, 20, &request->n_top)) {
+        request->has_probs = true;
+    }
+    // The token itself is looked for among the likeliest.
+    const int64_t n = request->n_top > 20 ? request->n_top : 20;
+    request->task->params.n_probs = request->has_probs ? (uint32_t)n : 0;
+}
+
+// Makes the schema's text the task's.
+static void set_schema(struct request *request, const cJSON *schema)
+{
+    struct serve_task *task = request->task;
+    free(task->grammar_text);
+    task->grammar_text = cJSON_PrintUnformatted(schema);
+    task->grammar.json_schema = task->grammar_text;
+}
+
+static void read_format(struct request *request)
+{
+    struct serve_fields *fields = &request->fields;
+    const cJSON *format = serve_fields_get(fields, "response_format");
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(format, "type");
+    const cJSON *schema = cJSON_GetObjectItemCaseSensitive(format, "schema");
+    const cJSON *named = cJSON_GetObjectItemCaseSensitive(format, "json_schema");
+    const char *name = cJSON_IsString(type) ? type->valuestring : "";
+    schema = cJSON_IsObject(named) ? cJSON_GetObjectItemCaseSensitive(named, "schema") : schema;
+    if (!format || strcmp(name, "text") == 0) {
+        return;
+    }
+    if (strcmp(name, "json_schema") != 0 && strcmp(name, "json_object") != 0) {
+        serve_fields_refuse(fields, 400,
+                            "\"response_format\" has the type text, json_object or json_schema");
+    } else if (schema) {
+        set_schema(request, schema);
+    } else if (strcmp(name, "json_object") == 0) {
+        request->task->grammar.json_schema = "{\"type\":\"object\"}";
+    } else {
+        serve_fields_refuse(fields, 400,
+                            "\"response_format\" of the type json_schema has a "
+                            "\"json_schema\" with a \"schema\"");
+    }
+}
+
+static void read_grammar(struct request *request)
+{
+    struct glinfer_grammar *grammar = &request->task->grammar;
+    const struct glinfer_grammar *own = &request->api->sampling->grammar;
+    const cJSON *schema = serve_fields_get(&request->fields, "json_schema");
+    read_format(request);
+    if (schema) {
+        set_schema(request, schema);
+    }
+    const char *gbnf = NULL;
+    if (serve_fields_text(&request->fields, "grammar", &gbnf) && gbnf[0]) {
+        grammar->gbnf = gbnf;
+    }
+    if (grammar->gbnf && grammar->json_schema) {
+        serve_fields_refuse(&request->fields, 400,
+                            "a grammar and a JSON schema exclude each other");
+    }
+    if (!grammar->gbnf && !grammar->json_schema) {
+        *grammar = *own;
+    }
+    request->task->params.grammar = grammar->gbnf || grammar->json_schema ? grammar : NULL;
+}
+
+static void read_shared(struct request *request)
+{
+    const struct serve_api *api = request->api;
+    serve_sampling_read(&request->fields, api->sampling, request->tokenizer, request->task,
+                        &request->seed);
+    read_length(request);
+    read_stream(request);
+    read_slot(request);
+    read_probs(request);
+    read_grammar(request);
+    serve_fields_int(&request->fields, "n", 1, SERVE_MAX_JOBS, &request->n_choices);
+    serve_fields_bool(&request->fields, "return_tokens", &request->has_ids);
+}
+
+//-- prompts ---------------------------------------------------------------------------------------
+
+// Adds the answers to one prompt, whose ids it takes over.
+static void add_jobs(struct request *request, struct cli_ids *ids)
+{
+    struct serve_task *task = request->task;
+    const uint32_t n_ctx = serve_scheduler_info(request->api->scheduler)->n_ctx;
+    if (ids->count == 0) {
+        serve_fields_refuse(&request->fields, 400, "the prompt is empty");
+    } else if (ids->count >= n_ctx) {
+        serve_fields_refuse(&request->fields, 400,
+                            "the prompt has %zu tokens, and the context has %u: "
+                            "exceed_context_size_error",
+                            ids->count, n_ctx);
+    }
+    for (int64_t i = 0; i < request->n_choices && !request->fields.is_wrong; i++) {
+        if (task->n_jobs == SERVE_MAX_JOBS) {
+            serve_fields_refuse(&request->fields, 400, "a request has at most %d answers",
+                                SERVE_MAX_JOBS);
+            break;
+        }
+        struct serve_job *job = serve_task_add(task);
+        job->seed = request->seed + (uint64_t)i;
+        cli_ids_append(&job->prompt, ids->items, ids->count);
+    }
+    free(ids->items);
+    *ids = (struct cli_ids){0};
+}
+
+static void add_prompt(struct request *request, const cJSON *prompt)
+{
+    struct cli_ids ids = {0};
+    if (serve_read_prompt(&request->fields, request->tokenizer, prompt, &ids)) {
+        add_jobs(request, &ids);
+    } else {
+        free(ids.items);
+    }
+}
+
+// True for a list of prompts; a list that has an id in it is one prompt.
+static bool is_list_of_prompts(const cJSON *prompt)
+{
+    const cJSON *item;
+    if (!cJSON_IsArray(prompt)) {
+        return false;
+    }
+    cJSON_ArrayForEach(item, prompt)
+    {
+        if (cJSON_IsNumber(item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void read_prompts(struct request *request)
+{
+    const cJSON *prompt = serve_fields_get(&request->fields, "prompt"), *item;
+    if (!prompt) {
+        serve_fields_refuse(&request->fields, 400, "\"prompt\" is missing");
+    } else if (!is_list_of_prompts(prompt)) {
+        add_prompt(request, prompt);
+    } else {
+        cJSON_ArrayForEach(item, prompt)
+        {
+            if (!request->fields.is_wrong) {
+                add_prompt(request, item);
+            }
+        }
+    }
+    if (!request->fields.is_wrong && request->task->n_jobs == 0) {
+        serve_fields_refuse(&request->fields, 400, "\"prompt\" is an empty list");
+    }
+}
+
+//-- submit ----------------------------------------------------------------------------------------
+
+// Says when it is worth asking again: when about half of those that wait have had their turn.
+static void reply_busy(const struct serve_api *api, struct serve_reply *reply)
+{
+    struct serve_snapshot seen;
+    serve_scheduler_look(api->scheduler, &seen);
+    const double turns = (double)seen.n_waiting / seen.n_slots / 2;
+    const double seconds = ceil(turns * seen.counts.answer_ms / 1e3);
+    serve_reply_error(reply, 503, "all %u slots are busy and %u answers wait: try again later",
+                      seen.n_slots, seen.n_waiting);
+    reply->retry_s = seconds < 1 ? 1 : seconds > 60 ? 60 : (unsigned)seconds;
+}
+
+static void submit(struct request *request, struct serve_reply *reply)
+{
+    struct serve_scheduler *scheduler = request->api->scheduler;
+    struct serve_answer *answer = serve_answer_create(scheduler, request->format, request->task);
+    answer->model = request->api->model_name;
+    answer->is_stream = request->is_stream;
+    answer->has_usage = request->has_usage;
+    answer->has_ids = request->has_ids;
+    answer->n_top = (uint32_t)request->n_top;
+    const enum serve_queued queued = serve_scheduler_submit(scheduler, request->task);
+    if (queued == SERVE_QUEUED) {
+        reply->status = 200;
+        reply->type = request->is_stream ? "text/event-stream" : "application/json; charset=utf-8";
+        reply->answer = answer;
+        return;
+    }
+    serve_answer_destroy(answer);
+    if (queued == SERVE_QUEUE_FULL) {
+        reply_busy(request->api, reply);
+    } else {
+        serve_reply_error(reply, 503, "the server ends");
+    }
+}
+
+static void close_request(struct request *request, struct serve_reply *reply)
+{
+    if (request->fields.is_wrong) {
+        serve_reply_error(reply, request->fields.status, "%s", request->fields.message);
+        serve_task_unref(request->task);
+    } else {
+        submit(request, reply);
+    }
+}
+
+//-- handlers --------------------------------------------------------------------------------------
+
+static void complete(const struct serve_api *api, cJSON *body, const struct serve_format *format,
+                     struct serve_reply *reply)
+{
+    struct request request;
+    open_request(&request, api, body, format);
+    read_shared(&request);
+    if (!request.fields.is_wrong) {
+        read_prompts(&request);
+    }
+    close_request(&request, reply);
+}
+
+void serve_handle_completion(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    complete(api, body, &serve_format_native, reply);
+}
+
+void serve_handle_completions(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    complete(api, body, &serve_format_completion, reply);
+}
+
+void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    struct request request;
+    struct cli_ids ids = {0};
+    open_request(&request, api, body, &serve_format_chat);
+    read_shared(&request);
+    if (!request.fields.is_wrong && serve_read_messages(&request.fields, request.tokenizer, &ids)) {
+        add_jobs(&request, &ids);
+    }
+    free(ids.items);
+    close_request(&request, reply);
+}
+
+void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    (void)api;
+    cJSON_Delete(body);
+    serve_reply_error(reply, 501,
+                      "this model makes no embeddings: glinfer runs models that "
+                      "generate text");
+}

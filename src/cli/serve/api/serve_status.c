@@ -1,0 +1,149 @@
+// Tells of the server itself: health, models, props, slots, metrics.
+#include "cli/common/cli_json.h"
+#include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_sampling.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
+{
+    const enum serve_state state = serve_scheduler_state(api->scheduler);
+    if (state == SERVE_READY) {
+        cJSON *json = cJSON_CreateObject();
+        cJSON_AddStringToObject(json, "status", "ok");
+        serve_reply_json(reply, 200, json);
+    } else {
+        serve_reply_error(reply, 503, "%s",
+                          state == SERVE_LOADING ? "Loading model" : "the server ends");
+    }
+}
+
+void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
+{
+    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "object", "list");
+    cJSON *model = cli_json_append(cJSON_AddArrayToObject(json, "data"));
+    cJSON_AddStringToObject(model, "id", api->model_name);
+    cJSON_AddStringToObject(model, "object", "model");
+    cJSON_AddNumberToObject(model, "created", (double)api->started);
+    cJSON_AddStringToObject(model, "owned_by", "glinfer");
+    cJSON *meta = cJSON_AddObjectToObject(model, "meta");
+    cJSON_AddNumberToObject(meta, "n_vocab", info->n_vocab);
+    cJSON_AddNumberToObject(meta, "n_ctx", info->n_ctx);
+    cJSON_AddNumberToObject(meta, "n_ctx_train", info->n_ctx_train);
+    cJSON_AddNumberToObject(meta, "n_embd", info->n_embd);
+    cli_json_add_u64(meta, "n_params", info->n_params);
+    cli_json_add_u64(meta, "size", info->weight_size);
+    serve_reply_json(reply, 200, json);
+}
+
+void serve_handle_props(const struct serve_api *api, struct serve_reply *reply)
+{
+    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
+    struct glinfer_generate_params params;
+    struct serve_snapshot seen;
+    serve_scheduler_look(api->scheduler, &seen);
+    glinfer_generate_params_init(&params);
+    cli_sampling_fill(api->sampling, 0, &params);
+    cJSON *json = cJSON_CreateObject();
+    cJSON *settings = cJSON_AddObjectToObject(json, "default_generation_settings");
+    cJSON_AddNumberToObject(settings, "n_ctx", info->n_ctx);
+    cJSON *sampling = cJSON_AddObjectToObject(settings, "params");
+    cJSON_AddNumberToObject(sampling, "n_predict", (double)api->n_predict);
+    serve_sampling_describe(sampling, &params);
+    cJSON_AddNumberToObject(json, "total_slots", seen.n_slots);
+    cJSON_AddStringToObject(json, "model_alias", api->model_name);
+    cJSON_AddStringToObject(json, "model_path", api->model_path);
+    cJSON_AddStringToObject(json, "chat_template_name", info->chat_template);
+    cJSON *modalities = cJSON_AddObjectToObject(json, "modalities");
+    cJSON_AddBoolToObject(modalities, "vision", false);
+    cJSON_AddBoolToObject(modalities, "audio", false);
+    cJSON_AddStringToObject(json, "device", serve_scheduler_device(api->scheduler)->renderer);
+    cJSON_AddStringToObject(json, "build_info", glinfer_version());
+    serve_reply_json(reply, 200, json);
+}
+
+void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply)
+{
+    struct serve_snapshot seen;
+    serve_scheduler_look(api->scheduler, &seen);
+    cJSON *list = cJSON_CreateArray();
+    for (uint32_t i = 0; i < seen.n_slots; i++) {
+        const struct serve_slot_state *slot = &seen.slots[i];
+        cJSON *json = cli_json_append(list);
+        cJSON_AddNumberToObject(json, "id", i);
+        cJSON_AddNumberToObject(json, "n_ctx", serve_scheduler_info(api->scheduler)->n_ctx);
+        cJSON_AddBoolToObject(json, "is_processing", slot->is_busy);
+        cJSON_AddNumberToObject(json, "n_prompt_tokens", slot->n_prompt);
+        cJSON_AddNumberToObject(json, "n_prompt_tokens_cache", slot->n_cached);
+        cJSON_AddNumberToObject(json, "n_prompt_tokens_processed",
+                                slot->n_processed - slot->n_cached);
+        cJSON_AddNumberToObject(json, "n_decoded", slot->n_decoded);
+        cli_json_add_u64(json, "n_answers", slot->n_answers);
+    }
+    serve_reply_json(reply, 200, list);
+}
+
+//-- Prometheus ------------------------------------------------------------------------------------
+
+static void add_metric(struct cli_bytes *text, const char *type, const char *name, const char *help,
+                       double value)
+{
+    char line[512];
+    const int n = snprintf(line, sizeof(line),
+                           "# HELP glinfer:%s %s\n# TYPE glinfer:%s %s\nglinfer:%s %.10g\n", name,
+                           help, name, type, name, value);
+    cli_bytes_append(text, line, (size_t)n);
+}
+
+static void add_sums(struct cli_bytes *text, const struct serve_counts *counts)
+{
+    static const char type[] = "counter";
+    add_metric(text, type, "prompt_tokens_total", "Prompt tokens processed.",
+               (double)counts->n_prompt);
+    add_metric(text, type, "prompt_tokens_cached_total", "Prompt tokens that a slot held already.",
+               (double)counts->n_cached);
+    add_metric(text, type, "prompt_seconds_total", "Time of prompts.", counts->prompt_ms / 1e3);
+    add_metric(text, type, "tokens_predicted_total", "Tokens generated.",
+               (double)counts->n_predicted);
+    add_metric(text, type, "tokens_predicted_seconds_total", "Time of generating them.",
+               counts->predicted_ms / 1e3);
+    add_metric(text, type, "n_decode_total", "Tokens since the start, of unfinished answers too.",
+               (double)counts->n_steps);
+    add_metric(text, type, "answers_total", "Answers that ended well.", (double)counts->n_done);
+    add_metric(text, type, "answers_failed_total", "Answers that failed.",
+               (double)counts->n_failed);
+    add_metric(text, type, "answers_cancelled_total", "Answers whose client went away.",
+               (double)counts->n_cancelled);
+    add_metric(text, type, "device_recovered_total", "Times that the GPU was brought back.",
+               (double)counts->n_recovered);
+}
+
+static void add_gauges(struct cli_bytes *text, const struct serve_snapshot *seen)
+{
+    static const char type[] = "gauge";
+    const struct serve_counts *counts = &seen->counts;
+    add_metric(text, type, "prompt_tokens_seconds", "Mean speed of prompts in tokens/s.",
+               cli_per_second((uint32_t)counts->n_prompt, counts->prompt_ms));
+    add_metric(text, type, "predicted_tokens_seconds", "Mean speed of an answer in tokens/s.",
+               cli_per_second((uint32_t)counts->n_predicted, counts->predicted_ms));
+    add_metric(text, type, "requests_processing", "Answers that have a slot.", seen->n_running);
+    add_metric(text, type, "requests_deferred", "Answers that wait for one.", seen->n_waiting);
+    add_metric(text, type, "n_busy_slots_per_decode", "Mean number of busy slots at a token.",
+               counts->n_steps > 0 ? (double)counts->n_busy / (double)counts->n_steps : 0);
+}
+
+void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply)
+{
+    struct serve_snapshot seen;
+    struct cli_bytes text = {0};
+    serve_scheduler_look(api->scheduler, &seen);
+    add_sums(&text, &seen.counts);
+    add_gauges(&text, &seen);
+    serve_reply_text(reply, "text/plain; version=0.0.4", text.data, text.size);
+    cli_bytes_finish(&text);
+}

@@ -1,0 +1,251 @@
+#include "cli/serve/api/serve_tokens.h"
+
+#include "cli/common/cli_json.h"
+#include "cli/serve/api/serve_handlers.h"
+#include "cli/serve/api/serve_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+//-- prompts ---------------------------------------------------------------------------------------
+
+static bool append_text(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                        const char *text, unsigned flags, struct cli_ids *ids)
+{
+    struct glinfer_error err;
+    const size_t size = strlen(text);
+    size_t n = size + 2;
+    for (int i = 0; i < 2; i++) { // a second time if there was no room
+        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count + n, sizeof(*ids->items));
+        const size_t room = ids->capacity - ids->count;
+        if (!glinfer_tokenize(tokenizer, text, size, flags, ids->items + ids->count, room, &n,
+                              &err)) {
+            return serve_fields_refuse(fields, 500, "%s", err.message);
+        }
+        if (n <= room) {
+            break;
+        }
+    }
+    ids->count += n;
+    return true;
+}
+
+static bool append_item(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                        const cJSON *item, unsigned flags, struct cli_ids *ids)
+{
+    size_t size;
+    if (cJSON_IsString(item)) {
+        return append_text(fields, tokenizer, item->valuestring, flags, ids);
+    }
+    const bool is_id = cJSON_IsNumber(item) && item->valuedouble >= 0 &&
+                       item->valuedouble <= INT32_MAX &&
+                       glinfer_token_bytes(tokenizer, (int32_t)item->valuedouble, &size);
+    if (!is_id) {
+        return serve_fields_refuse(fields, 400,
+                                   "a prompt is a text, or a list of texts and token ids that the "
+                                   "vocabulary has");
+    }
+    const int32_t id = (int32_t)item->valuedouble;
+    cli_ids_append(ids, &id, 1);
+    return true;
+}
+
+bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                       const cJSON *prompt, struct cli_ids *ids)
+{
+    const cJSON *item;
+    bool is_done = true;
+    unsigned flags = 0;
+    if (!cJSON_IsArray(prompt)) {
+        return append_item(fields, tokenizer, prompt, 0, ids);
+    }
+    cJSON_ArrayForEach(item, prompt)
+    {
+        is_done = is_done && append_item(fields, tokenizer, item, flags, ids);
+        flags = GLINFER_TOKENIZE_NO_BOS; // which stands before the first alone
+    }
+    return is_done;
+}
+
+//-- messages --------------------------------------------------------------------------------------
+
+// Appends a message's content: a text, or a list of parts of which all are texts.
+static bool append_content(struct serve_fields *fields, const cJSON *content,
+                           struct cli_bytes *text)
+{
+    const cJSON *item;
+    if (cJSON_IsString(content)) {
+        cli_bytes_append(text, content->valuestring, strlen(content->valuestring));
+        return true;
+    }
+    cli_bytes_append(text, "", 0);
+    if (!content || cJSON_IsNull(content)) {
+        return true;
+    }
+    cJSON_ArrayForEach(item, content)
+    {
+        const cJSON *piece = cJSON_GetObjectItemCaseSensitive(item, "text");
+        if (!cJSON_IsString(piece)) {
+            return serve_fields_refuse(
+                fields, 400,
+                "a message's content is a text or a list of {\"type\": \"text\", "
+                "\"text\": ...}; images and sound are not supported");
+        }
+        cli_bytes_append(text, "\n", text->size > 0);
+        cli_bytes_append(text, piece->valuestring, strlen(piece->valuestring));
+    }
+    return cJSON_IsArray(content) ||
+           serve_fields_refuse(fields, 400, "a message's content is a text or a list");
+}
+
+static const char *role_of(const cJSON *message)
+{
+    const cJSON *role = cJSON_GetObjectItemCaseSensitive(message, "role");
+    return !cJSON_IsString(role)                         ? NULL
+           : strcmp(role->valuestring, "developer") == 0 ? "system"
+                                                         : role->valuestring;
+}
+
+static bool encode_messages(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                            const struct glinfer_message *messages, size_t n, struct cli_ids *ids)
+{
+    struct glinfer_error err;
+    do {
+        ids->items = cli_reserve(ids->items, &ids->capacity, ids->count, sizeof(*ids->items));
+        if (!glinfer_chat_tokenize(tokenizer, messages, n, ids->items, ids->capacity, &ids->count,
+                                   &err)) {
+            return serve_fields_refuse(fields, 400, "%s", err.message);
+        }
+    } while (ids->count > ids->capacity);
+    return true;
+}
+
+bool serve_read_messages(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                         struct cli_ids *ids)
+{
+    const cJSON *list = serve_fields_get(fields, "messages"), *item;
+    const size_t n = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
+    if (n == 0) {
+        return serve_fields_refuse(fields, 400, "\"messages\" is a list of at least one message");
+    }
+    struct glinfer_message *messages = cli_alloc(n, sizeof(*messages));
+    struct cli_bytes *texts = cli_alloc(n, sizeof(*texts));
+    bool is_done = true;
+    size_t i = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        messages[i].role = role_of(item);
+        is_done =
+            is_done && messages[i].role &&
+            append_content(fields, cJSON_GetObjectItemCaseSensitive(item, "content"), &texts[i]);
+        messages[i].content = texts[i].data;
+        i++;
+    }
+    is_done = is_done ? encode_messages(fields, tokenizer, messages, n, ids)
+                      : serve_fields_refuse(fields, 400, "every message has a \"role\"");
+    for (i = 0; i < n; i++) {
+        cli_bytes_finish(&texts[i]);
+    }
+    free(texts);
+    free(messages);
+    return is_done;
+}
+
+//-- handlers --------------------------------------------------------------------------------------
+
+static void reply_wrong(struct serve_reply *reply, const struct serve_fields *fields)
+{
+    serve_reply_error(reply, fields->status, "%s", fields->message);
+}
+
+cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32_t *ids, size_t n)
+{
+    struct cli_bytes bytes = {0}, text = {0};
+    for (size_t i = 0; i < n; i++) {
+        size_t size = 0;
+        const char *token = glinfer_token_bytes(tokenizer, ids[i], &size);
+        cli_bytes_append(&bytes, token, token ? size : 0);
+    }
+    for (size_t i = 0; i < bytes.size;) {
+        const size_t step = serve_measure_character(bytes.data + i, bytes.size - i);
+        cli_bytes_append(&text, step > 0 ? bytes.data + i : "\xEF\xBF\xBD", step > 0 ? step : 3);
+        i += step > 0 ? step : 1;
+    }
+    cJSON *json = cli_json_text(text.data, text.size);
+    cli_bytes_finish(&bytes);
+    cli_bytes_finish(&text);
+    return json;
+}
+
+void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    struct serve_fields fields = {.object = body};
+    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
+    const char *content = "";
+    bool has_special = false, has_pieces = false, parses_special = true;
+    struct cli_ids ids = {0};
+    serve_fields_text(&fields, "content", &content);
+    serve_fields_bool(&fields, "add_special", &has_special);
+    serve_fields_bool(&fields, "parse_special", &parses_special);
+    serve_fields_bool(&fields, "with_pieces", &has_pieces);
+    const unsigned flags = (has_special ? 0 : GLINFER_TOKENIZE_NO_BOS) |
+                           (parses_special ? 0 : GLINFER_TOKENIZE_NO_SPECIAL);
+    if (fields.is_wrong || !append_text(&fields, tokenizer, content, flags, &ids)) {
+        reply_wrong(reply, &fields);
+    } else {
+        cJSON *json = cJSON_CreateObject();
+        cJSON *list = cJSON_AddArrayToObject(json, "tokens");
+        for (size_t i = 0; i < ids.count; i++) {
+            cJSON *item = has_pieces ? cli_json_append(list) : NULL;
+            if (has_pieces) {
+                cJSON_AddNumberToObject(item, "id", ids.items[i]);
+                cJSON_AddItemToObject(item, "piece",
+                                      serve_write_tokens(tokenizer, &ids.items[i], 1));
+            } else {
+                cJSON_AddItemToArray(list, cJSON_CreateNumber(ids.items[i]));
+            }
+        }
+        serve_reply_json(reply, 200, json);
+    }
+    free(ids.items);
+    cJSON_Delete(body);
+}
+
+static void reply_tokens(struct serve_reply *reply, const char *name,
+                         const struct glinfer_tokenizer *tokenizer, const struct cli_ids *ids)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddItemToObject(json, name, serve_write_tokens(tokenizer, ids->items, ids->count));
+    serve_reply_json(reply, 200, json);
+}
+
+void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    struct serve_fields fields = {.object = body};
+    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
+    const cJSON *tokens = serve_fields_get(&fields, "tokens");
+    struct cli_ids ids = {0};
+    if (!cJSON_IsArray(tokens)) {
+        serve_reply_error(reply, 400, "\"tokens\" is a list of token ids");
+    } else if (!serve_read_prompt(&fields, tokenizer, tokens, &ids)) {
+        reply_wrong(reply, &fields);
+    } else {
+        reply_tokens(reply, "content", tokenizer, &ids);
+    }
+    free(ids.items);
+    cJSON_Delete(body);
+}
+
+void serve_handle_template(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    struct serve_fields fields = {.object = body};
+    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
+    struct cli_ids ids = {0};
+    if (!serve_read_messages(&fields, tokenizer, &ids)) {
+        reply_wrong(reply, &fields);
+    } else {
+        reply_tokens(reply, "prompt", tokenizer, &ids);
+    }
+    free(ids.items);
+    cJSON_Delete(body);
+}

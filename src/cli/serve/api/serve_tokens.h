@@ -1,0 +1,17 @@
+// Tokens of a request's texts and messages.
+#ifndef SERVE_TOKENS_H
+#define SERVE_TOKENS_H
+
+#include "cli/serve/api/serve_api.h"
+
+// Appends the tokens of a prompt: a text, a list of ids, or a list of both. Refuses what else it
+// is.
+bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                       const cJSON *prompt, struct cli_ids *ids);
+// Appends the tokens of "messages" in the model's chat template.
+bool serve_read_messages(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                         struct cli_ids *ids);
+// Returns the text of tokens as JSON; what is no UTF-8 is replaced.
+cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32_t *ids, size_t n);
+
+#endif

@@ -1,0 +1,124 @@
+// `glinfer serve`: answers over HTTP.
+#include "cli/cli_commands.h"
+#include "cli/common/cli_session.h"
+#include "cli/sampling/cli_sampling.h"
+#include "cli/serve/serve_server.h"
+
+struct settings {
+    struct cli_session_flags session;
+    struct cli_sampling sampling;
+    int64_t n_predict;
+    const char *host, *socket_path, *alias;
+    const char *keys, *key_file;
+    struct cli_texts origins;
+    int64_t port, n_slots, n_queue, n_threads, timeout_s, drain_s, n_connections;
+    uint64_t max_body;
+    bool has_metrics, has_slots, has_no_slots;
+};
+
+static struct settings defaults = {
+    .sampling = CLI_SAMPLING_DEFAULTS,
+    .n_predict = -1,
+    .host = "127.0.0.1",
+    .port = 8080,
+    .n_slots = 2,
+    .n_queue = 32,
+    .n_threads = 2,
+    .timeout_s = 600,
+    .drain_s = 30,
+    .n_connections = 2048,
+    .max_body = 16 << 20,
+};
+
+#define CLI_SETTINGS settings
+static const struct cli_flag flags[] = {
+    CLI_HEADING("Model and device"),
+    CLI_MODEL_FLAGS,
+    CLI_CONTEXT_FLAG("tokens that each of --parallel conversations may have; 0 (default): the "
+                     "smaller of the model's and 4096"),
+    CLI_TEMPLATE_FLAG,
+    CLI_HEADING("Server"),
+    CLI_TEXT(host, "--host", "HOST",
+             "the address to listen on, default 127.0.0.1; 0.0.0.0: all of IPv4; a path that ends "
+             "with .sock is taken as --unix"),
+    CLI_INT(port, 0, 65535, "--port", "N", "default 8080; 0: any that is free"),
+    CLI_TEXT(socket_path, "--unix", "PATH", "listen on this socket in place of --host and --port"),
+    CLI_TEXT(keys, "--api-key", "KEYS",
+             "only who has this key may ask; several with commas between them. Others of the "
+             "machine can see it among the processes"),
+    CLI_TEXT(key_file, "--api-key-file", "FILE", "the same from a file, a key a line"),
+    CLI_TEXTS(origins, "--cors", "ORIGIN",
+              "pages of this origin, such as https://chat.example, may ask from a browser; *: all "
+              "may; can be repeated"),
+    CLI_TEXT(alias, "-a, --alias", "NAME", "the model's name, by default its file's"),
+    CLI_INT(n_slots, 1, 16, "-np, --parallel", "N",
+            "answers at once, each with a cache of its own, default 2"),
+    CLI_INT(n_queue, 0, 10000, "--queue", "N",
+            "answers that may wait for one of these, default 32; beyond that the status is 503"),
+    CLI_INT(n_threads, 1, 64, "--threads-http", "N", "threads for connections, default 2"),
+    CLI_INT(timeout_s, 1, 86400, "-to, --timeout", "SECONDS",
+            "for a request to arrive, and for a client to read on, default 600"),
+    CLI_SIZE(max_body, "--max-body", "SIZE", "of a request, default 16M"),
+    CLI_INT(n_connections, 16, 65536, "--max-connections", "N", "at once, default 2048"),
+    CLI_INT(drain_s, 0, 86400, "--drain", "SECONDS",
+            "that answers have to end after SIGTERM, default 30"),
+    CLI_SWITCH(has_metrics, "--metrics", "have /metrics, for Prometheus"),
+    CLI_SWITCH(has_slots, "--slots", "have /slots, as without it"),
+    CLI_SWITCH(has_no_slots, "--no-slots", "do without /slots"),
+    CLI_HEADING("Answers to requests that say nothing else"),
+    CLI_INT(n_predict, -1, 1 << 24, "-n, --predict, --n-predict", "N",
+            "tokens at most; -1 (default): to the end of the context"),
+    CLI_SAMPLING_FLAGS,
+    CLI_HEADING("Speed"),
+    CLI_SPEED_FLAGS,
+    CLI_IGNORED_MODEL_FLAGS,
+    CLI_IGNORED("-cb, --cont-batching", "answers always join those that are under way"),
+    CLI_IGNORED("--cache-prompt", "a slot's tokens are always used again"),
+    CLI_IGNORED("--props", "GET /props is always there"),
+    CLI_IGNORED_VALUE("--reasoning-format", "answers are sent as the model writes them"),
+};
+
+static bool serve_command(void *user)
+{
+    const struct settings *settings = user;
+    const size_t n = strlen(settings->host);
+    const bool is_path = n > 5 && strcmp(settings->host + n - 5, ".sock") == 0;
+    const struct serve_server_params params = {
+        .flags = &settings->session,
+        .sampling = &settings->sampling,
+        .n_predict = settings->n_predict,
+        .host = settings->host,
+        .port = (uint16_t)settings->port,
+        .socket_path = is_path && !settings->socket_path ? settings->host : settings->socket_path,
+        .keys = settings->keys,
+        .key_file = settings->key_file,
+        .origins = &settings->origins,
+        .name = settings->alias,
+        .n_slots = (uint32_t)settings->n_slots,
+        .n_queue = (uint32_t)settings->n_queue,
+        .n_threads = (uint32_t)settings->n_threads,
+        .timeout_s = (uint32_t)settings->timeout_s,
+        .drain_s = (uint32_t)settings->drain_s,
+        .max_connections = (uint32_t)settings->n_connections,
+        .max_body = settings->max_body,
+        .has_metrics = settings->has_metrics,
+        .has_slots = !settings->has_no_slots,
+    };
+    return serve_server_run(&params);
+}
+
+const struct cli_command cli_serve_command = {
+    .name = "serve",
+    .usage = "-m MODEL [--host HOST] [--port N] [flags]",
+    .summary = "Answers over HTTP, as OpenAI's API and llama-server do.",
+    .text =
+        "Has /v1/chat/completions, /v1/completions, /v1/models, /completion, /tokenize,\n"
+        "/detokenize, /apply-template, /health, /props, /slots and /metrics; `man glinfer-serve`\n"
+        "explains them. SIGTERM and Ctrl-C let answers end first (--drain).\n\n"
+        "    glinfer serve -m model.gguf\n"
+        "    curl http://127.0.0.1:8080/v1/chat/completions -d\n"
+        "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
+    .device = &defaults.session.device,
+    .needs_model = true,
+    CLI_COMMAND(flags, defaults, serve_command),
+};

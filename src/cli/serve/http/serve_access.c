@@ -1,0 +1,94 @@
+#include "cli/serve/http/serve_access.h"
+
+#include "cli/common/cli_io.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool add_key(struct serve_access *access, const char *key)
+{
+    if (access->n_keys == SERVE_MAX_KEYS) {
+        return cli_fail(CLI_EXIT_USAGE, "there are more than %d keys", SERVE_MAX_KEYS);
+    }
+    access->keys[access->n_keys++] = key;
+    return true;
+}
+
+// Cuts a text into keys and adds them.
+static bool add_all(struct serve_access *access, char *text, const char *separators)
+{
+    const size_t n_before = access->n_keys;
+    char *rest = NULL;
+    for (char *key = strtok_r(text, separators, &rest); key;
+         key = strtok_r(NULL, separators, &rest)) {
+        if (!add_key(access, key)) {
+            return false;
+        }
+    }
+    return access->n_keys > n_before ||
+           cli_fail(CLI_EXIT_USAGE, "there is no key where one is asked for");
+}
+
+bool serve_access_add_keys(struct serve_access *access, const char *keys)
+{
+    cli_bytes_append(&access->listed, keys, strlen(keys));
+    return add_all(access, access->listed.data, ",");
+}
+
+bool serve_access_read_keys(struct serve_access *access, const char *path)
+{
+    if (!cli_read_all(path, &access->read)) {
+        return false;
+    }
+    cli_bytes_append(&access->read, "", 0);
+    return add_all(access, access->read.data, "\r\n");
+}
+
+void serve_access_finish(struct serve_access *access)
+{
+    cli_bytes_finish(&access->listed);
+    cli_bytes_finish(&access->read);
+    access->n_keys = 0;
+}
+
+bool serve_is_same_key(const char *a, const char *b)
+{
+    const size_t size_a = strlen(a), size_b = strlen(b);
+    volatile unsigned char difference = size_a != size_b;
+    for (size_t i = 0; i < size_b; i++) {
+        difference |= (unsigned char)(a[size_a > 0 ? i % size_a : 0] ^ b[i]);
+    }
+    return difference == 0;
+}
+
+bool serve_access_has_key(const struct serve_access *access, const char *authorization,
+                          const char *api_key)
+{
+    static const char bearer[] = "Bearer ";
+    const size_t n = sizeof(bearer) - 1;
+    const char *given =
+        authorization && strncasecmp(authorization, bearer, n) == 0 ? authorization + n : api_key;
+    bool has_any = access->n_keys == 0;
+    for (size_t i = 0; given && i < access->n_keys; i++) {
+        has_any |= serve_is_same_key(access->keys[i], given);
+    }
+    return has_any;
+}
+
+const char *serve_access_allowed_origin(const struct serve_access *access, const char *origin)
+{
+    for (size_t i = 0; origin && i < access->origins.count; i++) {
+        const char *allowed = access->origins.items[i];
+        if (strcmp(allowed, "*") == 0 || strcasecmp(allowed, origin) == 0) {
+            return allowed;
+        }
+    }
+    return NULL;
+}
+
+bool serve_access_trusts(const struct serve_access *access, const char *origin, const char *host)
+{
+    const char *name = origin ? strstr(origin, "://") : NULL;
+    return !origin || (name && host && strcasecmp(name + 3, host) == 0) ||
+           serve_access_allowed_origin(access, origin);
+}

@@ -1,0 +1,351 @@
+#include "cli/common/cli_io.h"
+#include "cli/serve/http/serve_http_state.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    HEADER_SIZE = 32 << 10, // bytes of a request's headers, and of what is read of its body
+    IDLE_S = 60,            // a connection without a request, or with one half of its headers
+    READ_LIMITS = 2, // a refused body up to so many limits is read, so that its client listens
+};
+
+//-- lists -----------------------------------------------------------------------------------------
+
+#define LINK(list, item)                                                                           \
+    do {                                                                                           \
+        (item)->previous = NULL;                                                                   \
+        (item)->next = *(list);                                                                    \
+        if (*(list)) {                                                                             \
+            (*(list))->previous = (item);                                                          \
+        }                                                                                          \
+        *(list) = (item);                                                                          \
+    } while (0)
+#define UNLINK(list, item)                                                                         \
+    do {                                                                                           \
+        if ((item)->previous) {                                                                    \
+            (item)->previous->next = (item)->next;                                                 \
+        } else {                                                                                   \
+            *(list) = (item)->next;                                                                \
+        }                                                                                          \
+        if ((item)->next) {                                                                        \
+            (item)->next->previous = (item)->previous;                                             \
+        }                                                                                          \
+    } while (0)
+
+static void notify_connection(void *user, struct MHD_Connection *connection, void **context,
+                              enum MHD_ConnectionNotificationCode code)
+{
+    struct serve_http *http = user;
+    struct serve_link *link = *context;
+    pthread_mutex_lock(&http->lock);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        link = cli_alloc(1, sizeof(*link));
+        link->fd = info ? info->connect_fd : -1;
+        link->since = cli_now();
+        LINK(&http->links, link);
+        http->n_links++;
+        *context = link;
+    } else if (link) {
+        UNLINK(&http->links, link);
+        http->n_links--;
+        free(link);
+        *context = NULL;
+    }
+    pthread_mutex_unlock(&http->lock);
+}
+
+static struct serve_exchange *open_exchange(struct serve_http *http,
+                                            struct MHD_Connection *connection)
+{
+    struct serve_exchange *exchange = cli_alloc(1, sizeof(*exchange));
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    exchange->http = http;
+    exchange->connection = connection;
+    exchange->began = cli_now();
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, http->params.timeout_s);
+    pthread_mutex_lock(&http->lock);
+    exchange->link = info ? info->socket_context : NULL;
+    if (exchange->link) {
+        exchange->link->is_busy = true;
+        exchange->link->since = cli_now();
+    }
+    LINK(&http->exchanges, exchange);
+    http->n_exchanges++;
+    pthread_mutex_unlock(&http->lock);
+    return exchange;
+}
+
+static void close_exchange(void *user, struct MHD_Connection *connection, void **context,
+                           enum MHD_RequestTerminationCode code)
+{
+    struct serve_http *http = user;
+    struct serve_exchange *exchange = *context;
+    (void)code;
+    if (!exchange) {
+        return;
+    }
+    pthread_mutex_lock(&http->lock);
+    UNLINK(&http->exchanges, exchange);
+    http->n_exchanges--;
+    if (exchange->link) {
+        exchange->link->is_busy = false;
+        exchange->link->since = cli_now();
+    }
+    pthread_mutex_unlock(&http->lock);
+    MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_S);
+    cli_bytes_finish(&exchange->body);
+    serve_reply_finish(&exchange->reply);
+    free(exchange);
+    *context = NULL;
+}
+
+//-- requests --------------------------------------------------------------------------------------
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static enum serve_method method_of(const char *name)
+{
+    return strcmp(name, "GET") == 0 || strcmp(name, "HEAD") == 0 ? SERVE_GET
+           : strcmp(name, "POST") == 0                           ? SERVE_POST
+                                                                 : SERVE_OTHER;
+}
+
+// Returns the length that the headers announce; 0 if they do not.
+static uint64_t announced_size(struct MHD_Connection *connection)
+{
+    const char *text = header(connection, "Content-Length");
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static void refuse_large(struct serve_exchange *exchange)
+{
+    exchange->is_refused = true;
+    serve_reply_error(&exchange->reply, 413, "the request's body is over the limit of %llu bytes",
+                      (unsigned long long)exchange->http->params.max_body);
+}
+
+// Refuses what the headers alone tell to be wrong.
+static void check_headers(struct serve_exchange *exchange, const struct serve_call *call,
+                          const char *method)
+{
+    const struct serve_http_params *params = &exchange->http->params;
+    const char *origin = header(exchange->connection, "Origin");
+    const char *allowed = serve_access_allowed_origin(params->access, origin);
+    if (allowed) {
+        snprintf(exchange->allowed_origin, sizeof(exchange->allowed_origin), "%s", allowed);
+    }
+    if (allowed && strcmp(method, "OPTIONS") == 0) {
+        exchange->is_refused = true;
+        exchange->reply.status = 204;
+    } else if (!serve_access_trusts(params->access, origin, header(exchange->connection, "Host"))) {
+        exchange->is_refused = true;
+        serve_reply_error(&exchange->reply, 403,
+                          "pages of this origin may not call: --cors names "
+                          "those that may");
+    } else if (!serve_api_is_open(call) &&
+               !serve_access_has_key(params->access, header(exchange->connection, "Authorization"),
+                                     header(exchange->connection, "X-Api-Key"))) {
+        exchange->is_refused = true;
+        serve_reply_error(&exchange->reply, 401, "a key is needed: Authorization: Bearer KEY");
+    } else if (announced_size(exchange->connection) > params->max_body) {
+        refuse_large(exchange);
+    }
+}
+
+static void take_body(struct serve_exchange *exchange, const char *data, size_t size)
+{
+    if (exchange->is_refused) {
+        return;
+    }
+    if (exchange->body.size + size > exchange->http->params.max_body) {
+        refuse_large(exchange);
+        cli_bytes_finish(&exchange->body);
+        return;
+    }
+    cli_bytes_append(&exchange->body, data, size);
+}
+
+// Waits until there is something to send: all of an answer, or the beginning of a stream.
+static enum MHD_Result go_on(struct serve_exchange *exchange)
+{
+    struct serve_answer *answer = exchange->reply.answer;
+    if (!answer) {
+        return serve_send(exchange);
+    }
+    do {
+        if (atomic_load(&exchange->is_vanished)) {
+            return MHD_NO;
+        }
+        serve_answer_advance(answer);
+        if (answer->is_over || (answer->is_stream && answer->has_begun)) {
+            return serve_send(exchange);
+        }
+    } while (!serve_await(exchange));
+    return MHD_YES;
+}
+
+static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *data,
+                              size_t *size, void **context)
+{
+    struct serve_http *http = user;
+    struct serve_exchange *exchange = *context;
+    struct serve_call call = {.method = method_of(method), .path = url};
+    (void)version;
+    if (!exchange) {
+        exchange = *context = open_exchange(http, connection);
+        check_headers(exchange, &call, method);
+        const bool is_small = announced_size(connection) <= READ_LIMITS * http->params.max_body;
+        return exchange->is_refused && !is_small ? serve_send(exchange) : MHD_YES;
+    }
+    if (*size > 0) {
+        take_body(exchange, data, *size);
+        *size = 0;
+        return MHD_YES;
+    }
+    if (!atomic_load(&exchange->is_handled) && !exchange->is_refused) {
+        call.body = exchange->body.data ? exchange->body.data : "";
+        call.body_size = exchange->body.size;
+        call.action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action");
+        serve_api_handle(http->params.api, &call, &exchange->reply);
+        cli_bytes_finish(&exchange->body);
+        if (exchange->reply.answer) {
+            atomic_store(&exchange->mailbox, &exchange->reply.answer->task->mailbox);
+        }
+    }
+    atomic_store(&exchange->is_handled, true);
+    return go_on(exchange);
+}
+
+//-- the server ------------------------------------------------------------------------------------
+
+// Raises the limit of open files to what so many connections need, as far as it can be.
+static void raise_file_limit(uint64_t n)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < n) {
+        limit.rlim_cur = limit.rlim_max < n ? limit.rlim_max : n;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static struct MHD_Daemon *start(struct serve_http *http, int fd)
+{
+    const struct serve_http_params *params = &http->params;
+    const unsigned n = params->n_threads;
+    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+                            handle, http, MHD_OPTION_LISTEN_SOCKET, dup(fd),
+                            MHD_OPTION_THREAD_POOL_SIZE, n > 1 ? n : 0, MHD_OPTION_CONNECTION_LIMIT,
+                            params->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+                            (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)HEADER_SIZE, MHD_OPTION_NOTIFY_COMPLETED, close_exchange, http,
+                            MHD_OPTION_NOTIFY_CONNECTION, notify_connection, http, MHD_OPTION_END);
+}
+
+struct serve_http *serve_http_create(const struct serve_http_params *params)
+{
+    struct serve_http *http = cli_alloc(1, sizeof(*http));
+    http->params = *params;
+    pthread_mutex_init(&http->lock, NULL);
+    raise_file_limit((uint64_t)params->max_connections * params->sockets->count + 256);
+    for (size_t i = 0; i < params->sockets->count; i++) {
+        http->daemons[i] = start(http, params->sockets->fds[i]);
+        if (!http->daemons[i]) {
+            cli_fail(CLI_EXIT_FAILED, "the HTTP server cannot be started: %s", strerror(errno));
+            serve_http_destroy(http);
+            return NULL;
+        }
+    }
+    return http;
+}
+
+void serve_http_destroy(struct serve_http *http)
+{
+    if (!http) {
+        return;
+    }
+    for (size_t i = 0; i < SERVE_MAX_SOCKETS; i++) {
+        if (http->daemons[i]) {
+            MHD_stop_daemon(http->daemons[i]);
+        }
+    }
+    pthread_mutex_destroy(&http->lock);
+    free(http);
+}
+
+void serve_http_quiesce(struct serve_http *http)
+{
+    for (size_t i = 0; i < SERVE_MAX_SOCKETS; i++) {
+        const int fd = http->daemons[i] ? MHD_quiesce_daemon(http->daemons[i]) : -1;
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+}
+
+static bool is_gone(int fd)
+{
+    struct pollfd item = {.fd = fd, .events = POLLRDHUP};
+    return poll(&item, 1, 0) > 0 && (item.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+// Ends requests that nobody waits for, and those whose body takes too long to come.
+static void drop_vanished(struct serve_http *http)
+{
+    const double now = cli_now();
+    for (struct serve_exchange *e = http->exchanges; e; e = e->next) {
+        const int fd = e->link ? e->link->fd : -1;
+        struct serve_mailbox *mailbox = atomic_load(&e->mailbox);
+        if (is_gone(fd)) {
+            atomic_store(&e->is_vanished, true);
+        }
+        if (mailbox && atomic_load(&e->is_vanished)) {
+            serve_mailbox_wake(mailbox);
+        } else if (!atomic_load(&e->is_handled) && now - e->began > http->params.timeout_s) {
+            shutdown(fd, SHUT_RDWR);
+        }
+    }
+}
+
+// Ends idle connections: those that were so for long, and where there are too many the oldest.
+static void drop_idle(struct serve_http *http)
+{
+    const double now = cli_now();
+    const uint32_t limit = http->params.max_connections / 10 * 9;
+    const double longest = http->n_links > limit ? 1 : IDLE_S;
+    for (const struct serve_link *link = http->links; link; link = link->next) {
+        const double wait = link->is_busy ? INFINITY : now - link->since;
+        if (wait > longest && wait < INFINITY) {
+            shutdown(link->fd, SHUT_RDWR);
+        }
+    }
+}
+
+void serve_http_check(struct serve_http *http)
+{
+    pthread_mutex_lock(&http->lock);
+    drop_vanished(http);
+    drop_idle(http);
+    pthread_mutex_unlock(&http->lock);
+}
+
+uint32_t serve_http_count(struct serve_http *http)
+{
+    pthread_mutex_lock(&http->lock);
+    const uint32_t n = http->n_exchanges;
+    pthread_mutex_unlock(&http->lock);
+    return n;
+}

@@ -1,0 +1,49 @@
+// Connections and requests as the HTTP side keeps them. Private to this folder.
+#ifndef SERVE_HTTP_STATE_H
+#define SERVE_HTTP_STATE_H
+
+#include "cli/serve/api/serve_answer.h"
+#include "cli/serve/http/serve_http.h"
+
+#include <microhttpd.h>
+
+// A connection, idle or not.
+struct serve_link {
+    struct serve_link *previous, *next;
+    int fd;
+    bool is_busy; // it has a request
+    double since; // cli_now() when it was made, or its last request was over
+};
+
+// A request, from its first header to the last byte of its answer.
+struct serve_exchange {
+    struct serve_exchange *previous, *next;
+    struct serve_http *http;
+    struct MHD_Connection *connection;
+    struct serve_link *link;
+    struct cli_bytes body;
+    bool is_refused;        // reply says so since the headers
+    bool is_large;          // the body is over the limit
+    double began;           // cli_now()
+    atomic_bool is_handled; // reply was asked for
+    atomic_bool is_vanished;
+    _Atomic(struct serve_mailbox *) mailbox; // of the answer, once there is one
+    struct serve_reply reply;
+    char allowed_origin[256]; // "": none
+};
+
+struct serve_http {
+    struct serve_http_params params;
+    struct MHD_Daemon *daemons[SERVE_MAX_SOCKETS];
+    pthread_mutex_t lock; // of the lists
+    struct serve_link *links;
+    struct serve_exchange *exchanges;
+    uint32_t n_links, n_exchanges;
+};
+
+// Queues the reply of an exchange, whole or bit by bit.
+enum MHD_Result serve_send(struct serve_exchange *exchange);
+// Suspends the connection until the answer has more; false if it has some already.
+bool serve_await(struct serve_exchange *exchange);
+
+#endif

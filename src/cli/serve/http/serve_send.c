@@ -1,0 +1,111 @@
+// Sends replies: whole bodies, and answers bit by bit.
+#include "cli/serve/http/serve_http_state.h"
+
+#include <string.h>
+
+enum { BLOCK_SIZE = 8192 };
+
+static void suspend(void *user)
+{
+    const struct serve_exchange *exchange = user;
+    MHD_suspend_connection(exchange->connection);
+}
+
+static void resume(void *user)
+{
+    const struct serve_exchange *exchange = user;
+    MHD_resume_connection(exchange->connection);
+}
+
+bool serve_await(struct serve_exchange *exchange)
+{
+    return serve_mailbox_wait(&exchange->reply.answer->task->mailbox, suspend, resume, exchange);
+}
+
+// Copies what there is of a stream, or waits for more.
+static ssize_t read_stream(void *user, uint64_t position, char *data, size_t capacity)
+{
+    struct serve_exchange *exchange = user;
+    struct serve_answer *answer = exchange->reply.answer;
+    (void)position;
+    do {
+        if (atomic_load(&exchange->is_vanished)) {
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+        serve_answer_advance(answer);
+        const size_t left = answer->body.size - answer->sent;
+        const size_t n = left < capacity ? left : capacity;
+        if (n > 0) {
+            memcpy(data, answer->body.data + answer->sent, n);
+            answer->sent = n < left ? answer->sent + n : 0;
+            answer->body.size = n < left ? answer->body.size : 0;
+            return (ssize_t)n;
+        }
+        if (answer->is_over) {
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        }
+    } while (!serve_await(exchange));
+    return 0;
+}
+
+static struct MHD_Response *create_response(struct serve_exchange *exchange)
+{
+    struct serve_reply *reply = &exchange->reply;
+    struct serve_answer *answer = reply->answer;
+    if (answer && answer->is_stream && !answer->failure) {
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_stream,
+                                                 exchange, NULL);
+    }
+    const struct cli_bytes *body = answer ? &answer->body : &reply->body;
+    return MHD_create_response_from_buffer(body->size, body->data ? body->data : "",
+                                           MHD_RESPMEM_MUST_COPY);
+}
+
+static void add_headers(const struct serve_exchange *exchange, struct MHD_Response *response)
+{
+    const struct serve_reply *reply = &exchange->reply;
+    char seconds[16];
+    const bool has_failed = reply->answer && reply->answer->failure;
+    const bool is_stream = reply->answer && reply->answer->is_stream && !has_failed;
+    if (has_failed || reply->type) {
+        MHD_add_response_header(response, "Content-Type",
+                                has_failed ? "application/json; charset=utf-8" : reply->type);
+    }
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (is_stream) {
+        MHD_add_response_header(response, "X-Accel-Buffering", "no"); // nginx sends at once then
+    }
+    if (reply->retry_s > 0) {
+        snprintf(seconds, sizeof(seconds), "%u", reply->retry_s);
+        MHD_add_response_header(response, "Retry-After", seconds);
+    }
+    if (reply->status == 401) {
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    }
+    if (exchange->allowed_origin[0]) {
+        MHD_add_response_header(response, "Access-Control-Allow-Origin", exchange->allowed_origin);
+        MHD_add_response_header(response, "Vary", "Origin");
+    }
+    if (exchange->allowed_origin[0] && reply->status == 204) {
+        MHD_add_response_header(response, "Access-Control-Allow-Methods", "GET, POST");
+        MHD_add_response_header(response, "Access-Control-Allow-Headers",
+                                "Authorization, Content-Type, X-Api-Key");
+        MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+    }
+}
+
+enum MHD_Result serve_send(struct serve_exchange *exchange)
+{
+    const struct serve_reply *reply = &exchange->reply;
+    const unsigned failure = reply->answer ? reply->answer->failure : 0;
+    struct MHD_Response *response = create_response(exchange);
+    if (!response) {
+        return MHD_NO;
+    }
+    add_headers(exchange, response);
+    const enum MHD_Result result =
+        MHD_queue_response(exchange->connection, failure ? failure : reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}

@@ -1,0 +1,76 @@
+#include "cli/serve/schedule/serve_queue.h"
+
+#include <string.h>
+
+void serve_queue_init(struct serve_queue *queue, uint32_t capacity)
+{
+    memset(queue, 0, sizeof(*queue));
+    queue->capacity = capacity;
+    pthread_mutex_init(&queue->lock, NULL);
+}
+
+void serve_queue_finish(struct serve_queue *queue)
+{
+    while (queue->first) {
+        struct serve_job *job = queue->first;
+        queue->first = job->next;
+        serve_task_unref(job->task);
+    }
+    pthread_mutex_destroy(&queue->lock);
+}
+
+enum serve_queued serve_queue_push(struct serve_queue *queue, struct serve_task *task,
+                                   uint32_t n_idle)
+{
+    enum serve_queued queued = SERVE_QUEUED;
+    pthread_mutex_lock(&queue->lock);
+    if (queue->is_closed) {
+        queued = SERVE_QUEUE_CLOSED;
+    } else if (queue->count + task->n_jobs > queue->capacity + n_idle) {
+        queued = SERVE_QUEUE_FULL;
+    }
+    for (uint32_t i = 0; queued == SERVE_QUEUED && i < task->n_jobs; i++) {
+        struct serve_job *job = &task->jobs[i];
+        serve_task_ref(task);
+        job->next = NULL;
+        *(queue->last ? &queue->last->next : &queue->first) = job;
+        queue->last = job;
+        queue->count++;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return queued;
+}
+
+struct serve_job *serve_queue_pop(struct serve_queue *queue,
+                                  bool (*suits)(void *user, const struct serve_job *job),
+                                  void *user)
+{
+    pthread_mutex_lock(&queue->lock);
+    struct serve_job *before = NULL, *job = queue->first;
+    while (job && !atomic_load(&job->task->is_cancelled) && !suits(user, job)) {
+        before = job;
+        job = job->next;
+    }
+    if (job) {
+        *(before ? &before->next : &queue->first) = job->next;
+        queue->last = queue->last == job ? before : queue->last;
+        queue->count--;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return job;
+}
+
+void serve_queue_close(struct serve_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->is_closed = true;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+uint32_t serve_queue_count(struct serve_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    const uint32_t count = queue->count;
+    pthread_mutex_unlock(&queue->lock);
+    return count;
+}

@@ -1,0 +1,493 @@
+#include "cli/serve/schedule/serve_scheduler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    STEP_US = 4000,  // a call of glinfer_step: how late a new or a vanished client is seen
+    WAIT_MS = 100,   // for a descriptor that may be an estimate
+    MAX_RECOVER = 2, // times for one answer
+};
+
+struct serve_scheduler {
+    struct serve_scheduler_params params;
+    struct cli_session session; // its session is not used
+    pthread_t thread;
+    bool has_thread;
+    int wake_fd, ready_fd; // eventfd
+    atomic_int state;
+    atomic_bool is_stopped;
+    struct serve_queue queue;
+    // The thread's own:
+    struct serve_slots slots;
+    int device_fd;
+    // Shared:
+    pthread_mutex_t lock;
+    struct serve_snapshot seen;
+};
+
+static void notify(int fd)
+{
+    const uint64_t one = 1;
+    if (write(fd, &one, sizeof(one)) < 0) {
+        // The counter is full, so that the descriptor is readable anyway.
+    }
+}
+
+//-- counts ----------------------------------------------------------------------------------------
+
+static struct serve_slot_state *lock_slot(struct serve_scheduler *s, const struct serve_slot *slot)
+{
+    pthread_mutex_lock(&s->lock);
+    return &s->seen.slots[slot - s->slots.items];
+}
+
+static void unlock_slot(struct serve_scheduler *s)
+{
+    s->seen.n_running = s->slots.n_running + s->slots.n_broken;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void count_begin(struct serve_scheduler *s, const struct serve_slot *slot)
+{
+    struct serve_slot_state *state = lock_slot(s, slot);
+    *state = (struct serve_slot_state){
+        .is_busy = true,
+        .n_prompt = (uint32_t)slot->job->prompt.count,
+        .n_cached = slot->n_cached,
+        .n_processed = slot->n_cached,
+        .n_answers = state->n_answers + 1,
+    };
+    s->seen.counts.n_cached += slot->n_cached;
+    unlock_slot(s);
+}
+
+static void count_token(struct serve_scheduler *s, const struct serve_slot *slot)
+{
+    struct serve_slot_state *state = lock_slot(s, slot);
+    state->n_processed = state->n_prompt;
+    state->n_decoded++;
+    s->seen.counts.n_steps++;
+    s->seen.counts.n_busy += s->slots.n_running;
+    unlock_slot(s);
+}
+
+static void count_end(struct serve_scheduler *s, const struct serve_slot *slot,
+                      const struct glinfer_stats *stats, bool has_failed)
+{
+    struct serve_slot_state *state = lock_slot(s, slot);
+    struct serve_counts *counts = &s->seen.counts;
+    const double ms = 1e3 * (cli_now() - slot->begin);
+    state->is_busy = false;
+    if (stats) {
+        counts->n_prompt += stats->prompt_n;
+        counts->prompt_ms += stats->prompt_ms;
+        counts->n_predicted += stats->predicted_n;
+        counts->predicted_ms += stats->predicted_ms;
+        counts->n_done++;
+        counts->answer_ms += (ms - counts->answer_ms) * (counts->answer_ms > 0 ? 0.1 : 1);
+    }
+    counts->n_failed += has_failed;
+    unlock_slot(s);
+}
+
+//-- events ----------------------------------------------------------------------------------------
+
+static void send_failure(const struct serve_job *job, const struct glinfer_error *err)
+{
+    const struct serve_event event = {.kind = SERVE_EVENT_FAIL,
+                                      .choice = job->choice,
+                                      .status = err->status,
+                                      .text_size = strlen(err->message)};
+    serve_mailbox_send(&job->task->mailbox, &event, err->message, NULL);
+}
+
+// Sends the failure of an answer that never had a slot.
+static void refuse_job(struct serve_job *job, const struct glinfer_error *err)
+{
+    send_failure(job, err);
+    serve_task_unref(job->task);
+}
+
+static void send_start(const struct serve_scheduler *s, const struct serve_slot *slot)
+{
+    const struct serve_event event = {.kind = SERVE_EVENT_START,
+                                      .choice = slot->job->choice,
+                                      .slot = (uint32_t)(slot - s->slots.items),
+                                      .n_cached = slot->n_cached};
+    serve_mailbox_send(&slot->job->task->mailbox, &event, NULL, NULL);
+}
+
+static void send_progress(struct serve_scheduler *s, const struct serve_slot *slot,
+                          const struct glinfer_event *from)
+{
+    struct serve_task *task = slot->job->task;
+    lock_slot(s, slot)->n_processed = slot->n_cached + from->done;
+    unlock_slot(s);
+    const struct serve_event event = {.kind = SERVE_EVENT_PROGRESS,
+                                      .choice = slot->job->choice,
+                                      .done = from->done,
+                                      .total = from->total,
+                                      .ms = 1e3 * (cli_now() - slot->begin)};
+    if (task->has_progress) {
+        serve_mailbox_send(&task->mailbox, &event, NULL, NULL);
+    }
+}
+
+static void send_token(struct serve_scheduler *s, const struct serve_slot *slot,
+                       const struct glinfer_token *token)
+{
+    const struct serve_event event = {.kind = SERVE_EVENT_TOKEN,
+                                      .choice = slot->job->choice,
+                                      .id = token->id,
+                                      .text_size = token->text_size,
+                                      .n_probs = token->n_probs};
+    if (token->id >= 0) {
+        count_token(s, slot);
+    }
+    serve_mailbox_send(&slot->job->task->mailbox, &event, token->text, token->probs);
+}
+
+static void end_job(struct serve_scheduler *s, struct serve_slot *slot,
+                    const struct glinfer_stats *stats, const struct glinfer_error *err)
+{
+    struct serve_job *job = serve_slot_release(&s->slots, slot);
+    count_end(s, slot, stats, err != NULL);
+    if (stats) {
+        struct serve_event event = {.kind = SERVE_EVENT_END, .choice = job->choice};
+        event.stats = *stats;
+        serve_mailbox_send(&job->task->mailbox, &event, NULL, NULL);
+    } else if (err) {
+        send_failure(job, err);
+    }
+    serve_task_unref(job->task);
+}
+
+//-- answers ---------------------------------------------------------------------------------------
+
+static bool has_slot(void *user, const struct serve_job *job)
+{
+    return serve_slots_choose(user, job) != NULL;
+}
+
+static void start_job(struct serve_scheduler *s, struct serve_job *job)
+{
+    struct glinfer_error err;
+    if (atomic_load(&job->task->is_cancelled)) {
+        pthread_mutex_lock(&s->lock);
+        s->seen.counts.n_cancelled++;
+        pthread_mutex_unlock(&s->lock);
+        serve_task_unref(job->task);
+        return;
+    }
+    struct serve_slot *slot = serve_slots_choose(&s->slots, job);
+    if (!serve_slot_begin(&s->slots, slot, job, &err)) {
+        refuse_job(job, &err);
+        return;
+    }
+    count_begin(s, slot);
+    send_start(s, slot);
+}
+
+static void start_waiting(struct serve_scheduler *s)
+{
+    struct serve_job *job;
+    while (s->slots.n_broken == 0 && (job = serve_queue_pop(&s->queue, has_slot, &s->slots))) {
+        start_job(s, job);
+    }
+}
+
+static void drop_cancelled(struct serve_scheduler *s)
+{
+    for (uint32_t i = 0; i < s->slots.count; i++) {
+        struct serve_slot *slot = &s->slots.items[i];
+        if (slot->job && atomic_load(&slot->job->task->is_cancelled)) {
+            glinfer_end(slot->session);
+            end_job(s, slot, NULL, NULL);
+            pthread_mutex_lock(&s->lock);
+            s->seen.counts.n_cancelled++;
+            pthread_mutex_unlock(&s->lock);
+        }
+    }
+}
+
+static void fail_all(struct serve_scheduler *s, const struct glinfer_error *err)
+{
+    for (uint32_t i = 0; i < s->slots.count; i++) {
+        if (s->slots.items[i].job) {
+            glinfer_end(s->slots.items[i].session);
+            end_job(s, &s->slots.items[i], NULL, err);
+        }
+    }
+}
+
+static bool is_lost(const struct glinfer_error *err)
+{
+    return err->status == GLINFER_STATUS_GPU_LOST || err->status == GLINFER_STATUS_GPU_FAULT;
+}
+
+static void note_failure(struct serve_scheduler *s, struct serve_slot *slot,
+                         const struct glinfer_error *err)
+{
+    if (!slot) {
+        cli_say("error: %s", err->message);
+        fail_all(s, err);
+    } else if (is_lost(err) && slot->n_recovered < MAX_RECOVER) {
+        cli_say("note: %s", err->message);
+        serve_slot_break(&s->slots, slot);
+    } else {
+        end_job(s, slot, NULL, err);
+    }
+}
+
+// Brings the device back once no answer goes on any more; those that broke off do then.
+static void recover(struct serve_scheduler *s)
+{
+    struct glinfer_error err;
+    cli_say("note: recovering: a new context, the model loaded again, the answers go on");
+    if (!glinfer_device_recover(s->session.device, NULL, NULL, &err)) {
+        cli_say("error: %s", err.message);
+        fail_all(s, &err);
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->seen.counts.n_recovered++;
+    pthread_mutex_unlock(&s->lock);
+    s->device_fd = glinfer_device_fd(s->session.device, NULL);
+    for (uint32_t i = 0; i < s->slots.count; i++) {
+        struct serve_slot *slot = &s->slots.items[i];
+        if (slot->is_broken && !serve_slot_resume(&s->slots, slot, &err)) {
+            end_job(s, slot, NULL, &err);
+        }
+    }
+}
+
+static void rest(const struct serve_scheduler *s, bool has_answers)
+{
+    struct pollfd fds[2] = {
+        {.fd = s->wake_fd,                      .events = POLLIN},
+        {.fd = has_answers ? s->device_fd : -1, .events = POLLIN},
+    };
+    if (poll(fds, 2, has_answers ? WAIT_MS : -1) > 0 && fds[0].revents) {
+        uint64_t n;
+        if (read(s->wake_fd, &n, sizeof(n)) < 0) {
+            // Another call took it; what it told is looked at next.
+        }
+    }
+}
+
+static void step(struct serve_scheduler *s)
+{
+    struct glinfer_error err;
+    struct glinfer_event event = {.struct_size = sizeof(event)};
+    const bool is_done = glinfer_step(s->session.device, STEP_US, &event, &err);
+    struct serve_slot *slot = serve_slots_find(&s->slots, event.session);
+    if (!is_done) {
+        note_failure(s, slot, &err);
+    } else if (event.kind == GLINFER_EVENT_NONE) {
+        rest(s, true);
+    } else if (event.kind == GLINFER_EVENT_PROMPT) {
+        send_progress(s, slot, &event);
+    } else if (event.kind == GLINFER_EVENT_TOKEN) {
+        send_token(s, slot, event.token);
+    } else {
+        end_job(s, slot, event.stats, NULL);
+    }
+}
+
+//-- the thread ------------------------------------------------------------------------------------
+
+static bool load(struct serve_scheduler *s)
+{
+    const struct cli_session_flags *flags = s->params.flags;
+    struct glinfer_error err;
+    struct glinfer_session_params params;
+    if (!cli_session_load(&s->session)) {
+        return false;
+    }
+    glinfer_session_params_init(&params);
+    params.n_ctx = (uint32_t)flags->n_ctx;
+    params.type_k = (enum glinfer_cache_type)flags->type_k;
+    params.type_v = (enum glinfer_cache_type)flags->type_v;
+    params.precision = (enum glinfer_precision)flags->precision;
+    params.n_batch = (uint32_t)(flags->n_batch > 512 ? 512 : flags->n_batch);
+    params.chain_length = (uint32_t)flags->chain;
+    params.max_batch_ms = (uint32_t)flags->max_batch_ms;
+    params.gpu_duty = (uint32_t)flags->gpu_duty;
+    params.progress = cli_progress;
+    params.progress_user = &s->session.bar;
+    params.expected = &s->params.expected;
+    const bool is_done =
+        serve_slots_init(&s->slots, s->session.model, &params, s->params.n_slots, &err);
+    if (!cli_bar_end(&s->session.bar, is_done, &err)) {
+        return false;
+    }
+    s->device_fd = glinfer_device_fd(s->session.device, &err);
+    return s->device_fd >= 0 || cli_fail_error(&err);
+}
+
+static void serve(struct serve_scheduler *s)
+{
+    while (!atomic_load(&s->is_stopped)) {
+        drop_cancelled(s);
+        start_waiting(s);
+        if (s->slots.n_running > 0) {
+            step(s);
+        } else if (s->slots.n_broken > 0) {
+            recover(s);
+        } else {
+            rest(s, false);
+        }
+    }
+}
+
+static bool suits_all(void *user, const struct serve_job *job)
+{
+    (void)user;
+    (void)job;
+    return true;
+}
+
+// Fails what is under way and what waits; nothing comes after that.
+static void close_all(struct serve_scheduler *s)
+{
+    const struct glinfer_error err = {GLINFER_STATUS_CANCELLED, "the server ends"};
+    struct serve_job *job;
+    serve_queue_close(&s->queue);
+    fail_all(s, &err);
+    while ((job = serve_queue_pop(&s->queue, suits_all, NULL))) {
+        refuse_job(job, &err);
+    }
+}
+
+static void *run(void *user)
+{
+    struct serve_scheduler *s = user;
+    int loading = SERVE_LOADING;
+    const bool is_loaded = load(s);
+    if (is_loaded) {
+        atomic_compare_exchange_strong(&s->state, &loading, SERVE_READY);
+    } else {
+        atomic_store(&s->state, SERVE_OVER);
+    }
+    notify(s->ready_fd);
+    if (is_loaded) {
+        serve(s);
+    }
+    close_all(s);
+    atomic_store(&s->state, SERVE_OVER);
+    serve_slots_finish(&s->slots);
+    return NULL;
+}
+
+struct serve_scheduler *serve_scheduler_create(const struct serve_scheduler_params *params)
+{
+    struct serve_scheduler *s = cli_alloc(1, sizeof(*s));
+    s->params = *params;
+    s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->seen.n_slots = params->n_slots;
+    pthread_mutex_init(&s->lock, NULL);
+    serve_queue_init(&s->queue, params->n_queue);
+    cli_session_init(&s->session, params->flags);
+    if (!cli_session_check(&s->session)) {
+        serve_scheduler_destroy(s);
+        return NULL;
+    }
+    s->has_thread =
+        s->wake_fd >= 0 && s->ready_fd >= 0 && pthread_create(&s->thread, NULL, run, s) == 0;
+    if (!s->has_thread) {
+        cli_fail(CLI_EXIT_FAILED, "no thread can be had for the GPU: %s", strerror(errno));
+        serve_scheduler_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void serve_scheduler_destroy(struct serve_scheduler *s)
+{
+    if (!s) {
+        return;
+    }
+    serve_scheduler_stop(s);
+    cli_session_finish(&s->session); // nobody uses the tokenizer any more
+    serve_queue_finish(&s->queue);
+    pthread_mutex_destroy(&s->lock);
+    close(s->wake_fd);
+    close(s->ready_fd);
+    free(s);
+}
+
+//-- for other threads -----------------------------------------------------------------------------
+
+enum serve_state serve_scheduler_state(struct serve_scheduler *s)
+{
+    return (enum serve_state)atomic_load(&s->state);
+}
+
+int serve_scheduler_ready_fd(const struct serve_scheduler *s)
+{
+    return s->ready_fd;
+}
+
+const struct glinfer_model_info *serve_scheduler_info(const struct serve_scheduler *s)
+{
+    return &s->session.info;
+}
+
+const struct glinfer_device_info *serve_scheduler_device(const struct serve_scheduler *s)
+{
+    return &s->session.device_info;
+}
+
+const struct glinfer_tokenizer *serve_scheduler_tokenizer(const struct serve_scheduler *s)
+{
+    return glinfer_model_tokenizer(s->session.model);
+}
+
+enum serve_queued serve_scheduler_submit(struct serve_scheduler *s, struct serve_task *task)
+{
+    if (serve_scheduler_state(s) != SERVE_READY) {
+        return SERVE_QUEUE_CLOSED;
+    }
+    pthread_mutex_lock(&s->lock);
+    const uint32_t n_idle = s->seen.n_slots - s->seen.n_running;
+    pthread_mutex_unlock(&s->lock);
+    const enum serve_queued queued = serve_queue_push(&s->queue, task, n_idle);
+    notify(s->wake_fd);
+    return queued;
+}
+
+void serve_scheduler_cancel(struct serve_scheduler *s, struct serve_task *task)
+{
+    atomic_store(&task->is_cancelled, true);
+    notify(s->wake_fd);
+}
+
+void serve_scheduler_drain(struct serve_scheduler *s)
+{
+    int ready = SERVE_READY;
+    atomic_compare_exchange_strong(&s->state, &ready, SERVE_DRAINING);
+}
+
+void serve_scheduler_stop(struct serve_scheduler *s)
+{
+    atomic_store(&s->is_stopped, true);
+    notify(s->wake_fd);
+    if (s->has_thread) {
+        pthread_join(s->thread, NULL);
+        s->has_thread = false;
+    }
+}
+
+void serve_scheduler_look(struct serve_scheduler *s, struct serve_snapshot *snapshot)
+{
+    pthread_mutex_lock(&s->lock);
+    *snapshot = s->seen;
+    pthread_mutex_unlock(&s->lock);
+    snapshot->n_waiting = serve_queue_count(&s->queue);
+    snapshot->state = serve_scheduler_state(s);
+}

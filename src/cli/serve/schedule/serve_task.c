@@ -1,0 +1,51 @@
+#include "cli/serve/schedule/serve_task.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct serve_task *serve_task_create(cJSON *body)
+{
+    struct serve_task *task = cli_alloc(1, sizeof(*task));
+    atomic_init(&task->n_refs, 1);
+    atomic_init(&task->is_cancelled, false);
+    serve_mailbox_init(&task->mailbox);
+    task->body = body;
+    task->slot = -1;
+    glinfer_generate_params_init(&task->params);
+    glinfer_samplers_init(&task->samplers);
+    glinfer_grammar_init(&task->grammar);
+    task->samplers.logit_bias = task->biases;
+    task->params.samplers = &task->samplers;
+    task->params.stop = task->stops;
+    return task;
+}
+
+struct serve_job *serve_task_add(struct serve_task *task)
+{
+    assert(task->n_jobs < SERVE_MAX_JOBS);
+    struct serve_job *job = &task->jobs[task->n_jobs];
+    job->task = task;
+    job->choice = task->n_jobs++;
+    return job;
+}
+
+struct serve_task *serve_task_ref(struct serve_task *task)
+{
+    atomic_fetch_add(&task->n_refs, 1);
+    return task;
+}
+
+void serve_task_unref(struct serve_task *task)
+{
+    if (!task || atomic_fetch_sub(&task->n_refs, 1) > 1) {
+        return;
+    }
+    for (uint32_t i = 0; i < task->n_jobs; i++) {
+        free(task->jobs[i].prompt.items);
+    }
+    serve_mailbox_finish(&task->mailbox);
+    cJSON_Delete(task->body);
+    free(task->order);
+    free(task->grammar_text);
+    free(task);
+}

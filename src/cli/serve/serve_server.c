@@ -1,0 +1,217 @@
+#include "cli/serve/serve_server.h"
+
+#include "cli/serve/http/serve_http.h"
+#include "cli/serve/schedule/serve_scheduler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    CHECK_MS = 250, // between two looks at the clients
+    SEND_S = 2,     // that the last words to clients may take
+};
+
+struct server {
+    const struct serve_server_params *params;
+    struct serve_access access;
+    struct serve_sockets sockets;
+    struct serve_scheduler *scheduler;
+    struct serve_api api;
+    struct serve_http *http;
+    int signal_fd;
+    bool is_ready, is_draining;
+    int signal;      // that ended it
+    double deadline; // of answers, once it drains
+};
+
+static void wait_ms(long ms)
+{
+    const struct timespec time = {.tv_nsec = ms * 1000000};
+    nanosleep(&time, NULL);
+}
+
+//-- signals ---------------------------------------------------------------------------------------
+
+// Has SIGTERM and SIGINT wait in a descriptor. Threads that start later inherit that.
+static bool catch_signals(struct server *server)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    server->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return server->signal_fd >= 0 ||
+           cli_fail(CLI_EXIT_FAILED, "signals cannot be waited for: %s", strerror(errno));
+}
+
+// The first signal lets answers end, a second one ends them.
+static void take_signal(struct server *server)
+{
+    struct signalfd_siginfo info;
+    if (read(server->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+        return;
+    }
+    server->signal = (int)info.ssi_signo;
+    if (!server->is_ready) { // nothing is under way, and loading takes no end for an answer
+        serve_sockets_close(&server->sockets);
+        _exit(server->signal == SIGINT ? CLI_EXIT_INTERRUPTED : CLI_EXIT_DONE);
+    }
+    if (server->is_draining) {
+        server->deadline = 0;
+        return;
+    }
+    cli_say("ending: %u requests are under way; a second signal ends them",
+            serve_http_count(server->http));
+    server->is_draining = true;
+    server->deadline = cli_now() + server->params->drain_s;
+    serve_notify_manager("STOPPING=1");
+    serve_http_quiesce(server->http);
+    serve_scheduler_drain(server->scheduler);
+}
+
+//-- open ------------------------------------------------------------------------------------------
+
+static bool open_access(struct server *server)
+{
+    const struct serve_server_params *params = server->params;
+    server->access.origins = *params->origins;
+    return (!params->keys || serve_access_add_keys(&server->access, params->keys)) &&
+           (!params->key_file || serve_access_read_keys(&server->access, params->key_file));
+}
+
+static bool open_scheduler(struct server *server)
+{
+    const struct serve_server_params *params = server->params;
+    struct serve_scheduler_params own = {
+        .flags = params->flags, .n_slots = params->n_slots, .n_queue = params->n_queue};
+    glinfer_generate_params_init(&own.expected);
+    cli_sampling_fill(params->sampling, 0, &own.expected);
+    own.expected.grammar = NULL;
+    server->scheduler = serve_scheduler_create(&own);
+    return server->scheduler;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool open_http(struct server *server)
+{
+    const struct serve_server_params *params = server->params;
+    server->api = (struct serve_api){
+        .scheduler = server->scheduler,
+        .sampling = params->sampling,
+        .model_name = params->name ? params->name : name_of(params->flags->model),
+        .model_path = params->flags->model,
+        .n_predict = params->n_predict,
+        .has_metrics = params->has_metrics,
+        .has_slots = params->has_slots,
+        .started = (int64_t)time(NULL),
+    };
+    const struct serve_http_params own = {
+        .api = &server->api,
+        .access = &server->access,
+        .sockets = &server->sockets,
+        .n_threads = params->n_threads,
+        .max_body = params->max_body,
+        .max_connections = params->max_connections,
+        .timeout_s = params->timeout_s,
+    };
+    server->http = serve_http_create(&own);
+    return server->http;
+}
+
+static void warn_of_strangers(const struct server *server)
+{
+    const struct serve_server_params *params = server->params;
+    const bool is_near = params->socket_path || strcmp(params->host, "localhost") == 0 ||
+                         strncmp(params->host, "127.", 4) == 0 || strcmp(params->host, "::1") == 0;
+    if (!is_near && server->access.n_keys == 0) {
+        cli_say("note: whoever reaches %s may ask; --api-key-file says who may", params->host);
+    }
+}
+
+static bool open_server(struct server *server)
+{
+    const struct serve_server_params *params = server->params;
+    return open_access(server) &&
+           serve_sockets_open(&server->sockets, params->host, params->port, params->socket_path) &&
+           catch_signals(server) && open_scheduler(server) && open_http(server);
+}
+
+//-- run -------------------------------------------------------------------------------------------
+
+// Tells that the model is there; false if it cannot be had.
+static bool take_ready(struct server *server)
+{
+    if (serve_scheduler_state(server->scheduler) == SERVE_OVER) {
+        return false;
+    }
+    server->is_ready = true;
+    cli_say("ready: %s", server->api.model_name);
+    serve_notify_manager("READY=1");
+    return true;
+}
+
+static bool is_drained(const struct server *server)
+{
+    return server->is_draining &&
+           (serve_http_count(server->http) == 0 || cli_now() > server->deadline);
+}
+
+static bool serve(struct server *server)
+{
+    serve_sockets_print(&server->sockets);
+    warn_of_strangers(server);
+    while (!is_drained(server)) {
+        struct pollfd fds[2] = {
+            {.fd = server->signal_fd,                                                   .events = POLLIN},
+            {.fd = server->is_ready ? -1 : serve_scheduler_ready_fd(server->scheduler),
+             .events = POLLIN                                                                           },
+        };
+        poll(fds, 2, server->is_draining ? 20 : CHECK_MS);
+        if (fds[1].revents && !take_ready(server)) {
+            return false;
+        }
+        if (fds[0].revents) {
+            take_signal(server);
+        }
+        serve_http_check(server->http);
+    }
+    return server->signal != SIGINT || cli_end(CLI_EXIT_INTERRUPTED);
+}
+
+// Ends the answers, lets clients read that they ended, and frees all in order.
+static void close_server(struct server *server)
+{
+    if (server->scheduler) {
+        serve_scheduler_stop(server->scheduler);
+    }
+    for (int i = 0; server->http && serve_http_count(server->http) > 0 && i < SEND_S * 50; i++) {
+        serve_http_check(server->http);
+        wait_ms(20);
+    }
+    serve_http_destroy(server->http);
+    serve_scheduler_destroy(server->scheduler);
+    serve_sockets_close(&server->sockets);
+    serve_access_finish(&server->access);
+    if (server->signal_fd >= 0) {
+        close(server->signal_fd);
+    }
+}
+
+bool serve_server_run(const struct serve_server_params *params)
+{
+    struct server server = {.params = params, .signal_fd = -1};
+    const bool is_done = open_server(&server) && serve(&server);
+    close_server(&server);
+    return is_done;
+}

@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+"""What `glinfer serve` promises, over real sockets.
+
+    serve_test.py GLINFER MODEL [NAME...]
+
+MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: no device can be had.
+"""
+import concurrent.futures
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from serving import Server
+
+GLINFER, MODEL = sys.argv[1:3]
+HI = [{"role": "user", "content": "hi there"}]
+# An answer of these takes long: no end of text ends it.
+LONG = {"prompt": "Once upon a time", "n_predict": 400, "ignore_eos": True, "temperature": 0}
+
+
+def same(found, wanted, what=""):
+    if found != wanted:
+        raise AssertionError(f"{what}: found {found!r}, wanted {wanted!r}")
+
+
+def true(found, what=""):
+    if not found:
+        raise AssertionError(f"{what}: found {found!r}")
+
+
+def text_of_run(prompt, n, *flags):
+    run = subprocess.run([GLINFER, "run", "-m", MODEL, "--raw", "-p", prompt, "-n", str(n), "--json", *flags],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    return json.loads(run.stdout)
+
+
+def tells_of_itself(server):
+    same(server.get("/health")[2], {"status": "ok"}, "health")
+    models = server.get("/v1/models")[2]
+    same(models["data"][0]["id"], os.path.basename(MODEL), "model")
+    same(server.get("/props")[2]["total_slots"], 2, "slots")
+    true(server.get("/")[2].startswith("<!doctype html>"), "page")
+    status, headers, text = server.get("/metrics")
+    true(status == 200 and "# TYPE glinfer:prompt_tokens_total counter" in text, "metrics")
+    same(server.post("/v1/embeddings", {"input": "x"})[0], 501, "embeddings")
+
+
+def turns_text_into_tokens(server):
+    tokens = server.ask("/tokenize", content="hello \u4e16\u754c")["tokens"]
+    same(server.ask("/detokenize", tokens=tokens)["content"], "hello \u4e16\u754c", "there and back")
+    pieces = server.ask("/tokenize", content="hello", with_pieces=True)["tokens"]
+    same("".join(piece["piece"] for piece in pieces), "hello", "pieces")
+    prompt = server.ask("/apply-template", messages=HI)["prompt"]
+    true(prompt.endswith("<|im_start|>user\nhi there<|im_end|>\n<|im_start|>assistant\n"), "template")
+
+
+def answers_as_run_does(server):
+    own = text_of_run("Once upon", 24, "--temp", "0")
+    answer = server.ask("/completion", prompt="Once upon", n_predict=24, temperature=0, return_tokens=True)
+    same(answer["tokens"], own["tokens"], "greedy tokens")
+    same(answer["content"], own["text"], "greedy text")
+    own = text_of_run("Once upon", 24, "-s", "7")
+    answer = server.ask("/completion", prompt="Once upon", n_predict=24, seed=7, return_tokens=True)
+    same(answer["tokens"], own["tokens"], "sampled tokens")
+    same(answer["stop_type"], "limit", "stop")
+    same(answer["timings"]["predicted_n"], 24, "timings")
+
+
+def streams_what_it_answers(server):
+    body = {"messages": HI, "max_tokens": 16, "temperature": 0}
+    whole = server.ask("/v1/chat/completions", **body)
+    events = list(server.stream("/v1/chat/completions", stream_options={"include_usage": True}, **body))
+    same(events[-1], "[DONE]", "end")
+    same(events[0]["choices"][0]["delta"]["role"], "assistant", "role")
+    text = "".join(e["choices"][0]["delta"].get("content") or "" for e in events[:-1] if e["choices"])
+    same(text, whole["choices"][0]["message"]["content"], "text")
+    same(events[-2]["usage"]["completion_tokens"], 16, "usage")
+    same([e["choices"][0]["finish_reason"] for e in events[:-2]][-1], "length", "finish_reason")
+    parts = list(server.stream("/completion", **{**LONG, "n_predict": 9}))
+    true(parts[-1]["stop"] and parts[-1]["tokens_predicted"] == 9, "native stream")
+
+
+def has_openai_s_completions(server):
+    answer = server.ask("/v1/completions", prompt=["Once", "upon"], max_tokens=5, n=2, logprobs=2, seed=1)
+    same([choice["index"] for choice in answer["choices"]], [0, 1, 2, 3], "choices")
+    logprobs = answer["choices"][0]["logprobs"]
+    same([len(logprobs[name]) for name in ("tokens", "token_logprobs", "top_logprobs", "text_offset")], [5] * 4, "logprobs")
+    answer = server.ask("/v1/chat/completions", messages=HI, max_tokens=3, logprobs=True, top_logprobs=3)
+    content = answer["choices"][0]["logprobs"]["content"]
+    same([len(token["top_logprobs"]) for token in content], [3] * 3, "top_logprobs")
+
+
+def keeps_to_json(server):
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 9}, "ok": {"type": "boolean"}},
+              "required": ["n", "ok"], "additionalProperties": False}
+    answer = server.ask("/v1/chat/completions", messages=HI, max_tokens=100, response_format={
+        "type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}})
+    found = json.loads(answer["choices"][0]["message"]["content"])
+    true(isinstance(found["n"], int) and isinstance(found["ok"], bool), "schema")
+    answer = server.ask("/completion", prompt="x", n_predict=50, grammar='root ::= "yes" | "no"')
+    true(answer["content"] in ("yes", "no"), "grammar")
+    same(server.post("/completion", {"prompt": "x", "grammar": "root ::= ("})[0], 400, "wrong grammar")
+    same(server.post("/completion", {"prompt": "x", "json_schema": {"not": {}}})[0], 400, "wrong schema")
+
+
+def stops_and_biases(server):
+    whole = server.ask("/completion", **{**LONG, "n_predict": 40})["content"]
+    word = whole[len(whole) // 2:][:3]
+    answer = server.ask("/completion", **{**LONG, "n_predict": 40, "stop": ["never there", word]})
+    same((answer["content"], answer["stop_type"], answer["stopping_word"]), (whole[:whole.index(word)], "word", word), "stop")
+    token = server.ask("/tokenize", content="a")["tokens"][0]
+    answer = server.ask("/completion", prompt="x", n_predict=6, temperature=0, logit_bias={str(token): 100})
+    same(answer["content"], "aaaaaa", "bias by id")
+    answer = server.ask("/completion", prompt="x", n_predict=6, temperature=0, logit_bias=[["a", 100]])
+    same(answer["content"], "aaaaaa", "bias by text")
+
+
+def pays_for_new_tokens_only(server):
+    first = server.ask("/v1/chat/completions", messages=HI, max_tokens=8, temperature=0, ignore_eos=True)
+    told = HI + [first["choices"][0]["message"], {"role": "user", "content": "and then?"}]
+    again = server.ask("/v1/chat/completions", messages=told, max_tokens=1, temperature=0)
+    usage = again["usage"]
+    cached = usage["prompt_tokens_details"]["cached_tokens"]
+    true(cached >= first["usage"]["prompt_tokens"], f"cached tokens of {usage}")
+    fresh = server.ask("/completion", prompt="Once upon", n_predict=1, cache_prompt=False)
+    same(fresh["timings"]["cache_n"], 0, "cache_prompt")
+
+
+def refuses_what_is_wrong(server):
+    for body, part in [
+            ("", "no JSON"), ("{", "no JSON"), ("[1]", "not a JSON object"), ('{"prompt": "\\u0000"}', "zero"),
+            (b'{"prompt": "\xff"}', "UTF-8"), ("{}", "prompt"), ('{"prompt": ""}', "empty"), ('{"prompt": []}', "empty"),
+            ('{"prompt": {"a": 1}}', "prompt"), ('{"prompt": [99999999]}', "vocabulary"), ('{"prompt": "x", "temperature": "hot"}', "temperature"),
+            ('{"prompt": "x", "temperature": -1}', "temperature"), ('{"prompt": "x", "n_predict": 1.5}', "n_predict"),
+            ('{"prompt": "x", "stop": 5}', "stop"), ('{"prompt": "x", "top_k": 1e99}', "top_k"), ('{"prompt": "x", "id_slot": 99}', "id_slot"),
+            ('{"prompt": "x", "samplers": ["nonsense"]}', "nonsense"), ('{"prompt": "x", "logit_bias": [[1]]}', "bias"),
+            ('{"prompt": "x", "logit_bias": {"99999999": 1}}', ""), ('{"prompt": "x", "n": 1000}', '"n"'),
+            (json.dumps({"prompt": "word " * 2000}), "context"), ("[" * 5000, "no JSON")]:
+        status, _, answer = server.post("/completion", body)
+        true(status == 400 and part in answer["error"]["message"], f"{body[:60]!r}: {status} {answer}")
+    for body in [{}, {"messages": []}, {"messages": "hi"}, {"messages": [{}]}, {"messages": [{"role": "cat", "content": "x"}]},
+                 {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"messages": HI, "response_format": {"type": "xml"}}]:
+        status, _, answer = server.post("/v1/chat/completions", body)
+        same((status, answer["error"]["type"]), (400, "invalid_request_error"), str(body))
+    same(server.get("/nothing")[0], 404, "path")
+    same(server.get("/completion")[0], 405, "method")
+    same(server.request("DELETE", "/health")[0], 405, "method")
+
+
+def refuses_large_bodies(server):
+    large = json.dumps({"prompt": "x" * (3 << 19)})
+    same(server.post("/completion", large)[0], 413, "announced")
+    connection = server.connect()
+    connection.request("POST", "/completion", (b"x" * 65536 for _ in range(20)), {"Transfer-Encoding": "chunked"}, encode_chunked=True)
+    same(connection.getresponse().status, 413, "in chunks")
+    connection.close()
+    with server.socket() as raw:  # so large that it is not read
+        raw.sendall(b"POST /completion HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nx")
+        true(b" 413 " in raw.recv(100), "far over the limit")
+    with server.socket() as raw:  # over 32 KiB of headers
+        raw.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 65536 + b"\r\n\r\n")
+        true(b" 200 " not in raw.recv(100), "headers")
+    same(server.get("/health")[0], 200, "afterwards")
+
+
+def frees_the_slot_of_a_vanished_client(server):
+    for is_stream in (True, False):
+        raw = server.socket()
+        body = json.dumps({**LONG, "n_predict": -1, "stream": is_stream})
+        raw.sendall(f"POST /completion HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        while not any(slot["is_processing"] for slot in server.slots()):
+            time.sleep(0.005)
+        raw.close()
+        true(server.wait_idle() < 2, "slot is free soon")
+
+
+def serves_beside_slow_and_idle_clients(server):
+    idle = [server.socket() for _ in range(200)]
+    slow = server.socket()
+    slow.sendall(b"POST /completion HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    half = server.socket()
+    half.sendall(b"GET /health HTTP/1.1\r\n")
+    half.shutdown(socket.SHUT_WR)
+    for _ in range(5):
+        same(server.ask("/completion", prompt="x", n_predict=2)["tokens_predicted"], 2, "beside them")
+    for connection in [*idle, slow, half]:
+        connection.close()
+
+
+def answers_several_at_once(server):
+    alone = [server.ask("/completion", prompt="Once", n_predict=30, seed=seed, cache_prompt=False)["content"] for seed in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        def ask(seed):
+            return "".join(e["content"] for e in server.stream("/completion", prompt="Once", n_predict=30, seed=seed, cache_prompt=False))
+        same(list(pool.map(ask, [0, 1, 2, 3] * 4)), alone * 4, "texts")
+
+
+def keeps_a_connection(server):
+    connection = server.connect()
+    for _ in range(3):
+        connection.request("POST", "/completion", json.dumps({"prompt": "x", "n_predict": 2}))
+        same(json.load(connection.getresponse())["tokens_predicted"], 2, "on one connection")
+    connection.close()
+
+
+SHARED = [tells_of_itself, turns_text_into_tokens, answers_as_run_does, streams_what_it_answers, has_openai_s_completions, keeps_to_json,
+          stops_and_biases, pays_for_new_tokens_only, refuses_what_is_wrong, refuses_large_bodies,
+          frees_the_slot_of_a_vanished_client, serves_beside_slow_and_idle_clients, answers_several_at_once, keeps_a_connection]
+
+
+def says_503_when_full():
+    with Server(GLINFER, MODEL, "-np", "1", "--queue", "1", "-c", "512") as server:
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            replies = list(pool.map(lambda _: server.post("/completion", LONG), range(8)))
+        statuses = [reply[0] for reply in replies]
+        true(statuses.count(200) >= 2 and statuses.count(503) >= 1 and set(statuses) == {200, 503}, statuses)
+        for status, headers, answer in replies:
+            if status == 503:
+                true(1 <= int(headers["Retry-After"]) <= 60, "Retry-After")
+                same(answer["error"]["type"], "unavailable_error", "type")
+
+
+def asks_for_keys():
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("first key\nsecond\n")
+        file.flush()
+        with Server(GLINFER, MODEL, "--api-key-file", file.name, "--api-key", "third,fourth") as server:
+            same(server.get("/health")[0], 200, "health is open")
+            same(server.get("/v1/models")[0], 401, "no key")
+            for key in ("first", "secondd", "", "third,fourth", "fourth "):
+                same(server.get("/v1/models", Authorization=f"Bearer {key}")[0] in (401, 200 if key == "fourth " else 401), True, key)
+            for key in ("first key", "second", "third", "fourth"):
+                same(server.get("/v1/models", Authorization=f"Bearer {key}")[0], 200, key)
+            same(server.get("/v1/models", **{"X-Api-Key": "second"})[0], 200, "X-Api-Key")
+            same(server.post("/completion", {"prompt": "x"})[0], 401, "before the body")
+
+
+def lets_pages_of_others_ask_only_if_told():
+    with Server(GLINFER, MODEL, "--cors", "https://chat.example") as server:
+        own = f"http://{server.host}:{server.port}"
+        same(server.get("/health", Origin=own)[0], 200, "its own page")
+        same(server.get("/health", Origin="https://evil.example")[0], 403, "another")
+        same(server.get("/health", Origin="null")[0], 403, "none")
+        status, headers, _ = server.get("/health", Origin="https://chat.example")
+        same((status, headers["Access-Control-Allow-Origin"]), (200, "https://chat.example"), "the one")
+        status, headers, _ = server.request("OPTIONS", "/completion", None, {"Origin": "https://chat.example"})
+        same((status, headers["Access-Control-Allow-Methods"]), (204, "GET, POST"), "preflight")
+        same(server.get("/health")[1]["Access-Control-Allow-Origin"], None, "no origin")
+
+
+def drains():
+    with Server(GLINFER, MODEL, "-c", "512") as server:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            future = pool.submit(server.ask, "/completion", **LONG)
+            while not any(slot["is_processing"] for slot in server.slots()):
+                time.sleep(0.005)
+            kept = server.connect()
+            kept.request("GET", "/health")
+            same(kept.getresponse().read(), b'{"status":"ok"}', "health")
+            server.process.send_signal(signal.SIGTERM)
+            server.wait_for("ending: ")
+            same(future.result()["tokens_predicted"], 400, "the answer under way")
+        same(server.end(), 0, "status")
+
+
+def ends_at_the_second_signal():
+    with Server(GLINFER, MODEL, "-c", "500000") as server:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            future = pool.submit(server.post, "/completion", {**LONG, "n_predict": -1})
+            while not any(slot["is_processing"] for slot in server.slots()):
+                time.sleep(0.005)
+            server.process.send_signal(signal.SIGINT)
+            server.wait_for("ending: ")
+            same(server.end(signal.SIGINT, 10), 130, "status")
+            same(future.result()[0], 503, "the answer")
+
+
+def listens_on_a_path():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "glinfer.sock")
+        for _ in range(2):  # the second finds what the first, killed, left
+            server = Server(GLINFER, MODEL, "--unix", path)
+            same(server.get("/health")[0], 200, "by a path")
+            server.process.kill()
+            server.process.wait()
+        with Server(GLINFER, MODEL, "--unix", path) as server:
+            same(server.end(), 0, "status")
+        true(not os.path.exists(path), "the path is gone")
+
+
+def takes_systemd_s_socket():
+    listener = socket.create_server(("127.0.0.1", 0))
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        path = os.path.join(folder, "notify")
+        manager.bind(path)
+        manager.settimeout(30)
+        script = f'exec 3<&{listener.fileno()}; LISTEN_PID=$$ LISTEN_FDS=1 NOTIFY_SOCKET={path} exec {GLINFER} serve -m {MODEL}'
+        process = subprocess.Popen(["bash", "-c", script], pass_fds=[listener.fileno()], stderr=subprocess.DEVNULL)
+        same(manager.recv(100), b"READY=1", "told when it is ready")
+        with socket.create_connection(listener.getsockname(), 30) as raw:
+            raw.sendall(b"GET /health HTTP/1.0\r\n\r\n")
+            true(raw.recv(100).startswith(b"HTTP/1."), "by the socket")
+        process.terminate()
+        same(manager.recv(100), b"STOPPING=1", "told when it ends")
+        same(process.wait(30), 0, "status")
+    listener.close()
+
+
+def goes_on_after_a_lost_device():
+    plain = {**LONG, "n_predict": 30, "return_tokens": True}
+    with Server(GLINFER, MODEL) as server:
+        wanted = server.ask("/completion", **plain)["tokens"]
+    with Server(GLINFER, MODEL, env={"GLINFER_FAULT": "lost:EMBED_TOKEN:20"}) as server:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(lambda _: server.ask("/completion", **plain), range(2)))
+        same([answer["tokens"] for answer in answers], [wanted] * 2, "tokens")
+        server.wait_for("recovering")
+
+
+def refuses_to_start():
+    for flags in (["-m", "/nowhere.gguf"], ["-m", MODEL, "--port", "70000"], ["-m", MODEL, "--host", "no.such.host.invalid"],
+                  ["-m", MODEL, "--unix", "/nowhere/x.sock"], ["-m", MODEL, "--api-key-file", "/nowhere"]):
+        run = subprocess.run([GLINFER, "serve", *flags], stderr=subprocess.PIPE, timeout=60)
+        true(run.returncode in (1, 2) and run.stderr.startswith(b"glinfer: "), f"{flags}: {run.stderr}")
+
+
+ALONE = [says_503_when_full, asks_for_keys, lets_pages_of_others_ask_only_if_told, drains, ends_at_the_second_signal,
+         listens_on_a_path, takes_systemd_s_socket, goes_on_after_a_lost_device, refuses_to_start]
+
+
+def main():
+    wanted = sys.argv[3:]
+    failures = 0
+
+    def try_out(test, *args):
+        nonlocal failures
+        begin = time.monotonic()
+        try:
+            test(*args)
+            print(f"ok {test.__name__} {time.monotonic() - begin:.2f} s", flush=True)
+        except Exception as problem:  # the next test may tell more
+            failures += 1
+            print(f"FAIL {test.__name__}: {type(problem).__name__}: {problem}", flush=True)
+
+    try:
+        server = Server(GLINFER, MODEL, "--metrics", "--max-body", "1M")
+    except RuntimeError as problem:
+        print(problem)
+        sys.exit(77 if "no usable GPU" in str(problem) or "without libmicrohttpd" in str(problem) else 1)
+    with server:
+        for test in SHARED:
+            if not wanted or test.__name__ in wanted:
+                try_out(test, server)
+    for test in ALONE:
+        if not wanted or test.__name__ in wanted:
+            try_out(test)
+    sys.exit(1 if failures else 0)
+
+
+main()

@@ -1,0 +1,122 @@
+"""A `glinfer serve` for tests: starts it, asks it, ends it. Python's standard library alone."""
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+
+class Server:
+    """Runs `glinfer serve -m model flags` on a free port."""
+
+    def __init__(self, glinfer, model, *flags, ready=True, env=None):
+        self.lines = []
+        self.process = subprocess.Popen(
+            [glinfer, "serve", "-m", model, "--port", "0", *flags], stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, text=True, env={**os.environ, **(env or {})})
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        found = self.wait_for(r"listening on (?:http://([^ ]+):(\d+)|(/.*))")
+        self.host, self.port, self.path = found.group(1), int(found.group(2) or 0), found.group(3)
+        if ready:
+            self.wait_for("ready: ")
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.lines.append(line.rstrip("\n"))
+
+    def wait_for(self, pattern, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for line in list(self.lines):
+                found = re.search(pattern, line)
+                if found:
+                    return found
+            if self.process.poll() is not None and not self.reader.is_alive():
+                break
+            time.sleep(0.01)
+        raise RuntimeError(f"no line with {pattern!r}: {self.lines}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def end(self, number=signal.SIGTERM, seconds=30):
+        """Returns the exit status after a signal."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def socket(self, seconds=30):
+        if self.path:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(seconds)
+            connection.connect(self.path)
+            return connection
+        return socket.create_connection((self.host, self.port), seconds)
+
+    def connect(self, seconds=60):
+        connection = http.client.HTTPConnection(self.host or "localhost", self.port or 80, timeout=seconds)
+        connection.sock = self.socket(seconds)
+        return connection
+
+    def request(self, method, path, body=None, headers=None, seconds=60):
+        """Returns status, headers and body (JSON where it is that)."""
+        connection = self.connect(seconds)
+        data = json.dumps(body) if isinstance(body, (dict, list)) else body
+        connection.request(method, path, data, headers or {})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        if "json" in answer.getheader("Content-Type", ""):
+            return answer.status, answer.headers, json.loads(text)
+        return answer.status, answer.headers, text.decode()
+
+    def get(self, path, **headers):
+        return self.request("GET", path, None, headers)
+
+    def post(self, path, body, **headers):
+        return self.request("POST", path, body, headers)
+
+    def ask(self, path, **body):
+        """Returns the JSON of an answer that has to come."""
+        status, _, answer = self.post(path, body)
+        if status != 200:
+            raise RuntimeError(f"{path}: {status} {answer}")
+        return answer
+
+    def stream(self, path, **body):
+        """Yields the events of a stream, and "[DONE]" as it is."""
+        connection = self.connect()
+        connection.request("POST", path, json.dumps({**body, "stream": True}))
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise RuntimeError(f"{path}: {answer.status} {answer.read()}")
+        for line in answer:
+            line = line.decode().rstrip("\n")
+            if line.startswith("data: "):
+                yield "[DONE]" if line == "data: [DONE]" else json.loads(line[6:])
+        connection.close()
+
+    def slots(self):
+        return self.get("/slots")[2]
+
+    def wait_idle(self, seconds=20):
+        """Waits until no slot is busy; returns how long that took."""
+        begin = time.monotonic()
+        while any(slot["is_processing"] for slot in self.slots()):
+            if time.monotonic() - begin > seconds:
+                raise RuntimeError("a slot stays busy")
+            time.sleep(0.02)
+        return time.monotonic() - begin

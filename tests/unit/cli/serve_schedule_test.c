@@ -1,0 +1,98 @@
+// Tasks, mailboxes and the queue of `glinfer serve`.
+#include "cli/serve/schedule/serve_queue.h"
+#include "tests/unit/cmocka_test.h"
+
+static struct serve_task *create_task(uint32_t n_jobs)
+{
+    struct serve_task *task = serve_task_create(NULL);
+    for (uint32_t i = 0; i < n_jobs; i++) {
+        serve_task_add(task);
+    }
+    return task;
+}
+
+static bool suits_if(void *user, const struct serve_job *job)
+{
+    return !user || job->task == user;
+}
+
+static void queue_is_bounded_and_in_order(void **state)
+{
+    (void)state;
+    struct serve_queue queue;
+    struct serve_task *a = create_task(2), *b = create_task(1), *c = create_task(1);
+    serve_queue_init(&queue, 2);
+    assert_int_equal(serve_queue_push(&queue, a, 1), SERVE_QUEUED);
+    assert_int_equal(serve_queue_push(&queue, b, 1), SERVE_QUEUED);
+    assert_int_equal(serve_queue_push(&queue, c, 0), SERVE_QUEUE_FULL);
+    assert_int_equal(serve_queue_count(&queue), 3);
+    assert_ptr_equal(serve_queue_pop(&queue, suits_if, b), &b->jobs[0]);
+    assert_int_equal(serve_queue_push(&queue, c, 1), SERVE_QUEUED);
+    assert_ptr_equal(serve_queue_pop(&queue, suits_if, NULL), &a->jobs[0]);
+    assert_null(serve_queue_pop(&queue, suits_if, b));
+    atomic_store(&c->is_cancelled, true); // is taken out whomever it suits
+    assert_ptr_equal(serve_queue_pop(&queue, suits_if, b), &c->jobs[0]);
+    serve_queue_close(&queue);
+    assert_int_equal(serve_queue_push(&queue, b, 9), SERVE_QUEUE_CLOSED);
+    for (int i = 0; i < 2; i++) { // the references of those that were taken out
+        serve_task_unref(i == 0 ? b : c);
+    }
+    serve_task_unref(a);
+    serve_task_unref(a);
+    serve_queue_finish(&queue); // drops the second answer of a
+    serve_task_unref(b);
+    serve_task_unref(c);
+}
+
+static int n_rests, n_wakes;
+
+static void count_rest(void *user)
+{
+    (void)user;
+    n_rests++;
+}
+
+static void count_wake(void *user)
+{
+    (void)user;
+    n_wakes++;
+}
+
+static void mailbox_wakes_once(void **state)
+{
+    (void)state;
+    struct serve_mailbox mailbox;
+    struct serve_events events = {0};
+    const struct glinfer_prob probs[] = {
+        {3, -0.5F},
+        {4, -1   }
+    };
+    struct serve_event event = {.kind = SERVE_EVENT_TOKEN, .id = 3, .text_size = 2, .n_probs = 2};
+    serve_mailbox_init(&mailbox);
+    assert_false(serve_mailbox_take(&mailbox, &events));
+    assert_true(serve_mailbox_wait(&mailbox, count_rest, count_wake, NULL));
+    serve_mailbox_send(&mailbox, &event, "hi", probs);
+    serve_mailbox_send(&mailbox, &event, "ho", probs);
+    assert_true(n_rests == 1 && n_wakes == 1);
+    assert_false(serve_mailbox_wait(&mailbox, count_rest, count_wake, NULL));
+    assert_true(serve_mailbox_take(&mailbox, &events));
+    assert_true(n_rests == 1 && events.count == 2 && events.probs.count == 4);
+    assert_memory_equal(events.texts.data + events.items[1].text, "ho", 2);
+    assert_int_equal(events.probs.items[events.items[1].probs].id, 3);
+    serve_events_finish(&events);
+    assert_true(serve_mailbox_wait(&mailbox, count_rest, count_wake, NULL));
+    serve_mailbox_leave(&mailbox);
+    serve_mailbox_send(&mailbox, &event, "he", probs);
+    serve_mailbox_wake(&mailbox);
+    assert_int_equal(n_wakes, 1);
+    serve_mailbox_finish(&mailbox);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(queue_is_bounded_and_in_order),
+        cmocka_unit_test(mailbox_wakes_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,108 @@
+// Text and fields of requests, keys and origins of `glinfer serve`.
+#include "cli/serve/api/serve_fields.h"
+#include "cli/serve/api/serve_text.h"
+#include "cli/serve/http/serve_access.h"
+#include "tests/unit/cmocka_test.h"
+
+#define FIND_FAULT(text) serve_find_fault(text, sizeof(text) - 1)
+
+static void text_is_utf8_without_zero_characters(void **state)
+{
+    (void)state;
+    assert_null(FIND_FAULT(""));
+    assert_null(FIND_FAULT("{\"a\": \"caf\xC3\xA9 \xE4\xB8\x96 \xF0\x9F\x98\x80\"}"));
+    assert_null(FIND_FAULT("\"\\\\u0000\""));
+    assert_non_null(FIND_FAULT("\"\\u0000\""));
+    assert_non_null(FIND_FAULT("\"\\\\\\u0000\""));
+    assert_non_null(FIND_FAULT("a\0b"));
+    assert_non_null(FIND_FAULT("\x80"));
+    assert_non_null(FIND_FAULT("\xC3"));
+    assert_non_null(FIND_FAULT("\xC0\x80"));
+    assert_non_null(FIND_FAULT("\xED\xA0\x80"));
+    assert_non_null(FIND_FAULT("\xF4\x90\x80\x80"));
+    assert_non_null(FIND_FAULT("\xE0\x80\x80"));
+}
+
+static void fields_keep_the_first_mistake(void **state)
+{
+    (void)state;
+    cJSON *json = cJSON_Parse("{\"f\": 0.5, \"i\": 7, \"b\": true, \"t\": \"x\", \"null\": null, "
+                              "\"half\": 1.5, \"large\": 1e300}");
+    struct serve_fields fields = {.object = json};
+    float number = 0;
+    int64_t whole = 0;
+    bool truth = false;
+    const char *text = NULL;
+    assert_true(serve_fields_float(&fields, "f", 0, 1, &number));
+    assert_true(serve_fields_int(&fields, "i", 0, 9, &whole));
+    assert_true(serve_fields_bool(&fields, "b", &truth));
+    assert_true(serve_fields_text(&fields, "t", &text));
+    assert_true(number == 0.5F && whole == 7 && truth);
+    assert_string_equal(text, "x");
+    assert_false(serve_fields_int(&fields, "null", 0, 9, &whole));
+    assert_false(serve_fields_int(&fields, "missing", 0, 9, &whole));
+    assert_false(fields.is_wrong);
+    assert_false(serve_fields_int(&fields, "half", 0, 9, &whole));
+    assert_false(serve_fields_int(&fields, "large", 0, INT64_MAX / 2, &whole));
+    assert_false(serve_fields_int(&fields, "i", 0, 9, &whole));
+    assert_true(fields.is_wrong && fields.status == 400 && whole == 7);
+    assert_string_equal(fields.message, "\"half\" is a whole number from 0 to 9");
+    cJSON_Delete(json);
+}
+
+static void keys_are_compared_whole(void **state)
+{
+    (void)state;
+    assert_true(serve_is_same_key("secret", "secret"));
+    assert_true(serve_is_same_key("", ""));
+    assert_false(serve_is_same_key("secret", "secre"));
+    assert_false(serve_is_same_key("secret", "secrets"));
+    assert_false(serve_is_same_key("secret", ""));
+    assert_false(serve_is_same_key("", "s"));
+    assert_false(serve_is_same_key("ab", "abab"));
+}
+
+static void keys_come_from_headers(void **state)
+{
+    (void)state;
+    struct serve_access access = {.n_keys = 0};
+    assert_true(serve_access_has_key(&access, NULL, NULL));
+    assert_true(serve_access_add_keys(&access, "one,two"));
+    assert_int_equal(access.n_keys, 2);
+    assert_false(serve_access_has_key(&access, NULL, NULL));
+    assert_true(serve_access_has_key(&access, "Bearer two", NULL));
+    assert_true(serve_access_has_key(&access, "bearer one", NULL));
+    assert_true(serve_access_has_key(&access, NULL, "one"));
+    assert_false(serve_access_has_key(&access, "Bearer one,two", NULL));
+    assert_false(serve_access_has_key(&access, "Basic one", NULL));
+    serve_access_finish(&access);
+}
+
+static void pages_of_others_are_told_by_their_origin(void **state)
+{
+    (void)state;
+    struct serve_access access = {
+        .origins = {.items = {"https://a.example"}, .count = 1}
+    };
+    assert_true(serve_access_trusts(&access, NULL, "h:1"));
+    assert_true(serve_access_trusts(&access, "http://h:1", "h:1"));
+    assert_true(serve_access_trusts(&access, "https://a.example", "h:1"));
+    assert_false(serve_access_trusts(&access, "http://h:2", "h:1"));
+    assert_false(serve_access_trusts(&access, "null", "h:1"));
+    assert_false(serve_access_trusts(&access, "http://h:1", NULL));
+    assert_null(serve_access_allowed_origin(&access, "http://h:1"));
+    access.origins.items[0] = "*";
+    assert_string_equal(serve_access_allowed_origin(&access, "http://h:1"), "*");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_utf8_without_zero_characters),
+        cmocka_unit_test(fields_keep_the_first_mistake),
+        cmocka_unit_test(keys_are_compared_whole),
+        cmocka_unit_test(keys_come_from_headers),
+        cmocka_unit_test(pages_of_others_are_told_by_their_origin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
