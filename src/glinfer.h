@@ -497,7 +497,8 @@ struct glinfer_logit_bias {
 // Samplers beyond temperature, top_k, top_p and min_p of struct glinfer_generate_params, with the
 // names, formulas, order and defaults of llama.cpp's. In the formulas l is a token's logit, p its
 // share of exp(l) among the tokens that the samplers before have left. Values that do nothing cost
-// nothing; where one does something, each token is chosen by the host, which waits for the logits.
+// nothing, and logit biases and penalties in front of top_k, top_p and min_p next to nothing; where
+// another one does something, each token is chosen by the host, which waits for the logits.
 struct glinfer_samplers {
     size_t struct_size;
     // The samplers in order: names with a semicolon between them, or their letters. What is not in

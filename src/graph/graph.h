@@ -57,6 +57,7 @@ struct gi_graph {
     struct gi_range ffn_act;                   // (n_ff)
     bool ffn_act_has_sums;                     // set while recording
     struct gi_logits logits;
+    struct gi_adjust adjust; // of logits, before a token is chosen
 
     // A batch's, (n_tokens, width) each.
     struct gi_range tokens;

@@ -157,7 +157,7 @@ static bool write_program(struct gi_upgrade *u, struct glinfer_error *err)
     struct gi_executor *multi = source->multi(source->user, source->steps, err), *tail = NULL;
     u->made = multi ? make(u, err) : NULL;
     if (u->made && source->tail) {
-        tail = source->tail(source->user, err);
+        tail = source->tail(source->user, source->steps, err);
         gi_persistent_set_tail(u->made, tail);
     }
     if (!u->made || (source->tail && !tail)) {

@@ -27,7 +27,7 @@ struct gi_upgrade_source {
     struct gi_executor *(*multi)(void *user, uint32_t steps, struct glinfer_error *err);
     // Creates what ends each step behind the program (gi_persistent_set_tail); NULL: the program
     // ends them.
-    struct gi_executor *(*tail)(void *user, struct glinfer_error *err);
+    struct gi_executor *(*tail)(void *user, uint32_t steps, struct glinfer_error *err);
     // Sets the counters back that a step which was given up half-way may leave.
     bool (*clear)(void *user, struct glinfer_error *err);
 };

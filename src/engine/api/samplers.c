@@ -168,8 +168,9 @@ static bool is_gpu_order(const struct gi_sampler_order *order,
                          const struct glinfer_samplers *samplers)
 {
     struct gi_sampler_order gpu = {
-        {GI_SAMPLER_TOP_K, GI_SAMPLER_TOP_P, GI_SAMPLER_MIN_P, GI_SAMPLER_TEMPERATURE},
-        4
+        {GI_SAMPLER_PENALTIES, GI_SAMPLER_TOP_K, GI_SAMPLER_TOP_P, GI_SAMPLER_MIN_P,
+         GI_SAMPLER_TEMPERATURE},
+        5
     };
     drop_inactive(&gpu, params, samplers);
     bool is_same = order->n == gpu.n;
@@ -191,8 +192,18 @@ bool gi_samplers_need_host(const struct glinfer_generate_params *params)
         return false;
     }
     drop_inactive(&order, params, &own);
-    return own.mirostat > 0 || own.adaptive_target >= 0.0f || own.n_logit_bias > 0 ||
-           own.dynatemp_range > 0.0f || own.min_keep > 1 || !is_gpu_order(&order, params, &own);
+    return own.mirostat > 0 || own.adaptive_target >= 0.0f || own.dynatemp_range > 0.0f ||
+           own.min_keep > 1 || !is_gpu_order(&order, params, &own);
+}
+
+uint32_t gi_samplers_adjust(const struct glinfer_generate_params *params)
+{
+    struct glinfer_samplers own;
+    if (gi_samplers_need_host(params) || !params->samplers || !take(&own, params->samplers, NULL)) {
+        return 0;
+    }
+    return (is_active(GI_SAMPLER_PENALTIES, params, &own) ? GI_ADJUST_PENALTIES : 0u) |
+           (own.n_logit_bias > 0 ? GI_ADJUST_BIAS : 0u);
 }
 
 //-- the chain -------------------------------------------------------------------------------------
@@ -203,13 +214,32 @@ static uint32_t window_of(int32_t n, uint32_t n_ctx)
     return n < 0 || (uint32_t)n > n_ctx ? n_ctx : (uint32_t)n;
 }
 
+struct gi_penalties gi_samplers_penalties(const struct glinfer_generate_params *params,
+                                          uint32_t n_ctx)
+{
+    struct glinfer_samplers s;
+    take(&s, params->samplers, NULL);
+    return (struct gi_penalties){window_of(s.repeat_last_n, n_ctx), s.repeat_penalty,
+                                 s.presence_penalty, s.frequency_penalty};
+}
+
+void gi_samplers_add_biases(const struct glinfer_generate_params *params, float *biases)
+{
+    struct glinfer_samplers s;
+    take(&s, params->samplers, NULL);
+    for (size_t i = 0; i < s.n_logit_bias; i++) {
+        float *bias = &biases[s.logit_bias[i].id];
+        const double sum = (double)*bias + s.logit_bias[i].bias;
+        *bias = sum > -INFINITY ? gi_candidates_bound(sum) : -INFINITY;
+    }
+}
+
 static void fill(struct gi_sampler_params *to, const struct glinfer_generate_params *params,
                  const struct glinfer_samplers *s, uint32_t n_ctx)
 {
     to->seed = params->seed;
     to->min_keep = s->min_keep;
-    to->penalties = (struct gi_penalties){window_of(s->repeat_last_n, n_ctx), s->repeat_penalty,
-                                          s->presence_penalty, s->frequency_penalty};
+    to->penalties = gi_samplers_penalties(params, n_ctx);
     to->dry = (struct gi_dry){.multiplier = s->dry_multiplier,
                               .base = s->dry_base,
                               .allowed_length = s->dry_allowed_length,

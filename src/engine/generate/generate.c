@@ -58,6 +58,7 @@ static void deliver(struct gi_generation *run, const struct gi_ring_entry *entry
     const int32_t id = (int32_t)entry->token;
     run->stats.predicted_n++;
     sequence->pending = id;
+    gi_adjust_accept(&run->adjusting, entry->token);
     gi_sequence_note_step(sequence, sequence->n_past, entry->token);
     if (is_stop_id(run, entry->token)) {
         finish(run, GLINFER_STOP_EOS);
@@ -106,9 +107,10 @@ static void learn_time(struct gi_generation *run, const struct gi_landing *landi
 bool gi_generation_go_on(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
+    const uint32_t position = run->base + run->n_submitted - 1;
     run->step = gi_step_executors_find(session, run->end, run->err);
-    return run->step && gi_generation_write_state(run, (uint32_t)session->sequence.pending,
-                                                  run->base + run->n_submitted - 1, 1);
+    return run->step && gi_adjust_write(run, position) &&
+           gi_generation_write_state(run, (uint32_t)session->sequence.pending, position, 1);
 }
 
 // Drops the chains behind one that its executor gave up, which did nothing, and goes on by many

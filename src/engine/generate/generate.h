@@ -5,6 +5,7 @@
 #define GI_ENGINE_GENERATE_H
 
 #include "engine/api/text_stream.h"
+#include "engine/generate/adjust.h"
 #include "engine/generate/host_sample.h"
 #include "engine/run/session.h"
 #include "gpu/dispatch/dispatch_replay.h"
@@ -26,6 +27,7 @@ struct gi_generation {
     struct glinfer_stats stats;
     struct gi_text_stream text;
     struct gi_host_sample host;
+    struct gi_adjusting adjusting;
     enum gi_step_end end;
     uint32_t *tokens;         // (n_prompt) owned; NULL: a broken answer goes on
     uint32_t n_prompt;        // tokens to process, a pending one included

@@ -32,6 +32,9 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
     for (uint32_t i = 0; i < session->n_stop_ids; i++) {
         state.stop[i] = (uint32_t)session->stop_ids[i];
     }
+    if (!run->is_rebuilding) {
+        gi_adjust_set(&run->adjusting, &state);
+    }
     return gi_runner_write(&run->session->runner, &state, run->err);
 }
 
@@ -152,7 +155,8 @@ static bool submit_batch(struct gi_generation *run, const uint32_t *tokens, uint
     return run->open.executor &&
            gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
                           count * sizeof(tokens[0]), run->err) &&
-           gi_generation_write_state(run, 0, n_past, count) && gi_generation_submit_open(run);
+           gi_generation_write_state(run, tokens[count - 1], n_past, count) &&
+           gi_generation_submit_open(run);
 }
 
 // Ends a batch of the prompt that was submitted: notes its tokens, and rests.

@@ -205,7 +205,8 @@ bool gi_generation_start(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     run->waits = gi_gpu_wait_count(gi_session_gpu(session));
-    const bool ok = prepare(run) && gi_host_sample_begin(run, run->tokens);
+    const bool ok =
+        prepare(run) && gi_host_sample_begin(run, run->tokens) && gi_adjust_begin(run, run->tokens);
     run->params.samplers = NULL; // these live during the call that begins
     run->params.grammar = NULL;
     if (!ok) {
@@ -254,6 +255,7 @@ void gi_generation_destroy(struct gi_generation *run, bool is_whole)
                                                      .base = run->base,
                                                      .n_delivered = run->stats.predicted_n};
     gi_text_stream_finish(&run->text);
+    gi_adjust_finish(&run->adjusting);
     free_stop(run);
     free(run->tokens);
     free(run);

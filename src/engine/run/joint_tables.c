@@ -53,13 +53,15 @@ static void lay_out_graph(struct gi_joint_tables *tables, const struct gi_range 
 
 void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
                           uint32_t n_slots, const struct gi_slot_array *state,
-                          const struct gi_slot_array *ring, const struct gi_slot_array *kv,
+                          const struct gi_slot_array *ring, const struct gi_slot_array *adjust,
+                          const struct gi_slot_array *kv,
                           const struct gi_range ranges[GI_JOINT_RANGE_COUNT])
 {
     const struct gi_graph *graph = &slot->graph;
     assert(n_slots > 1 && n_slots <= GI_MAX_ROWS && state->stride == GI_STEP_STATE_STRIDE);
     *tables =
         (struct gi_joint_tables){.model = slot->model, .graph = *graph, .recorder = slot->recorder};
+    tables->adjust = *adjust;
     tables->recorder.packs_rows = false; // for many rows
     tables->recorder.table = NULL;
     tables->joint = (struct gi_joint){
@@ -115,8 +117,9 @@ static bool record_choices(struct gi_joint_tables *tables, enum gi_step_end end,
             .state = gi_slot_range(&tables->joint.state, i),
             .ring = gi_slot_range(&tables->joint.ring, i),
         };
+        graph->adjust.range = gi_slot_range(&tables->adjust, i);
         gi_joint_begin_slot(graph, i);
-        ok = gi_tables_record_choice(&graph->recorder, &logits, end, &buffers, err);
+        ok = gi_tables_record_choice(&graph->recorder, &logits, &graph->adjust, end, &buffers, err);
     }
     gi_joint_end_slot(graph);
     return ok;

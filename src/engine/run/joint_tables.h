@@ -22,6 +22,7 @@ enum gi_joint_range {
 struct gi_joint_tables {
     const struct glinfer_model *model; // borrowed; NULL: there are none
     struct gi_joint joint;
+    struct gi_slot_array adjust; // what adjusts each slot's logits
     struct gi_graph graph;
     struct gi_recorder recorder;                      // but for the list
     struct gi_executor *executors[GI_STEP_END_COUNT]; // NULL: not ready yet
@@ -32,10 +33,11 @@ void gi_joint_layout(const struct gi_graph *graph,
                      const uint64_t session_sizes[GI_SESSION_RANGE_COUNT], uint32_t n_slots,
                      uint64_t sizes[GI_JOINT_RANGE_COUNT]);
 // Begins without lists. `slot` is the tables of one of the sequences, whose vectors all share;
-// state and ring are of all slots, state with one more for the list's own; kv has n_layer.
+// state, ring and adjust are of all slots, state with one more for the list's own; kv has n_layer.
 void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
                           uint32_t n_slots, const struct gi_slot_array *state,
-                          const struct gi_slot_array *ring, const struct gi_slot_array *kv,
+                          const struct gi_slot_array *ring, const struct gi_slot_array *adjust,
+                          const struct gi_slot_array *kv,
                           const struct gi_range ranges[GI_JOINT_RANGE_COUNT]);
 // Accepts all-zero.
 void gi_joint_tables_finish(struct gi_joint_tables *tables);

@@ -201,7 +201,7 @@ bool gi_session_group_place(struct gi_session_group *group, struct glinfer_sessi
     if (is_first && group->n_slots > 1) {
         gi_joint_tables_init(&group->joint, tables, group->n_slots,
                              &group->arrays[GI_SESSION_STATE], &group->arrays[GI_SESSION_RING],
-                             group->kv, group->joint_ranges);
+                             &group->arrays[GI_SESSION_ADJUST], group->kv, group->joint_ranges);
     }
     return true;
 }

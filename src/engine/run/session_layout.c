@@ -79,6 +79,7 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     graph->row.stride = larger(graph->row.stride, graph->experts.n_used * graph->experts.y_width);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);
     sizes[GI_SESSION_LOGITS] = gi_logits_layout(&graph->logits, hparams->n_vocab);
+    sizes[GI_SESSION_ADJUST] = gi_adjust_layout(&graph->adjust, hparams->n_vocab, shape->n_ctx);
     lay_out_batch(graph, shape, sizes);
     graph->vectors.rope = (uint32_t)n_norm;
     graph->rope = (struct gi_rope){.table = (uint32_t)n_norm, .n_rot = hparams->n_rot};

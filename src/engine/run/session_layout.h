@@ -17,6 +17,7 @@ enum gi_session_range {
     GI_SESSION_FFN_ACT,
     GI_SESSION_LOGITS,
     GI_SESSION_ATTENTION, // grows with the context
+    GI_SESSION_ADJUST,    // likewise
     GI_SESSION_TOKENS,    // from here on with the batch
     GI_SESSION_X,
     GI_SESSION_NORM,

@@ -17,9 +17,12 @@ static const struct {
     const char *name;
     bool has_tail;
 } ends[GI_STEP_END_COUNT] = {
-    [GI_STEP_END_GREEDY] = {"greedy",           false},
-    [GI_STEP_END_SMALL_K] = {"sampled, small k", false},
-    [GI_STEP_END_FULL] = {"sampled",          true },
+    [GI_STEP_END_GREEDY] = {"greedy",                     false},
+    [GI_STEP_END_SMALL_K] = {"sampled, small k",           false},
+    [GI_STEP_END_FULL] = {"sampled",                    true },
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = {"greedy, adjusted",           true },
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = {"sampled, small k, adjusted", true },
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_FULL] = {"sampled, adjusted",          true },
 };
 
 //-- what the steps are ----------------------------------------------------------------------------
@@ -61,10 +64,10 @@ static bool clear_counters(void *user, struct glinfer_error *err)
     return ok && gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
 }
 
-static struct gi_executor *create_tail(void *user, struct glinfer_error *err)
+static struct gi_executor *create_tail(void *user, uint32_t end, struct glinfer_error *err)
 {
     struct glinfer_session *session = user;
-    return gi_tables_create_end(&session->tables, GI_STEP_END_FULL, err);
+    return gi_tables_create_end(&session->tables, (enum gi_step_end)end, err);
 }
 
 //-- life ------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ static void hand_out_ranges(struct gi_tables *tables)
     graph->row.range = ranges[GI_SESSION_ROW];
     graph->ffn_act = ranges[GI_SESSION_FFN_ACT];
     graph->logits.range = ranges[GI_SESSION_LOGITS];
+    graph->adjust.range = ranges[GI_SESSION_ADJUST];
     graph->vectors.range = ranges[GI_SESSION_VECTORS];
     graph->tokens = ranges[GI_SESSION_TOKENS];
     graph->x.range = ranges[GI_SESSION_X];
@@ -77,13 +78,14 @@ static bool record_layers(struct gi_tables *tables, struct glinfer_error *err)
     return true;
 }
 
-bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
-                             enum gi_step_end end, const struct gi_step_buffers *buffers,
-                             struct glinfer_error *err)
+// Records what chooses a token from logits as they are.
+static bool record_plain_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+                                int end, const struct gi_step_buffers *buffers,
+                                struct glinfer_error *err)
 {
-    static bool (*const ops[GI_STEP_END_COUNT])(struct gi_recorder *, const struct gi_logits *,
-                                                const struct gi_step_buffers *,
-                                                struct glinfer_error *) = {
+    static bool (*const ops[GI_STEP_END_ADJUSTED])(struct gi_recorder *, const struct gi_logits *,
+                                                   const struct gi_step_buffers *,
+                                                   struct glinfer_error *) = {
         [GI_STEP_END_GREEDY] = gi_op_argmax,
         [GI_STEP_END_SMALL_K] = gi_op_sample_small_k,
         [GI_STEP_END_FULL] = gi_op_sample_full,
@@ -92,10 +94,27 @@ bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logit
     return ops[end](recorder, logits, buffers, err);
 }
 
+bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
+                             const struct gi_adjust *adjust, enum gi_step_end end,
+                             const struct gi_step_buffers *buffers, struct glinfer_error *err)
+{
+    struct gi_logits adjusted = *logits;
+    if (end < GI_STEP_END_ADJUSTED) {
+        return record_plain_choice(recorder, logits, (int)end, buffers, err);
+    }
+    const int plain = (int)end - GI_STEP_END_ADJUSTED;
+    const bool has_probs = plain == GI_STEP_END_PROBS;
+    return (!has_probs || gi_op_probs(recorder, logits, buffers, err)) &&
+           gi_op_adjust(recorder, adjust, &adjusted, err) &&
+           record_plain_choice(recorder, &adjusted, has_probs ? GI_STEP_END_FULL : plain, buffers,
+                               err);
+}
+
 static bool record_choice(struct gi_tables *tables, int end, const struct gi_step_buffers *buffers,
                           struct glinfer_error *err)
 {
-    return gi_tables_record_choice(&tables->graph.recorder, &tables->graph.logits,
+    const struct gi_graph *graph = &tables->graph;
+    return gi_tables_record_choice(&tables->graph.recorder, &graph->logits, &graph->adjust,
                                    (enum gi_step_end)end, buffers, err);
 }
 
@@ -188,10 +207,12 @@ static struct gi_dispatch_table *record_list(struct gi_tables *tables, uint32_t 
 enum gi_step_end gi_tables_choose_end(const struct glinfer_generate_params *params)
 {
     const bool is_greedy = !(params->temperature > 0.0f) || gi_samplers_need_host(params);
-    return params->n_probs > 0                                ? GI_STEP_END_PROBS
-           : is_greedy                                        ? GI_STEP_END_GREEDY
-           : params->top_k > 0 && params->top_k <= GI_SMALL_K ? GI_STEP_END_SMALL_K
-                                                              : GI_STEP_END_FULL;
+    const enum gi_step_end plain = params->n_probs > 0 ? GI_STEP_END_PROBS
+                                   : is_greedy         ? GI_STEP_END_GREEDY
+                                   : params->top_k > 0 && params->top_k <= GI_SMALL_K
+                                       ? GI_STEP_END_SMALL_K
+                                       : GI_STEP_END_FULL;
+    return gi_samplers_adjust(params) ? GI_STEP_END_ADJUSTED + plain : plain;
 }
 
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,

@@ -13,10 +13,11 @@
 // How a step ends: which of the lists runs.
 enum gi_step_end {
     GI_STEP_END_GREEDY,
-    GI_STEP_END_SMALL_K, // sampled from the top-k list
-    GI_STEP_END_FULL,    // sampled from the whole vocabulary
-    GI_STEP_END_PROBS,   // likewise, with log-probabilities, or greedy with them
-    GI_STEP_END_COUNT,
+    GI_STEP_END_SMALL_K,  // sampled from the top-k list
+    GI_STEP_END_FULL,     // sampled from the whole vocabulary
+    GI_STEP_END_PROBS,    // likewise, with log-probabilities, or greedy with them
+    GI_STEP_END_ADJUSTED, // the same again, each of logits that are adjusted before
+    GI_STEP_END_COUNT = 2 * GI_STEP_END_ADJUSTED,
 };
 
 // Lists, as bits of a set.
@@ -97,10 +98,11 @@ struct gi_dispatch_table *gi_tables_record_step(struct gi_tables *tables, enum g
 // ends it, up to its logits.
 bool gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool is_whole,
                            struct gi_recorder recorder, struct glinfer_error *err);
-// Records what chooses a token from the logits of a step.
+// Records what chooses a token from the logits of a step. Log-probabilities are of logits that
+// nothing has adjusted.
 bool gi_tables_record_choice(struct gi_recorder *recorder, const struct gi_logits *logits,
-                             enum gi_step_end end, const struct gi_step_buffers *buffers,
-                             struct glinfer_error *err);
+                             const struct gi_adjust *adjust, enum gi_step_end end,
+                             const struct gi_step_buffers *buffers, struct glinfer_error *err);
 // Creates the executor of a list that ends a step behind its logits, after that was recorded.
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 // Returns the first word of Philox4x32-10 with this key and the counter {position, id, 0, 0}.
 static uint32_t philox(uint32_t key_lo, uint32_t key_hi, uint32_t position, uint32_t id)
@@ -111,6 +112,77 @@ void gi_check_sampled(struct gi_test *test)
     }
     gi_test_expect(test, "status", 0, GI_RING_STATUS_OK, 0, (float)entry->status);
     check_token(test, logits, params->n_vocab, is_greedy, entry->token);
+}
+
+// Fills the table: biases, bans by bias and mask, and a window in which every even token is twice.
+static void fill_adjustments(struct gi_test *test, const struct gi_adjust_params *params,
+                             uint32_t *table, size_t n_word)
+{
+    const struct gi_range *range = &test->dispatch->bindings[0];
+    const float ban = -INFINITY;
+    const uint32_t n_even = params->n_vocab & ~1u;
+    for (size_t i = 0; i < n_word; i++) {
+        table[i] = i >= params->window ? (uint32_t)(2 * (i - params->window) % n_even)
+                   : i >= params->mask ? 0xFFFF7FF7u
+                                       : 2 - 2 * (uint32_t)(i % 2);
+    }
+    for (uint32_t id = 0; id < params->n_vocab; id++) {
+        const float bias = id % 11 == 5 ? ban : (float)(id % 7) / 8 - 0.5f;
+        memcpy(&table[params->bias + id], &bias, sizeof(bias));
+    }
+    test->has_failed = test->has_failed ||
+                       !gi_buffer_write((struct gi_buffer *)range->buffer, test->gpu, range->offset,
+                                        table, n_word * sizeof(*table), test->err);
+}
+
+// Returns what a logit is to become, with the window's step at its token and the one that leaves.
+static double adjust_logit(const struct gi_test *test, const struct gi_adjust_params *params,
+                           const uint32_t *table, uint32_t id, double logit)
+{
+    const struct gi_step_state *state = &test->state;
+    const uint32_t index = state->n_past + state->n_tokens - 1 + state->window_skip;
+    const uint32_t oldest = index >= state->n_window
+                                ? table[params->window + (index - state->n_window) % params->n_slot]
+                                : UINT32_MAX;
+    const uint32_t count = table[id] + (id == state->token) - (id == oldest);
+    float bias;
+    memcpy(&bias, &table[params->bias + id], sizeof(bias));
+    if (!(bias > -INFINITY) || !(table[params->mask + id / 32] >> id % 32 & 1)) {
+        return -INFINITY;
+    }
+    logit += bias;
+    const double scaled = logit > 0 ? logit / state->repeat_penalty : logit * state->repeat_penalty;
+    return count == 0 ? logit : scaled - count * state->frequency_penalty - state->presence_penalty;
+}
+
+// The logits as they are to be, and the largest of them among the partial results.
+void gi_check_adjusted(struct gi_test *test)
+{
+    const struct gi_adjust_params *params = (const void *)test->params;
+    const uint32_t n = params->n_vocab, n_partial = test->dispatch->grid.size[0] * params->n_part;
+    const size_t n_word = params->window + (size_t)params->n_slot;
+    uint32_t *table = gi_test_memory(test, n_word, sizeof(*table));
+    const float *before = gi_test_floats(test, 1, 0, n);
+    if (!table || !before) {
+        return;
+    }
+    fill_adjustments(test, params, table, n_word);
+    gi_test_run(test);
+    const float *after = gi_test_floats(test, 1, 0, n);
+    const float *partials = gi_test_floats(test, 1, params->partial, 2 * (size_t)n_partial);
+    float largest = -INFINITY;
+    for (uint32_t i = 0; after && i < n; i++) {
+        const double want = adjust_logit(test, params, table, i, before[i]);
+        const bool is_banned = !(want > -INFINITY) && !(after[i] > -INFINITY);
+        gi_test_expect(test, "adjusted logit", i, is_banned ? 0 : want, 4 + fabs((double)before[i]),
+                       is_banned ? 0 : after[i]);
+    }
+    for (uint32_t i = 0; partials && i < n_partial; i++) {
+        largest = fmaxf(largest, partials[2 * (size_t)i]);
+    }
+    if (after && partials) {
+        gi_test_expect(test, "largest partial result", 0, ranked(after, n, 0), 0, largest);
+    }
 }
 
 // The log-probability of a given token in each row: the first and the last are compared.

@@ -277,7 +277,8 @@ static void choose_state(struct run *run, uint32_t list)
     const uint32_t n_ctx = tables->graph.kv_cache[0].n_ctx;
     const bool is_step = list >= GI_LIST_STEP && list < GI_LIST_PROMPT_END;
     const bool is_end = list >= GI_LIST_PROMPT_END;
-    const uint32_t end = list - (is_end ? GI_LIST_PROMPT_END : GI_LIST_STEP);
+    const uint32_t end =
+        (list - (is_end ? GI_LIST_PROMPT_END : GI_LIST_STEP)) % (uint32_t)GI_STEP_END_ADJUSTED;
     uint32_t n_tokens = list == GI_LIST_PROMPT_SMALL ? tables->n_small
                         : is_step                    ? 1
                         : is_end                     ? END_TOKENS
@@ -295,6 +296,11 @@ static void choose_state(struct run *run, uint32_t list)
         .top_k = (is_step || is_end) && end == GI_STEP_END_SMALL_K ? 8 : 0,
         .min_p = (is_step || is_end) && end == GI_STEP_END_FULL ? 0.02f : 0,
         .n_probs = (is_step || is_end) && end == GI_STEP_END_PROBS ? 4 : 0,
+        .adjust = GI_ADJUST_PENALTIES | GI_ADJUST_BIAS | GI_ADJUST_MASK,
+        .n_window = 2,
+        .repeat_penalty = 1.25f,
+        .presence_penalty = 0.5f,
+        .frequency_penalty = 0.25f,
     };
 }
 

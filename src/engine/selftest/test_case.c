@@ -261,6 +261,7 @@ static const struct {
     ONE(PACK_ROWS, gi_check_pack_rows),
     ONE(LAST_ROW, gi_check_last_row),
     ONE(LOGPROB, gi_check_logprob),
+    SIZES(ADJUST, gi_check_adjusted),
     SIZES(ARGMAX, gi_check_sampled),
     SIZES(TOP_K, gi_check_sampled),
     SIZES(FULL_SAMPLE, gi_check_sampled),

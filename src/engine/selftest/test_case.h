@@ -103,6 +103,7 @@ typedef void (*gi_test_check)(struct gi_test *test);
 // Returns the check of a program, NULL if there is none.
 gi_test_check gi_test_find_check(enum gi_program_id id);
 
+void gi_check_adjusted(struct gi_test *test);
 void gi_check_gemv_qkv(struct gi_test *test);
 void gi_check_gemv_residual(struct gi_test *test);
 void gi_check_gemv_glu(struct gi_test *test);

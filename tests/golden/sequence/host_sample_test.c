@@ -44,14 +44,17 @@ static struct answer answer_of(struct tiny_model *f, struct glinfer_generate_par
     return answer;
 }
 
-// A bias of nothing is enough to choose on the host.
+// Returns settings that do the same on the host: with xtc, which never happens.
+static struct glinfer_samplers on_host(struct glinfer_samplers samplers)
+{
+    samplers.xtc_probability = 1e-30f;
+    return samplers;
+}
+
 static void host_and_gpu_choose_the_same(void **state)
 {
-    const struct glinfer_logit_bias none = {5, 0.0f};
-    struct glinfer_samplers neutral = defaults(), biased = defaults();
+    struct glinfer_samplers neutral = defaults(), biased = on_host(neutral);
     struct glinfer_stats gpu_stats, host_stats;
-    biased.logit_bias = &none;
-    biased.n_logit_bias = 1;
     for (uint64_t seed = 0; seed < 6; seed++) {
         struct glinfer_generate_params params = ask_sampled(NULL, seed == 0 ? 0 : 0.8f, seed);
         params.top_k = seed % 2 ? 40 : 0;
@@ -63,6 +66,87 @@ static void host_and_gpu_choose_the_same(void **state)
         assert_same(&plain, &gpu);
         assert_same(&plain, &host);
     }
+}
+
+// Penalties over windows of any length and biases leave chains their length, and choose what the
+// host chooses.
+static void penalties_and_biases_are_the_gpus(void **state)
+{
+    static const int32_t windows[] = {1, 5, 64, -1};
+    const struct glinfer_logit_bias biases[] = {
+        {5, 1.5f     },
+        {9, -INFINITY},
+        {5, 0.5f     }
+    };
+    struct glinfer_stats gpu_stats, host_stats;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct glinfer_samplers samplers = defaults();
+        struct glinfer_generate_params params = ask_sampled(NULL, seed % 4 == 0 ? 0 : 0.8f, seed);
+        params.top_k = seed % 4 == 1 ? 0 : 40;
+        params.n_probs = seed % 4 == 3 ? 2 : 0;
+        samplers.repeat_last_n = windows[seed / 2];
+        samplers.repeat_penalty = 1.4f;
+        samplers.presence_penalty = 0.3f;
+        samplers.frequency_penalty = 0.2f;
+        samplers.logit_bias = biases;
+        samplers.n_logit_bias = seed % 3;
+        const struct glinfer_samplers same = on_host(samplers);
+        const struct answer host = answer_of(*state, params, &same, 8, &host_stats);
+        const struct answer gpu = answer_of(*state, params, &samplers, 8, &gpu_stats);
+        const struct answer single = answer_of(*state, params, &samplers, 1, NULL);
+        const struct answer longer = answer_of(*state, params, &samplers, 32, NULL);
+        assert_int_equal(host_stats.chain_length, 1);
+        assert_int_equal(gpu_stats.chain_length, 8);
+        assert_same(&gpu, &host);
+        assert_same(&gpu, &single);
+        assert_same(&gpu, &longer);
+    }
+}
+
+// Returns an answer in a context that is too short for it, whose cache begins anew.
+static struct answer shifted_answer(struct tiny_model *f, const struct glinfer_samplers *samplers)
+{
+    struct answer answer = {0};
+    struct glinfer_session *session = open_session(f, 4, N_PROMPT + 8, 0);
+    struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_TOKENS, &answer);
+    params.context_full = GLINFER_CONTEXT_FULL_SHIFT;
+    params.samplers = samplers;
+    must_generate(session, &params);
+    assert_int_equal(answer.n, N_TOKENS);
+    glinfer_session_destroy(&session);
+    return answer;
+}
+
+static void penalties_outlast_a_shift(void **state)
+{
+    struct glinfer_samplers samplers = defaults();
+    samplers.repeat_penalty = 1.3f;
+    samplers.repeat_last_n = -1;
+    const struct glinfer_samplers same = on_host(samplers);
+    const struct answer gpu = shifted_answer(*state, &samplers);
+    const struct answer host = shifted_answer(*state, &same);
+    assert_same(&gpu, &host);
+}
+
+// A second prompt of one token is a decode step.
+static void penalties_go_on_behind_an_answer(void **state)
+{
+    struct answer answers[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        struct glinfer_samplers samplers = defaults();
+        struct glinfer_session *session = open_session(*state, 0, 256, 0);
+        struct glinfer_generate_params params = ask(prompt, N_PROMPT, 6, &answers[i]);
+        samplers.frequency_penalty = 0.7f;
+        samplers = i ? on_host(samplers) : samplers;
+        params.samplers = &samplers;
+        must_generate(session, &params);
+        params.n_prompt = 1;
+        must_generate(session, &params);
+        glinfer_session_reset(session);
+        must_generate(session, &params);
+        glinfer_session_destroy(&session);
+    }
+    assert_same(&answers[0], &answers[1]);
 }
 
 static void the_chain_length_does_not_matter(void **state)
@@ -344,6 +428,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_and_gpu_choose_the_same),
+        cmocka_unit_test(penalties_and_biases_are_the_gpus),
+        cmocka_unit_test(penalties_outlast_a_shift),
+        cmocka_unit_test(penalties_go_on_behind_an_answer),
         cmocka_unit_test(the_chain_length_does_not_matter),
         cmocka_unit_test(penalties_know_all_that_went_before),
         cmocka_unit_test(biases_ban_and_force),

@@ -1,0 +1,136 @@
+#include "engine/generate/adjust.h"
+
+#include "base/array.h"
+#include "engine/api/samplers.h"
+#include "engine/generate/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// Writes n words from word `first` of the session's adjustments on.
+static bool write_words(struct gi_generation *run, uint32_t first, const void *words, uint32_t n)
+{
+    struct gi_range range = run->session->tables.graph.adjust.range;
+    const uint64_t offset = first * UINT64_C(4);
+    range.offset += offset;
+    range.size -= offset;
+    return n == 0 ||
+           gi_runner_fill(&run->session->runner, &range, words, n * UINT64_C(4), run->err);
+}
+
+static uint32_t vocab_size(const struct gi_generation *run)
+{
+    return run->session->tables.graph.logits.n_vocab;
+}
+
+//-- biases ----------------------------------------------------------------------------------------
+
+// Returns how many tokens may come: those that no bias bans, less the stop ids that are ignored.
+static uint32_t count_allowed(const struct gi_generation *run, const float *biases)
+{
+    const struct glinfer_session *session = run->session;
+    uint32_t n = 0;
+    for (uint32_t id = 0; id < vocab_size(run); id++) {
+        n += biases[id] > -INFINITY;
+    }
+    for (uint32_t i = 0; run->params.ignore_eos && i < session->n_stop_ids; i++) {
+        n -= biases[session->stop_ids[i]] > -INFINITY;
+    }
+    return n;
+}
+
+static bool write_biases(struct gi_generation *run)
+{
+    const uint32_t n_vocab = vocab_size(run);
+    float *biases = gi_array_zeroed(n_vocab, sizeof(biases[0]), "logit biases", run->err);
+    if (!biases) {
+        return false;
+    }
+    gi_samplers_add_biases(&run->params, biases);
+    const bool ok = count_allowed(run, biases) > 0
+                        ? write_words(run, run->session->tables.graph.adjust.bias, biases, n_vocab)
+                        : gi_error_set(run->err, GLINFER_STATUS_UNSUPPORTED,
+                                       "every token of the vocabulary is banned");
+    free(biases);
+    return ok;
+}
+
+//-- the text --------------------------------------------------------------------------------------
+
+static bool read_text(struct gi_generation *run, const uint32_t *tokens)
+{
+    const struct gi_sequence *sequence = &run->session->sequence;
+    const struct gi_dry none = {0};
+    const struct gi_penalties penalties = gi_samplers_penalties(&run->params, sequence->n_ctx);
+    struct gi_adjusting *adjusting = &run->adjusting;
+    if (!gi_history_init(&adjusting->history, vocab_size(run), &penalties, &none, run->err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < sequence->n_past; i++) {
+        gi_history_push(&adjusting->history, sequence->tokens[i]);
+    }
+    for (uint32_t i = 0; tokens && i + 1 < run->n_prompt; i++) {
+        gi_history_push(&adjusting->history, tokens[i]);
+    }
+    adjusting->last = tokens ? tokens[run->n_prompt - 1] : (uint32_t)sequence->pending;
+    return true;
+}
+
+bool gi_adjust_begin(struct gi_generation *run, const uint32_t *tokens)
+{
+    struct gi_adjusting *adjusting = &run->adjusting;
+    adjusting->bits = run->params.n_predict == 0 ? 0 : gi_samplers_adjust(&run->params);
+    if ((adjusting->bits & GI_ADJUST_BIAS) && !write_biases(run)) {
+        return false;
+    }
+    if (!(adjusting->bits & GI_ADJUST_PENALTIES)) {
+        return true;
+    }
+    return read_text(run, tokens) && (!tokens || gi_adjust_write(run, run->base - 1));
+}
+
+void gi_adjust_finish(struct gi_adjusting *adjusting)
+{
+    gi_history_finish(&adjusting->history);
+    *adjusting = (struct gi_adjusting){0};
+}
+
+void gi_adjust_accept(struct gi_adjusting *adjusting, uint32_t token)
+{
+    if (adjusting->bits & GI_ADJUST_PENALTIES) {
+        gi_history_push(&adjusting->history, adjusting->last);
+        adjusting->last = token;
+    }
+}
+
+bool gi_adjust_write(struct gi_generation *run, uint32_t position)
+{
+    struct gi_adjusting *adjusting = &run->adjusting;
+    const struct gi_history *history = &adjusting->history;
+    const struct gi_adjust *layout = &run->session->tables.graph.adjust;
+    const uint32_t most = history->penalties.last_n;
+    if (!(adjusting->bits & GI_ADJUST_PENALTIES)) {
+        return true;
+    }
+    const uint32_t n = history->n_total < most ? (uint32_t)history->n_total : most;
+    uint32_t *window = gi_array_zeroed(n, sizeof(window[0]), "the window of penalties", run->err);
+    for (uint32_t i = 0; window && i < n; i++) {
+        window[i] = history->tokens[(history->n_total - n + i) % history->capacity];
+    }
+    adjusting->window_skip = n - position;
+    const bool ok = window && write_words(run, 0, history->counts, vocab_size(run)) &&
+                    write_words(run, layout->window, window, n);
+    free(window);
+    return ok;
+}
+
+void gi_adjust_set(const struct gi_adjusting *adjusting, struct gi_step_state *state)
+{
+    const struct gi_penalties *penalties = &adjusting->history.penalties;
+    state->adjust = adjusting->bits;
+    state->n_window = penalties->last_n;
+    state->window_skip = adjusting->window_skip;
+    state->repeat_penalty = penalties->repeat;
+    state->presence_penalty = penalties->presence;
+    state->frequency_penalty = penalties->frequency;
+}
