@@ -9,7 +9,8 @@
 // Group (range, head). The last group of a head to finish merges the head's ranges in their order,
 // so that the result is the same whichever that is; with one range a group writes out itself.
 //
-// BATCH 0 with JOINT: the same by attention/heads.glsl
+// BATCH 0 with JOINT: the same by attention/heads.glsl. With ROWS (lib/slot.glsl) a group is of a
+// slot, too, the grid's third axis; each has its scratch and its cache.
 //
 // BATCH 1: of a prompt's batch, token m, at position n_past + m, over the keys 0..n_past + m
 //   out      (n_tokens, stride)  (n_head, HEAD_DIM) of it written
@@ -20,11 +21,10 @@
 // GPUs with few registers.
 #ifdef JOINT
 #define SCRATCH_QUADS 1
+#define SLOT ((gl_WorkGroupID.z + first_group) / params.n_kv_head)
 #endif
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
-#include "attention/kv_vec8.glsl"
-#include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !(defined(KEYS) || defined(JOINT)) || !defined(BATCH)
 #error "HEAD_DIM, a multiple of 8; KEYS of a range, or of a group; BATCH: 1 for a prompt's batch"
@@ -36,10 +36,18 @@
 #define ROLLED 0 // 1: long loops stay loops, for compilers that otherwise spill
 #endif
 
+#if BATCH || PIECES
+#include "lib/first_group.glsl"
+#else
+#define first_group 0u
+#endif
+#include "attention/params.glsl"
+#include "lib/slot.glsl"
+#include "attention/kv_vec8.glsl"
+
 #define N_VEC8 (HEAD_DIM / 8)
 #define N_QUAD uint(HEAD_DIM / 4)
 
-#include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 #ifndef JOINT
@@ -48,12 +56,6 @@
 #if BATCH == 0
 #include "attention/ranges.glsl"
 #include "norm/sums.glsl"
-#endif
-
-#if BATCH || PIECES
-#include "lib/first_group.glsl"
-#else
-#define first_group 0u
 #endif
 
 #ifdef JOINT
@@ -176,7 +178,7 @@ void write_sums(uint lane, uint head)
             sum += read_quad(begin + i);
         }
         uint sums = sums_begin(params.n_head * uint(HEAD_DIM));
-        scratch[sums + begin / SUM_SIZE] = floatBitsToUint((sum.x + sum.y) + (sum.z + sum.w));
+        scratch[SCRATCH_BEGIN + sums + begin / SUM_SIZE] = floatBitsToUint((sum.x + sum.y) + (sum.z + sum.w));
     }
 }
 #endif
@@ -186,6 +188,9 @@ void main()
     uint lane = gl_LocalInvocationID.x;
     uint range = gl_WorkGroupID.x;
     uint head = gl_WorkGroupID.y + first_group;
+    if (is_idle()) {
+        return;
+    }
     uint n_all = min(state.n_past + 1u, params.n_ctx);
     uint n_range = (n_all + uint(KEYS) - 1u) / uint(KEYS);
     // The grid may have ranges past the keys, after the end of a text, and before a window; they do

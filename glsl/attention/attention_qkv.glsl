@@ -1,7 +1,7 @@
 // The input of attention_vec8.comp as the projection of q, k and v leaves it: in the row order of
 // ops/record/weight.h, not yet normed (NORM 1: each head of q and k by itself), not yet rotated.
 //
-//   qkv      (n_rows)
+//   qkv      (n_rows), with ROWS a row for each slot
 //   vectors  table of rotations (n_ctx, n_rot), gamma of q and of k in pair order
 //
 // The subgroup that has the token's own key among its keys computes it, and its value; of the heads
@@ -24,6 +24,12 @@
 layout(std430, binding = 1) restrict readonly buffer Qkv { vec4 qkv[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
 
+#if ROWS
+#define QKV_BEGIN (SLOT * (params.q_stride / 4u))
+#else
+#define QKV_BEGIN 0u
+#endif
+
 // Firsts and seconds of the four pairs of a vec8.
 struct Pairs {
     vec4 x, y;
@@ -36,7 +42,7 @@ Row fresh;      // the token's own, where has_fresh
 uint vec8_at(uint begin, uint head)
 {
     uint vec8 = head * uint(N_VEC8) + gl_LocalInvocationIndex % uint(N_VEC8);
-    return begin + vec8 / 2u * 4u + vec8 % 2u;
+    return QKV_BEGIN + begin + vec8 / 2u * 4u + vec8 % 2u;
 }
 
 Pairs split_pairs(vec4 low, vec4 high)
@@ -96,11 +102,11 @@ void write_vec8(int type, uint data, uint row, uvec4 first, uvec4 second)
 {
     uint vec8 = gl_LocalInvocationIndex % uint(N_VEC8);
     if (type == CACHE_F32) {
-        uint at = data + 2u * (row * uint(N_VEC8) + vec8);
+        uint at = CACHE_BEGIN + data + 2u * (row * uint(N_VEC8) + vec8);
         cache[at] = first;
         cache[at + 1u] = second;
     } else {
-        cache[data + row * uint(N_VEC8) + vec8] = first;
+        cache[CACHE_BEGIN + data + row * uint(N_VEC8) + vec8] = first;
     }
 }
 

@@ -8,8 +8,9 @@
 // group costs 5 us before its first key, so there are few. Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
+#include "attention/params.glsl"
+#include "lib/slot.glsl"
 #include "attention/kv_vec8.glsl"
-#include "lib/step_state.glsl"
 
 #if !defined(HEAD_DIM) || !defined(HEADS) || !defined(VECTORS) || !defined(KEYS)
 #error "HEAD_DIM, a multiple of 8; HEADS of a group; VECTORS of 8 keys; KEYS of a range"
@@ -22,7 +23,6 @@
 
 layout(local_size_x = 8) in;
 
-#include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 #include "attention/ranges.glsl"
@@ -195,6 +195,9 @@ void main()
     uint kv_head = gl_WorkGroupID.y / n_group;
     uint n_rep = params.n_head / params.n_kv_head;
     Heads heads = Heads(kv_head * n_rep + gl_WorkGroupID.y % n_group * uint(HEADS), (kv_head + 1u) * n_rep);
+    if (is_idle()) {
+        return;
+    }
     uint n_key = min(state.n_past + 1u, params.n_ctx);
     uint first_key = first_seen(n_key);
     uint n_range = (n_key - first_key + uint(KEYS) - 1u) / uint(KEYS);

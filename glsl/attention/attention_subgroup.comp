@@ -11,8 +11,9 @@
 #define SCRATCH_QUADS 1
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
+#include "attention/params.glsl"
+#include "lib/slot.glsl"
 #include "attention/kv_vec8.glsl"
-#include "lib/step_state.glsl"
 
 #if !defined(WG_SIZE) || !defined(HEAD_DIM) || !defined(KEYS) || !defined(HEADS)
 #error "WG_SIZE; HEAD_DIM, 8 times a power of two; KEYS of a tile, 8 WG_SIZE / HEAD_DIM or more; HEADS"
@@ -32,7 +33,6 @@
 
 layout(local_size_x = WG_SIZE) in;
 
-#include "attention/params.glsl"
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 #include "attention/ranges.glsl"
@@ -325,7 +325,7 @@ void main()
     first_head = kv_head * n_rep + run % n_run * uint(HEADS) + (is_short ? one : 0u);
     last_head = kv_head * n_rep + n_rep - 1u;
     // The grid may have ranges past the keys, and with few keys heads past the last.
-    if (range >= n_range || first_head > last_head) {
+    if (is_idle() || range >= n_range || first_head > last_head) {
         return;
     }
     if (HEADS > 1 && is_short) {

@@ -19,13 +19,12 @@
 #include "lib/publish.glsl"
 #include "lib/exp_log.glsl"
 #include "lib/group.glsl"
-#include "lib/step_state.glsl"
+#include "attention/params.glsl"
+#include "lib/slot.glsl"
 
 #if !defined(HEAD_DIM) || !defined(RANGES)
 #error "HEAD_DIM, 8 times a power of two; RANGES of keys, at most SUBGROUP"
 #endif
-
-#include "attention/params.glsl"
 
 // The layer's scratch, as attention/ranges.glsl shows it; a counter is the first uint of a head's
 // word.
@@ -37,7 +36,7 @@ layout(std430, binding = 3) coherent buffer Cache { uvec4 cache[]; };
 
 uvec4 cache_word(uint i)
 {
-    return cache[i];
+    return cache[CACHE_BEGIN + i];
 }
 
 #define CACHE_DECLARED
@@ -95,9 +94,9 @@ Share find_share()
     share.seen = first_seen(share.n_key);
     uint first = share.seen / uint(N_SLOT), end = (share.n_key - 1u) / uint(N_SLOT) + 1u;
     share.is_alone = RANGES == 1 || end - first <= ROWS_ALONE;
-    bool is_idle = share.head >= params.n_head || (share.is_alone && range > 0u);
+    bool has_none = is_idle() || share.head >= params.n_head || (share.is_alone && range > 0u);
     share.stride = uint(N_SLOT) * (share.is_alone ? 1u : uint(RANGES));
-    share.end = is_idle ? 0u : share.n_key;
+    share.end = has_none ? 0u : share.n_key;
     share.key = (first + (share.is_alone ? 0u : range)) * uint(N_SLOT) +
                gl_LocalInvocationIndex / uint(N_VEC8);
     return share;
@@ -295,10 +294,20 @@ vec4 join(uint quad, out vec2 joined)
     return sum;
 }
 
+uint counter_at(uint head)
+{
+    return (SCRATCH_BEGIN + params.counter) / 4u + head;
+}
+
+uint result_at(uint head, uint quad)
+{
+    return SCRATCH_BEGIN / 4u + head * N_QUAD + quad;
+}
+
 // The partial result of range i of a head, in quads: sums, then softmax.
 uint partial_at(uint head, uint i)
 {
-    return params.partial / 4u + (head * params.max_range + i) * (N_QUAD + 1u);
+    return (SCRATCH_BEGIN + params.partial) / 4u + (head * params.max_range + i) * (N_QUAD + 1u);
 }
 
 // Writes the group's result, or the partial one of its range.
@@ -311,7 +320,7 @@ void write_result(Share share)
     vec2 joined;
     vec4 sum = join(quad, joined);
     if (share.is_alone) {
-        scratch_quads[share.head * N_QUAD + quad] = publish_quad(sum / joined.y);
+        scratch_quads[result_at(share.head, quad)] = publish_quad(sum / joined.y);
     } else {
         uint at = partial_at(share.head, gl_WorkGroupID.x);
         scratch_quads[at + quad] = publish_quad(sum);
@@ -343,7 +352,7 @@ void merge_ranges(Share share, uint first, uint end, bool is_published)
         float weight = sum_lanes(factor * own.y, 1, N_MERGE);
         sum = sum_lanes(factor * sum, 1, N_MERGE);
         if (quad < end && range == 0u) {
-            scratch_quads[share.head * N_QUAD + quad] = publish_quad(sum / weight);
+            scratch_quads[result_at(share.head, quad)] = publish_quad(sum / weight);
         }
     }
 }
@@ -356,9 +365,9 @@ bool is_last_range(Share share)
     group_barrier();
     if (gl_LocalInvocationIndex == 0u) {
         is_last = 0u;
-        if (atomicAdd(counters[params.counter / 4u + share.head].x, 1u) == uint(RANGES) - 1u) {
+        if (atomicAdd(counters[counter_at(share.head)].x, 1u) == uint(RANGES) - 1u) {
             is_last = 1u;
-            counters[params.counter / 4u + share.head].x = 0u;
+            counters[counter_at(share.head)].x = 0u;
         }
     }
     group_barrier();

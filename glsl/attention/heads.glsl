@@ -16,7 +16,13 @@
 
 layout(local_size_x = WG_SIZE) in;
 
+#if ROWS // kv heads of a slot behind those of the one before it
+#define KV_HEAD ((gl_WorkGroupID.z + first_group) % params.n_kv_head)
+#define query_at(i) uintBitsToFloat(cache_word(i))
+#else
 #define KV_HEAD (gl_WorkGroupID.z + first_group)
+#define query_at(i) query[i]
+#endif
 
 #define N_SLICE (WG_SIZE / N_VEC8)
 #define N_OWN (HEADS * HEAD_DIM / 4) // quads of a group's result
@@ -48,7 +54,9 @@ shared vec4 weight_sums[N_SLICE];
 #define OF_HEAD(value, h) value[h]
 #endif
 
+#if !ROWS
 layout(std140, binding = 2) uniform Query { vec4 query[Q_QUADS]; };
+#endif
 
 shared int largest_bits[HEADS]; // of a score, as order_of gives it
 shared vec4 sums[N_SLICE * N_OWN];
@@ -104,7 +112,7 @@ void add_products(uint first, uint vec8, inout vec4 sum[N_SCORE])
         head = min(head, params.n_head - 1u);
 #endif
         uint at = head * N_QUAD + 2u * vec8;
-        vec4 a = query[at], b = query[at + 1u];
+        vec4 a = query_at(at), b = query_at(at + 1u);
         for (int i = 0; i < EACH; i++) {
 #if DOTS
             sum[i * HEADS + h].x += dot(low[i], a) + dot(high[i], b);
@@ -260,7 +268,7 @@ void write_sums()
     EACH_OWN(i) {
         if (i % 4u == 0u && is_of_head(i)) {
             float sum = (sums[i].x + sums[i + 1u].x) + (sums[i + 2u].x + sums[i + 3u].x);
-            uint at = begin + i / 4u;
+            uint at = SCRATCH_BEGIN + begin + i / 4u;
             scratch_quads[at / 4u][at % 4u] = floatBitsToUint(sum);
         }
     }
@@ -269,6 +277,9 @@ void write_sums()
 
 void main()
 {
+    if (is_idle()) {
+        return;
+    }
     lane = gl_LocalInvocationIndex;
     k_data = params.k;
     v_data = params.v;

@@ -13,20 +13,23 @@
 #ifndef TEXELS
 #define TEXELS 0
 #endif
+#ifndef CACHE_BEGIN
+#define CACHE_BEGIN 0u // of the slot's: lib/slot.glsl
+#endif
 
 #if TEXELS
 layout(binding = 3) uniform highp usamplerBuffer cache_texels;
 
 uvec4 cache_word(uint i)
 {
-    return texelFetch(cache_texels, int(i));
+    return texelFetch(cache_texels, int(CACHE_BEGIN + i));
 }
 #elif !defined(CACHE_DECLARED)
 layout(std430, binding = 3) restrict readonly buffer Cache { uvec4 cache[]; };
 
 uvec4 cache_word(uint i)
 {
-    return cache[i];
+    return cache[CACHE_BEGIN + i];
 }
 #endif
 

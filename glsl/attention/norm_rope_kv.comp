@@ -6,13 +6,16 @@
 //   vectors  table of rotations (n_ctx, n_rot), gamma of q and of k in pair order
 //   cache    a layer's k and v, (n_kv_head, n_ctx, head_dim) each, written at n_past + m
 //
+// With ROWS (lib/slot.glsl) row m is of slot m, its position and its cache.
+//
 // A group owns what one norm is over, of one token; groups of v only copy. In a decode step q and
 // cache are parts of one range. Reads each element twice, the second time from the cache: bound by
 // memory.
+#define SLOT gl_WorkGroupID.y
 #include "lib/common.glsl"
 #include "lib/half.glsl"
 #include "lib/reduce.glsl"
-#include "lib/step_state.glsl"
+#include "lib/slot.glsl"
 
 layout(std140, binding = 0) uniform Params
 {
@@ -23,6 +26,7 @@ layout(std140, binding = 0) uniform Params
     uint n_ctx;
     uint k, v, k_scale, v_scale; // offsets in cache
     uint rope; // offset of the table in pairs
+    uint slot_cache; // uints from one slot's cache to the next's
     uint q_norm_pair, kv_norm_pair; // pairs that a norm is over
     uint q_gamma, k_gamma; // in pairs of the vectors
     float eps;
@@ -95,12 +99,13 @@ void write_share(uint token, uint position)
 
 void main()
 {
-    uint token = min(gl_WorkGroupID.y, state.n_tokens - 1u);
-    uint position = state.n_past + token;
+    bool is_used = is_row_used(gl_WorkGroupID.y);
+    uint token = is_used ? gl_WorkGroupID.y : 0u;
+    uint position = row_position(token);
     share = make_share(gl_WorkGroupID.x);
     float mean = reduce_sum(own_sum(token), uint(WG_SIZE)) / float(2u * share.n_pair);
     scale = inversesqrt(mean + params.eps);
-    if (gl_WorkGroupID.y < state.n_tokens && position < params.n_ctx) {
+    if (is_used && position < params.n_ctx) {
         write_share(token, position);
     }
 }

@@ -10,4 +10,5 @@ layout(std140, binding = 0) uniform Params
     uint rope, rope_stride, n_rot;    // the table of rotations in quads of the vectors
     uint q_gamma, k_gamma;            // likewise
     float norm_eps;
+    uint slot_cache, slot_scratch; // from one slot to the next: quads of the cache, floats
 } params;

@@ -1,6 +1,6 @@
 // Ranges of keys of a decode step's attention: their partial results in the layer's scratch, and
 // which group is the last of a head, or of a run of heads, to finish. Needs HEAD_DIM,
-// attention/softmax.glsl, and in Params max_range, partial, counter. With SCRATCH_QUADS 1 scratch
+// attention/softmax.glsl, lib/slot.glsl. With SCRATCH_QUADS 1 scratch
 // is read by words of 16 bytes, else by uints.
 //
 //   scratch  out (n_head, HEAD_DIM) at 0; partial (n_head, max_range, HEAD_DIM + 4): the sum of
@@ -15,16 +15,16 @@ shared uint is_last;
 #if SCRATCH_QUADS
 layout(std430, binding = 0) restrict coherent buffer ScratchQuads { uvec4 scratch_quads[]; };
 
-#define counter_at(i) scratch_quads[params.counter / 4u + (i)].x
+#define counter_at(i) scratch_quads[(SCRATCH_BEGIN + params.counter) / 4u + (i)].x
 
 void write_quad(uint at, vec4 value)
 {
-    scratch_quads[at / 4u] = floatBitsToUint(value);
+    scratch_quads[(SCRATCH_BEGIN + at) / 4u] = floatBitsToUint(value);
 }
 
 vec4 read_quad(uint at)
 {
-    return uintBitsToFloat(scratch_quads[at / 4u]);
+    return uintBitsToFloat(scratch_quads[(SCRATCH_BEGIN + at) / 4u]);
 }
 
 // Returns the largest score and the sum of weights of the partial result at begin.
@@ -40,11 +40,12 @@ void write_softmax(uint begin, vec2 both)
 #else
 layout(std430, binding = 0) restrict coherent buffer Scratch { uint scratch[]; };
 
-#define counter_at(i) scratch[params.counter + (i)]
+#define counter_at(i) scratch[SCRATCH_BEGIN + params.counter + (i)]
 
 void write_quad(uint at, vec4 value)
 {
     uvec4 word = floatBitsToUint(value);
+    at += SCRATCH_BEGIN;
     scratch[at] = word.x;
     scratch[at + 1u] = word.y;
     scratch[at + 2u] = word.z;
@@ -53,19 +54,20 @@ void write_quad(uint at, vec4 value)
 
 vec4 read_quad(uint at)
 {
+    at += SCRATCH_BEGIN;
     return uintBitsToFloat(
         uvec4(scratch[at], scratch[at + 1u], scratch[at + 2u], scratch[at + 3u]));
 }
 
 vec2 read_softmax(uint begin)
 {
-    uint at = begin + uint(HEAD_DIM);
+    uint at = SCRATCH_BEGIN + begin + uint(HEAD_DIM);
     return uintBitsToFloat(uvec2(scratch[at], scratch[at + 1u]));
 }
 
 void write_softmax(uint begin, vec2 both)
 {
-    uint at = begin + uint(HEAD_DIM);
+    uint at = SCRATCH_BEGIN + begin + uint(HEAD_DIM);
     scratch[at] = floatBitsToUint(both.x);
     scratch[at + 1u] = floatBitsToUint(both.y);
 }

@@ -6,10 +6,13 @@
 //   vectors  table of rotations (n_ctx, n_rot), cos and sin of each pair
 //   cache    a layer's k and v, (n_kv_head, n_ctx, head_dim) each, written at n_past + m
 //
+// With ROWS (lib/slot.glsl) row m is of slot m, its position and its cache.
+//
 // An invocation owns one pair of one token, or a uint of a q8_0 or q4_0 cache. Bound by memory.
+#define SLOT gl_WorkGroupID.y
 #include "lib/common.glsl"
 #include "lib/half.glsl"
-#include "lib/step_state.glsl"
+#include "lib/slot.glsl"
 
 layout(std140, binding = 0) uniform Params
 {
@@ -20,6 +23,7 @@ layout(std140, binding = 0) uniform Params
     uint n_ctx;
     uint k, v, k_scale, v_scale; // offsets in cache
     uint rope; // offset of the table in pairs
+    uint slot_cache; // uints from one slot's cache to the next's
 } params;
 
 #include "attention/rope_kv.glsl"
@@ -34,8 +38,8 @@ void main()
 {
     uint unit = gl_GlobalInvocationID.x;
     uint token = gl_WorkGroupID.y;
-    uint position = state.n_past + token;
-    if (token >= state.n_tokens || position >= params.n_ctx) {
+    uint position = row_position(token);
+    if (!is_row_used(token) || position >= params.n_ctx) {
         return;
     }
     uint n_q = params.n_q_pair;

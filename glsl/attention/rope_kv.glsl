@@ -134,10 +134,12 @@ void write_q(uint token, uint pair, uint position, vec2 value)
 
 void write_k(uint token, uint position, uint unit)
 {
-    write_unit(true, K_TYPE, params.k, params.k_scale, token, position, unit);
+    uint begin = CACHE_BEGIN;
+    write_unit(true, K_TYPE, begin + params.k, begin + params.k_scale, token, position, unit);
 }
 
 void write_v(uint token, uint position, uint unit)
 {
-    write_unit(false, V_TYPE, params.v, params.v_scale, token, position, unit);
+    uint begin = CACHE_BEGIN;
+    write_unit(false, V_TYPE, begin + params.v, begin + params.v_scale, token, position, unit);
 }

@@ -1,8 +1,10 @@
 // step_state as every kernel reads it: the twin of struct gi_step_state. A kernel that defines
 // STEP_STATE_WRITTEN has it as storage at binding 2 and advances it; with STEP_STATE_COHERENT all
-// groups see that at once.
+// groups see that at once. With STATE_ROWS it is a type: lib/slot.glsl has so many of them.
 #if defined(STEP_STATE_COHERENT)
 layout(std430, binding = 2) coherent buffer StepState
+#elif defined(STATE_ROWS)
+struct StepState
 #elif defined(STEP_STATE_WRITTEN)
 layout(std430, binding = 2) restrict buffer StepState
 #else
@@ -17,4 +19,7 @@ layout(std140, binding = 1) uniform StepState
     uvec4 stop[4];
     uint adjust, n_window, window_skip;
     float repeat_penalty, presence_penalty, frequency_penalty;
+#if defined(STATE_ROWS)
+    uvec4 unused[6]; // up to GI_STEP_STATE_STRIDE
+#endif
 } state;

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "engine/api/arguments.h"
-#include "engine/generate/joint_run.h"
 #include "engine/run/step_executors.h"
 #include "engine/state/context_full.h"
 #include "gpu/device/fence.h"
@@ -162,11 +161,18 @@ static void end_prompt(struct gi_generation *run)
     run->is_finished = true;
 }
 
-// Begins to deliver the tokens of a chain that has run.
-static bool take_landing(struct gi_generation *run)
+// Waits for the oldest chain, whose tokens are to be delivered.
+static bool take_chain(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     struct gi_landing *landing = &run->landing;
+    if (!gi_runner_take(&session->runner, landing, run->err)) {
+        return false;
+    }
+    if (landing->is_faulty) {
+        return recover(run, landing);
+    }
+    learn_time(run, landing);
     const uint32_t n_live = count_live(run, landing);
     if (!check_chain(run, landing, n_live) || !gi_host_sample_choose(run, landing)) {
         return false;
@@ -179,20 +185,6 @@ static bool take_landing(struct gi_generation *run)
         end_prompt(run);
     }
     return true;
-}
-
-// Waits for the oldest chain, whose tokens are to be delivered.
-static bool take_chain(struct gi_generation *run)
-{
-    struct gi_landing *landing = &run->landing;
-    if (!gi_runner_take(&run->session->runner, landing, run->err)) {
-        return false;
-    }
-    if (landing->is_faulty) {
-        return recover(run, landing);
-    }
-    learn_time(run, landing);
-    return take_landing(run);
 }
 
 static void deliver_next(struct gi_generation *run)
@@ -221,27 +213,16 @@ static bool look(struct gi_generation *run, bool takes)
     return true;
 }
 
-static bool advance_jointly(struct gi_generation *run)
-{
-    bool has_landed = false;
-    return gi_joint_run_advance(run, &has_landed) && (!has_landed || take_landing(run));
-}
-
 // Submits a chain or takes one: whichever comes next. A software renderer computes while we submit,
 // so a second chain would only hold the first one back; behind one that rests the GPU is idle, and
 // where the host chooses tokens there is nothing to submit.
 static bool submit_or_take(struct gi_generation *run)
 {
     const struct glinfer_session *session = run->session;
-    const bool is_joint = gi_joint_run_suits(run);
     const bool is_alone = gi_gpu_platform(gi_session_gpu(session))->is_software ||
                           session->gpu_duty < 100 || gi_host_sample_is_on(run);
     const bool is_full = session->runner.n_flights == (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
-    const bool takes =
-        is_full || is_joint || (run->n_submitted > 0 && run->n_submitted >= run->max_steps);
-    if (is_joint && session->runner.n_flights == 0) {
-        return advance_jointly(run);
-    }
+    const bool takes = is_full || (run->n_submitted > 0 && run->n_submitted >= run->max_steps);
     if (run->is_stepped && !look(run, takes)) {
         return false;
     }

@@ -41,6 +41,8 @@ struct gi_step_state {
     float presence_penalty, frequency_penalty;
     uint32_t padding[2]; // to whole vec4
 };
+_Static_assert(sizeof(struct gi_step_state) == GI_STEP_STATE_STRIDE - 6 * 16,
+               "glsl/lib/step_state.glsl has another number of vec4 up to the stride");
 
 enum gi_adjust_bit {
     GI_ADJUST_PENALTIES = 1,

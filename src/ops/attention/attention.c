@@ -81,6 +81,7 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
     const uint32_t n_count = count_ranges(layer);
     const uint64_t n_range =
         n_count < GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n_count;
+    scratch->slot_size = 0;
     scratch->counter = gi_x_size(layer->n_head * layer->head_dim);
     scratch->partial = scratch->counter + (uint32_t)gi_round_up(4ull * layer->n_head, 64);
     return (scratch->partial + layer->n_head * n_range * partial_size(layer)) * sizeof(uint32_t);
@@ -157,8 +158,10 @@ static bool has_subgroup_form(const struct gi_gpu *gpu, const struct gi_kv_layer
 }
 
 // Tiles of a key to eight an invocation, and no more ranges than run together.
-static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
+static struct step_shape subgroup_shape(const struct gi_recorder *recorder,
+                                        const struct gi_kv_layer *layer)
 {
+    const struct gi_gpu *gpu = recorder->gpu;
     const uint32_t n_slot = SUBGROUP_WG * 8 / layer->head_dim, n_range = count_ranges(layer);
     struct step_shape shape = {
         .program = GI_PROGRAM_ATTENTION_SUBGROUP,
@@ -170,7 +173,8 @@ static struct step_shape subgroup_shape(const struct gi_gpu *gpu, const struct g
     split_heads(&shape, layer, max_subgroup_heads(gpu, layer));
     // A group for each head: those of a run take a range each where keys are many.
     shape.n_group *= shape.heads;
-    const uint32_t most = gi_gpu_class(gpu)->attention_groups / shape.n_group,
+    const uint32_t n_each = gi_recorder_is_joint(recorder) ? recorder->slots.n : 1;
+    const uint32_t most = gi_gpu_class(gpu)->attention_groups / n_each / shape.n_group,
                    n = shape.heads * (most < 1 ? 1 : most);
     shape.max_range = n < n_range ? n : n_range;
     return shape;
@@ -209,7 +213,7 @@ static struct step_shape choose_step_shape(const struct gi_recorder *recorder,
         return row_shape(layer);
     }
     if (!gi_recorder_is_uniform(recorder) && has_subgroup_form(gpu, layer)) {
-        return subgroup_shape(gpu, layer);
+        return subgroup_shape(recorder, layer);
     }
     return (struct step_shape){
         .program = GI_PROGRAM_ATTENTION,
@@ -248,8 +252,8 @@ static struct gi_grid step_grid(const struct step_shape *shape, uint32_t n_ctx, 
 
 bool gi_attention_has_sums(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    return gi_gemv_wants_sums(recorder->gpu) && layer->head_dim % 16 == 0 &&
-           !gi_attention_vec8_suits(recorder, layer) &&
+    return !gi_recorder_is_joint(recorder) && gi_gemv_wants_sums(recorder->gpu) &&
+           layer->head_dim % 16 == 0 && !gi_attention_vec8_suits(recorder, layer) &&
            (gi_attention_heads_suits(recorder, layer) ||
             choose_step_shape(recorder, layer).program == GI_PROGRAM_ATTENTION);
 }
@@ -310,6 +314,8 @@ struct gi_attention_params gi_attention_step_params(const struct gi_kv_layer *la
     params.max_range = max_range;
     params.partial = scratch->partial;
     params.counter = scratch->counter;
+    params.slot_cache = (uint32_t)(layer->slot_size / 16);
+    params.slot_scratch = (uint32_t)(scratch->slot_size / sizeof(float));
     return params;
 }
 
@@ -354,6 +360,7 @@ bool gi_op_attention(struct gi_recorder *recorder, const char *label,
         .wg_size = shape.keys,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
+    gi_recorder_add_slots(recorder, 2, &key, &dispatch);
     if (key.id == GI_PROGRAM_ATTENTION) {
         gi_attention_add_pieces(recorder, layer, 1, &key, &dispatch);
     }

@@ -18,8 +18,9 @@ struct gi_score_rule {
 // four uints a head, some of them counters (zero between steps), and the partial results of key
 // ranges.
 struct gi_attention_scratch {
-    struct gi_range range;
+    struct gi_range range;     // of a joint list: of all slots
     uint32_t partial, counter; // offsets in floats (uints)
+    uint64_t slot_size;        // of a joint list: bytes from one slot's to the next's, as above
 };
 // Sets the offsets for a layer's shape; returns the bytes that the range must have. The offsets
 // hold if a device can bind as many.

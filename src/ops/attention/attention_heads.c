@@ -111,12 +111,14 @@ bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
     struct gi_program_key key = make_key(class, layer, rule, &shape, has_sums);
     const struct gi_attention_params params =
         gi_attention_step_params(layer, rule, scratch, shape.max_range);
+    const bool is_joint = gi_recorder_is_joint(recorder);
     const struct gi_range q = {layer->range.buffer, layer->range.offset,
                                layer->n_head * layer->head_dim * sizeof(float)};
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {scratch->range, q, {0}, layer->range},
-        .uniform = q,
+        .bindings = {scratch->range, is_joint ? (struct gi_range){0} : q, {0}, layer->range},
+        .uniform = is_joint ? (struct gi_range){0          }
+          : q,
         .writes = 1u << 0,
         .params = &params,
         .params_size = sizeof(params),
@@ -126,6 +128,7 @@ bool gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
         .wg_size = class->attention.wg_size,
     };
     gi_attention_count_key(layer, rule->window, &dispatch);
+    gi_recorder_add_slots(recorder, 2, &key, &dispatch);
     gi_attention_add_pieces(recorder, layer, 2, &key, &dispatch);
     return gi_recorder_add(recorder, &key, &dispatch, err);
 }

@@ -21,7 +21,8 @@ static uint32_t choose_ranges(const struct gi_recorder *recorder, const struct g
 {
     const uint32_t n_wg =
         gi_recorder_n_groups(recorder, gi_gpu_class(recorder->gpu)->attention_groups);
-    const uint32_t n = n_wg / layer->n_head;
+    const uint32_t n_slot = gi_recorder_is_joint(recorder) ? recorder->slots.n : 1;
+    const uint32_t n = n_wg / (layer->n_head * n_slot);
     return n > GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n < 1 ? 1 : n;
 }
 
@@ -65,7 +66,7 @@ static struct gi_program_key make_key(const struct gi_recorder *recorder, enum g
 }
 
 static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer,
-                   const struct gi_score_rule *rule, const struct gi_program_key *key,
+                   const struct gi_score_rule *rule, struct gi_program_key *key,
                    struct gi_dispatch *dispatch, struct glinfer_error *err)
 {
     dispatch->grid.size[0] = choose_ranges(recorder, layer);
@@ -75,6 +76,7 @@ static bool record(struct gi_recorder *recorder, const struct gi_kv_layer *layer
     dispatch->publishes = GI_PUBLISH_ALL;
     dispatch->n_split = choose_ranges(recorder, layer);
     gi_attention_count_key(layer, rule->window, dispatch);
+    gi_recorder_add_slots(recorder, 2, key, dispatch);
     return gi_recorder_add(recorder, key, dispatch, err);
 }
 
@@ -84,8 +86,7 @@ bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
 {
     assert(gi_attention_vec8_suits(recorder, layer));
     const uint32_t n_range = choose_ranges(recorder, layer);
-    const struct gi_program_key key =
-        make_key(recorder, GI_PROGRAM_ATTENTION_VEC8, layer, rule, n_range);
+    struct gi_program_key key = make_key(recorder, GI_PROGRAM_ATTENTION_VEC8, layer, rule, n_range);
     const struct gi_attention_params params =
         gi_attention_step_params(layer, rule, scratch, n_range);
     struct gi_dispatch dispatch = {
@@ -112,8 +113,9 @@ bool gi_attention_qkv_suits(const struct gi_recorder *recorder, const struct gi_
                             const struct gi_attention_input *input)
 {
     // Without head norms the rotation is the projection's to do, in lists whose groups are as suit
-    // them.
-    return (gi_recorder_is_uniform(recorder) || input->norm.q_width > 0) &&
+    // them; that of a joint list cannot.
+    return (gi_recorder_is_uniform(recorder) || gi_recorder_is_joint(recorder) ||
+            input->norm.q_width > 0) &&
            is_possible(recorder, layer) &&
            find_wg_size(recorder) * layer->head_dim <=
                gi_gpu_class(recorder->gpu)->attention_turning &&
@@ -133,6 +135,7 @@ bool gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
     key.defines[key.n_defines++] = (struct gi_define){"NORM", input->norm.q_width > 0};
     key.defines[key.n_defines++] = (struct gi_define){"CONSUMES", 1};
     struct gi_attention_params params = gi_attention_step_params(layer, rule, scratch, n_range);
+    params.q_stride = input->qkv_stride;
     params.q_begin = input->layout.q_begin / 4;
     params.k_begin = input->layout.k_begin / 4;
     params.v_begin = input->layout.v_begin / 4;

@@ -18,7 +18,8 @@ bool gi_op_attention_vec8(struct gi_recorder *recorder, const char *label,
 // The results of a projection of q, k and v, and what is done to them before attention.
 struct gi_attention_input {
     struct gi_qkv_layout layout;
-    struct gi_range qkv; // (layout.n_rows) f32
+    struct gi_range qkv; // (layout.n_rows) f32; of a joint list (n_slots, qkv_stride)
+    uint32_t qkv_stride; // of a joint list, a multiple of 4
     struct gi_vectors vectors;
     struct gi_rope rope;
     struct gi_head_norm norm; // of each head; q_width 0: none

@@ -27,11 +27,11 @@ static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_
 }
 
 // Records what both kernels do with params of n_pair groups or invocations.
-static bool record_rope(struct gi_recorder *recorder, const char *label,
-                        const struct gi_program_key *key, const void *params, uint32_t params_size,
-                        uint32_t n_group, const struct gi_rows *qkv,
-                        const struct gi_vectors *vectors, const struct gi_kv_layer *layer,
-                        const struct gi_rows *q, struct glinfer_error *err)
+static bool record_rope(struct gi_recorder *recorder, const char *label, struct gi_program_key *key,
+                        const void *params, uint32_t params_size, uint32_t n_group,
+                        const struct gi_rows *qkv, const struct gi_vectors *vectors,
+                        const struct gi_kv_layer *layer, const struct gi_rows *q,
+                        struct glinfer_error *err)
 {
     struct gi_dispatch dispatch = {
         .label = label,
@@ -43,6 +43,10 @@ static bool record_rope(struct gi_recorder *recorder, const char *label,
         .runtime_params = CONTEXT_PARAMS,
         .grid = {.size = {n_group, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 1,      .divisor = 1},
     };
+    if (gi_recorder_is_joint(recorder)) {
+        dispatch.grid.rule = GI_GRID_FIXED;
+        gi_recorder_add_slots(recorder, 1, key, &dispatch);
+    }
     return gi_recorder_add(recorder, key, &dispatch, err);
 }
 
@@ -73,6 +77,7 @@ static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *lay
         .k_scale = layer->k_scale,
         .v_scale = layer->v_scale,
         .rope = table / 2,
+        .slot_cache = (uint32_t)(layer->slot_size / sizeof(uint32_t)),
     };
 }
 
@@ -83,7 +88,7 @@ bool gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    struct glinfer_error *err)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
-    const struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, wg_size);
+    struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, wg_size);
     const struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, n_rot, vectors->rope);
     const uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
@@ -98,7 +103,7 @@ bool gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *q, struct glinfer_error *err)
 {
     assert(norm->q_width % layout->head_dim == 0 && norm->k_width % layout->head_dim == 0);
-    const struct gi_program_key key =
+    struct gi_program_key key =
         make_key(GI_PROGRAM_NORM_ROPE_KV, layer, gi_recorder_wg_size(recorder, WG_SIZE));
     struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, rope->n_rot, rope->table);

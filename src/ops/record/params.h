@@ -267,7 +267,8 @@
     X(uint32_t, v)                                                                                 \
     X(uint32_t, k_scale)                                                                           \
     X(uint32_t, v_scale)                                                                           \
-    X(uint32_t, rope)
+    X(uint32_t, rope)                                                                              \
+    X(uint32_t, slot_cache) /* from one slot's to the next's, in uints */
 
 // Norms are of so many pairs; their weights are in pairs of the vectors.
 #define GI_PARAMS_NORM_ROPE_KV(X)                                                                  \
@@ -328,7 +329,9 @@
     X(uint32_t, n_rot)                                                                             \
     X(uint32_t, q_gamma)                                                                           \
     X(uint32_t, k_gamma)                                                                           \
-    X(float, norm_eps)
+    X(float, norm_eps)                                                                             \
+    X(uint32_t, slot_cache)   /* from one slot to the next, in words of 16 bytes */                \
+    X(uint32_t, slot_scratch) /* in floats */
 
 #define GI_PARAMS_ATTENTION_SUBGROUP(X)  GI_PARAMS_ATTENTION(X)
 #define GI_PARAMS_ATTENTION_VEC8(X)      GI_PARAMS_ATTENTION(X)

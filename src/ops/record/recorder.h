@@ -8,6 +8,16 @@
 #include "gpu/dispatch/dispatch_table.h"
 #include "ops/record/tuning_site.h"
 
+// The slots of a joint list (src/README.md). Ops for a sequence then record one dispatch for all of
+// them, which reads what differs between slots from the step_state of each. Nothing is written for
+// a slot that takes no part, nor into the cache of one that is done.
+struct gi_slots {
+    uint32_t n; // at most GI_MAX_ROWS; 0: the list is of one sequence
+    // n + 1 step states, GI_STEP_STATE_STRIDE apart. Bit i of the last one's token is set if slot i
+    // takes part.
+    struct gi_range states;
+};
+
 struct gi_recorder {
     struct gi_gpu *gpu;                // borrowed
     struct gi_program_table *programs; // borrowed
@@ -17,6 +27,7 @@ struct gi_recorder {
     bool is_half;                  // products in f16, where an op has them and they are faster
     bool packs_rows;               // inputs of products in f16: ops/gemm/pack_rows.h
     struct gi_list_form form;      // that the list's executor asks for
+    struct gi_slots slots;
     // Places that depend on the size of the context: what lies from this range on in its
     // buffer, and all in the n_later buffers behind that one.
     struct gi_range movable;
@@ -45,6 +56,26 @@ static inline uint32_t gi_recorder_n_groups(const struct gi_recorder *recorder, 
     return gi_recorder_is_uniform(recorder) ? recorder->form.n_groups : usual;
 }
 
+// True if the list is joint.
+static inline bool gi_recorder_is_joint(const struct gi_recorder *recorder)
+{
+    return recorder->slots.n > 0;
+}
+
+// Makes a dispatch of a kernel with lib/slot.glsl that of all slots: along `axis` of its grid there
+// are as many times more groups. Does nothing in a list of one sequence.
+static inline void gi_recorder_add_slots(const struct gi_recorder *recorder, uint32_t axis,
+                                         struct gi_program_key *key, struct gi_dispatch *dispatch)
+{
+    if (gi_recorder_is_joint(recorder)) {
+        key->defines[key->n_defines++] = (struct gi_define){"ROWS", (int32_t)recorder->slots.n};
+        dispatch->grid.size[axis] *= recorder->slots.n;
+        dispatch->state = recorder->slots.states;
+        dispatch->key_bytes *= recorder->slots.n;
+        dispatch->key_flops *= recorder->slots.n;
+    }
+}
+
 static inline bool gi_recorder_is_movable(const struct gi_recorder *recorder,
                                           const struct gi_range *range)
 {
@@ -65,8 +96,10 @@ static inline bool gi_recorder_add(struct gi_recorder *recorder, const struct gi
         dispatch->runtime_begins |=
             (uint32_t)gi_recorder_is_movable(recorder, &dispatch->bindings[i]) << i;
     }
-    dispatch->state = recorder->state;
-    dispatch->slot = recorder->slot;
+    if (recorder->state.buffer) {
+        dispatch->state = recorder->state;
+        dispatch->slot = recorder->slot;
+    }
     return gi_program_table_request(recorder->programs, key, &dispatch->program, err) &&
            gi_dispatch_table_record(recorder->table, dispatch, err);
 }

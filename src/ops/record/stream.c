@@ -121,5 +121,6 @@ uint64_t gi_kv_layer_layout(struct gi_kv_layer *layer, uint32_t n_head, uint32_t
     layer->n_ctx = n_ctx;
     layer->type_k = type_k;
     layer->type_v = type_v;
+    layer->slot_size = 0;
     return end * sizeof(uint32_t);
 }

@@ -53,6 +53,9 @@ struct gi_kv_layer {
     uint32_t k, v;                               // offsets in uints, multiples of 4; q is at 0
     uint32_t k_scale, v_scale;                   // likewise, of blocks
     enum gi_cache_type type_k, type_v;
+    // Bytes from one slot's to the next's, a multiple of 256. 0 but in a joint list, where range is
+    // that of all slots.
+    uint64_t slot_size;
 };
 
 // Bytes that a row of head_dim elements takes, its scales included.

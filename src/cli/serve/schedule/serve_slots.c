@@ -4,17 +4,19 @@
 
 #include <assert.h>
 
-// Creates sessions whose answers decode together; one alone is a plain session.
+// Sessions are made here alone, so that all share one way to be made.
 static bool create_sessions(struct glinfer_model *model,
                             const struct glinfer_session_params *params, uint32_t n,
                             struct glinfer_session *sessions[SERVE_MAX_SLOTS],
                             struct glinfer_error *err)
 {
-    if (n > 1) {
-        return glinfer_sessions_create(model, params, n, sessions, err);
+    for (uint32_t i = 0; i < n; i++) {
+        sessions[i] = glinfer_session_create(model, params, err);
+        if (!sessions[i]) {
+            return false;
+        }
     }
-    sessions[0] = glinfer_session_create(model, params, err);
-    return sessions[0] != NULL;
+    return true;
 }
 
 bool serve_slots_init(struct serve_slots *slots, struct glinfer_model *model,
