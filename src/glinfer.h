@@ -569,7 +569,8 @@ static inline void glinfer_samplers_init(struct glinfer_samplers *samplers)
 
 // A grammar that an answer keeps to, in GBNF (src/grammar/grammar.h of the source has its rules) or
 // as a JSON schema: only tokens that it allows are sampled, and the answer ends where it does, or
-// cut off at n_predict. Steps then wait for the host, as with samplers.
+// cut off at n_predict. The GPU samples by a mask of what may come, which the host works out
+// between two steps.
 struct glinfer_grammar {
     size_t struct_size;
     const char *gbnf;        // or NULL

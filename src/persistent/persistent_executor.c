@@ -74,7 +74,7 @@ static bool submit(struct gi_executor *self, const struct gi_chain *chain,
         const struct gi_chain end = {.n_past = chain->n_past + done, .n_tokens = 1, .n_steps = 1};
         n = chain->n_steps - done < most ? chain->n_steps - done : most;
         dispatch(p, n, 0, p->max_spins, done > 0);
-        if (p->tail && !gi_executor_submit(p->tail, &end, err)) {
+        if (p->tail && !chain->is_without_tail && !gi_executor_submit(p->tail, &end, err)) {
             return false;
         }
     }

@@ -99,6 +99,79 @@ static struct gi_settings ask_for_persistent(void)
     };
 }
 
+//-- logits that come before the choice
+//-------------------------------------------------------------
+
+struct ids {
+    int32_t ids[64];
+    uint32_t n;
+};
+
+static bool note_id(void *user, const struct glinfer_token *token)
+{
+    struct ids *ids = user;
+    ids->ids[ids->n++] = token->id;
+    return true;
+}
+
+// Answers in JSON with penalties, on a device that passes for one of hardware if is_early: the
+// logits of a step are then submitted before the token in front of them is read.
+static struct ids answer_in_json(struct glinfer_session *session, bool is_early)
+{
+    struct gi_platform_info *platform =
+        (struct gi_platform_info *)gi_gpu_platform(gi_session_gpu(session));
+    const bool was_software = platform->is_software;
+    struct glinfer_generate_params params = ask(40);
+    struct glinfer_grammar grammar;
+    struct glinfer_samplers samplers;
+    struct glinfer_error err = {0};
+    struct ids ids = {0};
+    glinfer_grammar_init(&grammar);
+    glinfer_samplers_init(&samplers);
+    grammar.json_schema = "{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"bc\",17]},"
+                          "\"minItems\":3,\"maxItems\":9}";
+    samplers.frequency_penalty = 0.4f;
+    params.ignore_eos = false;
+    params.temperature = 1;
+    params.seed = 5;
+    params.grammar = &grammar;
+    params.samplers = &samplers;
+    params.on_token = note_id;
+    params.token_user = &ids;
+    platform->is_software = was_software && !is_early;
+    const bool ok = glinfer_generate(session, &params, NULL, &err);
+    platform->is_software = was_software;
+    must(ok, &err);
+    glinfer_session_reset(session);
+    return ids;
+}
+
+// Early or late, in many dispatches, in one, or in one that is given up again and again.
+static void early_logits_change_no_token(void **state)
+{
+    struct fixture *f = *state;
+    const struct ids late = answer_in_json(f->session, false);
+    const struct ids early = answer_in_json(f->session, true);
+    assert_true(late.n > 5);
+    assert_memory_equal(&early, &late, sizeof(late));
+    for (int has_faults = 0; has_faults < 2; has_faults++) {
+        struct gi_settings settings = ask_for_persistent();
+        struct glinfer_session_params params;
+        struct tiny_model tiny = {0};
+        settings.half = GI_CHOICE_NO;
+        settings.dispatch.has_spins = has_faults;
+        open_under(&tiny, test_data("data/models/tiny-q4_0.gguf"), &settings, (struct gi_log){0});
+        glinfer_session_params_init(&params);
+        params.n_ctx = N_CTX;
+        struct glinfer_session *session = glinfer_session_create(tiny.model, &params, NULL);
+        assert_non_null(session);
+        const struct ids found = answer_in_json(session, true);
+        assert_memory_equal(&found, &late, sizeof(late));
+        glinfer_session_destroy(&session);
+        tiny_model_close(&tiny);
+    }
+}
+
 //-- what is not needed ----------------------------------------------------------------------------
 
 // Programs of other kinds are in the same table.
@@ -403,6 +476,7 @@ static void cache_and_lists_share_a_buffer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(early_logits_change_no_token, open_session, close_session),
         cmocka_unit_test_setup_teardown(a_program_that_is_refused_fails_no_answer_without_it,
                                         open_session, close_session),
         cmocka_unit_test_setup_teardown(nothing_is_compiled_in_the_middle_of_an_answer,

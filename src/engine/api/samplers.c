@@ -184,9 +184,6 @@ bool gi_samplers_need_host(const struct glinfer_generate_params *params)
 {
     struct glinfer_samplers own;
     struct gi_sampler_order order;
-    if (params->grammar) {
-        return true;
-    }
     if (!params->samplers || !take(&own, params->samplers, NULL) ||
         !read_order(&order, &own, NULL)) {
         return false;
@@ -199,10 +196,14 @@ bool gi_samplers_need_host(const struct glinfer_generate_params *params)
 uint32_t gi_samplers_adjust(const struct glinfer_generate_params *params)
 {
     struct glinfer_samplers own;
-    if (gi_samplers_need_host(params) || !params->samplers || !take(&own, params->samplers, NULL)) {
+    const uint32_t mask = params->grammar ? GI_ADJUST_MASK : 0;
+    if (gi_samplers_need_host(params)) {
         return 0;
     }
-    return (is_active(GI_SAMPLER_PENALTIES, params, &own) ? GI_ADJUST_PENALTIES : 0u) |
+    if (!params->samplers || !take(&own, params->samplers, NULL)) {
+        return mask;
+    }
+    return mask | (is_active(GI_SAMPLER_PENALTIES, params, &own) ? GI_ADJUST_PENALTIES : 0u) |
            (own.n_logit_bias > 0 ? GI_ADJUST_BIAS : 0u);
 }
 

@@ -2,10 +2,12 @@
 
 #include "base/array.h"
 #include "engine/api/samplers.h"
+#include "engine/generate/constraint.h"
 #include "engine/generate/generate.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Writes n words from word `first` of the session's adjustments on.
 static bool write_words(struct gi_generation *run, uint32_t first, const void *words, uint32_t n)
@@ -25,6 +27,11 @@ static uint32_t vocab_size(const struct gi_generation *run)
 
 //-- biases ----------------------------------------------------------------------------------------
 
+static uint32_t n_words(const struct gi_generation *run)
+{
+    return (vocab_size(run) + 31) / 32;
+}
+
 // Returns how many tokens may come: those that no bias bans, less the stop ids that are ignored.
 static uint32_t count_allowed(const struct gi_generation *run, const float *biases)
 {
@@ -42,17 +49,59 @@ static uint32_t count_allowed(const struct gi_generation *run, const float *bias
 static bool write_biases(struct gi_generation *run)
 {
     const uint32_t n_vocab = vocab_size(run);
-    float *biases = gi_array_zeroed(n_vocab, sizeof(biases[0]), "logit biases", run->err);
+    uint32_t *banned = gi_array_zeroed(n_words(run), sizeof(*banned), "logit biases", run->err);
+    float *biases =
+        banned ? gi_array_zeroed(n_vocab, sizeof(biases[0]), "logit biases", run->err) : NULL;
+    run->adjusting.banned = banned;
     if (!biases) {
         return false;
     }
     gi_samplers_add_biases(&run->params, biases);
+    for (uint32_t id = 0; id < n_vocab; id++) {
+        run->adjusting.banned[id / 32] |= (uint32_t) !(biases[id] > -INFINITY) << id % 32;
+    }
     const bool ok = count_allowed(run, biases) > 0
                         ? write_words(run, run->session->tables.graph.adjust.bias, biases, n_vocab)
                         : gi_error_set(run->err, GLINFER_STATUS_UNSUPPORTED,
                                        "every token of the vocabulary is banned");
     free(biases);
     return ok;
+}
+
+//-- the mask --------------------------------------------------------------------------------------
+
+bool gi_adjust_is_masked(const struct gi_generation *run)
+{
+    return (run->adjusting.bits & GI_ADJUST_MASK) != 0;
+}
+
+static bool check_mask(const struct gi_generation *run, const uint32_t *mask)
+{
+    const uint32_t *banned = run->adjusting.banned;
+    uint32_t allowed = 0;
+    for (uint32_t i = 0; i < n_words(run); i++) {
+        allowed |= mask[i] & ~(banned ? banned[i] : 0);
+    }
+    return allowed || gi_error_set(run->err, GLINFER_STATUS_UNSUPPORTED,
+                                   "every token of the vocabulary is banned");
+}
+
+// Writes nothing that the GPU has already: many states have the same mask.
+bool gi_adjust_write_mask(struct gi_generation *run)
+{
+    struct gi_adjusting *adjusting = &run->adjusting;
+    const uint64_t size = n_words(run) * sizeof(uint32_t);
+    if (!gi_adjust_is_masked(run)) {
+        return true;
+    }
+    const uint32_t *mask = gi_constraint_mask(run->session->constraint, run->err);
+    if (!mask || (adjusting->has_mask && memcmp(mask, adjusting->mask, size) == 0)) {
+        return mask != NULL;
+    }
+    memcpy(adjusting->mask, mask, size);
+    adjusting->has_mask = true;
+    return check_mask(run, mask) &&
+           write_words(run, run->session->tables.graph.adjust.mask, mask, n_words(run));
 }
 
 //-- the text --------------------------------------------------------------------------------------
@@ -80,7 +129,11 @@ bool gi_adjust_begin(struct gi_generation *run, const uint32_t *tokens)
 {
     struct gi_adjusting *adjusting = &run->adjusting;
     adjusting->bits = run->params.n_predict == 0 ? 0 : gi_samplers_adjust(&run->params);
-    if ((adjusting->bits & GI_ADJUST_BIAS) && !write_biases(run)) {
+    if (gi_adjust_is_masked(run)) {
+        adjusting->mask = gi_array_zeroed(n_words(run), sizeof(uint32_t), "a mask", run->err);
+    }
+    if ((gi_adjust_is_masked(run) && !adjusting->mask) ||
+        ((adjusting->bits & GI_ADJUST_BIAS) && !write_biases(run))) {
         return false;
     }
     if (!(adjusting->bits & GI_ADJUST_PENALTIES)) {
@@ -92,6 +145,8 @@ bool gi_adjust_begin(struct gi_generation *run, const uint32_t *tokens)
 void gi_adjust_finish(struct gi_adjusting *adjusting)
 {
     gi_history_finish(&adjusting->history);
+    free(adjusting->banned);
+    free(adjusting->mask);
     *adjusting = (struct gi_adjusting){0};
 }
 

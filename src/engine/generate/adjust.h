@@ -16,6 +16,9 @@ struct gi_adjusting {
     struct gi_history history; // the text but for its last token, with penalties
     uint32_t last;             // that token
     uint32_t window_skip;      // as step_state has it
+    uint32_t *banned;          // (n_vocab / 32) bits of tokens that biases ban; NULL: no biases
+    uint32_t *mask;            // (n_vocab / 32) that the GPU has; NULL: no mask
+    bool has_mask;             // it was written
 };
 
 // Reads what the parameters of a generation ask for and writes it to the GPU, the text being what
@@ -31,6 +34,11 @@ void gi_adjust_accept(struct gi_adjusting *adjusting, uint32_t token);
 // Writes the window anew, for a text whose last token is at a position. Fails with GPU_LOST,
 // NO_MEMORY.
 bool gi_adjust_write(struct gi_generation *run, uint32_t position);
+// True if a grammar's mask is applied: what a step samples has to wait for the token before it.
+bool gi_adjust_is_masked(const struct gi_generation *run);
+// Writes the mask of what may come next, if there is one. Fails also with what gi_constraint_mask
+// fails with.
+bool gi_adjust_write_mask(struct gi_generation *run);
 // Sets the fields of a state that say how its step is adjusted.
 void gi_adjust_set(const struct gi_adjusting *adjusting, struct gi_step_state *state);
 

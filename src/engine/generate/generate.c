@@ -108,8 +108,8 @@ bool gi_generation_go_on(struct gi_generation *run)
 {
     struct glinfer_session *session = run->session;
     const uint32_t position = run->base + run->n_submitted - 1;
-    run->step = gi_step_executors_find(session, run->end, run->err);
-    return run->step && gi_adjust_write(run, position) &&
+    run->has_logits = false;
+    return gi_generation_find_executors(run) && gi_adjust_write(run, position) &&
            gi_generation_write_state(run, (uint32_t)session->sequence.pending, position, 1);
 }
 
@@ -119,7 +119,7 @@ static bool recover(struct gi_generation *run, const struct gi_landing *landing)
 {
     struct glinfer_session *session = run->session;
     run->n_submitted = landing->first;
-    run->step = NULL;                            // it may be destroyed
+    run->step = run->logits = NULL;              // they may be destroyed
     gi_gpu_watch(gi_session_gpu(session), NULL); // half a recovery would leave half a state
     if (!gi_step_executors_settle(session, true, run->err)) {
         return false;
@@ -215,12 +215,18 @@ static bool look(struct gi_generation *run, bool takes)
 
 // Submits a chain or takes one: whichever comes next. A software renderer computes while we submit,
 // so a second chain would only hold the first one back; behind one that rests the GPU is idle, and
-// where the host chooses tokens there is nothing to submit.
+// where the host chooses tokens there is nothing to submit. With a mask the logits of the next step
+// are, which the GPU computes while the host works out what may come.
 static bool submit_or_take(struct gi_generation *run)
 {
     const struct glinfer_session *session = run->session;
-    const bool is_alone = gi_gpu_platform(gi_session_gpu(session))->is_software ||
-                          session->gpu_duty < 100 || gi_host_sample_is_on(run);
+    const bool is_slow =
+        gi_gpu_platform(gi_session_gpu(session))->is_software || session->gpu_duty < 100;
+    const bool is_alone = is_slow || gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
+    const bool wants_logits = gi_generation_wants_logits(run);
+    if (wants_logits && !is_slow && session->runner.n_flights > 0) {
+        return gi_generation_submit_logits(run);
+    }
     const bool is_full = session->runner.n_flights == (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
     const bool takes = is_full || (run->n_submitted > 0 && run->n_submitted >= run->max_steps);
     if (run->is_stepped && !look(run, takes)) {
@@ -233,6 +239,7 @@ static bool submit_or_take(struct gi_generation *run)
         return take_chain(run);
     }
     return run->n_submitted == 0 ? gi_generation_submit_prompt(run)
+           : wants_logits        ? gi_generation_submit_logits(run)
                                  : gi_generation_submit_chain(run);
 }
 
@@ -258,9 +265,10 @@ bool gi_generation_advance(struct gi_generation *run)
     if (run->is_finished) {
         return end(run);
     }
-    const bool is_chosen = gi_host_sample_is_on(run) && run->next < run->n_live;
+    const bool is_known = gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
+    const bool is_chosen = is_known && run->next < run->n_live;
     if (!is_chosen && !gi_session_check_cancel(run->session, "the generation", run->err)) {
-        return false; // what the host chose is known to its chain, and has to be delivered
+        return false; // what is known to a chain on the host or a grammar has to be delivered
     }
     if (run->open.executor) {
         return gi_generation_submit_open(run);

@@ -15,6 +15,7 @@ struct gi_open_chain {
     struct gi_executor *executor; // NULL: there is none
     uint32_t n_past, n_tokens, n_steps;
     bool is_batch, is_boxed;
+    bool is_logits;    // a step without its choice
     uint64_t begin_ns; // time of the clock
     struct gi_replay_cursor cursor;
 };
@@ -37,6 +38,10 @@ struct gi_generation {
     uint32_t n_submitted;     // steps
     uint32_t n_delivered;     // tokens
     struct gi_executor *step; // of decode steps, borrowed; NULL: not asked for yet
+    // With a mask, steps come in two pieces: the executor of logits, then `step`, which chooses.
+    struct gi_executor *logits; // likewise
+    bool has_logits;            // of the next step, that were submitted
+    uint64_t logits_ns;         // time of the clock when their submission began
     struct gi_open_chain open;
     struct gi_landing landing; // entries [next, n_live) of which are to be delivered
     uint32_t n_live, next;
@@ -97,6 +102,11 @@ bool gi_generation_write_state(const struct gi_generation *run, uint32_t token, 
 // Submits the next batch of the prompt or, behind the last, the first chain: the token that the
 // prompt itself gives.
 bool gi_generation_submit_prompt(struct gi_generation *run);
+// Finds the executors of decode steps.
+bool gi_generation_find_executors(struct gi_generation *run);
+// True if the logits of the next step can be submitted and were not, as they are with a mask.
+bool gi_generation_wants_logits(const struct gi_generation *run);
+bool gi_generation_submit_logits(struct gi_generation *run);
 // Submits the next chain of decode steps.
 bool gi_generation_submit_chain(struct gi_generation *run);
 // Goes on with what is open.

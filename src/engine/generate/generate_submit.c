@@ -51,12 +51,13 @@ static bool reserve_box(const struct gi_generation *run)
 static bool submit(struct gi_generation *run, struct gi_executor *executor, uint32_t n_past,
                    uint32_t n_steps, bool is_boxed)
 {
-    run->open = (struct gi_open_chain){.executor = executor,
-                                       .n_past = n_past,
-                                       .n_tokens = 1,
-                                       .n_steps = n_steps,
-                                       .is_boxed = is_boxed,
-                                       .begin_ns = gi_clock_ns()};
+    run->open =
+        (struct gi_open_chain){.executor = executor,
+                               .n_past = n_past,
+                               .n_tokens = 1,
+                               .n_steps = n_steps,
+                               .is_boxed = is_boxed,
+                               .begin_ns = run->has_logits ? run->logits_ns : gi_clock_ns()};
     return executor && gi_generation_submit_open(run);
 }
 
@@ -66,7 +67,8 @@ static uint32_t choose_length(const struct gi_generation *run)
 {
     enum { LONGEST = 64 };
     const struct glinfer_session *session = run->session;
-    uint64_t length = gi_host_sample_is_on(run) ? 1 : session->chain_length;
+    const bool is_alone = gi_host_sample_is_on(run) || gi_adjust_is_masked(run);
+    uint64_t length = is_alone ? 1 : session->chain_length;
     if (length == 0) {
         const struct gi_runner *runner = &session->runner;
         length = runner->step_ns ? runner->budget_ns / runner->step_ns : 1;
@@ -78,16 +80,51 @@ static uint32_t choose_length(const struct gi_generation *run)
     return length < left ? (uint32_t)length : left;
 }
 
+bool gi_generation_find_executors(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    if (gi_adjust_is_masked(run)) {
+        run->logits = gi_step_executors_find_logits(session, run->end, run->err);
+        run->step = run->logits ? gi_tables_choice(&session->tables, run->end, run->err) : NULL;
+    } else {
+        run->step = gi_step_executors_find(session, run->end, run->err);
+    }
+    return run->step != NULL;
+}
+
+static bool is_step_boxed(const struct gi_generation *run)
+{
+    const struct gi_runner *runner = &run->session->runner;
+    return runner->step_ns == 0 || runner->step_ns > runner->budget_ns || run->session->has_company;
+}
+
+bool gi_generation_wants_logits(const struct gi_generation *run)
+{
+    return gi_adjust_is_masked(run) && !run->has_logits && run->n_submitted > 0 &&
+           run->n_submitted < run->max_steps;
+}
+
+bool gi_generation_submit_logits(struct gi_generation *run)
+{
+    if (!run->step && !gi_generation_find_executors(run)) {
+        return false;
+    }
+    run->open = (struct gi_open_chain){.executor = run->logits,
+                                       .n_past = run->base + run->n_submitted - 1,
+                                       .n_tokens = 1,
+                                       .n_steps = 1,
+                                       .is_logits = true,
+                                       .is_boxed = is_step_boxed(run),
+                                       .begin_ns = gi_clock_ns()};
+    return gi_generation_submit_open(run);
+}
+
 bool gi_generation_submit_chain(struct gi_generation *run)
 {
-    if (!run->step) {
-        run->step = gi_step_executors_find(run->session, run->end, run->err);
-    }
-    const struct gi_runner *runner = &run->session->runner;
-    const bool is_boxed =
-        runner->step_ns == 0 || runner->step_ns > runner->budget_ns || run->session->has_company;
-    return gi_host_sample_write(run) &&
-           submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run), is_boxed);
+    return (run->step || gi_generation_find_executors(run)) && gi_host_sample_write(run) &&
+           gi_adjust_write_mask(run) &&
+           submit(run, run->step, run->base + run->n_submitted - 1, choose_length(run),
+                  is_step_boxed(run));
 }
 
 void gi_generation_rest(struct gi_generation *run, uint64_t busy_ns)
@@ -179,6 +216,19 @@ static bool end_batch(struct gi_generation *run)
     return report_prompt(run, run->n_processed, run->n_prompt);
 }
 
+// Ends the submission of a step's logits, which the GPU begins with at once.
+static bool end_logits(struct gi_generation *run)
+{
+    struct glinfer_session *session = run->session;
+    run->has_logits = true;
+    run->logits_ns = run->open.begin_ns;
+    if (run->open.is_boxed && !run->is_stepped) {
+        return gi_time_box_close(&session->runner.box, run->err);
+    }
+    gi_gpu_flush(gi_session_gpu(session));
+    return true;
+}
+
 bool gi_generation_submit_open(struct gi_generation *run)
 {
     struct gi_open_chain *open = &run->open;
@@ -188,9 +238,11 @@ bool gi_generation_submit_open(struct gi_generation *run)
                                    .n_steps = open->n_steps,
                                    .begin_ns = open->begin_ns,
                                    .box = open->is_boxed ? &runner->box : NULL,
-                                   .cursor = &open->cursor};
+                                   .cursor = &open->cursor,
+                                   .is_without_tail = open->is_logits,
+                                   .before = run->has_logits ? run->logits : NULL};
     if ((open->is_boxed && !reserve_box(run)) ||
-        !(open->is_batch
+        !(open->is_batch || open->is_logits
               ? gi_runner_run(runner, open->executor, &chain, run->err)
               : gi_runner_submit(runner, open->executor, &chain, run->n_submitted, run->err))) {
         return false;
@@ -203,6 +255,10 @@ bool gi_generation_submit_open(struct gi_generation *run)
     if (open->is_batch) {
         return (run->is_stepped || gi_time_box_close(&runner->box, run->err)) && end_batch(run);
     }
+    if (open->is_logits) {
+        return end_logits(run);
+    }
+    run->has_logits = false;
     run->n_submitted += open->n_steps;
     if (open->n_steps > run->stats.chain_length) {
         run->stats.chain_length = open->n_steps;
@@ -272,9 +328,11 @@ bool gi_generation_submit_prompt(struct gi_generation *run)
     if (run->n_prompt == 1) {
         gi_sequence_note_step(&session->sequence, n_past, run->tokens[0]);
         return gi_generation_write_state(run, run->tokens[0], n_past, 1) &&
+               gi_adjust_write_mask(run) &&
                submit(run, gi_tables_step(tables, run->end, run->err), n_past, 1, true);
     }
     return run->n_processed < run->n_prompt
                ? submit_next_batch(run)
-               : submit(run, gi_tables_prompt_end(tables, run->end, run->err), n_past, 1, true);
+               : gi_adjust_write_mask(run) &&
+                     submit(run, gi_tables_prompt_end(tables, run->end, run->err), n_past, 1, true);
 }

@@ -177,8 +177,11 @@ static bool prepare(struct gi_generation *run)
     struct glinfer_session *session = run->session;
     struct gi_tables *tables = &session->tables;
     const bool has_steps = run->max_steps > 1;
+    const bool is_masked = (gi_samplers_adjust(&run->params) & GI_ADJUST_MASK) != 0;
+    const uint32_t pieces = 1u << GI_LIST_LOGITS | 1u << (GI_LIST_CHOICE + run->end);
     const uint32_t lists =
-        gi_tables_choose(tables, run->end, gi_generation_prompt_size(run), has_steps);
+        gi_tables_choose(tables, run->end, gi_generation_prompt_size(run), has_steps) |
+        (has_steps && is_masked ? pieces : 0);
     const bool is_new_kind = tables->ready != 0 && (lists & ~tables->ready) != 0;
     return gi_tables_prepare(tables, lists, run->params.progress, run->params.progress_user,
                              run->err) &&
@@ -238,7 +241,8 @@ void gi_generation_fill_stats(struct gi_generation *run)
     stats->dispatches_per_token = step ? gi_dispatch_table_count(step) : 0;
     stats->weight_bytes_per_token = step ? gi_dispatch_table_weight_bytes(step) : 0;
     stats->n_past = run->session->sequence.n_past;
-    stats->dispatch = run->step                                     ? run->step->class->dispatch
+    const struct gi_executor *executor = run->logits ? run->logits : run->step;
+    stats->dispatch = executor                                      ? executor->class->dispatch
                       : step && gi_dispatch_table_is_indirect(step) ? GLINFER_DISPATCH_INDIRECT
                                                                     : GLINFER_DISPATCH_DIRECT;
     struct rusage usage;

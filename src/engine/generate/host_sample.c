@@ -55,10 +55,16 @@ bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens)
         gi_sampler_chain_destroy(session->sampler); // of an answer that nobody goes on with
         session->sampler = NULL;
     }
-    if (!gi_samplers_need_host(&run->params) || run->params.n_predict == 0) {
+    if (run->params.n_predict == 0) {
         return true;
     }
-    if (!begin_constraint(run, goes_on) || (!goes_on && !create_chain(run, tokens))) {
+    if (!begin_constraint(run, !tokens)) {
+        return false;
+    }
+    if (!gi_samplers_need_host(&run->params)) {
+        return true;
+    }
+    if (!goes_on && !create_chain(run, tokens)) {
         return false;
     }
     run->host.chain = session->sampler;
@@ -122,7 +128,8 @@ static float *fetch_logits(struct gi_generation *run)
 bool gi_host_sample_choose(struct gi_generation *run, struct gi_landing *landing)
 {
     if (!gi_host_sample_is_on(run)) {
-        return true;
+        return !gi_adjust_is_masked(run) ||
+               gi_constraint_accept(run->session->constraint, landing->entries[0].token, run->err);
     }
     float *logits = fetch_logits(run);
     if (!logits) {

@@ -19,7 +19,8 @@ struct gi_host_sample {
     struct gi_ring_entry entry;     // of the step that was taken last
 };
 
-// Begins to choose on the host if the parameters of a generation ask for it: from the prompt
+// Begins a text of the grammar, if there is one, and to choose on the host if the parameters of a
+// generation ask for it: from the prompt
 // tokens[0..run->n_prompt) behind what the session holds, or, tokens being NULL, where the broken
 // answer left off. The context is entered. Fails with NO_MEMORY, DRIVER.
 bool gi_host_sample_begin(struct gi_generation *run, const uint32_t *tokens);
@@ -32,8 +33,9 @@ bool gi_host_sample_is_on(const struct gi_generation *run);
 bool gi_host_sample_write(const struct gi_generation *run);
 // Asks for the logits of the step that was submitted last. Likewise.
 bool gi_host_sample_request(struct gi_generation *run);
-// Chooses the token of a step that has run, and makes landing->entries tell it. Likewise. Fails
-// with GPU_LOST, DRIVER, and UNSUPPORTED if every token is banned.
+// Chooses the token of a step that has run, and makes landing->entries tell it; has the grammar
+// accept it, whoever has chosen it. Fails with GPU_LOST, DRIVER, and UNSUPPORTED if every token is
+// banned.
 bool gi_host_sample_choose(struct gi_generation *run, struct gi_landing *landing);
 
 #endif

@@ -190,6 +190,14 @@ struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum
     return executor ? executor : gi_tables_step(&session->tables, end, err);
 }
 
+struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *session,
+                                                  enum gi_step_end end, struct glinfer_error *err)
+{
+    struct gi_upgrade *upgrade = ends[end].has_tail ? session->step_executors->upgrades[end] : NULL;
+    struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
+    return executor ? executor : gi_tables_logits(&session->tables, err);
+}
+
 enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
                                                enum gi_step_end end,
                                                double step_ns[GLINFER_DISPATCH_WAYS])

@@ -36,6 +36,9 @@ bool gi_step_executors_settle(struct glinfer_session *session, bool is_faulty,
 // Returns the executor that was chosen, made ready if it is not; NULL with what that fails with.
 struct gi_executor *gi_step_executors_find(struct glinfer_session *session, enum gi_step_end end,
                                            struct glinfer_error *err);
+// Returns likewise the executor of such steps up to their logits, if its chains are without a tail.
+struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *session,
+                                                  enum gi_step_end end, struct glinfer_error *err);
 // Returns how such steps are submitted once an answer begins, as far as that is known, and sets
 // step_ns as struct glinfer_prepared has it.
 enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,

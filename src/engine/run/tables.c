@@ -141,13 +141,19 @@ bool gi_tables_record_into(struct gi_tables *tables, enum gi_step_end end, bool 
                                                    : gi_graph_output(&tables->graph, err));
 }
 
+// The partial results of logits are those that were recorded last.
+static struct gi_dispatch_table *record_rest(struct gi_tables *tables, int end,
+                                             struct glinfer_error *err)
+{
+    return close_table(tables, open_table(tables, true, err) && // its grids never change
+                                   record_choice(tables, end, &tables->step_buffers, err));
+}
+
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err)
 {
-    struct gi_dispatch_table *list = open_table(tables, true, err); // its grids never change
-    tables->graph.is_batch = false;
-    if (!list || !record_choice(tables, (int)end, &tables->step_buffers, err) ||
-        !gi_program_table_build(tables->recorder.programs, NULL, NULL, err) ||
+    struct gi_dispatch_table *list = record_rest(tables, (int)end, err);
+    if (!list || !gi_program_table_build(tables->recorder.programs, NULL, NULL, err) ||
         !gi_dispatch_table_seal(list, err)) {
         gi_dispatch_table_destroy(list);
         return NULL;
@@ -183,6 +189,13 @@ static struct gi_dispatch_table *record_small(struct gi_tables *tables, struct g
     return table;
 }
 
+static struct gi_dispatch_table *record_logits(struct gi_tables *tables, struct glinfer_error *err)
+{
+    tables->graph.logits.is_fine = false;
+    return close_table(tables, open_table(tables, false, err) && record_layers(tables, err) &&
+                                   gi_graph_output(&tables->graph, err));
+}
+
 //-- the lists -----------------------------------------------------------------------------------
 
 _Static_assert(GI_LIST_COUNT <= 32, "sets of lists are bits of a uint32_t");
@@ -195,6 +208,12 @@ static struct gi_dispatch_table *record_list(struct gi_tables *tables, uint32_t 
     }
     if (list == GI_LIST_PROMPT_SMALL) {
         return record_small(tables, err);
+    }
+    if (list == GI_LIST_LOGITS) {
+        return record_logits(tables, err);
+    }
+    if (list >= GI_LIST_CHOICE) {
+        return record_rest(tables, (int)(list - GI_LIST_CHOICE), err);
     }
     if (list < GI_LIST_PROMPT_END) {
         return gi_tables_record_step(tables, (enum gi_step_end)(list - GI_LIST_STEP), err);
@@ -236,8 +255,9 @@ uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, 
 // True if there is such a list, whatever is asked for. The ends of steps are those of prompts.
 static bool is_needed(const struct gi_tables *tables, uint32_t list)
 {
-    return list == GI_LIST_PROMPT_SMALL ? tables->n_small > 0
-                                        : list <= GI_LIST_STEP || list >= GI_LIST_PROMPT_END;
+    return list == GI_LIST_PROMPT_SMALL
+               ? tables->n_small > 0
+               : list <= GI_LIST_STEP || (list >= GI_LIST_PROMPT_END && list < GI_LIST_CHOICE);
 }
 
 bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
@@ -419,6 +439,17 @@ struct gi_executor *gi_tables_step(struct gi_tables *tables, enum gi_step_end en
                                    struct glinfer_error *err)
 {
     return find_executor(tables, GI_LIST_STEP + (uint32_t)end, err);
+}
+
+struct gi_executor *gi_tables_logits(struct gi_tables *tables, struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_LOGITS, err);
+}
+
+struct gi_executor *gi_tables_choice(struct gi_tables *tables, enum gi_step_end end,
+                                     struct glinfer_error *err)
+{
+    return find_executor(tables, GI_LIST_CHOICE + (uint32_t)end, err);
 }
 
 struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,

@@ -22,11 +22,13 @@ enum gi_step_end {
 
 // Lists, as bits of a set.
 enum {
-    GI_LIST_PROMPT,                                        // a batch, to the residual stream
-    GI_LIST_PROMPT_SMALL,                                  // the same of at most n_small tokens
-    GI_LIST_STEP,                                          // a decode step, for each end
-    GI_LIST_PROMPT_END = GI_LIST_STEP + GI_STEP_END_COUNT, // a batch's last row, to a token
-    GI_LIST_COUNT = GI_LIST_PROMPT_END + GI_STEP_END_COUNT,
+    GI_LIST_PROMPT,                                          // a batch, to the residual stream
+    GI_LIST_PROMPT_SMALL,                                    // the same of at most n_small tokens
+    GI_LIST_STEP,                                            // a decode step, for each end
+    GI_LIST_LOGITS = GI_LIST_STEP + GI_STEP_END_COUNT,       // a decode step up to its logits
+    GI_LIST_PROMPT_END,                                      // a batch's last row, to a token
+    GI_LIST_CHOICE = GI_LIST_PROMPT_END + GI_STEP_END_COUNT, // from a step's logits to a token
+    GI_LIST_COUNT = GI_LIST_CHOICE + GI_STEP_END_COUNT,
 };
 
 struct gi_tables {
@@ -79,6 +81,10 @@ bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err)
 // Return the executor of a list, made ready if it is not; NULL with what that fails with.
 struct gi_executor *gi_tables_step(struct gi_tables *tables, enum gi_step_end end,
                                    struct glinfer_error *err);
+// Two lists that do the same: a step up to its logits, and from these to a token.
+struct gi_executor *gi_tables_logits(struct gi_tables *tables, struct glinfer_error *err);
+struct gi_executor *gi_tables_choice(struct gi_tables *tables, enum gi_step_end end,
+                                     struct glinfer_error *err);
 struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,
                                      struct glinfer_error *err);
 struct gi_executor *gi_tables_prompt_end(struct gi_tables *tables, enum gi_step_end end,

@@ -30,6 +30,9 @@ struct gi_chain {
     struct gi_replay_cursor *cursor;
     const struct gi_selection *selection; // of executors of many dispatches; NULL: all, untimed
     const struct gi_joint_place *joint; // of a joint list, n_past being the most; NULL: of another
+    bool is_without_tail; // steps that end in a list of their own are submitted without it
+    const struct gi_executor *before; // that submitted what the chain goes on with, and may have
+                                      // given it up; NULL: none
     bool is_continued; // nothing else wrote what steps hand on since this executor's last chain
 };
 

@@ -102,7 +102,7 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err)
 {
     struct gi_readback *readback = &runner->readbacks[runner->next_flight];
-    const struct gi_range fault = gi_executor_fault(executor);
+    const struct gi_range fault = gi_executor_fault(chain->before ? chain->before : executor);
     const struct gi_run_total before = gi_run_count_submitted(runner->gpu);
     struct gi_flight flight = {.first = first,
                                .n_steps = chain->n_steps,

@@ -67,6 +67,33 @@ static void answers_fit_the_schema(void **state)
     glinfer_session_destroy(&session);
 }
 
+// The GPU's mask leaves what the host's does: with xtc, which never happens, the host chooses.
+static void gpu_and_host_keep_to_it_alike(void **state)
+{
+    const struct glinfer_grammar grammar = grammar_of(NULL, schema);
+    struct glinfer_session *session = open_session(*state, 8, 256, 16);
+    struct glinfer_samplers samplers;
+    const struct glinfer_logit_bias bias = {65, 0.5F};
+    glinfer_samplers_init(&samplers);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct answer answers[2];
+        for (int is_host = 0; is_host < 2; is_host++) {
+            struct glinfer_generate_params params = bound(&grammar, seed, &answers[is_host]);
+            params.top_k = seed % 2 ? 40 : 0;
+            params.temperature = seed % 4 == 3 ? 0 : 1.0F;
+            params.samplers = &samplers;
+            samplers.xtc_probability = is_host ? 1e-30F : 0;
+            samplers.frequency_penalty = seed > 3 ? 0.3F : 0;
+            samplers.logit_bias = &bias;
+            samplers.n_logit_bias = seed == 6;
+            glinfer_session_reset(session);
+            must_generate(session, &params);
+        }
+        assert_same(&answers[0], &answers[1]);
+    }
+    glinfer_session_destroy(&session);
+}
+
 static void greedy_answers_keep_to_it_too(void **state)
 {
     const struct glinfer_grammar grammar = grammar_of("root ::= (\"yes\" | \"no\") \".\"", NULL);
@@ -220,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_fit_the_schema),
+        cmocka_unit_test(gpu_and_host_keep_to_it_alike),
         cmocka_unit_test(greedy_answers_keep_to_it_too),
         cmocka_unit_test(a_lazy_grammar_waits_for_its_token),
         cmocka_unit_test(it_goes_on_and_comes_in_steps),
